@@ -1,0 +1,53 @@
+# Fairlead. `make` prints the targets; `make up` and `make test` are all a newcomer needs.
+PYTHON ?= python3
+BIN := .venv/bin
+ARGS ?=
+WORKERS ?= 2
+
+.PHONY: help setup dev up test check format soak bench clean
+
+help: ## print this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: .venv/run.stamp ## make .venv with everything `fairlead` needs to run
+
+dev: .venv/dev.stamp ## add what tests and checks need
+
+.venv/bin/python:
+	$(PYTHON) -c 'import sys; sys.exit("Fairlead needs Python 3.11 or newer; name one with PYTHON=python3.11") if sys.version_info < (3, 11) else None'
+	$(PYTHON) -m venv .venv
+
+.venv/run.stamp: requirements/run.txt pyproject.toml | .venv/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/build.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/run.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps -e .
+	@touch $@
+
+.venv/dev.stamp: requirements/dev.txt .venv/run.stamp
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	@touch $@
+
+up: setup ## run the plane in the foreground; ARGS="--data-dir D --port N" passes options on
+	@$(BIN)/fairlead up $(ARGS)
+
+test: dev ## every test
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not soak"
+
+check: dev ## lint, format, types, layers
+	$(BIN)/ruff check src tests bench
+	$(BIN)/ruff format --check src tests bench
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: dev ## rewrite files in the one format
+	$(BIN)/ruff check --fix src tests bench
+	$(BIN)/ruff format src tests bench
+
+soak: dev ## the long versions of what `make test` samples
+	FAIRLEAD_SOAK=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --timeout 3600
+
+bench: dev ## measure the API next to the raw store and etcd; prints JSON
+	$(BIN)/python bench/api.py --json
+
+clean: ## remove what setup made
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis

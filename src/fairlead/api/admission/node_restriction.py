@@ -1,0 +1,25 @@
+"""A node's credentials write only its own Node and what is bound to it; the rule itself is in `authz.py`."""
+
+from __future__ import annotations
+
+from fairlead.api.admission.step import Step
+from fairlead.api.attempt import Attempt
+from fairlead.api.authz import node_restriction
+from fairlead.core.errors import Forbidden
+
+
+def _admit(attempt: Attempt) -> None:
+    kind = attempt.kind
+    problem = node_restriction(
+        attempt.context.user, kind.resource, attempt.verb, attempt.key.name, attempt.new, attempt.old
+    )
+    if problem is not None:
+        raise Forbidden(
+            f'{kind.plural} "{attempt.key.name}" is forbidden: {problem}',
+            group=kind.group,
+            kind=kind.plural,
+            name=attempt.key.name,
+        )
+
+
+STEP = Step("NodeRestriction", _admit, frozenset({"create", "update", "patch", "delete"}), subresources=True)

@@ -1,0 +1,26 @@
+"""One step of the admission chain, as data: what it is called, which writes it sees, what it does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from fairlead.api.attempt import Attempt
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """`admit` may change `attempt.new`, add warnings, preconditions or operations, or raise Forbidden."""
+
+    name: str
+    admit: Callable[[Attempt], None]
+    verbs: frozenset[str]
+    resources: frozenset[str] | None = None  # None: all
+    subresources: bool = False  # also sees writes to subresources
+
+    def sees(self, resource: str, verb: str, subresource: str) -> bool:
+        return (
+            verb in self.verbs
+            and (self.resources is None or resource in self.resources)
+            and (self.subresources or not subresource)
+        )

@@ -1,0 +1,30 @@
+"""A write on its way through the API: what admission sees and may change, and what will be committed.
+
+Made by a verb, passed down the admission chain, turned into one Transaction by `writing.py`. Admission may
+change `new`, add warnings, and add preconditions and operations that must commit together with the write.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from fairlead.api.plan import Context
+from fairlead.model.kind import Json, Kind
+from fairlead.store.contract import Entry, Key, Operation, Precondition, Reader
+
+
+@dataclass(slots=True)
+class Attempt:
+    kind: Kind
+    verb: str  # create, update, patch, delete
+    subresource: str
+    key: Key
+    context: Context
+    read: Reader
+    new: Json | None  # None for a delete
+    old: Json | None  # None for a create
+    current: Entry | None
+    dry_run: bool = False
+    warnings: list[str] = field(default_factory=list)
+    preconditions: list[Precondition] = field(default_factory=list)
+    operations: list[Operation] = field(default_factory=list)

@@ -1,0 +1,196 @@
+"""Who did what to which object: one JSON line per request worth keeping, and counters for the rest.
+
+Called by the write path when a transaction is planned (`accepted`) and by the request pipeline when a request
+is refused (`refused`). What it returns are Notes that ride in the same transaction as the write they tell of:
+there is no write without its line and no line without its write. The revision a write gets is known only at
+commit: the store keeps it beside the line, and `audit_line` joins the two when the log is read.
+
+A line names fields, never values: no value of any object, Secret or not, reaches it, and of an error only its
+reason, because messages quote values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from fairlead.api.audit_policy import DEFAULT_POLICY, AuditPolicy, Level
+from fairlead.api.plan import Context
+from fairlead.core.times import timestamp
+from fairlead.store.contract import Note
+
+STREAM = "audit"
+
+CHANGED_MAX = 64
+_TEXT_MAX = 200
+_COUNTERS_MAX = 4096
+_LEVELS_MAX = 4096
+
+
+class Target(NamedTuple):
+    """What a request was about: an object, a collection (no name), or a path that is no resource."""
+
+    group: str = ""
+    resource: str = ""  # plural
+    namespace: str = ""
+    name: str = ""
+    subresource: str = ""
+    uid: str = ""
+    path: str = ""
+
+
+class _Object(msgspec.Struct, omit_defaults=True):
+    group: str = ""
+    resource: str = ""
+    namespace: str = ""
+    name: str = ""
+    subresource: str = ""
+    uid: str = ""
+    path: str = ""
+
+
+class _Line(msgspec.Struct, omit_defaults=True, rename="camel"):
+    time: str
+    request_id: str
+    user: str
+    groups: tuple[str, ...]
+    verb: str
+    object: _Object
+    code: int
+    reason: str = ""
+    revision_before: int = 0
+    changed: Sequence[str] = ()
+    changed_omitted: int = 0
+    dry_run: bool = False
+    user_agent: str = ""
+    source_ip: str = msgspec.field(default="", name="sourceIP")
+
+
+_encode = msgspec.json.Encoder().encode
+
+
+def audit_record(
+    context: Context,
+    verb: str,
+    target: Target,
+    code: int,
+    *,
+    reason: str = "",
+    revision_before: int = 0,
+    changed: Sequence[str] = (),
+    dry_run: bool = False,
+) -> bytes:
+    """One line. `changed` holds field paths; more than CHANGED_MAX are counted, not listed."""
+    now = context.now
+    omitted = len(changed) - CHANGED_MAX
+    if omitted > 0:
+        changed = changed[:CHANGED_MAX]
+    user = context.user
+    line = _Line(
+        f"{timestamp(now)[:-1]}.{int(now * 1000) % 1000:03d}Z",
+        context.request_id,
+        user.name,
+        user.groups,
+        verb,
+        _Object(*target),
+        code,
+        reason,
+        revision_before,
+        changed,
+        omitted if omitted > 0 else 0,
+        dry_run,
+        context.user_agent[:_TEXT_MAX],
+        context.source,
+    )
+    return _encode(line)
+
+
+def audit_line(sequence: int, note: Note) -> bytes:
+    """A line as readers of the log get it: numbered, and with the revision its write got (0: none)."""
+    revision = b"" if note.revision == 0 else b',"revision":%d' % note.revision
+    return b'{"sequence":%d,"record":%s%s}}' % (sequence, note.body[:-1], revision)
+
+
+class Audit:
+    """The policy at work: asks it for a level, makes the line, counts what is not recorded.
+
+    `counters` are plain integers by (verb, group-resource, role of the user); the runtime reads them.
+    """
+
+    __slots__ = ("_levels", "_refusals", "_second", "counters", "policy", "suppressed")
+
+    def __init__(self, policy: AuditPolicy = DEFAULT_POLICY) -> None:
+        self.policy = policy
+        self.counters: dict[tuple[str, str, str], int] = {}
+        self.suppressed = 0  # refusals beyond the policy's rate
+        self._levels: dict[tuple[str, str, str, int, bool], Level] = {}
+        self._second = 0
+        self._refusals = 0
+
+    def accepted(
+        self,
+        context: Context,
+        verb: str,
+        target: Target,
+        code: int,
+        *,
+        revision_before: int = 0,
+        changed: Sequence[str] = (),
+        heartbeat: bool = False,
+        dry_run: bool = False,
+    ) -> tuple[Note, ...]:
+        """The notes of a write that is about to be committed: none or one."""
+        level = self._level(context, verb, target, code, heartbeat)
+        if level is Level.CHANGES:
+            keep = changed
+        elif level is Level.METADATA:
+            keep = ()
+        else:
+            self._count(level, context, verb, target)
+            return ()
+        body = audit_record(
+            context, verb, target, code, revision_before=revision_before, changed=keep, dry_run=dry_run
+        )
+        return (Note(STREAM, body),)
+
+    def refused(
+        self, context: Context, verb: str, target: Target, code: int, reason: str
+    ) -> tuple[Note, ...]:
+        """The notes of a request that was answered with an error; they are committed without a change."""
+        level = self._level(context, verb, target, code, False)
+        if level is Level.NONE or level is Level.COUNT:
+            self._count(level, context, verb, target)
+            return ()
+        second = int(context.now)
+        if second != self._second:
+            self._second, self._refusals = second, 0
+        self._refusals += 1
+        if self._refusals > self.policy.refusals_per_second_max:
+            self.suppressed += 1
+            return ()
+        return (Note(STREAM, audit_record(context, verb, target, code, reason=reason)),)
+
+    def _level(self, context: Context, verb: str, target: Target, code: int, heartbeat: bool) -> Level:
+        resource = _qualified(target)
+        key = (verb, resource, context.user.name, code, heartbeat)
+        level = self._levels.get(key)
+        if level is None:
+            level = self.policy.level(verb, resource, context.user, code, heartbeat)
+            if len(self._levels) >= _LEVELS_MAX:
+                self._levels.clear()
+            self._levels[key] = level
+        return level
+
+    def _count(self, level: Level, context: Context, verb: str, target: Target) -> None:
+        if level is not Level.COUNT:
+            return
+        key = (verb, _qualified(target), context.user.role)
+        if key not in self.counters and len(self.counters) >= _COUNTERS_MAX:
+            key = (verb, "other", "other")
+        self.counters[key] = self.counters.get(key, 0) + 1
+
+
+def _qualified(target: Target) -> str:
+    return f"{target.resource}.{target.group}" if target.group else target.resource

@@ -1,0 +1,148 @@
+"""The built-in roles, by group: masters (everything), viewers (read all but secrets), everyone (discovery).
+
+`builtin_chain` joins them with the node's role (`node_access.py`) in the order in which they are asked; the
+runtime builds it once, the request pipeline asks it, and RBAC will be one more link. The seam itself
+(Attributes, Verdict, Chain) is `access.py`; its names are re-exported here for those who only use it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from fairlead.api.access import (
+    NO_OPINION,
+    Attributes,
+    Authorizer,
+    Chain,
+    PathRule,
+    ResourceRule,
+    Rules,
+    Verdict,
+    forbidden,
+)
+from fairlead.api.authn import PUBLIC_PATHS, is_public
+from fairlead.api.node_access import NodeRole, node_restriction
+from fairlead.api.users import AUTHENTICATED, MASTERS, VIEWERS, User
+from fairlead.store.contract import Reader
+
+__all__ = [
+    "Attributes",
+    "Authorizer",
+    "Chain",
+    "Rules",
+    "Verdict",
+    "builtin_chain",
+    "forbidden",
+    "node_restriction",
+]
+
+READ_VERBS = frozenset({"get", "list", "watch"})
+AUTHENTICATION_GROUP, AUTHORIZATION_GROUP = "authentication.k8s.io", "authorization.k8s.io"
+
+# Reviews that anyone signed in may ask about themselves.
+_SELF_REVIEWS = frozenset(
+    {
+        (AUTHENTICATION_GROUP, "selfsubjectreviews"),
+        (AUTHORIZATION_GROUP, "selfsubjectaccessreviews"),
+        (AUTHORIZATION_GROUP, "selfsubjectrulesreviews"),
+    }
+)
+_DISCOVERY = frozenset({"/api", "/apis", "/openapi", "/version", "/"})
+_DISCOVERY_BELOW = ("/api/", "/apis/", "/openapi/")
+
+# Reading these is reading. `get pods/exec` would be running a command, whatever its verb is called.
+_VIEWER_SUBRESOURCES = frozenset({"", "status", "scale", "log"})
+
+_MASTER = Verdict("allowed", f'group "{MASTERS}" may do everything')
+_VIEW = Verdict("allowed", f'group "{VIEWERS}" may read')
+_PUBLIC = Verdict("allowed", "anyone may read this path")
+_SIGNED_IN = Verdict("allowed", "anyone signed in may do this")
+
+
+class MastersRole:
+    """Group system:masters: everything. First in the chain, because it is the cheapest answer."""
+
+    __slots__ = ()
+
+    def authorize(self, asked: Attributes) -> Verdict:
+        return _MASTER if MASTERS in asked.user.groups else NO_OPINION
+
+    def rules_for(self, user: User) -> Rules:
+        if MASTERS not in user.groups:
+            return Rules()
+        return Rules((ResourceRule(("*",), ("*",), ("*",)),), (PathRule(("*",), ("*",)),))
+
+
+class EveryoneRole:
+    """Public paths for all; discovery and questions about oneself for everyone signed in."""
+
+    __slots__ = ()
+
+    def authorize(self, asked: Attributes) -> Verdict:
+        if not asked.resource:
+            return self._path(asked)
+        signed_in = AUTHENTICATED in asked.user.groups
+        if signed_in and asked.verb == "create" and (asked.group, asked.resource) in _SELF_REVIEWS:
+            return _SIGNED_IN
+        return NO_OPINION
+
+    def _path(self, asked: Attributes) -> Verdict:
+        if asked.verb not in ("get", "head"):
+            return NO_OPINION
+        path = asked.path
+        if is_public(path):
+            return _PUBLIC
+        known = path in _DISCOVERY or path.startswith(_DISCOVERY_BELOW)
+        return _SIGNED_IN if known and AUTHENTICATED in asked.user.groups else NO_OPINION
+
+    def rules_for(self, user: User) -> Rules:
+        public = PathRule(("get",), tuple(sorted(PUBLIC_PATHS)))
+        if AUTHENTICATED not in user.groups:
+            return Rules((), (public,))
+        reviews = tuple(ResourceRule(("create",), (group,), (name,)) for group, name in sorted(_SELF_REVIEWS))
+        discovery = ("/api", "/api/*", "/apis", "/apis/*", "/openapi", "/openapi/*")
+        return Rules(reviews, (public, PathRule(("get",), discovery)))
+
+
+class ViewersRole:
+    """Group fairlead:viewers: reads of everything but secrets, no writes.
+
+    `resources` are the (group, plural) pairs that exist: rules have no way to say "all but", so they list.
+    """
+
+    __slots__ = ("_by_group",)
+
+    def __init__(self, resources: Iterable[tuple[str, str]]) -> None:
+        by_group: dict[str, list[str]] = {}
+        for group, plural in sorted(resources):
+            if (group, plural) != ("", "secrets"):
+                by_group.setdefault(group, []).append(plural)
+        self._by_group = by_group
+
+    def authorize(self, asked: Attributes) -> Verdict:
+        if VIEWERS not in asked.user.groups:
+            return NO_OPINION
+        if asked.verb not in READ_VERBS:
+            return Verdict("no-opinion", "the viewer role only reads; writing needs the admin role")
+        if asked.resource == "secrets" and not asked.group:
+            return Verdict(
+                "no-opinion", "the viewer role reads everything but secrets; those need the admin role"
+            )
+        if asked.subresource not in _VIEWER_SUBRESOURCES:
+            needed = (
+                f'the viewer role does not reach subresource "{asked.subresource}"; that needs the admin role'
+            )
+            return Verdict("no-opinion", needed)
+        return _VIEW
+
+    def rules_for(self, user: User) -> Rules:
+        if VIEWERS not in user.groups:
+            return Rules()
+        verbs = ("get", "list", "watch")
+        rules = tuple(ResourceRule(verbs, (group,), tuple(names)) for group, names in self._by_group.items())
+        return Rules(rules, (PathRule(("get",), ("*",)),))
+
+
+def builtin_chain(reader: Reader, resources: Iterable[tuple[str, str]]) -> Chain:
+    """The roles every server has. `resources`: (group, plural) of all kinds served."""
+    return Chain(MastersRole(), EveryoneRole(), ViewersRole(resources), NodeRole(reader))

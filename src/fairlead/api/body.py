@@ -1,0 +1,89 @@
+"""From request bytes to a JSON tree whose structure is known to be right, with warnings for what is doubtful.
+
+Called by every verb that takes a body. Wrong types and, at level Strict, unknown or doubled fields are 400;
+at level Warn they become warnings. What a value may be is judged later, by the kind.
+"""
+
+from __future__ import annotations
+
+from fairlead.api.desk import Desk
+from fairlead.core import codec
+from fairlead.core.errors import BadRequest, Cause, Invalid, UnsupportedMedia
+from fairlead.core.problems import Problems, shown
+from fairlead.model import structure
+from fairlead.model.kind import Json
+from fairlead.port.request import JSON, Request
+
+_WARNED_MAX = 16
+
+
+def media_type(content_type: str) -> str:
+    return content_type.partition(";")[0].strip().lower()
+
+
+def read_json(request: Request) -> Json:
+    """The body as a JSON object; refuses other media types and anything that is not an object."""
+    media = media_type(request.content_type)
+    if media and media != JSON:
+        raise UnsupportedMedia(
+            f"the body of the request was in an unknown format - accepted media types include: {JSON}; "
+            f"got {shown(media)}"
+        )
+    if not request.body:
+        raise BadRequest("the request has no body; send the object as JSON")
+    return require_object(codec.decode(request.body))
+
+
+def require_object(value: object) -> Json:
+    if not isinstance(value, dict):
+        raise BadRequest(f"the body must be a JSON object, got {shown(value)}")
+    return value
+
+
+def check_identity(obj: Json, api_version: str, kind: str) -> None:
+    """apiVersion and kind of the body must be those of the address it was sent to."""
+    for field, expected in (("apiVersion", api_version), ("kind", kind)):
+        given = obj.get(field)
+        if given == expected:
+            continue
+        if not given:
+            raise BadRequest(f"Object '{field}' is missing: set {field} to \"{expected}\"")
+        raise BadRequest(
+            f"the {field} in the data ({shown(given)}) does not match the expected {field} ({expected}); "
+            "send it to its own address, or correct it"
+        )
+
+
+def check_structure(desk: Desk, schema: str, obj: Json, level: str, raw: bytes = b"") -> list[str]:
+    """Types and field names against the table; returns warnings, or raises with every problem at once.
+
+    Nulls count as absent and are dropped. `raw` is looked through for fields given twice.
+    """
+    unknown: list[str] = []
+    values = Problems()
+    decode = structure.check(desk.tables, schema, obj, unknown=unknown, values=values)
+    if decode:
+        raise BadRequest(f"{schema} cannot be handled: {decode.summary()}", causes=tuple(decode.causes))
+    if values:
+        name = (obj.get("metadata") or {}).get("name", "")
+        raise Invalid(
+            f'{schema} "{name}" is invalid: {values.summary()}',
+            causes=tuple(values.causes),
+            kind=schema,
+            name=name,
+        )
+    findings = [f'unknown field "{path}"' for path in unknown]
+    if not raw or b"null" in raw:
+        structure.drop_nulls(obj)
+    if level == "Ignore":
+        return []
+    if raw:
+        findings += [f'duplicate field "{path}"' for path in codec.duplicate_fields(raw, _WARNED_MAX)]
+    if findings and level == "Strict":
+        raise BadRequest(
+            "strict decoding error: " + ", ".join(findings),
+            causes=tuple(
+                Cause("FieldValueInvalid", text, text.partition('"')[2].rstrip('"')) for text in findings
+            ),
+        )
+    return findings[:_WARNED_MAX]

@@ -1,0 +1,93 @@
+"""An object that exists is given a new form, by PUT or by patch, as a whole or through its status.
+
+The part that update, patch and the subresources share: revision and uid checks, which parts of the object the
+address may change, then defaults, admission, validation and the transaction.
+"""
+
+from __future__ import annotations
+
+from fairlead.api import options
+from fairlead.api.attempt import Attempt
+from fairlead.api.desk import Desk
+from fairlead.api.objects import key_of
+from fairlead.api.plan import Context, Plan
+from fairlead.api.writing import admit_and_validate, modified, plan_change, stamp_changed
+from fairlead.core.errors import BadRequest, Conflict
+from fairlead.core.problems import shown
+from fairlead.model.kind import Json, Kind
+from fairlead.port.request import Reply, Request
+from fairlead.store.contract import Entry
+
+
+def change(
+    desk: Desk,
+    request: Request,
+    kind: Kind,
+    context: Context,
+    current: Entry,
+    old: Json,
+    new: Json,
+    warnings: list[str],
+) -> Reply | Plan:
+    """`new` is what the client wants; it is changed here into what will be stored."""
+    key = key_of(kind, request.namespace, request.name)
+    metadata = new.get("metadata")
+    if not isinstance(metadata, dict):
+        metadata = new["metadata"] = {}
+    _check_address(metadata, request, kind)
+    pinned = _check_identity(kind, current, metadata)
+    metadata["name"] = key.name
+    if kind.namespaced:
+        metadata["namespace"] = key.namespace
+    if request.subresource == "status":
+        new = {**old, "status": new.get("status", {})}
+        new["metadata"] = dict(old["metadata"])
+    elif "status" in kind.subresources:
+        if "status" in old:
+            new["status"] = old["status"]
+        else:
+            new.pop("status", None)
+    new["apiVersion"], new["kind"] = kind.api_version, kind.kind
+    new["metadata"]["resourceVersion"] = str(current.revision)
+    attempt = Attempt(
+        kind, request.verb, request.subresource, key, context, desk.read, new, old, current,
+        dry_run=options.dry_run(request.query), warnings=warnings,
+    )  # fmt: skip
+    new["metadata"].setdefault("uid", current.uid)
+    stamp_changed(kind, new, old)
+    admit_and_validate(desk, attempt)
+    stamp_changed(kind, new, old)
+    return plan_change(desk, request, attempt, pinned=pinned)
+
+
+def _check_address(metadata: Json, request: Request, kind: Kind) -> None:
+    name = metadata.get("name")
+    if name and name != request.name:
+        raise BadRequest(
+            f"the name of the object ({shown(name)}) does not match the name on the URL ({shown(request.name)})"
+        )
+    namespace = metadata.get("namespace")
+    if kind.namespaced and namespace and namespace != request.namespace:
+        raise BadRequest(
+            f"the namespace of the object ({shown(namespace)}) does not match the namespace on the request "
+            f"({shown(request.namespace)})"
+        )
+
+
+def _check_identity(kind: Kind, current: Entry, metadata: Json) -> bool:
+    """True when the client named the revision it read."""
+    uid = metadata.get("uid")
+    if uid and uid != current.uid:
+        raise Conflict(
+            f'Operation cannot be fulfilled on {kind.resource} "{current.key.name}": Precondition failed: '
+            f"UID in precondition: {uid}, UID in object meta: {current.uid}",
+            group=kind.group,
+            kind=kind.plural,
+            name=current.key.name,
+        )
+    revision = metadata.get("resourceVersion")
+    if not revision or revision == "0":
+        return False
+    if revision != str(current.revision):
+        raise modified(kind, current.key)
+    return True

@@ -1,0 +1,138 @@
+"""Deletion as a change of state: grace, finalizers, propagation, and when an object may really go.
+
+Pure rules, used by the delete verbs, eviction, and every update (an update that removes the last finalizer of
+a deleted object removes the object).
+"""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+
+from fairlead.api import body, options
+from fairlead.api.desk import Desk
+from fairlead.core.errors import BadRequest, Conflict
+from fairlead.core.problems import shown
+from fairlead.core.times import timestamp
+from fairlead.model.kind import Json, Kind
+from fairlead.port.request import Request
+from fairlead.store.contract import Entry
+
+ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
+_POLICIES = ("Background", "Foreground", "Orphan")
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteOptions:
+    grace_seconds: int | None = None
+    policy: str = ""
+    uid: str = ""
+    revision: int | None = None
+    dry_run: bool = False
+
+
+def read_options(request: Request, desk: Desk) -> DeleteOptions:
+    """From the body if there is one, else from the query; the body wins, as in Kubernetes."""
+    if not request.body:
+        return _checked(
+            options.whole(request.query, "gracePeriodSeconds"),
+            request.query.get("propagationPolicy", ""),
+            options.flag(request.query, "orphanDependents"),
+            "",
+            None,
+            options.dry_run(request.query),
+        )
+    obj = body.read_json(request)
+    body.check_structure(desk, "DeleteOptions", obj, "Ignore")
+    conditions = obj.get("preconditions") or {}
+    revision = conditions.get("resourceVersion")
+    return _checked(
+        obj.get("gracePeriodSeconds"),
+        obj.get("propagationPolicy") or "",
+        obj.get("orphanDependents"),
+        conditions.get("uid") or "",
+        options.revision({"resourceVersion": revision}) if revision else None,
+        "All" in (obj.get("dryRun") or ()) or options.dry_run(request.query),
+    )
+
+
+def _checked(
+    grace: int | None, policy: str, orphan: bool | None, uid: str, revision: int | None, dry_run: bool
+) -> DeleteOptions:
+    if grace is not None and grace < 0:
+        raise BadRequest(f"gracePeriodSeconds: Invalid value: {grace}: must be zero or more")
+    if policy and policy not in _POLICIES:
+        raise BadRequest(
+            f"propagationPolicy: Unsupported value: {shown(policy)}: use one of {', '.join(_POLICIES)}"
+        )
+    if orphan is not None:
+        if policy:
+            raise BadRequest(
+                "orphanDependents and propagationPolicy exclude each other: use propagationPolicy only"
+            )
+        policy = "Orphan" if orphan else "Background"
+    return DeleteOptions(grace, policy, uid, revision, dry_run)
+
+
+def check_preconditions(kind: Kind, entry: Entry, wanted: DeleteOptions) -> None:
+    """The client named which object it means; anything else is a conflict."""
+    if wanted.uid and wanted.uid != entry.uid:
+        detail = f"UID in precondition: {wanted.uid}, UID in object meta: {entry.uid}"
+    elif wanted.revision is not None and wanted.revision != entry.revision:
+        detail = f"ResourceVersion in precondition: {wanted.revision}, ResourceVersion in object meta: {entry.revision}"
+    else:
+        return
+    name = entry.key.name
+    raise Conflict(
+        f'Operation cannot be fulfilled on {kind.resource} "{name}": the precondition does not hold: {detail}',
+        group=kind.group,
+        kind=kind.plural,
+        name=name,
+    )
+
+
+def begun(kind: Kind, old: Json, wanted: DeleteOptions, now: float) -> Json:
+    """The object once its deletion was asked for. Asking again may only shorten the grace."""
+    new = copy.deepcopy(old)
+    metadata = new["metadata"]
+    grace = kind.grace_seconds(old, wanted.grace_seconds)
+    if "deletionTimestamp" not in metadata:
+        metadata["deletionTimestamp"] = timestamp(now + grace)
+        metadata["deletionGracePeriodSeconds"] = grace
+        if kind.generation:
+            metadata["generation"] = metadata.get("generation", 0) + 1
+        _propagate(metadata, wanted.policy)
+        if kind.finalizers_spec:
+            new.setdefault("status", {})["phase"] = "Terminating"
+    elif wanted.grace_seconds is not None and grace < metadata.get("deletionGracePeriodSeconds", 0):
+        metadata["deletionTimestamp"] = timestamp(now + grace)
+        metadata["deletionGracePeriodSeconds"] = grace
+    elif wanted.policy:
+        _propagate(metadata, wanted.policy)
+    return new
+
+
+def _propagate(metadata: Json, policy: str) -> None:
+    """Dependents are dealt with by the garbage collector, which these two finalizers make us wait for."""
+    finalizers = [
+        name for name in metadata.get("finalizers") or () if not policy or name not in (ORPHAN, FOREGROUND)
+    ]
+    if policy == "Orphan":
+        finalizers.append(ORPHAN)
+    elif policy == "Foreground":
+        finalizers.append(FOREGROUND)
+    if finalizers:
+        metadata["finalizers"] = finalizers
+    else:
+        metadata.pop("finalizers", None)
+
+
+def is_finished(obj: Json) -> bool:
+    """Deleted, grace over, nobody has a finalizer on it: it may go."""
+    metadata = obj["metadata"]
+    return (
+        "deletionTimestamp" in metadata
+        and not metadata.get("finalizers")
+        and not metadata.get("deletionGracePeriodSeconds")
+        and not (obj.get("spec") or {}).get("finalizers")
+    )

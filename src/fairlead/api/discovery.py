@@ -1,0 +1,175 @@
+"""What this server serves, in the documents clients ask for first: /api, /apis and the list per version.
+
+Both shapes that exist: one document per group and version, and the aggregated one that newer clients prefer.
+Built once from the catalog; `wire/` serves the bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from fairlead.api.subresources import BODIES, VERBS
+from fairlead.model.catalog import Catalog
+from fairlead.model.kind import Json, Kind
+
+_KIND_VERBS = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"]
+AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+
+
+class Virtual(NamedTuple):
+    """A resource that is answered and not stored, such as the access reviews."""
+
+    group: str
+    version: str
+    plural: str
+    kind: str
+    namespaced: bool
+    verbs: tuple[str, ...]
+
+
+class Discovery:
+    """The documents of one catalog."""
+
+    def __init__(self, catalog: Catalog, virtual: Sequence[Virtual] = ()) -> None:
+        self._catalog = catalog
+        self._virtual = virtual
+        served = [(kind.group, kind.version) for kind in catalog] + [(v.group, v.version) for v in virtual]
+        self.versions: tuple[tuple[str, str], ...] = tuple(dict.fromkeys(served))
+
+    def core_versions(self, address: str) -> Json:
+        return {
+            "kind": "APIVersions",
+            "versions": [version for group, version in self.versions if not group],
+            "serverAddressByClientCIDRs": [{"clientCIDR": "0.0.0.0/0", "serverAddress": address}],
+        }
+
+    def groups(self) -> Json:
+        names = dict.fromkeys(group for group, _ in self.versions if group)
+        return {"kind": "APIGroupList", "apiVersion": "v1", "groups": [self._group(name) for name in names]}
+
+    def group(self, name: str) -> Json | None:
+        if not name or name not in {group for group, _ in self.versions}:
+            return None
+        return {"kind": "APIGroup", "apiVersion": "v1", **self._group(name)}
+
+    def _group(self, name: str) -> Json:
+        versions = [
+            {"groupVersion": f"{name}/{version}", "version": version}
+            for group, version in self.versions
+            if group == name
+        ]
+        return {"name": name, "versions": versions, "preferredVersion": versions[0]}
+
+    def resources(self, group: str, version: str) -> Json | None:
+        if (group, version) not in self.versions:
+            return None
+        found: list[Json] = []
+        for kind in self._kinds(group, version):
+            found.append(_resource(kind))
+            found.extend(_subresource(kind, name) for name in kind.subresources)
+        for virtual in self._virtual:
+            if (virtual.group, virtual.version) == (group, version):
+                found.append(_virtual(virtual))
+        return {
+            "kind": "APIResourceList",
+            "apiVersion": "v1",
+            "groupVersion": f"{group}/{version}" if group else version,
+            "resources": found,
+        }
+
+    def aggregated(self, core: bool) -> Json:
+        """apidiscovery.k8s.io/v2: everything below /api or below /apis in one document."""
+        names = dict.fromkeys(group for group, _ in self.versions if bool(group) is not core)
+        return {
+            "kind": "APIGroupDiscoveryList",
+            "apiVersion": "apidiscovery.k8s.io/v2",
+            "metadata": {},
+            "items": [self._aggregated_group(name) for name in names],
+        }
+
+    def _aggregated_group(self, name: str) -> Json:
+        versions = []
+        for group, version in self.versions:
+            if group != name:
+                continue
+            resources = [_aggregated_resource(kind) for kind in self._kinds(group, version)]
+            resources += [
+                _aggregated_virtual(v) for v in self._virtual if (v.group, v.version) == (group, version)
+            ]
+            versions.append({"version": version, "resources": resources, "freshness": "Current"})
+        return {"metadata": {"name": name, "creationTimestamp": None}, "versions": versions}
+
+    def _kinds(self, group: str, version: str) -> Iterable[Kind]:
+        return (kind for kind in self._catalog if (kind.group, kind.version) == (group, version))
+
+
+def _resource(kind: Kind) -> Json:
+    entry: Json = {
+        "name": kind.plural,
+        "singularName": kind.singular_name,
+        "namespaced": kind.namespaced,
+        "kind": kind.kind,
+        "verbs": _KIND_VERBS,
+    }
+    if kind.short_names:
+        entry["shortNames"] = list(kind.short_names)
+    if kind.categories:
+        entry["categories"] = list(kind.categories)
+    return entry
+
+
+def _subresource(kind: Kind, name: str) -> Json:
+    entry: Json = {"name": f"{kind.plural}/{name}", "singularName": "", "namespaced": kind.namespaced}
+    group, version, body_kind = BODIES.get(name, (kind.group, kind.version, kind.kind))
+    if name in BODIES:
+        entry["group"], entry["version"] = group, version
+    entry["kind"] = body_kind
+    entry["verbs"] = sorted(VERBS[name])
+    return entry
+
+
+def _virtual(virtual: Virtual) -> Json:
+    return {
+        "name": virtual.plural,
+        "singularName": virtual.kind.lower(),
+        "namespaced": virtual.namespaced,
+        "kind": virtual.kind,
+        "verbs": list(virtual.verbs),
+    }
+
+
+def _aggregated_resource(kind: Kind) -> Json:
+    entry: Json = {
+        "resource": kind.plural,
+        "responseKind": {"group": kind.group, "version": kind.version, "kind": kind.kind},
+        "scope": "Namespaced" if kind.namespaced else "Cluster",
+        "singularResource": kind.singular_name,
+        "verbs": _KIND_VERBS,
+    }
+    if kind.short_names:
+        entry["shortNames"] = list(kind.short_names)
+    if kind.categories:
+        entry["categories"] = list(kind.categories)
+    if kind.subresources:
+        entry["subresources"] = [_aggregated_subresource(kind, name) for name in kind.subresources]
+    return entry
+
+
+def _aggregated_subresource(kind: Kind, name: str) -> Json:
+    group, version, body_kind = BODIES.get(name, (kind.group, kind.version, kind.kind))
+    return {
+        "subresource": name,
+        "responseKind": {"group": group, "version": version, "kind": body_kind},
+        "verbs": sorted(VERBS[name]),
+    }
+
+
+def _aggregated_virtual(virtual: Virtual) -> Json:
+    return {
+        "resource": virtual.plural,
+        "responseKind": {"group": virtual.group, "version": virtual.version, "kind": virtual.kind},
+        "scope": "Namespaced" if virtual.namespaced else "Cluster",
+        "singularResource": virtual.kind.lower(),
+        "verbs": list(virtual.verbs),
+    }

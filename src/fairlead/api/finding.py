@@ -1,0 +1,32 @@
+"""Finding what a request names, and saying so in Kubernetes' words when it is not there."""
+
+from __future__ import annotations
+
+from fairlead.api.desk import Desk
+from fairlead.api.objects import key_of
+from fairlead.core.errors import Cause, NotFound, TimedOut
+from fairlead.model.kind import Kind
+from fairlead.port.request import Request
+from fairlead.store.contract import Entry
+
+
+def missing(kind: Kind, name: str) -> NotFound:
+    return NotFound(f'{kind.resource} "{name}" not found', group=kind.group, kind=kind.plural, name=name)
+
+
+def find(desk: Desk, kind: Kind, request: Request) -> Entry:
+    entry = desk.read.get(key_of(kind, request.namespace, request.name))
+    if entry is None:
+        raise missing(kind, request.name)
+    return entry
+
+
+def not_newer_than(desk: Desk, revision: int | None) -> None:
+    """A revision that has not happened here is a client that talked to another plane, or one restored from a
+    backup: answering would take it back in time."""
+    if revision is not None and revision > desk.read.revision:
+        raise TimedOut(
+            f"Too large resource version: {revision}, current: {desk.read.revision}",
+            causes=(Cause("ResourceVersionTooLarge", "Too large resource version"),),
+            retry_after_seconds=1,
+        )

@@ -1,0 +1,218 @@
+"""Lists: which revision is read, which entries match, one page of them, and the bytes that answer.
+
+Used by list, watch (its first events) and deletecollection. An unfiltered list is joined from stored bytes
+without decoding a single object.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from itertools import islice
+from typing import Any
+
+import msgspec
+
+from fairlead.api import options
+from fairlead.api.desk import Desk
+from fairlead.api.finding import not_newer_than
+from fairlead.api.forms import Form, form_of
+from fairlead.api.tables import object_form, table_of
+from fairlead.core.errors import BadRequest, Expired
+from fairlead.core.problems import shown
+from fairlead.model.kind import Json, Kind
+from fairlead.model.selectors import field_matcher, parse_fields, parse_labels
+from fairlead.port.request import Reply, Request
+from fairlead.store.contract import Compacted, Entry
+
+_encode = msgspec.json.encode
+Accepts = Callable[[Entry], bool]
+# Fields that the key tells: their position in it.
+_KEY_FIELDS = {"metadata.name": 2, "metadata.namespace": 1}
+
+
+class _Labelled(msgspec.Struct, gc=False):
+    labels: dict[str, str] = {}
+
+
+class _Labels(msgspec.Struct, gc=False):
+    metadata: _Labelled
+
+
+_labels = msgspec.json.Decoder(_Labels).decode
+_object = msgspec.json.Decoder(dict[str, Any]).decode
+
+
+class _Token(msgspec.Struct, array_like=True):
+    """Where the next page starts: the revision all pages share, and the last key of this one."""
+
+    revision: int
+    namespace: str
+    name: str
+
+
+_token = msgspec.json.Decoder(_Token).decode
+
+
+def acceptor(request: Request, kind: Kind) -> Accepts | None:
+    """The selectors of a request as one predicate; None when there are none."""
+    tests: list[Accepts] = []
+    if text := request.query.get("labelSelector"):
+        labels_match = parse_labels(text).matches
+        tests.append(lambda entry: labels_match(_labels(entry.data).metadata.labels))
+    if text := request.query.get("fieldSelector"):
+        tests.append(_field_test(text, kind))
+    if request.name:
+        tests.append(lambda entry: entry.key.name == request.name)
+    if not tests:
+        return None
+    if len(tests) == 1:
+        return tests[0]
+    return lambda entry: all(test(entry) for test in tests)
+
+
+def _field_test(text: str, kind: Kind) -> Accepts:
+    """Names are compared without decoding; other fields only for what passed so far."""
+    by_key = []
+    by_object = []
+    for requirement in parse_fields(text):
+        if requirement.field in _KEY_FIELDS:
+            by_key.append((_KEY_FIELDS[requirement.field], requirement.equal, requirement.value))
+        else:
+            by_object.append(requirement)
+    unknown = [requirement.field for requirement in by_object if requirement.field not in kind.selectable]
+    if unknown:
+        known = ", ".join((*_KEY_FIELDS, *sorted(kind.selectable)))
+        raise BadRequest(
+            f"field label not supported: {shown(unknown[0])}; {kind.kind} can be selected by {known}"
+        )
+    object_matches = field_matcher(by_object, kind.selectable) if by_object else None
+
+    def accepts(entry: Entry) -> bool:
+        for position, equal, value in by_key:
+            if (entry.key[position] == value) is not equal:
+                return False
+        return object_matches is None or object_matches(_object(entry.data))
+
+    return accepts
+
+
+def chosen(desk: Desk, request: Request, kind: Kind, entries: Sequence[Entry]) -> Sequence[Entry]:
+    accepts = acceptor(request, kind)
+    return entries if accepts is None else [entry for entry in entries if accepts(entry)]
+
+
+def list_page(desk: Desk, request: Request, kind: Kind, now: float) -> Reply:
+    """One list request answered, whole or a page of it."""
+    limit = options.whole(request.query, "limit") or 0
+    token = _read_token(request)
+    revision = token.revision if token else _revision_to_read(desk, request)
+    entries = _entries_at(desk, request, kind, revision, token)
+    start = bisect_right(entries, (token.namespace, token.name), key=_position) if token else 0
+    matching = _first(entries, start, limit + 1 if limit else 0, acceptor(request, kind))
+    following, remaining = "", None
+    if limit and len(matching) > limit:
+        # With selectors the rest would have to be matched to be counted; Kubernetes leaves it out too.
+        remaining = None if _selects(request) else len(entries) - start - limit
+        matching = matching[:limit]
+        last = matching[-1].key
+        following = base64.urlsafe_b64encode(_encode(_Token(revision, last.namespace, last.name))).decode()
+    return render_list(desk, request, kind, matching, revision, now, following, remaining)
+
+
+def _position(entry: Entry) -> tuple[str, str]:
+    return entry.key.namespace, entry.key.name
+
+
+def _first(entries: Sequence[Entry], start: int, count: int, accepts: Accepts | None) -> Sequence[Entry]:
+    """Up to `count` accepted entries from `start` on; all of them if `count` is 0."""
+    if accepts is None:
+        if not start and not count:
+            return entries
+        return entries[start : start + count] if count else entries[start:]
+    matching = filter(accepts, islice(entries, start, None))
+    return list(islice(matching, count)) if count else list(matching)
+
+
+def _selects(request: Request) -> bool:
+    return bool(request.query.get("labelSelector") or request.query.get("fieldSelector"))
+
+
+def _revision_to_read(desk: Desk, request: Request) -> int:
+    """resourceVersion and resourceVersionMatch as Kubernetes defines them for lists."""
+    asked, match = options.revision(request.query), request.query.get("resourceVersionMatch", "")
+    if match and match not in ("Exact", "NotOlderThan"):
+        raise BadRequest(
+            f'resourceVersionMatch: Unsupported value: {shown(match)}: use "Exact" or "NotOlderThan"'
+        )
+    if match and asked is None:
+        raise BadRequest("resourceVersionMatch is forbidden unless resourceVersion is provided")
+    if match == "Exact" and asked == 0:
+        raise BadRequest(
+            'resourceVersionMatch "Exact" is forbidden for resourceVersion "0"; name the revision to read'
+        )
+    not_newer_than(desk, asked)
+    return asked if match == "Exact" and asked is not None else desk.read.revision
+
+
+def _read_token(request: Request) -> _Token | None:
+    text = request.query.get("continue")
+    if not text:
+        return None
+    if options.revision(request.query) is not None:
+        raise BadRequest("resourceVersion must not be set together with continue: the token carries it")
+    try:
+        return _token(base64.urlsafe_b64decode(text))
+    except (binascii.Error, msgspec.MsgspecError, ValueError) as problem:
+        raise BadRequest(
+            "continue: the token is not one that this server gave out; start the list again"
+        ) from problem
+
+
+def _entries_at(
+    desk: Desk, request: Request, kind: Kind, revision: int, token: _Token | None
+) -> Sequence[Entry]:
+    if revision == desk.read.revision:
+        return desk.read.list(kind.resource, request.namespace)
+    not_newer_than(desk, revision)
+    try:
+        return desk.read.list_at(kind.resource, request.namespace, revision)
+    except Compacted as compacted:
+        what = "the continue token has expired" if token else f"resourceVersion {revision} is too old"
+        raise Expired(
+            f"The provided {'continue parameter' if token else 'resource version'} is too old to display a consistent "
+            f"list result: {what}, history begins at {compacted.floor}. Start a new list without it."
+        ) from compacted
+
+
+def render_list(
+    desk: Desk,
+    request: Request,
+    kind: Kind,
+    entries: Sequence[Entry],
+    revision: int,
+    now: float,
+    following: str,
+    remaining: int | None,
+) -> Reply:
+    """Entries as a list of the kind, a Table or PartialObjectMetadata, as the client accepts."""
+    metadata: Json = {"resourceVersion": str(revision)}
+    if following:
+        metadata["continue"] = following
+        if remaining is not None:
+            metadata["remainingItemCount"] = remaining
+    form = form_of(request)
+    if form is Form.TABLE:
+        include = request.query.get("includeObject", "Metadata")
+        return Reply(
+            200, table_of(kind, [entry.data for entry in entries], metadata, include, now, headings=True)
+        )
+    if form is Form.METADATA:
+        head = {"kind": "PartialObjectMetadataList", "apiVersion": "meta.k8s.io/v1", "metadata": metadata}
+        items = b",".join([object_form(entry.data) for entry in entries])
+    else:
+        head = {"kind": kind.list_kind, "apiVersion": kind.api_version, "metadata": metadata}
+        items = b",".join([entry.data for entry in entries])
+    return Reply(200, _encode(head)[:-1] + b',"items":[' + items + b"]}")

@@ -1,0 +1,58 @@
+"""From stored bytes to JSON trees and back. Used by every verb.
+
+Stored bytes begin with apiVersion, kind and metadata.resourceVersion, in that order, so that the store can
+write the revision it gives at commit without decoding anything.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from fairlead.model.kind import Json, Kind
+from fairlead.store.contract import Delete, Entry, Key, Put
+
+_encode = msgspec.json.encode
+_tree = msgspec.json.Decoder(dict[str, Any]).decode
+
+
+def tree(entry: Entry) -> Json:
+    """A fresh, changeable JSON tree of a stored version."""
+    return _tree(entry.data)
+
+
+def key_of(kind: Kind, namespace: str, name: str) -> Key:
+    return Key(kind.resource, namespace if kind.namespaced else "", name)
+
+
+def parts(kind: Kind, obj: Json) -> tuple[bytes, bytes]:
+    """The bytes before and after the revision."""
+    head = (
+        f'{{"apiVersion":"{kind.api_version}","kind":"{kind.kind}","metadata":{{"resourceVersion":"'.encode()
+    )
+    metadata = obj["metadata"]
+    metadata.pop("resourceVersion", None)
+    rest = {name: value for name, value in obj.items() if name not in ("apiVersion", "kind", "metadata")}
+    tail = b'",' + _encode(metadata)[1:]
+    return head, (tail + b"," + _encode(rest)[1:]) if rest else tail + b"}"
+
+
+def put(kind: Kind, key: Key, obj: Json) -> Put:
+    head, tail = parts(kind, obj)
+    return Put(key, obj["metadata"]["uid"], head, tail)
+
+
+def delete(kind: Kind, key: Key, obj: Json) -> Delete:
+    head, tail = parts(kind, obj)
+    return Delete(key, obj["metadata"]["uid"], head, tail)
+
+
+def preview(kind: Kind, obj: Json, revision: int | None) -> bytes:
+    """The bytes as they would be stored: what a dry run shows. A new object has no revision yet."""
+    shown = {"apiVersion": kind.api_version, "kind": kind.kind, **obj}
+    metadata = {name: value for name, value in obj["metadata"].items() if name != "resourceVersion"}
+    if revision is not None:
+        metadata["resourceVersion"] = str(revision)
+    shown["metadata"] = metadata
+    return _encode(shown)

@@ -1,0 +1,161 @@
+"""Which operations each kind has, as OpenAPI paths in the dialect of version 2 or 3.
+
+Used by `api/openapi.py` only. kubectl reads from them whether the server knows `fieldValidation` and `dryRun`
+(at the patch operation of the kind); `kubectl explain` finds the kind of a resource through its path.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from fairlead.api.openapi_schemas import META, PATCH, Dialect, gvk, list_name
+from fairlead.model.fields import FieldTables
+from fairlead.model.kind import Json, Kind
+
+JSON = "application/json"
+PATCH_TYPES = (
+    "application/json-patch+json",
+    "application/merge-patch+json",
+    "application/strategic-merge-patch+json",
+)
+_TYPES = {
+    "allowWatchBookmarks": "boolean",
+    "force": "boolean",
+    "gracePeriodSeconds": "integer",
+    "limit": "integer",
+    "orphanDependents": "boolean",
+    "sendInitialEvents": "boolean",
+    "timeoutSeconds": "integer",
+    "watch": "boolean",
+}
+_WRITE = ("dryRun", "fieldManager", "fieldValidation", "pretty")
+_DELETE = ("dryRun", "gracePeriodSeconds", "orphanDependents", "pretty", "propagationPolicy")
+_SELECT = ("continue", "fieldSelector", "labelSelector", "limit", "resourceVersion", "resourceVersionMatch")
+_LIST = ("allowWatchBookmarks", *_SELECT, "pretty", "sendInitialEvents", "timeoutSeconds", "watch")
+_STATUS = f"{META}.Status"
+_DELETE_OPTIONS = f"{META}.DeleteOptions"
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One method on one path. `body` and `result` are full names of schemas."""
+
+    path: str
+    method: str
+    action: str
+    group_version_kind: Json
+    result: str
+    body: str = ""
+    query: tuple[str, ...] = ()
+
+
+def operations(tables: FieldTables, kind: Kind) -> Iterator[Operation]:
+    """Everything that can be done with a kind and its subresources."""
+    root = f"/apis/{kind.group}/{kind.version}" if kind.group else f"/api/{kind.version}"
+    collection = (
+        f"{root}/namespaces/{{namespace}}/{kind.plural}" if kind.namespaced else f"{root}/{kind.plural}"
+    )
+    item = f"{collection}/{{name}}"
+    me = gvk(kind.group, kind.version, kind.kind)
+    name, many = tables[kind.schema].full_name, list_name(tables, kind)
+    if kind.namespaced:
+        yield Operation(f"{root}/{kind.plural}", "get", "list", me, many, query=_LIST)
+    yield Operation(collection, "get", "list", me, many, query=_LIST)
+    yield Operation(collection, "post", "post", me, name, name, _WRITE)
+    query = tuple(sorted({*_DELETE, *_SELECT}))
+    yield Operation(collection, "delete", "deletecollection", me, _STATUS, _DELETE_OPTIONS, query)
+    yield from _single(item, me, name)
+    yield Operation(item, "delete", "delete", me, _STATUS, _DELETE_OPTIONS, _DELETE)
+    yield from _subresources(tables, kind, item, me, name)
+
+
+def _single(path: str, me: Json, name: str) -> Iterator[Operation]:
+    yield Operation(path, "get", "get", me, name, query=("pretty",))
+    yield Operation(path, "put", "put", me, name, name, _WRITE)
+    yield Operation(path, "patch", "patch", me, name, PATCH, (*_WRITE, "force"))
+
+
+def _subresources(tables: FieldTables, kind: Kind, item: str, me: Json, name: str) -> Iterator[Operation]:
+    for sub in kind.subresources:
+        path = f"{item}/{sub}"
+        if sub == "status":
+            yield from _single(path, me, name)
+        elif sub == "scale":
+            yield from _single(path, gvk("autoscaling", "v1", "Scale"), tables["Scale"].full_name)
+        elif sub == "binding":
+            target = tables["Binding"].full_name
+            yield Operation(path, "post", "post", gvk("", "v1", "Binding"), target, target, _WRITE)
+        elif sub == "eviction":
+            target = tables["Eviction"].full_name
+            yield Operation(path, "post", "post", gvk("policy", "v1", "Eviction"), target, target, _WRITE)
+        elif sub == "finalize":
+            yield Operation(path, "put", "put", me, name, name, _WRITE)
+
+
+def paths(tables: FieldTables, dialect: Dialect, kinds: Iterable[Kind]) -> Json:
+    """The `paths` object of a document."""
+    found: dict[str, Json] = {}
+    for kind in kinds:
+        for operation in operations(tables, kind):
+            entry = found.setdefault(
+                operation.path, {"parameters": _path_parameters(dialect, operation.path)}
+            )
+            entry[operation.method] = _operation(dialect, operation, kind)
+    return dict(sorted(found.items()))
+
+
+def _operation(dialect: Dialect, operation: Operation, kind: Kind) -> Json:
+    entry: Json = {
+        "operationId": _operation_id(operation),
+        "tags": ["_".join((kind.group.partition(".")[0] or "core", kind.version))],
+        "parameters": [_parameter(dialect, "query", name) for name in operation.query],
+        "responses": {"200": _response(dialect, operation.result)},
+        "x-kubernetes-action": operation.action,
+        "x-kubernetes-group-version-kind": operation.group_version_kind,
+    }
+    if dialect.version == 2:
+        entry["consumes"] = list(PATCH_TYPES) if operation.method == "patch" else [JSON]
+        entry["produces"] = [JSON]
+    if operation.body:
+        _add_body(dialect, operation, entry)
+    return entry
+
+
+def _add_body(dialect: Dialect, operation: Operation, entry: Json) -> None:
+    schema = dialect.ref(operation.body)
+    required = operation.method != "delete"
+    if dialect.version == 2:
+        entry["parameters"].append({"in": "body", "name": "body", "required": required, "schema": schema})
+        return
+    media = PATCH_TYPES if operation.method == "patch" else ("*/*",)
+    entry["requestBody"] = {"content": {name: {"schema": schema} for name in media}, "required": required}
+
+
+def _response(dialect: Dialect, result: str) -> Json:
+    schema = dialect.ref(result)
+    if dialect.version == 2:
+        return {"description": "OK", "schema": schema}
+    return {"description": "OK", "content": {JSON: {"schema": schema}}}
+
+
+def _parameter(dialect: Dialect, place: str, name: str) -> Json:
+    kind = _TYPES.get(name, "string")
+    common: Json = {"in": place, "name": name}
+    if place == "path":
+        common["required"] = True
+    if dialect.version == 2:
+        return common | {"type": kind, "uniqueItems": True}
+    return common | {"schema": {"type": kind, "uniqueItems": True}}
+
+
+def _path_parameters(dialect: Dialect, path: str) -> list[Json]:
+    return [_parameter(dialect, "path", name) for name in ("name", "namespace") if f"{{{name}}}" in path]
+
+
+def _operation_id(operation: Operation) -> str:
+    """Unique in a document: the action and the path in camel case."""
+    words = [operation.action]
+    for part in operation.path.replace("{", "/by-").replace("}", "").split("/"):
+        words.extend(part.replace(".", "-").split("-"))
+    return words[0] + "".join(word[:1].upper() + word[1:] for word in words[1:])

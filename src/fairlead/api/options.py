@@ -1,0 +1,72 @@
+"""Query options in Kubernetes' words, checked: each refusal names the option, the bad value and what is right."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from fairlead.core.errors import BadRequest
+from fairlead.core.problems import shown
+
+FIELD_MANAGER_MAX = 128
+_TRUE = frozenset({"true", "1", "t", "T", "TRUE", "True"})
+_FALSE = frozenset({"false", "0", "f", "F", "FALSE", "False", ""})
+
+
+def flag(query: Mapping[str, str], name: str) -> bool | None:
+    """A boolean option; None when it was not given."""
+    text = query.get(name)
+    if text is None:
+        return None
+    if text in _TRUE:
+        return True
+    if text in _FALSE:
+        return False
+    raise BadRequest(f"query parameter {name}: {shown(text)} is not a boolean; use true or false")
+
+
+def whole(query: Mapping[str, str], name: str) -> int | None:
+    """A non-negative whole number; None when absent or empty."""
+    text = query.get(name)
+    if not text:
+        return None
+    if not (text.isascii() and text.isdigit() and len(text) <= 19):
+        raise BadRequest(f"query parameter {name}: {shown(text)} is not a whole number of zero or more")
+    return int(text)
+
+
+def dry_run(query: Mapping[str, str]) -> bool:
+    text = query.get("dryRun")
+    if not text:
+        return False
+    if text != "All":
+        raise BadRequest(f'query parameter dryRun: {shown(text)} is not supported; the only value is "All"')
+    return True
+
+
+def field_validation(query: Mapping[str, str]) -> str:
+    level = query.get("fieldValidation") or "Warn"
+    if level not in ("Ignore", "Warn", "Strict"):
+        raise BadRequest(
+            f'query parameter fieldValidation: {shown(level)} is not supported; use "Ignore", "Warn" or "Strict"'
+        )
+    return level
+
+
+def check_field_manager(query: Mapping[str, str]) -> None:
+    manager = query.get("fieldManager", "")
+    if len(manager) > FIELD_MANAGER_MAX or not manager.isprintable():
+        raise BadRequest(
+            f"query parameter fieldManager: must be printable and at most {FIELD_MANAGER_MAX} characters"
+        )
+
+
+def revision(query: Mapping[str, str], name: str = "resourceVersion") -> int | None:
+    """None for absent or empty: the newest. Revisions are numbers to us and opaque to clients."""
+    text = query.get(name)
+    if not text:
+        return None
+    if not (text.isascii() and text.isdigit() and len(text) <= 19):
+        raise BadRequest(
+            f"query parameter {name}: {shown(text)} is not a resourceVersion that this server gave out"
+        )
+    return int(text)

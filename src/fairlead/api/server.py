@@ -1,0 +1,114 @@
+"""The API's entry: one request in, one Step out. Authorize, find the kind, hand over to the verb.
+
+Called by `runtime/` for every request that `wire/` or an in-process client brings, and by the simulator. It
+reads durable state and nothing else; whatever it wants changed is in the Plan it returns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from fairlead.api import body
+from fairlead.api.access import Attributes, forbidden
+from fairlead.api.authn import Tokens
+from fairlead.api.desk import Desk
+from fairlead.api.plan import Context, Step
+from fairlead.api.reviews import find_review, review
+from fairlead.api.subresources import VERBS as SUBRESOURCE_VERBS
+from fairlead.api.verbs.create import create
+from fairlead.api.verbs.delete import delete
+from fairlead.api.verbs.deletecollection import deletecollection
+from fairlead.api.verbs.get import get
+from fairlead.api.verbs.list import list_objects
+from fairlead.api.verbs.patch import patch
+from fairlead.api.verbs.update import update
+from fairlead.api.verbs.watch import watch
+from fairlead.core import codec
+from fairlead.core.errors import MethodNotAllowed, NotFound
+from fairlead.model.kind import Kind
+from fairlead.port.request import Reply, Request
+
+Verb = Callable[[Desk, Request, Kind, Context], Step]
+
+_VERBS: Mapping[str, Verb] = {
+    "get": get,
+    "list": list_objects,
+    "watch": watch,
+    "create": create,
+    "update": update,
+    "patch": patch,
+    "delete": delete,
+    "deletecollection": deletecollection,
+}
+
+
+class Api:
+    """All verbs of all kinds. `tokens` is replaced when the token table changes."""
+
+    __slots__ = ("desk", "tokens")
+
+    def __init__(self, desk: Desk, tokens: Tokens) -> None:
+        self.desk = desk
+        self.tokens = tokens
+
+    def plan(self, request: Request, context: Context) -> Step:
+        """Raises ApiError for anything that cannot be served."""
+        self._authorize(request, context)
+        kind = self.desk.catalog.find(request.group, request.version, request.resource)
+        if kind is None:
+            return self._review(request, context)
+        return _verb_for(request, kind)(self.desk, request, kind, context)
+
+    def _review(self, request: Request, context: Context) -> Reply:
+        """A question about access: answered, not stored."""
+        question = find_review(request.group, request.version, request.resource)
+        if question is None:
+            raise NotFound("the server could not find the requested resource")
+        if request.verb != "create" or request.name:
+            raise MethodNotAllowed(
+                f"the server does not allow {request.verb} on {question.plural}; POST a question"
+            )
+        asked = body.read_json(request)
+        answer = review(question, asked, context.user, self.desk.authorizer, self.tokens, context.now)
+        return Reply(201, codec.encode(answer))
+
+    def _authorize(self, request: Request, context: Context) -> None:
+        asked = Attributes(
+            user=context.user,
+            verb=request.verb,
+            group=request.group,
+            version=request.version,
+            resource=request.resource,
+            subresource=request.subresource,
+            namespace=request.namespace,
+            name=request.name,
+            field_selector=request.query.get("fieldSelector", ""),
+            label_selector=request.query.get("labelSelector", ""),
+        )
+        verdict = self.desk.authorizer.authorize(asked)
+        if not verdict.allowed:
+            raise forbidden(asked, verdict)
+
+
+def _verb_for(request: Request, kind: Kind) -> Verb:
+    if request.namespace and not kind.namespaced:
+        raise NotFound(
+            f"the server could not find the requested resource: {kind.plural} are not in a namespace"
+        )
+    if request.subresource:
+        if request.subresource not in kind.subresources:
+            raise NotFound(
+                "the server could not find the requested resource: "
+                f'{kind.plural} have no subresource "{request.subresource}"'
+            )
+        verb = SUBRESOURCE_VERBS[request.subresource].get(request.verb)
+    elif kind.namespaced and not request.namespace and request.verb not in ("list", "watch"):
+        raise MethodNotAllowed(
+            f"{request.verb} of {kind.plural} needs a namespace: use /namespaces/NAMESPACE/{kind.plural}"
+        )
+    else:
+        verb = _VERBS.get(request.verb)
+    if verb is None:
+        what = f"{kind.plural}/{request.subresource}" if request.subresource else kind.plural
+        raise MethodNotAllowed(f"the server does not allow {request.verb} on {what}")
+    return verb

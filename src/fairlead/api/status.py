@@ -1,0 +1,71 @@
+"""Kubernetes Status objects from errors, and Success for deletions. Called by `server.py` and `wire/`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from fairlead.core.errors import ApiError, Invalid
+from fairlead.core.problems import Problems
+from fairlead.model.kind import Kind
+from fairlead.port.request import Reply
+
+_encode = msgspec.json.encode
+
+
+def failure(error: ApiError) -> Reply:
+    """The Status reply for an error; details only where there is something to say."""
+    details: dict[str, Any] = {}
+    if error.name:
+        details["name"] = error.name
+    if error.group:
+        details["group"] = error.group
+    if error.kind:
+        details["kind"] = error.kind
+    if error.causes:
+        details["causes"] = [
+            {"reason": c.reason, "message": c.message, **({"field": c.field} if c.field else {})}
+            for c in error.causes
+        ]
+    if error.retry_after_seconds:
+        details["retryAfterSeconds"] = error.retry_after_seconds
+    body: dict[str, Any] = {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Failure",
+        "message": str(error),
+        "reason": error.reason,
+    }
+    if details:
+        body["details"] = details
+    body["code"] = error.status
+    return Reply(error.status, _encode(body), retry_after_seconds=error.retry_after_seconds)
+
+
+def success(kind: Kind, name: str, uid: str) -> Reply:
+    """What a completed deletion answers."""
+    details: dict[str, str] = {"name": name, "kind": kind.plural, "uid": uid}
+    if kind.group:
+        details["group"] = kind.group
+    body = {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Success",
+        "details": details,
+    }
+    return Reply(200, _encode(body))
+
+
+def invalid(kind: Kind, name: str, problems: Problems) -> Invalid:
+    """One 422 that carries every problem."""
+    qualified = f"{kind.kind}.{kind.group}" if kind.group else kind.kind
+    return Invalid(
+        f'{qualified} "{name}" is invalid: {problems.summary()}',
+        causes=tuple(problems.causes),
+        group=kind.group,
+        kind=kind.kind,
+        name=name,
+    )

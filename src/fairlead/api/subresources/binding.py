@@ -1,0 +1,110 @@
+"""POST pods/NAME/binding: the only way a pod gets its node, once and for all.
+
+Whoever binds is told the truth about a pod that has a node already: 409 with its name, whether that was the
+caller's own earlier attempt or somebody else's. Binding again to the same node is a conflict too, as in
+Kubernetes: after an unknown outcome the next step is to look.
+"""
+
+from __future__ import annotations
+
+from fairlead.api import body, options
+from fairlead.api.attempt import Attempt
+from fairlead.api.desk import Desk
+from fairlead.api.finding import find
+from fairlead.api.objects import put, tree
+from fairlead.api.plan import AGAIN, Again, Context, Plan
+from fairlead.api.status import invalid
+from fairlead.api.writing import audit_notes, failed, stamp_changed
+from fairlead.core import codec
+from fairlead.core.errors import Conflict
+from fairlead.core.problems import Problems
+from fairlead.core.times import timestamp
+from fairlead.model.kind import Json, Kind
+from fairlead.port.request import Reply, Request
+from fairlead.store.contract import AtRevision, Committed, Entry, Outcome, Refused, Transaction
+
+_CREATED = codec.encode(
+    {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
+)
+
+
+def create(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply | Plan:
+    asked = body.read_json(request)
+    body.check_structure(desk, "Binding", asked, "Ignore")
+    current = find(desk, kind, request)
+    old = tree(current)
+    node = _target(kind, request, asked)
+    _check_free(kind, current, old, asked)
+    new = _bound(old, node, asked, context.now)
+    stamp_changed(kind, new, old)
+    attempt = Attempt(
+        kind, "create", "binding", current.key, context, desk.read, new, old, current,
+        dry_run=options.dry_run(request.query),
+    )  # fmt: skip
+    desk.chain.admit(attempt)
+    if attempt.dry_run:
+        return Reply(201, _CREATED)
+    transaction = Transaction(
+        (put(kind, current.key, new), *attempt.operations),
+        (AtRevision(current.key, current.revision), *attempt.preconditions),
+        audit_notes(desk, attempt),
+    )
+
+    def finish(outcome: Outcome) -> Reply | Again:
+        if isinstance(outcome, Committed):
+            return Reply(201, _CREATED)
+        if isinstance(outcome, Refused):
+            return AGAIN
+        raise failed(outcome)
+
+    return Plan(transaction, finish)
+
+
+def _target(kind: Kind, request: Request, asked: Json) -> str:
+    target = asked.get("target") or {}
+    problems = Problems()
+    if target.get("kind", "Node") != "Node":
+        problems.unsupported("target.kind", target["kind"], ("Node",))
+    if not target.get("name"):
+        problems.required("target.name", "name the node")
+    if problems:
+        raise invalid(kind, request.name, problems)
+    name: str = target["name"]
+    return name
+
+
+def _check_free(kind: Kind, current: Entry, old: Json, asked: Json) -> None:
+    wanted_uid = (asked.get("metadata") or {}).get("uid")
+    if wanted_uid and wanted_uid != current.uid:
+        problem = f"uid in binding is {wanted_uid}, uid of the pod is {current.uid}"
+    elif "deletionTimestamp" in old["metadata"]:
+        problem = f"pod {current.key.name} is being deleted, cannot be assigned to a host"
+    elif old["spec"].get("nodeName"):
+        problem = f'pod {current.key.name} is already assigned to node "{old["spec"]["nodeName"]}"'
+    elif old["spec"].get("schedulingGates"):
+        problem = f"pod {current.key.name} has non-empty .spec.schedulingGates"
+    else:
+        return
+    raise Conflict(
+        f'Operation cannot be fulfilled on {kind.plural}/binding "{current.key.name}": {problem}',
+        kind=f"{kind.plural}/binding",
+        name=current.key.name,
+    )
+
+
+def _bound(old: Json, node: str, asked: Json, now: float) -> Json:
+    """The pod with its node, the binder's annotations, and the condition that says it is scheduled."""
+    status = dict(old.get("status") or {})
+    others = [c for c in status.get("conditions") or () if c.get("type") != "PodScheduled"]
+    scheduled = {
+        "type": "PodScheduled",
+        "status": "True",
+        "lastProbeTime": None,
+        "lastTransitionTime": timestamp(now),
+    }
+    status["conditions"] = [*others, scheduled]
+    metadata = dict(old["metadata"])
+    annotations = (asked.get("metadata") or {}).get("annotations")
+    if annotations:
+        metadata["annotations"] = {**(metadata.get("annotations") or {}), **annotations}
+    return {**old, "metadata": metadata, "spec": {**old["spec"], "nodeName": node}, "status": status}

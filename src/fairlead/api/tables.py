@@ -1,0 +1,100 @@
+"""Objects as clients want to see them: whole, as rows of a Table (`kubectl get`), or metadata only."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from fairlead.api.desk import Desk
+from fairlead.api.forms import Form, form_of
+from fairlead.core.errors import BadRequest
+from fairlead.core.problems import shown
+from fairlead.model.cells import age
+from fairlead.model.kind import Column, Json, Kind
+from fairlead.port.request import Reply, Request
+
+_encode = msgspec.json.encode
+_tree = msgspec.json.Decoder(dict[str, Any]).decode
+_AGE = Column("Age", age, description="Time since the object was created.")
+
+
+class _Metadata(msgspec.Struct, gc=False):
+    metadata: msgspec.Raw
+
+
+_metadata = msgspec.json.Decoder(_Metadata).decode
+
+
+def object_form(data: bytes) -> bytes:
+    """PartialObjectMetadata: the metadata alone, byte for byte."""
+    return (
+        b'{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":'
+        + bytes(_metadata(data).metadata)
+        + b"}"
+    )
+
+
+def render_one(
+    desk: Desk, request: Request, kind: Kind, data: bytes, now: float, status: int, warnings: tuple[str, ...]
+) -> Reply:
+    form = form_of(request)
+    if form is Form.TABLE:
+        include = request.query.get("includeObject", "Metadata")
+        revision = _tree(data)["metadata"].get("resourceVersion", "")
+        data = table_of(kind, [data], {"resourceVersion": revision}, include, now, headings=True)
+    elif form is Form.METADATA:
+        data = object_form(data)
+    return Reply(status, data, warnings=warnings)
+
+
+def table_of(
+    kind: Kind, items: list[bytes], metadata: Json, include: str, now: float, *, headings: bool
+) -> bytes:
+    """A meta.k8s.io/v1 Table. Watches send the headings only once."""
+    columns = kind.columns or (_AGE,)
+    rows = [_row(columns, data, include, now) for data in items]
+    head: Json = {"kind": "Table", "apiVersion": "meta.k8s.io/v1", "metadata": metadata}
+    if headings:
+        head["columnDefinitions"] = _headings(columns)
+    else:
+        head["columnDefinitions"] = None
+    return _encode(head)[:-1] + b',"rows":[' + b",".join(rows) + b"]}"
+
+
+def _headings(columns: tuple[Column, ...]) -> list[Json]:
+    name = {
+        "name": "Name",
+        "type": "string",
+        "format": "name",
+        "description": "Name of the object.",
+        "priority": 0,
+    }
+    rest = [
+        {
+            "name": c.name,
+            "type": c.type,
+            "format": c.format,
+            "description": c.description,
+            "priority": c.priority,
+        }
+        for c in columns
+    ]
+    return rest if any(c.name == "Name" for c in columns) else [name, *rest]
+
+
+def _row(columns: tuple[Column, ...], data: bytes, include: str, now: float) -> bytes:
+    obj = _tree(data)
+    cells: list[Any] = [column.cell(obj, now) for column in columns]
+    if not any(column.name == "Name" for column in columns):
+        cells.insert(0, obj["metadata"]["name"])
+    row = b'{"cells":' + _encode(cells)
+    if include == "Metadata":
+        return row + b',"object":' + object_form(data) + b"}"
+    if include == "Object":
+        return row + b',"object":' + data + b"}"
+    if include == "None":
+        return row + b"}"
+    raise BadRequest(
+        f'includeObject: Unsupported value: {shown(include)}: use "None", "Metadata" or "Object"'
+    )

@@ -1,0 +1,76 @@
+"""DELETE of one object: remembered on the object first, carried out when grace and finalizers allow."""
+
+from __future__ import annotations
+
+from fairlead.api import deletion
+from fairlead.api.attempt import Attempt
+from fairlead.api.deletion import DeleteOptions
+from fairlead.api.desk import Desk
+from fairlead.api.finding import find
+from fairlead.api.objects import delete as delete_operation
+from fairlead.api.objects import preview, put, tree
+from fairlead.api.plan import AGAIN, Again, Context, Plan
+from fairlead.api.status import success
+from fairlead.api.tables import render_one
+from fairlead.api.writing import audit_notes, failed
+from fairlead.model.kind import Kind
+from fairlead.port.request import Reply, Request
+from fairlead.store.contract import AtRevision, Committed, Entry, Outcome, Refused, Transaction
+
+
+def delete(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply | Plan:
+    return delete_entry(
+        desk, request, kind, context, find(desk, kind, request), deletion.read_options(request, desk)
+    )
+
+
+def delete_entry(
+    desk: Desk, request: Request, kind: Kind, context: Context, entry: Entry, wanted: DeleteOptions
+) -> Reply | Plan:
+    """Plan the deletion of this very version."""
+    attempt = planned(desk, kind, context, entry, wanted)
+    new = attempt.new
+    assert new is not None
+    finished = deletion.is_finished(new)
+    if attempt.dry_run:
+        if finished:
+            return success(kind, entry.key.name, entry.uid)
+        return render_one(desk, request, kind, preview(kind, new, entry.revision), context.now, 200, ())
+    if not finished and new == attempt.old:
+        return render_one(desk, request, kind, entry.data, context.now, 200, ())
+    transaction = transaction_for(desk, attempt)
+
+    def finish(outcome: Outcome) -> Reply | Again:
+        if isinstance(outcome, Committed):
+            if finished:
+                return success(kind, entry.key.name, entry.uid)
+            return render_one(desk, request, kind, outcome.entries[0].data, context.now, 200, ())
+        if isinstance(outcome, Refused):
+            return AGAIN
+        raise failed(outcome)
+
+    return Plan(transaction, finish)
+
+
+def planned(desk: Desk, kind: Kind, context: Context, entry: Entry, wanted: DeleteOptions) -> Attempt:
+    """The admitted attempt; `new` is the object with its deletion begun."""
+    deletion.check_preconditions(kind, entry, wanted)
+    old = tree(entry)
+    new = deletion.begun(kind, old, wanted, context.now)
+    attempt = Attempt(
+        kind, "delete", "", entry.key, context, desk.read, new, old, entry, dry_run=wanted.dry_run
+    )
+    desk.chain.admit(attempt)
+    return attempt
+
+
+def transaction_for(desk: Desk, attempt: Attempt) -> Transaction:
+    kind, new, entry = attempt.kind, attempt.new, attempt.current
+    assert new is not None
+    assert entry is not None
+    operation = (delete_operation if deletion.is_finished(new) else put)(kind, entry.key, new)
+    return Transaction(
+        (operation, *attempt.operations),
+        (AtRevision(entry.key, entry.revision), *attempt.preconditions),
+        audit_notes(desk, attempt),
+    )

@@ -1,0 +1,57 @@
+"""PATCH: JSON patch, merge patch or strategic merge patch against the newest version, retried on conflict."""
+
+from __future__ import annotations
+
+from fairlead.api import body, options
+from fairlead.api.changing import change
+from fairlead.api.desk import Desk
+from fairlead.api.finding import find
+from fairlead.api.objects import tree
+from fairlead.api.plan import Context, Plan
+from fairlead.core import codec
+from fairlead.core.errors import BadRequest, UnsupportedMedia
+from fairlead.core.problems import shown
+from fairlead.model.kind import Json, Kind
+from fairlead.model.patch.jsonpatch import json_patch
+from fairlead.model.patch.merge import merge_patch
+from fairlead.model.patch.strategic import strategic
+from fairlead.port.request import JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, Reply, Request
+
+
+def patch(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply | Plan:
+    level = options.field_validation(request.query)
+    options.check_field_manager(request.query)
+    current = find(desk, kind, request)
+    old = tree(current)
+    new, warnings = patched(desk, request, kind.schema, old, level)
+    return change(desk, request, kind, context, current, old, new, warnings)
+
+
+def patched(desk: Desk, request: Request, schema: str, old: Json, level: str) -> tuple[Json, list[str]]:
+    """The old object with the patch applied, its structure checked."""
+    media = body.media_type(request.content_type)
+    change_set = codec.decode(request.body) if request.body else None
+    new: object
+    if media == JSON_PATCH:
+        if not isinstance(change_set, list):
+            raise BadRequest(
+                'a JSON patch is a list of operations such as [{"op": "replace", "path": ..., "value": ...}]'
+            )
+        new = json_patch(old, change_set)
+    elif media == MERGE_PATCH:
+        new = merge_patch(old, body.require_object(change_set))
+    elif media == STRATEGIC_PATCH:
+        tables = desk.tables
+        new = strategic(old, body.require_object(change_set), tables[schema], tables)
+    else:
+        raise UnsupportedMedia(
+            f"the body of the request was in an unknown format - accepted media types include: "
+            f"{JSON_PATCH}, {MERGE_PATCH}, {STRATEGIC_PATCH}; got {shown(media)}"
+        )
+    obj = body.require_object(new)
+    for field in ("apiVersion", "kind"):
+        if obj.get(field) != old.get(field):
+            raise BadRequest(
+                f"{field}: a patch may not change it from {shown(old.get(field))} to {shown(obj.get(field))}"
+            )
+    return obj, body.check_structure(desk, schema, obj, level)

@@ -1,0 +1,22 @@
+"""PUT: the whole object, or its status, replaced."""
+
+from __future__ import annotations
+
+from fairlead.api import body, options
+from fairlead.api.changing import change
+from fairlead.api.desk import Desk
+from fairlead.api.finding import find
+from fairlead.api.objects import tree
+from fairlead.api.plan import Context, Plan
+from fairlead.model.kind import Kind
+from fairlead.port.request import Reply, Request
+
+
+def update(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply | Plan:
+    level = options.field_validation(request.query)
+    options.check_field_manager(request.query)
+    new = body.read_json(request)
+    body.check_identity(new, kind.api_version, kind.kind)
+    warnings = body.check_structure(desk, kind.schema, new, level, request.body)
+    current = find(desk, kind, request)
+    return change(desk, request, kind, context, current, tree(current), new, warnings)

@@ -1,0 +1,241 @@
+"""What every write shares: stamping metadata, defaults, admission, validation, and the transaction itself.
+
+The verbs decide what the new object is; this file makes it fit to store and turns it into a Plan whose
+audit line commits together with it. Called by `verbs/` and `subresources/`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from fairlead.api.attempt import Attempt
+from fairlead.api.audit import Target
+from fairlead.api.deletion import is_finished
+from fairlead.api.desk import Desk
+from fairlead.api.objects import delete, preview, put
+from fairlead.api.plan import AGAIN, Again, Plan
+from fairlead.api.status import invalid
+from fairlead.api.tables import render_one
+from fairlead.core import ids
+from fairlead.core.errors import (
+    AlreadyExists,
+    ApiError,
+    Conflict,
+    StorageFull,
+    TimedOut,
+    TooManyRequests,
+    Unavailable,
+)
+from fairlead.core.problems import Problems
+from fairlead.core.times import timestamp
+from fairlead.model.diff import changed_fields
+from fairlead.model.kind import Json, Kind
+from fairlead.model.metadata import validate_metadata, validate_metadata_update
+from fairlead.port.request import Reply, Request
+from fairlead.store.contract import (
+    Absent,
+    AtRevision,
+    Committed,
+    Failed,
+    Key,
+    Note,
+    Outcome,
+    Refused,
+    Transaction,
+)
+
+# Set by the server, whatever a client sends.
+_OWNED = (
+    "uid",
+    "creationTimestamp",
+    "generation",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "selfLink",
+)
+
+
+def stamp_new(kind: Kind, obj: Json, name: str, namespace: str, attempt_uid: str, now: float) -> None:
+    """Metadata of an object that is about to exist."""
+    metadata: dict[str, Any] = obj["metadata"]
+    for field in _OWNED:
+        metadata.pop(field, None)
+    metadata["name"] = name
+    if kind.namespaced:
+        metadata["namespace"] = namespace
+    else:
+        metadata.pop("namespace", None)
+    metadata["uid"] = attempt_uid
+    metadata["creationTimestamp"] = timestamp(now)
+    if kind.generation:
+        metadata["generation"] = 1
+    if "status" in kind.subresources and not kind.status_on_create:
+        obj.pop("status", None)
+    if kind.finalizers_spec:
+        obj.setdefault("spec", {})["finalizers"] = list(kind.finalizers_spec)
+
+
+def stamp_changed(kind: Kind, new: Json, old: Json) -> None:
+    """Metadata of a changed object: what the server owns is kept; generation counts changes of intent."""
+    metadata, before = new["metadata"], old["metadata"]
+    for field in _OWNED:
+        if field in before:
+            metadata[field] = before[field]
+        else:
+            metadata.pop(field, None)
+    if kind.generation:
+        changed = any(
+            new.get(field) != old.get(field)
+            for field in new.keys() | old.keys()
+            if field not in ("metadata", "status", "apiVersion", "kind")
+        )
+        generation = before.get("generation", 0) + (1 if changed else 0)
+        if generation:
+            metadata["generation"] = generation
+
+
+def admit_and_validate(desk: Desk, attempt: Attempt) -> None:
+    """Defaults, admission and validation, in this order; raises with every problem at once."""
+    kind, new, old = attempt.kind, attempt.new, attempt.old
+    assert new is not None
+    kind.defaults(new)
+    desk.chain.admit(attempt)
+    problems = Problems()
+    if attempt.subresource == "status" and old is not None:
+        kind.validate_status(new, old, problems)
+    else:
+        validate_metadata(kind, new, problems)
+        kind.validate(new, problems)
+        if old is not None:
+            validate_metadata_update(new, old, problems)
+            kind.validate_update(new, old, problems)
+        attempt.warnings.extend(kind.warnings(new))
+    if problems:
+        raise invalid(kind, attempt.key.name, problems)
+
+
+def fresh_uid(attempt_entropy: bytes) -> str:
+    return ids.uid(attempt_entropy)
+
+
+def plan_create(
+    desk: Desk, request: Request, attempt: Attempt, taken: Callable[[], Reply | Plan | Again]
+) -> Plan | Reply:
+    """Store a new object; `taken` answers when the name exists already."""
+    new = attempt.new
+    assert new is not None
+    if attempt.dry_run:
+        if desk.read.get(attempt.key) is not None:
+            return _reply_or_raise(taken())
+        return shown(desk, request, attempt, preview(attempt.kind, new, None), 201)
+    absent = Absent(attempt.key)
+    transaction = Transaction(
+        (put(attempt.kind, attempt.key, new), *attempt.operations),
+        (absent, *attempt.preconditions),
+        audit_notes(desk, attempt),
+    )
+
+    def finish(outcome: Outcome) -> Reply | Plan | Again:
+        if isinstance(outcome, Committed):
+            return shown(desk, request, attempt, outcome.entries[0].data, 201)
+        if isinstance(outcome, Refused):
+            return taken() if outcome.precondition == absent else AGAIN
+        raise failed(outcome)
+
+    return Plan(transaction, finish)
+
+
+def audit_notes(desk: Desk, attempt: Attempt) -> tuple[Note, ...]:
+    """Who changed which fields of what: commits together with the change, or not at all."""
+    new, old, key = attempt.new, attempt.old, attempt.key
+    assert new is not None
+    kind = attempt.kind
+    metadata = new["metadata"]
+    target = Target(kind.group, kind.plural, key.namespace, key.name, attempt.subresource, metadata["uid"])
+    if old is None:
+        return desk.audit.accepted(attempt.context, attempt.verb, target, 201)
+    heartbeat = kind.heartbeat(new, old)
+    return desk.audit.accepted(
+        attempt.context,
+        attempt.verb,
+        target,
+        200,
+        revision_before=attempt.current.revision if attempt.current else 0,
+        changed=() if heartbeat else changed_fields(old, new),
+        heartbeat=heartbeat,
+    )
+
+
+def plan_change(
+    desk: Desk, request: Request, attempt: Attempt, *, pinned: bool, status: int = 200
+) -> Plan | Reply:
+    """Store a changed object, or remove it when its deletion has nothing left to wait for.
+
+    `pinned`: the client named the revision it read, so a newer one is its conflict and not ours to retry.
+    """
+    kind, new, current = attempt.kind, attempt.new, attempt.current
+    assert new is not None
+    assert current is not None
+    if attempt.dry_run:
+        return shown(desk, request, attempt, preview(kind, new, current.revision), status)
+    finished = is_finished(new)
+    if not finished and new == attempt.old and not attempt.operations:
+        return shown(desk, request, attempt, current.data, status)
+    operation = delete(kind, attempt.key, new) if finished else put(kind, attempt.key, new)
+    transaction = Transaction(
+        (operation, *attempt.operations),
+        (AtRevision(attempt.key, current.revision), *attempt.preconditions),
+        audit_notes(desk, attempt),
+    )
+
+    def finish(outcome: Outcome) -> Reply | Plan | Again:
+        if isinstance(outcome, Committed):
+            return shown(desk, request, attempt, outcome.entries[0].data, status)
+        if isinstance(outcome, Refused):
+            if pinned and outcome.precondition == transaction.preconditions[0]:
+                raise modified(kind, attempt.key)
+            return AGAIN
+        raise failed(outcome)
+
+    return Plan(transaction, finish)
+
+
+def shown(desk: Desk, request: Request, attempt: Attempt, data: bytes, status: int) -> Reply:
+    """The object in the form the client accepts."""
+    return render_one(desk, request, attempt.kind, data, attempt.context.now, status, tuple(attempt.warnings))
+
+
+def _reply_or_raise(step: Reply | Plan | Again) -> Reply | Plan:
+    if isinstance(step, Again):
+        raise Unavailable("the state kept changing; try again")
+    return step
+
+
+def exists_already(kind: Kind, key: Key) -> ApiError:
+    return AlreadyExists(
+        f'{kind.resource} "{key.name}" already exists', group=kind.group, kind=kind.plural, name=key.name
+    )
+
+
+def modified(kind: Kind, key: Key) -> ApiError:
+    return Conflict(
+        f'Operation cannot be fulfilled on {kind.resource} "{key.name}": the object has been modified; '
+        "please apply your changes to the latest version and try again",
+        group=kind.group,
+        kind=kind.plural,
+        name=key.name,
+    )
+
+
+def failed(outcome: Outcome) -> ApiError:
+    """The journal did not take it."""
+    assert isinstance(outcome, Failed)
+    if outcome.reason == "StorageFull":
+        return StorageFull(f"nothing was written: {outcome.message}", retry_after_seconds=5)
+    if outcome.reason == "Overloaded":
+        return TooManyRequests(outcome.message, retry_after_seconds=1)
+    if outcome.reason == "Halted":
+        return Unavailable(outcome.message, retry_after_seconds=1)
+    # No retry-after: clients repeat by themselves then, and this write may have happened.
+    return TimedOut(f"whether this was written is not known, look before you repeat it: {outcome.message}")

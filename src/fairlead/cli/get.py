@@ -1,0 +1,134 @@
+"""`fairlead get`: objects as the server shows them, now or at an older revision (`--at`).
+
+kubectl does the first as well; the second is ours: history is kept, so the past can be listed, too.
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from fairlead.cli import options as shared
+from fairlead.cli.client import JSON, TABLE, Client, connect
+from fairlead.cli.output import hint, print_json, print_table, print_yaml
+from fairlead.cli.resources import Resource, resolve
+from fairlead.core.errors import ApiError, UsageError
+
+_PAGE = 500
+_EPILOG = """examples:
+  fairlead get pods                     pods of the default namespace
+  fairlead get deploy -A -o wide        deployments of all namespaces, all columns
+  fairlead get pod web -o yaml          one object
+  fairlead get pods --at 1200           the same list as it was at revision 1200
+  fairlead get pod/web --at 1200        one object as it was
+  fairlead audit --object pods/web      shows the revisions at which it changed
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = _EPILOG
+    parser.add_argument(
+        "kind", metavar="KIND", help="resource, kind or short name: pods, Pod, po, deployments.apps"
+    )
+    parser.add_argument("name", metavar="NAME", nargs="?", help="one object; KIND/NAME works too")
+    shared.namespace(parser, "namespace (default: the kubeconfig's, or default)")
+    parser.add_argument("-A", "--all-namespaces", action="store_true", help="all namespaces")
+    parser.add_argument("--at", type=int, metavar="REVISION", help="as it was at this revision")
+    shared.output(parser, "table", "wide", "json", "yaml", "name")
+    shared.kubeconfig(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    kind, _, name = options.kind.partition("/")
+    if name and options.name:
+        raise UsageError("give the name once: `fairlead get pod web` or `fairlead get pod/web`")
+    name = name or options.name or ""
+    if name and options.all_namespaces:
+        raise UsageError("a name is looked up in one namespace: use -n NS, or leave the name out with -A")
+    if options.at is not None and options.at <= 0:
+        raise UsageError(
+            "--at takes a revision greater than 0: metadata.resourceVersion of any object is one"
+        )
+    client = connect(options.kubeconfig)
+    try:
+        resource = resolve(client, kind)
+        namespace = "" if options.all_namespaces else options.namespace or client.target.namespace
+        if options.output in ("table", "wide"):
+            return _table(client, resource, namespace, name, options)
+        return _objects(client, resource, namespace, name, options)
+    finally:
+        client.close()
+
+
+def _fetch(
+    client: Client, resource: Resource, namespace: str, name: str, at: int | None, accept: str
+) -> dict[str, Any]:
+    """One object, or a whole list whose pages are joined. At a revision even one object comes as a list."""
+    if name and at is None:
+        return client.get(resource.path(namespace, name), accept=accept)
+    query = {"limit": str(_PAGE)}
+    if name:
+        query["fieldSelector"] = f"metadata.name={name}"
+    if at is not None:
+        query |= {"resourceVersion": str(at), "resourceVersionMatch": "Exact"}
+    path = resource.path(namespace)
+    whole = page = client.get(path, query, accept)
+    part = "rows" if whole.get("kind") == "Table" else "items"
+    whole[part] = whole.get(part) or []
+    while following := page.get("metadata", {}).get("continue"):
+        page = client.get(path, {"limit": str(_PAGE), "continue": following} | _selector(query), accept)
+        whole[part] += page.get(part) or []
+    whole.get("metadata", {}).pop("continue", None)
+    whole.get("metadata", {}).pop("remainingItemCount", None)
+    if name and not whole[part]:
+        raise ApiError(
+            f'{resource.plural} "{name}" did not exist at revision {at}: {_history_hint(resource, name)}'
+        )
+    return whole
+
+
+def _selector(query: dict[str, str]) -> dict[str, str]:
+    return {key: value for key, value in query.items() if key == "fieldSelector"}
+
+
+def _history_hint(resource: Resource, name: str) -> str:
+    return f"`fairlead audit --object {resource.plural}/{name}` shows when it changed"
+
+
+def _table(client: Client, resource: Resource, namespace: str, name: str, options: argparse.Namespace) -> int:
+    table = _fetch(client, resource, namespace, name, options.at, TABLE)
+    rows = table.get("rows") or []
+    if not rows:
+        scope = f" in {namespace} namespace" if resource.namespaced and namespace else ""
+        hint(f"No resources found{scope}.")
+        return 0
+    shown = [
+        (index, column["name"].upper())
+        for index, column in enumerate(table["columnDefinitions"])
+        if options.output == "wide" or not column.get("priority")
+    ]
+    with_namespace = resource.namespaced and not namespace
+    header = (["NAMESPACE"] if with_namespace else []) + [title for _, title in shown]
+    lines = []
+    for row in rows:
+        start = [row["object"]["metadata"].get("namespace", "")] if with_namespace else []
+        lines.append(start + [row["cells"][index] for index, _ in shown])
+    print_table(header, lines)
+    return 0
+
+
+def _objects(
+    client: Client, resource: Resource, namespace: str, name: str, options: argparse.Namespace
+) -> int:
+    found = _fetch(client, resource, namespace, name, options.at, JSON)
+    if name and options.at is not None:
+        found = {"apiVersion": resource.api_version, "kind": resource.kind, **found["items"][0]}
+    if options.output == "name":
+        for item in [found] if name else found["items"]:
+            print(resource.short(item["metadata"]["name"]))
+    elif options.output == "yaml":
+        print_yaml(found)
+    else:
+        print_json(found)
+    return 0

@@ -1,0 +1,126 @@
+"""The `fairlead` command: finds the verb, imports its file only, runs it, turns errors into one sentence.
+
+A verb's file has `configure(parser)`, which sets the default `run`: a function of the options that returns
+the exit code. Nothing here imports a server, a TLS library or a parser of YAML: `fairlead --help` must
+answer at once. Exit codes are those of `core/errors.py`; docs/reference/cli.md lists them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+from typing import NamedTuple, NoReturn
+
+from fairlead.core.errors import FairleadError, UsageError
+
+INTERRUPTED, PIPE_CLOSED = 130, 141
+
+
+class Verb(NamedTuple):
+    name: str
+    module: str
+    summary: str
+
+
+VERBS = (
+    Verb("up", "fairlead.cli.up", "run a whole plane on this machine and say how to use it"),
+    Verb("serve", "fairlead.cli.serve", "run a server, quietly, under a service manager"),
+    Verb("get", "fairlead.cli.get", "show objects, now or as they were at an older revision"),
+    Verb("audit", "fairlead.cli.audit", "show who changed what, and which fields"),
+    Verb("token", "fairlead.cli.token", "create, list and revoke credentials"),
+    Verb("backup", "fairlead.cli.backup", "copy a data directory into one file, also while the server runs"),
+    Verb("restore", "fairlead.cli.restore", "make a data directory from a backup"),
+    Verb("version", "fairlead.cli.version", "show the version"),
+)
+
+_DESCRIPTION = "A scheduler control plane that explains, can be intervened in, and replays."
+_EPILOG = """examples:
+  fairlead up                               start; everything is kept in ./fairlead-data
+  export KUBECONFIG=fairlead-data/kubeconfig
+  kubectl create configmap greeting --from-literal=text=hello
+  fairlead get configmaps                   or kubectl get configmaps
+  fairlead audit --limit 5                  who did what
+
+`fairlead VERB --help` explains one verb. Exit codes: 0 done, 1 refused or failed, 2 wrong usage,
+3 data directory unusable, 4 data directory in use, 5 newer format, 6 no server answers.
+"""
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse, but a mistake is a UsageError like any other error of a command."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"{message}: see `{self.prog} --help`")
+
+
+def build_parser(chosen: str | None) -> argparse.ArgumentParser:
+    """All verbs by name and summary; only the chosen one is imported and gets its options."""
+    parser = Parser(
+        prog="fairlead",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    verbs = parser.add_subparsers(metavar="VERB", title="verbs", parser_class=Parser)
+    for verb in VERBS:
+        sub = verbs.add_parser(
+            verb.name,
+            help=verb.summary,
+            description=verb.summary[0].upper() + verb.summary[1:] + ".",
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+        if verb.name == chosen:
+            importlib.import_module(verb.module).configure(sub)
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Entry of the console script."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    try:
+        code = _run(arguments)
+        sys.stdout.flush()
+        return code
+    except FairleadError as error:
+        return _say(str(error), error.exit_code)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read our output has left. Python would complain again when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return PIPE_CLOSED
+    except Exception as error:
+        # The last resort: a person gets a sentence, never a traceback.
+        if os.environ.get("FAIRLEAD_DEBUG"):
+            raise
+        told = str(error).splitlines()[0] if str(error) else "no further message"
+        return _say(
+            f"unexpected {type(error).__name__} ({told}): this is a defect; run again with FAIRLEAD_DEBUG=1"
+            " to see where, and report that",
+            1,
+        )
+
+
+def _run(arguments: list[str]) -> int:
+    chosen = next((argument for argument in arguments if not argument.startswith("-")), None)
+    parser = build_parser(chosen)
+    options = parser.parse_args(arguments)
+    if not hasattr(options, "run"):
+        parser.print_help()
+        return 0
+    return int(options.run(options))
+
+
+def _say(message: str, code: int) -> int:
+    sys.stdout.flush()
+    print(f"fairlead: {message}", file=sys.stderr)
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

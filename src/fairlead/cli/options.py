@@ -1,0 +1,42 @@
+"""Options that several verbs share, spelled and explained once."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+DEFAULT_DATA_DIR = Path("fairlead-data")
+
+
+def data_dir(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--data-dir",
+        type=Path,
+        default=DEFAULT_DATA_DIR,
+        metavar="DIR",
+        help="where everything is kept (default: ./fairlead-data)",
+    )
+
+
+def kubeconfig(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--kubeconfig",
+        type=Path,
+        metavar="FILE",
+        help="how to reach the server (default: $KUBECONFIG, then ./fairlead-data/kubeconfig)",
+    )
+
+
+def output(parser: argparse.ArgumentParser, *forms: str) -> None:
+    """The first form is the default."""
+    parser.add_argument(
+        "-o",
+        "--output",
+        choices=forms,
+        default=forms[0],
+        help=f"form of the output (default: {forms[0]})",
+    )
+
+
+def namespace(parser: argparse.ArgumentParser, text: str) -> None:
+    parser.add_argument("-n", "--namespace", metavar="NS", help=text)

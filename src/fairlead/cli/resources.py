@@ -1,0 +1,66 @@
+"""From what a person types (`po`, `deploy`, `deployments.apps`) to a resource, by the server's discovery."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple, Protocol
+from urllib.parse import quote
+
+from fairlead.core.errors import UsageError
+
+
+class Getter(Protocol):
+    def get(self, path: str) -> dict[str, Any]: ...
+
+
+class Resource(NamedTuple):
+    group: str
+    version: str
+    plural: str
+    singular: str
+    kind: str
+    namespaced: bool
+
+    @property
+    def api_version(self) -> str:
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    def path(self, namespace: str, name: str = "") -> str:
+        """The path of a collection, or of one object of it. namespace "" means all of them."""
+        start = f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
+        scope = f"/namespaces/{quote(namespace, safe='')}" if self.namespaced and namespace else ""
+        return f"{start}{scope}/{self.plural}" + (f"/{quote(name, safe='')}" if name else "")
+
+    def short(self, name: str) -> str:
+        """`pod/web`, `deployment.apps/web`: what `-o name` prints."""
+        return f"{self.singular}.{self.group}/{name}" if self.group else f"{self.singular}/{name}"
+
+
+def resolve(client: Getter, typed: str) -> Resource:
+    """The first resource that answers to the word: core first, then groups in the server's order."""
+    word, _, group = typed.lower().partition(".")
+    for resource, words in _known(client):
+        in_group = not group or group in (resource.group, f"{resource.version}.{resource.group}")
+        if word in words and in_group:
+            return resource
+    raise UsageError(
+        f'the server has no resource "{typed}": `kubectl api-resources` shows all, with their short names'
+    )
+
+
+def _known(client: Getter) -> Iterator[tuple[Resource, frozenset[str]]]:
+    yield from _listed("", "v1", client.get("/api/v1"))
+    for group in client.get("/apis").get("groups", ()):
+        version = group.get("preferredVersion", {}).get("version", "")
+        yield from _listed(group["name"], version, client.get(f"/apis/{group['name']}/{version}"))
+
+
+def _listed(group: str, version: str, listing: dict[str, Any]) -> Iterator[tuple[Resource, frozenset[str]]]:
+    for entry in listing.get("resources", ()):
+        plural = entry["name"]
+        if "/" in plural or "list" not in entry.get("verbs", ()):
+            continue
+        kind = entry["kind"]
+        singular = entry.get("singularName") or kind.lower()
+        resource = Resource(group, version, plural, singular, kind, bool(entry.get("namespaced")))
+        yield resource, frozenset((plural, singular, kind.lower(), *entry.get("shortNames", ())))

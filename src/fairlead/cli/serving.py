@@ -1,0 +1,58 @@
+"""What `up` and `serve` share: their options, and the check that nobody listens to the world by mistake."""
+
+from __future__ import annotations
+
+import argparse
+import ipaddress
+
+from fairlead.cli import options as shared
+from fairlead.core.errors import UsageError
+from fairlead.runtime.settings import ServeSettings
+
+DEFAULT_PORT = 7443
+DEFAULT_LISTEN = "127.0.0.1"
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    shared.data_dir(parser)
+    parser.add_argument(
+        "--port",
+        type=int,
+        default=DEFAULT_PORT,
+        metavar="N",
+        help="TCP port (default: 7443; 0: any free one)",
+    )
+    parser.add_argument(
+        "--listen", default=DEFAULT_LISTEN, metavar="ADDR", help="address to listen on (default: 127.0.0.1)"
+    )
+    parser.add_argument(
+        "--listen-anywhere",
+        action="store_true",
+        help="allow --listen with an address other machines can reach",
+    )
+
+
+def settings(options: argparse.Namespace, banner: bool) -> ServeSettings:
+    if not 0 <= options.port <= 65535:
+        raise UsageError(
+            f"--port {options.port} is no TCP port: choose one from 1 to 65535, or 0 for any free one"
+        )
+    if not options.listen_anywhere and not _is_loopback(options.listen):
+        raise UsageError(
+            f"--listen {options.listen} can be reached from other machines: add --listen-anywhere if that is"
+            " meant, or leave --listen out to serve this machine only"
+        )
+    if options.data_dir.exists() and not options.data_dir.is_dir():
+        raise UsageError(f"--data-dir {options.data_dir} is a file: name a directory")
+    return ServeSettings(options.data_dir, options.listen, options.port, banner)
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError as error:
+        raise UsageError(
+            f"--listen {host} is no IP address: use 127.0.0.1, ::1 or an address of this machine"
+        ) from error

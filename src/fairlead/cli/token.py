@@ -1,0 +1,101 @@
+"""`fairlead token create|list|revoke`: credentials, straight in the data directory's token table.
+
+Works with and without a running server, which notices a change within a second. Whoever can write the data
+directory is its owner, so no other permission is asked for.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+
+from fairlead.cli import options as shared
+from fairlead.cli.output import hint, print_json, print_table
+from fairlead.core.errors import DataDirectoryError
+from fairlead.runtime import identity, kubeconfig
+from fairlead.runtime.token_file import ADMIN_NAME, ROLES, TokenEntry
+
+_EPILOG = """examples:
+  fairlead token create --role viewer --name dashboard
+  fairlead token create --role node --name node-1 -o kubeconfig > node-1.kubeconfig
+  fairlead token list
+  fairlead token revoke dashboard
+
+roles: admin may do everything; viewer reads everything but secrets; node reaches its own Node and Lease and
+the pods bound to it. A token is shown once, when it is created: only its digest is kept.
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = _EPILOG
+    actions = parser.add_subparsers(metavar="ACTION", title="actions", required=True, dest="action")
+
+    create = actions.add_parser("create", help="make a token and show it", allow_abbrev=False)
+    create.add_argument("--role", choices=ROLES, required=True, help="what the token may do")
+    create.add_argument(
+        "--name", metavar="NAME", required=True, help="whom it is for; the node's name for a node"
+    )
+    shared.output(create, "text", "json", "kubeconfig")
+    create.set_defaults(run=_create)
+
+    listing = actions.add_parser("list", help="show whose tokens are accepted", allow_abbrev=False)
+    shared.output(listing, "table", "json")
+    listing.set_defaults(run=_list)
+
+    revoke = actions.add_parser("revoke", help="accept a token no longer", allow_abbrev=False)
+    revoke.add_argument("name", metavar="NAME", help="as `fairlead token list` shows it")
+    shared.output(revoke, "text", "json")
+    revoke.set_defaults(run=_revoke)
+
+    for action in (create, listing, revoke):
+        shared.data_dir(action)
+
+
+def _identity(data_dir: Path) -> identity.Identity:
+    found = identity.of(data_dir)
+    if not found.ca_certificate.exists():
+        raise DataDirectoryError(
+            f"{data_dir} is no data directory: name one with --data-dir, or make one with `fairlead up`"
+        )
+    return found
+
+
+def _create(options: argparse.Namespace) -> int:
+    found = _identity(options.data_dir)
+    if options.output == "kubeconfig":
+        server = kubeconfig.load(found.kubeconfig).server
+        authority = found.ca_certificate.read_text()
+    token = found.tokens.create(options.role, options.name, time.time())
+    if options.output == "kubeconfig":
+        print(kubeconfig.render(server, authority, options.name, token), end="")
+    elif options.output == "json":
+        print_json({"name": options.name, "role": options.role, "token": token})
+    else:
+        print(token)
+        hint("Keep it: it is not shown again. Send it as `Authorization: Bearer TOKEN`.")
+    return 0
+
+
+def _shown(entry: TokenEntry) -> dict[str, str]:
+    return {"name": entry.name, "role": entry.role, "user": entry.user.name, "created": entry.created}
+
+
+def _list(options: argparse.Namespace) -> int:
+    entries = [_shown(entry) for entry in _identity(options.data_dir).tokens.entries()]
+    if options.output == "json":
+        print_json({"items": entries})
+    else:
+        print_table(("NAME", "ROLE", "USER", "CREATED"), [list(entry.values()) for entry in entries])
+    return 0
+
+
+def _revoke(options: argparse.Namespace) -> int:
+    entry = _identity(options.data_dir).tokens.revoke(options.name)
+    if options.output == "json":
+        print_json({"revoked": _shown(entry)})
+    else:
+        print(f"revoked the {entry.role} token of {entry.name}")
+    if entry.name == ADMIN_NAME:
+        hint(f"{options.data_dir}/kubeconfig is now without access; the next `fairlead up` writes a new one.")
+    return 0

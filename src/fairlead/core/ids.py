@@ -1,0 +1,37 @@
+"""Identities derived from entropy that arrives with the request: uids, name suffixes.
+
+The runtime draws the entropy (16 bytes a request); the simulator draws it from its tape. Nothing here is random.
+"""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+
+# Kubernetes' alphabet for generated names: no vowels and no look-alikes, so that no words appear.
+_SUFFIX_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
+_SUFFIX_LENGTH = 5
+GENERATED_NAME_MAX = 63
+
+
+def uid(entropy: bytes, position: int = 0) -> str:
+    """A version 4 shaped UUID, the same for the same entropy and position."""
+    digest = blake2b(entropy, digest_size=16, salt=position.to_bytes(8, "big")).hexdigest()
+    variant = "89ab"[int(digest[16], 16) & 3]
+    return f"{digest[:8]}-{digest[8:12]}-4{digest[13:16]}-{variant}{digest[17:20]}-{digest[20:]}"
+
+
+def name_suffix(entropy: bytes, attempt: int = 0) -> str:
+    """Five characters for generateName, the same for the same entropy and attempt."""
+    number = int.from_bytes(
+        blake2b(entropy, digest_size=8, salt=attempt.to_bytes(8, "big"), person=b"name").digest()
+    )
+    letters = []
+    for _ in range(_SUFFIX_LENGTH):
+        number, index = divmod(number, len(_SUFFIX_ALPHABET))
+        letters.append(_SUFFIX_ALPHABET[index])
+    return "".join(letters)
+
+
+def generated_name(prefix: str, entropy: bytes, attempt: int = 0) -> str:
+    """generateName's rule: the prefix is cut so that prefix and suffix fit in 63 characters."""
+    return prefix[: GENERATED_NAME_MAX - _SUFFIX_LENGTH] + name_suffix(entropy, attempt)

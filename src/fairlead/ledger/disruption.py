@@ -1,0 +1,50 @@
+"""Disruption budgets: may this pod be evicted now, and what the budget's status is afterwards.
+
+Used by the eviction subresource, which commits the new status together with the deletion, so that two evictions
+can never share one allowance. The controller that computes the allowance counts `disruptedPods` back in.
+"""
+
+from __future__ import annotations
+
+from fairlead.core.times import timestamp
+from fairlead.model.kind import Json
+from fairlead.model.selectors import matches_label_selector
+
+# Evictions recorded but not yet seen by the budget's controller; more than this means it is not running.
+DISRUPTED_PODS_MAX = 2000
+
+
+def covers(budget: Json, labels: dict[str, str]) -> bool:
+    """Whether a budget protects pods with these labels. An empty selector covers the namespace."""
+    selector = (budget.get("spec") or {}).get("selector")
+    return selector is not None and matches_label_selector(selector, labels)
+
+
+def needs_budget(pod: Json) -> bool:
+    """A pod that does not run costs nobody anything when it goes."""
+    return (pod.get("status") or {}).get("phase") not in ("Succeeded", "Failed", "Pending")
+
+
+def refusal(budget: Json) -> str:
+    """Why the budget has no room now; "" if it has."""
+    metadata, status, name = budget["metadata"], budget.get("status") or {}, budget["metadata"]["name"]
+    if status.get("observedGeneration", 0) < metadata.get("generation", 1):
+        return f"The disruption budget {name} is still being processed by the server."
+    if status.get("disruptionsAllowed", 0) < 0:
+        return f"The disruption budget {name} has a negative allowance; its controller has to recompute it."
+    if len(status.get("disruptedPods") or ()) > DISRUPTED_PODS_MAX:
+        return f"The disruption budget {name} has too many evictions that its controller has not confirmed."
+    if status.get("disruptionsAllowed", 0) == 0:
+        return (
+            f"The disruption budget {name} needs {status.get('desiredHealthy', 0)} healthy pods and has "
+            f"{status.get('currentHealthy', 0)} currently"
+        )
+    return ""
+
+
+def charged(budget: Json, pod: str, now: float) -> Json:
+    """The budget with one disruption spent on this pod."""
+    status = dict(budget.get("status") or {})
+    status["disruptionsAllowed"] = status["disruptionsAllowed"] - 1
+    status["disruptedPods"] = {**(status.get("disruptedPods") or {}), pod: timestamp(now)}
+    return {**budget, "status": status}

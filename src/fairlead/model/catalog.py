@@ -1,0 +1,113 @@
+"""Every kind the API serves, and the ways to find one. Built once, read everywhere, never changed.
+
+`api/` looks kinds up by what a URL says, by what an object says of itself, and by the store's name of a
+resource; discovery lists them in the order below. A new kind is a module in `model/kinds/` and a line
+here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from fairlead.model.kind import Kind
+from fairlead.model.kinds import (
+    configmap,
+    cronjob,
+    daemonset,
+    deployment,
+    endpointslice,
+    event,
+    horizontalpodautoscaler,
+    job,
+    lease,
+    limitrange,
+    namespace,
+    node,
+    pod,
+    poddisruptionbudget,
+    priorityclass,
+    replicaset,
+    resourcequota,
+    secret,
+    service,
+    serviceaccount,
+    statefulset,
+)
+
+
+class Catalog:
+    """A fixed set of kinds. Iterating gives them in their order."""
+
+    __slots__ = ("_by_kind", "_by_path", "_by_resource", "_kinds", "versions")
+
+    def __init__(self, kinds: Iterable[Kind]) -> None:
+        self._kinds = tuple(kinds)
+        self._by_path = {(kind.group, kind.version, kind.plural): kind for kind in self._kinds}
+        self._by_kind = {(kind.group, kind.version, kind.kind): kind for kind in self._kinds}
+        self._by_resource: dict[str, Kind] = {}
+        for kind in self._kinds:
+            self._by_resource.setdefault(kind.resource, kind)
+        if len(self._by_path) != len(self._kinds) or len(self._by_kind) != len(self._kinds):
+            raise ValueError("two kinds of a catalog share a group, a version and a name")
+        # (group, version) in order of first appearance; the first version of a group is the preferred one.
+        self.versions: tuple[tuple[str, str], ...] = tuple(
+            dict.fromkeys((kind.group, kind.version) for kind in self._kinds)
+        )
+
+    def __iter__(self) -> Iterator[Kind]:
+        return iter(self._kinds)
+
+    def __len__(self) -> int:
+        return len(self._kinds)
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """Group names in order, the core group ("") first."""
+        return tuple(dict.fromkeys(group for group, _ in self.versions))
+
+    def find(self, group: str, version: str, plural: str) -> Kind | None:
+        """The kind behind a URL, or None when there is none."""
+        return self._by_path.get((group, version, plural))
+
+    def by_resource(self, group: str, version: str, plural: str) -> Kind:
+        """The kind behind a URL that is known to exist; KeyError otherwise."""
+        return self._by_path[group, version, plural]
+
+    def find_kind(self, group: str, version: str, kind: str) -> Kind | None:
+        """The kind an object names in apiVersion and kind, or None."""
+        return self._by_kind.get((group, version, kind))
+
+    def by_kind(self, group: str, version: str, kind: str) -> Kind:
+        """The kind an object names that is known to exist; KeyError otherwise."""
+        return self._by_kind[group, version, kind]
+
+    def of_resource(self, resource: str) -> Kind | None:
+        """The kind that the store calls `pods` or `deployments.apps`, in its preferred version, or None."""
+        return self._by_resource.get(resource)
+
+
+CATALOG = Catalog(
+    (
+        configmap.KIND,
+        event.KIND,
+        limitrange.KIND,
+        namespace.KIND,
+        node.KIND,
+        pod.KIND,
+        resourcequota.KIND,
+        secret.KIND,
+        serviceaccount.KIND,
+        service.KIND,
+        daemonset.KIND,
+        deployment.KIND,
+        replicaset.KIND,
+        statefulset.KIND,
+        horizontalpodautoscaler.KIND,
+        cronjob.KIND,
+        job.KIND,
+        poddisruptionbudget.KIND,
+        priorityclass.KIND,
+        lease.KIND,
+        endpointslice.KIND,
+    )
+)

@@ -1,0 +1,87 @@
+"""The shape of the field tables: which fields a type has, their types, and how lists merge.
+
+`model/tables.py` turns `model/tbl/*.tbl` into these; structure checks, strategic merge, OpenAPI
+and (later) server-side apply read them. One table is the only place where a field's type is written down.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from msgspec import Struct
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """One of: string, int32, int64, number, boolean, quantity, time, microtime, int-or-string, bytes, any."""
+
+    name: str
+    enum: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ListOf:
+    item: Type
+
+
+@dataclass(frozen=True, slots=True)
+class MapOf:
+    """An object with free keys."""
+
+    value: Type
+
+
+@dataclass(frozen=True, slots=True)
+class Ref:
+    """A named object type of the tables."""
+
+    name: str
+
+
+Type = Scalar | ListOf | MapOf | Ref
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One field. `required` means that an object without it is refused; see `model/structure.py`."""
+
+    name: str
+    type: Type
+    required: bool = False
+    merge_key: str = ""  # strategic merge: lists of objects are matched by this key
+    strategy: frozenset[str] = frozenset()  # strategic merge: subset of {"merge", "replace", "retainKeys"}
+    list_type: str = ""  # server-side apply: atomic, set, map; on a map or object only atomic
+    list_keys: tuple[str, ...] = ()
+    default: str = ""  # server-side apply: value of a list key that is left out
+    zero: bool = False  # absent and zero (false, "") mean different things
+    number: tuple[int, ...] = ()  # protobuf: number, after that of the message it is folded into, if any
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectType:
+    """A named type. `fields` is empty only for types without any."""
+
+    name: str
+    fields: Mapping[str, Field]
+    package: str = ""  # e.g. io.k8s.api.core.v1; clients know types by package and name
+    atomic: bool = False  # server-side apply: one owner for the whole object
+    description: str = ""
+
+    @property
+    def full_name(self) -> str:
+        return f"{self.package}.{self.name}" if self.package else self.name
+
+
+class FieldTables:
+    """All object types by name. `shapes` is filled by `model/shapes.py` as types are first used."""
+
+    __slots__ = ("shapes", "types")
+
+    def __init__(self, types: Mapping[str, ObjectType]) -> None:
+        self.types = types
+        self.shapes: dict[str, type[Struct]] = {}
+
+    def __getitem__(self, name: str) -> ObjectType:
+        return self.types[name]

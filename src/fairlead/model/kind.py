@@ -1,0 +1,121 @@
+"""What a kind is: one frozen descriptor that `api/` interprets. `api/` never compares kind names.
+
+A kind's file in `model/kinds/` builds one of these; `model/catalog.py` lists them all. Objects are plain
+JSON trees (`Json`) on their way through the API; structure (types, unknown fields) has been checked against
+the field table named `schema` before any function below sees an object, so they may trust the types of
+fields that are present, but not that optional fields are present.
+
+The order in which `api/` calls these on create: `defaults` -> admission -> `validate`.
+On update: `defaults` -> admission -> `validate` -> `validate_update(new, old, problems)`.
+On a status write: `validate_status(new, old, problems)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from fairlead.core.problems import Problems
+
+Json = dict[str, Any]
+Cell = str | int | bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of Table output (`kubectl get`). `cell(object, now)` gets seconds since the epoch.
+
+    `type` and `format` are OpenAPI's; `priority` 0 is always shown, 1 only with `-o wide`.
+    """
+
+    name: str
+    cell: Callable[[Json, float], Cell]
+    type: str = "string"
+    format: str = ""
+    priority: int = 0
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """Where the scale subresource finds its numbers. Paths are tuples of keys, e.g. ("spec", "replicas")."""
+
+    spec_replicas: tuple[str, ...]
+    status_replicas: tuple[str, ...]
+    selector: tuple[str, ...]
+
+
+def _nothing(obj: Json) -> None:
+    """No defaults."""
+
+
+def _anything(obj: Json, problems: Problems) -> None:
+    """Nothing to object to."""
+
+
+def _any_change(new: Json, old: Json, problems: Problems) -> None:
+    """Every change is allowed."""
+
+
+def _at_once(obj: Json, asked_seconds: int | None) -> int:
+    """Deletion is immediate, whatever grace was asked for."""
+    return 0
+
+
+def _never(new: Json, old: Json) -> bool:
+    """No write of this kind is a heartbeat."""
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind as data. Defaults are what most kinds want."""
+
+    group: str  # "" for core
+    version: str
+    kind: str
+    plural: str
+    namespaced: bool
+    schema: str  # type name in the field tables
+    singular: str = ""  # defaults to kind in lower case
+    short_names: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    subresources: tuple[str, ...] = ()  # of: status, scale, binding, eviction, finalize
+    scale: Scale | None = None
+    columns: tuple[Column, ...] = ()  # without NAME; empty means AGE only
+    status_on_create: bool = False  # a status sent with create is kept (nodes register with theirs)
+    generation: bool = True  # bumped when anything but metadata and status changes
+    name_rule: str = "subdomain"  # of: subdomain, label, label1035, path-segment (see model/names.py)
+    finalizers_spec: tuple[str, ...] = ()  # spec.finalizers set at create (namespaces)
+    defaults: Callable[[Json], None] = _nothing
+    validate: Callable[[Json, Problems], None] = _anything
+    validate_update: Callable[[Json, Json, Problems], None] = _any_change
+    validate_status: Callable[[Json, Json, Problems], None] = _any_change
+    # Field selectors beyond metadata.name and metadata.namespace: path -> value as text.
+    selectable: Mapping[str, Callable[[Json], str]] = field(default_factory=dict)
+    # Seconds of grace for a deletion; 0 removes at once. `asked` is gracePeriodSeconds or None.
+    grace_seconds: Callable[[Json, int | None], int] = _at_once
+    # True for writes that audit counts instead of recording (lease renewals, heartbeats).
+    heartbeat: Callable[[Json, Json], bool] = _never
+    # Top-level fields whose values never reach audit, records or logs.
+    sensitive: tuple[str, ...] = ()
+    # Warnings for accepted but doubtful input, shown to the client as Warning headers.
+    warnings: Callable[[Json], list[str]] = lambda obj: []
+
+    @property
+    def api_version(self) -> str:
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    @property
+    def resource(self) -> str:
+        """Group-resource, the store's name of the kind: `pods`, `deployments.apps`."""
+        return f"{self.plural}.{self.group}" if self.group else self.plural
+
+    @property
+    def list_kind(self) -> str:
+        return f"{self.kind}List"
+
+    @property
+    def singular_name(self) -> str:
+        return self.singular or self.kind.lower()

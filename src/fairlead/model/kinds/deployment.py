@@ -1,0 +1,129 @@
+"""Deployment (apps/v1): replicas of a template, replaced gradually when the template changes.
+
+Read by `model/catalog.py`. The rules for selectors and templates are shared and live in `workload.py`.
+"""
+
+from __future__ import annotations
+
+from fairlead.core.problems import Problems
+from fairlead.model.cells import AGE
+from fairlead.model.kind import Json, Kind, Scale
+from fairlead.model.kinds.workload import (
+    amount,
+    check_amount,
+    check_at_most,
+    check_at_most_all,
+    check_collisions,
+    check_counters,
+    check_selection,
+    check_selector,
+    check_template,
+    check_unchanged,
+    choose,
+    default_template,
+    fill,
+    made,
+    part,
+)
+from fairlead.model.kinds.workload_columns import counter, ready_column, template_columns
+
+_COUNTERS = ("replicas", "minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds")
+_STATUS_COUNTERS = (
+    "observedGeneration",
+    "replicas",
+    "updatedReplicas",
+    "readyReplicas",
+    "availableReplicas",
+    "unavailableReplicas",
+    "terminatingReplicas",
+    "collisionCount",
+)
+
+
+def _defaults(obj: Json) -> None:
+    spec = made(obj, "spec")
+    fill(spec, "replicas", 1)
+    strategy = made(spec, "strategy")
+    choose(strategy, "type", "RollingUpdate")
+    if strategy["type"] == "RollingUpdate":
+        rolling = made(strategy, "rollingUpdate")
+        fill(rolling, "maxUnavailable", "25%")
+        fill(rolling, "maxSurge", "25%")
+    fill(spec, "revisionHistoryLimit", 10)
+    fill(spec, "progressDeadlineSeconds", 600)
+    default_template(spec)
+
+
+def _check_strategy(strategy: Json, problems: Problems) -> None:
+    path = "spec.strategy"
+    kind, rolling = strategy.get("type"), strategy.get("rollingUpdate")
+    if kind == "Recreate":
+        if rolling is not None:
+            problems.forbidden(
+                f"{path}.rollingUpdate", "may not be specified when strategy `type` is 'Recreate'"
+            )
+        return
+    if kind != "RollingUpdate":
+        problems.unsupported(f"{path}.type", kind, ("Recreate", "RollingUpdate"))
+        return
+    if rolling is None:
+        problems.required(f"{path}.rollingUpdate", "this should be defaulted and never be nil")
+        return
+    path = f"{path}.rollingUpdate"
+    unavailable, surge = rolling.get("maxUnavailable", 0), rolling.get("maxSurge", 0)
+    check_amount(unavailable, f"{path}.maxUnavailable", problems)
+    check_amount(surge, f"{path}.maxSurge", problems)
+    if amount(unavailable) == 0 and amount(surge) == 0:
+        problems.invalid(f"{path}.maxUnavailable", unavailable, "may not be 0 when `maxSurge` is 0")
+    check_at_most_all(unavailable, f"{path}.maxUnavailable", problems)
+
+
+def _validate(obj: Json, problems: Problems) -> None:
+    spec = part(obj, "spec")
+    check_counters(spec, _COUNTERS, "spec", problems)
+    check_selector(spec, "deployment", "spec", problems)
+    check_selection(spec, "spec", problems)
+    # The owner of the pods is the ReplicaSet, and so is the word in the message.
+    check_template(spec, "ReplicaSet", "spec", problems)
+    _check_strategy(part(spec, "strategy"), problems)
+    deadline = spec.get("progressDeadlineSeconds")
+    if deadline is not None and deadline <= (spec.get("minReadySeconds") or 0):
+        problems.invalid("spec.progressDeadlineSeconds", deadline, "must be greater than minReadySeconds")
+
+
+def _validate_update(new: Json, old: Json, problems: Problems) -> None:
+    check_unchanged(part(new, "spec"), part(old, "spec"), ("selector",), "spec", problems)
+
+
+def _validate_status(new: Json, old: Json, problems: Problems) -> None:
+    status = part(new, "status")
+    check_counters(status, _STATUS_COUNTERS, "status", problems)
+    within = ("updatedReplicas", "readyReplicas", "availableReplicas")
+    check_at_most(status, within, "replicas", "status.replicas", problems)
+    check_at_most(status, ("availableReplicas",), "readyReplicas", "readyReplicas", problems)
+    check_collisions(new, old, problems)
+
+
+KIND = Kind(
+    group="apps",
+    version="v1",
+    kind="Deployment",
+    plural="deployments",
+    namespaced=True,
+    schema="Deployment",
+    short_names=("deploy",),
+    categories=("all",),
+    subresources=("status", "scale"),
+    scale=Scale(("spec", "replicas"), ("status", "replicas"), ("spec", "selector")),
+    columns=(
+        ready_column("Number of the pod with ready state"),
+        counter("Up-to-date", "status", "updatedReplicas", kind="string"),
+        counter("Available", "status", "availableReplicas", kind="string"),
+        AGE,
+        *template_columns(),
+    ),
+    defaults=_defaults,
+    validate=_validate,
+    validate_update=_validate_update,
+    validate_status=_validate_status,
+)

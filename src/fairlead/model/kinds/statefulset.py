@@ -1,0 +1,166 @@
+"""StatefulSet (apps/v1): numbered pods, each with its own name and claims.
+
+Read by `model/catalog.py`. Little of a StatefulSet may change after it was created: `_MUTABLE` lists it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fairlead.core.problems import Problems
+from fairlead.model.cells import AGE
+from fairlead.model.kind import Json, Kind, Scale
+from fairlead.model.kinds.workload import (
+    amount,
+    check_amount,
+    check_at_most,
+    check_at_most_all,
+    check_collisions,
+    check_counters,
+    check_selection,
+    check_selector,
+    check_template,
+    choose,
+    default_template,
+    fill,
+    made,
+    part,
+)
+from fairlead.model.kinds.workload_columns import ready_column, template_columns
+
+_MUTABLE = (
+    "replicas",
+    "ordinals",
+    "template",
+    "updateStrategy",
+    "revisionHistoryLimit",
+    "persistentVolumeClaimRetentionPolicy",
+    "minReadySeconds",
+)
+_FROZEN = (
+    "updates to statefulset spec for fields other than "
+    + ", ".join(f"'{name}'" for name in _MUTABLE[:-1])
+    + f" and '{_MUTABLE[-1]}' are forbidden"
+)
+_RETENTION = ("Delete", "Retain")
+_STATUS_COUNTERS = (
+    "replicas",
+    "readyReplicas",
+    "currentReplicas",
+    "updatedReplicas",
+    "availableReplicas",
+    "observedGeneration",
+    "collisionCount",
+)
+
+
+def _defaults(obj: Json) -> None:
+    spec = made(obj, "spec")
+    choose(spec, "podManagementPolicy", "OrderedReady")
+    strategy = made(spec, "updateStrategy")
+    if not strategy.get("type"):
+        strategy["type"] = "RollingUpdate"
+        made(strategy, "rollingUpdate")
+    if strategy["type"] == "RollingUpdate" and strategy.get("rollingUpdate") is not None:
+        fill(strategy["rollingUpdate"], "partition", 0)
+    retention = made(spec, "persistentVolumeClaimRetentionPolicy")
+    choose(retention, "whenDeleted", "Retain")
+    choose(retention, "whenScaled", "Retain")
+    fill(spec, "replicas", 1)
+    fill(spec, "revisionHistoryLimit", 10)
+    default_template(spec)
+    for claim in spec.get("volumeClaimTemplates") or ():
+        _default_claim(claim)
+
+
+def _default_claim(claim: Json) -> None:
+    fill(claim, "apiVersion", "v1")
+    fill(claim, "kind", "PersistentVolumeClaim")
+    fill(made(claim, "spec"), "volumeMode", "Filesystem")
+    fill(made(claim, "status"), "phase", "Pending")
+
+
+def _check_strategy(strategy: Json, problems: Problems) -> None:
+    path = "spec.updateStrategy"
+    kind, rolling = strategy.get("type"), strategy.get("rollingUpdate")
+    if not kind:
+        problems.required(path)
+    elif kind == "OnDelete":
+        if rolling is not None:
+            problems.invalid(
+                f"{path}.rollingUpdate", rolling, "only allowed for updateStrategy 'RollingUpdate'"
+            )
+    elif kind != "RollingUpdate":
+        problems.invalid(path, strategy, "must be 'RollingUpdate' or 'OnDelete'")
+    elif rolling is not None:
+        check_counters(rolling, ("partition",), f"{path}.rollingUpdate", problems)
+        unavailable = rolling.get("maxUnavailable")
+        if unavailable is not None:
+            _check_unavailable(unavailable, f"{path}.rollingUpdate.maxUnavailable", problems)
+
+
+def _check_unavailable(value: Any, path: str, problems: Problems) -> None:
+    check_amount(value, path, problems)
+    if amount(value) == 0:
+        problems.invalid(path, value, "cannot be 0")
+    check_at_most_all(value, path, problems)
+
+
+def _validate(obj: Json, problems: Problems) -> None:
+    spec = part(obj, "spec")
+    management = spec.get("podManagementPolicy")
+    if not management:
+        problems.required("spec.podManagementPolicy")
+    elif management not in ("OrderedReady", "Parallel"):
+        problems.invalid("spec.podManagementPolicy", management, "must be 'OrderedReady' or 'Parallel'")
+    _check_strategy(part(spec, "updateStrategy"), problems)
+    retention = part(spec, "persistentVolumeClaimRetentionPolicy")
+    for name in ("whenDeleted", "whenScaled"):
+        if name in retention and retention[name] not in _RETENTION:
+            problems.unsupported(
+                f"spec.persistentVolumeClaimRetentionPolicy.{name}", retention[name], _RETENTION
+            )
+    check_counters(spec, ("replicas", "minReadySeconds", "revisionHistoryLimit"), "spec", problems)
+    check_counters(part(spec, "ordinals"), ("start",), "spec.ordinals", problems)
+    check_selector(spec, "statefulset", "spec", problems)
+    check_selection(spec, "spec", problems)
+    check_template(spec, "StatefulSet", "spec", problems)
+
+
+def _validate_update(new: Json, old: Json, problems: Problems) -> None:
+    spec, before = part(new, "spec"), part(old, "spec")
+    names = (spec.keys() | before.keys()) - set(_MUTABLE)
+    if any(spec.get(name) != before.get(name) for name in names):
+        problems.forbidden("spec", _FROZEN)
+
+
+def _validate_status(new: Json, old: Json, problems: Problems) -> None:
+    status = part(new, "status")
+    check_counters(status, _STATUS_COUNTERS, "status", problems)
+    within = ("readyReplicas", "currentReplicas", "updatedReplicas", "availableReplicas")
+    check_at_most(status, within, "replicas", "status.replicas", problems)
+    check_at_most(status, ("availableReplicas",), "readyReplicas", "status.readyReplicas", problems)
+    check_collisions(new, old, problems)
+
+
+KIND = Kind(
+    group="apps",
+    version="v1",
+    kind="StatefulSet",
+    plural="statefulsets",
+    namespaced=True,
+    schema="StatefulSet",
+    short_names=("sts",),
+    categories=("all",),
+    subresources=("status", "scale"),
+    scale=Scale(("spec", "replicas"), ("status", "replicas"), ("spec", "selector")),
+    columns=(
+        ready_column("Number of the pod with ready state"),
+        AGE,
+        *template_columns(with_selector=False),
+    ),
+    defaults=_defaults,
+    validate=_validate,
+    validate_update=_validate_update,
+    validate_status=_validate_status,
+)

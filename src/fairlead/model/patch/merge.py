@@ -1,0 +1,35 @@
+"""JSON merge patch (RFC 7386): objects merge key by key, null removes, everything else replaces.
+
+Called by `api/` for application/merge-patch+json. Lists are replaced as a whole; whoever wants lists merged
+uses a strategic merge patch.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fairlead.core.codec import clone
+from fairlead.model.kind import Json
+
+
+def merge_patch(current: Json, patch: Json) -> Json:
+    """`current` with `patch` merged into it, as a new tree."""
+    merged: Json = {}
+    for key, value in current.items():
+        if key not in patch:
+            merged[key] = clone(value)
+        else:
+            change = patch[key]
+            if change is not None:
+                merged[key] = _merged(value, change)
+    for key, change in patch.items():
+        if change is not None and key not in current:
+            merged[key] = _merged(None, change)
+    return merged
+
+
+def _merged(value: Any, change: Any) -> Any:
+    if type(change) is dict:
+        # Also what is new is merged, into nothing: that takes the nulls out of it.
+        return merge_patch(value if type(value) is dict else {}, change)
+    return clone(change)

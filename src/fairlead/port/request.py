@@ -1,0 +1,47 @@
+"""A request to an API and its reply, as data. Every way to reach the API speaks these.
+
+`wire/` makes a Request of HTTP and HTTP of a Reply; in-process callers and the simulator build Requests
+themselves. Query keys and values are Kubernetes' own (`labelSelector`, `dryRun`, `fieldValidation`, ...).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+JSON = "application/json"
+MERGE_PATCH = "application/merge-patch+json"
+JSON_PATCH = "application/json-patch+json"
+STRATEGIC_PATCH = "application/strategic-merge-patch+json"
+
+READ_VERBS = frozenset({"get", "list", "watch"})
+
+_NO_QUERY: Mapping[str, str] = {}
+
+
+class Request(msgspec.Struct, frozen=True, gc=False):
+    """One call. `verb` is Kubernetes' request verb: get, list, watch, create, update, patch, delete,
+    deletecollection."""
+
+    verb: str
+    group: str
+    version: str
+    resource: str  # plural
+    namespace: str = ""
+    name: str = ""
+    subresource: str = ""
+    query: Mapping[str, str] = _NO_QUERY
+    body: bytes = b""
+    content_type: str = JSON
+    accept: str = JSON
+
+
+class Reply(msgspec.Struct, frozen=True, gc=False):
+    """The answer to anything but a watch."""
+
+    status: int
+    body: bytes
+    content_type: str = JSON
+    warnings: tuple[str, ...] = ()
+    retry_after_seconds: int = 0

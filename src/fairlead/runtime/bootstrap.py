@@ -1,0 +1,40 @@
+"""What every plane has from its first moment: the namespaces and priority classes that clients take for granted."""
+
+from __future__ import annotations
+
+from fairlead.core import codec
+from fairlead.model.kind import Json
+from fairlead.port.request import Request
+from fairlead.runtime.host import ServingHost
+from fairlead.store.contract import Key
+
+_NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
+_PRIORITY_CLASSES = (
+    (
+        "system-cluster-critical",
+        2_000_000_000,
+        "For pods that the cluster needs, and that may move to another node.",
+    ),
+    ("system-node-critical", 2_000_001_000, "For pods that a node needs, and that must not move from it."),
+)
+
+
+async def ensure_initial_objects(host: ServingHost) -> None:
+    """Create what is missing; what exists is left as it is."""
+    read = host.api.desk.read
+    for name in _NAMESPACES:
+        if read.get(Key("namespaces", "", name)) is None:
+            namespace: Json = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+            await host.call(Request("create", "", "v1", "namespaces", body=codec.encode(namespace)))
+    for name, value, description in _PRIORITY_CLASSES:
+        if read.get(Key("priorityclasses.scheduling.k8s.io", "", name)) is None:
+            body: Json = {
+                "apiVersion": "scheduling.k8s.io/v1",
+                "kind": "PriorityClass",
+                "metadata": {"name": name},
+                "value": value,
+                "description": description,
+            }
+            await host.call(
+                Request("create", "scheduling.k8s.io", "v1", "priorityclasses", body=codec.encode(body))
+            )

@@ -1,0 +1,150 @@
+"""The data directory: one plane's whole durable state, held by one process at a time.
+
+    DIR/lock       flock of the process that has it open; holds its pid for the message of the second one
+    DIR/FORMAT     version of the directory's layout
+    DIR/store.db   the store (store/sqlite.py); -wal and -shm beside it belong to it
+
+Opened by `fairlead up` and `serve` before anything else, and by the commands that touch the files directly.
+Whatever is wrong is said here as an OperatorError that names the path and what to do.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import MappingProxyType, TracebackType
+
+from fairlead.core.errors import DataDirectoryBusy, DataDirectoryError, FormatError
+from fairlead.store.sqlite import SqliteJournal
+
+FORMAT = 1
+
+Upgrade = Callable[[Path], None]
+# From each older format to the next: what to do with the directory. FORMAT is rewritten after each step.
+UPGRADES: Mapping[int, Upgrade] = MappingProxyType({})
+
+
+class DataDirectory:
+    """An open data directory. Close it (or leave the `with` block) to let go of the lock."""
+
+    def __init__(self, path: Path, lock: int) -> None:
+        self.path = path
+        self._lock = lock
+
+    @property
+    def store_path(self) -> Path:
+        return self.path / "store.db"
+
+    def journal(self) -> SqliteJournal:
+        """Open the store's journal; the caller closes it before the directory."""
+        return SqliteJournal(str(self.store_path))
+
+    def close(self) -> None:
+        """Doing it twice is doing it once."""
+        if self._lock >= 0:
+            os.close(self._lock)
+            self._lock = -1
+
+    def __enter__(self) -> DataDirectory:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def open_data_directory(path: Path, upgrades: Mapping[int, Upgrade] | None = None) -> DataDirectory:
+    """Create it if needed, lock it, check or upgrade its format."""
+    path = Path(path).absolute()
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        lock = os.open(path / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise _unusable(path, error) from error
+    try:
+        _take(lock, path)
+        _check_format(path, UPGRADES if upgrades is None else upgrades)
+    except OSError as error:
+        os.close(lock)
+        raise _unusable(path, error) from error
+    except BaseException:
+        os.close(lock)
+        raise
+    return DataDirectory(path, lock)
+
+
+def _take(lock: int, path: Path) -> None:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        holder = os.pread(lock, 32, 0).decode(errors="replace").strip()
+        who = f"process {holder}" if holder.isdigit() else "another process"
+        raise DataDirectoryBusy(
+            f"{path} is in use by {who}; stop it first, or choose another directory with --data-dir"
+        ) from None
+    os.ftruncate(lock, 0)
+    os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)
+
+
+def _check_format(path: Path, upgrades: Mapping[int, Upgrade]) -> None:
+    file = path / "FORMAT"
+    if not file.exists():
+        if (path / "store.db").exists():
+            raise DataDirectoryError(
+                f"{file} is missing though there is a store.db; if the directory is Fairlead's, restore a"
+                " backup into an empty directory, otherwise choose another one with --data-dir"
+            )
+        _write_format(file, FORMAT)
+        return
+    text = file.read_bytes()[:64].decode(errors="replace").strip()
+    if not (text.isascii() and text.isdigit()):
+        raise DataDirectoryError(
+            f"{file} holds {text!r}, not a version number; restore a backup into an empty directory"
+        )
+    version = int(text)
+    if version > FORMAT:
+        raise FormatError(
+            f"{path} has format {version}, written by a newer Fairlead; this one knows up to {FORMAT}:"
+            " upgrade Fairlead, or choose another directory with --data-dir"
+        )
+    while version < FORMAT:
+        upgrade = upgrades.get(version)
+        if upgrade is None:
+            raise FormatError(
+                f"{path} has format {version}, which this Fairlead can no longer upgrade; open it once with"
+                " an older release that can, or restore a backup"
+            )
+        upgrade(path)
+        version += 1
+        _write_format(file, version)
+
+
+def _write_format(file: Path, version: int) -> None:
+    partial = file.with_name("FORMAT.partial")
+    with partial.open("wb") as handle:
+        handle.write(f"{version}\n".encode())
+        handle.flush()
+        os.fsync(handle.fileno())
+    partial.replace(file)
+    directory = os.open(file.parent, os.O_RDONLY)
+    try:
+        os.fsync(directory)
+    finally:
+        os.close(directory)
+
+
+def _unusable(path: Path, error: OSError) -> DataDirectoryError:
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return DataDirectoryError(f"no space left for {path}; free some on that disk and start again")
+    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+        return DataDirectoryError(
+            f"{path} cannot be written ({error.strerror}); make it writable for this user, or choose another"
+            " directory with --data-dir"
+        )
+    if error.errno in (errno.ENOTDIR, errno.EEXIST):
+        return DataDirectoryError(f"{path} is not a directory; choose another one with --data-dir")
+    return DataDirectoryError(f"{path} cannot be used ({error.strerror}); choose another with --data-dir")

@@ -1,0 +1,66 @@
+"""Documents of our own beside Kubernetes': health, metrics, the audit log. Mounted on the wire by prefix."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from fairlead.api import options
+from fairlead.api.audit import STREAM, audit_line
+from fairlead.api.plan import Context
+from fairlead.port.request import Reply
+from fairlead.store.contract import Journal
+from fairlead.store.machine import Phase, Store
+
+AUDIT = "/fairlead/v1/audit"
+_AUDIT_LINES_MAX = 1000
+_TEXT = "text/plain; charset=utf-8"
+
+
+def audit(journal: Journal) -> Callable[[str, Mapping[str, str], Context], Reply]:
+    """GET /fairlead/v1/audit?after=SEQUENCE&limit=N: lines of the audit log, oldest first."""
+
+    def answer(path: str, query: Mapping[str, str], context: Context) -> Reply:
+        after = options.whole(query, "after") or 0
+        limit = min(options.whole(query, "limit") or _AUDIT_LINES_MAX, _AUDIT_LINES_MAX)
+        lines = [audit_line(sequence, note) for sequence, _, note in journal.notes(STREAM, after, limit)]
+        return Reply(200, b'{"items":[' + b",".join(lines) + b"]}")
+
+    return answer
+
+
+def health(store: Store) -> Callable[[str, Mapping[str, str], Context], Reply]:
+    """/livez: the process answers. /readyz and /healthz: it also can write."""
+
+    def answer(path: str, query: Mapping[str, str], context: Context) -> Reply:
+        writing = store.phase not in (Phase.HALTED, Phase.REREADING)
+        healthy = writing or path.startswith("/livez")
+        lines = [
+            "[+]ping ok",
+            "[+]store ok" if writing else "[-]store failed: the journal does not take writes",
+        ]
+        name = path.split("/")[1]
+        if healthy and "verbose" not in query:
+            return Reply(200, b"ok", _TEXT)
+        lines.append(f"{name} check {'passed' if healthy else 'failed'}")
+        return Reply(200 if healthy else 503, "\n".join(lines).encode() + b"\n", _TEXT)
+
+    return answer
+
+
+def metrics(
+    read: Callable[[], Mapping[str, float]], requests: Mapping[tuple[str, str, int], int]
+) -> Callable[[str, Mapping[str, str], Context], Reply]:
+    """/metrics in Prometheus' text form: gauges by name, and requests by verb, resource and code."""
+
+    def answer(path: str, query: Mapping[str, str], context: Context) -> Reply:
+        lines = []
+        for name, value in read().items():
+            lines += [f"# TYPE {name} gauge", f"{name} {value:g}"]
+        lines.append("# TYPE apiserver_request_total counter")
+        for (verb, resource, code), count in sorted(requests.items()):
+            lines.append(
+                f'apiserver_request_total{{verb="{verb}",resource="{resource}",code="{code}"}} {count}'
+            )
+        return Reply(200, "\n".join(lines).encode() + b"\n", "text/plain; version=0.0.4; charset=utf-8")
+
+    return answer

@@ -1,0 +1,54 @@
+"""What the wire borrows from the runtime: who is calling, what time it is, chance, and the store.
+
+Also how code in this process uses the API: `call` takes the same Request through the same verbs, admission and
+audit as any client's, without HTTP.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+
+from fairlead.api.authn import authenticate
+from fairlead.api.plan import AGAIN, ATTEMPTS_MAX, Context, Plan, Watch
+from fairlead.api.server import Api
+from fairlead.api.users import MASTERS, User
+from fairlead.core.errors import Unavailable
+from fairlead.port.request import Reply, Request
+from fairlead.runtime.store_driver import StoreDriver
+from fairlead.store.contract import Note, Outcome, Transaction
+
+# The plane's own hand, in audit and in messages.
+PLANE = User("system:fairlead", groups=(MASTERS,))
+
+
+class ServingHost:
+    """Implements `wire.handler.Host`."""
+
+    def __init__(self, api: Api, driver: StoreDriver) -> None:
+        self.api = api
+        self._driver = driver
+        self.submit: Callable[[Transaction, Callable[[Outcome], None]], None] = driver.submit
+        self.note: Callable[[tuple[Note, ...]], None] = driver.note
+
+    def sign_in(self, authorization: str | None, path: str) -> User:
+        return authenticate(self.api.tokens, authorization, path)
+
+    def context(self, user: User, user_agent: str, source: str) -> Context:
+        entropy = os.urandom(16)
+        return Context(user, time.time(), entropy, entropy[:8].hex(), user_agent, source)
+
+    async def call(self, request: Request, user: User = PLANE) -> Reply:
+        """One request from inside; raises ApiError as `Api.plan` does."""
+        context = self.context(user, "fairlead", "")
+        step: object = self.api.plan(request, context)
+        for _ in range(ATTEMPTS_MAX):
+            while isinstance(step, Plan):
+                step = step.finish(await self._driver.commit(step.transaction))
+            if step is not AGAIN:
+                break
+            step = self.api.plan(request, context)
+        if isinstance(step, Watch) or not isinstance(step, Reply):
+            raise Unavailable("the object kept changing under this request; try again")
+        return step

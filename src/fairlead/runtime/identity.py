@@ -1,0 +1,162 @@
+"""A data directory's identity: certificate authority, server certificate, token table, admin kubeconfig.
+
+    DIR/kubeconfig                     how to reach this server as admin; no other file has the admin's token
+    DIR/identity/ca.crt, ca.key        made once, valid ten years
+    DIR/identity/server.crt, .key      remade when near its end or when a host is missing from it
+    DIR/identity/server.json           what the certificate says, so that a start need not parse it
+    DIR/identity/tokens.json           digests of tokens, and whom they stand for
+
+`ensure` is called at every start, before the port is opened. It makes what is missing, keeps what is good,
+and says in one sentence what to do about what is damaged. `cryptography` is imported only to make something.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from fairlead.core.errors import DataDirectoryError, UsageError
+from fairlead.runtime import kubeconfig
+from fairlead.runtime.private_files import make_private_directory, read_private, write_private
+from fairlead.runtime.token_file import ADMIN_NAME, TokenFile, new_token
+
+RENEW_BEFORE_SECONDS = 30 * 24 * 3600
+LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
+# The line as `kubeconfig.render` writes it: most starts need no YAML parser.
+_OWN_TOKEN = re.compile(rb'^    token: "(fairlead_[\w-]+)"$', re.MULTILINE)
+_UNSPECIFIED = ("0.0.0.0", "::", "")
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Where the files are. `created`: this start made the authority, so the directory is new."""
+
+    directory: Path
+    kubeconfig: Path
+    tokens: TokenFile
+    created: bool = False
+
+    @property
+    def ca_certificate(self) -> Path:
+        return self.directory / "ca.crt"
+
+    @property
+    def server_certificate(self) -> Path:
+        return self.directory / "server.crt"
+
+    @property
+    def server_key(self) -> Path:
+        return self.directory / "server.key"
+
+
+def of(data_dir: Path) -> Identity:
+    """The identity of a data directory, as paths; nothing is read or made."""
+    directory = data_dir / "identity"
+    return Identity(directory, data_dir / "kubeconfig", TokenFile(directory / "tokens.json"))
+
+
+def ensure(data_dir: Path, host: str, port: int, now: float) -> Identity:
+    """Everything a server needs to open its port and an admin to reach it. `host` is where it listens."""
+    identity = of(data_dir)
+    make_private_directory(data_dir)
+    make_private_directory(identity.directory)
+    created = _ensure_authority(identity, now)
+    _ensure_server(identity, host, now)
+    _ensure_admin(identity, host, port, now)
+    return Identity(identity.directory, identity.kubeconfig, identity.tokens, created)
+
+
+def _ensure_authority(identity: Identity, now: float) -> bool:
+    """True if it was made now. The key is written first: a certificate without a key is somebody's choice."""
+    if identity.ca_certificate.exists():
+        return False
+    from fairlead.runtime import certificates
+
+    authority = certificates.new_authority(now)
+    write_private(identity.directory / "ca.key", authority.key)
+    write_private(identity.ca_certificate, authority.certificate)
+    return True
+
+
+def _ensure_server(identity: Identity, host: str, now: float) -> None:
+    hosts = LOCAL_HOSTS if host in LOCAL_HOSTS or host in _UNSPECIFIED else (*LOCAL_HOSTS, host)
+    described = _described(identity)
+    kept = tuple(str(known) for known in described.get("hosts", ()))
+    if set(hosts) <= set(kept) and now < float(described.get("notAfter", 0)) - RENEW_BEFORE_SECONDS:
+        return
+    authority, key = read_private(identity.ca_certificate), read_private(identity.directory / "ca.key")
+    if authority is None or key is None:
+        raise DataDirectoryError(
+            f"the server certificate must be renewed, but {identity.directory} has no ca.key: put it back, or"
+            " remove ca.crt to make a new authority (every kubeconfig must then be made anew)"
+        )
+    from fairlead.runtime import certificates
+
+    try:
+        pair = certificates.new_server(authority, key, dict.fromkeys((*hosts, *kept)), now)
+    except ValueError as error:
+        raise DataDirectoryError(
+            f"the certificate authority in {identity.directory} is damaged ({error}): restore it from a"
+            " backup, or remove ca.crt to make a new one (every kubeconfig must then be made anew)"
+        ) from error
+    description = {
+        "certificate": sha256(pair.certificate).hexdigest(),
+        "key": sha256(pair.key).hexdigest(),
+        "authority": sha256(authority).hexdigest(),
+        "hosts": list(dict.fromkeys((*hosts, *kept))),
+        "notAfter": pair.not_after,
+    }
+    write_private(identity.server_key, pair.key)
+    write_private(identity.server_certificate, pair.certificate)
+    # Last: until it is there the pair does not count, so a crash in between only makes it anew.
+    write_private(identity.directory / "server.json", json.dumps(description, indent=2).encode() + b"\n")
+
+
+def _described(identity: Identity) -> dict[str, Any]:
+    """What server.json says, if it speaks of the very files that are there; otherwise nothing."""
+    text = read_private(identity.directory / "server.json")
+    try:
+        described = json.loads(text or b"{}")
+    except ValueError:
+        return {}  # torn: the pair is made anew
+    if not isinstance(described, dict):
+        return {}
+    files = (("certificate", "server.crt"), ("key", "server.key"), ("authority", "ca.crt"))
+    for field, name in files:
+        content = read_private(identity.directory / name)
+        if content is None or described.get(field) != sha256(content).hexdigest():
+            return {}
+    return described
+
+
+def _ensure_admin(identity: Identity, host: str, port: int, now: float) -> None:
+    """The kubeconfig keeps its token from start to start; server address and CA follow the truth."""
+    authority = (read_private(identity.ca_certificate) or b"").decode()
+    server = kubeconfig.server_url("127.0.0.1" if host in _UNSPECIFIED or host == "localhost" else host, port)
+    token = _kept_token(identity.kubeconfig)
+    if token and identity.tokens.tokens().user_of(token) is None and identity.tokens.entries():
+        token = ""  # revoked by hand: it stays out
+    if not token:
+        token = new_token()
+    if identity.tokens.tokens().user_of(token) is None:
+        identity.tokens.admit(token, "admin", ADMIN_NAME, now)
+    text = kubeconfig.render(server, authority, ADMIN_NAME, token).encode()
+    if read_private(identity.kubeconfig) != text:
+        write_private(identity.kubeconfig, text)
+
+
+def _kept_token(path: Path) -> str:
+    text = read_private(path)
+    if text is None:
+        return ""
+    own = _OWN_TOKEN.search(text)
+    if own is not None:
+        return own[1].decode()
+    try:
+        return kubeconfig.load(path).token
+    except UsageError as error:
+        raise DataDirectoryError(f"{error}; or remove it, and the next start writes a new one") from error

@@ -1,0 +1,220 @@
+"""Joins everything into a running server: data directory, store, API, listener; and takes it apart again.
+
+Called by `fairlead up` and `fairlead serve`. Start: open the data directory, recover the store, make what a first
+start needs, listen, write the kubeconfig. Stop (SIGTERM, SIGINT): end watches, answer what is open, let pending
+writes become durable, release the directory.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import signal
+import ssl
+import sys
+import time
+from collections.abc import Callable
+
+import uvloop
+
+from fairlead import __version__
+from fairlead.api.admission import Chain
+from fairlead.api.audit import Audit
+from fairlead.api.authz import builtin_chain
+from fairlead.api.desk import Desk
+from fairlead.api.discovery import Discovery, Virtual
+from fairlead.api.openapi import render
+from fairlead.api.reviews import REVIEWS
+from fairlead.api.server import Api
+from fairlead.core.errors import OperatorError
+from fairlead.model.catalog import CATALOG
+from fairlead.model.files import load_tables
+from fairlead.runtime import extensions, identity
+from fairlead.runtime.bootstrap import ensure_initial_objects
+from fairlead.runtime.collector import Collector
+from fairlead.runtime.datadir import DataDirectory, open_data_directory
+from fairlead.runtime.host import ServingHost
+from fairlead.runtime.identity import Identity
+from fairlead.runtime.kubeconfig import server_url
+from fairlead.runtime.settings import ServeSettings
+from fairlead.runtime.store_driver import StoreDriver
+from fairlead.store.contract import Change, Retention
+from fairlead.store.machine import Store
+from fairlead.store.sqlite import SqliteJournal
+from fairlead.store.watch import Hub
+from fairlead.wire.documents import Documents
+from fairlead.wire.handler import Handler
+from fairlead.wire.listener import Listener
+from fairlead.wire.watching import Watches
+
+KUBERNETES_VERSION = "1.32"
+GRACE_SECONDS = 5.0
+TOKENS_SECONDS = 1.0
+
+# How long history is kept: short for what changes all the time and is of no use afterwards.
+RETENTION = {
+    "": Retention(seconds=6 * 3600.0, bytes_max=256 * 1024 * 1024),
+    "leases.coordination.k8s.io": Retention(seconds=300.0, bytes_max=8 * 1024 * 1024),
+    "events": Retention(seconds=3600.0, bytes_max=64 * 1024 * 1024),
+}
+
+
+def run(settings: ServeSettings) -> int:
+    """Serve until told to stop. Returns the exit code."""
+    started = time.monotonic()
+    directory = open_data_directory(settings.data_dir)
+    try:
+        known = identity.ensure(settings.data_dir, settings.listen, settings.port, time.time())
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            runner.run(_Server(settings, directory, known, started).serve())
+    finally:
+        directory.close()
+    return 0
+
+
+class _Server:
+    """The parts of one running server."""
+
+    def __init__(
+        self, settings: ServeSettings, directory: DataDirectory, known: Identity, started: float
+    ) -> None:
+        self._settings = settings
+        self._known = known
+        self._started = started
+        self._journal: SqliteJournal = directory.journal()
+        self._store = Store(self._journal.recover(), self._journal)
+        self._hub = Hub(self._store)
+
+    async def serve(self) -> None:
+        loop = asyncio.get_running_loop()
+        stopped = asyncio.Event()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, stopped.set)
+        desk = self._desk()
+        api = Api(desk, self._known.tokens.tokens())
+        self._watches = Watches(loop, self._hub, time.time)
+        driver = StoreDriver(loop, self._store, self._journal, self._publish, RETENTION)
+        host = ServingHost(api, driver)
+        self._collector = Collector(host)
+        driver.start()
+        await ensure_initial_objects(host)
+        self._collector.learn_all()
+        collecting = asyncio.create_task(self._collector.run())
+        handler = Handler(host, self._documents(desk, lambda: handler), self._watches)
+        listener = Listener(loop, handler, handler.malformed)
+        port = await self._listen(listener)
+        following = asyncio.create_task(self._follow_tokens(api))
+        gc.collect()
+        gc.freeze()
+        self._announce(port)
+        await stopped.wait()
+        following.cancel()
+        collecting.cancel()
+        self._watches.stop()
+        await listener.stop(GRACE_SECONDS)
+        await driver.stop(GRACE_SECONDS)
+
+    def _publish(self, changes: tuple[Change, ...]) -> None:
+        self._watches.wake(self._hub.publish(changes))
+        self._collector.observe(changes)
+
+    def _desk(self) -> Desk:
+        authorizer = builtin_chain(self._store, ((kind.group, kind.plural) for kind in CATALOG))
+        return Desk(CATALOG, load_tables(), self._store, authorizer, Chain(), Audit())
+
+    def _documents(self, desk: Desk, handler: Callable[[], Handler]) -> Documents:
+        virtual = [Virtual(r.group, r.version, r.plural, r.kind, r.namespaced, r.verbs) for r in REVIEWS]
+        rendered: dict[str, bytes] = {}
+
+        def openapi(path: str) -> bytes | None:
+            if not rendered:
+                rendered.update(render(CATALOG, desk.tables, _git_version()))
+            return rendered.get(path)
+
+        healthy = extensions.health(self._store)
+        return Documents(
+            Discovery(CATALOG, virtual),
+            desk.authorizer,
+            f"{self._settings.listen}:{self._settings.port}",
+            _version(),
+            openapi,
+            {
+                "/readyz": healthy,
+                "/livez": healthy,
+                "/healthz": healthy,
+                "/metrics": lambda path, query, context: extensions.metrics(self._gauges, handler().requests)(
+                    path, query, context
+                ),
+                extensions.AUDIT: extensions.audit(self._journal),
+            },
+        )
+
+    def _gauges(self) -> dict[str, float]:
+        store = self._store
+        return {
+            "fairlead_store_revision": store.revision,
+            "fairlead_store_pending": store.pending,
+            "fairlead_store_appends": store.appends,
+            "fairlead_store_appends_failed": store.appends_failed,
+            "fairlead_store_changes_committed": store.committed,
+            "fairlead_store_transactions_refused": store.refused,
+            "fairlead_watches_open": len(self._watches),
+            "fairlead_watches_cut": self._hub.cuts,
+        }
+
+    async def _listen(self, listener: Listener) -> int:
+        tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        tls.minimum_version = ssl.TLSVersion.TLSv1_2
+        tls.load_cert_chain(self._known.server_certificate, self._known.server_key)
+        tls.set_alpn_protocols(["http/1.1"])
+        settings = self._settings
+        try:
+            port = await listener.listen(settings.listen, settings.port, tls)
+        except OSError as error:
+            raise OperatorError(
+                f"cannot listen on {settings.listen} port {settings.port}: {error.strerror or error}; "
+                "choose another with --port, or stop what uses it"
+            ) from error
+        if port != settings.port:
+            identity.ensure(settings.data_dir, settings.listen, port, time.time())
+        return port
+
+    async def _follow_tokens(self, api: Api) -> None:
+        """Tokens created or revoked on the command line take effect within a second."""
+        while True:
+            await asyncio.sleep(TOKENS_SECONDS)
+            changed = self._known.tokens.changed()
+            if changed is not None:
+                api.tokens = changed
+
+    def _announce(self, port: int) -> None:
+        url = server_url(self._settings.listen, port)
+        took = (time.monotonic() - self._started) * 1000
+        kubeconfig = self._known.kubeconfig
+        if self._settings.banner:
+            print(
+                f"Fairlead {__version__} serves {url}  (ready in {took:.0f} ms, revision {self._store.revision})"
+            )
+            print(f"\n  export KUBECONFIG={kubeconfig.resolve()}")
+            print("  kubectl get namespaces\n\nCtrl-C stops it; everything is kept.", flush=True)
+        else:
+            print(f"serving {url} kubeconfig {kubeconfig}", file=sys.stderr, flush=True)
+
+
+def _git_version() -> str:
+    return f"v{KUBERNETES_VERSION}.0+fairlead-{__version__}"
+
+
+def _version() -> dict[str, str]:
+    major, minor = KUBERNETES_VERSION.split(".")
+    return {
+        "major": major,
+        "minor": minor,
+        "gitVersion": _git_version(),
+        "gitCommit": "",
+        "gitTreeState": "clean",
+        "buildDate": "1970-01-01T00:00:00Z",
+        "goVersion": "",
+        "compiler": "",
+        "platform": sys.platform,
+    }

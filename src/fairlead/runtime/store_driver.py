@@ -1,0 +1,161 @@
+"""Drives the store machine: carries out its instructions and feeds back what happened.
+
+One writer thread appends to the journal; everything else runs on the event loop. What arrives in one turn of the
+loop commits together, and what arrives while the disk works is the next batch. Publishing to watchers and
+answering writers happen in one callback per batch, watchers first.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+import time
+from collections.abc import Callable
+from queue import SimpleQueue
+
+from fairlead.store.contract import (
+    Batch,
+    Change,
+    Journal,
+    JournalError,
+    Note,
+    Outcome,
+    Retention,
+    Transaction,
+)
+from fairlead.store.events import (
+    Append,
+    Appended,
+    AppendFailed,
+    Event,
+    FloorsMoved,
+    Flush,
+    FlushSoon,
+    Instruction,
+    Publish,
+    ReadAgain,
+    Reread,
+    RereadFailed,
+    Resolve,
+    Submitted,
+)
+from fairlead.store.machine import Store
+
+log = logging.getLogger("fairlead.store")
+
+COMPACT_SECONDS = 20.0
+COMPACT_ROWS = 2000
+
+
+def _ignore(outcome: Outcome) -> None:
+    """Nobody waits for it."""
+
+
+class StoreDriver:
+    """Owns the writer thread. `submit` and all callbacks are on the loop's thread."""
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        store: Store,
+        journal: Journal,
+        publish: Callable[[tuple[Change, ...]], None],
+        retention: dict[str, Retention],
+    ) -> None:
+        self._loop = loop
+        self._store = store
+        self._journal = journal
+        self._publish = publish
+        self._retention = retention
+        self._tickets = 0
+        self._waiting: dict[int, Callable[[Outcome], None]] = {}
+        self._jobs: SimpleQueue[Callable[[], Event | None] | None] = SimpleQueue()
+        self._thread = threading.Thread(target=self._work, name="journal", daemon=True)
+        self._compaction: asyncio.TimerHandle | None = None
+
+    def start(self) -> None:
+        self._thread.start()
+        self._compaction = self._loop.call_later(COMPACT_SECONDS, self._compact)
+
+    def submit(self, transaction: Transaction, done: Callable[[Outcome], None]) -> None:
+        self._tickets += 1
+        self._waiting[self._tickets] = done
+        self._carry_out(self._store.handle(Submitted(self._tickets, transaction)))
+
+    def note(self, notes: tuple[Note, ...]) -> None:
+        self.submit(Transaction(notes=notes), _ignore)
+
+    async def commit(self, transaction: Transaction) -> Outcome:
+        answered: asyncio.Future[Outcome] = self._loop.create_future()
+        self.submit(transaction, lambda outcome: None if answered.done() else answered.set_result(outcome))
+        return await answered
+
+    async def stop(self, grace_seconds: float) -> None:
+        """Let what was submitted become durable, then end the thread."""
+        if self._compaction is not None:
+            self._compaction.cancel()
+        deadline = self._loop.time() + grace_seconds
+        while self._store.pending and self._loop.time() < deadline:
+            await asyncio.sleep(0.005)
+        self._jobs.put(None)
+        await self._loop.run_in_executor(None, self._thread.join, grace_seconds)
+
+    # Loop side
+
+    def _happened(self, event: Event) -> None:
+        self._carry_out(self._store.handle(event))
+
+    def _carry_out(self, instructions: tuple[Instruction, ...]) -> None:
+        for instruction in instructions:
+            if isinstance(instruction, Resolve):
+                self._waiting.pop(instruction.ticket)(instruction.outcome)
+            elif isinstance(instruction, Publish):
+                self._publish(instruction.changes)
+            elif isinstance(instruction, FlushSoon):
+                self._loop.call_soon(self._flush)
+            elif isinstance(instruction, Append):
+                batch = instruction.batch
+                self._jobs.put(lambda batch=batch: self._append(batch))  # type: ignore[misc]
+            elif isinstance(instruction, ReadAgain):
+                self._jobs.put(self._reread)
+
+    def _flush(self) -> None:
+        self._happened(Flush(time.time()))
+
+    def _compact(self) -> None:
+        self._jobs.put(self._compact_journal)
+        self._compaction = self._loop.call_later(COMPACT_SECONDS, self._compact)
+
+    # Writer thread
+
+    def _work(self) -> None:
+        while (job := self._jobs.get()) is not None:
+            event = job()
+            if event is not None:
+                try:
+                    self._loop.call_soon_threadsafe(self._happened, event)
+                except RuntimeError:
+                    return  # the loop is closed: nobody is left to be told
+
+    def _append(self, batch: Batch) -> Event:
+        try:
+            self._journal.append(batch)
+        except JournalError as error:
+            log.error("a write to the journal failed: %s", error)
+            return AppendFailed(error.reason, str(error))
+        return Appended()
+
+    def _reread(self) -> Event:
+        try:
+            return Reread(self._journal.recover())
+        except Exception as error:
+            log.error("the journal could not be read again: %s", error)
+            return RereadFailed(str(error))
+
+    def _compact_journal(self) -> Event | None:
+        try:
+            return FloorsMoved(self._journal.compact(time.time(), self._retention, COMPACT_ROWS))
+        except JournalError as error:
+            log.error("history could not be compacted: %s", error)
+            return None

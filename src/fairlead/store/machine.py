@@ -1,0 +1,347 @@
+"""The store machine: judges transactions in order, gathers them into batches, answers when they are durable.
+
+Between `api/` (which submits) and a journal (which makes durable). The driver in `runtime/`, or the
+simulator, feeds events to `handle` and carries out the instructions it returns; `contract.py` says what is
+promised.
+No clock, no thread, no file: one append is in flight at a time, and what gathers meanwhile is the next batch.
+Reads show durable state only; pending state lives in an overlay that only preconditions see.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from enum import Enum
+
+import msgspec
+
+from fairlead.store.contract import (
+    ADDED,
+    DELETED,
+    MODIFIED,
+    OPERATIONS_MAX,
+    Absent,
+    AtRevision,
+    Batch,
+    Change,
+    Committed,
+    Entry,
+    Failed,
+    HasUid,
+    JournalReader,
+    Key,
+    Note,
+    Outcome,
+    Precondition,
+    Put,
+    Recovered,
+    Refused,
+    Transaction,
+)
+from fairlead.store.durable import Durable
+from fairlead.store.events import (
+    Append,
+    Appended,
+    AppendFailed,
+    Event,
+    FloorsMoved,
+    Flush,
+    FlushSoon,
+    Instruction,
+    Publish,
+    ReadAgain,
+    Reread,
+    RereadFailed,
+    Resolve,
+    Submitted,
+)
+
+
+class Limits(msgspec.Struct, frozen=True):
+    """The store's bounds."""
+
+    batch_changes_max: int = 1024  # changes and notes in one append; one transaction is never split
+    pending_max: int = 8192  # tickets that wait for the journal; more are refused as Overloaded
+    window_changes_max: int = 4096  # recent changes kept in memory, per resource
+    window_bytes_max: int = 8 * 1024 * 1024
+
+
+class Phase(Enum):
+    OPEN = "open"
+    GATHERING = "gathering"
+    APPENDING = "appending"
+    REREADING = "rereading"
+    HALTED = "halted"
+
+
+class OutOfTurn(Exception):
+    """The driver reported something that cannot happen now. Carries the phase and the event."""
+
+    def __init__(self, phase: Phase, event: object) -> None:
+        super().__init__(f"{type(event).__name__} in phase {phase.value}")
+        self.phase, self.event = phase, event
+
+
+class _Pending(msgspec.Struct, frozen=True):
+    """A judged transaction that waits for its place in the journal."""
+
+    ticket: int
+    outcome: Committed | Refused
+    changes: tuple[Change, ...]
+    notes: tuple[Note, ...]
+
+
+_FLUSH_SOON: tuple[Instruction, ...] = (FlushSoon(),)
+_READ_AGAIN = ReadAgain()
+_REREAD_CHUNK = 1024
+
+
+def _violated(precondition: Precondition, current: Entry | None) -> bool:
+    if isinstance(precondition, Absent):
+        return current is not None
+    if current is None:
+        return True
+    if isinstance(precondition, AtRevision):
+        return current.revision != precondition.revision
+    return current.uid != precondition.uid
+
+
+class Store:
+    """One machine. `handle` is the only mutator; the rest implements `Reader` over durable state.
+
+    In a phase (rows), an event leads to one of the phases named; `-` is refused with OutOfTurn.
+
+    |           | Submitted      | Flush     | Appended       | AppendFailed | Reread      | RereadFailed |
+    | --------- | -------------- | --------- | -------------- | ------------ | ----------- | ------------ |
+    | OPEN      | OPEN GATHERING | OPEN      | -              | -            | -           | -            |
+    | GATHERING | GATHERING      | APPENDING | -              | -            | -           | -            |
+    | APPENDING | APPENDING      | APPENDING | OPEN GATHERING | REREADING    | -           | -            |
+    | REREADING | REREADING      | REREADING | -              | -            | OPEN HALTED | HALTED       |
+    | HALTED    | REREADING      | HALTED    | -              | -            | -           | -            |
+
+    FloorsMoved is taken in every phase and changes none. GATHERING has asked for FlushSoon and waits for
+    Flush. REREADING and HALTED answer every submission with Failed("Halted"); a Reread that knows less than
+    the store has already acknowledged leads to HALTED, because going on would use revisions twice.
+    """
+
+    def __init__(self, recovered: Recovered, journal: JournalReader, limits: Limits | None = None) -> None:
+        self.limits = limits or Limits()
+        self.phase = Phase.OPEN
+        self._durable = Durable(
+            recovered, journal, self.limits.window_changes_max, self.limits.window_bytes_max
+        )
+        self._journal = journal
+        self._next = recovered.revision + 1  # the revision that the next change gets
+        self._overlay: dict[Key, Change] = {}  # the newest pending change of each key
+        self._gathered: deque[_Pending] = deque()
+        self._in_flight: list[_Pending] = []
+        self._halt = ""
+        self.appends = self.appends_failed = self.committed = self.refused = 0  # plain counts for the runtime
+
+    def handle(self, event: Event) -> tuple[Instruction, ...]:
+        if isinstance(event, Submitted):
+            return self._submitted(event.ticket, event.transaction)
+        if isinstance(event, Flush):
+            return self._flush(event.now) if self.phase is Phase.GATHERING else ()
+        if isinstance(event, FloorsMoved):
+            self._durable.move_floors(event.floors)
+            return ()
+        if isinstance(event, Appended) and self.phase is Phase.APPENDING:
+            return self._appended()
+        if isinstance(event, AppendFailed) and self.phase is Phase.APPENDING:
+            return self._append_failed(event.reason, event.message)
+        if isinstance(event, Reread) and self.phase is Phase.REREADING:
+            return self._reread(event.recovered)
+        if isinstance(event, RereadFailed) and self.phase is Phase.REREADING:
+            self.phase, self._halt = Phase.HALTED, event.message
+            return ()
+        raise OutOfTurn(self.phase, event)
+
+    # Judging
+
+    def _submitted(self, ticket: int, transaction: Transaction) -> tuple[Instruction, ...]:
+        phase = self.phase
+        if phase is Phase.REREADING or phase is Phase.HALTED:
+            return self._while_halted(ticket)
+        if len(self._gathered) + len(self._in_flight) >= self.limits.pending_max:
+            return (Resolve(ticket, Failed("Overloaded", "too many writes wait for the disk; try again")),)
+        operations = transaction.operations
+        if len(operations) > 1:
+            problem = _malformed(transaction)
+            if problem:
+                return (Resolve(ticket, Failed("InvalidTransaction", problem)),)
+        overlay = self._overlay
+        durable_get = self._durable.objects.get
+        for precondition in transaction.preconditions:
+            pending = overlay.get(precondition.key) if overlay else None
+            current = durable_get(precondition.key) if pending is None else _after(pending)
+            if _violated(precondition, current):
+                return self._refuse(ticket, precondition, current, pending is not None)
+        changes: list[Change] = []
+        revision = self._next
+        for operation in operations:
+            key = operation.key
+            pending = overlay.get(key) if overlay else None
+            current = durable_get(key) if pending is None else _after(pending)
+            if type(operation) is Put:
+                change_type = ADDED if current is None else MODIFIED
+            else:
+                if current is None or current.uid != operation.uid:
+                    return self._refuse(ticket, HasUid(key, operation.uid), current, pending is not None)
+                change_type = DELETED
+            data = b"%b%d%b" % (operation.head, revision, operation.tail)
+            entry = Entry(key, operation.uid, revision, data, 0 if current is None else current.revision)
+            changes.append(Change(change_type, entry, current))
+            revision += 1
+        for change in changes:
+            overlay[change.entry.key] = change
+        self._next = revision
+        outcome = Committed(tuple([change.entry for change in changes]))
+        return self._gather(_Pending(ticket, outcome, tuple(changes), transaction.notes))
+
+    def _refuse(
+        self, ticket: int, precondition: Precondition, current: Entry | None, rests_on_pending: bool
+    ) -> tuple[Instruction, ...]:
+        self.refused += 1
+        refusal = Refused(precondition, current)
+        if rests_on_pending:
+            return self._gather(_Pending(ticket, refusal, (), ()))
+        return (Resolve(ticket, refusal),)
+
+    def _gather(self, pending: _Pending) -> tuple[Instruction, ...]:
+        if self.phase is Phase.OPEN:
+            if not pending.changes and not pending.notes:
+                return (Resolve(pending.ticket, pending.outcome),)  # nothing is pending: it rests on nothing
+            self.phase = Phase.GATHERING
+            self._gathered.append(pending)
+            return _FLUSH_SOON
+        self._gathered.append(pending)
+        return ()
+
+    def _while_halted(self, ticket: int) -> tuple[Instruction, ...]:
+        why = f"the store reads its journal again after a failed write ({self._halt}); try again"
+        failed = Resolve(ticket, Failed("Halted", why))
+        if self.phase is Phase.HALTED:
+            self.phase = Phase.REREADING
+            return (failed, _READ_AGAIN)
+        return (failed,)
+
+    # Making durable
+
+    def _flush(self, now: float) -> tuple[Instruction, ...]:
+        gathered, in_flight = self._gathered, self._in_flight
+        room = self.limits.batch_changes_max
+        changes: list[Change] = []
+        notes: list[Note] = []
+        while gathered:
+            pending = gathered[0]
+            size = len(pending.changes) + len(pending.notes)
+            if size > room and in_flight:
+                break
+            room -= size
+            changes.extend(pending.changes)
+            notes.extend(pending.notes)
+            in_flight.append(gathered.popleft())
+        self.phase = Phase.APPENDING
+        self.appends += 1
+        return (Append(Batch(tuple(changes), tuple(notes), now)),)
+
+    def _appended(self) -> tuple[Instruction, ...]:
+        done, self._in_flight = self._in_flight, []
+        gathered = self._gathered
+        # Refusals at the head rested on nothing younger than the batch that is now durable.
+        while gathered and not gathered[0].changes and not gathered[0].notes:
+            done.append(gathered.popleft())
+        changes = [change for pending in done for change in pending.changes]
+        self._durable.apply(changes)
+        overlay = self._overlay
+        for change in changes:
+            key = change.entry.key
+            if overlay.get(key) is change:
+                del overlay[key]
+        self.committed += len(changes)
+        instructions: list[Instruction] = [Publish(tuple(changes))] if changes else []
+        instructions.extend([Resolve(pending.ticket, pending.outcome) for pending in done])
+        if gathered:
+            self.phase = Phase.GATHERING
+            instructions.extend(_FLUSH_SOON)
+        else:
+            self.phase = Phase.OPEN
+        return tuple(instructions)
+
+    def _append_failed(self, reason: str, message: str) -> tuple[Instruction, ...]:
+        self.appends_failed += 1
+        failed: Outcome = Failed(reason, message)
+        waiting = [*self._in_flight, *self._gathered]
+        self._in_flight = []
+        self._gathered.clear()
+        self._overlay.clear()
+        self.phase, self._halt = Phase.REREADING, message
+        return (*[Resolve(pending.ticket, failed) for pending in waiting], _READ_AGAIN)
+
+    def _reread(self, recovered: Recovered) -> tuple[Instruction, ...]:
+        durable = self._durable
+        if recovered.revision < durable.revision:
+            self.phase = Phase.HALTED
+            self._halt = f"the journal is back at {recovered.revision} though {durable.revision} was durable"
+            return ()
+        missed = self._missed(recovered.revision)
+        durable.apply(missed)
+        durable.reload(recovered)
+        self._next = recovered.revision + 1
+        self.phase, self._halt = Phase.OPEN, ""
+        return (Publish(tuple(missed)),) if missed else ()
+
+    def _missed(self, newest: int) -> list[Change]:
+        """What became durable although its append reported failure."""
+        missed: list[Change] = []
+        position = self._durable.revision
+        while position < newest:
+            chunk = self._journal.changes_after(position, "", _REREAD_CHUNK)
+            if not chunk:
+                break
+            missed.extend(chunk)
+            position = chunk[-1].entry.revision
+        return missed
+
+    # Reader
+
+    @property
+    def revision(self) -> int:
+        return self._durable.revision
+
+    def get(self, key: Key) -> Entry | None:
+        return self._durable.objects.get(key)
+
+    def list(self, resource: str, namespace: str = "") -> Sequence[Entry]:
+        return self._durable.objects.list(resource, namespace)
+
+    def get_at(self, key: Key, revision: int) -> Entry | None:
+        return self._durable.get_at(key, revision)
+
+    def list_at(self, resource: str, namespace: str, revision: int) -> Sequence[Entry]:
+        return self._durable.list_at(resource, namespace, revision)
+
+    def floor(self, resource: str) -> int:
+        return self._durable.floor(resource)
+
+    def changes_after(self, revision: int, resource: str, limit: int) -> Sequence[Change]:
+        return self._durable.changes_after(revision, resource, limit)
+
+    @property
+    def pending(self) -> int:
+        """Tickets that wait for the journal."""
+        return len(self._gathered) + len(self._in_flight)
+
+
+def _after(pending: Change) -> Entry | None:
+    return None if pending.type is DELETED else pending.entry
+
+
+def _malformed(transaction: Transaction) -> str:
+    operations = transaction.operations
+    if len(operations) > OPERATIONS_MAX:
+        return f"{len(operations)} operations in one transaction; at most {OPERATIONS_MAX} are allowed"
+    if len({operation.key for operation in operations}) < len(operations):
+        return "two operations of one transaction have the same key"
+    return ""

@@ -1,0 +1,103 @@
+"""A journal that keeps everything in memory: for tests, the simulator and planes that need not survive.
+
+Implements `Journal` with plain data, and follows the same rule of retention as `sqlite.py`. What it holds is
+"durable" as long as the object lives: opening a new Store on it is a restart.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from itertools import islice
+
+from fairlead.store.contract import DELETED, Batch, Change, Entry, Key, Recovered, Retention
+from fairlead.store.retention import Kept, moved_floor, retention_of
+
+
+class MemoryJournal:
+    def __init__(self, notes_max: int = 100_000) -> None:
+        self._log: dict[int, tuple[Change, float]] = {}  # by revision, rising
+        self._objects: dict[Key, Entry] = {}
+        self._revision = 0
+        self._floors: dict[str, int] = {}
+        self._swept: dict[str, int] = {}
+        self._notes: dict[str, list[tuple[int, float, bytes]]] = {}
+        self._notes_max = notes_max
+
+    def recover(self) -> Recovered:
+        at = next((at for _, at in reversed(self._log.values())), 0.0)
+        entries = tuple(sorted(self._objects.values(), key=lambda entry: entry.key))
+        return Recovered(self._revision, entries, dict(self._floors), at)
+
+    def append(self, batch: Batch) -> None:
+        for change in batch.changes:
+            entry = change.entry
+            self._log[entry.revision] = (change, batch.now)
+            self._revision = entry.revision
+            if change.type == DELETED:
+                del self._objects[entry.key]
+            else:
+                self._objects[entry.key] = entry
+        for note in batch.notes:
+            lines = self._notes.setdefault(note.stream, [])
+            lines.append((lines[-1][0] + 1 if lines else 1, batch.now, note.body))
+            del lines[: -self._notes_max]
+
+    def compact(self, now: float, retention: dict[str, Retention], budget: int) -> dict[str, int]:
+        left = budget
+        for resource, floor in self._floors.items():
+            left -= self._sweep(resource, floor, left)
+        for resource in sorted({change.entry.key.resource for change, _ in self._log.values()}):
+            floor = self._floors.get(resource, 0)
+            kept = [
+                Kept(revision, at, len(change.entry.data))
+                for revision, (change, at) in self._log.items()
+                if revision > floor and change.entry.key.resource == resource
+            ]
+            total = sum(change.size for change in kept)
+            rule = retention_of(resource, retention)
+            self._floors[resource], _ = moved_floor(floor, total, kept[:budget], now, rule)
+        return dict(self._floors)
+
+    def _sweep(self, resource: str, floor: int, budget: int) -> int:
+        swept = self._swept.get(resource, 0)
+        walked = [
+            change
+            for change, _ in self._log.values()
+            if swept < change.entry.revision <= floor and change.entry.key.resource == resource
+        ][: max(budget, 0)]
+        for change in walked:
+            self._log.pop(change.entry.previous, None)
+            if change.type == DELETED:
+                del self._log[change.entry.revision]
+            self._swept[resource] = change.entry.revision
+        return len(walked)
+
+    def versions(self, revisions: Iterable[int]) -> dict[int, Entry]:
+        log = self._log
+        return {revision: log[revision][0].entry for revision in revisions if revision in log}
+
+    def changes_after(self, revision: int, resource: str, limit: int) -> Sequence[Change]:
+        changes = (change for change in self._after(revision) if resource in ("", change.entry.key.resource))
+        return list(islice(changes, limit))
+
+    def first_changes_after(self, revision: int, resource: str) -> dict[Key, int]:
+        first: dict[Key, int] = {}
+        for change in self._after(revision):
+            if change.entry.key.resource == resource:
+                first.setdefault(change.entry.key, change.entry.previous)
+        return first
+
+    def first_change_after(self, revision: int, key: Key) -> int | None:
+        return next((c.entry.previous for c in self._after(revision) if c.entry.key == key), None)
+
+    def notes(self, stream: str, after: int, limit: int) -> list[tuple[int, float, bytes]]:
+        return [line for line in self._notes.get(stream, ()) if line[0] > after][:limit]
+
+    def close(self) -> None:
+        """Nothing to let go of."""
+
+    def _after(self, revision: int) -> list[Change]:
+        revisions = list(self._log)
+        start = bisect_right(revisions, revision)
+        return [self._log[number][0] for number in revisions[start:]]

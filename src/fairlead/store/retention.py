@@ -1,0 +1,38 @@
+"""How far history's floor moves: the one rule that every journal's compaction follows.
+
+Called by the journals with what they keep; pure. The floor of a resource is the oldest revision at which it
+can be read. Moving it past a change makes the version before that change unreadable, so it moves change by
+change, oldest first, while the change is too old or while more is kept than allowed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from fairlead.store.contract import Retention
+
+
+class Kept(NamedTuple):
+    """A change above the floor, as compaction sees it."""
+
+    revision: int
+    at: float
+    size: int
+
+
+def retention_of(resource: str, retention: dict[str, Retention]) -> Retention:
+    return retention.get(resource) or retention.get("") or Retention()
+
+
+def moved_floor(
+    floor: int, kept_bytes: int, oldest_first: Iterable[Kept], now: float, retention: Retention
+) -> tuple[int, int]:
+    """The new floor and the bytes kept above it. `kept_bytes` counts all changes above the present floor."""
+    expired = now - retention.seconds
+    for change in oldest_first:
+        if change.at > expired and kept_bytes <= retention.bytes_max:
+            break
+        floor = change.revision
+        kept_bytes -= change.size
+    return floor, kept_bytes

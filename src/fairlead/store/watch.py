@@ -1,0 +1,205 @@
+"""Watches: who is told of which change. Fed by the driver with every Publish, read by the watch streams.
+
+A subscription has a position: every change at or below it was delivered, or was not for it. One that starts
+in the past is `behind`: it reads changes from the store in chunks at its own pace and nothing is buffered for
+it; when it has read up to the present it is live, and each published change goes to its bounded buffer.
+Changes at or below the position are skipped, so the hand-over neither misses nor repeats. All on one thread,
+no waiting: the driver learns from `publish` whom to wake. A live subscriber that does not keep up is cut,
+never buffered without bound; one that is behind and never catches up ends with Compacted.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable
+
+import msgspec
+
+from fairlead.store.contract import ADDED, DELETED, Change, Compacted, Entry, FutureRevision, Reader
+
+Accepts = Callable[[Entry], bool]
+
+BUFFER_CHANGES_MAX = 1024
+BUFFER_BYTES_MAX = 4 * 1024 * 1024
+CATCH_UP_CHANGES_MAX = 256
+
+_FRAME_STARTS = {name: b'{"type":"%b","object":' % name.encode() for name in ("ADDED", "MODIFIED", "DELETED")}
+
+
+def frame(change: Change) -> bytes:
+    """The change as a line of a watch stream; encoded once and shared by all watchers."""
+    encoded = change.frame
+    if not encoded:
+        encoded = change.frame = b"%b%b}\n" % (_FRAME_STARTS[change.type], change.entry.data)
+    return encoded
+
+
+def with_revision(data: bytes, revision: int) -> bytes:
+    """Wire JSON with another metadata.resourceVersion, all else byte for byte."""
+    top = msgspec.json.decode(data, type=dict[str, msgspec.Raw])
+    metadata = msgspec.json.decode(top["metadata"], type=dict[str, msgspec.Raw])
+    metadata["resourceVersion"] = msgspec.Raw(b'"%d"' % revision)
+    top["metadata"] = msgspec.Raw(msgspec.json.encode(metadata))
+    return msgspec.json.encode(top)
+
+
+def seen_through(change: Change, accepts: Accepts) -> Change | None:
+    """The change as a watcher with a selector sees it: what begins to match was added, what no longer matches
+    was deleted (in its last matching state, at the new revision), what matches neither time is nothing."""
+    before, entry = change.before, change.entry
+    if change.type == DELETED:
+        return change if accepts(entry if before is None else before) else None
+    matched = before is not None and accepts(before)
+    if accepts(entry):
+        if matched or change.type == ADDED:
+            return change
+        return Change(ADDED, entry, None)
+    if not matched or before is None:
+        return None
+    data = with_revision(before.data, entry.revision)
+    return Change(DELETED, Entry(entry.key, before.uid, entry.revision, data, before.revision), before)
+
+
+class Subscription:
+    """One watcher. Made by Hub.subscribe; `take` and `publish` of the hub move it on."""
+
+    __slots__ = ("_buffer", "_bytes", "accepts", "behind", "cut", "namespace", "position", "resource")
+
+    def __init__(self, resource: str, namespace: str, accepts: Accepts | None, position: int) -> None:
+        self.resource = resource
+        self.namespace = namespace
+        self.accepts = accepts
+        self.position = position
+        self.behind = False
+        self.cut = False
+        self._buffer: deque[Change] = deque()
+        self._bytes = 0
+
+    @property
+    def ready(self) -> bool:
+        """Something is to be taken, or to be learnt (the cut)."""
+        return self.behind or self.cut or bool(self._buffer)
+
+    def _offer(self, change: Change, changes_max: int, bytes_max: int) -> None:
+        self._buffer.append(change)
+        self._bytes += len(change.entry.data)
+        if len(self._buffer) > changes_max or self._bytes > bytes_max:
+            self.cut = True
+            self._buffer.clear()
+            self._bytes = 0
+
+    def _drain(self, limit: int) -> list[Change]:
+        buffer = self._buffer
+        taken = [buffer.popleft() for _ in range(min(limit, len(buffer)))]
+        self._bytes -= sum([len(change.entry.data) for change in taken])
+        return taken
+
+
+class Hub:
+    """All subscriptions, indexed by resource and namespace: a change costs only those who could want it."""
+
+    def __init__(
+        self,
+        reader: Reader,
+        buffer_changes_max: int = BUFFER_CHANGES_MAX,
+        buffer_bytes_max: int = BUFFER_BYTES_MAX,
+        catch_up_changes_max: int = CATCH_UP_CHANGES_MAX,
+    ) -> None:
+        self._reader = reader
+        self._changes_max = buffer_changes_max
+        self._bytes_max = buffer_bytes_max
+        self._chunk = catch_up_changes_max
+        # Dicts keep the order of subscribing, so that fan-out is the same in every run.
+        self._index: dict[str, dict[str, dict[Subscription, None]]] = {}
+        self._published = reader.revision
+        self.cuts = 0
+
+    def __len__(self) -> int:
+        return sum(len(members) for spaces in self._index.values() for members in spaces.values())
+
+    def subscribe(
+        self, resource: str, namespace: str, accepts: Accepts | None, since_revision: int
+    ) -> Subscription:
+        """Every change after `since_revision`. Namespace "" means all. Raises Compacted or FutureRevision."""
+        newest = self._reader.revision
+        if since_revision > newest:
+            raise FutureRevision(since_revision, newest)
+        floor = self._reader.floor(resource)
+        if since_revision < floor:
+            raise Compacted(since_revision, floor)
+        subscription = Subscription(resource, namespace, accepts, since_revision)
+        subscription.behind = since_revision < newest
+        self._index.setdefault(resource, {}).setdefault(namespace, {})[subscription] = None
+        return subscription
+
+    def unsubscribe(self, subscription: Subscription) -> None:
+        """Forget it. Doing it twice is doing it once."""
+        spaces = self._index.get(subscription.resource, {})
+        members = spaces.get(subscription.namespace, {})
+        members.pop(subscription, None)
+        if not members:
+            spaces.pop(subscription.namespace, None)
+        if not spaces:
+            self._index.pop(subscription.resource, None)
+
+    def publish(self, changes: Iterable[Change]) -> list[Subscription]:
+        """Hand durable changes to those who watch; returns those who have something new, for waking."""
+        index = self._index
+        woken: dict[Subscription, None] = {}
+        for change in changes:
+            self._published = change.entry.revision
+            spaces = index.get(change.entry.key.resource)
+            if spaces is None:
+                continue
+            namespace = change.entry.key.namespace
+            for members in (spaces.get(""), spaces.get(namespace) if namespace else None):
+                if members:
+                    self._fan_out(change, members, woken)
+        return list(woken)
+
+    def _fan_out(
+        self, change: Change, members: dict[Subscription, None], woken: dict[Subscription, None]
+    ) -> None:
+        revision = change.entry.revision
+        for subscription in members:
+            if subscription.cut or subscription.behind or revision <= subscription.position:
+                continue
+            subscription.position = revision
+            accepts = subscription.accepts
+            seen = change if accepts is None else seen_through(change, accepts)
+            if seen is None:
+                continue
+            subscription._offer(seen, self._changes_max, self._bytes_max)
+            woken[subscription] = None
+            if subscription.cut:
+                self.cuts += 1
+
+    def take(self, subscription: Subscription, limit: int = CATCH_UP_CHANGES_MAX) -> list[Change]:
+        """The next changes to send, oldest first. Empty while `behind` means that this stretch held nothing
+        for it: take again. Raises Compacted when it is behind the floor."""
+        if subscription.cut:
+            return []
+        if subscription.behind:
+            return self._catch_up(subscription, min(limit, self._chunk))
+        return subscription._drain(limit)
+
+    def _catch_up(self, subscription: Subscription, limit: int) -> list[Change]:
+        newest = self._reader.revision
+        chunk = self._reader.changes_after(subscription.position, subscription.resource, limit)
+        if len(chunk) < limit:
+            subscription.position, subscription.behind = newest, False
+        else:
+            subscription.position = chunk[-1].entry.revision
+        namespace, accepts = subscription.namespace, subscription.accepts
+        taken = []
+        for change in chunk:
+            if namespace and change.entry.key.namespace != namespace:
+                continue
+            seen = change if accepts is None else seen_through(change, accepts)
+            if seen is not None:
+                taken.append(seen)
+        return taken
+
+    def progress(self, subscription: Subscription) -> int:
+        """The revision a bookmark may name: all up to it was taken. 0 while something is left to take."""
+        return 0 if subscription.ready else max(subscription.position, self._published)

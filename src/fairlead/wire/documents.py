@@ -1,0 +1,126 @@
+"""Everything that is not a resource: discovery, OpenAPI, version, health, metrics, and mounted extensions.
+
+Called by the handler for paths that name no resource. Built once; answers are bytes that were encoded once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from fairlead.api.access import Attributes, Authorizer, forbidden
+from fairlead.api.discovery import AGGREGATED, Discovery
+from fairlead.api.plan import Context
+from fairlead.core import codec
+from fairlead.core.errors import MethodNotAllowed, NotFound
+from fairlead.port.request import JSON, Reply
+from fairlead.wire.http import Exchange
+
+# A document by path and query; None: not mine.
+Extension = Callable[[str, Mapping[str, str], Context], Reply]
+
+
+class Documents:
+    """`openapi` gives the bytes of an OpenAPI document by path, or None; `extensions` are mounted by prefix."""
+
+    def __init__(
+        self,
+        discovery: Discovery,
+        authorizer: Authorizer,
+        address: str,
+        version: Mapping[str, str],
+        openapi: Callable[[str], bytes | None],
+        extensions: Mapping[str, Extension],
+    ) -> None:
+        self._discovery = discovery
+        self._authorizer = authorizer
+        self._address = address
+        self._version = codec.encode(version)
+        self._openapi = openapi
+        self._extensions = extensions
+        self._cache: dict[tuple[str, bool], bytes | None] = {}
+
+    def answer(self, exchange: Exchange, path: str, query: Mapping[str, str], context: Context) -> None:
+        if len(path) > 1:
+            path = path.rstrip("/")
+        verb = exchange.method.decode("latin-1").lower()
+        asked = Attributes(user=context.user, verb=verb, path=path)
+        verdict = self._authorizer.authorize(asked)
+        if not verdict.allowed:
+            raise forbidden(asked, verdict)
+        if verb not in ("get", "head"):
+            raise MethodNotAllowed(f"{verb.upper()} is not allowed on {path}; only GET is")
+        reply = self._reply(exchange, path, query, context)
+        extra = b"vary: accept\r\n" if path in ("/api", "/apis") else b""
+        exchange.respond(reply.status, reply.content_type.encode(), reply.body, extra)
+
+    def _reply(self, exchange: Exchange, path: str, query: Mapping[str, str], context: Context) -> Reply:
+        for prefix, extension in self._extensions.items():
+            if path == prefix or path.startswith(prefix + "/"):
+                return extension(path, query, context)
+        if path == "/version":
+            return Reply(200, self._version)
+        accept = exchange.headers.get(b"accept", b"").decode("latin-1")
+        if path in ("/api", "/apis") and _wants_aggregated(accept):
+            return Reply(200, self._document(path, True) or b"", AGGREGATED)
+        if path.startswith("/openapi"):
+            found = self._openapi(path)
+        else:
+            found = self._document(path, False)
+        if found is None:
+            raise NotFound("the server could not find the requested resource")
+        return Reply(200, found, JSON)
+
+    def _document(self, path: str, aggregated: bool) -> bytes | None:
+        key = (path, aggregated)
+        if key not in self._cache:
+            document = self._build(path, aggregated)
+            if document is None:
+                return None  # not kept: paths are the client's to invent
+            self._cache[key] = codec.encode(document)
+        return self._cache[key]
+
+    def _build(self, path: str, aggregated: bool) -> Mapping[str, object] | None:
+        discovery = self._discovery
+        if aggregated:
+            return discovery.aggregated(core=path == "/api")
+        match path.split("/")[1:]:
+            case ["api"]:
+                return discovery.core_versions(self._address)
+            case ["apis"]:
+                return discovery.groups()
+            case ["api", version]:
+                return discovery.resources("", version)
+            case ["apis", group]:
+                return discovery.group(group)
+            case ["apis", group, version]:
+                return discovery.resources(group, version)
+            case [""]:
+                return {
+                    "paths": [
+                        "/api",
+                        "/apis",
+                        "/healthz",
+                        "/livez",
+                        "/metrics",
+                        "/openapi/v2",
+                        "/openapi/v3",
+                        "/readyz",
+                        "/version",
+                    ]
+                }
+            case _:
+                return None
+
+
+def _wants_aggregated(accept: str) -> bool:
+    """True if the first choice we can give is the aggregated document."""
+    for choice in accept.split(","):
+        parts = {part.strip() for part in choice.split(";")}
+        if "application/json" not in parts:
+            continue
+        if "g=apidiscovery.k8s.io" in parts:
+            if "v=v2" in parts and "as=APIGroupDiscoveryList" in parts:
+                return True
+            continue
+        return False
+    return False

@@ -1,0 +1,189 @@
+"""From an HTTP exchange to the API and back. The only place where HTTP and the API's words meet.
+
+Given every Exchange by the listener. Authenticates, tells resource addresses from documents, plans, waits for the
+store by callback, and answers. Whatever goes wrong becomes a Status; nothing of our insides reaches a client.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Protocol
+
+from fairlead.api.audit import Target
+from fairlead.api.plan import AGAIN, ATTEMPTS_MAX, Context, Plan, Step, Watch
+from fairlead.api.server import Api
+from fairlead.api.status import failure
+from fairlead.api.users import ANONYMOUS, User
+from fairlead.core.errors import (
+    ApiError,
+    BadRequest,
+    HeadersTooLarge,
+    InternalError,
+    TooLarge,
+    Unauthorized,
+    Unavailable,
+)
+from fairlead.port.request import Reply, Request
+from fairlead.store.contract import Note, Outcome, Transaction
+from fairlead.wire.documents import Documents
+from fairlead.wire.http import Exchange
+from fairlead.wire.routes import resource_request, split_target
+from fairlead.wire.watching import Watches
+
+log = logging.getLogger("fairlead.wire")
+
+
+class Host(Protocol):
+    """What the runtime lends: identity, time, chance and the store."""
+
+    api: Api
+
+    def sign_in(self, authorization: str | None, path: str) -> User: ...
+
+    def context(self, user: User, user_agent: str, source: str) -> Context: ...
+
+    def submit(self, transaction: Transaction, done: Callable[[Outcome], None]) -> None: ...
+
+    def note(self, notes: tuple[Note, ...]) -> None:
+        """Keep notes that belong to no change."""
+        ...
+
+
+class Handler:
+    """One per server."""
+
+    def __init__(self, host: Host, documents: Documents, watches: Watches) -> None:
+        self._host = host
+        self._documents = documents
+        self._watches = watches
+        self.requests: dict[
+            tuple[str, str, int], int
+        ] = {}  # (verb, resource, code) -> count; read by metrics
+
+    def __call__(self, exchange: Exchange) -> None:
+        """Answer, now or from a later callback."""
+        user = ANONYMOUS
+        headers = exchange.headers
+        request: Request | None = None
+        path = ""
+        try:
+            path, query = split_target(exchange.target)
+            header = headers.get(b"authorization")
+            user = self._host.sign_in(header.decode("latin-1") if header is not None else None, path)
+            request = resource_request(
+                exchange.method,
+                path,
+                query,
+                exchange.body,
+                headers.get(b"content-type", b"").decode("latin-1"),
+                headers.get(b"accept", b"").decode("latin-1"),
+            )
+            context = self._host.context(
+                user, headers.get(b"user-agent", b"").decode("latin-1"), exchange.peer
+            )
+            if request is None:
+                self._documents.answer(exchange, path, query, context)
+                return
+            _Call(self, exchange, request, context).run()
+        except ApiError as error:
+            context = self._host.context(
+                user, headers.get(b"user-agent", b"").decode("latin-1"), exchange.peer
+            )
+            self.refuse(exchange, request, context, error, path)
+        except Exception:
+            log.exception("a request could not be handled: %s %s", exchange.method, path)
+            self.reply(exchange, failure(_unexpected()))
+
+    def refuse(
+        self, exchange: Exchange, request: Request | None, context: Context, error: ApiError, path: str = ""
+    ) -> None:
+        """Answer with an error and keep what audit wants to know of it."""
+        verb = request.verb if request is not None else exchange.method.decode("latin-1").lower()
+        target = (
+            Target(request.group, request.resource, request.namespace, request.name, request.subresource)
+            if request is not None
+            else Target(path=path[:200])
+        )
+        notes = self._host.api.desk.audit.refused(context, verb, target, error.status, error.reason)
+        if notes:
+            self._host.note(notes)
+        self.count(request, error.status)
+        self.reply(exchange, failure(error), challenge=isinstance(error, Unauthorized))
+
+    def reply(self, exchange: Exchange, reply: Reply, *, challenge: bool = False) -> None:
+        extra = b""
+        for warning in reply.warnings:
+            extra += b'warning: 299 - "%b"\r\n' % _quoted(warning)
+        if reply.retry_after_seconds:
+            extra += b"retry-after: %d\r\n" % reply.retry_after_seconds
+        if challenge:
+            extra += b'www-authenticate: Bearer realm="fairlead"\r\n'
+        exchange.respond(reply.status, reply.content_type.encode(), reply.body, extra)
+
+    def count(self, request: Request | None, status: int) -> None:
+        key = (request.verb, request.resource, status) if request is not None else ("document", "", status)
+        if key in self.requests or len(self.requests) < 4096:
+            self.requests[key] = self.requests.get(key, 0) + 1
+
+    def malformed(self, exchange: Exchange, status: int, message: str) -> None:
+        """Answer what never became a request: too large, or not HTTP."""
+        self.reply(exchange, failure(_MALFORMED[status](message)))
+
+
+class _Call:
+    """One API call on its way: plan, submit, finish, until there is something to answer."""
+
+    __slots__ = ("_again", "_context", "_exchange", "_handler", "_request")
+
+    def __init__(self, handler: Handler, exchange: Exchange, request: Request, context: Context) -> None:
+        self._handler = handler
+        self._exchange = exchange
+        self._request = request
+        self._context = context
+        self._again = 0
+
+    def run(self) -> None:
+        self._go(self._handler._host.api.plan(self._request, self._context))
+
+    def _go(self, step: Step) -> None:
+        if isinstance(step, Plan):
+            self._handler._host.submit(step.transaction, lambda outcome: self._finish(step, outcome))
+        elif isinstance(step, Watch):
+            self._handler.count(self._request, 200)
+            self._handler._watches.open(self._exchange, step)
+        else:
+            self._handler.count(self._request, step.status)
+            self._handler.reply(self._exchange, step)
+
+    def _finish(self, plan: Plan, outcome: Outcome) -> None:
+        try:
+            result = plan.finish(outcome)
+            if result is AGAIN:
+                self._again += 1
+                if self._again > ATTEMPTS_MAX:
+                    raise Unavailable(
+                        "the object kept changing under this request; try again", retry_after_seconds=1
+                    )
+                result = self._handler._host.api.plan(self._request, self._context)  # type: ignore[assignment]
+            self._go(result)  # type: ignore[arg-type]
+        except ApiError as error:
+            self._handler.refuse(self._exchange, self._request, self._context, error)
+        except Exception:
+            log.exception(
+                "a request could not be finished: %s %s", self._request.verb, self._request.resource
+            )
+            self._handler.reply(self._exchange, failure(_unexpected()))
+
+
+_MALFORMED: dict[int, type[ApiError]] = {400: BadRequest, 413: TooLarge, 431: HeadersTooLarge}
+
+
+def _unexpected() -> InternalError:
+    return InternalError("an internal error occurred; the server's log has the details")
+
+
+def _quoted(text: str) -> bytes:
+    """A warning as a quoted-string: printable ASCII only, so that no client's header parser chokes."""
+    plain = "".join(c if " " <= c <= "~" else "?" for c in text)
+    return plain.replace("\\", "\\\\").replace('"', '\\"').encode()

@@ -1,0 +1,276 @@
+"""HTTP/1.1 on one connection: bytes in, Exchanges out, one write per answer.
+
+The listener makes a Connection per client; httptools parses. A complete request becomes an Exchange and is given
+to the handler, which answers at once or later, from any callback on the loop: there is no task per request.
+Requests of one connection are answered in order; while one is open the next ones wait unread. Everything is
+bounded: header bytes, body bytes, what a client may send ahead. What the limits refuse is answered, then closed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, cast
+
+import httptools
+
+if TYPE_CHECKING:
+    from fairlead.wire.listener import Listener
+
+BODY_BYTES_MAX = 3 * 1024 * 1024
+HEADER_BYTES_MAX = 64 * 1024
+# Answers below this size go out together with their headers.
+_JOIN_BYTES_MAX = 256 * 1024
+
+_STATUS_LINES = {s.value: f"HTTP/1.1 {s.value} {s.phrase}\r\ncontent-type: ".encode() for s in HTTPStatus}
+_LENGTH = b"\r\ncontent-length: "
+_KEPT = frozenset(
+    {
+        b"authorization",
+        b"accept",
+        b"content-type",
+        b"user-agent",
+        b"expect",
+        b"if-none-match",
+        b"x-request-id",
+    }
+)
+
+
+class Exchange:
+    """One request and the right to answer it, once: with `respond`, or with `stream` and its frames."""
+
+    __slots__ = ("_connection", "body", "headers", "keep_alive", "method", "on_gone", "streaming", "target")
+
+    def __init__(
+        self, connection: Connection, method: bytes, target: bytes, headers: dict[bytes, bytes]
+    ) -> None:
+        self._connection = connection
+        self.method = method
+        self.target = target
+        self.headers = headers
+        self.body = b""
+        self.keep_alive = True
+        self.streaming = False
+        self.on_gone: Callable[[], None] | None = None  # called when the client leaves during a stream
+
+    @property
+    def peer(self) -> str:
+        return self._connection.peer
+
+    def respond(self, status: int, content_type: bytes, body: bytes, extra: bytes = b"") -> None:
+        """`extra` is whole header lines, each ending in CRLF."""
+        head = b"%b%b%b%d\r\n%b%b\r\n" % (
+            _STATUS_LINES[status],
+            content_type,
+            _LENGTH,
+            len(body),
+            extra,
+            b"" if self.keep_alive else b"connection: close\r\n",
+        )
+        self._connection.answer(self, head, b"" if self.method == b"HEAD" else body)
+
+    def stream(self, content_type: bytes) -> None:
+        """Begin an answer of unknown length. The connection is closed when it ends."""
+        self.streaming = True
+        self._connection.write(
+            _STATUS_LINES[200]
+            + content_type
+            + b"\r\ntransfer-encoding: chunked\r\ncache-control: no-cache, private\r\n\r\n"
+        )
+
+    def send(self, frames: bytes) -> None:
+        self._connection.write(b"%x\r\n%b\r\n" % (len(frames), frames))
+
+    @property
+    def writable(self) -> bool:
+        """False while the client does not read what it was sent already."""
+        return not self._connection.write_paused
+
+    def on_writable(self, resumed: Callable[[], None]) -> None:
+        """Call this when a client that had stopped reading reads again."""
+        self._connection.resumed = resumed
+
+    def end(self) -> None:
+        """End the stream cleanly; the connection can be used again."""
+        self.on_gone = None
+        self._connection.answer(self, b"0\r\n\r\n", b"")
+
+    def abort(self) -> None:
+        """Cut a client that does not read; what was not sent is dropped."""
+        self.on_gone = None
+        self._connection.abort()
+
+
+class Connection(asyncio.Protocol):
+    """One client. The listener owns the set of these and sweeps out the idle ones."""
+
+    def __init__(self, listener: Listener, handle: Callable[[Exchange], None]) -> None:
+        self._listener = listener
+        self._handle = handle
+        self._transport: asyncio.Transport | None = None
+        self._parser: Any = httptools.HttpRequestParser(self)
+        self._open: Exchange | None = None  # being answered
+        self._waiting: list[Exchange] = []  # parsed, not yet begun
+        self._reading_paused = False
+        self._refused: tuple[int, bytes] | None = None
+        self.write_paused = False
+        self.resumed: Callable[[], None] | None = None  # a stream that waits for room
+        self.active_at = 0.0
+        self.peer = ""
+        self._target = b""
+        self._headers: dict[bytes, bytes] = {}
+        self._header_bytes = 0
+        self._body: list[bytes] = []
+        self._body_bytes = 0
+
+    # asyncio
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        # uvloop's transports are none of asyncio's classes, though they do all that these promise.
+        self._transport = cast(asyncio.Transport, transport)
+        peername = transport.get_extra_info("peername")
+        self.peer = str(peername[0]) if peername else ""
+        self._listener.joined(self)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._listener.left(self)
+        exchange, self._open = self._open, None
+        self._waiting.clear()
+        if exchange is not None and exchange.on_gone is not None:
+            exchange.on_gone()
+
+    def data_received(self, data: bytes) -> None:
+        self.active_at = self._listener.now()
+        if self._refused is not None:
+            return
+        try:
+            self._parser.feed_data(data)
+        except httptools.HttpParserUpgrade:
+            self._refuse(400, b"this server does not upgrade connections")
+        except httptools.HttpParserError as error:
+            if self._refused is None:
+                self._refuse(400, f"malformed HTTP request: {error}".encode())
+        if self._refused is not None and self._open is None:
+            self._send_refusal()
+
+    def pause_writing(self) -> None:
+        self.write_paused = True
+
+    def resume_writing(self) -> None:
+        self.write_paused = False
+        if self.resumed is not None:
+            self.resumed()
+
+    # httptools
+
+    def on_message_begin(self) -> None:
+        self._target, self._headers, self._body = b"", {}, []
+        self._header_bytes = self._body_bytes = 0
+
+    def on_url(self, url: bytes) -> None:
+        self._target += url
+        self._count_header(len(url))
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self._count_header(len(name) + len(value))
+        name = name.lower()
+        if name in _KEPT:
+            self._headers[name] = value
+        elif name == b"content-length" and int(value) > BODY_BYTES_MAX:
+            self._refuse(413, b"the request body is larger than the limit of %d bytes" % BODY_BYTES_MAX)
+
+    def on_headers_complete(self) -> None:
+        if self._headers.get(b"expect", b"").lower() == b"100-continue" and self._refused is None:
+            self.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+
+    def on_body(self, body: bytes) -> None:
+        self._body_bytes += len(body)
+        if self._body_bytes > BODY_BYTES_MAX:
+            self._refuse(413, b"the request body is larger than the limit of %d bytes" % BODY_BYTES_MAX)
+            return
+        self._body.append(body)
+
+    def on_message_complete(self) -> None:
+        if self._refused is not None:
+            return
+        exchange = Exchange(self, self._parser.get_method(), self._target, self._headers)
+        exchange.keep_alive = self._parser.should_keep_alive() and not self._listener.stopping
+        exchange.body = self._body[0] if len(self._body) == 1 else b"".join(self._body)
+        if self._open is None:
+            self._begin(exchange)
+            return
+        self._waiting.append(exchange)
+        if not self._reading_paused and self._transport is not None:
+            self._reading_paused = True
+            self._transport.pause_reading()
+
+    # Answers
+
+    def _begin(self, exchange: Exchange) -> None:
+        self._open = exchange
+        self._handle(exchange)
+
+    def write(self, data: bytes) -> None:
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.write(data)
+
+    def answer(self, exchange: Exchange, head: bytes, body: bytes) -> None:
+        """The last bytes of an answer; goes on with the next request, or closes."""
+        if self._open is not exchange:
+            return  # the client left meanwhile
+        if len(body) <= _JOIN_BYTES_MAX:
+            self.write(head + body)
+        else:
+            self.write(head)
+            self.write(body)
+        self._open = self.resumed = None
+        self.active_at = self._listener.now()
+        if not exchange.keep_alive or self._listener.stopping:
+            self.close()
+        elif self._waiting:
+            self._listener.loop.call_soon(self._next)
+        elif self._refused is not None:
+            self._send_refusal()
+
+    def _next(self) -> None:
+        if self._open is None and self._waiting:
+            self._begin(self._waiting.pop(0))
+        if not self._waiting and self._reading_paused and self._transport is not None:
+            self._reading_paused = False
+            if not self._transport.is_closing():
+                self._transport.resume_reading()
+
+    @property
+    def idle(self) -> bool:
+        return self._open is None
+
+    @property
+    def stream(self) -> Exchange | None:
+        return self._open if self._open is not None and self._open.streaming else None
+
+    def close(self) -> None:
+        if self._transport is not None:
+            self._transport.close()
+
+    def abort(self) -> None:
+        if self._transport is not None:
+            self._transport.abort()
+
+    def _count_header(self, size: int) -> None:
+        self._header_bytes += size
+        if self._header_bytes > HEADER_BYTES_MAX:
+            self._refuse(431, b"the request headers are larger than the limit of %d bytes" % HEADER_BYTES_MAX)
+
+    def _refuse(self, status: int, message: bytes) -> None:
+        if self._refused is None:
+            self._refused = (status, message)
+
+    def _send_refusal(self) -> None:
+        assert self._refused is not None
+        status, message = self._refused
+        exchange = Exchange(self, b"GET", b"", {})
+        exchange.keep_alive = False
+        self._open = exchange
+        self._listener.refuse(exchange, status, message.decode(errors="replace"))

@@ -1,0 +1,83 @@
+"""The listening socket: accepts connections, counts them, sweeps out the idle, and stops without losing answers.
+
+Stopping is in three steps: no new connections; streams are ended cleanly and open requests answered; what is
+left after the grace is cut.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import Callable
+
+from fairlead.wire.http import Connection, Exchange
+
+CONNECTIONS_MAX = 8192
+IDLE_SECONDS = 180.0
+_SWEEP_SECONDS = 10.0
+
+
+class Listener:
+    """`handle` gets every request; `refuse` every request that never became one."""
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        handle: Callable[[Exchange], None],
+        refuse: Callable[[Exchange, int, str], None],
+        connections_max: int = CONNECTIONS_MAX,
+    ) -> None:
+        self.loop = loop
+        self.now = loop.time
+        self.stopping = False
+        self._handle = handle
+        self.refuse = refuse
+        self._connections: dict[Connection, None] = {}
+        self._connections_max = connections_max
+        self._server: asyncio.Server | None = None
+        self._sweep: asyncio.TimerHandle | None = None
+
+    async def listen(self, host: str, port: int, tls: ssl.SSLContext | None) -> int:
+        """Begin to accept; returns the port, which is chosen by the system if `port` is 0."""
+        self._server = await self.loop.create_server(
+            lambda: Connection(self, self._handle), host, port, ssl=tls, backlog=1024, reuse_address=True
+        )
+        self._sweep = self.loop.call_later(_SWEEP_SECONDS, self._sweep_idle)
+        bound: int = self._server.sockets[0].getsockname()[1]
+        return bound
+
+    def joined(self, connection: Connection) -> None:
+        connection.active_at = self.now()
+        if len(self._connections) >= self._connections_max or self.stopping:
+            connection.abort()
+            return
+        self._connections[connection] = None
+
+    def left(self, connection: Connection) -> None:
+        self._connections.pop(connection, None)
+
+    def __len__(self) -> int:
+        return len(self._connections)
+
+    def _sweep_idle(self) -> None:
+        oldest = self.now() - IDLE_SECONDS
+        for connection in list(self._connections):
+            if connection.idle and connection.active_at < oldest:
+                connection.close()
+        self._sweep = self.loop.call_later(_SWEEP_SECONDS, self._sweep_idle)
+
+    async def stop(self, grace_seconds: float) -> None:
+        """`handle` must refuse to open streams from now on; open ones were ended by their owner."""
+        self.stopping = True
+        if self._sweep is not None:
+            self._sweep.cancel()
+        if self._server is not None:
+            self._server.close()
+        deadline = self.now() + grace_seconds
+        while self._connections and self.now() < deadline:
+            for connection in list(self._connections):
+                if connection.idle:
+                    connection.close()
+            await asyncio.sleep(0.02)
+        for connection in list(self._connections):
+            connection.abort()

@@ -1,0 +1,81 @@
+"""Addresses: from method and path to a Request of the API, or None where the path names no resource.
+
+/api/v1/RESOURCE[/NAME[/SUBRESOURCE]]                          group ""
+/api/v1/namespaces/NS/RESOURCE[/NAME[/SUBRESOURCE]]
+/apis/GROUP/VERSION/... the same
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from urllib.parse import parse_qsl, unquote
+
+from fairlead.core.errors import BadRequest, MethodNotAllowed
+from fairlead.port.request import Request
+
+_NONE: Mapping[str, str] = {}
+_NAMESPACE_SUBRESOURCES = frozenset({"status", "finalize"})
+_WRITES = {b"POST": "create", b"PUT": "update", b"PATCH": "patch"}
+
+
+def split_target(target: bytes) -> tuple[str, Mapping[str, str]]:
+    """Path (decoded) and query of a request target."""
+    path, _, query = target.partition(b"?")
+    try:
+        text = path.decode("ascii")
+        pairs = dict(parse_qsl(query.decode("ascii"), keep_blank_values=True)) if query else _NONE
+    except (UnicodeDecodeError, ValueError) as error:
+        raise BadRequest(
+            "the request address is not valid: it must be ASCII, with other characters percent-encoded"
+        ) from error
+    return text, pairs
+
+
+def resource_request(
+    method: bytes,
+    path: str,
+    query: Mapping[str, str],
+    body: bytes,
+    content_type: str,
+    accept: str,
+) -> Request | None:
+    parts = path.split("/")
+    if "%" in path:
+        parts = [unquote(part) for part in parts]
+    if parts[-1] == "" and len(parts) > 2:
+        parts.pop()
+    if parts[1] == "api" and len(parts) > 3:
+        group, version, rest = "", parts[2], parts[3:]
+    elif parts[1] == "apis" and len(parts) > 4:
+        group, version, rest = parts[2], parts[3], parts[4:]
+    else:
+        return None
+    namespace = ""
+    if (
+        rest[0] == "namespaces"
+        and len(rest) > 2
+        and not (rest[2] in _NAMESPACE_SUBRESOURCES and len(rest) == 3)
+    ):
+        namespace, rest = rest[1], rest[2:]
+    if len(rest) > 3:
+        return None
+    resource = rest[0]
+    name = rest[1] if len(rest) > 1 else ""
+    subresource = rest[2] if len(rest) > 2 else ""
+    verb = _verb(method, name, query)
+    return Request(
+        verb, group, version, resource, namespace, name, subresource, query, body, content_type, accept
+    )
+
+
+def _verb(method: bytes, name: str, query: Mapping[str, str]) -> str:
+    if method in (b"GET", b"HEAD"):
+        if query.get("watch") in ("1", "true", "True"):
+            return "watch"
+        return "get" if name else "list"
+    if method == b"DELETE":
+        return "delete" if name else "deletecollection"
+    verb = _WRITES.get(method)
+    if verb is None:
+        raise MethodNotAllowed(f"the server does not allow the method {method.decode(errors='replace')}")
+    return verb

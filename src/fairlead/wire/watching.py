@@ -1,0 +1,159 @@
+"""Watch streams: pumps what the hub has for a subscriber into its connection, as fast as the client reads.
+
+Opened by the handler, woken by the runtime after each publish. A client that does not read stops being written to;
+its subscription then fills up to its bound and is cut, and the connection with it. Streams end cleanly at their
+timeout and when the server stops, so that clients resume where they were.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from fairlead.api.plan import Watch
+from fairlead.api.status import failure
+from fairlead.core.errors import Expired, Unavailable
+from fairlead.store.contract import ADDED, Change, Compacted
+from fairlead.store.watch import Hub, Subscription, frame
+from fairlead.wire.http import Exchange
+
+BOOKMARK_SECONDS = 30.0
+# Per turn of the loop and watcher; others get their turn in between.
+_CHANGES_PER_TURN = 256
+_INITIAL_PER_TURN = 500
+_JSON = b"application/json"
+
+
+class Watches:
+    """All open streams."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, hub: Hub, clock: Callable[[], float]) -> None:
+        self.loop = loop
+        self.hub = hub
+        self.clock = clock
+        self._streams: dict[Subscription, _Stream] = {}
+        self._stopping = False
+
+    def __len__(self) -> int:
+        return len(self._streams)
+
+    def open(self, exchange: Exchange, watch: Watch) -> None:
+        if self._stopping:
+            raise Unavailable("the server is stopping; connect again", retry_after_seconds=1)
+        try:
+            subscription = self.hub.subscribe(watch.resource, watch.namespace, watch.accepts, watch.since)
+        except Compacted as compacted:
+            raise Expired(f"too old resource version: {watch.since} ({compacted.floor})") from compacted
+        stream = _Stream(self, exchange, watch, subscription)
+        self._streams[subscription] = stream
+        stream.begin()
+
+    def wake(self, subscriptions: list[Subscription]) -> None:
+        """Called after each publish with those who have something new."""
+        streams = self._streams
+        for subscription in subscriptions:
+            stream = streams.get(subscription)
+            if stream is not None:
+                stream.pump()
+
+    def forget(self, subscription: Subscription) -> None:
+        self._streams.pop(subscription, None)
+        self.hub.unsubscribe(subscription)
+
+    def stop(self) -> None:
+        """End every stream; none is opened any more."""
+        self._stopping = True
+        for stream in list(self._streams.values()):
+            stream.finish()
+
+
+class _Stream:
+    __slots__ = ("_exchange", "_initial", "_open", "_owner", "_subscription", "_timers", "_watch")
+
+    def __init__(self, owner: Watches, exchange: Exchange, watch: Watch, subscription: Subscription) -> None:
+        self._owner = owner
+        self._exchange = exchange
+        self._watch = watch
+        self._subscription = subscription
+        self._initial = 0  # how many of the initial entries were sent
+        self._open = True
+        self._timers: list[asyncio.TimerHandle] = []
+
+    def begin(self) -> None:
+        exchange, loop = self._exchange, self._owner.loop
+        exchange.on_gone = self._gone
+        exchange.on_writable(self.pump)
+        exchange.stream(_JSON)
+        self._timers.append(loop.call_later(self._watch.timeout_seconds, self.finish))
+        if self._watch.bookmarks:
+            self._timers.append(loop.call_later(BOOKMARK_SECONDS, self._bookmark))
+        self.pump()
+
+    def pump(self) -> None:
+        """Send what there is, as long as the client takes it."""
+        exchange, subscription = self._exchange, self._subscription
+        if not self._open:
+            return
+        if subscription.cut:
+            self._cut()
+            return
+        if not exchange.writable:
+            return
+        if self._initial < len(self._watch.initial):
+            self._send_initial()
+            self._owner.loop.call_soon(self.pump)
+            return
+        try:
+            changes = self._owner.hub.take(subscription, _CHANGES_PER_TURN)
+        except Compacted as compacted:
+            self._end_with(Expired(f"too old resource version: {compacted.asked} ({compacted.floor})"))
+            return
+        if changes:
+            exchange.send(b"".join([self._encoded(change) for change in changes]))
+        if subscription.ready:
+            self._owner.loop.call_soon(self.pump)
+
+    def _send_initial(self) -> None:
+        watch = self._watch
+        chunk = watch.initial[self._initial : self._initial + _INITIAL_PER_TURN]
+        self._initial += len(chunk)
+        frames = [self._encoded(Change(ADDED, entry, None)) for entry in chunk]
+        if self._initial == len(watch.initial) and watch.initial_end:
+            frames.append(watch.bookmark(watch.since, True))
+        self._exchange.send(b"".join(frames))
+
+    def _encoded(self, change: Change) -> bytes:
+        encode = self._watch.encode
+        return frame(change) if encode is None else encode(change.type, change, self._owner.clock())
+
+    def _bookmark(self) -> None:
+        revision = self._owner.hub.progress(self._subscription)
+        if revision and self._initial >= len(self._watch.initial) and self._exchange.writable:
+            self._exchange.send(self._watch.bookmark(revision, False))
+        self._timers[-1] = self._owner.loop.call_later(BOOKMARK_SECONDS, self._bookmark)
+
+    def _end_with(self, error: Expired) -> None:
+        self._exchange.send(b'{"type":"ERROR","object":' + failure(error).body + b"}\n")
+        self.finish()
+
+    def _cut(self) -> None:
+        if self._exchange.writable:
+            self.finish()
+        else:
+            self._close()
+            self._exchange.abort()
+
+    def finish(self) -> None:
+        """End cleanly: the client has all we sent and resumes from there."""
+        if self._open:
+            self._close()
+            self._exchange.end()
+
+    def _gone(self) -> None:
+        self._close()
+
+    def _close(self) -> None:
+        self._open = False
+        for timer in self._timers:
+            timer.cancel()
+        self._owner.forget(self._subscription)

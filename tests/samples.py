@@ -1,0 +1,409 @@
+"""One complete, valid manifest for each stored kind, as a user would write it: test data for every layer.
+
+Tests that change a sample take a copy first: `copy.deepcopy(SAMPLES["Pod"])`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+Json = dict[str, Any]
+
+
+def _meta(name: str, namespace: str = "shop", **more: Any) -> Json:
+    meta: Json = {
+        "name": name,
+        "labels": {"app": "web", "team": "risk"},
+        "annotations": {"example.com/note": "sample"},
+    }
+    if namespace:
+        meta["namespace"] = namespace
+    return meta | more
+
+
+_CONTAINER: Json = {
+    "name": "web",
+    "image": "web:1.4.2",
+    "imagePullPolicy": "IfNotPresent",
+    "command": ["/bin/web"],
+    "args": ["--port=8080", "--log=json"],
+    "workingDir": "/srv",
+    "ports": [
+        {"name": "http", "containerPort": 8080, "protocol": "TCP"},
+        {"name": "dns", "containerPort": 8080, "protocol": "UDP"},
+    ],
+    "env": [
+        {"name": "MODE", "value": "fast"},
+        {"name": "POD_NAME", "valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.name"}}},
+        {
+            "name": "TOKEN",
+            "valueFrom": {"secretKeyRef": {"name": "web-token", "key": "token", "optional": True}},
+        },
+    ],
+    "envFrom": [{"prefix": "WEB_", "configMapRef": {"name": "web-settings"}}],
+    "resources": {
+        "requests": {"cpu": "250m", "memory": "256Mi"},
+        "limits": {"cpu": "1", "memory": "512Mi", "example.com/gpu": 1},
+    },
+    "livenessProbe": {"httpGet": {"path": "/live", "port": "http", "scheme": "HTTP"}, "periodSeconds": 10},
+    "readinessProbe": {"tcpSocket": {"port": 8080}, "initialDelaySeconds": 2, "failureThreshold": 3},
+    "startupProbe": {"exec": {"command": ["/bin/true"]}, "timeoutSeconds": 1},
+    "lifecycle": {"preStop": {"sleep": {"seconds": 5}}},
+    "securityContext": {
+        "runAsNonRoot": True,
+        "runAsUser": 1000,
+        "allowPrivilegeEscalation": False,
+        "readOnlyRootFilesystem": True,
+        "capabilities": {"drop": ["ALL"]},
+        "seccompProfile": {"type": "RuntimeDefault"},
+    },
+    "volumeMounts": [
+        {"name": "tmp", "mountPath": "/tmp"},
+        {"name": "settings", "mountPath": "/etc/web", "readOnly": True},
+    ],
+    "terminationMessagePath": "/dev/termination-log",
+    "terminationMessagePolicy": "File",
+}
+
+_POD_SPEC: Json = {
+    "initContainers": [{"name": "prepare", "image": "prepare:2", "args": ["--once"]}],
+    "containers": [_CONTAINER, {"name": "sidecar", "image": "sidecar:7"}],
+    "restartPolicy": "Always",
+    "terminationGracePeriodSeconds": 30,
+    "dnsPolicy": "ClusterFirst",
+    "serviceAccountName": "web",
+    "automountServiceAccountToken": False,
+    "nodeSelector": {"kubernetes.io/os": "linux"},
+    "affinity": {
+        "nodeAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": {
+                "nodeSelectorTerms": [
+                    {
+                        "matchExpressions": [
+                            {"key": "topology.kubernetes.io/zone", "operator": "In", "values": ["a", "b"]}
+                        ]
+                    }
+                ]
+            }
+        },
+        "podAntiAffinity": {
+            "preferredDuringSchedulingIgnoredDuringExecution": [
+                {
+                    "weight": 50,
+                    "podAffinityTerm": {
+                        "labelSelector": {"matchLabels": {"app": "web"}},
+                        "topologyKey": "kubernetes.io/hostname",
+                    },
+                }
+            ]
+        },
+    },
+    "topologySpreadConstraints": [
+        {
+            "maxSkew": 1,
+            "topologyKey": "topology.kubernetes.io/zone",
+            "whenUnsatisfiable": "DoNotSchedule",
+            "labelSelector": {"matchLabels": {"app": "web"}},
+        }
+    ],
+    "tolerations": [
+        {"key": "dedicated", "operator": "Equal", "value": "web", "effect": "NoSchedule"},
+        {
+            "key": "node.kubernetes.io/not-ready",
+            "operator": "Exists",
+            "effect": "NoExecute",
+            "tolerationSeconds": 60,
+        },
+    ],
+    "securityContext": {"fsGroup": 2000, "supplementalGroups": [3000]},
+    "imagePullSecrets": [{"name": "registry"}],
+    "hostAliases": [{"ip": "10.1.2.3", "hostnames": ["db.local"]}],
+    "volumes": [
+        {"name": "tmp", "emptyDir": {"medium": "Memory", "sizeLimit": "64Mi"}},
+        {
+            "name": "settings",
+            "configMap": {
+                "name": "web-settings",
+                "defaultMode": 420,
+                "items": [{"key": "web.yaml", "path": "web.yaml"}],
+            },
+        },
+    ],
+}
+
+_TEMPLATE: Json = {"metadata": {"labels": {"app": "web", "team": "risk"}}, "spec": _POD_SPEC}
+_ONCE: Json = {
+    "metadata": {"labels": {"job": "report"}},
+    "spec": {"restartPolicy": "Never", "containers": [{"name": "report", "image": "report:3"}]},
+}
+_SELECTOR: Json = {"matchLabels": {"app": "web"}}
+
+SAMPLES: dict[str, Json] = {
+    "Namespace": {"apiVersion": "v1", "kind": "Namespace", "metadata": _meta("shop", "")},
+    "Node": {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": _meta(
+            "node-1", "", labels={"kubernetes.io/hostname": "node-1", "topology.kubernetes.io/zone": "a"}
+        ),
+        "spec": {
+            "podCIDR": "10.0.1.0/24",
+            "podCIDRs": ["10.0.1.0/24"],
+            "providerID": "local://node-1",
+            "taints": [{"key": "dedicated", "value": "web", "effect": "NoSchedule"}],
+        },
+        "status": {
+            "capacity": {"cpu": "8", "memory": "32Gi", "pods": "110"},
+            "allocatable": {"cpu": "7500m", "memory": "30Gi", "pods": "110"},
+            "addresses": [
+                {"type": "InternalIP", "address": "192.168.0.11"},
+                {"type": "Hostname", "address": "node-1"},
+            ],
+            "conditions": [
+                {
+                    "type": "Ready",
+                    "status": "True",
+                    "reason": "AgentReady",
+                    "message": "agent is ready",
+                    "lastHeartbeatTime": "2026-01-02T03:04:05Z",
+                    "lastTransitionTime": "2026-01-02T03:00:00Z",
+                }
+            ],
+            "daemonEndpoints": {"kubeletEndpoint": {"Port": 10250}},
+            "nodeInfo": {"architecture": "amd64", "operatingSystem": "linux", "kubeletVersion": "v1.32.0"},
+        },
+    },
+    "Pod": {"apiVersion": "v1", "kind": "Pod", "metadata": _meta("web-0"), "spec": _POD_SPEC},
+    "Event": {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": _meta("web-0.17a1"),
+        "involvedObject": {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "namespace": "shop",
+            "name": "web-0",
+            "uid": "u-1",
+        },
+        "reason": "Scheduled",
+        "message": "assigned shop/web-0 to node-1",
+        "type": "Normal",
+        "count": 1,
+        "firstTimestamp": "2026-01-02T03:04:05Z",
+        "lastTimestamp": "2026-01-02T03:04:05Z",
+        "eventTime": "2026-01-02T03:04:05.123456Z",
+        "action": "Binding",
+        "source": {"component": "scheduler"},
+        "reportingComponent": "scheduler",
+        "reportingInstance": "scheduler-1",
+    },
+    "ConfigMap": {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": _meta("web-settings"),
+        "data": {"web.yaml": "port: 8080\n"},
+        "binaryData": {"logo": "AAEC"},
+        "immutable": False,
+    },
+    "Secret": {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": _meta("web-token"),
+        "type": "Opaque",
+        "data": {"token": "c2VjcmV0"},
+        "stringData": {"user": "web"},
+    },
+    "ServiceAccount": {
+        "apiVersion": "v1",
+        "kind": "ServiceAccount",
+        "metadata": _meta("web"),
+        "automountServiceAccountToken": False,
+        "imagePullSecrets": [{"name": "registry"}],
+    },
+    "ResourceQuota": {
+        "apiVersion": "v1",
+        "kind": "ResourceQuota",
+        "metadata": _meta("compute"),
+        "spec": {
+            "hard": {"requests.cpu": "20", "requests.memory": "64Gi", "pods": "50"},
+            "scopeSelector": {
+                "matchExpressions": [{"scopeName": "PriorityClass", "operator": "In", "values": ["high"]}]
+            },
+        },
+    },
+    "LimitRange": {
+        "apiVersion": "v1",
+        "kind": "LimitRange",
+        "metadata": _meta("defaults"),
+        "spec": {
+            "limits": [
+                {
+                    "type": "Container",
+                    "default": {"cpu": "500m", "memory": "256Mi"},
+                    "defaultRequest": {"cpu": "100m", "memory": "128Mi"},
+                    "max": {"cpu": "4"},
+                    "min": {"cpu": "10m"},
+                }
+            ]
+        },
+    },
+    "Service": {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": _meta("web"),
+        "spec": {
+            "type": "ClusterIP",
+            "selector": {"app": "web"},
+            "ports": [{"name": "http", "port": 80, "targetPort": "http", "protocol": "TCP"}],
+            "sessionAffinity": "None",
+        },
+    },
+    "EndpointSlice": {
+        "apiVersion": "discovery.k8s.io/v1",
+        "kind": "EndpointSlice",
+        "metadata": _meta("web-x7k2p", labels={"kubernetes.io/service-name": "web"}),
+        "addressType": "IPv4",
+        "ports": [{"name": "http", "port": 8080, "protocol": "TCP"}],
+        "endpoints": [
+            {
+                "addresses": ["10.0.1.7"],
+                "conditions": {"ready": True, "serving": True, "terminating": False},
+                "nodeName": "node-1",
+                "targetRef": {"kind": "Pod", "namespace": "shop", "name": "web-0"},
+                "zone": "a",
+            }
+        ],
+    },
+    "Deployment": {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": _meta("web"),
+        "spec": {
+            "replicas": 3,
+            "selector": _SELECTOR,
+            "template": _TEMPLATE,
+            "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": "25%", "maxUnavailable": 1}},
+            "minReadySeconds": 5,
+            "revisionHistoryLimit": 10,
+            "progressDeadlineSeconds": 600,
+        },
+    },
+    "ReplicaSet": {
+        "apiVersion": "apps/v1",
+        "kind": "ReplicaSet",
+        "metadata": _meta("web-7d4b9c6f5"),
+        "spec": {"replicas": 3, "selector": _SELECTOR, "template": _TEMPLATE},
+    },
+    "StatefulSet": {
+        "apiVersion": "apps/v1",
+        "kind": "StatefulSet",
+        "metadata": _meta("db"),
+        "spec": {
+            "replicas": 2,
+            "serviceName": "db",
+            "selector": _SELECTOR,
+            "template": _TEMPLATE,
+            "podManagementPolicy": "OrderedReady",
+            "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"partition": 0}},
+            "volumeClaimTemplates": [
+                {
+                    "apiVersion": "v1",
+                    "kind": "PersistentVolumeClaim",
+                    "metadata": {"name": "data"},
+                    "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}},
+                }
+            ],
+        },
+    },
+    "DaemonSet": {
+        "apiVersion": "apps/v1",
+        "kind": "DaemonSet",
+        "metadata": _meta("agent"),
+        "spec": {
+            "selector": _SELECTOR,
+            "template": _TEMPLATE,
+            "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 1}},
+        },
+    },
+    "Job": {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": _meta("report"),
+        "spec": {
+            "completions": 4,
+            "parallelism": 2,
+            "backoffLimit": 3,
+            "completionMode": "Indexed",
+            "ttlSecondsAfterFinished": 3600,
+            "podFailurePolicy": {
+                "rules": [{"action": "FailJob", "onExitCodes": {"operator": "In", "values": [42]}}]
+            },
+            "template": _ONCE,
+        },
+    },
+    "CronJob": {
+        "apiVersion": "batch/v1",
+        "kind": "CronJob",
+        "metadata": _meta("nightly"),
+        "spec": {
+            "schedule": "30 2 * * *",
+            "timeZone": "Etc/UTC",
+            "concurrencyPolicy": "Forbid",
+            "startingDeadlineSeconds": 300,
+            "jobTemplate": {"spec": {"template": _ONCE}},
+        },
+    },
+    "HorizontalPodAutoscaler": {
+        "apiVersion": "autoscaling/v2",
+        "kind": "HorizontalPodAutoscaler",
+        "metadata": _meta("web"),
+        "spec": {
+            "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
+            "minReplicas": 2,
+            "maxReplicas": 10,
+            "metrics": [
+                {
+                    "type": "Resource",
+                    "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 70}},
+                }
+            ],
+            "behavior": {
+                "scaleDown": {
+                    "stabilizationWindowSeconds": 300,
+                    "policies": [{"type": "Percent", "value": 50, "periodSeconds": 60}],
+                }
+            },
+        },
+    },
+    "PodDisruptionBudget": {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": _meta("web"),
+        "spec": {
+            "minAvailable": "50%",
+            "selector": _SELECTOR,
+            "unhealthyPodEvictionPolicy": "IfHealthyBudget",
+        },
+    },
+    "PriorityClass": {
+        "apiVersion": "scheduling.k8s.io/v1",
+        "kind": "PriorityClass",
+        "metadata": _meta("high", ""),
+        "value": 100000,
+        "globalDefault": False,
+        "preemptionPolicy": "PreemptLowerPriority",
+        "description": "for what customers see",
+    },
+    "Lease": {
+        "apiVersion": "coordination.k8s.io/v1",
+        "kind": "Lease",
+        "metadata": _meta("node-1", "kube-node-lease"),
+        "spec": {
+            "holderIdentity": "node-1",
+            "leaseDurationSeconds": 40,
+            "acquireTime": "2026-01-02T03:00:00.000000Z",
+            "renewTime": "2026-01-02T03:04:05.000000Z",
+            "leaseTransitions": 0,
+        },
+    },
+}

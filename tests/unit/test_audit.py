@@ -1,0 +1,163 @@
+"""What audit keeps of which request, and what it must never keep."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fairlead.api.audit import CHANGED_MAX, STREAM, Audit, Target, audit_line, audit_record
+from fairlead.api.audit_policy import DEFAULT_POLICY, AuditPolicy, AuditRule, Level
+from fairlead.api.plan import Context
+from fairlead.api.users import ANONYMOUS, User
+from fairlead.store.contract import Note
+
+ADMIN = User("admin", groups=("system:masters",))
+NODE = User("system:node:n1", groups=("system:nodes",))
+POD = Target("", "pods", "default", "web", "", "uid-1")
+LEASE = Target("coordination.k8s.io", "leases", "kube-node-lease", "n1")
+
+
+def context(user: User = ADMIN, now: float = 1_700_000_000.25, **more: str) -> Context:
+    return Context(user, now, b"", **more)
+
+
+def told(notes: tuple[Note, ...]) -> dict[str, Any]:
+    (note,) = notes
+    assert note.stream == STREAM
+    decoded: dict[str, Any] = json.loads(note.body)
+    return decoded
+
+
+@pytest.mark.parametrize(
+    ("verb", "status", "heartbeat", "level"),
+    [
+        ("create", 201, False, Level.CHANGES),
+        ("update", 200, False, Level.CHANGES),
+        ("patch", 200, False, Level.CHANGES),
+        ("delete", 200, False, Level.CHANGES),
+        ("update", 200, True, Level.COUNT),
+        ("update", 409, True, Level.METADATA),
+        ("create", 422, False, Level.METADATA),
+        ("delete", 404, False, Level.METADATA),
+        ("get", 200, False, Level.NONE),
+        ("watch", 200, False, Level.NONE),
+        ("get", 404, False, Level.NONE),
+        ("get", 401, False, Level.METADATA),
+        ("list", 403, False, Level.METADATA),
+    ],
+)
+def test_the_default_policy(verb: str, status: int, heartbeat: bool, level: Level) -> None:
+    assert DEFAULT_POLICY.level(verb, "pods", ADMIN, status, heartbeat) is level
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        AuditRule(Level.COUNT, verbs=("get",)),
+        AuditRule(Level.COUNT, resources=("secrets",)),
+        AuditRule(Level.COUNT, users=("bob",)),
+        AuditRule(Level.COUNT, groups=("system:nodes",)),
+        AuditRule(Level.COUNT, statuses=(500,)),
+        AuditRule(Level.COUNT, refused=True),
+        AuditRule(Level.COUNT, heartbeat=True),
+    ],
+)
+def test_the_first_rule_that_matches_decides_and_one_that_does_not_is_passed_over(rule: AuditRule) -> None:
+    policy = AuditPolicy((rule, AuditRule(Level.METADATA), AuditRule(Level.CHANGES)))
+    assert policy.level("create", "pods", ADMIN, 201) is Level.METADATA
+
+
+def test_a_request_that_no_rule_matches_is_not_kept() -> None:
+    assert AuditPolicy(()).level("create", "pods", ADMIN, 201) is Level.NONE
+
+
+def test_a_write_is_recorded_with_who_what_where_and_which_fields() -> None:
+    given_context = context(request_id="r-1", user_agent="kubectl/v1", source="127.0.0.1")
+    notes = Audit().accepted(
+        given_context, "patch", POD, 200, revision_before=7, changed=["spec.replicas", 'data["password"]']
+    )
+    assert told(notes) == {
+        "time": "2023-11-14T22:13:20.250Z",
+        "requestId": "r-1",
+        "user": "admin",
+        "groups": ["system:masters"],
+        "verb": "patch",
+        "object": {"resource": "pods", "namespace": "default", "name": "web", "uid": "uid-1"},
+        "code": 200,
+        "revisionBefore": 7,
+        "changed": ["spec.replicas", 'data["password"]'],
+        "userAgent": "kubectl/v1",
+        "sourceIP": "127.0.0.1",
+    }
+
+
+def test_a_dry_run_says_so() -> None:
+    assert told(Audit().accepted(context(), "create", POD, 201, dry_run=True))["dryRun"] is True
+
+
+def test_the_list_of_changed_fields_and_the_user_agent_are_bounded() -> None:
+    changed = [f"data.k{number}" for number in range(CHANGED_MAX + 5)]
+    record = json.loads(audit_record(context(user_agent="x" * 5000), "update", POD, 200, changed=changed))
+    assert record["changed"] == changed[:CHANGED_MAX]
+    assert record["changedOmitted"] == 5
+    assert len(record["userAgent"]) == 200
+
+
+def test_heartbeats_are_counted_per_verb_resource_and_role_and_not_recorded() -> None:
+    audit = Audit()
+    for _ in range(3):
+        assert audit.accepted(context(NODE), "update", LEASE, 200, heartbeat=True) == ()
+    assert audit.counters == {("update", "leases.coordination.k8s.io", "node"): 3}
+    assert told(audit.accepted(context(NODE), "update", LEASE, 200))["user"] == "system:node:n1"
+
+
+def test_counters_are_bounded_whatever_names_are_asked_for() -> None:
+    audit = Audit(AuditPolicy((AuditRule(Level.COUNT),)))
+    for number in range(10_000):
+        audit.refused(context(), "get", Target(resource=f"r{number}"), 404, "NotFound")
+    assert len(audit.counters) <= 4097
+    assert sum(audit.counters.values()) == 10_000
+    assert len(audit._levels) <= 4096
+
+
+def test_a_refused_write_is_recorded_with_its_reason_and_without_fields() -> None:
+    record = told(Audit().refused(context(), "create", POD, 422, "Invalid"))
+    assert (record["code"], record["reason"]) == (422, "Invalid")
+    assert "changed" not in record
+
+
+def test_a_failed_sign_in_is_recorded_a_failed_read_is_not() -> None:
+    audit = Audit()
+    record = told(audit.refused(context(ANONYMOUS), "get", Target(path="/api"), 401, "Unauthorized"))
+    assert (record["user"], record["object"]) == ("system:anonymous", {"path": "/api"})
+    assert audit.refused(context(), "get", POD, 404, "NotFound") == ()
+
+
+def test_a_flood_of_refusals_cannot_fill_the_log() -> None:
+    audit = Audit(AuditPolicy(DEFAULT_POLICY.rules, refusals_per_second_max=3))
+    kept = [bool(audit.refused(context(now=100.5), "create", POD, 403, "Forbidden")) for _ in range(5)]
+    assert kept == [True, True, True, False, False]
+    assert audit.suppressed == 2
+    assert audit.refused(context(now=101.0), "create", POD, 403, "Forbidden")
+
+
+@pytest.mark.parametrize(("revision", "extra"), [(0, {}), (12, {"revision": 12})])
+def test_a_line_is_numbered_and_carries_the_revision_its_write_got(
+    revision: int, extra: dict[str, int]
+) -> None:
+    body = audit_record(context(), "create", POD, 201)
+    line = json.loads(audit_line(5, Note(STREAM, body, revision)))
+    assert line == {"sequence": 5, "record": json.loads(body) | extra}
+
+
+@given(st.text(), st.text(), st.text(), st.lists(st.text(max_size=40), max_size=80))
+def test_a_line_is_json_whatever_clients_send(name: str, agent: str, user: str, changed: list[str]) -> None:
+    target = Target("", "pods", "default", name)
+    body = audit_record(context(User(user), user_agent=agent), "update", target, 200, changed=changed)
+    assert b"\n" not in body
+    record = json.loads(audit_line(1, Note(STREAM, body, 3)))["record"]
+    assert (record["object"].get("name", ""), record["user"], record["revision"]) == (name, user, 3)
