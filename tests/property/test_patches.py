@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import copy
+from contextlib import suppress
 from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlead.core.codec import duplicate_fields, encode
-from fairlead.core.errors import ApiError, Invalid
+from fairlead.core.errors import BadRequest, Invalid
 from fairlead.model.diff import changed_fields
 from fairlead.model.fields import Field, FieldTables, ListOf, MapOf, ObjectType, Ref, Scalar
 from fairlead.model.patch.jsonpatch import json_patch
@@ -88,7 +89,7 @@ OPERATIONS = st.one_of(
 )
 
 
-class DoesNotFit(Exception):  # noqa: N818
+class DoesNotFit(Exception):
     pass
 
 
@@ -259,8 +260,6 @@ DIRECTIVES = st.sampled_from(
 )
 def test_any_patch_is_applied_or_refused_cleanly(tree: Tree, patch: Tree) -> None:
     saved = copy.deepcopy((tree, patch))
-    try:
+    with suppress(BadRequest):
         strategic(tree, patch, TABLE, TABLES)
-    except ApiError as error:
-        assert "strategic merge patch: " in str(error)
     assert (tree, patch) == saved

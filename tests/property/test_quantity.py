@@ -10,12 +10,11 @@ from hypothesis import strategies as st
 
 from fairlead.core import quantity
 
-_SCALES = {
-    **{"n": Fraction(1, 10**9), "u": Fraction(1, 10**6), "m": Fraction(1, 1000), "": Fraction(1)},
-    **{name: Fraction(1000 ** (index + 1)) for index, name in enumerate("kMGTPE")},
-    **{name + "i": Fraction(1024 ** (index + 1)) for index, name in enumerate("KMGTPE")},
-    **{f"e{power}": Fraction(10) ** power for power in range(-12, 16)},
-}
+_SCALES = {f"e{power}": Fraction(10) ** power for power in range(-12, 16)}
+_SCALES.update(
+    {name: Fraction(10) ** (3 * index - 9) for index, name in enumerate(["n", "u", "m", "", *"kMGTPE"])}
+)
+_SCALES.update({name + "i": Fraction(1024 ** (index + 1)) for index, name in enumerate("KMGTPE")})
 CAP = 2**63 - 1
 
 
@@ -75,6 +74,8 @@ def test_any_text_is_a_quantity_or_a_value_error(text: str) -> None:
     try:
         amount = quantity.parse(text)
     except ValueError as error:
-        assert str(error) in (quantity.FORMAT_WRONG, quantity.SUFFIX_WRONG)
+        message = str(error)
     else:
+        message = quantity.FORMAT_WRONG
         assert quantity.parse(str(amount)) == amount
+    assert message in (quantity.FORMAT_WRONG, quantity.SUFFIX_WRONG)

@@ -71,10 +71,9 @@ def test_objects_match_like_the_text(requirements: list[Requirement], labels: di
 def test_any_text_is_a_selector_or_a_bad_request(text: str) -> None:
     try:
         selector = parse_labels(text)
-    except BadRequest as error:
-        assert str(error).startswith("unable to parse requirement: ")
-    else:
-        assert parse_labels(str(selector)) == selector
+    except BadRequest:
+        return
+    assert parse_labels(str(selector)) == selector
 
 
 @given(

@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Callable
 from typing import NamedTuple
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -203,6 +204,12 @@ class StoreAgainstDict(RuleBasedStateMachine):
         self.pending = []
         self.check_outcomes()
 
+    @rule(key=st.sampled_from(KEYS[:2]), value=st.sampled_from("0123"))
+    def write(self, key: Key, value: str) -> None:
+        """The common case: one durable write to one of few objects."""
+        self.submit([("put", key, value)], [])
+        self.settle()
+
     @rule()
     def flush(self) -> None:
         self.harness.flush()
@@ -349,9 +356,28 @@ class SqliteAgainstDict(StoreAgainstDict):
             shutil.rmtree(self.directory)
 
 
-_QUICK = {"deadline": None, "suppress_health_check": list(HealthCheck)}
+class SoakMemoryAgainstDict(StoreAgainstDict):
+    """Longer."""
+
+
+class SoakSqliteAgainstDict(SqliteAgainstDict):
+    """Longer."""
+
+
+def _settings(examples: int, steps: int) -> settings:
+    return settings(
+        max_examples=examples,
+        stateful_step_count=steps,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+    )
+
 
 TestMemoryAgainstDict = StoreAgainstDict.TestCase
-TestMemoryAgainstDict.settings = settings(max_examples=60, stateful_step_count=50, **_QUICK)
+TestMemoryAgainstDict.settings = _settings(100, 50)
 TestSqliteAgainstDict = SqliteAgainstDict.TestCase
-TestSqliteAgainstDict.settings = settings(max_examples=40, stateful_step_count=50, **_QUICK)
+TestSqliteAgainstDict.settings = _settings(60, 50)
+TestSoakMemoryAgainstDict = pytest.mark.soak(SoakMemoryAgainstDict.TestCase)
+TestSoakMemoryAgainstDict.settings = _settings(400, 100)
+TestSoakSqliteAgainstDict = pytest.mark.soak(SoakSqliteAgainstDict.TestCase)
+TestSoakSqliteAgainstDict.settings = _settings(250, 100)

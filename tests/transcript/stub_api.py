@@ -146,7 +146,7 @@ def answer(path: str, query: dict[str, str], table: bool) -> tuple[int, dict[str
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
-    def do_GET(self) -> None:  # noqa: N802 - the library's name
+    def do_GET(self) -> None:
         url = urlsplit(self.path)
         if self.headers.get("Authorization") != f"Bearer {TOKEN}":
             code, body = _status(401, "the bearer token is unknown or was revoked")

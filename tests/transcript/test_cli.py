@@ -1,7 +1,8 @@
 """Transcripts of the command line: a command, what it prints, its exit code if that is not 0.
 
-A line `$ ...` is a command; what follows is its output, lines of stderr marked `! `, then `? CODE`. Lines that start
-with `#` are comments. FAIRLEAD_TRANSCRIPTS=write writes them anew; review the difference like code.
+A line `$ ...` is a command; what follows is its output, lines of stderr marked `! `, then `? CODE`. Lines that
+start with `#` are comments. FAIRLEAD_TRANSCRIPTS=write writes them anew; review the difference like code.
+What argparse words itself differs between versions of Python, and stays out of them.
 """
 
 from __future__ import annotations

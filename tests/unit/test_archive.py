@@ -14,8 +14,8 @@ import pytest
 
 from fairlead.core.errors import DataDirectoryError, FairleadError, FormatError, UsageError
 from fairlead.runtime import archive, identity
-from fairlead.runtime.archive import restore_backup, write_backup
-from fairlead.runtime.settings import DATABASE_FILE
+from fairlead.runtime.archive import DATABASE_FILE, restore_backup, write_backup
+from fairlead.runtime.datadir import open_data_directory
 from fairlead.store.contract import ADDED, Batch, Change, Entry, Key, Note
 from fairlead.store.sqlite import SqliteJournal
 
@@ -31,13 +31,15 @@ def put(journal: SqliteJournal, revision: int, resource: str = "pods") -> None:
 def running(tmp_path: Path) -> Iterator[tuple[Path, SqliteJournal]]:
     """A data directory whose journal is open, as a server has it."""
     data_dir = tmp_path / "data"
+    directory = open_data_directory(data_dir)
     identity.ensure(data_dir, "127.0.0.1", 7443, NOW)
-    journal = SqliteJournal(str(data_dir / DATABASE_FILE))
+    journal = directory.journal()
     for revision in range(1, 4):
         put(journal, revision)
     put(journal, 4, "deployments.apps")
     yield data_dir, journal
     journal.close()
+    directory.close()
 
 
 def names(directory: Path) -> set[str]:
@@ -60,11 +62,11 @@ def test_a_running_server_is_backed_up_and_restored_with_data_and_identity(
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert (restored / "kubeconfig").read_bytes() == (data_dir / "kubeconfig").read_bytes()
     assert stat.S_IMODE(restored.stat().st_mode) == 0o700
-    copy = SqliteJournal(str(restored / DATABASE_FILE))
-    recovered = copy.recover()
-    assert recovered.revision == 4
-    assert len(copy.notes("audit", 0, 10)) == 4
-    copy.close()
+    with open_data_directory(restored) as opened:
+        copy = opened.journal()
+        assert copy.recover().revision == 4
+        assert len(copy.notes("audit", 0, 10)) == 4
+        copy.close()
     assert names(tmp_path) == {"data", "b.fairlead", "deep"}
     assert names(tmp_path / "deep") == {"restored"}
 
@@ -95,9 +97,12 @@ def test_what_is_no_data_directory_cannot_be_backed_up(tmp_path: Path) -> None:
     with pytest.raises(DataDirectoryError, match="--data-dir"):
         write_backup(tmp_path, tmp_path / "b", NOW)
     (tmp_path / DATABASE_FILE).write_bytes(b"not a database, but long enough to look like a file of one")
+    with pytest.raises(DataDirectoryError, match="holds no FORMAT"):
+        write_backup(tmp_path, tmp_path / "b", NOW)
+    (tmp_path / "FORMAT").write_text("1")
     with pytest.raises(DataDirectoryError):
         write_backup(tmp_path, tmp_path / "b", NOW)
-    assert names(tmp_path) == {DATABASE_FILE}
+    assert names(tmp_path) == {DATABASE_FILE, "FORMAT"}
 
 
 def test_a_place_that_cannot_be_written_is_reported(
@@ -150,7 +155,7 @@ def swap_first(members: Members) -> None:
         (flip(DATABASE_FILE), DataDirectoryError, "checksum"),
         (flip("identity/ca.key"), DataDirectoryError, "checksum"),
         (lambda m: m.pop("kubeconfig"), DataDirectoryError, "kubeconfig is missing"),
-        (lambda m: m.pop(DATABASE_FILE), DataDirectoryError, "fairlead.db is missing"),
+        (lambda m: m.pop(DATABASE_FILE), DataDirectoryError, "store.db is missing"),
         (lambda m: m.update({"../evil": b""}), DataDirectoryError, "does not tell of"),
         (swap_first, DataDirectoryError, "does not start with a manifest"),
         (lambda m: m.update({"manifest.json": b"{"}), DataDirectoryError, "manifest is unreadable"),

@@ -95,6 +95,19 @@ def test_a_write_is_recorded_with_who_what_where_and_which_fields() -> None:
     }
 
 
+def test_at_level_metadata_the_fields_are_left_out() -> None:
+    audit = Audit(AuditPolicy((AuditRule(Level.METADATA),)))
+    record = told(audit.accepted(context(), "patch", POD, 200, revision_before=7, changed=["spec.a"]))
+    assert "changed" not in record
+    assert record["revisionBefore"] == 7
+
+
+def test_a_rule_for_a_group_holds_for_its_members_only_whatever_their_names() -> None:
+    audit = Audit(AuditPolicy((AuditRule(Level.METADATA, groups=("ops",)),)))
+    assert audit.accepted(context(User("same", groups=("ops",))), "patch", POD, 200)
+    assert not audit.accepted(context(User("same")), "patch", POD, 200)
+
+
 def test_a_dry_run_says_so() -> None:
     assert told(Audit().accepted(context(), "create", POD, 201, dry_run=True))["dryRun"] is True
 

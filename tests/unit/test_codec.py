@@ -56,7 +56,7 @@ def test_json_is_read(body: bytes, tree: Any) -> None:
         (b"'a'", "invalid character at byte 0"),
         (b"[1,]", "at byte 3"),
         (b"[" * 50, "ends in the middle"),
-        (b"[" * 5000, "never closed"),
+        (b"[" * 5000, "nested too deeply"),
         (b"]" * 5000, "invalid character at byte 0"),
     ],
 )
@@ -127,6 +127,16 @@ def test_brackets_in_strings_and_side_by_side_are_not_nesting(body: bytes) -> No
 )
 def test_repeated_keys_are_named_by_path(body: bytes, paths: list[str]) -> None:
     assert codec.duplicate_fields(body) == paths
+    assert codec.duplicate_fields(body, tree=codec.decode(body)) == paths
+
+
+@pytest.mark.parametrize("end", [b"", b"\n"])
+def test_a_compact_body_without_repeats_needs_no_second_scan(
+    end: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(codec, "_quick", None)
+    body = b'{"a":{"b":[1,"x"]}}' + end
+    assert codec.duplicate_fields(body, tree=codec.decode(body)) == []
 
 
 def test_repeated_keys_are_named_up_to_the_limit() -> None:

@@ -7,11 +7,12 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.samples import SAMPLES
 
 from fairlead.api.openapi import group_paths, render, v2_document, v3_document
+from fairlead.api.openapi_proto import encode_v2
 from fairlead.model.files import load_tables
 from fairlead.model.kind import Kind
+from tests.samples import SAMPLES
 
 TABLES = load_tables()
 SCALED = ("Deployment", "ReplicaSet", "StatefulSet")
@@ -145,3 +146,60 @@ def test_the_index_names_every_document_with_a_digest_that_follows_its_content()
     changed = msgspec.json.decode(fewer["/openapi/v3"])["paths"]
     assert changed["api/v1"] != index["api/v1"]
     assert changed["apis/apps/v1"] == index["apis/apps/v1"]
+
+
+def _messages(data: bytes) -> Iterator[tuple[int, bytes]]:
+    """Number and content of each field; everything in this form of the document is length-delimited."""
+    position = 0
+
+    def varint() -> int:
+        nonlocal position
+        value = shift = 0
+        while True:
+            byte = data[position]
+            position += 1
+            value |= (byte & 127) << shift
+            if byte < 128:
+                return value
+            shift += 7
+
+    while position < len(data):
+        key, size = varint(), varint()
+        assert key & 7 == 2
+        yield key >> 3, data[position : position + size]
+        position += size
+
+
+def _definition(name: str) -> list[tuple[int, bytes]]:
+    document = dict(_messages(encode_v2(V2)))
+    assert document[1] == b"2.0"
+    named = [dict(_messages(entry)) for _, entry in _messages(document[9])]
+    (found,) = (entry[2] for entry in named if entry[1] == name.encode())
+    return list(_messages(found))
+
+
+def test_the_protobuf_form_of_v2_holds_every_definition() -> None:
+    definitions = dict(_messages(encode_v2(V2)))[9]
+    names = {dict(_messages(entry))[1].decode() for _, entry in _messages(definitions)}
+    assert names == set(V2["definitions"])
+    assert {"io.k8s.api.authorization.v1.SubjectAccessReview", POD, f"{POD}List"} <= names
+
+
+def test_the_protobuf_form_of_v2_keeps_kinds_requirements_and_merge_keys() -> None:
+    pod = [dict(_messages(content)) for number, content in _definition(POD) if number == 31]
+    (kind,) = (entry[2] for entry in pod if entry[1] == b"x-kubernetes-group-version-kind")
+    assert dict(_messages(kind))[2] == b'[{"group":"","kind":"Pod","version":"v1"}]'
+    spec = _definition("io.k8s.api.core.v1.PodSpec")
+    assert [content for number, content in spec if number == 19] == [b"containers"]
+    properties = [dict(_messages(entry)) for _, entry in _messages(dict(spec)[25])]
+    (containers,) = (entry[2] for entry in properties if entry[1] == b"containers")
+    beside = [dict(_messages(content)) for number, content in _messages(containers) if number == 31]
+    keys = {entry[1].decode(): dict(_messages(entry[2]))[2] for entry in beside}
+    assert keys["x-kubernetes-patch-merge-key"] == b'"name"'
+    assert keys["x-kubernetes-patch-strategy"] == b'"merge"'
+
+
+def test_the_protobuf_form_of_v2_drops_nothing_silently() -> None:
+    document = {"swagger": "2.0", "info": {"title": "t", "version": "v"}, "definitions": {"A": {"oneOf": []}}}
+    with pytest.raises(ValueError, match="no protobuf form is known for 'oneOf'"):
+        encode_v2(document)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from tests.samples import SAMPLES
 
 from fairlead.model.fields import FieldTables, ListOf, MapOf, Ref, Scalar, Type
 from fairlead.model.files import load_tables
 from fairlead.model.tables import SCALARS, TableError, parse_tables
+from tests.samples import SAMPLES
 
 TABLES = load_tables()
 REVIEWS = ("SelfSubjectAccessReview", "SelfSubjectReview", "SelfSubjectRulesReview", "SubjectAccessReview")
@@ -60,6 +60,13 @@ def test_merge_keys_and_map_keys_are_scalar_fields_of_the_items() -> None:
                     kind.name,
                     field.name,
                 )
+
+
+def test_no_two_fields_of_a_type_have_one_number() -> None:
+    for kind in TABLES.types.values():
+        numbers = [field.number for field in kind.fields.values() if field.number]
+        assert len(numbers) == len(set(numbers)), kind.name
+        assert not {number[:1] for number in numbers if len(number) == 2} & set(numbers), kind.name
 
 
 def test_no_type_contains_itself() -> None:
@@ -149,7 +156,7 @@ def test_types_know_the_name_under_which_clients_look_for_them() -> None:
 def test_a_table_reads_as_written() -> None:
     text = (
         "# comment\npackage p.v1\n\ntype A atomic  -- what A is\n  b [B]! merge=k map=k,l  -- what b is\n\n"
-        "type B\n  k string enum=x|y default=x\n  l int32\n"
+        "type B\n  k string? @1.2 enum=x|y default=x\n  l int32 @3\n"
     )
     tables: FieldTables = parse_tables([("a.tbl", text)])
     a, b = tables["A"], tables["B"].fields
@@ -158,6 +165,7 @@ def test_a_table_reads_as_written() -> None:
     assert (field.type, field.required, field.merge_key) == (ListOf(Ref("B")), True, "k")
     assert (field.list_keys, field.description) == (("k", "l"), "what b is")
     assert (b["k"].type, b["k"].default, b["l"].required) == (Scalar("string", ("x", "y")), "x", False)
+    assert (b["k"].zero, b["k"].number, b["l"].zero, b["l"].number) == (True, (1, 2), False, (3,))
 
 
 @pytest.mark.parametrize(
@@ -170,6 +178,7 @@ def test_a_table_reads_as_written() -> None:
         ("type A\n  b string\n  b string", "a.tbl:3: field b is listed twice in A"),
         ("type A\ntype A", "a.tbl:2: type A is defined twice"),
         ("type A\n  b string sometimes", "a.tbl:2: unknown option 'sometimes'"),
+        ("type A\n  b string @x", "a.tbl:2: expected `@NUMBER` or `@NUMBER.NUMBER`, found '@x'"),
         ("type A\n  b string map=", "a.tbl:2: unknown option 'map='"),
         ("type A\n  b int32 enum=x", "a.tbl:2: only a string, or a list of them, can have an enum"),
         ("  b string", "a.tbl:1: a field before the first `type` line"),

@@ -72,7 +72,7 @@ def test_rfc_3339_instants_are_read(text: str, seconds: float) -> None:
     ],
 )
 def test_other_instants_are_refused_with_the_text_and_the_layout(text: str) -> None:
-    with pytest.raises(ValueError, match="^parsing time ") as caught:
+    with pytest.raises(ValueError, match=r"^parsing time ") as caught:
         parse_time(text)
     assert '"2006-01-02T15:04:05Z07:00"' in str(caught.value)
 

@@ -125,7 +125,7 @@ class Audit:
         self.policy = policy
         self.counters: dict[tuple[str, str, str], int] = {}
         self.suppressed = 0  # refusals beyond the policy's rate
-        self._levels: dict[tuple[str, str, str, int, bool], Level] = {}
+        self._levels: dict[tuple[str, str, str, tuple[str, ...], int, bool], Level] = {}
         self._second = 0
         self._refusals = 0
 
@@ -174,10 +174,11 @@ class Audit:
 
     def _level(self, context: Context, verb: str, target: Target, code: int, heartbeat: bool) -> Level:
         resource = _qualified(target)
-        key = (verb, resource, context.user.name, code, heartbeat)
+        user = context.user
+        key = (verb, resource, user.name, user.groups, code, heartbeat)
         level = self._levels.get(key)
         if level is None:
-            level = self.policy.level(verb, resource, context.user, code, heartbeat)
+            level = self.policy.level(verb, resource, user, code, heartbeat)
             if len(self._levels) >= _LEVELS_MAX:
                 self._levels.clear()
             self._levels[key] = level

@@ -22,6 +22,7 @@ from fairlead.api.access import (
 )
 from fairlead.api.authn import PUBLIC_PATHS, is_public
 from fairlead.api.node_access import NodeRole, node_restriction
+from fairlead.api.reviews import REVIEWS
 from fairlead.api.users import AUTHENTICATED, MASTERS, VIEWERS, User
 from fairlead.store.contract import Reader
 
@@ -37,16 +38,8 @@ __all__ = [
 ]
 
 READ_VERBS = frozenset({"get", "list", "watch"})
-AUTHENTICATION_GROUP, AUTHORIZATION_GROUP = "authentication.k8s.io", "authorization.k8s.io"
-
 # Reviews that anyone signed in may ask about themselves.
-_SELF_REVIEWS = frozenset(
-    {
-        (AUTHENTICATION_GROUP, "selfsubjectreviews"),
-        (AUTHORIZATION_GROUP, "selfsubjectaccessreviews"),
-        (AUTHORIZATION_GROUP, "selfsubjectrulesreviews"),
-    }
-)
+_SELF_REVIEWS = frozenset((known.group, known.plural) for known in REVIEWS if known.about_oneself)
 _DISCOVERY = frozenset({"/api", "/apis", "/openapi", "/version", "/"})
 _DISCOVERY_BELOW = ("/api/", "/apis/", "/openapi/")
 

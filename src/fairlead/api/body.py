@@ -10,7 +10,7 @@ from fairlead.api.desk import Desk
 from fairlead.core import codec
 from fairlead.core.errors import BadRequest, Cause, Invalid, UnsupportedMedia
 from fairlead.core.problems import Problems, shown
-from fairlead.model import structure
+from fairlead.model import protobuf, structure
 from fairlead.model.kind import Json
 from fairlead.port.request import JSON, Request
 
@@ -21,17 +21,27 @@ def media_type(content_type: str) -> str:
     return content_type.partition(";")[0].strip().lower()
 
 
-def read_json(request: Request) -> Json:
-    """The body as a JSON object; refuses other media types and anything that is not an object."""
+def read_json(desk: Desk, request: Request) -> Json:
+    """The body as a JSON object; refuses other media types and anything that is not an object.
+
+    Protobuf is read as well: clients written in Go send it and do not try again with JSON.
+    """
     media = media_type(request.content_type)
-    if media and media != JSON:
+    if media and media not in (JSON, protobuf.MEDIA_TYPE):
         raise UnsupportedMedia(
-            f"the body of the request was in an unknown format - accepted media types include: {JSON}; "
-            f"got {shown(media)}"
+            "the body of the request was in an unknown format - accepted media types include: "
+            f"{JSON}, {protobuf.MEDIA_TYPE}; got {shown(media)}"
         )
     if not request.body:
         raise BadRequest("the request has no body; send the object as JSON")
+    if media == protobuf.MEDIA_TYPE:
+        return protobuf.read(desk.tables, request.body)
     return require_object(codec.decode(request.body))
+
+
+def json_text(request: Request) -> bytes:
+    """The body where its text can be searched for doubled fields; empty for protobuf, which names none."""
+    return b"" if media_type(request.content_type) == protobuf.MEDIA_TYPE else request.body
 
 
 def require_object(value: object) -> Json:
@@ -59,6 +69,7 @@ def check_structure(desk: Desk, schema: str, obj: Json, level: str, raw: bytes =
 
     Nulls count as absent and are dropped. `raw` is looked through for fields given twice.
     """
+    repeated = codec.duplicate_fields(raw, _WARNED_MAX, obj) if raw and level != "Ignore" else []
     unknown: list[str] = []
     values = Problems()
     decode = structure.check(desk.tables, schema, obj, unknown=unknown, values=values)
@@ -77,8 +88,7 @@ def check_structure(desk: Desk, schema: str, obj: Json, level: str, raw: bytes =
         structure.drop_nulls(obj)
     if level == "Ignore":
         return []
-    if raw:
-        findings += [f'duplicate field "{path}"' for path in codec.duplicate_fields(raw, _WARNED_MAX)]
+    findings += [f'duplicate field "{path}"' for path in repeated]
     if findings and level == "Strict":
         raise BadRequest(
             "strict decoding error: " + ", ".join(findings),

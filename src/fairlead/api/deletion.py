@@ -42,7 +42,7 @@ def read_options(request: Request, desk: Desk) -> DeleteOptions:
             None,
             options.dry_run(request.query),
         )
-    obj = body.read_json(request)
+    obj = body.read_json(desk, request)
     body.check_structure(desk, "DeleteOptions", obj, "Ignore")
     conditions = obj.get("preconditions") or {}
     revision = conditions.get("resourceVersion")

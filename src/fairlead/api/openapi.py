@@ -18,6 +18,11 @@ from fairlead.model.fields import FieldTables
 from fairlead.model.kind import Json, Kind
 
 TITLE = "Fairlead"
+# Asked, answered and never stored. Clients check them against version 2 before they send them.
+_REVIEWS = {
+    "authentication.k8s.io": ("SelfSubjectReview", "TokenReview"),
+    "authorization.k8s.io": ("SelfSubjectAccessReview", "SelfSubjectRulesReview", "SubjectAccessReview"),
+}
 
 
 def group_paths(kinds: Iterable[Kind]) -> tuple[str, ...]:
@@ -39,11 +44,12 @@ def v3_document(kinds: Iterable[Kind], tables: FieldTables, group_path: str, ser
 def v2_document(kinds: Iterable[Kind], tables: FieldTables, server_version: str) -> Json:
     """One document for everything."""
     mine = tuple(kinds)
+    reviews = {name: [gvk(group, "v1", name)] for group, names in _REVIEWS.items() for name in names}
     return {
         "swagger": "2.0",
         "info": {"title": TITLE, "version": server_version},
         "paths": paths(tables, V2, mine),
-        "definitions": schemas(tables, V2, mine, _others(mine)),
+        "definitions": schemas(tables, V2, mine, _others(mine) | reviews),
     }
 
 

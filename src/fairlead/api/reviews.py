@@ -41,6 +41,7 @@ class Review:
     plural: str
     answer: Callable[[Asked], Json]
     version: str = VERSION
+    about_oneself: bool = False  # anyone signed in may ask
     has_spec: bool = True
     namespaced: bool = False
     verbs: tuple[str, ...] = ("create",)
@@ -207,10 +208,17 @@ def _user_info(user: User) -> Json:
 
 
 REVIEWS: tuple[Review, ...] = (
-    Review(AUTHENTICATION, "SelfSubjectReview", "selfsubjectreviews", _who_am_i, has_spec=False),
+    Review(
+        AUTHENTICATION,
+        "SelfSubjectReview",
+        "selfsubjectreviews",
+        _who_am_i,
+        about_oneself=True,
+        has_spec=False,
+    ),
     Review(AUTHENTICATION, "TokenReview", "tokenreviews", _whose_token),
-    Review(AUTHORIZATION, "SelfSubjectAccessReview", "selfsubjectaccessreviews", _can_i),
-    Review(AUTHORIZATION, "SelfSubjectRulesReview", "selfsubjectrulesreviews", _my_rules),
+    Review(AUTHORIZATION, "SelfSubjectAccessReview", "selfsubjectaccessreviews", _can_i, about_oneself=True),
+    Review(AUTHORIZATION, "SelfSubjectRulesReview", "selfsubjectrulesreviews", _my_rules, about_oneself=True),
     Review(AUTHORIZATION, "SubjectAccessReview", "subjectaccessreviews", _can_someone),
 )
 

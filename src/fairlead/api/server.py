@@ -68,7 +68,7 @@ class Api:
             raise MethodNotAllowed(
                 f"the server does not allow {request.verb} on {question.plural}; POST a question"
             )
-        asked = body.read_json(request)
+        asked = body.read_json(self.desk, request)
         answer = review(question, asked, context.user, self.desk.authorizer, self.tokens, context.now)
         return Reply(201, codec.encode(answer))
 

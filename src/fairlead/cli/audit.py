@@ -24,7 +24,7 @@ PATH = "/fairlead/v1/audit"
 _PAGE = 1000
 _POLL_SECONDS = 1.0
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
-_HEADER = ("TIME", "USER", "VERB", "NAMESPACE", "OBJECT", "CODE", "REVISION", "CHANGED")
+_HEADER = ("TIME", "USER", "VERB", "NAMESPACE", "OBJECT", "CODE", "REVISION", "DETAIL")
 _CHANGED_SHOWN = 4
 
 _EPILOG = """examples:

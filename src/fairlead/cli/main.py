@@ -108,12 +108,21 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(arguments: list[str]) -> int:
     chosen = next((argument for argument in arguments if not argument.startswith("-")), None)
+    if chosen is not None and chosen not in {verb.name for verb in VERBS}:
+        raise UsageError(f'there is no verb "{chosen}"{_similar(chosen)}: see `fairlead --help`')
     parser = build_parser(chosen)
     options = parser.parse_args(arguments)
     if not hasattr(options, "run"):
         parser.print_help()
         return 0
     return int(options.run(options))
+
+
+def _similar(typed: str) -> str:
+    import difflib  # only for those who mistyped
+
+    found = difflib.get_close_matches(typed, [verb.name for verb in VERBS], n=1)
+    return f' (did you mean "{found[0]}"?)' if found else ""
 
 
 def _say(message: str, code: int) -> int:

@@ -27,4 +27,4 @@ def run(options: argparse.Namespace) -> int:
     chosen = settings(options, banner=True)
     from fairlead.runtime import server  # the whole server: only once the options are known to be good
 
-    return int(server.run(chosen) or 0)
+    return server.run(chosen)

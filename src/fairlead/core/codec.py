@@ -28,6 +28,8 @@ _encoder = msgspec.json.Encoder()
 _BYTE = re.compile(r"^(?:JSON is malformed: )?(.*?)(?: \(byte ([0-9]+)\))?$", re.DOTALL)
 # Keeps brackets and quotes only, with one spelling of bracket.
 _BRACKETS = bytes.maketrans(b"{}", b"[]")
+_OPENING = ord("[")
+_LEVELS_STRIPPED = 3
 _NOT_STRUCTURE = bytes(byte for byte in range(256) if byte not in b'[]{}"')
 _PLAIN_KEY = re.compile(r"[A-Za-z0-9_$-]+")
 _KEY_SHOWN_MAX = 128
@@ -43,26 +45,30 @@ def decode(body: bytes) -> Any:
         return _decoder.decode(body)
     except UnicodeDecodeError:
         raise _not_utf8(body) from None
-    except RecursionError:
-        raise BadRequest("the body is not valid JSON: brackets are opened and never closed") from None
     except msgspec.MsgspecError as error:
         raise _not_json(body, str(error)) from None
 
 
 def too_deep(body: bytes) -> bool:
-    """Whether brackets outside strings nest deeper than DEPTH_MAX. Runs in C over the bytes, no recursion.
+    """Whether brackets outside strings nest deeper than DEPTH_MAX; whether they pair up is the decoder's matter.
 
-    Each round removes the innermost level. Brackets that don't pair up are left for the decoder to report.
+    Strings and scalars go first, then the innermost levels, which are most of a usual body: all that in C. Only
+    what is left is counted one by one, and that ends as soon as it is too deep.
     """
     unescaped = body.replace(b"\\\\", b"").replace(b'\\"', b"")
     outside_strings = unescaped.translate(_BRACKETS, _NOT_STRUCTURE).split(b'"')[::2]
     brackets = b"".join(outside_strings)
-    for _ in range(DEPTH_MAX):
-        inner = brackets.replace(b"[]", b"")
-        if len(inner) == len(brackets):
-            return False
-        brackets = inner
-    return bool(brackets)
+    for _ in range(_LEVELS_STRIPPED):
+        brackets = brackets.replace(b"[]", b"")
+    levels = _LEVELS_STRIPPED
+    for byte in brackets:
+        if byte == _OPENING:
+            levels += 1
+            if levels > DEPTH_MAX:
+                return True
+        else:
+            levels -= 1
+    return False
 
 
 def _not_json(body: bytes, message: str) -> BadRequest:
@@ -101,16 +107,9 @@ def digest(data: bytes) -> str:
 
 
 def clone(tree: Any) -> Any:
-    """A copy of a JSON tree that shares no dict or list with it. Four times as fast as copy.deepcopy."""
+    """A copy of a JSON tree that shares no dict or list with it. Through bytes: the quickest way in Python."""
     kind = type(tree)
-    if kind is dict:
-        return {
-            key: item if type(item) is str else clone(item)  # most leaves are strings
-            for key, item in tree.items()
-        }
-    if kind is list:
-        return [item if type(item) is str else clone(item) for item in tree]
-    return tree
+    return _decoder.decode(_encoder.encode(tree)) if kind is dict or kind is list else tree
 
 
 def depth(tree: Any) -> int:
@@ -128,7 +127,7 @@ class _RepeatedKeyError(Exception):
 
 
 def _refuse_repeats(pairs: list[tuple[str, Any]]) -> None:
-    if len(pairs) > 1 and len({key for key, _ in pairs}) != len(pairs):
+    if len(dict(pairs)) != len(pairs):
         raise _RepeatedKeyError
 
 
@@ -140,11 +139,23 @@ _quick = json.JSONDecoder(object_pairs_hook=_refuse_repeats)
 _slow = json.JSONDecoder(object_pairs_hook=_Pairs)
 
 
-def duplicate_fields(body: bytes, limit: int = 100) -> list[str]:
+def may_repeat_fields(body: bytes, tree: Any) -> bool:
+    """False if `body` surely gives no key twice; `tree` is what `decode` made of it, unchanged.
+
+    A key that was given twice is encoded once, and so takes its two quotation marks with it. Nothing else changes
+    their number but an escape that spells one in another way.
+    """
+    return body.count(b'"') != _encoder.encode(tree).count(b'"') or b"\\u0022" in body
+
+
+def duplicate_fields(body: bytes, limit: int = 100, tree: Any = None) -> list[str]:
     """Paths of keys that occur more than once in an object of `body`, which `decode` has accepted.
 
-    Almost every body has none, so a scan without paths comes first.
+    Almost every body has none, so quick ways to see that come first: one that compares with `tree`, what `decode`
+    made of the body; else a scan that keeps no paths.
     """
+    if tree is not None and not may_repeat_fields(body, tree):
+        return []
     text = body.decode()
     try:
         _quick.decode(text)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from msgspec import Struct
 
@@ -75,13 +76,17 @@ class ObjectType:
 
 
 class FieldTables:
-    """All object types by name. `shapes` is filled by `model/shapes.py` as types are first used."""
+    """All object types by name.
 
-    __slots__ = ("shapes", "types")
+    `shapes` and `plans` are what `model/shapes.py` and `model/protobuf.py` make of a type when it is first used.
+    """
+
+    __slots__ = ("plans", "shapes", "types")
 
     def __init__(self, types: Mapping[str, ObjectType]) -> None:
         self.types = types
         self.shapes: dict[str, type[Struct]] = {}
+        self.plans: dict[str, dict[int, Any]] = {}
 
     def __getitem__(self, name: str) -> ObjectType:
         return self.types[name]

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from fairlead.core.problems import Problems
 from fairlead.model.kind import Json, Kind
-from fairlead.model.names import label_key_problems, label_value_problems, name_problems
+from fairlead.model.names import name_problems
+from fairlead.model.verdicts import label_key_problems, label_value_problems
+from fairlead.model.verdicts import name_problems as repeated_name_problems
 
 ANNOTATIONS_BYTES_MAX = 256 * 1024
 _ORPHAN = "orphan"
@@ -49,7 +51,7 @@ def _validate_namespace(kind: Kind, namespace: str | None, problems: Problems) -
         if not namespace:
             problems.required("metadata.namespace")
             return
-        for text in name_problems("label", namespace):
+        for text in repeated_name_problems("label", namespace):
             problems.invalid("metadata.namespace", namespace, text)
     elif namespace:
         problems.forbidden("metadata.namespace", "not allowed on this type")

@@ -2,16 +2,18 @@
 
 kubectl's own commands (`create namespace`, `auth can-i`, ...) and clients written in Go send their bodies in this
 form and know no other; they accept JSON in return. `api/body.py` calls `read`; the tree that comes out is
-checked like any other. A field that the tables have no number for is refused, never dropped.
+checked like any other. A field that the tables have no number for is refused when set, never dropped.
 
 The form: the four bytes `k8s\\0`, then a message with the object's apiVersion and kind and the object's own bytes.
-Go sends every field that is not a pointer, set or not, so zeros count as absent unless the table says otherwise.
+Go sends every field that is not a pointer, set or not, so zeros count as absent unless the table says otherwise;
+that also holds for fields of newer clients that no table knows. Plans are made when a type is first used and kept
+with the tables. Reading goes as deep as the types do, never as deep as the input.
 """
 
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Iterator
+from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
 import msgspec
@@ -24,180 +26,269 @@ from fairlead.model.kind import Json
 MEDIA_TYPE = "application/vnd.kubernetes.protobuf"
 MAGIC = b"k8s\x00"
 
-Wire = int | bytes
-_Plan = dict[int, "Field | _Plan"]
+_NUMBER, _BLOCK = 0, 2  # wire types: the low three bits of a field's tag
+_IF_SET, _ALWAYS, _APPEND, _ENTRY, _FOLDED = range(5)  # where a value goes
+
+_Read = Callable[[bytes, int, int], Any]  # of a block: the whole body, where the block begins and ends
+
+
+class _Plan(dict[int, tuple[str, int, Any]]):
+    """How to read one type: tag of a field -> its name, where its value goes, what makes the value."""
+
+    __slots__ = ("owner",)
+
+    def __init__(self, owner: str, fields: Mapping[int, tuple[str, int, Any]]) -> None:
+        super().__init__(fields)
+        self.owner = owner
 
 
 def read(tables: FieldTables, body: bytes) -> Json:
     """The object in `body`, with apiVersion and kind, or BadRequest saying what is wrong."""
     if not body.startswith(MAGIC):
         _refuse("it does not begin with the mark of Kubernetes' protobuf")
-    envelope = dict(_fields(body[len(MAGIC) :]))
-    names = dict(_fields(_bytes(envelope.get(1, b""))))
-    api_version, kind = _text(names.get(1, b"")), _text(names.get(2, b""))
-    if kind not in tables.types:
-        raise BadRequest(f'no kind "{kind}" in "{api_version}" is known in protobuf; send the object as JSON')
-    if envelope.get(3):
-        _refuse("compressed objects are not supported")
-    return {"apiVersion": api_version, "kind": kind} | _Reader(tables).message(kind, envelope.get(2, b""))
+    try:
+        envelope = _message(_ENVELOPE, body, len(MAGIC), len(body))
+        names = envelope.get("typeMeta", {})
+        found: Json = {"apiVersion": names.get("apiVersion", ""), "kind": names.get("kind", "")}
+        kind = found["kind"]
+        if kind not in tables.types:
+            raise BadRequest(
+                f'no kind "{kind}" in "{found["apiVersion"]}" is known in protobuf; send the object as JSON'
+            )
+        if "contentEncoding" in envelope:
+            _refuse("compressed objects are not supported")
+        _fill(found, _plan(tables, kind), body, *envelope.get("raw", (0, 0)))
+    except IndexError:
+        _refuse("it ends in the middle of a number")
+    return found
 
 
 def _refuse(why: str) -> NoReturn:
     raise BadRequest(f"the body is not valid protobuf: {why}")
 
 
-def _fields(data: bytes) -> Iterator[tuple[int, Wire]]:
-    """Number and raw value of each field of a message."""
-    position, end = 0, len(data)
+def _fill(found: Json, plan: _Plan, data: bytes, position: int, end: int) -> None:
+    """Puts the fields of the message between two positions into `found`. IndexError: the body is too short."""
+    target_of = plan.get
     while position < end:
-        key, position = _varint(data, position)
-        form = key & 7
-        if form == 0:
-            value, position = _varint(data, position)
-            yield key >> 3, value
+        tag = data[position]
+        position += 1
+        if tag > 127:
+            tag, position = _varint(data, position - 1)
+        target = target_of(tag)
+        if target is None:
+            position = _pass_over(plan, tag, data, position, end)
             continue
-        if form == 2:
-            size, position = _varint(data, position)
-        elif form in (1, 5):
-            size = 8 if form == 1 else 4
-        else:
-            _refuse(f"wire type {form} is not known")
-        if position + size > end:
+        number = data[position]
+        position += 1
+        if number > 127:
+            number, position = _varint(data, position - 1)
+        name, place, value_of = target
+        if not tag & 7:
+            value = value_of(number)
+            if place == _APPEND:
+                found.setdefault(name, []).append(value)
+            elif number or place == _ALWAYS:
+                found[name] = value
+            continue
+        start, position = position, position + number
+        if position > end:
             _refuse("it ends in the middle of a field")
-        yield key >> 3, data[position : position + size]
-        position += size
+        if place == _IF_SET:
+            if number and (value := value_of(data, start, position)):
+                found[name] = value
+        elif place == _ALWAYS:
+            found[name] = value_of(data, start, position)
+        elif place == _APPEND:
+            found.setdefault(name, []).append(value_of(data, start, position))
+        elif place == _ENTRY:
+            key, value = value_of(data, start, position)
+            found.setdefault(name, {})[key] = value
+        else:
+            _fill(found, value_of, data, start, position)
+    if position != end:
+        _refuse("it ends in the middle of a field")
+
+
+def _message(plan: _Plan, data: bytes, start: int, end: int) -> Json:
+    found: Json = {}
+    _fill(found, plan, data, start, end)
+    return found
 
 
 def _varint(data: bytes, position: int) -> tuple[int, int]:
     value = shift = 0
     while shift < 70:
-        if position >= len(data):
-            _refuse("it ends in the middle of a number")
         byte = data[position]
         position += 1
         value |= (byte & 127) << shift
         if byte < 128:
-            return value, position
+            return value & 0xFFFFFFFFFFFFFFFF, position
         shift += 7
     _refuse("a number is too long")
 
 
-def _bytes(value: Wire) -> bytes:
-    if not isinstance(value, bytes):
-        _refuse("a number stands where text or a message is expected")
-    return value
+def _pass_over(plan: _Plan, tag: int, data: bytes, position: int, end: int) -> int:
+    """The position after a field that is unknown and unset; BadRequest for any other."""
+    wire = tag & 7
+    if wire not in (_NUMBER, _BLOCK):
+        _refuse(f"wire type {wire} is not known")
+    if tag ^ _BLOCK in plan:
+        if wire == _NUMBER:
+            _refuse("a number stands where text or a message is expected")
+        _refuse("text or a message stands where a number is expected")
+    value, position = _varint(data, position)
+    if value:
+        raise BadRequest(
+            f"field number {tag >> 3} of {plan.owner} is not known in protobuf; send the object as JSON"
+        )
+    return position
 
 
-def _text(value: Wire) -> str:
+# --- plans ---
+
+
+def _plan(tables: FieldTables, type_name: str) -> _Plan:
+    known = tables.plans.get(type_name)
+    if isinstance(known, _Plan):
+        return known
+    plan = _Plan(type_name, {})
+    for field in tables[type_name].fields.values():
+        if field.number:
+            _add(tables, plan, field)
+    tables.plans[type_name] = plan
+    return plan
+
+
+def _add(tables: FieldTables, plan: _Plan, field: Field) -> None:
+    *outer, number = field.number
+    for folded in outer:
+        plan = plan.setdefault(folded << 3 | _BLOCK, ("", _FOLDED, _Plan(plan.owner, {})))[2]
+    kind = field.type
+    place = _ALWAYS if field.zero or field.required else _IF_SET
+    if isinstance(kind, MapOf) and kind != _FREE:
+        plan[number << 3 | _BLOCK] = field.name, _ENTRY, _entry_reader(tables, kind)
+        return
+    if isinstance(kind, ListOf):
+        kind, place = kind.item, _APPEND
+    elif not isinstance(kind, Scalar):
+        place = _ALWAYS
+    elif kind.name in _INSTANTS:
+        place = _IF_SET  # an unset one comes as an empty message
+    if isinstance(kind, Scalar) and kind.name in _NUMBERS:
+        plan[number << 3 | _NUMBER] = field.name, place, _NUMBERS[kind.name]
+    else:
+        plan[number << 3 | _BLOCK] = field.name, place, _block_reader(tables, kind)
+
+
+def _block_reader(tables: FieldTables, kind: Type) -> _Read:
+    if isinstance(kind, Ref):
+        name = kind.name
+        return lambda data, start, end: _message(_plan(tables, name), data, start, end)
+    if isinstance(kind, ListOf):
+        # A list as the value of a map is a message with the items under number 1.
+        items = _Plan("a list", {1 << 3 | _BLOCK: ("items", _APPEND, _block_reader(tables, kind.item))})
+        return lambda data, start, end: _message(items, data, start, end).get("items", [])
+    if isinstance(kind, MapOf):
+        return _free_json
+    return _BLOCKS[kind.name]
+
+
+def _entry_reader(tables: FieldTables, kind: MapOf) -> _Read:
+    value_of = _block_reader(tables, kind.value)
+    entry = _Plan("a map", {10: ("key", _ALWAYS, _text), 18: ("value", _ALWAYS, value_of)})
+
+    def read_entry(data: bytes, start: int, end: int) -> tuple[str, Any]:
+        found = _message(entry, data, start, end)
+        return found.get("key", ""), found["value"] if "value" in found else value_of(data, end, end)
+
+    return read_entry
+
+
+# --- values ---
+
+
+def _integer(value: int) -> int:
+    return value if value < 1 << 63 else value - (1 << 64)
+
+
+def _text(data: bytes, start: int, end: int) -> str:
     try:
-        return _bytes(value).decode()
+        return str(data[start:end], "utf-8")
     except UnicodeDecodeError:
         _refuse("text is not valid UTF-8")
 
 
-def _integer(value: Wire) -> int:
-    if not isinstance(value, int):
-        _refuse("text or a message stands where a number is expected")
-    value &= 2**64 - 1
-    return value - 2**64 if value >= 2**63 else value
+def _base64(data: bytes, start: int, end: int) -> str:
+    return b64encode(data[start:end]).decode()
 
 
-class _Reader:
-    """Reads messages of the types of the tables. As deep as the types are, never as deep as the input."""
-
-    __slots__ = ("plans", "tables")
-
-    def __init__(self, tables: FieldTables) -> None:
-        self.tables = tables
-        self.plans: dict[str, _Plan] = {}
-
-    def message(self, type_name: str, data: Wire) -> Json:
-        plan = self.plans.get(type_name)
-        if plan is None:
-            plan = self.plans[type_name] = self._plan(type_name)
-        found: Json = {}
-        self._read_into(found, plan, type_name, _bytes(data))
-        return found
-
-    def _plan(self, type_name: str) -> _Plan:
-        plan: _Plan = {}
-        for field in self.tables[type_name].fields.values():
-            level = plan
-            for outer in field.number[:-1]:
-                inner = level.setdefault(outer, {})
-                assert isinstance(inner, dict), f"{type_name}.{field.name} is folded into a field"
-                level = inner
-            if field.number:
-                level[field.number[-1]] = field
-        return plan
-
-    def _read_into(self, found: Json, plan: _Plan, type_name: str, data: bytes) -> None:
-        for number, value in _fields(data):
-            field = plan.get(number)
-            if field is None:
-                raise BadRequest(
-                    f"field number {number} of {type_name} is not known in protobuf; send the object as JSON"
-                )
-            if isinstance(field, dict):
-                self._read_into(found, field, type_name, _bytes(value))
-            else:
-                self._put(found, field, value)
-
-    def _put(self, found: Json, field: Field, value: Wire) -> None:
-        kind = field.type
-        if isinstance(kind, ListOf):
-            found.setdefault(field.name, []).append(self._value(kind.item, value))
-        elif isinstance(kind, MapOf) and kind.value != Scalar("any"):
-            entry = dict(_fields(_bytes(value)))
-            item = self._value(kind.value, entry.get(2, b""))
-            found.setdefault(field.name, {})[_text(entry.get(1, b""))] = item
-        else:
-            item = self._value(kind, value)
-            if item or field.zero or field.required or not isinstance(kind, Scalar):
-                found[field.name] = item
-
-    def _value(self, kind: Type, value: Wire) -> Any:
-        if isinstance(kind, Ref):
-            return self.message(kind.name, value)
-        if isinstance(kind, ListOf):
-            # A list as the value of a map is a message with the items under number 1.
-            return [self._value(kind.item, item) for _, item in _fields(_bytes(value))]
-        if isinstance(kind, MapOf):
-            raw = dict(_fields(_bytes(value))).get(1, b"")
-            return _free_json(_bytes(raw))
-        return _scalar(kind.name, value)
-
-
-def _free_json(raw: bytes) -> Any:
+def _free_json(data: bytes, start: int, end: int) -> Any:
+    raw = _message(_RAW, data, start, end).get("raw", "{}")
     try:
-        return msgspec.json.decode(raw or b"{}")
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return msgspec.json.decode(raw)
+    except (msgspec.DecodeError, RecursionError):
         _refuse("a field that holds JSON holds something else")
 
 
-def _scalar(name: str, value: Wire) -> Any:
-    if name == "string":
-        return _text(value)
-    if name in ("int32", "int64"):
-        return _integer(value)
-    if name == "boolean":
-        return _integer(value) != 0
-    if name == "bytes":
-        return b64encode(_bytes(value)).decode()
-    parts = dict(_fields(_bytes(value)))
-    if name == "quantity":
-        return _text(parts.get(1, b""))
-    if name == "int-or-string":
-        return _text(parts.get(3, b"")) if parts.get(1) else _integer(parts.get(2, 0))
-    if name in ("time", "microtime"):
-        return _instant(parts, name) if parts else None
-    _refuse(f"values of type {name} have no form in protobuf")
+def _quantity(data: bytes, start: int, end: int) -> str:
+    return str(_message(_QUANTITY, data, start, end).get("string", "0"))
 
 
-def _instant(parts: dict[int, Wire], name: str) -> str:
-    seconds, nanos = _integer(parts.get(1, 0)), _integer(parts.get(2, 0))
+def _int_or_string(data: bytes, start: int, end: int) -> Any:
+    parts = _message(_INT_OR_STRING, data, start, end)
+    form = parts.get("type", 0)
+    if form not in (0, 1):
+        _refuse(f"{form} is not a form of a number or text")
+    return parts.get("text", "") if form else parts.get("number", 0)
+
+
+def _time(data: bytes, start: int, end: int) -> str:
+    return _instant(_message(_INSTANT, data, start, end))
+
+
+def _microtime(data: bytes, start: int, end: int) -> str:
+    parts = _message(_INSTANT, data, start, end)
+    return f"{_instant(parts)[:-1]}.{parts.get('nanos', 0) // 1000 % 1_000_000:06d}Z"
+
+
+def _instant(parts: Json) -> str:
+    seconds = parts.get("seconds", 0)
     try:
-        text = timestamp(seconds)
+        return timestamp(seconds)
     except (ValueError, OverflowError, OSError):
         _refuse(f"{seconds} seconds since 1970 is out of range")
-    return f"{text[:-1]}.{nanos // 1000 % 1_000_000:06d}Z" if name == "microtime" else text
+
+
+def _span(data: bytes, start: int, end: int) -> tuple[int, int]:
+    return start, end
+
+
+_FREE = MapOf(Scalar("any"))
+_INSTANTS = ("time", "microtime")
+_NUMBERS: Mapping[str, Callable[[int], Any]] = {"int32": _integer, "int64": _integer, "boolean": bool}
+_BLOCKS: Mapping[str, _Read] = {
+    "string": _text,
+    "bytes": _base64,
+    "quantity": _quantity,
+    "int-or-string": _int_or_string,
+    "time": _time,
+    "microtime": _microtime,
+}
+_RAW = _Plan("JSON", {10: ("raw", _IF_SET, _text)})
+_QUANTITY = _Plan("a quantity", {10: ("string", _IF_SET, _text)})
+_INT_OR_STRING = _Plan(
+    "a number or text",
+    {8: ("type", _IF_SET, _integer), 16: ("number", _IF_SET, _integer), 26: ("text", _IF_SET, _text)},
+)
+_INSTANT = _Plan("a time", {8: ("seconds", _IF_SET, _integer), 16: ("nanos", _IF_SET, _integer)})
+_TYPE_META = _Plan("typeMeta", {10: ("apiVersion", _IF_SET, _text), 18: ("kind", _IF_SET, _text)})
+_ENVELOPE = _Plan(
+    "the envelope",
+    {
+        10: ("typeMeta", _ALWAYS, lambda data, start, end: _message(_TYPE_META, data, start, end)),
+        18: ("raw", _ALWAYS, _span),
+        26: ("contentEncoding", _IF_SET, _text),
+        34: ("contentType", _IF_SET, _text),
+    },
+)

@@ -13,8 +13,9 @@ The format, one fact per line:
       policy string? enum=Always|Never
 
 `!` is required, `?` tells zero and absent apart, `[T]` is a list, `{T}` an object with free keys. `@N` is the
-number in protobuf, `@M.N` that of a field which protobuf folds into message M. `merge=KEY`, `merge`, `replace`, `retainKeys`
-are strategic merge; `atomic`, `set`, `map=KEYS`, `default=` server-side apply. An enum on a list is of its items.
+number in protobuf, `@M.N` that of a field which protobuf folds into message M. `merge=KEY`, `merge`, `replace`
+and `retainKeys` are strategic merge; `atomic`, `set`, `map=KEYS` and `default=` server-side apply. An enum on a
+list is one of its items.
 """
 
 from __future__ import annotations
@@ -101,10 +102,11 @@ def _field(
     list_keys: tuple[str, ...] = ()
     number: tuple[int, ...] = ()
     for option in words[2:]:
-        key, _, value = option.partition("=")
         if option[0] == "@":
             number = _number(where, option)
-        elif key == "merge":
+            continue
+        key, _, value = option.partition("=")
+        if key == "merge":
             merge_key, strategy = value, strategy | {"merge"}
         elif key in ("replace", "retainKeys") and not value:
             strategy = strategy | {key}
@@ -134,10 +136,10 @@ def _field(
 
 
 def _number(where: str, option: str) -> tuple[int, ...]:
-    parts = option[1:].split(".")
-    if len(parts) > 2 or not all(part.isdecimal() for part in parts):
+    outer, dot, inner = option[1:].partition(".")
+    if not outer.isdecimal() or (dot and not inner.isdecimal()):
         raise TableError(f"{where}: expected `@NUMBER` or `@NUMBER.NUMBER`, found {option!r}")
-    return tuple(map(int, parts))
+    return (int(outer), int(inner)) if dot else (int(outer),)
 
 
 def _type(where: str, text: str, used: dict[str, str]) -> Type:

@@ -1,7 +1,8 @@
 """A backup is one file: a tar with a manifest, then the database and the identity, each with its SHA-256.
 
     manifest.json            when, by which version, revision, objects per resource, digests of files
-    fairlead.db              a consistent copy, made while the server may be writing, and checked
+    store.db                 a consistent copy, made while the server may be writing, and checked
+    FORMAT                   version of the directory's layout
     identity/*, kubeconfig   keys and token digests: a restored server is the same server to its clients
 
 `fairlead backup` and `fairlead restore` call this. A target appears only when it is complete: a backup by the
@@ -26,11 +27,11 @@ from fairlead import __version__
 from fairlead.core.errors import DataDirectoryError, FormatError, UsageError
 from fairlead.core.times import timestamp
 from fairlead.runtime.private_files import OWNER_ONLY, sync_directory, unwritable
-from fairlead.runtime.settings import DATABASE_FILE
 from fairlead.store import files as database
 
 FORMAT = 1
 MANIFEST = "manifest.json"
+DATABASE_FILE, LAYOUT_FILE = "store.db", "FORMAT"  # as `datadir.py` names them
 _MANIFEST_BYTES_MAX = 1024 * 1024
 _CHUNK = 1024 * 1024
 _IDENTITY = (
@@ -42,7 +43,7 @@ _IDENTITY = (
     "identity/tokens.json",
     "kubeconfig",
 )
-_KNOWN = frozenset((DATABASE_FILE, *_IDENTITY))
+_KNOWN = frozenset((DATABASE_FILE, LAYOUT_FILE, *_IDENTITY))
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +61,9 @@ class Manifest:
 def write_backup(data_dir: Path, target: Path, now: float) -> Manifest:
     """Copy a data directory, in use or not, into one file that must not exist yet."""
     source = data_dir / DATABASE_FILE
-    if not source.is_file():
-        raise DataDirectoryError(
-            f"{data_dir} holds no {DATABASE_FILE}: name a data directory with --data-dir"
-        )
+    for name in (DATABASE_FILE, LAYOUT_FILE):
+        if not (data_dir / name).is_file():
+            raise DataDirectoryError(f"{data_dir} holds no {name}: name a data directory with --data-dir")
     if target.exists():
         raise UsageError(f"{target} exists already: name a file that does not, or remove it")
     try:
@@ -71,8 +71,7 @@ def write_backup(data_dir: Path, target: Path, now: float) -> Manifest:
             copy = Path(staging, DATABASE_FILE)
             database.backup(str(source), str(copy))
             recovered = database.read_backup(str(copy))
-            sources = {DATABASE_FILE: copy}
-            sources |= {name: data_dir / name for name in _IDENTITY if (data_dir / name).is_file()}
+            sources = {DATABASE_FILE: copy} | _copied(data_dir, Path(staging))
             manifest = Manifest(
                 FORMAT,
                 timestamp(now),
@@ -113,6 +112,16 @@ def restore_backup(source: Path, data_dir: Path) -> Manifest:
     except OSError as error:
         raise unwritable(data_dir, error) from error
     return manifest
+
+
+def _copied(data_dir: Path, staging: Path) -> dict[str, Path]:
+    """The small files, copied first: whoever replaces one meanwhile must not part it from its digest."""
+    copies = {}
+    (staging / "identity").mkdir()
+    for name in (LAYOUT_FILE, *_IDENTITY):
+        if (data_dir / name).is_file():
+            copies[name] = shutil.copyfile(data_dir / name, staging / name)
+    return copies
 
 
 def _pack(target: Path, manifest: Manifest, sources: dict[str, Path], now: float) -> None:
@@ -176,7 +185,7 @@ def _manifest(text: bytes, source: Path) -> Manifest:
             )
         manifest = Manifest(**document)
         files = manifest.files
-        if DATABASE_FILE not in files or not _KNOWN.issuperset(files):
+        if not {DATABASE_FILE, LAYOUT_FILE} <= files.keys() <= _KNOWN:
             raise ValueError("unexpected list of files")
     except (ValueError, TypeError, KeyError) as error:
         raise _damaged(source, f"its manifest is unreadable: {error}") from error

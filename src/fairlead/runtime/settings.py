@@ -1,12 +1,9 @@
-"""What a server is started with, and where its data directory keeps what. The command line makes it,
-`runtime/server.py` obeys it; backup and restore use the same names."""
+"""What a server is started with. The command line makes it, `runtime/server.py` obeys it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-
-DATABASE_FILE = "fairlead.db"
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +14,3 @@ class ServeSettings:
     listen: str
     port: int
     banner: bool
-
-    @property
-    def database(self) -> Path:
-        return self.data_dir / DATABASE_FILE

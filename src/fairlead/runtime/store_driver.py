@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable
 from queue import SimpleQueue
 
+from fairlead.core.errors import FairleadError
 from fairlead.store.contract import (
     Batch,
     Change,
@@ -144,12 +145,15 @@ class StoreDriver:
         except JournalError as error:
             log.error("a write to the journal failed: %s", error)
             return AppendFailed(error.reason, str(error))
+        except Exception as error:  # noqa: BLE001 - a writer thread that dies silently would stop every write
+            log.critical("the journal failed in an unforeseen way", exc_info=True)
+            return AppendFailed("StorageFailed", str(error))
         return Appended()
 
     def _reread(self) -> Event:
         try:
             return Reread(self._journal.recover())
-        except Exception as error:
+        except (JournalError, FairleadError) as error:
             log.error("the journal could not be read again: %s", error)
             return RereadFailed(str(error))
 

@@ -144,10 +144,13 @@ def backup(source: str, target: str) -> None:
         raise UsageError(f"{target} exists already; name a file that does not")
     partial = f"{target}.partial"
     Path(partial).unlink(missing_ok=True)
-    with damage_explained(source), contextlib.closing(apsw.Connection(source)) as connection:
-        connection.set_busy_timeout(10_000)
-        connection.execute("VACUUM INTO ?", (partial,)).fetchall()
-    _settle(partial, target)
+    try:
+        with damage_explained(source), contextlib.closing(apsw.Connection(source)) as connection:
+            connection.set_busy_timeout(10_000)
+            connection.execute("VACUUM INTO ?", (partial,)).fetchall()
+        _settle(partial, target)
+    finally:
+        Path(partial).unlink(missing_ok=True)
 
 
 def read_backup(path: str) -> Recovered:

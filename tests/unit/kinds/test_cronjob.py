@@ -29,6 +29,12 @@ def test_defaults() -> None:
     assert mistakes(KIND, cronjob()) == []
 
 
+def test_conditions_without_a_status_mean_true() -> None:
+    job = {"podFailurePolicy": {"rules": [{"action": "Ignore", "onPodConditions": [{"type": "A"}]}]}}
+    after = defaulted(KIND, cronjob(job=job))["spec"]["jobTemplate"]["spec"]
+    assert after["podFailurePolicy"]["rules"][0]["onPodConditions"] == [{"type": "A", "status": "True"}]
+
+
 @pytest.mark.parametrize(
     ("spec", "expected"),
     [

@@ -62,6 +62,14 @@ def test_defaults(spec: dict[str, Any], expected: dict[str, Any]) -> None:
     assert {name: after.get(name) for name in expected} == expected
 
 
+def test_conditions_without_a_status_mean_true_and_templates_are_completed() -> None:
+    rules = [{"action": "Ignore", "onPodConditions": [{"type": "A"}, {"type": "B", "status": "False"}]}]
+    spec = defaulted(KIND, job(podFailurePolicy={"rules": rules}))["spec"]
+    patterns = spec["podFailurePolicy"]["rules"][0]["onPodConditions"]
+    assert [pattern["status"] for pattern in patterns] == ["True", "False"]
+    assert spec["template"]["spec"]["dnsPolicy"] == "ClusterFirst"
+
+
 def test_labels_that_contradict_the_generated_ones_are_refused() -> None:
     own = template(restartPolicy="Never")
     own["metadata"]["labels"] = {"job-name": "other"}
@@ -75,6 +83,40 @@ def test_a_selector_without_manual_selector_is_refused() -> None:
     found = mistakes(KIND, job(selector={"matchLabels": {"app": "web"}}))
     assert [text.partition(":")[0] for text in found] == ["spec.selector"]
     assert found[0].endswith("`selector` not auto-generated")
+
+
+@pytest.mark.parametrize(
+    ("spec", "path"),
+    [
+        ({"manualSelector": True}, "spec.selector: Required value"),
+        (
+            {"manualSelector": True, "selector": {"matchLabels": {"app": "db"}}},
+            "spec.template.metadata.labels: Invalid value: ",
+        ),
+        (
+            {"manualSelector": True, "selector": {"matchExpressions": [{"key": "app", "operator": "In"}]}},
+            "spec.selector.matchExpressions[0].values: Required value: ",
+        ),
+    ],
+)
+def test_a_manual_selector_must_be_given_well_formed_and_matching(spec: dict[str, Any], path: str) -> None:
+    found = mistakes(KIND, job(**spec))
+    assert len(found) == 1
+    assert found[0].startswith(path)
+
+
+def test_a_selector_cannot_be_generated_without_a_uid() -> None:
+    obj = job()
+    del obj["metadata"]["uid"]
+    assert mistakes(KIND, obj) == ["metadata.uid: Required value"]
+
+
+def test_the_selector_never_changes() -> None:
+    old = job(manualSelector=True, selector={"matchLabels": {"app": "web"}})
+    new = job(manualSelector=True, selector={"matchExpressions": [{"key": "app", "operator": "Exists"}]})
+    found = update_mistakes(KIND, new, old)
+    assert [text.partition(":")[0] for text in found] == ["spec.selector"]
+    assert found[0].endswith("field is immutable")
 
 
 def test_a_name_that_does_not_fit_in_a_label_is_refused() -> None:
@@ -95,6 +137,16 @@ HIGH = "when completions are above 100000 and used with backoff limit per index"
     [
         (_indexed(), []),
         (_indexed(backoffLimitPerIndex=1, maxFailedIndexes=5), []),
+        (_indexed(backoffLimitPerIndex=1), []),
+        (_indexed(parallelism=100_000), []),
+        (_indexed(completions=200_000), []),
+        (
+            _indexed(
+                completions=200_000, backoffLimitPerIndex=1, maxFailedIndexes=10_000, parallelism=10_000
+            ),
+            [],
+        ),
+        ({"managedBy": "acme.io/" + "q" * 55}, []),
         ({"parallelism": -1}, ["spec.parallelism: Invalid value: -1: must be greater than or equal to 0"]),
         ({"completions": -1}, ["spec.completions: Invalid value: -1: must be greater than or equal to 0"]),
         (

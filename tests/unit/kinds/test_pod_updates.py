@@ -94,7 +94,7 @@ def test_a_pod_may_change_in_these_ways(old: Json, change: Json) -> None:
         (
             pod(tolerations=[{"key": "a"}]),
             {"tolerations": []},
-            "spec.tolerations: Forbidden: existing toleration can not be modified except its tolerationSeconds",
+            "spec.tolerations: Forbidden: existing toleration can not be modified except",
         ),
         (
             GATED,
@@ -104,7 +104,7 @@ def test_a_pod_may_change_in_these_ways(old: Json, change: Json) -> None:
         (
             GATED,
             {"nodeSelector": {"k": "other"}},
-            'spec.nodeSelector: Invalid value: {"k":"other"}: only additions to spec.nodeSelector are allowed',
+            'spec.nodeSelector: Invalid value: {"k":"other"}: only additions to spec.nodeSelector',
         ),
         (GATED, {"affinity": {"podAffinity": {}}}, ALLOWED),
         (
@@ -160,6 +160,17 @@ def test_a_container_that_ended_for_good_does_not_run_again(policy: str, wanted:
 def test_a_status_names_real_addresses() -> None:
     (found,) = status_causes(pod(), {"podIPs": [{"ip": "10.0.0.1"}, {"ip": "10.0.0.256"}]})
     assert found.startswith('status.podIPs[1]: Invalid value: "10.0.0.256": must be a valid IP address')
+
+
+def test_a_status_write_does_not_bind_a_pod() -> None:
+    problems = Problems()
+    KIND.validate_status(pod(nodeName="n"), pod(), problems)
+    assert problems.summary() == "spec.nodeName: Forbidden: may not be changed directly"
+
+
+def test_a_status_nominates_a_node_by_a_possible_name() -> None:
+    (found,) = status_causes(pod(), {"nominatedNodeName": "N"})
+    assert found.startswith('status.nominatedNodeName: Invalid value: "N": a lowercase RFC 1123 subdomain')
 
 
 @pytest.mark.parametrize(

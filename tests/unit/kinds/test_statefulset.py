@@ -82,6 +82,13 @@ def test_a_strategy_that_is_named_without_details_stays_without() -> None:
             ['spec.updateStrategy.rollingUpdate.maxUnavailable: Invalid value: "0%": cannot be 0'],
         ),
         (
+            {"updateStrategy": {"rollingUpdate": {"maxUnavailable": -2}}},
+            [
+                "spec.updateStrategy.rollingUpdate.maxUnavailable: Invalid value: -2: "
+                "must be greater than or equal to 0"
+            ],
+        ),
+        (
             {"updateStrategy": {"rollingUpdate": {"maxUnavailable": "150%"}}},
             [
                 'spec.updateStrategy.rollingUpdate.maxUnavailable: Invalid value: "150%": '
@@ -155,6 +162,11 @@ def test_these_fields_may_not_change(change: dict[str, Any]) -> None:
 def test_no_counter_of_the_status_exceeds_its_replicas(name: str) -> None:
     expected = [f"status.{name}: Invalid value: 2: cannot be greater than status.replicas"]
     assert status_mistakes(KIND, {"replicas": 1, name: 2}) == expected
+
+
+def test_counters_of_the_status_are_not_negative() -> None:
+    found = status_mistakes(KIND, {"observedGeneration": -1})
+    assert found == ["status.observedGeneration: Invalid value: -1: must be greater than or equal to 0"]
 
 
 def test_available_replicas_are_ready_and_collisions_only_grow() -> None:

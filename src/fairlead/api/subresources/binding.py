@@ -29,7 +29,7 @@ _CREATED = codec.encode(
 
 
 def create(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply | Plan:
-    asked = body.read_json(request)
+    asked = body.read_json(desk, request)
     body.check_structure(desk, "Binding", asked, "Ignore")
     current = find(desk, kind, request)
     old = tree(current)

@@ -27,7 +27,7 @@ _CREATED = codec.encode(
 
 
 def create(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply | Plan:
-    asked = body.read_json(request)
+    asked = body.read_json(desk, request)
     body.check_structure(desk, "Eviction", asked, "Ignore")
     current = find(desk, kind, request)
     pod = tree(current)

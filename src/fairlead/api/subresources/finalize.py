@@ -14,7 +14,7 @@ from fairlead.port.request import Reply, Request
 
 
 def update(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply | Plan:
-    asked = body.read_json(request)
+    asked = body.read_json(desk, request)
     body.check_identity(asked, kind.api_version, kind.kind)
     body.check_structure(desk, kind.schema, asked, "Ignore")
     current = find(desk, kind, request)

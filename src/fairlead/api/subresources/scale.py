@@ -29,9 +29,10 @@ def get(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply:
 
 
 def update(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply | Plan:
-    asked = body.read_json(request)
+    asked = body.read_json(desk, request)
     body.check_identity(asked, API_VERSION, KIND)
-    body.check_structure(desk, KIND, asked, options.field_validation(request.query), request.body)
+    level = options.field_validation(request.query)
+    body.check_structure(desk, KIND, asked, level, body.json_text(request))
     current = find(desk, kind, request)
     return _replace(desk, request, kind, context, current, asked)
 

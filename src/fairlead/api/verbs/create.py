@@ -23,9 +23,9 @@ _NAME_ATTEMPTS_MAX = 8
 def create(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply | Plan:
     level = options.field_validation(request.query)
     options.check_field_manager(request.query)
-    obj = body.read_json(request)
+    obj = body.read_json(desk, request)
     body.check_identity(obj, kind.api_version, kind.kind)
-    warnings = body.check_structure(desk, kind.schema, obj, level, request.body)
+    warnings = body.check_structure(desk, kind.schema, obj, level, body.json_text(request))
     metadata = obj.get("metadata") or {}
     if metadata.get("resourceVersion"):
         raise BadRequest("metadata.resourceVersion should not be set on objects to be created; remove it")

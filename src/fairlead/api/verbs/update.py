@@ -15,8 +15,8 @@ from fairlead.port.request import Reply, Request
 def update(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply | Plan:
     level = options.field_validation(request.query)
     options.check_field_manager(request.query)
-    new = body.read_json(request)
+    new = body.read_json(desk, request)
     body.check_identity(new, kind.api_version, kind.kind)
-    warnings = body.check_structure(desk, kind.schema, new, level, request.body)
+    warnings = body.check_structure(desk, kind.schema, new, level, body.json_text(request))
     current = find(desk, kind, request)
     return change(desk, request, kind, context, current, tree(current), new, warnings)

@@ -42,9 +42,7 @@ def _validate(obj: Json, problems: Problems) -> None:
     if spec.get("timeZone") is not None:
         _check_zone(spec["timeZone"], problems)
     policy = spec.get("concurrencyPolicy")
-    if not policy:
-        problems.required("spec.concurrencyPolicy")
-    elif policy not in _POLICIES:
+    if policy not in _POLICIES:
         problems.unsupported("spec.concurrencyPolicy", policy, _POLICIES)
     check_counters(spec, _COUNTERS, "spec", problems)
     _check_job_template(_job_spec(obj), "spec.jobTemplate.spec", problems)

@@ -54,14 +54,11 @@ def _defaults(obj: Json) -> None:
 
 def _check_strategy(strategy: Json, problems: Problems) -> None:
     path = "spec.updateStrategy"
-    kind, rolling = strategy.get("type"), strategy.get("rollingUpdate")
+    kind, rolling = strategy.get("type"), part(strategy, "rollingUpdate")
     if kind == "OnDelete":
         return
     if kind != "RollingUpdate":
         problems.unsupported(path, kind, _STRATEGIES)
-        return
-    if rolling is None:
-        problems.required(f"{path}.rollingUpdate")
         return
     path = f"{path}.rollingUpdate"
     unavailable, surge = rolling.get("maxUnavailable", 0), rolling.get("maxSurge", 0)

@@ -66,10 +66,7 @@ def _check_strategy(strategy: Json, problems: Problems) -> None:
     if kind != "RollingUpdate":
         problems.unsupported(f"{path}.type", kind, ("Recreate", "RollingUpdate"))
         return
-    if rolling is None:
-        problems.required(f"{path}.rollingUpdate", "this should be defaulted and never be nil")
-        return
-    path = f"{path}.rollingUpdate"
+    path, rolling = f"{path}.rollingUpdate", rolling or {}
     unavailable, surge = rolling.get("maxUnavailable", 0), rolling.get("maxSurge", 0)
     check_amount(unavailable, f"{path}.maxUnavailable", problems)
     check_amount(surge, f"{path}.maxSurge", problems)

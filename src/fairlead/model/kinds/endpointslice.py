@@ -142,9 +142,7 @@ def _check_ports(ports: list[Json] | tuple[()], problems: Problems) -> None:
         if name in seen:
             problems.duplicate(f"{path}.name", name)
         seen.add(name)
-        if not protocol:
-            problems.required(f"{path}.protocol")
-        elif protocol not in _PROTOCOLS:
+        if protocol not in _PROTOCOLS:
             problems.unsupported(f"{path}.protocol", protocol, _PROTOCOLS)
         if scheme is not None:
             for text in label_key_problems(scheme):

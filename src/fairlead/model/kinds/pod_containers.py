@@ -16,7 +16,7 @@ from fairlead.model.kinds.pod_references import validate_field_ref, validate_key
 from fairlead.model.kinds.pod_resources import validate_resources
 from fairlead.model.kinds.pod_security import validate_container_security
 from fairlead.model.kinds.pod_volumes import validate_relative_path
-from fairlead.model.names import env_name_problems, name_problems, port_name_problems
+from fairlead.model.verdicts import env_name_problems, name_problems, port_name_problems
 
 _SOURCES = ("fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "fileKeyRef")
 _INIT_FORBIDDEN = ("lifecycle", "livenessProbe", "readinessProbe", "startupProbe")

@@ -9,8 +9,8 @@ from __future__ import annotations
 from fairlead.core.problems import Problems
 from fairlead.model.kind import Json
 from fairlead.model.metadata import validate_labels
-from fairlead.model.names import label_key_problems, label_value_problems, name_problems
 from fairlead.model.selectors import validate_label_selector
+from fairlead.model.verdicts import label_key_problems, label_value_problems, name_problems
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"

@@ -91,8 +91,6 @@ def _validate_handler(handler: Json, kinds: tuple[str, ...], path: str, problems
 
 
 def _validate_http(action: Json, path: str, problems: Problems) -> None:
-    if not action.get("path"):
-        problems.required(f"{path}.path")
     _validate_port(action.get("port"), f"{path}.port", problems)
     for header in action.get("httpHeaders") or ():
         name = header.get("name") or ""

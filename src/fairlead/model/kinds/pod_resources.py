@@ -10,7 +10,7 @@ from __future__ import annotations
 from fairlead.core.problems import Problems
 from fairlead.model.kind import Json
 from fairlead.model.kinds.amounts import nanos, validate_amount
-from fairlead.model.names import label_key_problems
+from fairlead.model.verdicts import label_key_problems
 
 _STANDARD = frozenset({"cpu", "memory", "ephemeral-storage"})
 _POD_LEVEL = frozenset({"cpu", "memory"})
@@ -21,16 +21,20 @@ def validate_resources(resources: Json, path: str, problems: Problems, *, pod: b
     """A ResourceRequirements. At the level of the pod only cpu, memory and huge pages may be named."""
     limits: Json = resources.get("limits") or {}
     requests: Json = resources.get("requests") or {}
+    huge = False
     for field, listed in (("limits", limits), ("requests", requests)):
         for name, quantity in listed.items():
-            _validate_entry(name, quantity, f"{path}.{field}", problems, pod=pod)
+            # Almost every entry is a plain amount of cpu or memory.
+            if name not in _STANDARD or pod or nanos(quantity) < 0:
+                _validate_entry(name, quantity, f"{path}.{field}[{name}]", problems, pod=pod)
+                huge = huge or name.startswith(HUGE_PAGES)
     for name, quantity in requests.items():
         limit = limits.get(name)
         if limit is not None:
-            _validate_pair(name, quantity, limit, f"{path}.requests", problems)
+            if limit != quantity:
+                _validate_pair(name, quantity, limit, f"{path}.requests", problems)
         elif name not in _STANDARD and not _overcommits(name):
             problems.required(f"{path}.limits", "Limit must be set for non overcommitable resources")
-    huge = any(name.startswith(HUGE_PAGES) for listed in (limits, requests) for name in listed)
     if huge and not any(name in listed for listed in (limits, requests) for name in ("cpu", "memory")):
         problems.forbidden(path, "HugePages require cpu or memory")
 
@@ -38,11 +42,10 @@ def validate_resources(resources: Json, path: str, problems: Problems, *, pod: b
 def _validate_entry(name: str, quantity: str, path: str, problems: Problems, *, pod: bool) -> None:
     if pod and name not in _POD_LEVEL and not name.startswith(HUGE_PAGES):
         choices = ("cpu", "hugepages-", "memory")
-        problems.unsupported(f"{path}[{name}]", name, choices)
+        problems.unsupported(path, name, choices)
     elif name not in _STANDARD:
-        _validate_resource_name(name, f"{path}[{name}]", problems)
-    if nanos(quantity) < 0 or "/" in name:
-        validate_amount(quantity, f"{path}[{name}]", problems, whole="/" in name)
+        _validate_resource_name(name, path, problems)
+    validate_amount(quantity, path, problems, whole="/" in name)
 
 
 def _validate_resource_name(name: str, path: str, problems: Problems) -> None:
@@ -59,8 +62,6 @@ def _overcommits(name: str) -> bool:
 
 
 def _validate_pair(name: str, request: str, limit: str, path: str, problems: Problems) -> None:
-    if request == limit:
-        return
     asked, most = nanos(request), nanos(limit)
     if asked == most:
         return
@@ -79,22 +80,19 @@ def qos_class(spec: Json) -> str:
     guaranteed = True
     asked = False
     for holder in holders:
-        resources = holder.get("resources") or {}
+        resources = holder.get("resources")
+        if not resources:
+            guaranteed = False
+            continue
         limits: Json = resources.get("limits") or {}
         requests: Json = resources.get("requests") or {}
         for name in ("cpu", "memory"):
-            request, limit = _positive(requests.get(name)), _positive(limits.get(name))
-            asked = asked or request is not None or limit is not None
-            if limit is None or (request != limit and _differs(request, limit)):
+            # Nothing and zero are the same here.
+            request, limit = nanos(requests.get(name, "0")), nanos(limits.get(name, "0"))
+            if request or limit:
+                asked = True
+            if not limit or request != limit:
                 guaranteed = False
     if not asked:
         return "BestEffort"
     return "Guaranteed" if guaranteed else "Burstable"
-
-
-def _positive(quantity: str | None) -> str | None:
-    return quantity if quantity is not None and nanos(quantity) > 0 else None
-
-
-def _differs(request: str | None, limit: str) -> bool:
-    return request is None or nanos(request) != nanos(limit)

@@ -16,7 +16,7 @@ from fairlead.model.kinds.pod_placement import validate_placement
 from fairlead.model.kinds.pod_resources import validate_resources
 from fairlead.model.kinds.pod_security import validate_pod_security
 from fairlead.model.kinds.pod_volumes import validate_volumes
-from fairlead.model.names import label_key_problems, name_problems
+from fairlead.model.verdicts import label_key_problems, name_problems
 
 _NAMED = (
     ("serviceAccountName", "subdomain"),

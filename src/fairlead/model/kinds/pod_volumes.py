@@ -13,7 +13,8 @@ from fairlead.core.problems import Problems
 from fairlead.model.kind import Json
 from fairlead.model.kinds.amounts import nanos
 from fairlead.model.kinds.pod_references import validate_field_ref, validate_resource_ref
-from fairlead.model.names import config_key_problems, name_problems
+from fairlead.model.names import config_key_problems
+from fairlead.model.verdicts import name_problems
 
 
 def validate_volumes(volumes: list[Json], path: str, problems: Problems) -> set[str]:

@@ -83,9 +83,7 @@ def _default_claim(claim: Json) -> None:
 def _check_strategy(strategy: Json, problems: Problems) -> None:
     path = "spec.updateStrategy"
     kind, rolling = strategy.get("type"), strategy.get("rollingUpdate")
-    if not kind:
-        problems.required(path)
-    elif kind == "OnDelete":
+    if kind == "OnDelete":
         if rolling is not None:
             problems.invalid(
                 f"{path}.rollingUpdate", rolling, "only allowed for updateStrategy 'RollingUpdate'"
@@ -109,9 +107,7 @@ def _check_unavailable(value: Any, path: str, problems: Problems) -> None:
 def _validate(obj: Json, problems: Problems) -> None:
     spec = part(obj, "spec")
     management = spec.get("podManagementPolicy")
-    if not management:
-        problems.required("spec.podManagementPolicy")
-    elif management not in ("OrderedReady", "Parallel"):
+    if management not in ("OrderedReady", "Parallel"):
         problems.invalid("spec.podManagementPolicy", management, "must be 'OrderedReady' or 'Parallel'")
     _check_strategy(part(spec, "updateStrategy"), problems)
     retention = part(spec, "persistentVolumeClaimRetentionPolicy")

@@ -1,0 +1,28 @@
+"""Fixtures that several folders share."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+SOAK = os.environ.get("FAIRLEAD_SOAK") == "1"
+
+# Bodies of generated tests are slow on a busy machine; a deadline would only measure that machine.
+settings.register_profile(
+    "sample", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow], print_blob=True
+)
+settings.register_profile("soak", settings.get_profile("sample"), max_examples=2000)
+settings.load_profile("soak" if SOAK else "sample")
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[object]:
+    """One server for a module of tests."""
+    from tests.running import Running
+
+    server = Running(tmp_path_factory.mktemp("plane") / "data")
+    yield server
+    server.stop()

@@ -1,0 +1,132 @@
+"""A whole API over a store in memory, driven synchronously: no loop, no thread, no socket.
+
+For tests of verbs and their semantics. `call` goes through the same plan, submit, finish as production.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from fairlead.api.admission import Chain
+from fairlead.api.audit import Audit
+from fairlead.api.authn import Tokens
+from fairlead.api.authz import builtin_chain
+from fairlead.api.desk import Desk
+from fairlead.api.plan import AGAIN, Context, Plan, Watch
+from fairlead.api.server import Api
+from fairlead.api.status import failure
+from fairlead.api.users import MASTERS, User
+from fairlead.core.errors import ApiError
+from fairlead.model.catalog import CATALOG
+from fairlead.model.files import load_tables
+from fairlead.port.request import Reply, Request
+from fairlead.store.contract import Change, Outcome, Transaction
+from fairlead.store.events import Append, Appended, Flush, Instruction, Publish, Resolve, Submitted
+from fairlead.store.machine import Store
+from fairlead.store.memory import MemoryJournal
+from fairlead.store.watch import Hub
+
+ADMIN = User("admin", groups=(MASTERS, "system:authenticated"))
+
+
+class InProcess:
+    """One plane. Time stands still unless a test moves `now`."""
+
+    def __init__(self) -> None:
+        self.now = 1_800_000_000.0
+        self.journal = MemoryJournal()
+        self.store = Store(self.journal.recover(), self.journal)
+        self.hub = Hub(self.store)
+        resources = ((kind.group, kind.plural) for kind in CATALOG)
+        self.desk = Desk(
+            CATALOG, load_tables(), self.store, builtin_chain(self.store, resources), Chain(), Audit()
+        )
+        self.api = Api(self.desk, Tokens({}))
+        self.published: list[Change] = []
+        self._requests = 0
+        self._outcomes: dict[int, Outcome] = {}
+        for name in ("default", "kube-system"):
+            self.post("/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+
+    # The store, driven
+
+    def commit(self, transaction: Transaction) -> Outcome:
+        self._requests += 1
+        ticket = self._requests
+        self._carry_out(self.store.handle(Submitted(ticket, transaction)))
+        self._carry_out(self.store.handle(Flush(self.now)))
+        return self._outcomes.pop(ticket)
+
+    def _carry_out(self, instructions: tuple[Instruction, ...]) -> None:
+        for instruction in instructions:
+            if isinstance(instruction, Append):
+                self.journal.append(instruction.batch)
+                self._carry_out(self.store.handle(Appended()))
+            elif isinstance(instruction, Publish):
+                self.published.extend(instruction.changes)
+                self.hub.publish(instruction.changes)
+            elif isinstance(instruction, Resolve):
+                self._outcomes[instruction.ticket] = instruction.outcome
+
+    # Requests
+
+    def context(self, user: User = ADMIN) -> Context:
+        self._requests += 1
+        return Context(user, self.now, self._requests.to_bytes(16, "big"), str(self._requests), "test", "127.0.0.1")
+
+    def plan(self, request: Request, user: User = ADMIN) -> Reply | Plan | Watch:
+        return self.api.plan(request, self.context(user))
+
+    def send(self, request: Request, user: User = ADMIN) -> Reply | Watch:
+        """The reply, errors included, as a client gets it."""
+        context = self.context(user)
+        try:
+            step: Any = self.api.plan(request, context)
+            while True:
+                if step is AGAIN:
+                    step = self.api.plan(request, context)
+                if not isinstance(step, Plan):
+                    break
+                step = step.finish(self.commit(step.transaction))
+        except ApiError as error:
+            return failure(error)
+        assert isinstance(step, Reply | Watch)
+        return step
+
+    def request(
+        self,
+        method: str,
+        target: str,
+        body: Any = None,
+        content_type: str = "application/json",
+        accept: str = "application/json",
+        user: User = ADMIN,
+    ) -> tuple[int, Any]:
+        """(status, decoded body) of one HTTP-shaped request."""
+        from fairlead.wire.routes import resource_request, split_target
+
+        path, query = split_target(target.encode())
+        raw = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
+        request = resource_request(method.encode(), path, query, raw, content_type, accept)
+        assert request is not None, f"{target} is no resource"
+        reply = self.send(request, user)
+        assert isinstance(reply, Reply), "a watch: use send"
+        self.warnings = reply.warnings
+        return reply.status, json.loads(reply.body)
+
+    def get(self, target: str, **options: Any) -> tuple[int, Any]:
+        return self.request("GET", target, **options)
+
+    def post(self, target: str, body: Any, **options: Any) -> tuple[int, Any]:
+        return self.request("POST", target, body, **options)
+
+    def put(self, target: str, body: Any, **options: Any) -> tuple[int, Any]:
+        return self.request("PUT", target, body, **options)
+
+    def delete(self, target: str, body: Mapping[str, Any] | None = None, **options: Any) -> tuple[int, Any]:
+        return self.request("DELETE", target, body, **options)
+
+    def patch(self, target: str, body: Any, kind: str = "merge-patch", **options: Any) -> tuple[int, Any]:
+        return self.request("PATCH", target, body, content_type=f"application/{kind}+json", **options)

@@ -1,0 +1,124 @@
+"""A real `fairlead up` in a process of its own, for tests that need sockets, files, signals or kubectl."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import shutil
+import signal
+import socket
+import ssl
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+KUBECTL = shutil.which("kubectl")
+FAIRLEAD = Path(sys.executable).parent / "fairlead"
+
+
+def need_kubectl() -> str:
+    """kubectl's path. Without it tests skip; where CI=true its absence is a failure."""
+    if KUBECTL is None:
+        if os.environ.get("CI") == "true":
+            pytest.fail("kubectl is not on the PATH, and CI=true demands it")
+        pytest.skip("kubectl is not on the PATH: install it to run this test")
+    return KUBECTL
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+class Running:
+    """One server process. `stop` is SIGTERM, `kill` is SIGKILL; both wait for the end."""
+
+    def __init__(self, directory: Path, port: int = 0, *, environment: dict[str, str] | None = None) -> None:
+        self.directory = directory
+        self.port = port or free_port()
+        self.log = directory.parent / f"{directory.name}.log"
+        with open(self.log, "ab") as log:
+            self.process = subprocess.Popen(
+                [FAIRLEAD, "up", "--data-dir", directory, "--port", str(self.port)],
+                stdout=log,
+                stderr=log,
+                env={**os.environ, **(environment or {})},
+            )
+        self._await_ready()
+        self.kubeconfig = directory / "kubeconfig"
+        self.tls = ssl.create_default_context(cafile=directory / "identity" / "ca.crt")
+        self.token = self.kubeconfig.read_text().split("token:")[1].split()[0].strip('"')
+
+    def _await_ready(self) -> None:
+        deadline = time.monotonic() + 30
+        while time.monotonic() < deadline:
+            if self.process.poll() is not None:
+                raise AssertionError(f"fairlead up ended with {self.process.returncode}: {self.log.read_text()[-2000:]}")
+            try:
+                connection = http.client.HTTPSConnection(
+                    "127.0.0.1", self.port, timeout=5, context=ssl._create_unverified_context()
+                )
+                connection.request("GET", "/readyz")
+                ready = connection.getresponse().status == 200
+                connection.close()
+                if ready:
+                    return
+            except OSError:
+                time.sleep(0.01)
+        raise AssertionError("fairlead up did not become ready within 30 s")
+
+    def connect(self, timeout: float = 30) -> http.client.HTTPSConnection:
+        return http.client.HTTPSConnection("127.0.0.1", self.port, timeout=timeout, context=self.tls)
+
+    def request(
+        self,
+        method: str,
+        target: str,
+        body: Any = None,
+        *,
+        token: str | None = "",
+        headers: dict[str, str] | None = None,
+        connection: http.client.HTTPSConnection | None = None,
+    ) -> tuple[int, Any]:
+        """(status, body: decoded if it is JSON, else text)."""
+        used = connection or self.connect()
+        sent = {"Accept": "application/json", "Content-Type": "application/json", **(headers or {})}
+        if token is not None:
+            sent["Authorization"] = f"Bearer {token or self.token}"
+        raw = body if isinstance(body, bytes) else None if body is None else json.dumps(body).encode()
+        used.request(method, target, raw, sent)
+        answer = used.getresponse()
+        text = answer.read()
+        if connection is None:
+            used.close()
+        if "json" in (answer.headers.get("content-type") or ""):
+            return answer.status, json.loads(text)
+        return answer.status, text.decode()
+
+    def kubectl(self, *words: str, stdin: str = "", check: bool = True, **environment: str) -> str:
+        """Standard output of a kubectl command; fails with its output when it fails."""
+        done = subprocess.run(
+            [need_kubectl(), *words],
+            input=stdin,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            env={**os.environ, "KUBECONFIG": str(self.kubeconfig), "HOME": str(self.directory.parent), **environment},
+        )
+        if check and done.returncode:
+            raise AssertionError(f"kubectl {' '.join(words)} failed ({done.returncode}): {done.stdout}{done.stderr}")
+        return done.stdout if check else done.stdout + done.stderr
+
+    def stop(self) -> int:
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(30)
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait(30)

@@ -1,0 +1,249 @@
+"""The store machine alone: its transition table, its bounds, and what it does when the journal fails."""
+
+from __future__ import annotations
+
+import pytest
+
+from fairlead.store.contract import (
+    Absent,
+    Change,
+    Committed,
+    Entry,
+    Failed,
+    HasUid,
+    Key,
+    Note,
+    Put,
+    Recovered,
+    Transaction,
+)
+from fairlead.store.events import (
+    Append,
+    Appended,
+    AppendFailed,
+    Event,
+    FloorsMoved,
+    Flush,
+    FlushSoon,
+    Instruction,
+    Publish,
+    ReadAgain,
+    Reread,
+    RereadFailed,
+    Resolve,
+    Submitted,
+)
+from fairlead.store.machine import Limits, OutOfTurn, Phase, Store
+from fairlead.store.memory import MemoryJournal
+
+A, B = Key("pods", "default", "a"), Key("pods", "default", "b")
+
+
+def write(key: Key = A, *notes: Note) -> Transaction:
+    return Transaction((Put(key, "u", b'{"r":"', b'"}'),), (), notes)
+
+
+WRITE = Submitted(1, write())
+REFUSED = Submitted(2, Transaction((), (HasUid(B, "nobody"),)))
+START = Recovered(5, (), {})
+BEHIND = Recovered(4, (), {})
+EVENTS: tuple[Event, ...] = (
+    WRITE,
+    REFUSED,
+    Flush(1.0),
+    Appended(),
+    AppendFailed("StorageFull", "no space"),
+    Reread(START),
+    Reread(BEHIND),
+    RereadFailed("no"),
+)
+PATHS: dict[Phase, tuple[tuple[Event, ...], ...]] = {
+    Phase.OPEN: ((),),
+    Phase.GATHERING: ((WRITE,),),
+    Phase.APPENDING: ((WRITE, Flush(1.0)), (WRITE, Flush(1.0), WRITE)),
+    Phase.REREADING: ((WRITE, Flush(1.0), AppendFailed("StorageFull", "no space")),),
+    Phase.HALTED: ((WRITE, Flush(1.0), AppendFailed("StorageFull", "no space"), RereadFailed("no")),),
+}
+
+
+def store(limits: Limits | None = None, recovered: Recovered = START) -> Store:
+    return Store(recovered, MemoryJournal(), limits)
+
+
+def documented_transitions() -> dict[tuple[str, str], set[str]]:
+    lines = [line.strip() for line in (Store.__doc__ or "").splitlines() if line.strip().startswith("|")]
+    header, _, *rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    return {
+        (row[0], event): set(cell.split()) - {"-"}
+        for row in rows
+        for event, cell in zip(header[1:], row[1:], strict=True)
+    }
+
+
+def observed_transitions() -> dict[tuple[str, str], set[str]]:
+    observed: dict[tuple[str, str], set[str]] = {}
+    for phase, paths in PATHS.items():
+        for path in paths:
+            for event in EVENTS:
+                machine = store()
+                for step in path:
+                    machine.handle(step)
+                assert machine.phase is phase
+                reached = observed.setdefault((phase.name, type(event).__name__), set())
+                try:
+                    machine.handle(event)
+                except OutOfTurn:
+                    assert machine.phase is phase
+                else:
+                    reached.add(machine.phase.name)
+    return observed
+
+
+def test_the_transition_table_in_the_docstring_is_what_the_machine_does() -> None:
+    assert observed_transitions() == documented_transitions()
+
+
+@pytest.mark.parametrize("phase", Phase)
+def test_floors_move_in_every_phase(phase: Phase) -> None:
+    machine = store()
+    for step in PATHS[phase][0]:
+        machine.handle(step)
+    assert machine.handle(FloorsMoved({"pods": 3})) == ()
+    assert (machine.phase, machine.floor("pods"), machine.floor("nodes"), machine.floor("")) == (
+        phase,
+        3,
+        0,
+        3,
+    )
+    machine.handle(FloorsMoved({"pods": 2}))
+    assert machine.floor("pods") == 3
+
+
+def test_a_flush_is_asked_for_once_and_again_only_when_more_has_gathered() -> None:
+    machine = store()
+    assert machine.handle(Submitted(1, write())) == (FlushSoon(),)
+    assert machine.handle(Submitted(2, write(B))) == ()
+    machine.handle(Flush(1.0))
+    assert machine.handle(Submitted(3, write())) == ()
+    assert machine.handle(Appended())[-1] == FlushSoon()
+    machine.handle(Flush(2.0))
+    assert FlushSoon() not in machine.handle(Appended())
+
+
+def test_changes_are_published_before_anyone_is_answered() -> None:
+    machine = store()
+    machine.handle(WRITE)
+    machine.handle(Flush(1.0))
+    kinds = [type(instruction) for instruction in machine.handle(Appended())]
+    assert kinds == [Publish, Resolve]
+
+
+def test_a_batch_is_bounded_and_no_transaction_is_split() -> None:
+    machine = store(Limits(batch_changes_max=3))
+    for ticket in range(3):
+        machine.handle(Submitted(ticket, write(Key("pods", "", str(ticket)), Note("audit", b"{}"))))
+    sizes = []
+    while machine.phase is Phase.GATHERING:
+        (append,) = machine.handle(Flush(1.0))
+        assert isinstance(append, Append)
+        sizes.append((len(append.batch.changes), len(append.batch.notes)))
+        machine.handle(Appended())
+    assert sizes == [(1, 1), (1, 1), (1, 1)]
+    big = Transaction(tuple(Put(Key("pods", "", str(n)), "u", b"", b"") for n in range(5)))
+    machine.handle(Submitted(9, big))
+    (append,) = machine.handle(Flush(1.0))
+    assert isinstance(append, Append)
+    assert len(append.batch.changes) == 5
+
+
+def resolved(instructions: tuple[Instruction, ...]) -> dict[int, object]:
+    return {one.ticket: one.outcome for one in instructions if isinstance(one, Resolve)}
+
+
+def test_too_many_pending_tickets_are_turned_away_and_later_ones_served() -> None:
+    machine = store(Limits(pending_max=2))
+    machine.handle(Submitted(1, write()))
+    machine.handle(Flush(1.0))
+    machine.handle(Submitted(2, write()))
+    turned_away = resolved(machine.handle(Submitted(3, write())))[3]
+    assert isinstance(turned_away, Failed)
+    assert turned_away.reason == "Overloaded"
+    machine.handle(Appended())
+    assert resolved(machine.handle(Submitted(4, write()))) == {}
+    assert machine.pending == 2
+
+
+def test_a_question_with_nothing_pending_is_answered_at_once() -> None:
+    machine = store()
+    outcome = resolved(machine.handle(Submitted(1, Transaction((), (Absent(A),)))))[1]
+    assert outcome == Committed(())
+    assert machine.phase is Phase.OPEN
+
+
+def test_while_halted_writes_fail_and_ask_once_for_another_look() -> None:
+    machine = store()
+    for step in PATHS[Phase.HALTED][0]:
+        machine.handle(step)
+    failed, read_again = machine.handle(Submitted(7, write()))
+    assert isinstance(failed, Resolve)
+    assert isinstance(failed.outcome, Failed)
+    assert failed.outcome.reason == "Halted"
+    assert read_again == ReadAgain()
+    assert len(machine.handle(Submitted(8, write()))) == 1, "one look is in flight"
+    assert machine.handle(Reread(START)) == ()
+    assert machine.handle(Submitted(9, write())) == (FlushSoon(),)
+
+
+def test_a_journal_that_forgot_what_was_acknowledged_keeps_the_store_halted() -> None:
+    machine = store()
+    for step in (WRITE, Flush(1.0), Appended(), WRITE, Flush(1.0), AppendFailed("StorageFailed", "io")):
+        machine.handle(step)
+    assert machine.handle(Reread(START)) == ()
+    assert machine.phase is Phase.HALTED
+    assert machine.revision == 6
+    assert machine.get(A) is not None, "reads go on"
+    failed = resolved(machine.handle(Submitted(7, write())))[7]
+    assert isinstance(failed, Failed)
+    assert "back at 5 though 6 was durable" in failed.message
+
+
+def test_what_the_journal_knows_before_the_store_was_told_is_not_shown() -> None:
+    journal = MemoryJournal()
+    machine = Store(journal.recover(), journal, Limits(window_changes_max=0))
+    for key in (A, B):
+        machine.handle(Submitted(1, write(key)))
+        (append,) = machine.handle(Flush(1.0))
+        assert isinstance(append, Append)
+        journal.append(append.batch)
+        if key is A:
+            machine.handle(Appended())
+    assert [change.entry.key for change in machine.changes_after(0, "pods", 10)] == [A]
+    assert [entry.key for entry in machine.list_at("pods", "", 1)] == [A]
+    assert machine.list_at("pods", "", 0) == ()
+
+
+def test_the_machine_counts_what_it_did() -> None:
+    machine = store()
+    for step in (WRITE, REFUSED, Flush(1.0), Appended(), WRITE, Flush(1.0), AppendFailed("StorageFull", "")):
+        machine.handle(step)
+    assert (machine.committed, machine.refused, machine.appends, machine.appends_failed) == (1, 1, 2, 1)
+
+
+def test_an_out_of_turn_report_names_phase_and_event() -> None:
+    with pytest.raises(OutOfTurn, match="Appended in phase open"):
+        store().handle(Appended())
+
+
+def test_a_reread_replaces_the_present_with_the_journals_word() -> None:
+    journal = MemoryJournal()
+    machine = Store(journal.recover(), journal)
+    machine.handle(WRITE)
+    (append,) = machine.handle(Flush(1.0))
+    assert isinstance(append, Append)
+    journal.append(append.batch)
+    machine.handle(AppendFailed("StorageFailed", "reported late"))
+    (publish,) = machine.handle(Reread(journal.recover()))
+    assert isinstance(publish, Publish)
+    assert [(c.type, c.entry) for c in publish.changes] == [("ADDED", machine.get(A))]
+    assert isinstance(machine.get(A), Entry)
+    assert isinstance(publish.changes[0], Change)
