@@ -165,7 +165,7 @@ def test_a_disk_that_refuses_fails_the_append_and_the_next_one_works_when_it_rec
         assert journal.recover().revision == 1
     journal.append(batch(2, 64, notes=(Note("audit", b"2"),)))
     assert journal.recover().revision == 65
-    assert [body for _, _, body in journal.notes("audit", 0, 9)] == [b"1", b"2"]
+    assert [note.body for _, _, note in journal.notes("audit", 0, 9)] == [b"1", b"2"]
     assert journal.integrity_problems() == []
     journal.close()
 
@@ -205,7 +205,7 @@ def test_a_log_of_notes_is_bounded_and_its_numbers_go_on(path: str) -> None:
     journal = SqliteJournal(path, notes_max=10)
     journal.append(Batch((), (Note("audit", b"last"),), 2.0))
     kept = journal.notes("audit", 0, 10_000)
-    assert kept[-2:] == [(3000, 1.0, b"2999"), (3001, 2.0, b"last")]
+    assert kept[-2:] == [(3000, 1.0, Note("audit", b"2999")), (3001, 2.0, Note("audit", b"last"))]
     assert [sequence for sequence, _, _ in kept] == list(range(kept[0][0], 3002))
     journal.close()
 
@@ -226,7 +226,7 @@ def test_a_backup_of_a_journal_in_use_is_complete_and_restores(path: str, tmp_pa
     again = SqliteJournal(target)
     assert again.recover() == expected
     again.append(batch(101))
-    assert again.notes("audit", 0, 9) == [(1, 1001.0, b"1")]
+    assert again.notes("audit", 0, 9) == [(1, 1001.0, Note("audit", b"1"))]
     again.close()
     with pytest.raises(UsageError, match="exists already"):
         restore(copy, target)

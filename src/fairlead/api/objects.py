@@ -32,7 +32,8 @@ def parts(kind: Kind, obj: Json) -> tuple[bytes, bytes]:
         f'{{"apiVersion":"{kind.api_version}","kind":"{kind.kind}","metadata":{{"resourceVersion":"'.encode()
     )
     metadata = obj["metadata"]
-    metadata.pop("resourceVersion", None)
+    if "resourceVersion" in metadata:
+        metadata = {name: value for name, value in metadata.items() if name != "resourceVersion"}
     rest = {name: value for name, value in obj.items() if name not in ("apiVersion", "kind", "metadata")}
     tail = b'",' + _encode(metadata)[1:]
     return head, (tail + b"," + _encode(rest)[1:]) if rest else tail + b"}"

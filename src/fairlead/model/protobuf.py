@@ -243,11 +243,13 @@ def _int_or_string(data: bytes, start: int, end: int) -> Any:
     return parts.get("text", "") if form else parts.get("number", 0)
 
 
-def _time(data: bytes, start: int, end: int) -> str:
-    return _instant(_message(_INSTANT, data, start, end))
+def _time(data: bytes, start: int, end: int) -> str | None:
+    return _instant(_message(_INSTANT, data, start, end)) if end > start else None
 
 
-def _microtime(data: bytes, start: int, end: int) -> str:
+def _microtime(data: bytes, start: int, end: int) -> str | None:
+    if end == start:
+        return None
     parts = _message(_INSTANT, data, start, end)
     return f"{_instant(parts)[:-1]}.{parts.get('nanos', 0) // 1000 % 1_000_000:06d}Z"
 

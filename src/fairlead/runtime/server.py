@@ -23,7 +23,6 @@ from fairlead.api.audit import Audit
 from fairlead.api.authz import builtin_chain
 from fairlead.api.desk import Desk
 from fairlead.api.discovery import Discovery, Virtual
-from fairlead.api.openapi import render
 from fairlead.api.reviews import REVIEWS
 from fairlead.api.server import Api
 from fairlead.core.errors import OperatorError
@@ -45,6 +44,7 @@ from fairlead.store.watch import Hub
 from fairlead.wire.documents import Documents
 from fairlead.wire.handler import Handler
 from fairlead.wire.listener import Listener
+from fairlead.wire.openapi import OpenApi
 from fairlead.wire.watching import Watches
 
 KUBERNETES_VERSION = "1.32"
@@ -113,6 +113,7 @@ class _Server:
         self._watches.stop()
         await listener.stop(GRACE_SECONDS)
         await driver.stop(GRACE_SECONDS)
+        self._journal.close()
 
     def _publish(self, changes: tuple[Change, ...]) -> None:
         self._watches.wake(self._hub.publish(changes))
@@ -124,20 +125,13 @@ class _Server:
 
     def _documents(self, desk: Desk, handler: Callable[[], Handler]) -> Documents:
         virtual = [Virtual(r.group, r.version, r.plural, r.kind, r.namespaced, r.verbs) for r in REVIEWS]
-        rendered: dict[str, bytes] = {}
-
-        def openapi(path: str) -> bytes | None:
-            if not rendered:
-                rendered.update(render(CATALOG, desk.tables, _git_version()))
-            return rendered.get(path)
-
         healthy = extensions.health(self._store)
         return Documents(
             Discovery(CATALOG, virtual),
             desk.authorizer,
             f"{self._settings.listen}:{self._settings.port}",
             _version(),
-            openapi,
+            OpenApi(CATALOG, desk.tables, _git_version()),
             {
                 "/readyz": healthy,
                 "/livez": healthy,

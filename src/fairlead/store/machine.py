@@ -197,7 +197,10 @@ class Store:
             overlay[change.entry.key] = change
         self._next = revision
         outcome = Committed(tuple([change.entry for change in changes]))
-        return self._gather(_Pending(ticket, outcome, tuple(changes), transaction.notes))
+        notes = transaction.notes
+        if notes and changes:
+            notes = tuple([Note(note.stream, note.body, revision - 1) for note in notes])
+        return self._gather(_Pending(ticket, outcome, tuple(changes), notes))
 
     def _refuse(
         self, ticket: int, precondition: Precondition, current: Entry | None, rests_on_pending: bool

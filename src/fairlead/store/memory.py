@@ -10,7 +10,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from itertools import islice
 
-from fairlead.store.contract import DELETED, Batch, Change, Entry, Key, Recovered, Retention
+from fairlead.store.contract import DELETED, Batch, Change, Entry, Key, Note, Recovered, Retention
 from fairlead.store.retention import Kept, moved_floor, retention_of
 
 
@@ -21,7 +21,7 @@ class MemoryJournal:
         self._revision = 0
         self._floors: dict[str, int] = {}
         self._swept: dict[str, int] = {}
-        self._notes: dict[str, list[tuple[int, float, bytes]]] = {}
+        self._notes: dict[str, list[tuple[int, float, Note]]] = {}
         self._notes_max = notes_max
 
     def recover(self) -> Recovered:
@@ -40,7 +40,7 @@ class MemoryJournal:
                 self._objects[entry.key] = entry
         for note in batch.notes:
             lines = self._notes.setdefault(note.stream, [])
-            lines.append((lines[-1][0] + 1 if lines else 1, batch.now, note.body))
+            lines.append((lines[-1][0] + 1 if lines else 1, batch.now, note))
             del lines[: -self._notes_max]
 
     def compact(self, now: float, retention: dict[str, Retention], budget: int) -> dict[str, int]:
@@ -91,7 +91,7 @@ class MemoryJournal:
     def first_change_after(self, revision: int, key: Key) -> int | None:
         return next((c.entry.previous for c in self._after(revision) if c.entry.key == key), None)
 
-    def notes(self, stream: str, after: int, limit: int) -> list[tuple[int, float, bytes]]:
+    def notes(self, stream: str, after: int, limit: int) -> list[tuple[int, float, Note]]:
         return [line for line in self._notes.get(stream, ()) if line[0] > after][:limit]
 
     def close(self) -> None:

@@ -166,11 +166,12 @@ class SqliteJournal:
             raise journal_error(error) from error
         return {resource: floor for resource, (floor, _) in marks.items()}
 
-    def notes(self, stream: str, after: int, limit: int) -> list[tuple[int, float, bytes]]:
-        return self._read(
-            "SELECT seq, at, body FROM notes WHERE stream = ? AND seq > ? ORDER BY seq LIMIT ?",
+    def notes(self, stream: str, after: int, limit: int) -> list[tuple[int, float, Note]]:
+        rows = self._read(
+            "SELECT seq, at, body, revision FROM notes WHERE stream = ? AND seq > ? ORDER BY seq LIMIT ?",
             (stream, after, limit),
         )
+        return [(sequence, at, Note(stream, body, revision)) for sequence, at, body, revision in rows]
 
     # JournalReader: what the event loop's thread calls
 
@@ -289,8 +290,8 @@ class SqliteJournal:
         rows = []
         for note in notes:
             sequence = newest[note.stream] = newest.get(note.stream, 0) + 1
-            rows.append((note.stream, sequence, now, note.body))
-        self._insert("INSERT INTO notes VALUES", 4, rows)
+            rows.append((note.stream, sequence, now, note.revision, note.body))
+        self._insert("INSERT INTO notes VALUES", 5, rows)
         for stream, last in newest.items():
             first = self._notes_oldest.setdefault(stream, 1)
             if last - first >= self._notes_max + _NOTES_SLACK:

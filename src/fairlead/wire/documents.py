@@ -14,13 +14,14 @@ from fairlead.core import codec
 from fairlead.core.errors import MethodNotAllowed, NotFound
 from fairlead.port.request import JSON, Reply
 from fairlead.wire.http import Exchange
+from fairlead.wire.openapi import OpenApi
 
 # A document by path and query; None: not mine.
 Extension = Callable[[str, Mapping[str, str], Context], Reply]
 
 
 class Documents:
-    """`openapi` gives the bytes of an OpenAPI document by path, or None; `extensions` are mounted by prefix."""
+    """`extensions` are mounted by prefix and asked first."""
 
     def __init__(
         self,
@@ -28,7 +29,7 @@ class Documents:
         authorizer: Authorizer,
         address: str,
         version: Mapping[str, str],
-        openapi: Callable[[str], bytes | None],
+        openapi: OpenApi,
         extensions: Mapping[str, Extension],
     ) -> None:
         self._discovery = discovery
@@ -49,26 +50,30 @@ class Documents:
             raise forbidden(asked, verdict)
         if verb not in ("get", "head"):
             raise MethodNotAllowed(f"{verb.upper()} is not allowed on {path}; only GET is")
-        reply = self._reply(exchange, path, query, context)
-        extra = b"vary: accept\r\n" if path in ("/api", "/apis") else b""
+        reply, extra = self._reply(exchange, path, query, context)
         exchange.respond(reply.status, reply.content_type.encode(), reply.body, extra)
 
-    def _reply(self, exchange: Exchange, path: str, query: Mapping[str, str], context: Context) -> Reply:
+    def _reply(
+        self, exchange: Exchange, path: str, query: Mapping[str, str], context: Context
+    ) -> tuple[Reply, bytes]:
+        """The reply and its further header lines."""
         for prefix, extension in self._extensions.items():
             if path == prefix or path.startswith(prefix + "/"):
-                return extension(path, query, context)
+                return extension(path, query, context), b""
         if path == "/version":
-            return Reply(200, self._version)
+            return Reply(200, self._version), b""
         accept = exchange.headers.get(b"accept", b"").decode("latin-1")
-        if path in ("/api", "/apis") and _wants_aggregated(accept):
-            return Reply(200, self._document(path, True) or b"", AGGREGATED)
         if path.startswith("/openapi"):
-            found = self._openapi(path)
-        else:
-            found = self._document(path, False)
-        if found is None:
-            raise NotFound("the server could not find the requested resource")
-        return Reply(200, found, JSON)
+            known = exchange.headers.get(b"if-none-match", b"")
+            found = self._openapi.answer(path, accept, known, "hash" in query)
+            if found is None:
+                raise _nowhere()
+            return found
+        aggregated = path in ("/api", "/apis") and _wants_aggregated(accept)
+        body = self._document(path, aggregated)
+        if body is None:
+            raise _nowhere()
+        return Reply(200, body, AGGREGATED if aggregated else JSON), b"vary: accept\r\n"
 
     def _document(self, path: str, aggregated: bool) -> bytes | None:
         key = (path, aggregated)
@@ -110,6 +115,10 @@ class Documents:
                 }
             case _:
                 return None
+
+
+def _nowhere() -> NotFound:
+    return NotFound("the server could not find the requested resource; /api and /apis list what there is")
 
 
 def _wants_aggregated(accept: str) -> bool:

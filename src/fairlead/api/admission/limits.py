@@ -8,6 +8,7 @@ from fairlead.api.objects import tree
 from fairlead.core.errors import Forbidden
 from fairlead.core.quantity import compare, total
 from fairlead.model.kind import Json
+from fairlead.model.kinds.pod_resources import qos_class
 
 RANGES = "limitranges"
 
@@ -28,6 +29,8 @@ def _admit(attempt: Attempt) -> None:
                     _check(resources, limit, "Container", problems)
             elif limit["type"] == "Pod":
                 _check(_sum(spec["containers"]), limit, "Pod", problems)
+    # Requests decide the class, and defaults computed it before these were known.
+    attempt.new.setdefault("status", {})["qosClass"] = qos_class(spec)
     if problems:
         raise Forbidden(
             f'pods "{attempt.key.name}" is forbidden: [{", ".join(problems)}]',
