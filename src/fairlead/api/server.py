@@ -99,7 +99,9 @@ def _verb_for(request: Request, kind: Kind) -> Verb:
         if request.subresource not in kind.subresources:
             raise NotFound(
                 "the server could not find the requested resource: "
-                f'{kind.plural} have no subresource "{request.subresource}"'
+                f'{kind.plural} have no subresource "{request.subresource}"',
+                group=kind.group,
+                kind=kind.plural,  # kubectl debug reads details without looking whether there are any
             )
         verb = SUBRESOURCE_VERBS[request.subresource].get(request.verb)
     elif kind.namespaced and not request.namespace and request.verb not in ("list", "watch"):

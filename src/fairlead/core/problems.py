@@ -41,6 +41,11 @@ class Problems:
         if len(self.causes) < PROBLEMS_MAX and cause not in self.causes:
             self.causes.append(cause)
 
+    def extend(self, causes: Iterable[Cause]) -> None:
+        """Take over what was found before, elsewhere."""
+        for cause in causes:
+            self._add(cause.reason, cause.field, cause.message)
+
     def required(self, field: str, detail: str = "") -> None:
         self._add("FieldValueRequired", field, "Required value" + (f": {detail}" if detail else ""))
 

@@ -8,6 +8,10 @@ by `qos_class` again.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
+from fairlead.core import codec
+from fairlead.core.errors import Cause
 from fairlead.core.problems import Problems
 from fairlead.model.kind import Json, Kind
 from fairlead.model.kinds.pod_columns import COLUMNS
@@ -15,10 +19,11 @@ from fairlead.model.kinds.pod_defaults import default_pod_spec
 from fairlead.model.kinds.pod_resources import qos_class
 from fairlead.model.kinds.pod_updates import validate_pod_status, validate_pod_update
 from fairlead.model.kinds.pod_validation import validate_pod_spec
-from fairlead.model.kinds.pod_warnings import pod_warnings
+from fairlead.model.kinds.pod_warnings import annotation_warnings, pod_warnings
 from fairlead.model.metadata import metadata_warnings
 
 _GRACE_SECONDS = 30
+_SPECS_KEPT = 512
 
 
 def _defaults(pod: Json) -> None:
@@ -31,14 +36,22 @@ def _defaults(pod: Json) -> None:
         status["qosClass"] = qos_class(spec)
 
 
-def _validate(pod: Json, problems: Problems) -> None:
-    spec: Json = pod.get("spec") or {}
+@lru_cache(maxsize=_SPECS_KEPT)
+def _judged(encoded: bytes) -> tuple[tuple[Cause, ...], tuple[str, ...]]:
+    """Problems and warnings of a spec. Pods of one owner have the same spec: it is judged once."""
+    spec: Json = codec.decode(encoded)
+    problems = Problems()
     validate_pod_spec(spec, "spec", problems)
     if spec.get("ephemeralContainers"):
         text = "cannot be set on create; ephemeral containers are added to a running pod"
         problems.forbidden("spec.ephemeralContainers", text)
     if spec.get("nodeName") and spec.get("schedulingGates"):
         problems.forbidden("spec.nodeName", "cannot be set until all schedulingGates have been cleared")
+    return tuple(problems.causes), tuple(pod_warnings({}, spec, "spec"))
+
+
+def _validate(pod: Json, problems: Problems) -> None:
+    problems.extend(_judged(codec.encode(pod.get("spec") or {}))[0])
 
 
 def _grace_seconds(pod: Json, asked_seconds: int | None) -> int:
@@ -52,7 +65,8 @@ def _grace_seconds(pod: Json, asked_seconds: int | None) -> int:
 
 
 def _warnings(pod: Json) -> list[str]:
-    return metadata_warnings(pod) + pod_warnings(pod.get("metadata") or {}, pod.get("spec") or {}, "spec")
+    found = metadata_warnings(pod) + annotation_warnings(pod.get("metadata") or {}, "metadata.annotations")
+    return found + list(_judged(codec.encode(pod.get("spec") or {}))[1])
 
 
 def _spec(pod: Json, field: str) -> str:

@@ -45,11 +45,7 @@ _OLD_VOLUMES = {
 
 def pod_warnings(metadata: Json, spec: Json, path: str) -> list[str]:
     """Warnings for a PodSpec at `path` and the metadata beside it."""
-    found: list[str] = []
-    annotations: Json = metadata.get("annotations") or {}
-    if annotations:
-        root = path.removesuffix("spec") + "metadata.annotations"
-        found += [f"{root}[{key}]: {text}" for key, text in _OLD_ANNOTATIONS.items() if key in annotations]
+    found = annotation_warnings(metadata, path.removesuffix("spec") + "metadata.annotations")
     _warn_placement(spec, path, found)
     for index, volume in enumerate(spec.get("volumes") or ()):
         found += [
@@ -64,6 +60,13 @@ def pod_warnings(metadata: Json, spec: Json, path: str) -> list[str]:
         for index, container in enumerate(spec.get(field) or ()):
             _warn_container(container, f"{path}.{field}[{index}]", found)
     return found
+
+
+def annotation_warnings(metadata: Json, path: str) -> list[str]:
+    annotations: Json = metadata.get("annotations") or {}
+    if not annotations:
+        return []
+    return [f"{path}[{key}]: {text}" for key, text in _OLD_ANNOTATIONS.items() if key in annotations]
 
 
 def _warn_placement(spec: Json, path: str, found: list[str]) -> None:
