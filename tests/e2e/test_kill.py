@@ -14,6 +14,7 @@ import ssl
 import subprocess
 import threading
 import time
+from collections import deque
 from pathlib import Path
 from typing import Any
 
@@ -74,27 +75,28 @@ class Writer(threading.Thread):
         super().__init__(name=f"writer-{number}", daemon=True)
         self._number, self._client, self._known, self._stopped = number, client, known, stop
         self._chance = random.Random(number)
-        self._serial = 0
-        self._writes: list[Write] = []
-        self._lock = threading.Lock()
+        self._begun = self._ended = 0
+        self._writes: deque[Write] = deque()
         self.failure: BaseException | None = None
 
     def taken(self) -> list[Write]:
-        with self._lock:
-            writes, self._writes = self._writes, []
-        return writes
+        """All that was begun before, however it ended. The server is dead, so it does end."""
+        begun = self._begun
+        while self._ended < begun and self.failure is None:
+            time.sleep(0.001)
+        return [self._writes.popleft() for _ in range(len(self._writes))]
 
     def run(self) -> None:
         try:
             while not self._stopped.is_set():
-                with self._lock:  # a write that is under way is handed over only when it has ended
-                    self._step(f"k{self._chance.randrange(NAMES)}")
+                self._begun += 1
+                self._step(f"k{self._chance.randrange(NAMES)}")
+                self._ended += 1
         except BaseException as failure:  # noqa: BLE001 - shown by the test, which would otherwise wait in vain
             self.failure = failure
 
     def _step(self, name: str) -> None:
-        self._serial += 1
-        marker = f"{self._number}-{self._serial}"
+        marker = f"{self._number}-{self._begun}"
         content = marker * self._chance.choice((1, 50, 3000))
         before = self._known.get(name)
         method, target, body, media, expected, deletes = self._composed(name, marker, content, before)
@@ -194,7 +196,7 @@ class Trial:
         self.watcher = Watcher(self._client(), self.history, revision_of(listed), self.stop)
         known: dict[str, Object] = {}
         self.writers = [Writer(n, self._client(), known, self.stop) for n in range(WRITERS)]
-        self.newest_before = revision_of(listed)
+        self.newest = revision_of(listed)  # that was acknowledged before the last kill
         self.acknowledged = self.unknown = self.unknown_kept = self.sentinels = 0
         self.deployment: Object = {}
         for thread in (self.watcher, *self.writers):
@@ -207,10 +209,14 @@ class Trial:
         self._intend(chance.randrange(1000))
         time.sleep(chance.uniform(0.2, 0.7))
         self.server.kill()
+        writes = self._taken()
         if chance.random() < 0.2:
             self._die_while_starting(chance.uniform(0.05, 0.4))
         self.server = Running(self.server.directory, self.server.port)
-        self._check()
+        self._check(writes)
+
+    def _taken(self) -> list[Write]:
+        return [write for writer in self.writers for write in writer.taken()]
 
     def _intend(self, replicas: int) -> None:
         """An object with a generation, which only this thread writes."""
@@ -232,35 +238,29 @@ class Trial:
         starting.kill()
         starting.wait(30)
 
-    def _check(self) -> None:
-        writes = [write for writer in self.writers for write in writer.taken()]
+    def _check(self, writes: list[Write]) -> None:
+        """`writes` ended before the restart; those that go on meanwhile are for the next check."""
         self.main.close()
         status, listed = self.main.call("GET", CONFIGMAPS)
         assert status == 200, listed
         revision = revision_of(listed)
         acknowledged = [revision_of(write.answered) for write in writes if write.answered is not None]
-        assert revision >= max([self.newest_before, *acknowledged]), "the revision went back"
+        newest = max([self.newest, *acknowledged])
+        assert revision >= newest, "the revision went back"
         assert self.main.call("GET", f"{DEPLOYMENT}/kept") == (200, self.deployment)
         self._await_watcher()
-        # Typed lists leave kind and apiVersion to the list; ours has them in the items too, as watches do.
         self.history.compare(listed["items"], revision)
-        self.history.settle(writes, self.newest_before_of(writes))
+        self.history.settle(writes, self.newest)
         self._compare_with_history(revision)
         self._assert_unbroken()
         self.acknowledged += sum(write.outcome == "acknowledged" for write in writes)
         self.unknown += sum(write.outcome == "unknown" for write in writes)
         self.unknown_kept += sum(write.outcome == "unknown" and write.marker in self.history.markers for write in writes)
-        self.newest_before = revision
-
-    def newest_before_of(self, writes: list[Write]) -> int:
-        """Writes that began before the last restart's list may have ended below it."""
-        return 0 if not writes else min(self.newest_before, self._older)
-
-    _older = 0
+        self.newest = newest
 
     def _compare_with_history(self, revision: int) -> None:
         """A list at an older revision is what the events up to it add up to, also across restarts."""
-        older = (revision + self.newest_before) // 2
+        older = (revision + self.newest) // 2
         status, listed = self.main.call("GET", f"{CONFIGMAPS}?resourceVersion={older}&resourceVersionMatch=Exact")
         assert status == 200, listed
         self.history.compare(listed["items"], older)
@@ -287,7 +287,7 @@ class Trial:
         self.stop.set()
         for writer in self.writers:
             writer.join(30)
-        self._check()
+        self._check(self._taken())
         assert self.server.stop() == 0
         self.watcher.join(30)
 
