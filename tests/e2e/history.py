@@ -138,7 +138,7 @@ class History:
 
     def state_at(self, revision: int) -> dict[str, Object]:
         state: dict[str, Object] = {}
-        for at, (event, _) in self.at_revision.items():
+        for at, (event, _) in list(self.at_revision.items()):  # the watcher goes on meanwhile
             if at > revision:
                 break
             if event.type == "DELETED":

@@ -223,7 +223,7 @@ class Trial:
         if not self.deployment:
             status, self.deployment = self.main.call("POST", DEPLOYMENT, _deployment())
             assert status == 201, self.deployment
-        patch = {"spec": {"replicas": replicas, "minReadySeconds": replicas}}
+        patch = {"spec": {"replicas": replicas}}
         target = f"{DEPLOYMENT}/kept"
         status, answer = self.main.call("PATCH", target, patch, "application/merge-patch+json")
         assert status == 200, answer

@@ -7,10 +7,12 @@ import ipaddress
 
 from fairlead.cli import options as shared
 from fairlead.core.errors import UsageError
+from fairlead.core.times import parse_duration
 from fairlead.runtime.settings import ServeSettings
 
 DEFAULT_PORT = 7443
 DEFAULT_LISTEN = "127.0.0.1"
+DEFAULT_HISTORY = "6h"
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -30,6 +32,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="allow --listen with an address other machines can reach",
     )
+    parser.add_argument(
+        "--history",
+        default=DEFAULT_HISTORY,
+        metavar="DURATION",
+        help="how long old versions can be read and watches resumed (default: 6h)",
+    )
 
 
 def settings(options: argparse.Namespace, banner: bool) -> ServeSettings:
@@ -44,7 +52,19 @@ def settings(options: argparse.Namespace, banner: bool) -> ServeSettings:
         )
     if options.data_dir.exists() and not options.data_dir.is_dir():
         raise UsageError(f"--data-dir {options.data_dir} is a file: name a directory")
-    return ServeSettings(options.data_dir, options.listen, options.port, banner)
+    return ServeSettings(
+        options.data_dir, options.listen, options.port, banner, _history_seconds(options.history)
+    )
+
+
+def _history_seconds(text: str) -> float:
+    try:
+        nanoseconds = parse_duration(text)
+    except ValueError as error:
+        raise UsageError(f"--history {text}: {error}; write it like 30m, 6h or 72h") from error
+    if nanoseconds <= 0:
+        raise UsageError(f"--history {text} keeps nothing: choose more than zero, such as 6h")
+    return nanoseconds / 1e9
 
 
 def _is_loopback(host: str) -> bool:

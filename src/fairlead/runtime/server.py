@@ -28,7 +28,7 @@ from fairlead.api.server import Api
 from fairlead.core.errors import OperatorError
 from fairlead.model.catalog import CATALOG
 from fairlead.model.files import load_tables
-from fairlead.runtime import extensions, identity
+from fairlead.runtime import extensions, identity, logs
 from fairlead.runtime.bootstrap import ensure_initial_objects
 from fairlead.runtime.collector import Collector
 from fairlead.runtime.datadir import DataDirectory, open_data_directory
@@ -51,18 +51,22 @@ KUBERNETES_VERSION = "1.32"
 GRACE_SECONDS = 5.0
 TOKENS_SECONDS = 1.0
 
-# How long history is kept: short for what changes all the time and is of no use afterwards.
-RETENTION = {
-    "": Retention(seconds=6 * 3600.0, bytes_max=256 * 1024 * 1024),
-    "leases.coordination.k8s.io": Retention(seconds=300.0, bytes_max=8 * 1024 * 1024),
-    "events": Retention(seconds=3600.0, bytes_max=64 * 1024 * 1024),
-}
+
+def retention(history_seconds: float) -> dict[str, Retention]:
+    """How long history is kept, per resource: short for what changes all the time and is of no use afterwards."""
+    mebibyte = 1024 * 1024
+    return {
+        "": Retention(history_seconds, 256 * mebibyte),
+        "leases.coordination.k8s.io": Retention(min(history_seconds, 300.0), 8 * mebibyte),
+        "events": Retention(min(history_seconds, 3600.0), 64 * mebibyte),
+    }
 
 
 def run(settings: ServeSettings) -> int:
     """Serve until told to stop. Returns the exit code."""
     started = time.monotonic()
     directory = open_data_directory(settings.data_dir)
+    logs.set_up(settings.data_dir)
     try:
         known = identity.ensure(settings.data_dir, settings.listen, settings.port, time.time())
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
@@ -93,7 +97,8 @@ class _Server:
         desk = self._desk()
         api = Api(desk, self._known.tokens.tokens())
         self._watches = Watches(loop, self._hub, time.time)
-        driver = StoreDriver(loop, self._store, self._journal, self._publish, RETENTION)
+        kept = retention(self._settings.history_seconds)
+        driver = StoreDriver(loop, self._store, self._journal, self._publish, kept)
         host = ServingHost(api, driver)
         self._collector = Collector(host)
         driver.start()

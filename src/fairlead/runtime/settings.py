@@ -8,9 +8,12 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class ServeSettings:
-    """`banner`: tell on the terminal where the kubeconfig is and what to type next."""
+    """`banner`: tell on the terminal where the kubeconfig is and what to type next.
+    `history_seconds`: how long old versions can be read and watches resumed.
+    """
 
     data_dir: Path
     listen: str
     port: int
     banner: bool
+    history_seconds: float = 6 * 3600.0

@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable
 from queue import SimpleQueue
+from typing import Any
 
 from fairlead.core.errors import FairleadError
 from fairlead.store.contract import (
@@ -45,8 +46,10 @@ from fairlead.store.machine import Store
 
 log = logging.getLogger("fairlead.store")
 
-COMPACT_SECONDS = 20.0
-COMPACT_ROWS = 2000
+# History is compacted a stretch at a time: often while there is something to forget, seldom otherwise.
+COMPACT_BUSY_SECONDS = 0.5
+COMPACT_IDLE_SECONDS = 10.0
+COMPACT_ROWS = 4000
 
 
 def _ignore(outcome: Outcome) -> None:
@@ -63,12 +66,15 @@ class StoreDriver:
         journal: Journal,
         publish: Callable[[tuple[Change, ...]], None],
         retention: dict[str, Retention],
+        tap: Callable[[Event], None] | None = None,
     ) -> None:
         self._loop = loop
         self._store = store
         self._journal = journal
         self._publish = publish
         self._retention = retention
+        self._tap = tap  # sees every event before the machine does: a record of these can be played again
+        self._floors: dict[str, int] = {}
         self._tickets = 0
         self._waiting: dict[int, Callable[[Outcome], None]] = {}
         self._jobs: SimpleQueue[Callable[[], Event | None] | None] = SimpleQueue()
@@ -77,12 +83,12 @@ class StoreDriver:
 
     def start(self) -> None:
         self._thread.start()
-        self._compaction = self._loop.call_later(COMPACT_SECONDS, self._compact)
+        self._compaction = self._loop.call_later(COMPACT_IDLE_SECONDS, self._compact)
 
     def submit(self, transaction: Transaction, done: Callable[[Outcome], None]) -> None:
         self._tickets += 1
         self._waiting[self._tickets] = done
-        self._carry_out(self._store.handle(Submitted(self._tickets, transaction)))
+        self._happened(Submitted(self._tickets, transaction))
 
     def note(self, notes: tuple[Note, ...]) -> None:
         self.submit(Transaction(notes=notes), _ignore)
@@ -105,6 +111,8 @@ class StoreDriver:
     # Loop side
 
     def _happened(self, event: Event) -> None:
+        if self._tap is not None:
+            self._tap(event)
         self._carry_out(self._store.handle(event))
 
     def _carry_out(self, instructions: tuple[Instruction, ...]) -> None:
@@ -126,7 +134,14 @@ class StoreDriver:
 
     def _compact(self) -> None:
         self._jobs.put(self._compact_journal)
-        self._compaction = self._loop.call_later(COMPACT_SECONDS, self._compact)
+
+    def _compacted(self, floors: dict[str, int]) -> None:
+        """The next stretch is compacted only after the store knows of this one: reads never race deletions."""
+        moved = floors != self._floors
+        self._floors = floors
+        self._happened(FloorsMoved(floors))
+        delay = COMPACT_BUSY_SECONDS if moved else COMPACT_IDLE_SECONDS
+        self._compaction = self._loop.call_later(delay, self._compact)
 
     # Writer thread
 
@@ -134,10 +149,13 @@ class StoreDriver:
         while (job := self._jobs.get()) is not None:
             event = job()
             if event is not None:
-                try:
-                    self._loop.call_soon_threadsafe(self._happened, event)
-                except RuntimeError:
-                    return  # the loop is closed: nobody is left to be told
+                self._tell(self._happened, event)
+
+    def _tell(self, callback: Callable[[Any], None], news: object) -> None:
+        try:
+            self._loop.call_soon_threadsafe(callback, news)
+        except RuntimeError:
+            log.debug("the loop is closed: nobody is left to be told of %s", type(news).__name__)
 
     def _append(self, batch: Batch) -> Event:
         try:
@@ -145,7 +163,7 @@ class StoreDriver:
         except JournalError as error:
             log.error("a write to the journal failed: %s", error)
             return AppendFailed(error.reason, str(error))
-        except Exception as error:  # noqa: BLE001 - a writer thread that dies silently would stop every write
+        except Exception as error:
             log.critical("the journal failed in an unforeseen way", exc_info=True)
             return AppendFailed("StorageFailed", str(error))
         return Appended()
@@ -157,9 +175,10 @@ class StoreDriver:
             log.error("the journal could not be read again: %s", error)
             return RereadFailed(str(error))
 
-    def _compact_journal(self) -> Event | None:
+    def _compact_journal(self) -> None:
         try:
-            return FloorsMoved(self._journal.compact(time.time(), self._retention, COMPACT_ROWS))
+            floors = self._journal.compact(time.time(), self._retention, COMPACT_ROWS)
         except JournalError as error:
             log.error("history could not be compacted: %s", error)
-            return None
+            floors = self._floors
+        self._tell(self._compacted, floors)

@@ -41,7 +41,17 @@ _KEPT = frozenset(
 class Exchange:
     """One request and the right to answer it, once: with `respond`, or with `stream` and its frames."""
 
-    __slots__ = ("_connection", "body", "headers", "keep_alive", "method", "on_gone", "streaming", "target")
+    __slots__ = (
+        "_connection",
+        "body",
+        "chunked",
+        "headers",
+        "keep_alive",
+        "method",
+        "on_gone",
+        "streaming",
+        "target",
+    )
 
     def __init__(
         self, connection: Connection, method: bytes, target: bytes, headers: dict[bytes, bytes]
@@ -52,6 +62,7 @@ class Exchange:
         self.headers = headers
         self.body = b""
         self.keep_alive = True
+        self.chunked = True  # False for HTTP/1.0, where only the end of the connection ends a stream
         self.streaming = False
         self.on_gone: Callable[[], None] | None = None  # called when the client leaves during a stream
 
@@ -72,16 +83,16 @@ class Exchange:
         self._connection.answer(self, head, b"" if self.method == b"HEAD" else body)
 
     def stream(self, content_type: bytes) -> None:
-        """Begin an answer of unknown length. The connection is closed when it ends."""
+        """Begin an answer of unknown length."""
         self.streaming = True
+        framing = b"transfer-encoding: chunked" if self.chunked else b"connection: close"
         self._connection.write(
-            _STATUS_LINES[200]
-            + content_type
-            + b"\r\ntransfer-encoding: chunked\r\ncache-control: no-cache, private\r\n\r\n"
+            b"%b%b\r\n%b\r\ncache-control: no-cache, private\r\n\r\n"
+            % (_STATUS_LINES[200], content_type, framing)
         )
 
     def send(self, frames: bytes) -> None:
-        self._connection.write(b"%x\r\n%b\r\n" % (len(frames), frames))
+        self._connection.write(b"%x\r\n%b\r\n" % (len(frames), frames) if self.chunked else frames)
 
     @property
     def writable(self) -> bool:
@@ -95,7 +106,7 @@ class Exchange:
     def end(self) -> None:
         """End the stream cleanly; the connection can be used again."""
         self.on_gone = None
-        self._connection.answer(self, b"0\r\n\r\n", b"")
+        self._connection.answer(self, b"0\r\n\r\n" if self.chunked else b"", b"")
 
     def abort(self) -> None:
         """Cut a client that does not read; what was not sent is dropped."""
@@ -118,10 +129,13 @@ class Connection(asyncio.Protocol):
         self.write_paused = False
         self.resumed: Callable[[], None] | None = None  # a stream that waits for room
         self.active_at = 0.0
+        self.began_at = 0.0  # when the request that is being received began; 0: none is
         self.peer = ""
         self._target = b""
         self._headers: dict[bytes, bytes] = {}
         self._header_bytes = 0
+        self._in_header = False
+        self._messages = 0
         self._body: list[bytes] = []
         self._body_bytes = 0
 
@@ -145,6 +159,7 @@ class Connection(asyncio.Protocol):
         self.active_at = self._listener.now()
         if self._refused is not None:
             return
+        message = self._messages if self._in_header else -1
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade:
@@ -152,6 +167,8 @@ class Connection(asyncio.Protocol):
         except httptools.HttpParserError as error:
             if self._refused is None:
                 self._refuse(400, f"malformed HTTP request: {error}".encode())
+        if self._in_header and message == self._messages:
+            self._count_header(len(data))  # of a line without end the parser tells nothing
         if self._refused is not None and self._open is None:
             self._send_refusal()
 
@@ -166,8 +183,11 @@ class Connection(asyncio.Protocol):
     # httptools
 
     def on_message_begin(self) -> None:
+        self.began_at = self._listener.now()
         self._target, self._headers, self._body = b"", {}, []
         self._header_bytes = self._body_bytes = 0
+        self._in_header = True
+        self._messages += 1
 
     def on_url(self, url: bytes) -> None:
         self._target += url
@@ -175,6 +195,8 @@ class Connection(asyncio.Protocol):
 
     def on_header(self, name: bytes, value: bytes) -> None:
         self._count_header(len(name) + len(value))
+        if not self._in_header:
+            return  # a trailer, after the body: nothing that we act on may stand there
         name = name.lower()
         if name in _KEPT:
             self._headers[name] = value
@@ -182,6 +204,7 @@ class Connection(asyncio.Protocol):
             self._refuse(413, b"the request body is larger than the limit of %d bytes" % BODY_BYTES_MAX)
 
     def on_headers_complete(self) -> None:
+        self._in_header = False
         if self._headers.get(b"expect", b"").lower() == b"100-continue" and self._refused is None:
             self.write(b"HTTP/1.1 100 Continue\r\n\r\n")
 
@@ -193,10 +216,17 @@ class Connection(asyncio.Protocol):
         self._body.append(body)
 
     def on_message_complete(self) -> None:
+        self.began_at = 0.0
         if self._refused is not None:
             return
         exchange = Exchange(self, self._parser.get_method(), self._target, self._headers)
-        exchange.keep_alive = self._parser.should_keep_alive() and not self._listener.stopping
+        parser = self._parser
+        # We upgrade to nothing: the request is answered as it is, and what follows it is not HTTP.
+        exchange.keep_alive = (
+            parser.should_keep_alive() and not parser.should_upgrade() and not self._listener.stopping
+        )
+        if parser.get_http_version() == "1.0":
+            exchange.chunked = False
         exchange.body = self._body[0] if len(self._body) == 1 else b"".join(self._body)
         if self._open is None:
             self._begin(exchange)

@@ -14,6 +14,7 @@ from fairlead.wire.http import Connection, Exchange
 
 CONNECTIONS_MAX = 8192
 IDLE_SECONDS = 180.0
+REQUEST_SECONDS = 60.0  # in which a request must have arrived whole
 _SWEEP_SECONDS = 10.0
 
 
@@ -60,9 +61,11 @@ class Listener:
         return len(self._connections)
 
     def _sweep_idle(self) -> None:
-        oldest = self.now() - IDLE_SECONDS
+        now = self.now()
         for connection in list(self._connections):
-            if connection.idle and connection.active_at < oldest:
+            idle = connection.idle and connection.active_at < now - IDLE_SECONDS
+            dawdling = 0.0 < connection.began_at < now - REQUEST_SECONDS
+            if idle or dawdling:
                 connection.close()
         self._sweep = self.loop.call_later(_SWEEP_SECONDS, self._sweep_idle)
 

@@ -26,7 +26,9 @@ class OpenApi:
         self._version = version
         self._rendered: dict[tuple[str, str], tuple[bytes, bytes]] = {}  # (path, media type) -> (body, etag)
 
-    def answer(self, path: str, accept: str, if_none_match: bytes, hashed: bool) -> tuple[Reply, bytes] | None:
+    def answer(
+        self, path: str, accept: str, if_none_match: bytes, hashed: bool
+    ) -> tuple[Reply, bytes] | None:
         """The reply and its header lines; None where there is no such document."""
         if not self._rendered:
             self._render()

@@ -21,6 +21,8 @@ _WRITES = {b"POST": "create", b"PUT": "update", b"PATCH": "patch"}
 def split_target(target: bytes) -> tuple[str, Mapping[str, str]]:
     """Path (decoded) and query of a request target."""
     path, _, query = target.partition(b"?")
+    if path[:1] != b"/":
+        path = _without_origin(path)
     try:
         text = path.decode("ascii")
         pairs = dict(parse_qsl(query.decode("ascii"), keep_blank_values=True)) if query else _NONE
@@ -29,6 +31,14 @@ def split_target(target: bytes) -> tuple[str, Mapping[str, str]]:
             "the request address is not valid: it must be ASCII, with other characters percent-encoded"
         ) from error
     return text, pairs
+
+
+def _without_origin(target: bytes) -> bytes:
+    """Clients of a proxy send the whole address (RFC 9112 3.2.2); only its path is ours."""
+    scheme, separator, rest = target.partition(b"://")
+    if not separator or scheme.lower() not in (b"http", b"https"):
+        raise BadRequest("the request address is not valid: it must begin with /")
+    return b"/" + rest.partition(b"/")[2]
 
 
 def resource_request(
@@ -40,6 +50,8 @@ def resource_request(
     accept: str,
 ) -> Request | None:
     parts = path.split("/")
+    if len(parts) < 2:
+        return None
     if "%" in path:
         parts = [unquote(part) for part in parts]
     if parts[-1] == "" and len(parts) > 2:
@@ -70,7 +82,7 @@ def resource_request(
 
 def _verb(method: bytes, name: str, query: Mapping[str, str]) -> str:
     if method in (b"GET", b"HEAD"):
-        if query.get("watch") in ("1", "true", "True"):
+        if method == b"GET" and query.get("watch") in ("1", "true", "True"):
             return "watch"
         return "get" if name else "list"
     if method == b"DELETE":
