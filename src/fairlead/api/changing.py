@@ -35,18 +35,17 @@ def change(
     if not isinstance(metadata, dict):
         metadata = new["metadata"] = {}
     _check_address(metadata, request, kind)
-    pinned = _check_identity(kind, current, metadata)
+    _check_identity(kind, current, metadata)
     metadata["name"] = key.name
     if kind.namespaced:
         metadata["namespace"] = key.namespace
+    else:
+        metadata.pop("namespace", None)
     if request.subresource == "status":
         new = {**old, "status": new.get("status", {})}
         new["metadata"] = dict(old["metadata"])
-    elif "status" in kind.subresources:
-        if "status" in old:
-            new["status"] = old["status"]
-        else:
-            new.pop("status", None)
+    else:
+        _keep_what_others_own(kind, request.subresource, new, old)
     new["apiVersion"], new["kind"] = kind.api_version, kind.kind
     new["metadata"]["resourceVersion"] = str(current.revision)
     attempt = Attempt(
@@ -57,7 +56,19 @@ def change(
     stamp_changed(kind, new, old)
     admit_and_validate(desk, attempt)
     stamp_changed(kind, new, old)
-    return plan_change(desk, request, attempt, pinned=pinned)
+    return plan_change(desk, request, attempt)
+
+
+def _keep_what_others_own(kind: Kind, subresource: str, new: Json, old: Json) -> None:
+    """Parts that have an address of their own stay as they are, whatever a client sends here."""
+    if "status" in kind.subresources:
+        if "status" in old:
+            new["status"] = old["status"]
+        else:
+            new.pop("status", None)
+    if kind.finalizers_spec and subresource != "finalize":
+        spec = new["spec"] = dict(new.get("spec") or {})
+        spec["finalizers"] = (old.get("spec") or {}).get("finalizers") or []
 
 
 def _check_address(metadata: Json, request: Request, kind: Kind) -> None:
@@ -74,8 +85,8 @@ def _check_address(metadata: Json, request: Request, kind: Kind) -> None:
         )
 
 
-def _check_identity(kind: Kind, current: Entry, metadata: Json) -> bool:
-    """True when the client named the revision it read."""
+def _check_identity(kind: Kind, current: Entry, metadata: Json) -> None:
+    """A client that names the uid or the revision it read means that one and no other."""
     uid = metadata.get("uid")
     if uid and uid != current.uid:
         raise Conflict(
@@ -86,8 +97,5 @@ def _check_identity(kind: Kind, current: Entry, metadata: Json) -> bool:
             name=current.key.name,
         )
     revision = metadata.get("resourceVersion")
-    if not revision or revision == "0":
-        return False
-    if revision != str(current.revision):
+    if revision and revision not in ("0", str(current.revision)):
         raise modified(kind, current.key)
-    return True

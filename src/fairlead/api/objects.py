@@ -14,6 +14,7 @@ from fairlead.model.kind import Json, Kind
 from fairlead.store.contract import Delete, Entry, Key, Put
 
 _encode = msgspec.json.encode
+_NAMED = ("name", "namespace", "uid", "resourceVersion")
 _tree = msgspec.json.Decoder(dict[str, Any]).decode
 
 
@@ -51,9 +52,15 @@ def delete(kind: Kind, key: Key, obj: Json) -> Delete:
 
 def preview(kind: Kind, obj: Json, revision: int | None) -> bytes:
     """The bytes as they would be stored: what a dry run shows. A new object has no revision yet."""
-    shown = {"apiVersion": kind.api_version, "kind": kind.kind, **obj}
     metadata = {name: value for name, value in obj["metadata"].items() if name != "resourceVersion"}
     if revision is not None:
         metadata["resourceVersion"] = str(revision)
-    shown["metadata"] = metadata
-    return _encode(shown)
+    top = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": metadata}
+    return _encode({**top, **{name: value for name, value in obj.items() if name not in top}})
+
+
+def named_by(asked: Json, old: Json) -> Json:
+    """A copy of the old object that bears the name, uid and revision which another object gives for it."""
+    given = asked.get("metadata") or {}
+    named = {field: given[field] for field in _NAMED if given.get(field)}
+    return {**old, "metadata": {**old["metadata"], **named}}

@@ -73,7 +73,8 @@ def stamp_new(kind: Kind, obj: Json, name: str, namespace: str, attempt_uid: str
     if "status" in kind.subresources and not kind.status_on_create:
         obj.pop("status", None)
     if kind.finalizers_spec:
-        obj.setdefault("spec", {})["finalizers"] = list(kind.finalizers_spec)
+        spec = obj["spec"] = dict(obj.get("spec") or {})
+        spec["finalizers"] = list(dict.fromkeys((*(spec.get("finalizers") or ()), *kind.finalizers_spec)))
 
 
 def stamp_changed(kind: Kind, new: Json, old: Json) -> None:
@@ -167,12 +168,11 @@ def audit_notes(desk: Desk, attempt: Attempt) -> tuple[Note, ...]:
     )
 
 
-def plan_change(
-    desk: Desk, request: Request, attempt: Attempt, *, pinned: bool, status: int = 200
-) -> Plan | Reply:
+def plan_change(desk: Desk, request: Request, attempt: Attempt, *, status: int = 200) -> Plan | Reply:
     """Store a changed object, or remove it when its deletion has nothing left to wait for.
 
-    `pinned`: the client named the revision it read, so a newer one is its conflict and not ours to retry.
+    A version that came in between is no conflict yet: planned again, the request is judged on the newer object,
+    and it is then that a client which named the revision it read is told so.
     """
     kind, new, current = attempt.kind, attempt.new, attempt.current
     assert new is not None
@@ -193,8 +193,6 @@ def plan_change(
         if isinstance(outcome, Committed):
             return shown(desk, request, attempt, outcome.entries[0].data, status)
         if isinstance(outcome, Refused):
-            if pinned and outcome.precondition == transaction.preconditions[0]:
-                raise modified(kind, attempt.key)
             return AGAIN
         raise failed(outcome)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import os
 import signal
 import ssl
 import sys
@@ -65,6 +66,7 @@ def retention(history_seconds: float) -> dict[str, Retention]:
 def run(settings: ServeSettings) -> int:
     """Serve until told to stop. Returns the exit code."""
     started = time.monotonic()
+    os.umask(0o077)  # the store holds Secrets: no file we make is anybody else's to read
     directory = open_data_directory(settings.data_dir)
     logs.set_up(settings.data_dir)
     try:

@@ -8,7 +8,9 @@ timeout and when the server stops, so that clients resume where they were.
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Callable
+from dataclasses import replace
 
 from fairlead.api.plan import Watch
 from fairlead.api.status import failure
@@ -68,14 +70,16 @@ class Watches:
 
 
 class _Stream:
-    __slots__ = ("_exchange", "_initial", "_open", "_owner", "_subscription", "_timers", "_watch")
+    __slots__ = ("_exchange", "_initial", "_mark_end", "_open", "_owner", "_subscription", "_timers", "_watch")
 
     def __init__(self, owner: Watches, exchange: Exchange, watch: Watch, subscription: Subscription) -> None:
         self._owner = owner
         self._exchange = exchange
-        self._watch = watch
+        # A watch lives for long: it must not keep alive all the versions that it began with.
+        self._watch = replace(watch, initial=())
+        self._initial = deque(watch.initial)
+        self._mark_end = watch.initial_end
         self._subscription = subscription
-        self._initial = 0  # how many of the initial entries were sent
         self._open = True
         self._timers: list[asyncio.TimerHandle] = []
 
@@ -99,7 +103,7 @@ class _Stream:
             return
         if not exchange.writable:
             return
-        if self._initial < len(self._watch.initial):
+        if self._initial or self._mark_end:
             self._send_initial()
             self._owner.loop.call_soon(self.pump)
             return
@@ -114,12 +118,12 @@ class _Stream:
             self._owner.loop.call_soon(self.pump)
 
     def _send_initial(self) -> None:
-        watch = self._watch
-        chunk = watch.initial[self._initial : self._initial + _INITIAL_PER_TURN]
-        self._initial += len(chunk)
+        initial = self._initial
+        chunk = [initial.popleft() for _ in range(min(_INITIAL_PER_TURN, len(initial)))]
         frames = [self._encoded(Change(ADDED, entry, None)) for entry in chunk]
-        if self._initial == len(watch.initial) and watch.initial_end:
-            frames.append(watch.bookmark(watch.since, True))
+        if not initial and self._mark_end:
+            self._mark_end = False
+            frames.append(self._watch.bookmark(self._watch.since, True))
         self._exchange.send(b"".join(frames))
 
     def _encoded(self, change: Change) -> bytes:
@@ -128,7 +132,7 @@ class _Stream:
 
     def _bookmark(self) -> None:
         revision = self._owner.hub.progress(self._subscription)
-        if revision and self._initial >= len(self._watch.initial) and self._exchange.writable:
+        if revision and not self._initial and self._exchange.writable:
             self._exchange.send(self._watch.bookmark(revision, False))
         self._timers[-1] = self._owner.loop.call_later(BOOKMARK_SECONDS, self._bookmark)
 
