@@ -46,6 +46,8 @@ class Plane:
         answer = connection.getresponse()
         if answer.status == 410:
             raise Gone
+        if answer.status == 429 or answer.status >= 500:
+            raise ConnectionError(f"the server answered {answer.status}")
         if answer.status != 200:
             raise SystemExit(f"{answer.status}: {json.load(answer).get('message')}")
         return answer

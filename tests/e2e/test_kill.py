@@ -15,6 +15,7 @@ import subprocess
 import threading
 import time
 from collections import deque
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -56,11 +57,10 @@ class Client:
     def connect(self) -> http.client.HTTPSConnection:
         return http.client.HTTPSConnection("127.0.0.1", self._port, timeout=30, context=self._tls)
 
-    def watch(self, since: int) -> tuple[http.client.HTTPSConnection, http.client.HTTPResponse]:
-        connection = self.connect()
+    def watch(self, connection: http.client.HTTPSConnection, since: int) -> http.client.HTTPResponse:
         target = f"{CONFIGMAPS}?watch=1&resourceVersion={since}&timeoutSeconds=600"
         connection.request("GET", target, headers={"Authorization": f"Bearer {self._token}"})
-        return connection, connection.getresponse()
+        return connection.getresponse()
 
     def close(self) -> None:
         if self._connection is not None:
@@ -94,6 +94,8 @@ class Writer(threading.Thread):
                 self._ended += 1
         except BaseException as failure:  # noqa: BLE001 - shown by the test, which would otherwise wait in vain
             self.failure = failure
+        finally:
+            self._client.close()
 
     def _step(self, name: str) -> None:
         marker = f"{self._number}-{self._begun}"
@@ -169,8 +171,7 @@ class Watcher(threading.Thread):
             self.failure = failure
 
     def _follow(self) -> None:
-        connection, answer = self._client.watch(self.since)
-        try:
+        with closing(self._client.connect()) as connection, self._client.watch(connection, self.since) as answer:
             assert answer.status == 200, answer.read()
             self.resumed += 1
             while (line := answer.readline()).endswith(b"\n"):
@@ -179,8 +180,6 @@ class Watcher(threading.Thread):
                 event = Event(told["type"], told["object"])
                 self._history.observe(event)
                 self.since = event.revision
-        finally:
-            connection.close()
 
 
 class Trial:
@@ -288,6 +287,7 @@ class Trial:
         for writer in self.writers:
             writer.join(30)
         self._check(self._taken())
+        self.main.close()
         assert self.server.stop() == 0
         self.watcher.join(30)
 

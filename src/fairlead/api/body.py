@@ -51,16 +51,24 @@ def require_object(value: object) -> Json:
 
 
 def check_identity(obj: Json, api_version: str, kind: str) -> None:
-    """apiVersion and kind of the body must be those of the address it was sent to."""
+    """apiVersion and kind of the body must be those of the address it was sent to. Many clients leave them out:
+    the address says it all."""
     for field, expected in (("apiVersion", api_version), ("kind", kind)):
         given = obj.get(field)
-        if given == expected:
+        if not given or given == expected:
             continue
-        if not given:
-            raise BadRequest(f"Object '{field}' is missing: set {field} to \"{expected}\"")
         raise BadRequest(
             f"the {field} in the data ({shown(given)}) does not match the expected {field} ({expected}); "
             "send it to its own address, or correct it"
+        )
+
+
+def check_named_like(obj: Json, request: Request, kind: str) -> None:
+    """What is sent to a subresource may name the object it is for, but no other."""
+    name = (obj.get("metadata") or {}).get("name")
+    if name and name != request.name:
+        raise BadRequest(
+            f"name in URL does not match name in {kind} object: {shown(request.name)} is not {shown(name)}"
         )
 
 

@@ -13,13 +13,15 @@ from fairlead.api import body, options
 from fairlead.api.desk import Desk
 from fairlead.core.errors import BadRequest, Conflict
 from fairlead.core.problems import shown
-from fairlead.core.times import timestamp
+from fairlead.core.times import parse_time, timestamp
 from fairlead.model.kind import Json, Kind
 from fairlead.port.request import Request
 from fairlead.store.contract import Entry
 
 ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
 _POLICIES = ("Background", "Foreground", "Orphan")
+# Keeps deletionTimestamp in the years that have four digits.
+GRACE_SECONDS_MAX = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,15 +46,21 @@ def read_options(request: Request, desk: Desk) -> DeleteOptions:
         )
     obj = body.read_json(desk, request)
     body.check_structure(desk, "DeleteOptions", obj, "Ignore")
+    return options_from(obj, request)
+
+
+def options_from(obj: Json, request: Request) -> DeleteOptions:
+    """From a DeleteOptions object whose structure was checked."""
     conditions = obj.get("preconditions") or {}
     revision = conditions.get("resourceVersion")
+    dry_runs = [options.dry_run({"dryRun": each}) for each in obj.get("dryRun") or ()]
     return _checked(
         obj.get("gracePeriodSeconds"),
         obj.get("propagationPolicy") or "",
         obj.get("orphanDependents"),
         conditions.get("uid") or "",
         options.revision({"resourceVersion": revision}) if revision else None,
-        "All" in (obj.get("dryRun") or ()) or options.dry_run(request.query),
+        any(dry_runs) or options.dry_run(request.query),
     )
 
 
@@ -84,7 +92,7 @@ def check_preconditions(kind: Kind, entry: Entry, wanted: DeleteOptions) -> None
         return
     name = entry.key.name
     raise Conflict(
-        f'Operation cannot be fulfilled on {kind.resource} "{name}": the precondition does not hold: {detail}',
+        f'Operation cannot be fulfilled on {kind.resource} "{name}": Precondition failed: {detail}',
         group=kind.group,
         kind=kind.plural,
         name=name,
@@ -95,7 +103,7 @@ def begun(kind: Kind, old: Json, wanted: DeleteOptions, now: float) -> Json:
     """The object once its deletion was asked for. Asking again may only shorten the grace."""
     new = copy.deepcopy(old)
     metadata = new["metadata"]
-    grace = kind.grace_seconds(old, wanted.grace_seconds)
+    grace = min(kind.grace_seconds(old, wanted.grace_seconds), GRACE_SECONDS_MAX)
     if "deletionTimestamp" not in metadata:
         metadata["deletionTimestamp"] = timestamp(now + grace)
         metadata["deletionGracePeriodSeconds"] = grace
@@ -104,10 +112,14 @@ def begun(kind: Kind, old: Json, wanted: DeleteOptions, now: float) -> Json:
         _propagate(metadata, wanted.policy)
         if kind.finalizers_spec:
             new.setdefault("status", {})["phase"] = "Terminating"
-    elif wanted.grace_seconds is not None and grace < metadata.get("deletionGracePeriodSeconds", 0):
-        metadata["deletionTimestamp"] = timestamp(now + grace)
+        return new
+    granted = metadata.get("deletionGracePeriodSeconds", 0)
+    if wanted.grace_seconds is not None and grace < granted:
+        # Counted from when the deletion was first asked for: a shorter grace never ends later.
+        asked_at = parse_time(metadata["deletionTimestamp"]) - granted
+        metadata["deletionTimestamp"] = timestamp(asked_at + grace)
         metadata["deletionGracePeriodSeconds"] = grace
-    elif wanted.policy:
+    if wanted.policy:
         _propagate(metadata, wanted.policy)
     return new
 

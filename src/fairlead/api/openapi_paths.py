@@ -66,7 +66,8 @@ def operations(tables: FieldTables, kind: Kind) -> Iterator[Operation]:
     query = tuple(sorted({*_DELETE, *_SELECT}))
     yield Operation(collection, "delete", "deletecollection", me, _STATUS, _DELETE_OPTIONS, query)
     yield from _single(item, me, name)
-    yield Operation(item, "delete", "delete", me, _STATUS, _DELETE_OPTIONS, _DELETE)
+    deleted = name if kind.shows_deleted else _STATUS
+    yield Operation(item, "delete", "delete", me, deleted, _DELETE_OPTIONS, _DELETE)
     yield from _subresources(tables, kind, item, me, name)
 
 

@@ -20,6 +20,7 @@ from fairlead.core.errors import Conflict
 from fairlead.core.problems import Problems
 from fairlead.core.times import timestamp
 from fairlead.model.kind import Json, Kind
+from fairlead.model.names import name_problems
 from fairlead.port.request import Reply, Request
 from fairlead.store.contract import AtRevision, Committed, Entry, Outcome, Refused, Transaction
 
@@ -31,6 +32,7 @@ _CREATED = codec.encode(
 def create(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply | Plan:
     asked = body.read_json(desk, request)
     body.check_structure(desk, "Binding", asked, "Ignore")
+    body.check_named_like(asked, request, "Binding")
     current = find(desk, kind, request)
     old = tree(current)
     node = _target(kind, request, asked)
@@ -63,10 +65,13 @@ def create(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply 
 def _target(kind: Kind, request: Request, asked: Json) -> str:
     target = asked.get("target") or {}
     problems = Problems()
-    if target.get("kind", "Node") != "Node":
+    if (target.get("kind") or "Node") != "Node":
         problems.unsupported("target.kind", target["kind"], ("Node",))
     if not target.get("name"):
         problems.required("target.name", "name the node")
+    else:
+        for text in name_problems("subdomain", target["name"]):
+            problems.invalid("target.name", target["name"], text)
     if problems:
         raise invalid(kind, request.name, problems)
     name: str = target["name"]
@@ -96,12 +101,7 @@ def _bound(old: Json, node: str, asked: Json, now: float) -> Json:
     """The pod with its node, the binder's annotations, and the condition that says it is scheduled."""
     status = dict(old.get("status") or {})
     others = [c for c in status.get("conditions") or () if c.get("type") != "PodScheduled"]
-    scheduled = {
-        "type": "PodScheduled",
-        "status": "True",
-        "lastProbeTime": None,
-        "lastTransitionTime": timestamp(now),
-    }
+    scheduled = {"type": "PodScheduled", "status": "True", "lastTransitionTime": timestamp(now)}
     status["conditions"] = [*others, scheduled]
     metadata = dict(old["metadata"])
     annotations = (asked.get("metadata") or {}).get("annotations")

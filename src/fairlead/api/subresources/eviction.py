@@ -5,8 +5,9 @@ The budget's new allowance and the pod's deletion are one transaction, judged at
 
 from __future__ import annotations
 
-from fairlead.api import body, options
-from fairlead.api.deletion import DeleteOptions
+from fairlead.api import body
+from fairlead.api.attempt import Attempt
+from fairlead.api.deletion import options_from
 from fairlead.api.desk import Desk
 from fairlead.api.finding import find
 from fairlead.api.objects import put, tree
@@ -18,7 +19,7 @@ from fairlead.core.errors import Cause, InternalError, TooManyRequests
 from fairlead.ledger import disruption
 from fairlead.model.kind import Json, Kind
 from fairlead.port.request import Reply, Request
-from fairlead.store.contract import AtRevision, Committed, Entry, Outcome, Refused
+from fairlead.store.contract import AtRevision, Committed, Outcome, Refused
 
 BUDGETS = ("policy", "v1", "poddisruptionbudgets")
 _CREATED = codec.encode(
@@ -29,19 +30,14 @@ _CREATED = codec.encode(
 def create(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply | Plan:
     asked = body.read_json(desk, request)
     body.check_structure(desk, "Eviction", asked, "Ignore")
+    body.check_named_like(asked, request, "Eviction")
     current = find(desk, kind, request)
     pod = tree(current)
-    wanted = _options(request, asked)
-    attempt = planned(desk, kind, context, current, wanted)
-    if disruption.needs_budget(pod) and "deletionTimestamp" not in pod["metadata"]:
-        spent = _spend(desk, pod, context.now)
-        if spent is not None:
-            budget, charged = spent
-            attempt.preconditions.append(AtRevision(budget.key, budget.revision))
-            attempt.operations.append(put(desk.catalog.by_resource(*BUDGETS), budget.key, charged))
-    if wanted.dry_run:
-        return Reply(201, _CREATED)
-    if attempt.new == attempt.old:
+    wanted = options_from(asked.get("deleteOptions") or {}, request)
+    attempt = planned(desk, kind, context, current, wanted, "create", "eviction")
+    if disruption.needs_budget(pod):
+        _spend(desk, attempt, pod)
+    if wanted.dry_run or attempt.new == attempt.old:
         return Reply(201, _CREATED)
 
     def finish(outcome: Outcome) -> Reply | Again:
@@ -54,27 +50,14 @@ def create(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply 
     return Plan(transaction_for(desk, attempt), finish)
 
 
-def _options(request: Request, asked: Json) -> DeleteOptions:
-    inner = asked.get("deleteOptions") or {}
-    conditions = inner.get("preconditions") or {}
-    revision = conditions.get("resourceVersion")
-    return DeleteOptions(
-        inner.get("gracePeriodSeconds"),
-        inner.get("propagationPolicy") or "",
-        conditions.get("uid") or "",
-        options.revision({"resourceVersion": revision}) if revision else None,
-        "All" in (inner.get("dryRun") or ()) or options.dry_run(request.query),
-    )
-
-
-def _spend(desk: Desk, pod: Json, now: float) -> tuple[Entry, Json] | None:
-    """The one budget that covers the pod, and what it becomes; None where none does."""
+def _spend(desk: Desk, attempt: Attempt, pod: Json) -> None:
+    """Charge the budget that covers the pod, in the transaction that deletes it; none where none does."""
     kind = desk.catalog.by_resource(*BUDGETS)
     labels = pod["metadata"].get("labels") or {}
-    entries = desk.read.list(kind.resource, pod["metadata"]["namespace"])
+    entries = desk.read.list(kind.resource, attempt.key.namespace)
     covering = [(entry, budget) for entry in entries if disruption.covers(budget := tree(entry), labels)]
     if not covering:
-        return None
+        return
     if len(covering) > 1:
         names = ", ".join(entry.key.name for entry, _ in covering)
         raise InternalError(
@@ -82,11 +65,15 @@ def _spend(desk: Desk, pod: Json, now: float) -> tuple[Entry, Json] | None:
             "support; narrow their selectors so that one remains"
         )
     entry, budget = covering[0]
-    why = disruption.refusal(budget)
-    if why:
+    attempt.preconditions.append(AtRevision(entry.key, entry.revision))
+    if disruption.is_free(budget, pod):
+        return
+    refused = disruption.refusal(budget)
+    if refused is not None:
         raise TooManyRequests(
             "Cannot evict pod as it would violate the pod's disruption budget.",
-            causes=(Cause("DisruptionBudget", why),),
-            retry_after_seconds=10 if "still being processed" in why else 0,
+            causes=(Cause("DisruptionBudget", refused.why),),
+            retry_after_seconds=refused.retry_after_seconds,
         )
-    return entry, disruption.charged(budget, pod["metadata"]["name"], now)
+    charged = disruption.charged(budget, attempt.key.name, attempt.context.now)
+    attempt.operations.append(put(kind, entry.key, charged))

@@ -32,19 +32,21 @@ def delete_entry(
     new = attempt.new
     assert new is not None
     finished = deletion.is_finished(new)
-    if attempt.dry_run:
-        if finished:
+
+    def answer(data: bytes) -> Reply:
+        if finished and not kind.shows_deleted:
             return success(kind, entry.key.name, entry.uid)
-        return render_one(desk, request, kind, preview(kind, new, entry.revision), context.now, 200, ())
+        return render_one(desk, request, kind, data, context.now, 200, ())
+
+    if attempt.dry_run:
+        return answer(preview(kind, new, entry.revision))
     if not finished and new == attempt.old:
-        return render_one(desk, request, kind, entry.data, context.now, 200, ())
+        return answer(entry.data)
     transaction = transaction_for(desk, attempt)
 
     def finish(outcome: Outcome) -> Reply | Again:
         if isinstance(outcome, Committed):
-            if finished:
-                return success(kind, entry.key.name, entry.uid)
-            return render_one(desk, request, kind, outcome.entries[0].data, context.now, 200, ())
+            return answer(outcome.entries[0].data)
         if isinstance(outcome, Refused):
             return AGAIN
         raise failed(outcome)
@@ -52,13 +54,21 @@ def delete_entry(
     return Plan(transaction, finish)
 
 
-def planned(desk: Desk, kind: Kind, context: Context, entry: Entry, wanted: DeleteOptions) -> Attempt:
+def planned(
+    desk: Desk,
+    kind: Kind,
+    context: Context,
+    entry: Entry,
+    wanted: DeleteOptions,
+    verb: str = "delete",
+    subresource: str = "",
+) -> Attempt:
     """The admitted attempt; `new` is the object with its deletion begun."""
     deletion.check_preconditions(kind, entry, wanted)
     old = tree(entry)
     new = deletion.begun(kind, old, wanted, context.now)
     attempt = Attempt(
-        kind, "delete", "", entry.key, context, desk.read, new, old, entry, dry_run=wanted.dry_run
+        kind, verb, subresource, entry.key, context, desk.read, new, old, entry, dry_run=wanted.dry_run
     )
     desk.chain.admit(attempt)
     return attempt

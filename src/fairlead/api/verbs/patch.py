@@ -17,6 +17,8 @@ from fairlead.model.patch.merge import merge_patch
 from fairlead.model.patch.strategic import strategic
 from fairlead.port.request import JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, Reply, Request
 
+_MEDIA = (JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH)
+
 
 def patch(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply | Plan:
     level = options.field_validation(request.query)
@@ -30,6 +32,11 @@ def patch(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply |
 def patched(desk: Desk, request: Request, schema: str, old: Json, level: str) -> tuple[Json, list[str]]:
     """The old object with the patch applied, its structure checked."""
     media = body.media_type(request.content_type)
+    if media not in _MEDIA:
+        raise UnsupportedMedia(
+            f"the body of the request was in an unknown format - accepted media types include: "
+            f"{', '.join(_MEDIA)}; got {shown(media)}"
+        )
     change_set = codec.decode(request.body) if request.body else None
     new: object
     if media == JSON_PATCH:
@@ -40,14 +47,9 @@ def patched(desk: Desk, request: Request, schema: str, old: Json, level: str) ->
         new = json_patch(old, change_set)
     elif media == MERGE_PATCH:
         new = merge_patch(old, body.require_object(change_set))
-    elif media == STRATEGIC_PATCH:
+    else:
         tables = desk.tables
         new = strategic(old, body.require_object(change_set), tables[schema], tables)
-    else:
-        raise UnsupportedMedia(
-            f"the body of the request was in an unknown format - accepted media types include: "
-            f"{JSON_PATCH}, {MERGE_PATCH}, {STRATEGIC_PATCH}; got {shown(media)}"
-        )
     obj = body.require_object(new)
     for field in ("apiVersion", "kind"):
         if obj.get(field) != old.get(field):

@@ -90,6 +90,7 @@ KIND = Kind(
     plural="pods",
     namespaced=True,
     schema="Pod",
+    shows_deleted=True,
     short_names=("po",),
     categories=("all",),
     subresources=("status", "binding", "eviction"),

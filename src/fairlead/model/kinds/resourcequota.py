@@ -172,6 +172,7 @@ KIND = Kind(
     plural="resourcequotas",
     namespaced=True,
     schema="ResourceQuota",
+    shows_deleted=True,
     short_names=("quota",),
     subresources=("status",),
     columns=(

@@ -105,6 +105,7 @@ KIND = Kind(
     plural="services",
     namespaced=True,
     schema="Service",
+    shows_deleted=True,
     short_names=("svc",),
     categories=("all",),
     subresources=("status",),

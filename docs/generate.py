@@ -1,0 +1,284 @@
+"""Writes the tables of docs/reference that are facts of the code: kinds, errors, limits.
+
+    python docs/generate.py           rewrite them
+    python docs/generate.py --check   exit 1 if one of them is not current
+
+A table stands between `<!-- generated: NAME -->` and `<!-- end -->`; everything outside is written by hand.
+Deterministic: the same code gives the same bytes. `tests/docs/test_generated.py` runs the check.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+from fairlead.cli.main import INTERRUPTED, PIPE_CLOSED
+from fairlead.core import errors
+from fairlead.model.catalog import CATALOG
+from fairlead.runtime.server import retention as kept_history
+from fairlead.runtime.settings import ServeSettings
+from fairlead.store.machine import Limits
+
+REFERENCE = Path(__file__).parent / "reference"
+_BLOCK = re.compile(r"(<!-- generated: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+class Bound(NamedTuple):
+    """One row of a table of limits: where the constant is, in which unit to show it, what happens beyond it."""
+
+    what: str
+    module: str  # below `fairlead.`
+    constant: str
+    unit: str  # of: "", bytes, seconds
+    beyond: str
+
+
+REQUESTS = (
+    Bound("request body", "wire.http", "BODY_BYTES_MAX", "bytes", "413, connection closed"),
+    Bound(
+        "request line and headers together",
+        "wire.http",
+        "HEADER_BYTES_MAX",
+        "bytes",
+        "431, connection closed",
+    ),
+    Bound("levels of objects and arrays in a body", "core.codec", "DEPTH_MAX", "", "400"),
+    Bound("problems named in one answer", "core.problems", "PROBLEMS_MAX", "", "the rest is left out"),
+    Bound("unknown fields named in one answer", "model.structure", "UNKNOWN_MAX", "", "the rest is left out"),
+    Bound("warnings about fields in one answer", "api.body", "_WARNED_MAX", "", "the rest is left out"),
+    Bound("length of `fieldManager`", "api.options", "FIELD_MANAGER_MAX", "", "400"),
+    Bound("operations of one JSON patch", "model.patch.jsonpatch", "OPERATIONS_MAX", "", "413"),
+    Bound("bytes one JSON patch may copy", "model.patch.jsonpatch", "COPIED_BYTES_MAX", "bytes", "413"),
+    Bound("times a request is planned anew on a conflict", "api.plan", "ATTEMPTS_MAX", "", "503"),
+    Bound(
+        "names tried for one `generateName`",
+        "api.verbs.create",
+        "_NAME_ATTEMPTS_MAX",
+        "",
+        "409 AlreadyExists",
+    ),
+)
+CONNECTIONS = (
+    Bound("open connections", "wire.listener", "CONNECTIONS_MAX", "", "a further one is closed at once"),
+    Bound("an idle connection is kept for", "wire.listener", "IDLE_SECONDS", "seconds", "it is closed"),
+    Bound(
+        "a watch without `timeoutSeconds` lasts",
+        "api.verbs.watch",
+        "TIMEOUT_SECONDS_DEFAULT",
+        "seconds",
+        "ends",
+    ),
+    Bound("a bookmark is sent every", "wire.watching", "BOOKMARK_SECONDS", "seconds", "-"),
+    Bound("changes buffered for a watcher", "store.watch", "BUFFER_CHANGES_MAX", "", "the watcher is cut"),
+    Bound("bytes buffered for a watcher", "store.watch", "BUFFER_BYTES_MAX", "bytes", "the watcher is cut"),
+    Bound(
+        "changes read at once for one behind",
+        "store.watch",
+        "CATCH_UP_CHANGES_MAX",
+        "",
+        "it takes another turn",
+    ),
+    Bound("a stopping server waits for", "runtime.server", "GRACE_SECONDS", "seconds", "the rest is cut"),
+)
+OBJECTS = (
+    Bound("length of a name that is a DNS subdomain", "model.names", "SUBDOMAIN_MAX", "", "422"),
+    Bound("length of a label value, and of names that are DNS labels", "model.names", "LABEL_MAX", "", "422"),
+    Bound("length of a port's name", "model.names", "PORT_NAME_MAX", "", "422"),
+    Bound("length of a generated name", "core.ids", "GENERATED_NAME_MAX", "", "the prefix is shortened"),
+    Bound("annotations of one object", "model.metadata", "ANNOTATIONS_BYTES_MAX", "bytes", "422"),
+    Bound("data of one ConfigMap or Secret", "model.kinds.keyed_data", "TOTAL_BYTES_MAX", "bytes", "422"),
+    Bound("unconfirmed evictions of one budget", "ledger.disruption", "DISRUPTED_PODS_MAX", "", "429"),
+)
+STORE = (
+    Bound(
+        "operations of one transaction",
+        "store.contract",
+        "OPERATIONS_MAX",
+        "",
+        "collections are deleted in parts",
+    ),
+    Bound("lines of the audit log", "store.sqlite", "NOTES_MAX", "", "the oldest go"),
+    Bound("history is compacted every", "runtime.store_driver", "COMPACT_SECONDS", "seconds", "-"),
+    Bound(
+        "pages in the write-ahead log",
+        "store.sqlite",
+        "CHECKPOINT_PAGES",
+        "",
+        "they are moved to the database",
+    ),
+)
+AUDIT = (
+    Bound(
+        "changed fields named in one line", "api.audit", "CHANGED_MAX", "", "`changedOmitted` counts the rest"
+    ),
+    Bound("changed fields looked for", "model.diff", "FIELDS_MAX", "", "`...` stands for the rest"),
+    Bound("lines in one answer", "runtime.extensions", "_AUDIT_LINES_MAX", "", "ask again with `after`"),
+)
+TOKENS = (
+    Bound("tokens", "runtime.token_file", "TOKENS_MAX", "", "`fairlead token create` refuses"),
+    Bound("a changed token table is noticed within", "runtime.server", "TOKENS_SECONDS", "seconds", "-"),
+    Bound(
+        "a server certificate is renewed at a start this long before its end",
+        "runtime.identity",
+        "RENEW_BEFORE_SECONDS",
+        "seconds",
+        "-",
+    ),
+)
+BOUNDS = (*REQUESTS, *CONNECTIONS, *OBJECTS, *STORE, *AUDIT, *TOKENS)
+_STORE_LIMITS = {
+    "batch_changes_max": ("changes and audit lines in one commit", "", "the rest is the next commit"),
+    "pending_max": ("writes that wait for the disk", "", "429"),
+    "window_changes_max": (
+        "recent changes kept in memory, per resource",
+        "",
+        "older ones are read from disk",
+    ),
+    "window_bytes_max": ("the same in bytes", "bytes", "older ones are read from disk"),
+}
+
+
+def value_of(bound: Bound) -> float:
+    number: float = getattr(importlib.import_module(f"fairlead.{bound.module}"), bound.constant)
+    return number
+
+
+def shown(number: float, unit: str) -> str:
+    """4 MiB, 30 s, 5 min, 1,024."""
+    if unit == "bytes":
+        for name, size in (("MiB", 1024 * 1024), ("KiB", 1024)):
+            if number % size == 0:
+                return f"{number // size:,.0f} {name}"
+    if unit == "seconds":
+        for name, size in (("d", 86400), ("h", 3600), ("min", 60)):
+            if number % size == 0:
+                return f"{number // size:.0f} {name}"
+        return f"{number:g} s"
+    return f"{number:,}"
+
+
+def table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    lines = [list(heads)]
+    lines += [["---"] * len(lines[0]), *[list(row) for row in rows]]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def _code(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names) or "-"
+
+
+def kinds() -> str:
+    heads = ("kind", "apiVersion", "resource", "short", "in a namespace", "subresources", "field selectors")
+    return table(
+        heads,
+        (
+            (
+                kind.kind,
+                f"`{kind.api_version}`",
+                f"`{kind.plural}`",
+                _code(kind.short_names),
+                "yes" if kind.namespaced else "no",
+                _code(kind.subresources),
+                _code(sorted(kind.selectable)),
+            )
+            for kind in CATALOG
+        ),
+    )
+
+
+def _classes(root: type[errors.FairleadError]) -> list[type[errors.FairleadError]]:
+    found = [value for value in vars(errors).values() if isinstance(value, type) and issubclass(value, root)]
+    return [value for value in found if value is not root]
+
+
+def api_errors() -> str:
+    rows = [c for c in _classes(errors.ApiError) if issubclass(c, errors.ApiError)]
+    heads = ("HTTP status", "reason", "repeat the request")
+    words = {"never": "no", "now": "after reading again", "later": "later"}
+    return table(heads, ((str(c.status), f"`{c.reason}`", words[c.retry]) for c in rows))
+
+
+def exit_codes() -> str:
+    rows = [("0", "done"), ("1", "`OperatorError`, or the server refused the request")]
+    classes = [c for c in _classes(errors.OperatorError) if c.exit_code > 1]
+    rows += [(str(c.exit_code), f"`{c.reason}`") for c in classes]
+    rows += [
+        (str(INTERRUPTED), "interrupted"),
+        (str(PIPE_CLOSED), "the reader of the output closed the pipe"),
+    ]
+    return table(("exit code", "error"), rows)
+
+
+def _bounds(bounds: Iterable[Bound]) -> Callable[[], str]:
+    def rows() -> Iterable[tuple[str, ...]]:
+        for bound in bounds:
+            where = f"`{bound.module.replace('.', '/')}.py` {bound.constant}"
+            yield bound.what, shown(value_of(bound), bound.unit), bound.beyond, where
+
+    return lambda: table(("bound", "value", "beyond it", "set in"), rows())
+
+
+def store() -> str:
+    limits = Limits()
+    rows = [
+        (what, shown(getattr(limits, field), unit), beyond, f"`store/machine.py` Limits.{field}")
+        for field, (what, unit, beyond) in _STORE_LIMITS.items()
+    ]
+    rest = _bounds(STORE)().split("\n", 2)[2]
+    return table(("bound", "value", "beyond it", "set in"), rows) + rest
+
+
+def retention() -> str:
+    kept = kept_history(ServeSettings.__dataclass_fields__["history_seconds"].default)
+    return table(
+        ("resource", "kept for", "at most"),
+        (
+            (
+                f"`{resource}`" if resource else "all others",
+                shown(rule.seconds, "seconds"),
+                shown(rule.bytes_max, "bytes"),
+            )
+            for resource, rule in sorted(kept.items(), reverse=True)
+        ),
+    )
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    "kinds": kinds,
+    "api_errors": api_errors,
+    "exit_codes": exit_codes,
+    "limits_requests": _bounds(REQUESTS),
+    "limits_connections": _bounds(CONNECTIONS),
+    "limits_objects": _bounds(OBJECTS),
+    "limits_store": store,
+    "limits_audit": _bounds(AUDIT),
+    "limits_tokens": _bounds(TOKENS),
+    "retention": retention,
+}
+
+
+def generated(text: str) -> str:
+    """A page with its tables made anew."""
+    return _BLOCK.sub(lambda found: found[1] + TABLES[found[2]]() + found[3], text)
+
+
+def main(arguments: list[str]) -> int:
+    stale = []
+    for page in sorted(REFERENCE.glob("*.md")):
+        text = page.read_text()
+        current = generated(text)
+        if current != text:
+            stale.append(page)
+            if "--check" not in arguments:
+                page.write_text(current)
+    for page in stale:
+        print(f"{'not current' if '--check' in arguments else 'wrote'}: docs/reference/{page.name}")
+    return 1 if stale and "--check" in arguments else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
