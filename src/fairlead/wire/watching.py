@@ -8,6 +8,7 @@ timeout and when the server stops, so that clients resume where they were.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
@@ -18,6 +19,8 @@ from fairlead.core.errors import Expired, Unavailable
 from fairlead.store.contract import ADDED, Change, Compacted
 from fairlead.store.watch import Hub, Subscription, frame
 from fairlead.wire.http import Exchange
+
+log = logging.getLogger("fairlead.wire")
 
 BOOKMARK_SECONDS = 30.0
 # Per turn of the loop and watcher; others get their turn in between.
@@ -94,7 +97,16 @@ class _Stream:
         self.pump()
 
     def pump(self) -> None:
-        """Send what there is, as long as the client takes it."""
+        """Send what there is. Never raises: others are being told of the same change."""
+        try:
+            self._pump()
+        except Exception:
+            log.exception("a watch of %s could not go on", self._watch.resource)
+            if self._open:
+                self._close()
+                self._exchange.abort()
+
+    def _pump(self) -> None:
         exchange, subscription = self._exchange, self._subscription
         if not self._open:
             return
