@@ -91,6 +91,7 @@ OBJECTS = (
     Bound("length of a generated name", "core.ids", "GENERATED_NAME_MAX", "", "the prefix is shortened"),
     Bound("annotations of one object", "model.metadata", "ANNOTATIONS_BYTES_MAX", "bytes", "422"),
     Bound("data of one ConfigMap or Secret", "model.kinds.keyed_data", "TOTAL_BYTES_MAX", "bytes", "422"),
+    Bound("grace of a deletion", "api.deletion", "GRACE_SECONDS_MAX", "seconds", "it is shortened to this"),
     Bound("unconfirmed evictions of one budget", "ledger.disruption", "DISRUPTED_PODS_MAX", "", "429"),
 )
 STORE = (
@@ -102,7 +103,17 @@ STORE = (
         "collections are deleted in parts",
     ),
     Bound("lines of the audit log", "store.sqlite", "NOTES_MAX", "", "the oldest go"),
-    Bound("history is compacted every", "runtime.store_driver", "COMPACT_SECONDS", "seconds", "-"),
+    Bound("history is compacted every", "runtime.store_driver", "COMPACT_IDLE_SECONDS", "seconds", "-"),
+    Bound(
+        "the same while there is much to forget",
+        "runtime.store_driver",
+        "COMPACT_BUSY_SECONDS",
+        "seconds",
+        "-",
+    ),
+    Bound(
+        "rows forgotten at once", "runtime.store_driver", "COMPACT_ROWS", "", "the rest is for the next time"
+    ),
     Bound(
         "pages in the write-ahead log",
         "store.sqlite",
@@ -157,7 +168,7 @@ def shown(number: float, unit: str) -> str:
         for name, size in (("d", 86400), ("h", 3600), ("min", 60)):
             if number % size == 0:
                 return f"{number // size:.0f} {name}"
-        return f"{number:g} s"
+        return f"{number:,g} s" if number < 1 else f"{number:,.0f} s"
     return f"{number:,}"
 
 

@@ -105,9 +105,12 @@ class Writer(threading.Thread):
         write = {"marker": marker, "name": name, "expected": expected, "deletes": deletes, "content": content}
         try:
             status, answer = self._client.call(method, target, body, media)
+        except ConnectionRefusedError:  # nobody listens: it was never sent
+            self._writes.append(Write(outcome="refused", **write))
+            time.sleep(0.05)
+            return
         except DEAD:
             self._writes.append(Write(outcome="unknown", **write))
-            time.sleep(0.02)
             return
         if status in (200, 201):
             self._writes.append(Write(outcome="acknowledged", answered=None if deletes else answer, **write))
@@ -206,7 +209,7 @@ class Trial:
 
     def cycle(self, chance: random.Random) -> None:
         self._intend(chance.randrange(1000))
-        time.sleep(chance.uniform(0.2, 0.7))
+        time.sleep(chance.uniform(0.15, 0.55))
         self.server.kill()
         writes = self._taken()
         if chance.random() < 0.2:

@@ -9,7 +9,8 @@ from __future__ import annotations
 from enum import Enum
 from functools import lru_cache
 
-from fairlead.core.errors import NotAcceptable
+from fairlead.core.errors import BadRequest, NotAcceptable
+from fairlead.core.problems import shown
 from fairlead.port.request import Request
 
 
@@ -19,11 +20,23 @@ class Form(Enum):
     METADATA = "PartialObjectMetadata"
 
 
+_INCLUDED = ("None", "Metadata", "Object")
 _PLAIN = ("application/json", "application/*", "*/*")
 
 
 def form_of(request: Request) -> Form:
+    """Also says whether there is one at all: asked before anything is written."""
     return _parse(request.accept)
+
+
+def included_of(request: Request) -> str:
+    """What the rows of a Table carry besides their cells."""
+    included = request.query.get("includeObject") or "Metadata"
+    if included not in _INCLUDED:
+        raise BadRequest(
+            f"includeObject: Unsupported value: {shown(included)}: use one of {', '.join(_INCLUDED)}"
+        )
+    return included
 
 
 @lru_cache(maxsize=256)

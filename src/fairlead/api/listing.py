@@ -18,7 +18,7 @@ import msgspec
 from fairlead.api import options
 from fairlead.api.desk import Desk
 from fairlead.api.finding import not_newer_than
-from fairlead.api.forms import Form, form_of
+from fairlead.api.forms import Form, form_of, included_of
 from fairlead.api.tables import object_form, table_of
 from fairlead.core.errors import BadRequest, Expired
 from fairlead.core.problems import shown
@@ -154,14 +154,16 @@ def _revision_to_read(desk: Desk, request: Request) -> int:
             'resourceVersionMatch "Exact" is forbidden for resourceVersion "0"; name the revision to read'
         )
     not_newer_than(desk, asked)
-    return asked if match == "Exact" and asked is not None else desk.read.revision
+    # A page asked for at a revision is of that very revision, so that the pages after it fit.
+    exact = match == "Exact" or (not match and options.whole(request.query, "limit"))
+    return asked if exact and asked else desk.read.revision
 
 
 def _read_token(request: Request) -> _Token | None:
     text = request.query.get("continue")
     if not text:
         return None
-    if options.revision(request.query) is not None:
+    if options.revision(request.query):
         raise BadRequest("resourceVersion must not be set together with continue: the token carries it")
     try:
         return _token(base64.urlsafe_b64decode(text))
@@ -205,10 +207,8 @@ def render_list(
             metadata["remainingItemCount"] = remaining
     form = form_of(request)
     if form is Form.TABLE:
-        include = request.query.get("includeObject", "Metadata")
-        return Reply(
-            200, table_of(kind, [entry.data for entry in entries], metadata, include, now, headings=True)
-        )
+        rows = [entry.data for entry in entries]
+        return Reply(200, table_of(kind, rows, metadata, included_of(request), now, headings=True))
     if form is Form.METADATA:
         head = {"kind": "PartialObjectMetadataList", "apiVersion": "meta.k8s.io/v1", "metadata": metadata}
         items = b",".join([object_form(entry.data) for entry in entries])

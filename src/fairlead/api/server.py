@@ -12,6 +12,7 @@ from fairlead.api import body
 from fairlead.api.access import Attributes, forbidden
 from fairlead.api.authn import Tokens
 from fairlead.api.desk import Desk
+from fairlead.api.forms import Form, form_of, included_of
 from fairlead.api.plan import Context, Step
 from fairlead.api.reviews import find_review, review
 from fairlead.api.subresources import VERBS as SUBRESOURCE_VERBS
@@ -40,6 +41,7 @@ _VERBS: Mapping[str, Verb] = {
     "delete": delete,
     "deletecollection": deletecollection,
 }
+_OF_COLLECTIONS = frozenset({"list", "create", "deletecollection"})
 
 
 class Api:
@@ -57,7 +59,10 @@ class Api:
         kind = self.desk.catalog.find(request.group, request.version, request.resource)
         if kind is None:
             return self._review(request, context)
-        return _verb_for(request, kind)(self.desk, request, kind, context)
+        verb = _verb_for(request, kind)
+        if form_of(request) is Form.TABLE:
+            included_of(request)  # both are refused before anything is written, not after
+        return verb(self.desk, request, kind, context)
 
     def _review(self, request: Request, context: Context) -> Reply:
         """A question about access: answered, not stored."""
@@ -104,6 +109,8 @@ def _verb_for(request: Request, kind: Kind) -> Verb:
                 kind=kind.plural,  # kubectl debug reads details without looking whether there are any
             )
         verb = SUBRESOURCE_VERBS[request.subresource].get(request.verb)
+    elif request.verb != "watch" and bool(request.name) is (request.verb in _OF_COLLECTIONS):
+        verb = None
     elif kind.namespaced and not request.namespace and request.verb not in ("list", "watch"):
         raise MethodNotAllowed(
             f"{request.verb} of {kind.plural} needs a namespace: use /namespaces/NAMESPACE/{kind.plural}"

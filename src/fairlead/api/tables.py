@@ -7,9 +7,7 @@ from typing import Any
 import msgspec
 
 from fairlead.api.desk import Desk
-from fairlead.api.forms import Form, form_of
-from fairlead.core.errors import BadRequest
-from fairlead.core.problems import shown
+from fairlead.api.forms import Form, form_of, included_of
 from fairlead.model.cells import age
 from fairlead.model.kind import Column, Json, Kind
 from fairlead.port.request import Reply, Request
@@ -40,9 +38,9 @@ def render_one(
 ) -> Reply:
     form = form_of(request)
     if form is Form.TABLE:
-        include = request.query.get("includeObject", "Metadata")
         revision = _tree(data)["metadata"].get("resourceVersion", "")
-        data = table_of(kind, [data], {"resourceVersion": revision}, include, now, headings=True)
+        included = included_of(request)
+        data = table_of(kind, [data], {"resourceVersion": revision}, included, now, headings=True)
     elif form is Form.METADATA:
         data = object_form(data)
     return Reply(status, data, warnings=warnings)
@@ -93,8 +91,4 @@ def _row(columns: tuple[Column, ...], data: bytes, include: str, now: float) -> 
         return row + b',"object":' + object_form(data) + b"}"
     if include == "Object":
         return row + b',"object":' + data + b"}"
-    if include == "None":
-        return row + b"}"
-    raise BadRequest(
-        f'includeObject: Unsupported value: {shown(include)}: use "None", "Metadata" or "Object"'
-    )
+    return row + b"}"

@@ -14,7 +14,7 @@ from fairlead.core import codec
 from fairlead.model.catalog import Catalog
 from fairlead.model.kind import Json, Kind
 from fairlead.port.request import MERGE_PATCH, Request
-from fairlead.reconcile.ownership import Meta, OwnerIndex, meta_of, owner_key
+from fairlead.reconcile.ownership import Meta, OwnerIndex, is_deleting, meta_of, owner_key
 from fairlead.store.contract import Entry, Key, Reader
 
 ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
@@ -39,65 +39,100 @@ def decide(read: Reader, index: OwnerIndex, catalog: Catalog, key: Key) -> list[
 
 
 def _follow_owners(read: Reader, catalog: Catalog, kind: Kind, entry: Entry, meta: Meta) -> list[Request]:
-    """A dependent goes when none of its owners is left, in the way the last of them was deleted."""
-    if not meta.owner_references:
-        return []
-    gone, blocking = [], False
+    """A dependent goes when none of its owners is left, in the way the last of them was deleted. One that has an
+    owner left loses its references to the others, so that none of them waits for it in vain."""
+    gone, waiting = [], False
     for owner in meta.owner_references:
         key = owner_key(catalog, owner, meta.namespace)
         if key is None:
-            continue  # a kind that we do not serve: not ours to judge
+            continue  # not ours to judge
         current = read.get(key)
         if current is None or current.uid != owner.uid:
             gone.append(owner.uid)
-        elif b'"deletionTimestamp"' in current.data:
-            its = meta_of(current)
-            if FOREGROUND in its.finalizers and its.deletion_timestamp:
-                gone.append(owner.uid)
-                blocking = True
+        elif _is_foreground(current):
+            gone.append(owner.uid)
+            waiting = True
     if not gone:
         return []
     if len(gone) == len(meta.owner_references):
-        return [_delete(kind, entry, "Foreground" if blocking else "Background")]
-    if blocking:
-        return []
+        return [_delete(kind, entry, "Foreground" if waiting else "")]
     return [_without_owners(kind, entry, frozenset(gone))]
 
 
 def _take_along(
     read: Reader, index: OwnerIndex, catalog: Catalog, kind: Kind, entry: Entry, meta: Meta
 ) -> list[Request]:
-    requests, blocked = [], False
+    requests = []
     for key in index.dependents(entry.uid):
         dependent, its_kind = read.get(key), catalog.of_resource(key.resource)
-        if dependent is None or its_kind is None:
-            continue
-        its = meta_of(dependent)
-        blocked = blocked or any(o.uid == entry.uid and o.block_owner_deletion for o in its.owner_references)
-        if not its.deletion_timestamp:
-            requests += _follow_owners(read, catalog, its_kind, dependent, its)
+        if dependent is not None and its_kind is not None and not is_deleting(dependent):
+            requests += _follow_owners(read, catalog, its_kind, dependent, meta_of(dependent))
+            if len(requests) >= STEP_MAX:
+                break
     if requests:
-        return requests[:STEP_MAX]
-    return [] if blocked else [_without_finalizer(kind, entry, meta, FOREGROUND)]
+        return requests
+    for key in _blocking(read, index, catalog, entry):
+        if not _waits_for(read, index, catalog, key, entry.key):
+            return []
+    return [_without_finalizer(kind, entry, meta, FOREGROUND)]
+
+
+def _is_foreground(entry: Entry) -> bool:
+    """Deleted, and waiting for its dependents."""
+    return is_deleting(entry) and FOREGROUND in meta_of(entry).finalizers
+
+
+def _blocking(read: Reader, index: OwnerIndex, catalog: Catalog, owner: Entry) -> list[Key]:
+    """The dependents that an owner deleted in the foreground waits for."""
+    return [
+        key
+        for key in index.dependents(owner.uid)
+        if (dependent := read.get(key)) is not None
+        and any(
+            reference.uid == owner.uid
+            and reference.block_owner_deletion
+            and owner_key(catalog, reference, key.namespace) == owner.key
+            for reference in meta_of(dependent).owner_references
+        )
+    ]
+
+
+def _waits_for(read: Reader, index: OwnerIndex, catalog: Catalog, start: Key, goal: Key) -> bool:
+    """Whether one deletion in the foreground waits for another, also through others in between. Two that wait for
+    each other would wait for ever."""
+    pending, seen = [start], {start}
+    while pending:
+        key = pending.pop()
+        if key == goal:
+            return True
+        entry = read.get(key)
+        if entry is not None and _is_foreground(entry):
+            found = [each for each in _blocking(read, index, catalog, entry) if each not in seen]
+            pending += found
+            seen.update(found)
+    return False
 
 
 def _set_free(
     read: Reader, index: OwnerIndex, catalog: Catalog, kind: Kind, entry: Entry, meta: Meta
 ) -> list[Request]:
     requests = []
-    for key in index.dependents(entry.uid)[:STEP_MAX]:
+    for key in index.dependents(entry.uid):
         dependent, its_kind = read.get(key), catalog.of_resource(key.resource)
         if dependent is not None and its_kind is not None:
             requests.append(_without_owners(its_kind, dependent, frozenset({entry.uid})))
+            if len(requests) == STEP_MAX:
+                break
     return requests or [_without_finalizer(kind, entry, meta, ORPHAN)]
 
 
 def _delete(kind: Kind, entry: Entry, policy: str) -> Request:
+    """Without a policy its own finalizers say what becomes of those that it owns in turn."""
     options = {
         "kind": "DeleteOptions",
         "apiVersion": "v1",
-        "propagationPolicy": policy,
         "preconditions": {"uid": entry.uid, "resourceVersion": str(entry.revision)},
+        **({"propagationPolicy": policy} if policy else {}),
     }
     return _request("delete", kind, entry.key, codec.encode(options))
 

@@ -10,6 +10,7 @@ from fairlead.core import codec
 from fairlead.model.catalog import Catalog
 from fairlead.model.kind import Json
 from fairlead.port.request import Request
+from fairlead.reconcile.ownership import is_deleting
 from fairlead.store.contract import Key, Reader
 
 NAMESPACES = "namespaces"
@@ -18,16 +19,12 @@ FINALIZER = "kubernetes"
 
 def decide(read: Reader, catalog: Catalog, name: str) -> list[Request]:
     entry = read.get(Key(NAMESPACES, "", name))
-    if entry is None or b'"deletionTimestamp"' not in entry.data:
+    if entry is None or not is_deleting(entry):
         return []
     namespace: Json = codec.decode(entry.data)
-    if "deletionTimestamp" not in namespace["metadata"]:
-        return []
     filled = [kind for kind in catalog if kind.namespaced and read.list(kind.resource, name)]
     unasked = [
-        kind
-        for kind in filled
-        if any(b'"deletionTimestamp"' not in e.data for e in read.list(kind.resource, name))
+        kind for kind in filled if not all(is_deleting(each) for each in read.list(kind.resource, name))
     ]
     if unasked:
         return [Request("deletecollection", kind.group, kind.version, kind.plural, name) for kind in unasked]

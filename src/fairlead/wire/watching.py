@@ -73,7 +73,16 @@ class Watches:
 
 
 class _Stream:
-    __slots__ = ("_exchange", "_initial", "_mark_end", "_open", "_owner", "_subscription", "_timers", "_watch")
+    __slots__ = (
+        "_exchange",
+        "_initial",
+        "_mark_end",
+        "_open",
+        "_owner",
+        "_subscription",
+        "_timers",
+        "_watch",
+    )
 
     def __init__(self, owner: Watches, exchange: Exchange, watch: Watch, subscription: Subscription) -> None:
         self._owner = owner

@@ -2,84 +2,112 @@
 
 from __future__ import annotations
 
-import copy
 from typing import Any
+
+import msgspec
 
 from fairlead.api import body, options
 from fairlead.api.changing import change
 from fairlead.api.desk import Desk
 from fairlead.api.finding import find
-from fairlead.api.objects import tree
+from fairlead.api.objects import named_by, tree
 from fairlead.api.plan import Again, Context, Plan
 from fairlead.api.status import invalid
+from fairlead.api.tables import render_one
 from fairlead.api.verbs.patch import patched
-from fairlead.api.writing import modified
 from fairlead.core import codec
 from fairlead.core.problems import Problems
-from fairlead.model.kind import Json, Kind, Scale
+from fairlead.model.cells import AGE
+from fairlead.model.kind import Cell, Column, Json, Kind, Scale
 from fairlead.model.selectors import from_object
-from fairlead.port.request import Reply, Request
+from fairlead.port.request import JSON, Reply, Request
 from fairlead.store.contract import Entry, Outcome
 
-API_VERSION, KIND = "autoscaling/v1", "Scale"
+
+def _desired(scale: Json, now: float) -> Cell:
+    replicas: int = scale["spec"]["replicas"]
+    return replicas
+
+
+def _available(scale: Json, now: float) -> Cell:
+    replicas: int = scale["status"]["replicas"]
+    return replicas
+
+
+# Not in the catalog: a Scale is never stored, only shown and checked.
+SCALE = Kind(
+    group="autoscaling",
+    version="v1",
+    kind="Scale",
+    plural="scales",
+    namespaced=True,
+    schema="Scale",
+    columns=(Column("Desired", _desired, "integer"), Column("Available", _available, "integer"), AGE),
+)
 
 
 def get(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply:
-    return Reply(200, codec.encode(_scale_of(kind, tree(find(desk, kind, request)))))
+    entry = find(desk, kind, request)
+    return _shown(desk, request, kind, entry.data, context.now, 200, ())
 
 
 def update(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply | Plan:
     asked = body.read_json(desk, request)
-    body.check_identity(asked, API_VERSION, KIND)
+    body.check_identity(asked, SCALE.api_version, SCALE.kind)
     level = options.field_validation(request.query)
-    body.check_structure(desk, KIND, asked, level, body.json_text(request))
-    current = find(desk, kind, request)
-    return _replace(desk, request, kind, context, current, asked)
+    warnings = body.check_structure(desk, SCALE.schema, asked, level, body.json_text(request))
+    return _replace(desk, request, kind, context, find(desk, kind, request), asked, warnings)
 
 
 def patch(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply | Plan:
     current = find(desk, kind, request)
     scale = _scale_of(kind, tree(current))
-    asked, _ = patched(desk, request, KIND, scale, options.field_validation(request.query))
-    return _replace(desk, request, kind, context, current, asked)
+    asked, warnings = patched(desk, request, SCALE.schema, scale, options.field_validation(request.query))
+    return _replace(desk, request, kind, context, current, asked, warnings)
 
 
 def _replace(
-    desk: Desk, request: Request, kind: Kind, context: Context, current: Entry, asked: Json
+    desk: Desk,
+    request: Request,
+    kind: Kind,
+    context: Context,
+    current: Entry,
+    asked: Json,
+    warnings: list[str],
 ) -> Reply | Plan:
     """Change the parent's number, then answer with the Scale of what was stored."""
-    paths = _paths(kind)
-    revision = (asked.get("metadata") or {}).get("resourceVersion")
-    if revision and revision != str(current.revision):
-        raise modified(kind, current.key)
     replicas = (asked.get("spec") or {}).get("replicas", 0)
     if replicas < 0:
         problems = Problems()
         problems.invalid("spec.replicas", replicas, "must be greater than or equal to 0")
-        raise invalid(kind, request.name, problems)
-    old = tree(current)
-    new = copy.deepcopy(old)
-    parent = new
+        raise invalid(SCALE, request.name, problems)
+    new = parent = named_by(asked, tree(current))
+    paths = _paths(kind)
     for name in paths.spec_replicas[:-1]:
         parent = parent.setdefault(name, {})
     parent[paths.spec_replicas[-1]] = replicas
-    if not revision:
-        new["metadata"].pop("resourceVersion", None)
-    return _as_scale(kind, change(desk, request, kind, context, current, old, new, []))
+    plain = msgspec.structs.replace(request, accept=JSON)
+    step = change(desk, plain, kind, context, current, tree(current), new, warnings)
+    return _as_scale(desk, request, kind, context, step)
 
 
-def _as_scale(kind: Kind, step: Reply | Plan) -> Reply | Plan:
+def _as_scale(desk: Desk, request: Request, kind: Kind, context: Context, step: Reply | Plan) -> Reply | Plan:
     if isinstance(step, Reply):
-        return Reply(
-            step.status, codec.encode(_scale_of(kind, codec.decode(step.body))), warnings=step.warnings
-        )
+        return _shown(desk, request, kind, step.body, context.now, step.status, step.warnings)
     inner = step.finish
 
     def finish(outcome: Outcome) -> Reply | Plan | Again:
         result = inner(outcome)
-        return result if isinstance(result, Again) else _as_scale(kind, result)
+        return result if isinstance(result, Again) else _as_scale(desk, request, kind, context, result)
 
     return Plan(step.transaction, finish)
+
+
+def _shown(
+    desk: Desk, request: Request, kind: Kind, data: bytes, now: float, status: int, warnings: tuple[str, ...]
+) -> Reply:
+    scale = codec.encode(_scale_of(kind, codec.decode(data)))
+    return render_one(desk, request, SCALE, scale, now, status, warnings)
 
 
 def _paths(kind: Kind) -> Scale:
@@ -91,8 +119,8 @@ def _scale_of(kind: Kind, obj: Json) -> Json:
     paths, metadata = _paths(kind), obj["metadata"]
     kept = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
     return {
-        "kind": KIND,
-        "apiVersion": API_VERSION,
+        "kind": SCALE.kind,
+        "apiVersion": SCALE.api_version,
         "metadata": {field: metadata[field] for field in kept if field in metadata},
         "spec": {"replicas": _at(obj, paths.spec_replicas) or 0},
         "status": {

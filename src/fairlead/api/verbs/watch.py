@@ -17,7 +17,7 @@ import msgspec
 from fairlead.api import options
 from fairlead.api.desk import Desk
 from fairlead.api.finding import not_newer_than
-from fairlead.api.forms import Form, form_of
+from fairlead.api.forms import Form, form_of, included_of
 from fairlead.api.listing import acceptor, chosen
 from fairlead.api.plan import Context, Watch
 from fairlead.api.tables import object_form, table_of
@@ -78,7 +78,7 @@ def _encoder(request: Request, kind: Kind) -> Callable[[str, Change, float], byt
     form = form_of(request)
     if form is Form.OBJECT:
         return None
-    include = request.query.get("includeObject", "Metadata")
+    include = included_of(request)
     first = True
 
     def encode(event: str, change: Change, now: float) -> bytes:

@@ -1,0 +1,85 @@
+"""Tables that are facts of the code are current, and no public bound of the code is missing from them."""
+
+from __future__ import annotations
+
+import importlib.util
+import pkgutil
+import re
+from types import ModuleType
+
+import fairlead
+from fairlead.core import errors
+from fairlead.model.catalog import CATALOG
+from tests.docs.pages import ROOT
+
+# Not bounds of what a client may do, or the same bound under its second name.
+NOT_LISTED = {
+    "cli.client.TIMEOUT_SECONDS",  # of the command line's own requests
+    "runtime.collector.RETRY_SECONDS",
+    "reconcile.garbage.STEP_MAX",
+}
+
+
+def generator() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("docs_generate", ROOT / "docs/generate.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+GENERATE = generator()
+PAGES = {page.stem: page.read_text() for page in sorted((ROOT / "docs/reference").glob("*.md"))}
+
+
+def test_every_generated_table_is_current() -> None:
+    for name, text in PAGES.items():
+        assert GENERATE.generated(text) == text, f"docs/reference/{name}.md: run python docs/generate.py"
+
+
+def test_every_table_is_used_once() -> None:
+    used = re.findall(r"<!-- generated: (\w+) -->", "".join(PAGES.values()))
+    assert sorted(used) == sorted(GENERATE.TABLES)
+
+
+def test_every_public_bound_of_the_code_is_in_the_table_of_limits() -> None:
+    listed = {f"{bound.module}.{bound.constant}" for bound in GENERATE.BOUNDS}
+    found = set()
+    for module in pkgutil.walk_packages(fairlead.__path__, "fairlead."):
+        source = ROOT / "src" / (module.name.replace(".", "/") + ".py")
+        if source.exists():
+            names = re.findall(
+                r"^([A-Z][A-Z_]*(?:_MAX|_SECONDS))(?:: \w+)? = ", source.read_text(), re.MULTILINE
+            )
+            found |= {f"{module.name.removeprefix('fairlead.')}.{name}" for name in names}
+    assert sorted(found - listed - NOT_LISTED) == []  # add what is named here to docs/generate.py
+
+
+def test_each_limit_is_shown_with_the_value_the_code_has() -> None:
+    for bound in GENERATE.BOUNDS:
+        value = GENERATE.shown(GENERATE.value_of(bound), bound.unit)
+        assert f"| {bound.what} | {value} | {bound.beyond} |" in PAGES["api"]
+
+
+def test_numbers_are_shown_in_the_largest_unit_that_fits() -> None:
+    cases = [(3 * 1024 * 1024, "bytes", "3 MiB"), (65536, "bytes", "64 KiB"), (0.5, "seconds", "0.5 s")]
+    cases += [
+        (300.0, "seconds", "5 min"),
+        (7200.0, "seconds", "2 h"),
+        (86400, "seconds", "1 d"),
+        (1024, "", "1,024"),
+    ]
+    assert [GENERATE.shown(number, unit) for number, unit, _ in cases] == [text for _, _, text in cases]
+
+
+def test_every_kind_and_every_reason_is_named() -> None:
+    for kind in CATALOG:
+        assert f"| {kind.kind} | `{kind.api_version}` | `{kind.plural}` |" in PAGES["kinds"]
+    for error in vars(errors).values():
+        if (
+            isinstance(error, type)
+            and issubclass(error, errors.FairleadError)
+            and error.__subclasses__() == []
+        ):
+            assert f"`{error.reason}`" in PAGES["errors"], error.reason

@@ -1,0 +1,124 @@
+"""What the reference says of a running server: its metrics and its files. And the examples, applied and run."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.docs.pages import ROOT
+from tests.running import Running
+
+EXAMPLES = sorted((ROOT / "examples").glob("*.yaml"))
+
+
+def test_every_metric_is_explained_and_every_explained_metric_exists(running: Running) -> None:
+    running.request("GET", "/api/v1/namespaces")
+    status, text = running.request("GET", "/metrics")
+    assert status == 200
+    served = dict(re.findall(r"^# TYPE (\S+) (\S+)$", text, re.MULTILINE))
+    page = (ROOT / "docs/reference/metrics.md").read_text()
+    assert dict(re.findall(r"^\| `(\w+)` \| (\w+) \|", page, re.MULTILINE)) == served
+
+
+def test_every_file_of_a_data_directory_is_explained(running: Running) -> None:
+    page = (ROOT / "docs/reference/data-directory.md").read_text()
+    rows = re.findall(r"^\| (`[^|]*`) \|", page, re.MULTILINE)
+    explained = {name for row in rows for name in re.findall(r"`([^`]+)`", row)}
+    there = {
+        path.relative_to(running.directory).as_posix()
+        for path in running.directory.rglob("*")
+        if path.is_file()
+    }
+    assert there <= explained
+
+
+def test_every_table_and_the_format_of_the_database_are_explained(tmp_path: Path) -> None:
+    import apsw
+
+    from fairlead.store.files import APPLICATION_ID, FORMAT
+    from fairlead.store.sqlite import SqliteJournal
+
+    SqliteJournal(str(tmp_path / "store.db")).close()
+    page = (ROOT / "docs/reference/data-directory.md").read_text()
+    database = apsw.Connection(str(tmp_path / "store.db"))
+    for name, columns in database.execute(
+        "SELECT m.name, group_concat(c.name) FROM sqlite_schema m, pragma_table_info(m.name) c"
+        " WHERE m.type = 'table' GROUP BY m.name"
+    ).fetchall():
+        row = re.search(rf"^\| `{name}` \|.*$", page, re.MULTILINE)
+        assert row is not None, name
+        for column in str(columns).split(","):
+            known = column in ("resource", "namespace", "name") and "key and" in row[0]
+            assert known or f"`{column}`" in row[0] or "per resource" in row[0], f"{name}.{column}"
+    database.close()
+    assert f"`{APPLICATION_ID:#x}`" in page
+    assert f"the format, now {FORMAT}." in page
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_an_example_is_applied_and_unchanged_when_applied_again(path: Path, running: Running) -> None:
+    running.kubectl("apply", "-f", str(ROOT / "examples/01-namespace.yaml"))
+    running.kubectl("apply", "-f", str(path))
+    before = revisions(running, path)
+    running.kubectl("apply", "-f", str(path))
+    assert revisions(running, path) == before
+    assert running.kubectl("diff", "-f", str(path)) == ""
+    assert len(before) == len(list(yaml.safe_load_all(path.read_text())))
+
+
+def revisions(running: Running, path: Path) -> list[str]:
+    template = '{range .items[*]}{.metadata.resourceVersion}{" "}{end}{.metadata.resourceVersion}'
+    return running.kubectl("get", "-f", str(path), "-o", f"jsonpath={template}").split()
+
+
+def test_the_examples_are_numbered_without_a_gap_and_all_are_in_their_readme() -> None:
+    assert [int(path.name[:2]) for path in EXAMPLES] == list(range(1, len(EXAMPLES) + 1))
+    page = (ROOT / "examples/README.md").read_text()
+    names = [path.name for path in (ROOT / "examples").iterdir() if path.suffix in (".yaml", ".py")]
+    assert [name for name in names if f"({name})" not in page] == []
+
+
+def test_the_watch_example_misses_nothing_and_repeats_nothing_across_a_restart(tmp_path: Path) -> None:
+    server = Running(tmp_path / "data")
+    address = "/api/v1/namespaces/default/configmaps"
+
+    def create(name: str) -> str:
+        body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}}
+        status, made = server.request("POST", address, body)
+        assert status == 201
+        return f"{name} at revision {made['metadata']['resourceVersion']}"
+
+    expected = [f"LISTED   {create('first')}"]
+    watcher = subprocess.Popen(
+        [
+            sys.executable,
+            str(ROOT / "examples/watch.py"),
+            "--data-dir",
+            str(server.directory),
+            "--events",
+            "3",
+        ],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    try:
+        assert watcher.stdout is not None
+        seen = [watcher.stdout.readline().rstrip()]
+        expected.append(f"ADDED    {create('second')}")
+        seen.append(watcher.stdout.readline().rstrip())
+        server.kill()
+        server = Running(server.directory, server.port)
+        expected += [f"ADDED    {create('third')}", f"ADDED    {create('fourth')}"]
+        rest, _ = watcher.communicate(timeout=30)
+        assert seen + rest.splitlines() == expected
+        assert watcher.returncode == 0
+    finally:
+        watcher.kill()
+        watcher.wait()
+        server.stop()
