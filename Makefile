@@ -34,14 +34,14 @@ test: dev ## every test
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not soak"
 
 check: dev ## lint, format, types, layers
-	$(BIN)/ruff check src tests bench
-	$(BIN)/ruff format --check src tests bench
+	$(BIN)/ruff check src tests bench docs examples
+	$(BIN)/ruff format --check src tests bench docs examples
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
 format: dev ## rewrite files in the one format
-	$(BIN)/ruff check --fix src tests bench
-	$(BIN)/ruff format src tests bench
+	$(BIN)/ruff check --fix src tests bench docs examples
+	$(BIN)/ruff format src tests bench docs examples
 
 soak: dev ## the long versions of what `make test` samples
 	FAIRLEAD_SOAK=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --timeout 3600

@@ -1,4 +1,4 @@
-"""Writes the tables of docs/reference that are facts of the code: kinds, errors, limits.
+"""Writes the tables of the documentation that are facts of the code: kinds, errors, limits, admission.
 
     python docs/generate.py           rewrite them
     python docs/generate.py --check   exit 1 if one of them is not current
@@ -13,9 +13,11 @@ import importlib
 import re
 import sys
 from collections.abc import Callable, Iterable
+from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 
+from fairlead.api.admission import DEFAULT_STEPS
 from fairlead.cli.main import INTERRUPTED, PIPE_CLOSED
 from fairlead.core import errors
 from fairlead.model.catalog import CATALOG
@@ -23,7 +25,7 @@ from fairlead.runtime.server import retention as kept_history
 from fairlead.runtime.settings import ServeSettings
 from fairlead.store.machine import Limits
 
-REFERENCE = Path(__file__).parent / "reference"
+DOCS = Path(__file__).parent
 _BLOCK = re.compile(r"(<!-- generated: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
@@ -64,6 +66,9 @@ REQUESTS = (
 )
 CONNECTIONS = (
     Bound("open connections", "wire.listener", "CONNECTIONS_MAX", "", "a further one is closed at once"),
+    Bound(
+        "a request must have arrived within", "wire.listener", "REQUEST_SECONDS", "seconds", "it is closed"
+    ),
     Bound("an idle connection is kept for", "wire.listener", "IDLE_SECONDS", "seconds", "it is closed"),
     Bound(
         "a watch without `timeoutSeconds` lasts",
@@ -123,10 +128,14 @@ STORE = (
     ),
 )
 AUDIT = (
+    Bound("changed fields named in one line", "model.diff", "FIELDS_MAX", "", "`...` stands for the rest"),
     Bound(
-        "changed fields named in one line", "api.audit", "CHANGED_MAX", "", "`changedOmitted` counts the rest"
+        "refusals recorded in one second",
+        "api.audit_policy",
+        "DEFAULT_POLICY.refusals_per_second_max",
+        "",
+        "not kept",
     ),
-    Bound("changed fields looked for", "model.diff", "FIELDS_MAX", "", "`...` stands for the rest"),
     Bound("lines in one answer", "runtime.extensions", "_AUDIT_LINES_MAX", "", "ask again with `after`"),
 )
 TOKENS = (
@@ -153,8 +162,18 @@ _STORE_LIMITS = {
 }
 
 
+_STEPS = {
+    "NamespaceLifecycle": "the namespace must exist and not be ending, and is held at its revision until the commit",
+    "NodeRestriction": "a node writes only what is its own",
+    "ServiceAccount": "`default` where none is named",
+    "Priority": "the name of a class becomes a number",
+    "PriorityDefault": "one class at most is the default",
+    "LimitRanger": "default requests and limits, and bounds",
+}
+
+
 def value_of(bound: Bound) -> float:
-    number: float = getattr(importlib.import_module(f"fairlead.{bound.module}"), bound.constant)
+    number: float = attrgetter(bound.constant)(importlib.import_module(f"fairlead.{bound.module}"))
     return number
 
 
@@ -184,7 +203,7 @@ def _code(names: Iterable[str]) -> str:
 
 def kinds() -> str:
     heads = ("kind", "apiVersion", "resource", "short", "in a namespace", "subresources", "field selectors")
-    return table(
+    rows = table(
         heads,
         (
             (
@@ -199,6 +218,17 @@ def kinds() -> str:
             for kind in CATALOG
         ),
     )
+    single = [kind.plural for kind in CATALOG if not kind.deletecollection]
+    return rows + (f"\nWithout deletecollection: {_code(single)}.\n" if single else "")
+
+
+def admission() -> str:
+    """A step without its sentence in _STEPS is a KeyError: write one."""
+    rows = []
+    for step in DEFAULT_STEPS:
+        what = _code(sorted(step.resources)) if step.resources else "all kinds"
+        rows.append((step.name, f"{', '.join(sorted(step.verbs))} of {what}", _STEPS[step.name]))
+    return table(("admission step", "sees", "does"), rows)
 
 
 def _classes(root: type[errors.FairleadError]) -> list[type[errors.FairleadError]]:
@@ -260,6 +290,7 @@ def retention() -> str:
 
 TABLES: dict[str, Callable[[], str]] = {
     "kinds": kinds,
+    "admission": admission,
     "api_errors": api_errors,
     "exit_codes": exit_codes,
     "limits_requests": _bounds(REQUESTS),
@@ -279,7 +310,7 @@ def generated(text: str) -> str:
 
 def main(arguments: list[str]) -> int:
     stale = []
-    for page in sorted(REFERENCE.glob("*.md")):
+    for page in sorted(DOCS.rglob("*.md")):
         text = page.read_text()
         current = generated(text)
         if current != text:
@@ -287,7 +318,7 @@ def main(arguments: list[str]) -> int:
             if "--check" not in arguments:
                 page.write_text(current)
     for page in stale:
-        print(f"{'not current' if '--check' in arguments else 'wrote'}: docs/reference/{page.name}")
+        print(f"{'not current' if '--check' in arguments else 'wrote'}: {page.relative_to(DOCS.parent)}")
     return 1 if stale and "--check" in arguments else 0
 
 

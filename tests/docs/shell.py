@@ -70,9 +70,9 @@ class Reader:
     def _run(self, block: Block, *, fails: bool) -> str:
         script = self._folder / ".block.sh"
         script.write_text(block.body)
-        sourced = "source .block.sh < /dev/null"
-        self._say(f"if {sourced}; then false; else true; fi" if fails else sourced)
-        self._say(f"echo; echo '{_SENTINEL}'")
+        sourced = f"source {script} < /dev/null"
+        judged = f"if {sourced}; then false; else true; fi" if fails else sourced
+        self._say(f"{judged}\necho; echo '{_SENTINEL}'")  # in one go: bash may be gone after the first line
         assert self._bash.stdout is not None
         lines: list[str] = []
         for line in self._bash.stdout:

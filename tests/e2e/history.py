@@ -57,7 +57,9 @@ class History:
 
     last: int = 0
     present: dict[str, Object] = field(default_factory=dict)
-    at_revision: dict[int, tuple[Event, int]] = field(default_factory=dict)  # event, revision of the key before it
+    at_revision: dict[int, tuple[Event, int]] = field(
+        default_factory=dict
+    )  # event, revision of the key before it
     deleted: dict[str, int] = field(default_factory=dict)  # uid -> revision
     markers: dict[str, int] = field(default_factory=dict)  # marker -> revision
     problems: list[str] = field(default_factory=list)
@@ -73,11 +75,17 @@ class History:
         self.at_revision[revision] = (event, 0 if before is None else revision_of(before))
         if event.type == "ADDED":
             if before is not None:
-                self.problems.append(f"{name} was added at {revision} though it was there: a deletion is missing")
+                self.problems.append(
+                    f"{name} was added at {revision} though it was there: a deletion is missing"
+                )
         elif before is None:
-            self.problems.append(f"{name} was {event.type} at {revision} though it was not there: a creation is missing")
+            self.problems.append(
+                f"{name} was {event.type} at {revision} though it was not there: a creation is missing"
+            )
         elif before["metadata"]["uid"] != event.uid:
-            self.problems.append(f"{name} changed its uid at {revision}: a deletion and a creation are missing")
+            self.problems.append(
+                f"{name} changed its uid at {revision}: a deletion and a creation are missing"
+            )
         if event.type == "DELETED":
             self.present.pop(name, None)
             self.deleted[event.uid] = revision
@@ -88,7 +96,9 @@ class History:
     def _observe_marker(self, event: Event) -> None:
         marker = event.object["data"]["marker"]
         if marker in self.markers:
-            self.problems.append(f"write {marker} happened twice: at {self.markers[marker]} and {event.revision}")
+            self.problems.append(
+                f"write {marker} happened twice: at {self.markers[marker]} and {event.revision}"
+            )
         self.markers[marker] = event.revision
 
     def settle(self, writes: Iterable[Write], newest_before: int) -> None:
@@ -110,12 +120,16 @@ class History:
         assert write.answered is not None
         revision = revision_of(write.answered)
         if revision <= newest_before:
-            self.problems.append(f"write {write.marker} got revision {revision}, but {newest_before} was in use already")
+            self.problems.append(
+                f"write {write.marker} got revision {revision}, but {newest_before} was in use already"
+            )
         event, previous = self.at_revision.get(revision, (None, 0))
         if event is None:
             self.problems.append(f"acknowledged write {write.marker} of {write.name} at {revision} is lost")
         elif event.object != write.answered:
-            self.problems.append(f"write {write.marker} was acknowledged otherwise than it was kept at {revision}")
+            self.problems.append(
+                f"write {write.marker} was acknowledged otherwise than it was kept at {revision}"
+            )
         elif write.expected and previous != write.expected:
             self.problems.append(f"write {write.marker} expected {write.expected}, but replaced {previous}")
         else:

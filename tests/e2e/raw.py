@@ -25,6 +25,12 @@ class Answer:
         return str(self.json()["message"])
 
 
+def assert_no_traceback(server: Running) -> None:
+    """Neither on the screen nor in the log of details: nothing unforeseen happened."""
+    for log in (server.log, server.directory / "fairlead.log"):
+        assert not log.exists() or "Traceback" not in log.read_text(), log.read_text()[-4000:]
+
+
 class Raw:
     """One TLS connection. `with Raw(server) as raw: raw.send(...); raw.answer()`."""
 

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from tests.e2e.raw import Raw
+from tests.e2e.raw import Raw, assert_no_traceback
 from tests.running import Running
 
 CONFIGMAPS = b"/api/v1/namespaces/default/configmaps"
@@ -23,7 +23,7 @@ def serves_on(running: Running) -> Iterator[None]:
     yield
     status, _ = running.request("GET", NAMESPACE.decode())
     assert status == 200
-    assert "Traceback" not in running.log.read_text()
+    assert_no_traceback(running)
 
 
 def created(name: bytes) -> bytes:
@@ -44,12 +44,20 @@ def created(name: bytes) -> bytes:
         (b"POST / HTTP/1.1\r\nContent-Length: 5x\r\n\r\n", 400, "Content-Length"),
         (b"POST / HTTP/1.1\r\nContent-Length: 99999999999999999999999\r\n\r\n", 400, "Content-Length"),
         (b"POST / HTTP/1.1\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n", 400, "Content-Length"),
-        (b"POST / HTTP/1.1\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n", 400, "Content-Length"),
+        (
+            b"POST / HTTP/1.1\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n",
+            400,
+            "Content-Length",
+        ),
         (b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", 400, "chunk size"),
         (b"GET /%b HTTP/1.1\r\n\r\n" % (b"a" * 70_000), 431, "limit of 65536 bytes"),
         (b"GET / HTTP/1.1\r\nA: %b\r\n\r\n" % (b"a" * 70_000), 431, "limit of 65536 bytes"),
         (b"GET / HTTP/1.1\r\nA: %b" % (b"a" * 900_000), 431, "limit of 65536 bytes"),
-        (b"GET / HTTP/1.1\r\n%b\r\n" % b"".join(b"A%d: b\r\n" % n for n in range(20_000)), 431, "65536 bytes"),
+        (
+            b"GET / HTTP/1.1\r\n%b\r\n" % b"".join(b"A%d: b\r\n" % n for n in range(20_000)),
+            431,
+            "65536 bytes",
+        ),
     ],
 )
 def test_what_is_not_http_is_answered_with_a_status_and_closed(
@@ -112,7 +120,9 @@ def test_a_line_break_in_a_name_does_not_reach_the_headers(running: Running) -> 
 
 
 @pytest.mark.parametrize("expect", [b"", b"Expect: 100-continue\r\n"])
-def test_a_body_that_is_announced_too_large_is_refused_and_the_client_reads_why(running: Running, expect: bytes) -> None:
+def test_a_body_that_is_announced_too_large_is_refused_and_the_client_reads_why(
+    running: Running, expect: bytes
+) -> None:
     with Raw(running) as raw:
         raw.request(b"POST %b HTTP/1.1" % CONFIGMAPS, JSON + expect + b"Content-Length: %d\r\n" % OVER)
         if not expect:
@@ -140,7 +150,9 @@ def test_a_body_of_just_the_limit_is_read(running: Running) -> None:
         assert raw.answer().status == 201
 
 
-def test_a_chunked_body_with_extensions_and_trailers_is_read_and_its_trailers_are_not_headers(running: Running) -> None:
+def test_a_chunked_body_with_extensions_and_trailers_is_read_and_its_trailers_are_not_headers(
+    running: Running,
+) -> None:
     body = created(b"chunked")
     chunks = b"%x;name=value\r\n%b\r\n%x\r\n%b\r\n0\r\n" % (10, body[:10], len(body) - 10, body[10:])
     with Raw(running) as raw:
@@ -210,14 +222,18 @@ def test_head_has_the_headers_of_get_and_no_body(running: Running) -> None:
 
 def test_an_upgrade_is_not_followed_and_the_request_is_answered_once(running: Running) -> None:
     with Raw(running) as raw:
-        raw.request(b"GET %b HTTP/1.1" % NAMESPACE, b"Connection: Upgrade\r\nUpgrade: websocket\r\n", b"\x81\x05hello")
+        raw.request(
+            b"GET %b HTTP/1.1" % NAMESPACE, b"Connection: Upgrade\r\nUpgrade: websocket\r\n", b"\x81\x05hello"
+        )
         assert raw.answer().status == 200
         assert raw.rest() == b""
 
 
 def test_a_client_that_sends_byte_by_byte_is_answered(running: Running) -> None:
     with Raw(running) as raw:
-        for byte in f"GET /version HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {running.token}\r\n\r\n".encode():
+        for (
+            byte
+        ) in f"GET /version HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {running.token}\r\n\r\n".encode():
             raw.send(bytes((byte,)))
         assert raw.answer().status == 200
 

@@ -51,11 +51,21 @@ def test_kept_promises_are_not_complained_about() -> None:
         (EVENTS, (Write("m2", "a", "refused"),), "was refused, but happened"),
         (EVENTS, (Write("m2", "a", "unknown", content="cc"),), "is there in part only"),
         (EVENTS, (Write("m2", "a", "unknown", expected=4, content="c"),), "expected 4, but replaced 5"),
-        (EVENTS, (Write("m1", "a", "acknowledged", answered=kept("a", 5, "m1", "u9")),), "otherwise than it was kept"),
-        (EVENTS, (Write("m2", "a", "acknowledged", expected=6, answered=CHANGED),), "expected 6, but replaced 5"),
+        (
+            EVENTS,
+            (Write("m1", "a", "acknowledged", answered=kept("a", 5, "m1", "u9")),),
+            "otherwise than it was kept",
+        ),
+        (
+            EVENTS,
+            (Write("m2", "a", "acknowledged", expected=6, answered=CHANGED),),
+            "expected 6, but replaced 5",
+        ),
     ],
 )
-def test_a_broken_promise_is_noticed(events: tuple[Event, ...], writes: tuple[Write, ...], complaint: str) -> None:
+def test_a_broken_promise_is_noticed(
+    events: tuple[Event, ...], writes: tuple[Write, ...], complaint: str
+) -> None:
     assert any(complaint in problem for problem in judged(events, writes)), judged(events, writes)
 
 

@@ -203,3 +203,39 @@ def test_lists_and_watches_with_any_options_are_answered(data: st.DataObject) ->
                 step.status < 500
                 or json.loads(step.body)["details"]["causes"][0]["reason"] == "ResourceVersionTooLarge"
             )
+
+
+_REVIEWS = [
+    ("authorization.k8s.io", "selfsubjectaccessreviews"), ("authorization.k8s.io", "subjectaccessreviews"),
+    ("authorization.k8s.io", "selfsubjectrulesreviews"), ("authentication.k8s.io", "tokenreviews"),
+    ("authentication.k8s.io", "selfsubjectreviews"),
+]  # fmt: skip
+_ASKED = [
+    "resourceAttributes",
+    "nonResourceAttributes",
+    "user",
+    "groups",
+    "namespace",
+    "token",
+    "uid",
+    "extra",
+]
+_ATTRIBUTES = [
+    "verb",
+    "resource",
+    "namespace",
+    "name",
+    "group",
+    "subresource",
+    "path",
+    "fieldSelector",
+    "labelSelector",
+]
+
+
+@given(st.data())
+def test_questions_with_anything_in_them_are_answered(data: st.DataObject) -> None:
+    group, plural = data.draw(st.sampled_from(_REVIEWS))
+    attributes = st.dictionaries(st.sampled_from(_ATTRIBUTES), _values, max_size=4)
+    spec = data.draw(st.dictionaries(st.sampled_from(_ASKED), _values | attributes, max_size=3) | _values)
+    _send(InProcess(), Request("create", group, "v1", plural, body=json.dumps({"spec": spec}).encode()))

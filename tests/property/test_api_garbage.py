@@ -1,4 +1,4 @@
-"""Random families of objects, deleted in random ways: what has lost every owner goes, nothing else does, and it ends."""
+"""Random families, deleted in random ways: what has lost every owner goes, nothing else does, and it ends."""
 
 from __future__ import annotations
 

@@ -21,10 +21,11 @@ class Attempt:
     key: Key
     context: Context
     read: Reader
-    new: Json | None  # None for a delete
+    new: Json | None  # for a delete: the object with its deletion begun
     old: Json | None  # None for a create
     current: Entry | None
     dry_run: bool = False
     warnings: list[str] = field(default_factory=list)
     preconditions: list[Precondition] = field(default_factory=list)
+    # Committed before the write itself: the audit line names the revision of a transaction's last change.
     operations: list[Operation] = field(default_factory=list)

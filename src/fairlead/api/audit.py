@@ -23,7 +23,6 @@ from fairlead.store.contract import Note
 
 STREAM = "audit"
 
-CHANGED_MAX = 64
 _TEXT_MAX = 200
 _COUNTERS_MAX = 4096
 _LEVELS_MAX = 4096
@@ -62,7 +61,6 @@ class _Line(msgspec.Struct, omit_defaults=True, rename="camel"):
     reason: str = ""
     revision_before: int = 0
     changed: Sequence[str] = ()
-    changed_omitted: int = 0
     dry_run: bool = False
     user_agent: str = ""
     source_ip: str = msgspec.field(default="", name="sourceIP")
@@ -82,11 +80,8 @@ def audit_record(
     changed: Sequence[str] = (),
     dry_run: bool = False,
 ) -> bytes:
-    """One line. `changed` holds field paths; more than CHANGED_MAX are counted, not listed."""
+    """One line. `changed` holds field paths, as many as `model/diff.py` names at most."""
     now = context.now
-    omitted = len(changed) - CHANGED_MAX
-    if omitted > 0:
-        changed = changed[:CHANGED_MAX]
     user = context.user
     line = _Line(
         f"{timestamp(now)[:-1]}.{int(now * 1000) % 1000:03d}Z",
@@ -99,7 +94,6 @@ def audit_record(
         reason,
         revision_before,
         changed,
-        omitted if omitted > 0 else 0,
         dry_run,
         context.user_agent[:_TEXT_MAX],
         context.source,

@@ -63,8 +63,12 @@ def check_identity(obj: Json, api_version: str, kind: str) -> None:
         )
 
 
-def check_named_like(obj: Json, request: Request, kind: str) -> None:
-    """What is sent to a subresource may name the object it is for, but no other."""
+def check_meant_for(obj: Json, request: Request, kind: str) -> None:
+    """What is sent along with an address may say what it is and which object it is for, but nothing else. In which
+    version it is written does not matter: clients use that of the address or their own."""
+    given = obj.get("kind")
+    if given and given != kind:
+        raise BadRequest(f"the kind in the data ({shown(given)}) does not match the expected kind ({kind})")
     name = (obj.get("metadata") or {}).get("name")
     if name and name != request.name:
         raise BadRequest(

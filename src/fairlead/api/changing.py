@@ -42,8 +42,10 @@ def change(
     else:
         metadata.pop("namespace", None)
     if request.subresource == "status":
-        new = {**old, "status": new.get("status", {})}
-        new["metadata"] = dict(old["metadata"])
+        status = new.get("status") or {}
+        new = {**old, "metadata": dict(old["metadata"])}
+        if status or "status" in old:
+            new["status"] = status
     else:
         _keep_what_others_own(kind, request.subresource, new, old)
     new["apiVersion"], new["kind"] = kind.api_version, kind.kind

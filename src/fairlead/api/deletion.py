@@ -46,6 +46,7 @@ def read_options(request: Request, desk: Desk) -> DeleteOptions:
         )
     obj = body.read_json(desk, request)
     body.check_structure(desk, "DeleteOptions", obj, "Ignore")
+    body.check_meant_for(obj, request, "DeleteOptions")
     return options_from(obj, request)
 
 

@@ -13,7 +13,7 @@ from fairlead.api.subresources import BODIES, VERBS
 from fairlead.model.catalog import Catalog
 from fairlead.model.kind import Json, Kind
 
-_KIND_VERBS = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"]
+_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 
 
@@ -104,13 +104,17 @@ class Discovery:
         return (kind for kind in self._catalog if (kind.group, kind.version) == (group, version))
 
 
+def _verbs(kind: Kind) -> list[str]:
+    return [verb for verb in _VERBS if verb != "deletecollection" or kind.deletecollection]
+
+
 def _resource(kind: Kind) -> Json:
     entry: Json = {
         "name": kind.plural,
         "singularName": kind.singular_name,
         "namespaced": kind.namespaced,
         "kind": kind.kind,
-        "verbs": _KIND_VERBS,
+        "verbs": _verbs(kind),
     }
     if kind.short_names:
         entry["shortNames"] = list(kind.short_names)
@@ -145,7 +149,7 @@ def _aggregated_resource(kind: Kind) -> Json:
         "responseKind": {"group": kind.group, "version": kind.version, "kind": kind.kind},
         "scope": "Namespaced" if kind.namespaced else "Cluster",
         "singularResource": kind.singular_name,
-        "verbs": _KIND_VERBS,
+        "verbs": _verbs(kind),
     }
     if kind.short_names:
         entry["shortNames"] = list(kind.short_names)

@@ -64,7 +64,8 @@ def operations(tables: FieldTables, kind: Kind) -> Iterator[Operation]:
     yield Operation(collection, "get", "list", me, many, query=_LIST)
     yield Operation(collection, "post", "post", me, name, name, _WRITE)
     query = tuple(sorted({*_DELETE, *_SELECT}))
-    yield Operation(collection, "delete", "deletecollection", me, _STATUS, _DELETE_OPTIONS, query)
+    if kind.deletecollection:
+        yield Operation(collection, "delete", "deletecollection", me, _STATUS, _DELETE_OPTIONS, query)
     yield from _single(item, me, name)
     deleted = name if kind.shows_deleted else _STATUS
     yield Operation(item, "delete", "delete", me, deleted, _DELETE_OPTIONS, _DELETE)

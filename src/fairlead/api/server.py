@@ -115,8 +115,10 @@ def _verb_for(request: Request, kind: Kind) -> Verb:
         raise MethodNotAllowed(
             f"{request.verb} of {kind.plural} needs a namespace: use /namespaces/NAMESPACE/{kind.plural}"
         )
-    else:
+    elif request.verb != "deletecollection" or kind.deletecollection:
         verb = _VERBS.get(request.verb)
+    else:
+        verb = None
     if verb is None:
         what = f"{kind.plural}/{request.subresource}" if request.subresource else kind.plural
         raise MethodNotAllowed(f"the server does not allow {request.verb} on {what}")

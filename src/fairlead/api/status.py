@@ -12,13 +12,16 @@ from fairlead.model.kind import Kind
 from fairlead.port.request import Reply
 
 _encode = msgspec.json.encode
+# Messages quote what clients sent: no answer is to be larger than what is useful to read.
+_MESSAGE_MAX = 64 * 1024
+_NAME_MAX = 512
 
 
 def failure(error: ApiError) -> Reply:
     """The Status reply for an error; details only where there is something to say."""
     details: dict[str, Any] = {}
     if error.name:
-        details["name"] = error.name
+        details["name"] = error.name[:_NAME_MAX]
     if error.group:
         details["group"] = error.group
     if error.kind:
@@ -35,7 +38,7 @@ def failure(error: ApiError) -> Reply:
         "apiVersion": "v1",
         "metadata": {},
         "status": "Failure",
-        "message": str(error),
+        "message": str(error)[:_MESSAGE_MAX],
         "reason": error.reason,
     }
     if details:

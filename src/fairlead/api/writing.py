@@ -55,6 +55,8 @@ _OWNED = (
     "selfLink",
 )
 
+_DROPPED_EMPTY = ("labels", "annotations", "finalizers", "ownerReferences", "managedFields")
+
 
 def stamp_new(kind: Kind, obj: Json, name: str, namespace: str, attempt_uid: str, now: float) -> None:
     """Metadata of an object that is about to exist."""
@@ -96,10 +98,18 @@ def stamp_changed(kind: Kind, new: Json, old: Json) -> None:
             metadata["generation"] = generation
 
 
+def drop_empty(metadata: Json) -> None:
+    """Without its last entry a map or list of the metadata is gone, as Kubernetes shows it."""
+    for field in _DROPPED_EMPTY:
+        if field in metadata and not metadata[field]:
+            del metadata[field]
+
+
 def admit_and_validate(desk: Desk, attempt: Attempt) -> None:
     """Defaults, admission and validation, in this order; raises with every problem at once."""
     kind, new, old = attempt.kind, attempt.new, attempt.old
     assert new is not None
+    drop_empty(new["metadata"])
     kind.defaults(new)
     desk.chain.admit(attempt)
     problems = Problems()
@@ -132,14 +142,14 @@ def plan_create(
         return shown(desk, request, attempt, preview(attempt.kind, new, None), 201)
     absent = Absent(attempt.key)
     transaction = Transaction(
-        (put(attempt.kind, attempt.key, new), *attempt.operations),
+        (*attempt.operations, put(attempt.kind, attempt.key, new)),
         (absent, *attempt.preconditions),
         audit_notes(desk, attempt),
     )
 
     def finish(outcome: Outcome) -> Reply | Plan | Again:
         if isinstance(outcome, Committed):
-            return shown(desk, request, attempt, outcome.entries[0].data, 201)
+            return shown(desk, request, attempt, outcome.entries[-1].data, 201)
         if isinstance(outcome, Refused):
             return taken() if outcome.precondition == absent else AGAIN
         raise failed(outcome)
@@ -184,14 +194,14 @@ def plan_change(desk: Desk, request: Request, attempt: Attempt, *, status: int =
         return shown(desk, request, attempt, current.data, status)
     operation = delete(kind, attempt.key, new) if finished else put(kind, attempt.key, new)
     transaction = Transaction(
-        (operation, *attempt.operations),
+        (*attempt.operations, operation),
         (AtRevision(attempt.key, current.revision), *attempt.preconditions),
         audit_notes(desk, attempt),
     )
 
     def finish(outcome: Outcome) -> Reply | Plan | Again:
         if isinstance(outcome, Committed):
-            return shown(desk, request, attempt, outcome.entries[0].data, status)
+            return shown(desk, request, attempt, outcome.entries[-1].data, status)
         if isinstance(outcome, Refused):
             return AGAIN
         raise failed(outcome)
@@ -210,9 +220,14 @@ def _reply_or_raise(step: Reply | Plan | Again) -> Reply | Plan:
     return step
 
 
-def exists_already(kind: Kind, key: Key) -> ApiError:
+def exists_already(kind: Kind, key: Key, *, generated: bool = False) -> ApiError:
+    why = ", the server was not able to generate a unique name for the object" if generated else ""
     return AlreadyExists(
-        f'{kind.resource} "{key.name}" already exists', group=kind.group, kind=kind.plural, name=key.name
+        f'{kind.resource} "{key.name}" already exists{why}',
+        group=kind.group,
+        kind=kind.plural,
+        name=key.name,
+        retry_after_seconds=1 if generated else 0,
     )
 
 

@@ -157,9 +157,9 @@ def _row(record: dict[str, Any]) -> tuple[Any, ...]:
     )
     changed = record.get("changed") or []
     shown = ",".join(changed[:_CHANGED_SHOWN])
-    more = len(changed) - _CHANGED_SHOWN + record.get("changedOmitted", 0)
+    more = len(changed) - _CHANGED_SHOWN
     if more > 0:
-        shown += f" and {more} more"
+        shown += " and many more" if changed[-1] == "..." else f" and {more} more"
     verb = f"{record.get('verb')} (dry run)" if record.get("dryRun") else record.get("verb")
     return (
         record.get("time"),

@@ -15,6 +15,7 @@ import msgspec
 from fairlead.core.errors import Cause
 
 _SHOWN_MAX = 200
+_FIELD_MAX = 512  # paths hold keys that clients made up
 PROBLEMS_MAX = 100
 
 
@@ -36,6 +37,8 @@ class Problems:
         return bool(self.causes)
 
     def _add(self, reason: str, field: str, message: str) -> None:
+        if len(field) > _FIELD_MAX:
+            field = field[:_FIELD_MAX] + "..."
         cause = Cause(reason, message, field)
         # Structure checks and validators both name what is missing; once is enough.
         if len(self.causes) < PROBLEMS_MAX and cause not in self.causes:

@@ -85,6 +85,7 @@ class Kind:
     scale: Scale | None = None
     columns: tuple[Column, ...] = ()  # without NAME; empty means AGE only
     status_on_create: bool = False  # a status sent with create is kept (nodes register with theirs)
+    deletecollection: bool = True  # a DELETE without a name deletes them all
     shows_deleted: bool = False  # a completed deletion answers with the object instead of a Status
     generation: bool = True  # bumped when anything but metadata and status changes
     name_rule: str = "subdomain"  # of: subdomain, label, label1035, path-segment (see model/names.py)

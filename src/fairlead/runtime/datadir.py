@@ -40,7 +40,19 @@ class DataDirectory:
 
     def journal(self) -> SqliteJournal:
         """Open the store's journal; the caller closes it before the directory."""
-        return SqliteJournal(str(self.store_path))
+        path = self.store_path
+        try:
+            if not path.exists():
+                _refuse_orphan(path)
+                _make_store(path)
+            elif path.stat().st_size == 0:
+                raise DataDirectoryError(
+                    f"{path} is empty, though a store never is; restore a backup with `fairlead restore`, or move"
+                    " it and what is named like it away to start empty"
+                )
+        except OSError as error:
+            raise _unusable(self.path, error) from error
+        return SqliteJournal(str(path))
 
     def close(self) -> None:
         """Doing it twice is doing it once."""
@@ -75,6 +87,26 @@ def open_data_directory(path: Path, upgrades: Mapping[int, Upgrade] | None = Non
         os.close(lock)
         raise
     return DataDirectory(path, lock)
+
+
+def _refuse_orphan(path: Path) -> None:
+    """SQLite would silently delete a log whose database is gone, and with it the newest writes."""
+    log = path.with_name(path.name + "-wal")
+    if log.exists() and log.stat().st_size:
+        raise DataDirectoryError(
+            f"{path} is missing though {log.name} is there; put it back, restore a backup with `fairlead restore`,"
+            f" or move {log.name} away to start empty"
+        )
+
+
+def _make_store(path: Path) -> None:
+    """Under another name until it is whole: a store.db without contents is then always damage."""
+    partial = path.with_name(path.name + ".partial")
+    for suffix in ("", "-wal", "-shm"):
+        partial.with_name(partial.name + suffix).unlink(missing_ok=True)
+    SqliteJournal(str(partial)).close()
+    partial.replace(path)
+    _sync_directory(path.parent)
 
 
 def _take(lock: int, path: Path) -> None:
@@ -130,7 +162,11 @@ def _write_format(file: Path, version: int) -> None:
         handle.flush()
         os.fsync(handle.fileno())
     partial.replace(file)
-    directory = os.open(file.parent, os.O_RDONLY)
+    _sync_directory(file.parent)
+
+
+def _sync_directory(path: Path) -> None:
+    directory = os.open(path, os.O_RDONLY)
     try:
         os.fsync(directory)
     finally:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple
 
 from fairlead.api import options
 from fairlead.api.audit import STREAM, audit_line
@@ -47,20 +48,26 @@ def health(store: Store) -> Callable[[str, Mapping[str, str], Context], Reply]:
     return answer
 
 
-def metrics(
-    read: Callable[[], Mapping[str, float]], requests: Mapping[tuple[str, str, int], int]
-) -> Callable[[str, Mapping[str, str], Context], Reply]:
-    """/metrics in Prometheus' text form: gauges by name, and requests by verb, resource and code."""
+class Sample(NamedTuple):
+    """One number for /metrics."""
+
+    name: str
+    value: float
+    labels: tuple[tuple[str, str], ...] = ()
+
+
+def metrics(read: Callable[[], Iterable[Sample]]) -> Callable[[str, Mapping[str, str], Context], Reply]:
+    """/metrics in Prometheus' text form; a name that ends in _total is a counter, any other a gauge."""
 
     def answer(path: str, query: Mapping[str, str], context: Context) -> Reply:
-        lines = []
-        for name, value in read().items():
-            lines += [f"# TYPE {name} gauge", f"{name} {value:g}"]
-        lines.append("# TYPE apiserver_request_total counter")
-        for (verb, resource, code), count in sorted(requests.items()):
-            lines.append(
-                f'apiserver_request_total{{verb="{verb}",resource="{resource}",code="{code}"}} {count}'
-            )
+        lines: list[str] = []
+        announced = ""
+        for name, value, labels in read():
+            if name != announced:
+                lines.append(f"# TYPE {name} {'counter' if name.endswith('_total') else 'gauge'}")
+                announced = name
+            told = ",".join(f'{key}="{text}"' for key, text in labels)
+            lines.append(f"{name}{{{told}}} {value:g}" if told else f"{name} {value:g}")
         return Reply(200, "\n".join(lines).encode() + b"\n", "text/plain; version=0.0.4; charset=utf-8")
 
     return answer

@@ -145,8 +145,18 @@ def _ensure_admin(identity: Identity, host: str, port: int, now: float) -> None:
     if identity.tokens.tokens().user_of(token) is None:
         identity.tokens.admit(token, "admin", ADMIN_NAME, now)
     text = kubeconfig.render(server, authority, ADMIN_NAME, token).encode()
-    if read_private(identity.kubeconfig) != text:
+    # Ours as we wrote it is the usual case, and told without reading YAML.
+    if read_private(identity.kubeconfig) != text and not _says(identity.kubeconfig, server, authority, token):
         write_private(identity.kubeconfig, text)
+
+
+def _says(path: Path, server: str, authority: str, token: str) -> bool:
+    """Whether the kubeconfig leads here already: then what its owner changed in it (a namespace, say) is kept."""
+    try:
+        known = kubeconfig.load(path)
+    except UsageError:
+        return False
+    return (known.server, known.ca, known.token) == (server, authority, token)
 
 
 def _kept_token(path: Path) -> str:

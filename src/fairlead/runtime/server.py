@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import logging
 import os
 import signal
 import ssl
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import uvloop
 
@@ -33,6 +34,7 @@ from fairlead.runtime import extensions, identity, logs
 from fairlead.runtime.bootstrap import ensure_initial_objects
 from fairlead.runtime.collector import Collector
 from fairlead.runtime.datadir import DataDirectory, open_data_directory
+from fairlead.runtime.extensions import Sample
 from fairlead.runtime.host import ServingHost
 from fairlead.runtime.identity import Identity
 from fairlead.runtime.kubeconfig import server_url
@@ -47,6 +49,8 @@ from fairlead.wire.handler import Handler
 from fairlead.wire.listener import Listener
 from fairlead.wire.openapi import OpenApi
 from fairlead.wire.watching import Watches
+
+log = logging.getLogger("fairlead.runtime")
 
 KUBERNETES_VERSION = "1.32"
 GRACE_SECONDS = 5.0
@@ -142,25 +146,28 @@ class _Server:
                 "/readyz": healthy,
                 "/livez": healthy,
                 "/healthz": healthy,
-                "/metrics": lambda path, query, context: extensions.metrics(self._gauges, handler().requests)(
-                    path, query, context
-                ),
+                "/metrics": extensions.metrics(lambda: self._samples(desk, handler())),
                 extensions.AUDIT: extensions.audit(self._journal),
             },
         )
 
-    def _gauges(self) -> dict[str, float]:
-        store = self._store
-        return {
-            "fairlead_store_revision": store.revision,
-            "fairlead_store_pending": store.pending,
-            "fairlead_store_appends": store.appends,
-            "fairlead_store_appends_failed": store.appends_failed,
-            "fairlead_store_changes_committed": store.committed,
-            "fairlead_store_transactions_refused": store.refused,
-            "fairlead_watches_open": len(self._watches),
-            "fairlead_watches_cut": self._hub.cuts,
-        }
+    def _samples(self, desk: Desk, handler: Handler) -> Iterator[Sample]:
+        store, audit = self._store, desk.audit
+        yield Sample("fairlead_store_revision", store.revision)
+        yield Sample("fairlead_store_pending", store.pending)
+        yield Sample("fairlead_store_appends_total", store.appends)
+        yield Sample("fairlead_store_appends_failed_total", store.appends_failed)
+        yield Sample("fairlead_store_changes_committed_total", store.committed)
+        yield Sample("fairlead_store_transactions_refused_total", store.refused)
+        yield Sample("fairlead_watches_open", len(self._watches))
+        yield Sample("fairlead_watches_cut_total", self._hub.cuts)
+        for (verb, resource, role), count in sorted(audit.counters.items()):
+            labels = (("verb", verb), ("resource", resource), ("role", role))
+            yield Sample("fairlead_audit_counted_total", count, labels)
+        yield Sample("fairlead_audit_suppressed_total", audit.suppressed)
+        for (verb, resource, code), count in sorted(handler.requests.items()):
+            labels = (("verb", verb), ("resource", resource), ("code", str(code)))
+            yield Sample("apiserver_request_total", count, labels)
 
     async def _listen(self, listener: Listener) -> int:
         tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -172,7 +179,7 @@ class _Server:
             port = await listener.listen(settings.listen, settings.port, tls)
         except OSError as error:
             raise OperatorError(
-                f"cannot listen on {settings.listen} port {settings.port}: {error.strerror or error}; "
+                f"cannot listen on {settings.listen} port {settings.port}: {os.strerror(error.errno or 0).lower()}; "
                 "choose another with --port, or stop what uses it"
             ) from error
         if port != settings.port:
@@ -183,7 +190,11 @@ class _Server:
         """Tokens created or revoked on the command line take effect within a second."""
         while True:
             await asyncio.sleep(TOKENS_SECONDS)
-            changed = self._known.tokens.changed()
+            try:
+                changed = self._known.tokens.changed()
+            except (OperatorError, OSError) as error:
+                log.error("the token table stays as it was: %s", error)
+                continue
             if changed is not None:
                 api.tokens = changed
 

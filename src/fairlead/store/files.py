@@ -84,6 +84,11 @@ def pragma(connection: apsw.Connection, text: str) -> object:
     return rows[0][0] if rows else None
 
 
+def merge_on_close(connection: apsw.Connection, merge: bool) -> None:
+    """Whether the last connection to close writes the log into the database: never into a damaged one."""
+    connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0 if merge else 1)
+
+
 def recognise(connection: apsw.Connection, path: str) -> bool:
     """Whether the file is ours (True) or empty (False); anything else is an error. Reads only."""
     application = pragma(connection, "application_id")

@@ -36,6 +36,7 @@ from fairlead.store.files import (
     damage_explained,
     integrity_problems,
     journal_error,
+    merge_on_close,
     pragma,
     read_all,
     recognise,
@@ -85,6 +86,7 @@ class SqliteJournal:
                 self._reader = apsw.Connection(path, vfs=vfs)
                 self._reader.set_busy_timeout(10_000)
                 pragma(self._reader, "query_only = ON")
+                merge_on_close(self._reader, False)
             self._notes_newest, self._notes_oldest = self._notes_bounds()
 
     @staticmethod
@@ -97,6 +99,8 @@ class SqliteJournal:
             if not shared_memory:
                 pragma(connection, "locking_mode = EXCLUSIVE")
             ours = recognise(connection, path)
+            if ours:
+                merge_on_close(connection, False)  # until `recover` has found all of it sound
             if pragma(connection, "journal_mode = WAL") != "wal":
                 raise DataDirectoryError(f"{path} cannot use write-ahead logging; put it on a local disk")
             pragma(connection, f"synchronous = {synchronous}")
@@ -121,7 +125,9 @@ class SqliteJournal:
         with damage_explained(self.path):
             self._give_up()
             self._notes_newest, self._notes_oldest = self._notes_bounds()
-            return read_all(self._writer, self.path)
+            recovered = read_all(self._writer, self.path)
+            merge_on_close(self._writer, True)
+            return recovered
 
     def append(self, batch: Batch) -> None:
         connection = self._writer

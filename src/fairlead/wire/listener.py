@@ -16,6 +16,8 @@ CONNECTIONS_MAX = 8192
 IDLE_SECONDS = 180.0
 REQUEST_SECONDS = 60.0  # in which a request must have arrived whole
 _SWEEP_SECONDS = 10.0
+# Who does not take leave (TLS asks both sides to) once all is answered holds up the end no longer than this.
+_FAREWELL_SECONDS = 1.0
 
 
 class Listener:
@@ -77,10 +79,13 @@ class Listener:
         if self._server is not None:
             self._server.close()
         deadline = self.now() + grace_seconds
-        while self._connections and self.now() < deadline:
+        answered_at = self.now()
+        while self._connections and self.now() < min(deadline, answered_at + _FAREWELL_SECONDS):
             for connection in list(self._connections):
                 if connection.idle:
                     connection.close()
+                else:
+                    answered_at = self.now()
             await asyncio.sleep(0.02)
         for connection in list(self._connections):
             connection.abort()

@@ -14,6 +14,7 @@ DEFAULT_STEPS: tuple[Step, ...] = (
     node_restriction.STEP,
     service_account.STEP,
     priority.STEP,
+    priority.CLASS_STEP,
     limits.STEP,
 )
 

@@ -1,4 +1,7 @@
-"""A pod's priorityClassName becomes the number the scheduler compares (spec.priority, preemptionPolicy)."""
+"""A pod's priorityClassName becomes the number the scheduler compares (spec.priority, preemptionPolicy).
+
+Of the classes one at most is the default of pods that name none.
+"""
 
 from __future__ import annotations
 
@@ -53,14 +56,33 @@ def _class_for(attempt: Attempt, name: str) -> Json | None:
                 f"no PriorityClass with name {name} was found; kubectl get priorityclasses lists those that exist",
             )
         return tree(entry)
-    defaults = [tree(entry) for entry in attempt.read.list(CLASSES) if b'"globalDefault":true' in entry.data]
-    # Several global defaults can exist for a moment; the lowest is the one that surprises least.
-    return min(defaults, key=lambda c: (c["value"], c["metadata"]["name"]), default=None)
+    # Two that were written at the same moment can both be defaults; the lower is the one that surprises less.
+    return min(_defaults(attempt), key=lambda c: (c["value"], c["metadata"]["name"]), default=None)
+
+
+def _defaults(attempt: Attempt) -> list[Json]:
+    # The bytes are searched before they are decoded: pods are created often, and defaults are few.
+    found = [tree(entry) for entry in attempt.read.list(CLASSES) if b'"globalDefault":true' in entry.data]
+    return [each for each in found if each.get("globalDefault")]
+
+
+def _admit_class(attempt: Attempt) -> None:
+    if attempt.new is None or not attempt.new.get("globalDefault"):
+        return
+    for other in _defaults(attempt):
+        name = other["metadata"]["name"]
+        if name != attempt.key.name:
+            why = f"PriorityClass {name} is already marked as default. Only one default can exist"
+            raise _forbidden(attempt, why)
 
 
 def _forbidden(attempt: Attempt, why: str) -> Forbidden:
-    name = attempt.key.name
-    return Forbidden(f'pods "{name}" is forbidden: {why}', kind="pods", name=name)
+    kind, name = attempt.kind, attempt.key.name
+    return Forbidden(
+        f'{kind.resource} "{name}" is forbidden: {why}', group=kind.group, kind=kind.plural, name=name
+    )
 
 
-STEP = Step("Priority", _admit, frozenset({"create", "update", "patch"}), frozenset({"pods"}))
+_WRITES = frozenset({"create", "update", "patch"})
+CLASS_STEP = Step("PriorityDefault", _admit_class, _WRITES, frozenset({CLASSES}))
+STEP = Step("Priority", _admit, _WRITES, frozenset({"pods"}))

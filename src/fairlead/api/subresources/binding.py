@@ -32,7 +32,7 @@ _CREATED = codec.encode(
 def create(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply | Plan:
     asked = body.read_json(desk, request)
     body.check_structure(desk, "Binding", asked, "Ignore")
-    body.check_named_like(asked, request, "Binding")
+    body.check_meant_for(asked, request, "Binding")
     current = find(desk, kind, request)
     old = tree(current)
     node = _target(kind, request, asked)
@@ -47,7 +47,7 @@ def create(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply 
     if attempt.dry_run:
         return Reply(201, _CREATED)
     transaction = Transaction(
-        (put(kind, current.key, new), *attempt.operations),
+        (*attempt.operations, put(kind, current.key, new)),
         (AtRevision(current.key, current.revision), *attempt.preconditions),
         audit_notes(desk, attempt),
     )

@@ -30,7 +30,7 @@ _CREATED = codec.encode(
 def create(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply | Plan:
     asked = body.read_json(desk, request)
     body.check_structure(desk, "Eviction", asked, "Ignore")
-    body.check_named_like(asked, request, "Eviction")
+    body.check_meant_for(asked, request, "Eviction")
     current = find(desk, kind, request)
     pod = tree(current)
     wanted = options_from(asked.get("deleteOptions") or {}, request)

@@ -58,7 +58,7 @@ def _named(
     def taken() -> Reply | Plan | Again:
         if generated and tries < _NAME_ATTEMPTS_MAX:
             return _named(desk, request, kind, context, obj, warnings, tries + 1)
-        raise exists_already(kind, key)
+        raise exists_already(kind, key, generated=generated)
 
     return plan_create(desk, request, attempt, taken)
 

@@ -46,7 +46,7 @@ def delete_entry(
 
     def finish(outcome: Outcome) -> Reply | Again:
         if isinstance(outcome, Committed):
-            return answer(outcome.entries[0].data)
+            return answer(outcome.entries[-1].data)
         if isinstance(outcome, Refused):
             return AGAIN
         raise failed(outcome)
@@ -80,7 +80,7 @@ def transaction_for(desk: Desk, attempt: Attempt) -> Transaction:
     assert entry is not None
     operation = (delete_operation if deletion.is_finished(new) else put)(kind, entry.key, new)
     return Transaction(
-        (operation, *attempt.operations),
+        (*attempt.operations, operation),
         (AtRevision(entry.key, entry.revision), *attempt.preconditions),
         audit_notes(desk, attempt),
     )

@@ -17,6 +17,10 @@ def update(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply 
     options.check_field_manager(request.query)
     new = body.read_json(desk, request)
     body.check_identity(new, kind.api_version, kind.kind)
-    warnings = body.check_structure(desk, kind.schema, new, level, body.json_text(request))
     current = find(desk, kind, request)
-    return change(desk, request, kind, context, current, tree(current), new, warnings)
+    old, raw = tree(current), body.json_text(request)
+    if request.subresource == "status":
+        # The rest of what is sent here is not taken over, and so not judged either.
+        new, raw = {**old, "metadata": new.get("metadata", {}), "status": new.get("status", {})}, b""
+    warnings = body.check_structure(desk, kind.schema, new, level, raw)
+    return change(desk, request, kind, context, current, old, new, warnings)

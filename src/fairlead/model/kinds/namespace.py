@@ -65,6 +65,7 @@ KIND = Kind(
     plural="namespaces",
     namespaced=False,
     schema="Namespace",
+    deletecollection=False,
     short_names=("ns",),
     subresources=("status", "finalize"),
     columns=(Column("Status", _phase_cell, description="Active, or Terminating while it empties."), AGE),

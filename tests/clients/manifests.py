@@ -1,0 +1,140 @@
+"""Manifests that several client tests use: one object of every kind, and the parts they are made of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+Manifest = dict[str, Any]
+
+
+def config(name: str, data: dict[str, str] | None = None, **metadata: Any) -> Manifest:
+    found: Manifest = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, **metadata}}
+    return found | ({"data": data} if data else {})
+
+
+def pod(name: str, node: str = "", **metadata: Any) -> Manifest:
+    spec: Manifest = {"containers": [{"name": "main", "image": "busybox:1"}]}
+    if node:
+        spec["nodeName"] = node
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, **metadata}, "spec": spec}
+
+
+def workload(kind: str, name: str, **spec: Any) -> Manifest:
+    """A Deployment, ReplicaSet, StatefulSet or DaemonSet of one container `main`."""
+    labels = {"app": name}
+    template = {"metadata": {"labels": labels}, "spec": pod(name)["spec"]}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": kind,
+        "metadata": {"name": name, "labels": labels},
+        "spec": {"selector": {"matchLabels": labels}, "template": template, **spec},
+    }
+
+
+def owned(child: Manifest, owner: Manifest, uid: str) -> Manifest:
+    """The child with a reference to its controller."""
+    reference = {
+        "apiVersion": owner["apiVersion"],
+        "kind": owner["kind"],
+        "name": owner["metadata"]["name"],
+        "uid": uid,
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }
+    return child | {"metadata": child["metadata"] | {"ownerReferences": [reference]}}
+
+
+def node(name: str) -> Manifest:
+    labels = {"kubernetes.io/hostname": name, "node-role.kubernetes.io/worker": ""}
+    return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels}}
+
+
+def event(name: str, about: Manifest, namespace: str, **fields: Any) -> Manifest:
+    involved = {
+        "apiVersion": about["apiVersion"],
+        "kind": about["kind"],
+        "name": about["metadata"]["name"],
+        "namespace": namespace,
+    }
+    metadata = {"name": name, "namespace": namespace}
+    return {"apiVersion": "v1", "kind": "Event", "metadata": metadata, "involvedObject": involved, **fields}
+
+
+def one_of_each(namespace: str) -> list[Manifest]:
+    """One object of every kind that this server has."""
+    job = {"template": {"spec": pod("job")["spec"] | {"restartPolicy": "Never"}}}
+    target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}
+    cpu = {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 50}}
+    return [
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "made"}},
+        node("worker-1"),
+        {
+            "apiVersion": "scheduling.k8s.io/v1",
+            "kind": "PriorityClass",
+            "metadata": {"name": "high"},
+            "value": 7,
+        },
+        pod("web-1"),
+        config("settings", {"colour": "blue", "size": "3"}),
+        {
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "metadata": {"name": "pass"},
+            "stringData": {"word": "swordfish"},
+        },
+        {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "robot"}},
+        _core("ResourceQuota", "small", hard={"pods": "10", "requests.cpu": "4"}),
+        _core(
+            "LimitRange",
+            "sizes",
+            limits=[{"type": "Container", "default": {"cpu": "500m"}, "max": {"cpu": "1"}}],
+        ),
+        _core("Service", "web", selector={"app": "web"}, ports=[{"port": 80, "targetPort": 8080}]),
+        event("web-1.1", pod("web-1"), namespace, reason="Pulled", message="fetched", type="Normal", count=3),
+        {
+            "apiVersion": "discovery.k8s.io/v1",
+            "kind": "EndpointSlice",
+            "metadata": {"name": "web-abc", "labels": {"kubernetes.io/service-name": "web"}},
+            "addressType": "IPv4",
+            "endpoints": [{"addresses": ["10.0.0.7"], "conditions": {"ready": True}}],
+            "ports": [{"name": "", "port": 8080, "protocol": "TCP"}],
+        },
+        workload("Deployment", "web", replicas=3),
+        workload("ReplicaSet", "web-rs", replicas=2),
+        workload("StatefulSet", "db", replicas=1, serviceName="db"),
+        workload("DaemonSet", "agent"),
+        {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "once"}, "spec": job},
+        {
+            "apiVersion": "batch/v1",
+            "kind": "CronJob",
+            "metadata": {"name": "tick"},
+            "spec": {"schedule": "*/5 * * * *", "jobTemplate": {"spec": job}},
+        },
+        {
+            "apiVersion": "autoscaling/v2",
+            "kind": "HorizontalPodAutoscaler",
+            "metadata": {"name": "web"},
+            "spec": {
+                "scaleTargetRef": target,
+                "minReplicas": 2,
+                "maxReplicas": 9,
+                "metrics": [{"type": "Resource", "resource": cpu}],
+            },
+        },
+        {
+            "apiVersion": "policy/v1",
+            "kind": "PodDisruptionBudget",
+            "metadata": {"name": "web"},
+            "spec": {"minAvailable": 1, "selector": {"matchLabels": {"app": "web"}}},
+        },
+        {
+            "apiVersion": "coordination.k8s.io/v1",
+            "kind": "Lease",
+            "metadata": {"name": "leader"},
+            "spec": {"holderIdentity": "me", "leaseDurationSeconds": 15},
+        },
+    ]
+
+
+def _core(kind: str, name: str, **spec: Any) -> Manifest:
+    return {"apiVersion": "v1", "kind": kind, "metadata": {"name": name}, "spec": spec}

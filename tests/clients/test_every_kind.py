@@ -1,0 +1,167 @@
+"""One object of every kind: the row that `kubectl get -o wide` shows of it, and what `describe` says."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.clients.kubectl import Operator, table
+from tests.clients.manifests import one_of_each
+
+POD = {"CONTAINERS": "main", "IMAGES": "busybox:1"}
+# The resource, and its row in the order of the columns. `AGE` stands for any age.
+ROWS: dict[str, dict[str, str]] = {
+    "namespaces": {"NAME": "made", "STATUS": "Active", "AGE": "AGE"},
+    "nodes": {
+        "NAME": "worker-1", "STATUS": "Unknown", "ROLES": "worker", "AGE": "AGE", "VERSION": "",
+        "INTERNAL-IP": "<none>", "EXTERNAL-IP": "<none>", "OS-IMAGE": "<unknown>",
+        "KERNEL-VERSION": "<unknown>", "CONTAINER-RUNTIME": "<unknown>",
+    },
+    "priorityclasses": {
+        "NAME": "high", "VALUE": "7", "GLOBAL-DEFAULT": "false", "AGE": "AGE",
+        "PREEMPTIONPOLICY": "PreemptLowerPriority",
+    },
+    "pods": {
+        "NAME": "web-1", "READY": "0/1", "STATUS": "Pending", "RESTARTS": "0", "AGE": "AGE", "IP": "<none>",
+        "NODE": "<none>", "NOMINATED NODE": "<none>", "READINESS GATES": "<none>",
+    },
+    "configmaps": {"NAME": "settings", "DATA": "2", "AGE": "AGE"},
+    "secrets": {"NAME": "pass", "TYPE": "Opaque", "DATA": "1", "AGE": "AGE"},
+    "serviceaccounts": {"NAME": "robot", "SECRETS": "0", "AGE": "AGE"},
+    "services": {
+        "NAME": "web", "TYPE": "ClusterIP", "CLUSTER-IP": "<none>", "EXTERNAL-IP": "<none>", "PORT(S)": "80/TCP",
+        "AGE": "AGE", "SELECTOR": "app=web",
+    },
+    "events": {
+        "LAST SEEN": "<unknown>", "TYPE": "Normal", "REASON": "Pulled", "OBJECT": "pod/web-1", "SUBOBJECT": "",
+        "SOURCE": "", "MESSAGE": "fetched", "FIRST SEEN": "<unknown>", "COUNT": "3", "NAME": "web-1.1",
+    },
+    "endpointslices": {
+        "NAME": "web-abc", "ADDRESSTYPE": "IPv4", "PORTS": "8080", "ENDPOINTS": "10.0.0.7", "AGE": "AGE",
+    },
+    "deployments": {
+        "NAME": "web", "READY": "0/3", "UP-TO-DATE": "0", "AVAILABLE": "0", "AGE": "AGE", **POD,
+        "SELECTOR": "app=web",
+    },
+    "replicasets": {
+        "NAME": "web-rs", "DESIRED": "2", "CURRENT": "0", "READY": "0", "AGE": "AGE", **POD,
+        "SELECTOR": "app=web-rs",
+    },
+    "statefulsets": {"NAME": "db", "READY": "0/1", "AGE": "AGE", **POD},
+    "daemonsets": {
+        "NAME": "agent", "DESIRED": "0", "CURRENT": "0", "READY": "0", "UP-TO-DATE": "0", "AVAILABLE": "0",
+        "NODE SELECTOR": "<none>", "AGE": "AGE", **POD, "SELECTOR": "app=agent",
+    },
+    "cronjobs": {
+        "NAME": "tick", "SCHEDULE": "*/5 * * * *", "TIMEZONE": "<none>", "SUSPEND": "False", "ACTIVE": "0",
+        "LAST SCHEDULE": "<none>", "AGE": "AGE", **POD, "SELECTOR": "<none>",
+    },
+    "horizontalpodautoscalers": {
+        "NAME": "web", "REFERENCE": "Deployment/web", "TARGETS": "cpu: <unknown>/50%", "MINPODS": "2",
+        "MAXPODS": "9", "REPLICAS": "0", "AGE": "AGE",
+    },
+    "poddisruptionbudgets": {
+        "NAME": "web", "MIN AVAILABLE": "1", "MAX UNAVAILABLE": "N/A", "ALLOWED DISRUPTIONS": "0", "AGE": "AGE",
+    },
+    "leases": {"NAME": "leader", "HOLDER": "me", "AGE": "AGE"},
+}  # fmt: skip
+# The resource, the name, and lines that its description has. Runs of spaces count as one.
+DESCRIBED: dict[str, tuple[str, ...]] = {
+    "namespaces/made": ("Labels: kubernetes.io/metadata.name=made", "Status: Active", "No resource quota."),
+    "nodes/worker-1": ("Roles: worker", "Taints: <none>", "Unschedulable: false", "cpu 0 (0%) 0 (0%)"),
+    "priorityclasses/high": ("Value: 7", "GlobalDefault: false", "PreemptionPolicy: PreemptLowerPriority"),
+    "pods/web-1": ("Priority: 0", "Status: Pending", "Image: busybox:1", "QoS Class: BestEffort"),
+    "configmaps/settings": ("colour:", "blue", "size:", "3"),
+    "secrets/pass": ("Type: Opaque", "word: 9 bytes"),
+    "serviceaccounts/robot": ("Mountable secrets: <none>", "Tokens: <none>"),
+    "resourcequotas/small": ("Name: small", "Namespace: default", "Resource Used Hard"),
+    "limitranges/sizes": ("Container cpu - 1 500m 500m -",),
+    "services/web": (
+        "Type: ClusterIP",
+        "Port: <unset> 80/TCP",
+        "TargetPort: 8080/TCP",
+        "Endpoints: 10.0.0.7:8080",
+    ),
+    "events/web-1.1": ("Count: 3", "Message: fetched", "Reason: Pulled"),
+    "endpointslices/web-abc": (
+        "AddressType: IPv4",
+        "<unset> 8080 TCP",
+        "- Addresses: 10.0.0.7",
+        "Ready: true",
+    ),
+    "deployments/web": (
+        "Replicas: 3 desired | 0 updated | 0 total | 0 available | 0 unavailable",
+        "RollingUpdateStrategy: 25% max unavailable, 25% max surge",
+    ),
+    "replicasets/web-rs": ("Replicas: 0 current / 2 desired", "Image: busybox:1"),
+    "statefulsets/db": ("Replicas: 1 desired | 0 total", "Update Strategy: RollingUpdate", "Partition: 0"),
+    "daemonsets/agent": ("Desired Number of Nodes Scheduled: 0", "Selector: app=agent"),
+    "jobs/once": ("Parallelism: 1", "Completions: 1", "Completion Mode: NonIndexed", "Backoff Limit: 6"),
+    "cronjobs/tick": ("Schedule: */5 * * * *", "Concurrency Policy: Allow", "Suspend: False"),
+    "horizontalpodautoscalers/web": ("Reference: Deployment/web", "Min replicas: 2", "Max replicas: 9"),
+    "poddisruptionbudgets/web": ("Min available: 1", "Selector: app=web", "Allowed disruptions: 0"),
+    "leases/leader": ("Holder Identity: me", "Lease Duration Seconds: 15"),
+}
+
+
+@pytest.fixture(scope="module")
+def filled(kubectl: Operator) -> Operator:
+    kubectl("create -f -", one_of_each("default"))
+    return kubectl
+
+
+@pytest.fixture(scope="module")
+def described(filled: Operator) -> str:
+    """Every description in one run of kubectl."""
+    done = filled.run(f"describe {' '.join(DESCRIBED)}")
+    assert (done.code, done.err) == (0, "")
+    return done.out
+
+
+@pytest.mark.parametrize("resource", ROWS)
+def test_get_wide_shows_the_columns_that_operators_know(filled: Operator, resource: str) -> None:
+    expected = ROWS[resource]
+    shown = table(filled(f"get {resource} -o wide"))
+    assert expected in shown
+    assert [list(row) for row in shown if row == expected] == [list(expected)], "columns are in another order"
+
+
+def test_a_job_shows_its_generated_selector(filled: Operator) -> None:
+    uid = filled("get job once -o jsonpath={.metadata.uid}")
+    (row,) = table(filled("get jobs -o wide"))
+    assert row == {
+        "NAME": "once", "STATUS": "Running", "COMPLETIONS": "0/1", "DURATION": "", "AGE": "AGE", **POD,
+        "SELECTOR": f"batch.kubernetes.io/controller-uid={uid}",
+    }  # fmt: skip
+
+
+def test_limit_ranges_show_when_they_were_made(filled: Operator) -> None:
+    made = filled("get limits sizes -o jsonpath={.metadata.creationTimestamp}")
+    assert table(filled("get limits")) == [{"NAME": "sizes", "CREATED AT": made}]
+
+
+def test_a_quota_shows_what_is_used_of_what_is_granted(filled: Operator) -> None:
+    status = '{"status":{"hard":{"pods":"10","requests.cpu":"4"},"used":{"pods":"1","requests.cpu":"250m"}}}'
+    filled(f"patch quota small --subresource=status --type=merge -p '{status}'")
+    (row,) = table(filled("get quota"))
+    assert row == {"NAME": "small", "REQUEST": "pods: 1/10, requests.cpu: 250m/4", "LIMIT": "", "AGE": "AGE"}
+
+
+@pytest.mark.parametrize("which", DESCRIBED)
+def test_describe_says_what_matters(described: str, which: str) -> None:
+    """Objects come in the order in which they were asked for, and each begins with its name."""
+    sections = dict(zip(DESCRIBED, re.split(r"(?m)^(?=Name: )", described)[1:], strict=True))
+    lines = [" ".join(line.split()) for line in sections[which].splitlines()]
+    assert lines[0] == f"Name: {which.partition('/')[2]}"
+    for line in DESCRIBED[which]:
+        assert line in lines
+
+
+def test_the_secret_itself_is_not_described(described: str) -> None:
+    assert "swordfish" not in described
+
+
+def test_every_resource_of_the_server_was_looked_at(filled: Operator) -> None:
+    served = {name.partition(".")[0] for name in filled("api-resources --verbs=list -o name").split()}
+    assert served == {each.partition("/")[0] for each in DESCRIBED}

@@ -1,0 +1,191 @@
+"""Watch: what comes first, what follows, and where a watch cannot begin."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from fairlead.api.plan import Watch
+from fairlead.port.request import JSON, Reply, Request
+from fairlead.store.contract import ADDED, Change
+from fairlead.store.events import FloorsMoved
+from fairlead.store.watch import frame
+from tests.inprocess import InProcess
+from tests.unit.api.things import CONFIGMAPS, METADATA, TABLE, configmap, made
+
+
+def _open(plane: InProcess, accept: str = JSON, name: str = "", **query: str) -> Watch | tuple[int, Any]:
+    request = Request("watch", "", "v1", "configmaps", "default", name, query=query, accept=accept)
+    step = plane.send(request)
+    if isinstance(step, Reply):
+        return step.status, json.loads(step.body)
+    return step
+
+
+def _watch(plane: InProcess, accept: str = JSON, name: str = "", **query: str) -> Watch:
+    step = _open(plane, accept, name, **query)
+    assert isinstance(step, Watch), step
+    return step
+
+
+def _events(plane: InProcess, watch: Watch) -> list[tuple[str, Any]]:
+    """All that the stream would carry by now, as the wire sends it."""
+    subscription = plane.hub.subscribe(watch.resource, watch.namespace, watch.accepts, watch.since)
+    changes = [Change(ADDED, entry, None) for entry in watch.initial]
+    while subscription.ready:
+        changes += plane.hub.take(subscription)
+    lines = [frame(c) if watch.encode is None else watch.encode(c.type, c, plane.now) for c in changes]
+    return [(event["type"], event["object"]) for event in map(json.loads, lines)]
+
+
+def _seen(plane: InProcess, watch: Watch) -> list[tuple[str, str]]:
+    return [(event, obj["metadata"]["name"]) for event, obj in _events(plane, watch)]
+
+
+def _two(plane: InProcess) -> list[int]:
+    made(plane, CONFIGMAPS, configmap("a", labels={"app": "web"}))
+    first = plane.store.revision
+    made(plane, CONFIGMAPS, configmap("b"))
+    return [first, plane.store.revision]
+
+
+@pytest.mark.parametrize("revision", [None, "", "0"])
+def test_without_a_revision_all_there_is_comes_first(revision: str | None) -> None:
+    plane = InProcess()
+    _two(plane)
+    watch = _watch(plane, **({} if revision is None else {"resourceVersion": revision}))
+    plane.delete(f"{CONFIGMAPS}/a")
+    made(plane, CONFIGMAPS, configmap("c"))
+    assert _seen(plane, watch) == [("ADDED", "a"), ("ADDED", "b"), ("DELETED", "a"), ("ADDED", "c")]
+    assert not watch.initial_end
+
+
+def test_from_a_revision_only_what_came_after_it() -> None:
+    plane = InProcess()
+    first, _ = _two(plane)
+    plane.patch(f"{CONFIGMAPS}/a", {"data": {"a": "2"}})
+    watch = _watch(plane, resourceVersion=str(first))
+    assert _seen(plane, watch) == [("ADDED", "b"), ("MODIFIED", "a")]
+    assert _seen(plane, _watch(plane, resourceVersion=str(plane.store.revision))) == []
+
+
+def test_a_future_revision_is_refused() -> None:
+    plane = InProcess()
+    status, body = _open(plane, resourceVersion=str(plane.store.revision + 1))  # type: ignore[misc]
+    assert (status, body["details"]["causes"][0]["reason"]) == (504, "ResourceVersionTooLarge")
+
+
+def test_a_compacted_revision_is_gone() -> None:
+    plane = InProcess()
+    first, last = _two(plane)
+    plane.store.handle(FloorsMoved({"configmaps": last}))
+    status, body = _open(plane, resourceVersion=str(first))  # type: ignore[misc]
+    assert (status, body["reason"], body["code"]) == (410, "Expired", 410)
+    assert body["message"].startswith("too old resource version: ")
+    assert isinstance(_open(plane, resourceVersion=str(last)), Watch)
+
+
+def test_initial_events_end_with_a_marked_bookmark() -> None:
+    plane = InProcess()
+    _two(plane)
+    query = {
+        "sendInitialEvents": "true",
+        "resourceVersionMatch": "NotOlderThan",
+        "allowWatchBookmarks": "true",
+    }
+    watch = _watch(plane, **query)
+    assert (len(watch.initial), watch.initial_end, watch.bookmarks) == (2, True, True)
+    assert json.loads(watch.bookmark(watch.since, True)) == {
+        "type": "BOOKMARK",
+        "object": {
+            "kind": "ConfigMap",
+            "apiVersion": "v1",
+            "metadata": {
+                "resourceVersion": str(plane.store.revision),
+                "creationTimestamp": None,
+                "annotations": {"k8s.io/initial-events-end": "true"},
+            },
+        },
+    }
+    assert "annotations" not in json.loads(watch.bookmark(5, False))["object"]["metadata"]
+
+
+def test_initial_events_can_be_declined() -> None:
+    plane = InProcess()
+    _two(plane)
+    watch = _watch(plane, sendInitialEvents="false", resourceVersionMatch="NotOlderThan")
+    assert _seen(plane, watch) == []
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"sendInitialEvents": "true"},
+        {"sendInitialEvents": "true", "resourceVersionMatch": "Exact"},
+        {"sendInitialEvents": "perhaps", "resourceVersionMatch": "NotOlderThan"},
+        {"resourceVersionMatch": "NotOlderThan"},
+        {"resourceVersion": "x"},
+        {"timeoutSeconds": "soon"},
+        {"labelSelector": "a in"},
+        {"fieldSelector": "data.a=1"},
+    ],
+)
+def test_watches_that_make_no_sense_are_refused(query: dict[str, str]) -> None:
+    assert _open(InProcess(), **query)[0] == 400  # type: ignore[index]
+
+
+def test_a_table_is_refused_before_the_stream_and_not_in_it() -> None:
+    assert _open(InProcess(), TABLE, includeObject="Some")[0] == 400  # type: ignore[index]
+
+
+def test_a_selector_shows_what_enters_and_leaves_it() -> None:
+    plane = InProcess()
+    _two(plane)
+    watch = _watch(plane, labelSelector="app=web")
+    plane.patch(f"{CONFIGMAPS}/b", {"metadata": {"labels": {"app": "web"}}})
+    plane.patch(f"{CONFIGMAPS}/a", {"metadata": {"labels": {"app": "db"}}})
+    plane.patch(f"{CONFIGMAPS}/a", {"data": {"a": "5"}})
+    plane.delete(f"{CONFIGMAPS}/b")
+    events = _events(plane, watch)
+    assert [(event, obj["metadata"]["name"]) for event, obj in events] == [
+        ("ADDED", "a"),
+        ("ADDED", "b"),
+        ("DELETED", "a"),
+        ("DELETED", "b"),
+    ]
+    assert events[2][1]["metadata"]["labels"] == {"app": "web"}, "as it was when it last matched"
+
+
+def test_one_object_can_be_watched_by_name() -> None:
+    plane = InProcess()
+    _two(plane)
+    assert _seen(plane, _watch(plane, name="b")) == [("ADDED", "b")]
+    assert _seen(plane, _watch(plane, fieldSelector="metadata.name=a")) == [("ADDED", "a")]
+
+
+def test_a_watch_as_a_table_sends_its_headings_once() -> None:
+    plane = InProcess()
+    _two(plane)
+    events = _events(plane, _watch(plane, TABLE))
+    assert [obj["kind"] for _, obj in events] == ["Table", "Table"]
+    assert [column["name"] for column in events[0][1]["columnDefinitions"]] == ["Name", "Data", "Age"]
+    assert events[1][1]["columnDefinitions"] is None
+    assert [obj["rows"][0]["cells"][0] for _, obj in events] == ["a", "b"]
+    assert events[0][1]["rows"][0]["object"]["kind"] == "PartialObjectMetadata"
+
+
+def test_a_watch_of_metadata_shows_no_more() -> None:
+    plane = InProcess()
+    _two(plane)
+    watch = _watch(plane, METADATA)
+    for _, obj in _events(plane, watch):
+        assert sorted(obj) == ["apiVersion", "kind", "metadata"]
+        assert (obj["kind"], obj["apiVersion"]) == ("PartialObjectMetadata", "meta.k8s.io/v1")
+    assert json.loads(watch.bookmark(5, False))["object"]["kind"] == "PartialObjectMetadata"
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("", 1800.0), ("0", 1800.0), ("7", 7.0)])
+def test_a_watch_ends_when_asked_to(text: str, seconds: float) -> None:
+    assert _watch(InProcess(), timeoutSeconds=text).timeout_seconds == seconds
