@@ -107,19 +107,31 @@ def test_drain_evicts_and_waits_until_the_node_has_let_go(busy: Operator) -> Non
 
 
 def test_drain_does_not_break_a_budget(busy: Operator) -> None:
-    busy("create poddisruptionbudget web --selector=app=web --min-available=2")
     running = '{"status":{"phase":"Running","conditions":[{"type":"Ready","status":"True"}]}}'
     for name in ("w-1", "w-2"):  # a budget does not hold pods that never ran
         busy(f"patch pod {name} --subresource=status --type=merge -p '{running}'")
+    busy("create poddisruptionbudget web --selector=app=web --min-available=2")
+    _allow(busy, 0)
     done = busy.run("drain busy --timeout=500ms")
     assert done.code == 1
     assert "Cannot evict pod as it would violate the pod's disruption budget" in done.err
     assert "Terminating" not in busy("get pods")
-    allowed = '{"status":{"disruptionsAllowed":1,"currentHealthy":2,"desiredHealthy":1,"expectedPods":2,"observedGeneration":1}}'
-    busy(f"patch pdb web --subresource=status --type=merge -p '{allowed}'")
-    busy.run("drain busy --timeout=500ms")
+    _allow(busy, 1)
+    eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "w-1"}}
+    address = f"/api/v1/namespaces/{busy.namespace}/pods"
+    busy(f"create --raw {address}/w-1/eviction -f -", eviction)
+    assert "disruption budget" in busy.refused(
+        f"create --raw {address}/w-2/eviction -f -", {**eviction, "metadata": {"name": "w-2"}}
+    )
     assert sorted(row["STATUS"] for row in table(busy("get pods"))) == ["Running", "Terminating"]
     busy.run("delete pods --all --force")
+
+
+def _allow(busy: Operator, disruptions: int) -> None:
+    """What the controller of budgets would report."""
+    counted = {"currentHealthy": 2, "desiredHealthy": 2 - disruptions, "expectedPods": 2}
+    status = {"status": {"disruptionsAllowed": disruptions, "observedGeneration": 1, **counted}}
+    busy(f"patch pdb web --subresource=status --type=merge -p '{json.dumps(status)}'")
 
 
 def test_top_says_that_there_are_no_metrics(kubectl: Operator) -> None:

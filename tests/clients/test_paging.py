@@ -12,18 +12,21 @@ from tests.running import Running
 COUNT = 2000
 
 
-@pytest.fixture(scope="module")
-def many(kubectl: Operator, server: Running) -> Operator:
-    kubectl("create namespace many")
+def _filled(kubectl: Operator, server: Running, namespace: str, count: int) -> Operator:
+    kubectl(f"create namespace {namespace}")
     connection = server.connect()
-    for number in range(COUNT):
+    for number in range(count):
         body = {"metadata": {"name": f"c-{number:04d}", "labels": {"odd": str(number % 2)}}}
-        status, answer = server.request(
-            "POST", "/api/v1/namespaces/many/configmaps", body, connection=connection
-        )
+        address = f"/api/v1/namespaces/{namespace}/configmaps"
+        status, answer = server.request("POST", address, body, connection=connection)
         assert status == 201, answer
     connection.close()
-    return kubectl.inside("many")
+    return kubectl.inside(namespace)
+
+
+@pytest.fixture(scope="module")
+def many(kubectl: Operator, server: Running) -> Operator:
+    return _filled(kubectl, server, "many", COUNT)
 
 
 def _pages(said: str) -> list[tuple[str, bool]]:
@@ -63,6 +66,7 @@ def test_without_chunks_one_request_reads_everything(many: Operator) -> None:
     assert _pages(done.err) == []
 
 
-def test_deleting_all_of_them_leaves_none(many: Operator) -> None:
-    many("delete cm --all --wait=false")
-    assert many.run("get cm") == (0, "", "No resources found in many namespace.\n")
+def test_deleting_more_than_a_page_leaves_none(kubectl: Operator, server: Running) -> None:
+    fewer = _filled(kubectl, server, "fewer", 600)
+    assert len(fewer("delete cm --all --wait=false").splitlines()) == 600
+    assert fewer.run("get cm") == (0, "", "No resources found in fewer namespace.\n")

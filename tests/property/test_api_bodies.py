@@ -76,7 +76,7 @@ def _change(draw: st.DrawFn, parent: Any, step: Any) -> None:
         parent.append(draw(_values))
 
 
-def _address(kind: Kind, name: str = "", subresource: str = "") -> tuple[str, ...]:
+def _address(kind: Kind, name: str = "", subresource: str = "") -> tuple[str, str, str, str, str, str]:
     return (kind.group, kind.version, kind.plural, "shop" if kind.namespaced else "", name, subresource)
 
 

@@ -43,7 +43,7 @@ def test_when_every_made_up_name_is_taken_the_client_is_told() -> None:
     context = plane.context()
     for attempt in range(16):
         made(plane, CONFIGMAPS, configmap(ids.generated_name("x-", context.entropy, attempt)))
-    plane.context = lambda user=None: context  # type: ignore[method-assign, misc, assignment]
+    plane.context = lambda user=None: context  # type: ignore[method-assign]
     status, body = plane.post(CONFIGMAPS, _unnamed("x-"))
     assert (status, body["reason"]) == (409, "AlreadyExists")
     assert "not able to generate a unique name" in body["message"]

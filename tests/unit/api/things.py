@@ -60,7 +60,8 @@ def made(plane: InProcess, address: str, obj: Json) -> Json:
     """The object as stored."""
     status, body = plane.post(address, obj)
     assert status == 201, body
-    return body
+    stored: Json = body
+    return stored
 
 
 def plane_with_everything() -> InProcess:
@@ -76,10 +77,6 @@ def sample(kind: str) -> Json:
     obj = copy.deepcopy(SAMPLES[kind])
     obj["metadata"].pop("namespace", None)
     return obj
-
-
-def reason(body: Json) -> str:
-    return str(body["reason"])
 
 
 def causes(body: Json) -> list[tuple[str, str]]:
