@@ -27,7 +27,12 @@ from pathlib import Path
 HERE = Path(__file__).parent
 ROOT = HERE.parent
 FAIRLEAD = ROOT / ".venv/bin/fairlead"
-REFERENCE = {"creates_per_second": 970, "creates_p99_ms": 180, "gets_per_second": 1600, "list_pods_per_second": 24300}
+REFERENCE = {
+    "creates_per_second": 970,
+    "creates_p99_ms": 180,
+    "gets_per_second": 1600,
+    "list_pods_per_second": 24300,
+}
 
 
 def pod(number: int) -> str:
@@ -48,7 +53,10 @@ def pod(number: int) -> str:
                         "name": "main",
                         "image": "registry.example/web:1.25.3",
                         "args": ["--listen", ":8080", "--log", "json"],
-                        "ports": [{"name": "http", "containerPort": 8080}, {"name": "metrics", "containerPort": 9090}],
+                        "ports": [
+                            {"name": "http", "containerPort": 8080},
+                            {"name": "metrics", "containerPort": 9090},
+                        ],
                         "env": [{"name": f"SETTING_{i}", "value": f"value-{i}"} for i in range(6)],
                         "resources": {
                             "requests": {"cpu": f"{100 * (number % 5 + 1)}m", "memory": "128Mi"},
@@ -151,7 +159,10 @@ def bench_plane(pods: int, connections: int) -> dict[str, object]:
     with tempfile.TemporaryDirectory() as scratch:
         directory = Path(scratch) / "data"
         plane = Plane(directory)
-        out: dict[str, object] = {"ready_seconds": plane.ready_seconds, "resident_mb_empty": resident_mb(plane.process.pid)}
+        out: dict[str, object] = {
+            "ready_seconds": plane.ready_seconds,
+            "resident_mb_empty": resident_mb(plane.process.pid),
+        }
         creates = [["POST", collection, pod(n)] for n in range(pods)]
         out["creates"] = plane.load(creates, pods, connections)
         out["resident_mb"] = resident_mb(plane.process.pid)
@@ -174,7 +185,9 @@ def bench_plane(pods: int, connections: int) -> dict[str, object]:
 def count_pods(plane: Plane, collection: str) -> int:
     import ssl
 
-    request = urllib.request.Request(f"{plane.url}{collection}", headers={"Authorization": f"Bearer {plane.token}"})
+    request = urllib.request.Request(
+        f"{plane.url}{collection}", headers={"Authorization": f"Bearer {plane.token}"}
+    )
     with urllib.request.urlopen(request, context=ssl.create_default_context(cafile=plane.ca)) as answer:
         return len(json.load(answer)["items"])
 
@@ -194,7 +207,9 @@ def bench_store(pods: int, writers: int) -> dict[str, object]:
         for start in range(0, pods, writers):
             for number in range(start, min(start + writers, pods)):
                 key = Key("pods", "default", f"web-{number:05d}")
-                operation = Put(key, str(number), b'{"metadata":{"resourceVersion":"', b'"},"x":' + values[number] + b"}")
+                operation = Put(
+                    key, str(number), b'{"metadata":{"resourceVersion":"', b'"},"x":' + values[number] + b"}"
+                )
                 store.handle(Submitted(number, Transaction((operation,), (Absent(key),))))
             for instruction in store.handle(Flush(time.time())):
                 if isinstance(instruction, Append):
@@ -239,12 +254,18 @@ def bench_etcd(pods: int, connections: int) -> dict[str, object] | None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON document instead of a table")
     parser.add_argument("--pods", type=int, default=10_000)
     parser.add_argument("--connections", type=int, default=64)
     options = parser.parse_args()
-    out: dict[str, object] = {"pods": options.pods, "connections": options.connections, "pod_bytes": len(pod(0))}
+    out: dict[str, object] = {
+        "pods": options.pods,
+        "connections": options.connections,
+        "pod_bytes": len(pod(0)),
+    }
     print("fairlead ...", file=sys.stderr)
     plane = bench_plane(options.pods, options.connections)
     out["fairlead"] = plane

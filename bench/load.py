@@ -59,7 +59,9 @@ class Client(asyncio.Protocol):
                 self.need = -(end + 4)
             else:
                 self.need = end + 4 + int(length[1])
-        if (self.need > 0 and len(buffer) < self.need) or (self.need < 0 and not buffer.endswith(b"0\r\n\r\n")):
+        if (self.need > 0 and len(buffer) < self.need) or (
+            self.need < 0 and not buffer.endswith(b"0\r\n\r\n")
+        ):
             return
         self.load.answered(time.perf_counter() - self.began, int(buffer[9:12]), len(buffer))
         self.buffer = bytearray()

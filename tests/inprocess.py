@@ -48,7 +48,9 @@ class InProcess:
         self._requests = 0
         self._outcomes: dict[int, Outcome] = {}
         for name in ("default", "kube-system"):
-            self.post("/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+            self.post(
+                "/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+            )
 
     # The store, driven
 
@@ -74,7 +76,9 @@ class InProcess:
 
     def context(self, user: User = ADMIN) -> Context:
         self._requests += 1
-        return Context(user, self.now, self._requests.to_bytes(16, "big"), str(self._requests), "test", "127.0.0.1")
+        return Context(
+            user, self.now, self._requests.to_bytes(16, "big"), str(self._requests), "test", "127.0.0.1"
+        )
 
     def plan(self, request: Request, user: User = ADMIN) -> Reply | Plan | Watch:
         return self.api.plan(request, self.context(user))

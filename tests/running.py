@@ -59,7 +59,9 @@ class Running:
         deadline = time.monotonic() + 30
         while time.monotonic() < deadline:
             if self.process.poll() is not None:
-                raise AssertionError(f"fairlead up ended with {self.process.returncode}: {self.log.read_text()[-2000:]}")
+                raise AssertionError(
+                    f"fairlead up ended with {self.process.returncode}: {self.log.read_text()[-2000:]}"
+                )
             try:
                 connection = http.client.HTTPSConnection(
                     "127.0.0.1", self.port, timeout=5, context=ssl._create_unverified_context()
@@ -109,10 +111,17 @@ class Running:
             capture_output=True,
             text=True,
             timeout=60,
-            env={**os.environ, "KUBECONFIG": str(self.kubeconfig), "HOME": str(self.directory.parent), **environment},
+            env={
+                **os.environ,
+                "KUBECONFIG": str(self.kubeconfig),
+                "HOME": str(self.directory.parent),
+                **environment,
+            },
         )
         if check and done.returncode:
-            raise AssertionError(f"kubectl {' '.join(words)} failed ({done.returncode}): {done.stdout}{done.stderr}")
+            raise AssertionError(
+                f"kubectl {' '.join(words)} failed ({done.returncode}): {done.stdout}{done.stderr}"
+            )
         return done.stdout if check else done.stdout + done.stderr
 
     def stop(self) -> int:

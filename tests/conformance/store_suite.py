@@ -349,7 +349,10 @@ def notes_are_bounded_logs_with_their_own_numbers(harness: Harness) -> None:
         both = (Note("audit", b"%d" % number), Note("other", b"x"))
         assert committed(harness, Transaction(notes=both)) == []
     assert harness.store.revision == 0, "notes are no changes"
-    assert harness.journal.notes("audit", 2, 2) == [(3, 1000.0, Note("audit", b"2")), (4, 1000.0, Note("audit", b"3"))]
+    assert harness.journal.notes("audit", 2, 2) == [
+        (3, 1000.0, Note("audit", b"2")),
+        (4, 1000.0, Note("audit", b"3")),
+    ]
     harness.restart()
     committed(harness, Transaction(notes=(Note("audit", b"5"),)))
     assert harness.journal.notes("audit", 5, 9) == [(6, 1000.0, Note("audit", b"5"))]

@@ -18,7 +18,12 @@ EXAMPLES = sorted((ROOT / "examples").glob("*.yaml"))
 
 def test_every_metric_is_explained_and_every_explained_metric_exists(running: Running) -> None:
     leases = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
-    lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "counted"}, "spec": {}}
+    lease = {
+        "apiVersion": "coordination.k8s.io/v1",
+        "kind": "Lease",
+        "metadata": {"name": "counted"},
+        "spec": {},
+    }
     running.request("POST", leases, lease)
     lease["spec"] = {"renewTime": "2026-01-01T00:00:00.000000Z"}
     running.request("PUT", f"{leases}/counted", lease)

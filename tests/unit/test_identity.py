@@ -292,7 +292,9 @@ def test_a_newer_table_is_refused(table: TokenFile) -> None:
 
 def test_what_its_owner_changed_in_the_kubeconfig_is_kept_while_it_leads_here(data_dir: Path) -> None:
     path = identity.of(data_dir).kubeconfig
-    changed = path.read_text().replace("    cluster: fairlead\n", "    cluster: fairlead\n    namespace: team\n")
+    changed = path.read_text().replace(
+        "    cluster: fairlead\n", "    cluster: fairlead\n    namespace: team\n"
+    )
     path.write_text(changed)
     identity.ensure(data_dir, "127.0.0.1", 7443, NOW + DAY)
     assert path.read_text() == changed

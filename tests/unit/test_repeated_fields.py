@@ -33,7 +33,9 @@ def test_a_repeated_field_is_never_overlooked(body: bytes) -> None:
 
 
 @given(trees, st.booleans(), st.sampled_from([None, 1, 3]))
-def test_bodies_without_repetition_pass_unless_a_quote_is_spelt_in_an_escape(tree: object, ascii_only: bool, indent: int | None) -> None:
+def test_bodies_without_repetition_pass_unless_a_quote_is_spelt_in_an_escape(
+    tree: object, ascii_only: bool, indent: int | None
+) -> None:
     body = json.dumps({"k": tree}, ensure_ascii=ascii_only, indent=indent).encode("utf-8", "surrogatepass")
     try:
         decoded = codec.decode(body)

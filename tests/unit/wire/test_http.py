@@ -150,11 +150,19 @@ def test_connections_are_kept_as_the_client_asked(request_bytes: bytes, kept: bo
     [
         ((b"NOT HTTP AT ALL\r\n\r\n",), 400),
         ((b"POST /x HTTP/1.1\r\nContent-Length: %d\r\n\r\n" % (BODY_BYTES_MAX + 1),), 413),
-        ((b"POST /x HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n", b"400000\r\n" + b"x" * 0x400000 + b"\r\n"), 413),
+        (
+            (
+                b"POST /x HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n",
+                b"400000\r\n" + b"x" * 0x400000 + b"\r\n",
+            ),
+            413,
+        ),
         ((get(extra=f"X-Long: {'y' * HEADER_BYTES_MAX}\r\n"),), 431),
     ],
 )
-def test_what_is_too_large_or_no_http_is_answered_and_never_handled(pieces: tuple[bytes, ...], status: int) -> None:
+def test_what_is_too_large_or_no_http_is_answered_and_never_handled(
+    pieces: tuple[bytes, ...], status: int
+) -> None:
     peer = Peer()
     peer.send(*pieces)
     assert [code for code, _ in peer.listener.refused] == [status]
