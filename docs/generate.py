@@ -168,6 +168,7 @@ _STEPS = {
     "ServiceAccount": "`default` where none is named",
     "Priority": "the name of a class becomes a number",
     "PriorityDefault": "one class at most is the default",
+    "DefaultTolerationSeconds": "lets a pod stay five minutes on a node that is not ready or out of reach",
     "LimitRanger": "default requests and limits, and bounds",
 }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,6 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
-from fairlead.core.times import parse_time
 from tests.clients.kubectl import Operator, table
 from tests.clients.manifests import config, pod, workload
 
@@ -59,11 +59,10 @@ def test_a_namespace_is_active_at_once_and_only_once(kubectl: Operator) -> None:
 def test_a_tls_secret_from_files(team: Operator, tmp_path: Path) -> None:
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "x")])
-    start, end = (parse_time(f"{year}-01-01T00:00:00Z") for year in (2020, 2040))
     certificate = (
         x509.CertificateBuilder(name, name, key.public_key(), 7)
-        .not_valid_before(_moment(start))
-        .not_valid_after(_moment(end))
+        .not_valid_before(datetime(2020, 1, 1, tzinfo=UTC))
+        .not_valid_after(datetime(2040, 1, 1, tzinfo=UTC))
         .sign(key, SHA256())
     )
     (tmp_path / "crt").write_bytes(certificate.public_bytes(Encoding.PEM))
@@ -177,9 +176,3 @@ def test_kinds_that_this_server_does_not_have(team: Operator) -> None:
     said = team.refused("create -f -", {"apiVersion": "foo/v1", "kind": "Bar", "metadata": {"name": "x"}})
     assert 'no matches for kind "Bar" in version "foo/v1"' in said
     assert "could not find the requested resource" in team.refused("create role r --verb=get --resource=pods")
-
-
-def _moment(seconds: float) -> object:
-    from datetime import UTC, datetime
-
-    return datetime.fromtimestamp(seconds, UTC)

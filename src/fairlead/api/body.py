@@ -7,11 +7,13 @@ at level Warn they become warnings. What a value may be is judged later, by the 
 from __future__ import annotations
 
 from fairlead.api.desk import Desk
+from fairlead.api.status import invalid
 from fairlead.core import codec
 from fairlead.core.errors import BadRequest, Cause, Invalid, UnsupportedMedia
 from fairlead.core.problems import Problems, shown
 from fairlead.model import protobuf, structure
-from fairlead.model.kind import Json
+from fairlead.model.kind import Json, Kind
+from fairlead.model.metadata import validate_metadata
 from fairlead.port.request import JSON, Request
 
 _WARNED_MAX = 16
@@ -76,10 +78,13 @@ def check_meant_for(obj: Json, request: Request, kind: str) -> None:
         )
 
 
-def check_structure(desk: Desk, schema: str, obj: Json, level: str, raw: bytes = b"") -> list[str]:
+def check_structure(
+    desk: Desk, schema: str, obj: Json, level: str, raw: bytes = b"", kind: Kind | None = None
+) -> list[str]:
     """Types and field names against the table; returns warnings, or raises with every problem at once.
 
-    Nulls count as absent and are dropped. `raw` is looked through for fields given twice.
+    Nulls count as absent and are dropped. `raw` is looked through for fields given twice. An object of a stored
+    kind is refused together with what the kind's own validation has to say of it.
     """
     repeated = codec.duplicate_fields(raw, _WARNED_MAX, obj) if raw and level != "Ignore" else []
     unknown: list[str] = []
@@ -89,12 +94,11 @@ def check_structure(desk: Desk, schema: str, obj: Json, level: str, raw: bytes =
         raise BadRequest(f"{schema} cannot be handled: {decode.summary()}", causes=tuple(decode.causes))
     if values:
         name = (obj.get("metadata") or {}).get("name", "")
-        raise Invalid(
-            f'{schema} "{name}" is invalid: {values.summary()}',
-            causes=tuple(values.causes),
-            kind=schema,
-            name=name,
-        )
+        if kind is not None:
+            _explain_further(kind, obj, values)
+            raise invalid(kind, name, values)
+        text = f'{schema} "{name}" is invalid: {values.summary()}'
+        raise Invalid(text, causes=tuple(values.causes), kind=schema, name=name)
     findings = [f'unknown field "{path}"' for path in unknown]
     if not raw or b"null" in raw:
         structure.drop_nulls(obj)
@@ -109,3 +113,15 @@ def check_structure(desk: Desk, schema: str, obj: Json, level: str, raw: bytes =
             ),
         )
     return findings[:_WARNED_MAX]
+
+
+def _explain_further(kind: Kind, obj: Json, problems: Problems) -> None:
+    """Add what the kind would say, so that everything is named at once. It cannot judge what lacks a required part."""
+    if any(cause.reason == "FieldValueRequired" for cause in problems.causes):
+        return
+    trial: Json = codec.clone(obj)
+    structure.drop_nulls(trial)
+    trial.setdefault("metadata", {})
+    kind.defaults(trial)
+    validate_metadata(kind, trial, problems)
+    kind.validate(trial, problems)

@@ -15,10 +15,10 @@ from fairlead.core.errors import BadRequest, Conflict
 from fairlead.core.problems import shown
 from fairlead.core.times import parse_time, timestamp
 from fairlead.model.kind import Json, Kind
+from fairlead.model.metadata import FOREGROUND, ORPHAN
 from fairlead.port.request import Request
 from fairlead.store.contract import Entry
 
-ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
 _POLICIES = ("Background", "Foreground", "Orphan")
 # Keeps deletionTimestamp in the years that have four digits.
 GRACE_SECONDS_MAX = 2**31 - 1

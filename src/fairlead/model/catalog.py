@@ -77,10 +77,6 @@ class Catalog:
         """The kind an object names in apiVersion and kind, or None."""
         return self._by_kind.get((group, version, kind))
 
-    def by_kind(self, group: str, version: str, kind: str) -> Kind:
-        """The kind an object names that is known to exist; KeyError otherwise."""
-        return self._by_kind[group, version, kind]
-
     def of_resource(self, resource: str) -> Kind | None:
         """The kind that the store calls `pods` or `deployments.apps`, in its preferred version, or None."""
         return self._by_resource.get(resource)

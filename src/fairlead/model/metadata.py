@@ -14,8 +14,8 @@ from fairlead.model.verdicts import label_key_problems, label_value_problems
 from fairlead.model.verdicts import name_problems as repeated_name_problems
 
 ANNOTATIONS_BYTES_MAX = 256 * 1024
-_ORPHAN = "orphan"
-_FOREGROUND = "foregroundDeletion"
+ORPHAN = "orphan"
+FOREGROUND = "foregroundDeletion"
 
 
 def validate_metadata(kind: Kind, obj: Json, problems: Problems) -> None:
@@ -113,8 +113,8 @@ def _validate_finalizers(finalizers: list[str], problems: Problems) -> None:
     for finalizer in finalizers:
         for text in label_key_problems(finalizer):
             problems.invalid("metadata.finalizers", finalizer, text)
-    if _ORPHAN in finalizers and _FOREGROUND in finalizers:
-        text = f"finalizer {_ORPHAN} and {_FOREGROUND} cannot be both set"
+    if ORPHAN in finalizers and FOREGROUND in finalizers:
+        text = f"finalizer {ORPHAN} and {FOREGROUND} cannot be both set"
         problems.invalid("metadata.finalizers", finalizers, text)
 
 
@@ -144,7 +144,7 @@ def metadata_warnings(obj: Json) -> list[str]:
         f'metadata.finalizers: "{finalizer}": prefer a domain-qualified finalizer name including a path (/) '
         "to avoid accidental conflicts with other finalizer writers"
         for finalizer in (obj.get("metadata") or {}).get("finalizers") or ()
-        if "/" not in finalizer and finalizer not in (_ORPHAN, _FOREGROUND)
+        if "/" not in finalizer and finalizer not in (ORPHAN, FOREGROUND)
     ]
 
 

@@ -13,11 +13,11 @@ from __future__ import annotations
 from fairlead.core import codec
 from fairlead.model.catalog import Catalog
 from fairlead.model.kind import Json, Kind
+from fairlead.model.metadata import FOREGROUND, ORPHAN
 from fairlead.port.request import MERGE_PATCH, Request
 from fairlead.reconcile.ownership import Meta, OwnerIndex, is_deleting, meta_of, owner_key
 from fairlead.store.contract import Entry, Key, Reader
 
-ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
 # Requests decided at a time: the rest is decided again once these are done.
 STEP_MAX = 64
 

@@ -12,14 +12,13 @@ import logging
 from fairlead.core.errors import ApiError
 from fairlead.port.request import Request
 from fairlead.reconcile import garbage, namespace
-from fairlead.reconcile.ownership import OwnerIndex
+from fairlead.reconcile.ownership import OwnerIndex, is_deleting
 from fairlead.runtime.host import ServingHost
 from fairlead.store.contract import DELETED, Change, Key
 
 log = logging.getLogger("fairlead.collector")
 
 RETRY_SECONDS = 1.0
-NAMESPACES = "namespaces"
 
 
 class Collector:
@@ -47,7 +46,7 @@ class Collector:
                 self._wake(key)
             key = change.entry.key
             if change.type == DELETED and key.namespace in self._ending:
-                self._wake(Key(NAMESPACES, "", key.namespace))
+                self._wake(Key(namespace.NAMESPACES, "", key.namespace))
 
     def _wake(self, key: Key) -> None:
         self._keys[key] = None
@@ -60,22 +59,30 @@ class Collector:
             while self._keys:
                 key = next(iter(self._keys))
                 del self._keys[key]
-                await self._look(key)
+                try:
+                    await self._look(key)
+                except Exception:
+                    # One object that cannot be dealt with must not end the collection of all others.
+                    log.exception("%s %s could not be looked at", key.resource, key.name)
+                    self._look_later(key)
 
     async def _look(self, key: Key) -> None:
         read = self._host.api.desk.read
         requests = garbage.decide(read, self._index, self._catalog, key)
-        if key.resource == NAMESPACES:
+        if key.resource == namespace.NAMESPACES:
             entry = read.get(key)
             if entry is None:
                 self._ending.discard(key.name)
-            elif b'"deletionTimestamp"' in entry.data:
+            elif is_deleting(entry):
                 self._ending.add(key.name)
                 requests += namespace.decide(read, self._catalog, key.name)
         if requests and not await self._ask(requests):
-            asyncio.get_running_loop().call_later(RETRY_SECONDS, self._wake, key)
+            self._look_later(key)
         elif requests:
             self._wake(key)
+
+    def _look_later(self, key: Key) -> None:
+        asyncio.get_running_loop().call_later(RETRY_SECONDS, self._wake, key)
 
     async def _ask(self, requests: list[Request]) -> bool:
         """True if all were taken. A conflict or a missing object only means that there is a newer state to look at."""

@@ -18,6 +18,7 @@ from pathlib import Path
 from types import MappingProxyType, TracebackType
 
 from fairlead.core.errors import DataDirectoryBusy, DataDirectoryError, FormatError
+from fairlead.runtime.private_files import sync_directory
 from fairlead.store.sqlite import SqliteJournal
 
 FORMAT = 1
@@ -106,7 +107,7 @@ def _make_store(path: Path) -> None:
         partial.with_name(partial.name + suffix).unlink(missing_ok=True)
     SqliteJournal(str(partial)).close()
     partial.replace(path)
-    _sync_directory(path.parent)
+    sync_directory(path.parent)
 
 
 def _take(lock: int, path: Path) -> None:
@@ -162,15 +163,7 @@ def _write_format(file: Path, version: int) -> None:
         handle.flush()
         os.fsync(handle.fileno())
     partial.replace(file)
-    _sync_directory(file.parent)
-
-
-def _sync_directory(path: Path) -> None:
-    directory = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(directory)
-    finally:
-        os.close(directory)
+    sync_directory(file.parent)
 
 
 def _unusable(path: Path, error: OSError) -> DataDirectoryError:

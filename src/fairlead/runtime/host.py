@@ -14,7 +14,7 @@ from fairlead.api.authn import authenticate
 from fairlead.api.plan import AGAIN, ATTEMPTS_MAX, Context, Plan, Watch
 from fairlead.api.server import Api
 from fairlead.api.users import MASTERS, User
-from fairlead.core.errors import Unavailable
+from fairlead.core.errors import Unauthorized, Unavailable
 from fairlead.port.request import Reply, Request
 from fairlead.runtime.store_driver import StoreDriver
 from fairlead.store.contract import Note, Outcome, Transaction
@@ -26,13 +26,21 @@ PLANE = User("system:fairlead", groups=(MASTERS,))
 class ServingHost:
     """Implements `wire.handler.Host`."""
 
-    def __init__(self, api: Api, driver: StoreDriver) -> None:
+    def __init__(self, api: Api, driver: StoreDriver, tokens_changed: Callable[[], bool]) -> None:
+        """`tokens_changed` looks whether the token table was replaced, and takes the new one over if so."""
         self.api = api
+        self._tokens_changed = tokens_changed
         self._driver = driver
         self.submit: Callable[[Transaction, Callable[[Outcome], None]], None] = driver.submit
         self.note: Callable[[tuple[Note, ...]], None] = driver.note
 
     def sign_in(self, authorization: str | None, path: str) -> User:
+        try:
+            return authenticate(self.api.tokens, authorization, path)
+        except Unauthorized:
+            # A token that was made a moment ago must work at once; looking costs one stat.
+            if authorization is None or not self._tokens_changed():
+                raise
         return authenticate(self.api.tokens, authorization, path)
 
     def context(self, user: User, user_agent: str, source: str) -> Context:

@@ -105,7 +105,7 @@ class _Server:
         self._watches = Watches(loop, self._hub, time.time)
         kept = retention(self._settings.history_seconds)
         driver = StoreDriver(loop, self._store, self._journal, self._publish, kept)
-        host = ServingHost(api, driver)
+        host = ServingHost(api, driver, lambda: self._take_new_tokens(api))
         self._collector = Collector(host)
         driver.start()
         await ensure_initial_objects(host)
@@ -187,16 +187,20 @@ class _Server:
         return port
 
     async def _follow_tokens(self, api: Api) -> None:
-        """Tokens created or revoked on the command line take effect within a second."""
+        """Tokens that were revoked on the command line stop working within a second; new ones work at once."""
         while True:
             await asyncio.sleep(TOKENS_SECONDS)
-            try:
-                changed = self._known.tokens.changed()
-            except (OperatorError, OSError) as error:
-                log.error("the token table stays as it was: %s", error)
-                continue
-            if changed is not None:
-                api.tokens = changed
+            self._take_new_tokens(api)
+
+    def _take_new_tokens(self, api: Api) -> bool:
+        try:
+            changed = self._known.tokens.changed()
+        except (OperatorError, OSError) as error:
+            log.error("the token table stays as it was: %s", error)
+            return False
+        if changed is not None:
+            api.tokens = changed
+        return changed is not None
 
     def _announce(self, port: int) -> None:
         url = server_url(self._settings.listen, port)

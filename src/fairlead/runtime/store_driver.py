@@ -12,6 +12,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from queue import SimpleQueue
 from typing import Any
 
@@ -124,8 +125,7 @@ class StoreDriver:
             elif isinstance(instruction, FlushSoon):
                 self._loop.call_soon(self._flush)
             elif isinstance(instruction, Append):
-                batch = instruction.batch
-                self._jobs.put(lambda batch=batch: self._append(batch))  # type: ignore[misc]
+                self._jobs.put(partial(self._append, instruction.batch))
             elif isinstance(instruction, ReadAgain):
                 self._jobs.put(self._reread)
 

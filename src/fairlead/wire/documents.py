@@ -16,7 +16,7 @@ from fairlead.port.request import JSON, Reply
 from fairlead.wire.http import Exchange
 from fairlead.wire.openapi import OpenApi
 
-# A document by path and query; None: not mine.
+# A document by path, query and who asks.
 Extension = Callable[[str, Mapping[str, str], Context], Reply]
 
 

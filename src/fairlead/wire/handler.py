@@ -33,6 +33,10 @@ from fairlead.wire.watching import Watches
 
 log = logging.getLogger("fairlead.wire")
 
+# Clients make up resources and paths: what is kept of them is bounded.
+_COUNTED_MAX = 4096
+_PATH_MAX = 200
+
 
 class Host(Protocol):
     """What the runtime lends: identity, time, chance and the store."""
@@ -57,9 +61,8 @@ class Handler:
         self._host = host
         self._documents = documents
         self._watches = watches
-        self.requests: dict[
-            tuple[str, str, int], int
-        ] = {}  # (verb, resource, code) -> count; read by metrics
+        # (verb, resource, code) -> count; read by metrics
+        self.requests: dict[tuple[str, str, int], int] = {}
 
     def __call__(self, exchange: Exchange) -> None:
         """Answer, now or from a later callback."""
@@ -103,7 +106,7 @@ class Handler:
         target = (
             Target(request.group, request.resource, request.namespace, request.name, request.subresource)
             if request is not None
-            else Target(path=path[:200])
+            else Target(path=path[:_PATH_MAX])
         )
         notes = self._host.api.desk.audit.refused(context, verb, target, error.status, error.reason)
         if notes:
@@ -123,7 +126,7 @@ class Handler:
 
     def count(self, request: Request | None, status: int) -> None:
         key = (request.verb, request.resource, status) if request is not None else ("document", "", status)
-        if key in self.requests or len(self.requests) < 4096:
+        if key in self.requests or len(self.requests) < _COUNTED_MAX:
             self.requests[key] = self.requests.get(key, 0) + 1
 
     def malformed(self, exchange: Exchange, status: int, message: str) -> None:

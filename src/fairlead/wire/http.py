@@ -152,6 +152,8 @@ class Connection(asyncio.Protocol):
         self._listener.left(self)
         exchange, self._open = self._open, None
         self._waiting.clear()
+        # Parser and transport refer back to us: a circle would keep what was never read until a collection.
+        self._parser = self._transport = None
         if exchange is not None and exchange.on_gone is not None:
             exchange.on_gone()
 
@@ -169,7 +171,7 @@ class Connection(asyncio.Protocol):
                 self._refuse(400, f"malformed HTTP request: {error}".encode())
         if self._in_header and message == self._messages:
             self._count_header(len(data))  # of a line without end the parser tells nothing
-        if self._refused is not None and self._open is None:
+        if self._refused is not None and self._open is None and not self._waiting:
             self._send_refusal()
 
     def pause_writing(self) -> None:
@@ -179,6 +181,8 @@ class Connection(asyncio.Protocol):
         self.write_paused = False
         if self.resumed is not None:
             self.resumed()
+        elif self._open is None and self._waiting:
+            self._listener.loop.call_soon(self._next)
 
     # httptools
 
@@ -228,7 +232,8 @@ class Connection(asyncio.Protocol):
         if parser.get_http_version() == "1.0":
             exchange.chunked = False
         exchange.body = self._body[0] if len(self._body) == 1 else b"".join(self._body)
-        if self._open is None:
+        # Who does not read the answers gets no further ones: they would gather here without bound.
+        if self._open is None and not self._waiting and not self.write_paused:
             self._begin(exchange)
             return
         self._waiting.append(exchange)
@@ -265,6 +270,8 @@ class Connection(asyncio.Protocol):
             self._send_refusal()
 
     def _next(self) -> None:
+        if self.write_paused:
+            return  # resume_writing comes back here
         if self._open is None and self._waiting:
             self._begin(self._waiting.pop(0))
         if not self._waiting and self._reading_paused and self._transport is not None:

@@ -253,3 +253,28 @@ def test_a_pod_without_containers_is_invalid_also_under_a_limit_range() -> None:
     _range(plane, {"type": "Container", "default": {"cpu": "1"}}, {"type": "Pod", "max": {"cpu": "1"}})
     status, _ = plane.post(PODS, {"metadata": {"name": "web"}})
     assert status in (403, 422)
+
+
+@pytest.mark.parametrize(
+    ("own", "expected"),
+    [
+        ([], ["not-ready 300", "unreachable 300"]),
+        ([{"key": "node.kubernetes.io/not-ready", "operator": "Exists", "effect": "NoExecute"}], ["not-ready", "unreachable 300"]),
+        ([{"operator": "Exists"}], [""]),
+        ([{"key": "node.kubernetes.io/not-ready", "operator": "Exists", "effect": "NoSchedule"}], ["not-ready", "not-ready 300", "unreachable 300"]),
+    ],
+)  # fmt: skip
+def test_a_pod_waits_five_minutes_on_a_lost_node_unless_it_says_otherwise(own: list[Any], expected: list[str]) -> None:
+    plane = InProcess()
+    pod = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "p"},
+        "spec": {"containers": [{"name": "c", "image": "i"}], "tolerations": own},
+    }
+    _, made = plane.post("/api/v1/namespaces/default/pods", pod)
+    found = [
+        f"{each.get('key', '').rpartition('/')[2]} {each.get('tolerationSeconds', '')}".strip()
+        for each in made["spec"]["tolerations"]
+    ]
+    assert found == expected

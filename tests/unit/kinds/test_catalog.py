@@ -47,7 +47,6 @@ def test_a_kind_is_found_by_each_of_its_names(kind: Kind) -> None:
     assert CATALOG.find(kind.group, kind.version, kind.plural) is kind
     assert CATALOG.by_resource(kind.group, kind.version, kind.plural) is kind
     assert CATALOG.find_kind(kind.group, kind.version, kind.kind) is kind
-    assert CATALOG.by_kind(kind.group, kind.version, kind.kind) is kind
     assert CATALOG.of_resource(kind.resource) is kind
 
 
@@ -58,8 +57,6 @@ def test_unknown_kinds_are_not_found() -> None:
     assert CATALOG.of_resource("pods.apps") is None
     with pytest.raises(KeyError):
         CATALOG.by_resource("", "v1", "bananas")
-    with pytest.raises(KeyError):
-        CATALOG.by_kind("", "v1", "Banana")
 
 
 def test_groups_come_in_a_stable_order_with_the_core_first() -> None:

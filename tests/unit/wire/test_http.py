@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import weakref
 from typing import Any, cast
 
 import pytest
@@ -217,3 +219,38 @@ def test_a_stream_knows_when_the_client_does_not_read() -> None:
     assert resumed == [True]
     exchange.abort()
     assert peer.transport.aborted
+
+
+def test_who_does_not_read_the_answers_gets_no_further_ones() -> None:
+    peer = Peer()
+    peer.send(get("/1") + get("/2"))
+    peer.connection.pause_writing()
+    peer.exchanges[0].respond(200, b"t", b"1")
+    peer.listener.loop.turn()
+    assert len(peer.exchanges) == 1, "the second answer would gather behind the first"
+    peer.connection.resume_writing()
+    peer.listener.loop.turn()
+    peer.exchanges[1].respond(200, b"t", b"2")
+    assert not peer.transport.paused
+    peer.connection.pause_writing()
+    peer.send(get("/3"), b"no HTTP")
+    assert len(peer.exchanges) == 2
+    assert not peer.listener.refused, "what came before it is answered first"
+    peer.connection.resume_writing()
+    peer.listener.loop.turn()
+    peer.exchanges[2].respond(200, b"t", b"3")
+    assert [status for status, _ in peer.listener.refused] == [400]
+
+
+def test_a_connection_that_is_lost_is_freed_at_once_with_what_was_never_read() -> None:
+    peer = Peer()
+    peer.send(get())
+    peer.exchanges.pop().respond(200, b"t", b"never read")
+    peer.connection.connection_lost(None)
+    lost = weakref.ref(peer.connection)
+    gc.disable()  # counting references must do; a collection may be far away
+    try:
+        del peer
+        assert lost() is None
+    finally:
+        gc.enable()

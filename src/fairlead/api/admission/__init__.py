@@ -5,7 +5,14 @@ Later capabilities extend the chain by adding a Step (`step.py`) to the tuple; o
 
 from __future__ import annotations
 
-from fairlead.api.admission import limits, namespace_lifecycle, node_restriction, priority, service_account
+from fairlead.api.admission import (
+    default_tolerations,
+    limits,
+    namespace_lifecycle,
+    node_restriction,
+    priority,
+    service_account,
+)
 from fairlead.api.admission.step import Step
 from fairlead.api.attempt import Attempt
 
@@ -13,6 +20,7 @@ DEFAULT_STEPS: tuple[Step, ...] = (
     namespace_lifecycle.STEP,
     node_restriction.STEP,
     service_account.STEP,
+    default_tolerations.STEP,
     priority.STEP,
     priority.CLASS_STEP,
     limits.STEP,

@@ -25,7 +25,7 @@ def create(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply 
     options.check_field_manager(request.query)
     obj = body.read_json(desk, request)
     body.check_identity(obj, kind.api_version, kind.kind)
-    warnings = body.check_structure(desk, kind.schema, obj, level, body.json_text(request))
+    warnings = body.check_structure(desk, kind.schema, obj, level, body.json_text(request), kind)
     metadata = obj.get("metadata") or {}
     if metadata.get("resourceVersion"):
         raise BadRequest("metadata.resourceVersion should not be set on objects to be created; remove it")

@@ -23,20 +23,27 @@ _MEDIA = (JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH)
 def patch(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply | Plan:
     level = options.field_validation(request.query)
     options.check_field_manager(request.query)
+    check_media(request)
     current = find(desk, kind, request)
     old = tree(current)
     new, warnings = patched(desk, request, kind.schema, old, level)
     return change(desk, request, kind, context, current, old, new, warnings)
 
 
-def patched(desk: Desk, request: Request, schema: str, old: Json, level: str) -> tuple[Json, list[str]]:
-    """The old object with the patch applied, its structure checked."""
+def check_media(request: Request) -> str:
+    """Which sort of patch it is; one that we do not know is refused before anything is looked up."""
     media = body.media_type(request.content_type)
     if media not in _MEDIA:
         raise UnsupportedMedia(
             f"the body of the request was in an unknown format - accepted media types include: "
             f"{', '.join(_MEDIA)}; got {shown(media)}"
         )
+    return media
+
+
+def patched(desk: Desk, request: Request, schema: str, old: Json, level: str) -> tuple[Json, list[str]]:
+    """The old object with the patch applied, its structure checked."""
+    media = check_media(request)
     change_set = codec.decode(request.body) if request.body else None
     new: object
     if media == JSON_PATCH:

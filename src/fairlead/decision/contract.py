@@ -1,0 +1,102 @@
+"""The contract of a Decider. Read this first.
+
+    decide(view, key, now) -> Decision
+
+is pure: the same view, key and instant give the same Decision, to the last byte. It looks at current state and
+never at what woke it (law 1). The Decision is data: a verdict for people and records, the effects to carry out,
+and when to look again. What the control loop does with it:
+
+    Settled          the key is forgotten until something changes
+    Waiting          the key comes back at `again_at`, or when something it reads changes
+    Stuck            nobody can go on without a change of the object itself; shown, not retried
+
+Effects of one Decision have one intent and are carried out in order; the first that is refused ends the turn and
+the key is decided again. At most `EFFECTS_MAX` of them: a Decider that has more to do does the rest in its next turn,
+which comes by itself because the effects change what it reads.
+
+A Decider never sees a state older than its own writes: the loop waits until the view has caught up with them (law 5).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Protocol, TypeVar
+
+import msgspec
+
+from fairlead.decision.effects import Effect
+from fairlead.model.views import Resource, View
+from fairlead.store.contract import Key
+
+EFFECTS_MAX = 32
+
+T = TypeVar("T", bound=View)
+
+
+class Settled(msgspec.Struct, frozen=True, tag=True):
+    """As it should be."""
+
+
+class Waiting(msgspec.Struct, frozen=True, tag=True):
+    """On its way; `reason` is UpperCamel, `message` a sentence for people."""
+
+    reason: str
+    message: str = ""
+
+
+class Stuck(msgspec.Struct, frozen=True, tag=True):
+    """Terminal until the object changes."""
+
+    reason: str
+    message: str
+
+
+Verdict = Settled | Waiting | Stuck
+SETTLED = Settled()
+
+
+class Decision(msgspec.Struct, frozen=True):
+    verdict: Verdict = SETTLED
+    effects: tuple[Effect, ...] = ()
+    again_at: float = 0.0  # seconds since the epoch; 0: only when something changes
+
+
+NOTHING = Decision()
+
+
+class Reading(Protocol):
+    """The read-only view a Decider gets. Whatever is asked through it is remembered with its revision."""
+
+    def get(self, resource: Resource[T], namespace: str, name: str) -> T | None: ...
+
+    def list(self, resource: Resource[T], namespace: str = "") -> Sequence[T]:
+        """In (namespace, name) order; namespace "" means all."""
+        ...
+
+    def owned(self, resource: Resource[T], owner_uid: str) -> Sequence[T]:
+        """Those with an ownerReference to this uid, in name order."""
+        ...
+
+    def on_node(self, node: str) -> Sequence[View]:
+        """Pods bound to a node, in (namespace, name) order."""
+        ...
+
+
+class Decider(Protocol):
+    """One controller. Stateless: everything it knows is in the view."""
+
+    @property
+    def name(self) -> str:
+        """As records, metrics and field managers show it: `deployment`, `replicaset`."""
+        ...
+
+    @property
+    def reads(self) -> tuple[Resource[View], ...]:
+        """Every resource it may ask the view for. The first is what its keys name."""
+        ...
+
+    def keys(self, resource: str, before: View | None, after: View | None) -> Iterable[Key]:
+        """Which keys deserve a look because this object changed (None: it was not there, it is gone)."""
+        ...
+
+    def decide(self, view: Reading, key: Key, now: float) -> Decision: ...

@@ -1,0 +1,149 @@
+"""The closed set of things a Decider can ask for, each with an identity that makes doing it twice doing it once.
+
+    Create        a child under a name that follows from its owner and slot; if it exists, it is done
+    Change        a merge patch of one object, bound to the uid and revision it was decided on
+    ChangeStatus  the same of its status subresource
+    Delete        of this very object: uid and revision are preconditions
+    Bind          a pod to a node, once
+
+`identity` is (controller, object uid, intent, occasion) as text (law 4): stable over retries, restarts and leaders.
+`control/` turns an effect into a Request, and after an unknown outcome asks `is_done` of what a fresh read shows.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from fairlead.core import codec
+from fairlead.decision.retry import RetryPolicy
+from fairlead.model.views import Resource
+from fairlead.port.request import MERGE_PATCH, Request
+from fairlead.store.contract import Key
+
+Json = dict[str, Any]
+
+# Every child says which action made it: how an action is recognised after its answer was lost.
+OPERATION = "fairlead.dev/operation"
+
+
+def identity(controller: str, uid: str, intent: str, occasion: str = "") -> str:
+    return "/".join(part for part in (controller, uid, intent, occasion) if part)
+
+
+class _Effect(msgspec.Struct, frozen=True, tag=True):
+    identity: str
+    resource: str  # group-resource
+    api_version: str
+    plural: str
+    namespace: str
+    name: str
+
+    @property
+    def key(self) -> Key:
+        return Key(self.resource, self.namespace, self.name)
+
+    def _request(self, verb: str, **rest: Any) -> Request:
+        group, _, version = self.api_version.rpartition("/")
+        return Request(verb, group, version, self.plural, self.namespace, **rest)
+
+
+class Create(_Effect, frozen=True, tag=True):
+    """`body` is the whole object; metadata.name is `name`."""
+
+    body: Json
+
+    def request(self) -> Request:
+        return self._request("create", body=codec.encode(self.body))
+
+    def is_done(self, found: Json | None) -> bool:
+        """Whether what a fresh read found is what this effect would have made."""
+        return found is not None and _operation(found) == self.identity
+
+
+class Change(_Effect, frozen=True, tag=True):
+    uid: str
+    revision: int
+    patch: Json  # merge patch, without metadata.uid and resourceVersion
+
+    subresource = ""
+
+    def request(self) -> Request:
+        metadata = {"uid": self.uid, "resourceVersion": str(self.revision), **self.patch.get("metadata", {})}
+        body = codec.encode({**self.patch, "metadata": metadata})
+        return self._request(
+            "patch", name=self.name, subresource=self.subresource, body=body, content_type=MERGE_PATCH
+        )
+
+    def is_done(self, found: Json | None) -> bool:
+        """Gone, replaced or changed since: whoever decides again sees what happened."""
+        return found is None or _uid(found) != self.uid or _revision(found) > self.revision
+
+
+class ChangeStatus(Change, frozen=True, tag=True):
+    subresource = "status"
+
+
+class Delete(_Effect, frozen=True, tag=True):
+    uid: str
+    revision: int
+    policy: str = "Background"
+
+    def request(self) -> Request:
+        options = {
+            "kind": "DeleteOptions",
+            "apiVersion": "v1",
+            "propagationPolicy": self.policy,
+            "preconditions": {"uid": self.uid, "resourceVersion": str(self.revision)},
+        }
+        return self._request("delete", name=self.name, body=codec.encode(options))
+
+    def is_done(self, found: Json | None) -> bool:
+        return found is None or _uid(found) != self.uid or "deletionTimestamp" in found["metadata"]
+
+
+class Bind(_Effect, frozen=True, tag=True):
+    uid: str
+    node: str
+
+    def request(self) -> Request:
+        body = {
+            "apiVersion": "v1",
+            "kind": "Binding",
+            "metadata": {"name": self.name, "uid": self.uid},
+            "target": {"kind": "Node", "name": self.node},
+        }
+        return self._request("create", name=self.name, subresource="binding", body=codec.encode(body))
+
+    def is_done(self, found: Json | None) -> bool:
+        """Bound anywhere: the question is answered, by us or by another."""
+        return found is None or _uid(found) != self.uid or bool(found.get("spec", {}).get("nodeName"))
+
+
+Effect = Create | Change | ChangeStatus | Delete | Bind
+
+# The seven properties of lesson 017, per effect. A new effect without a row does not import.
+RETRY: dict[type, RetryPolicy] = {
+    Create: RetryPolicy(attempts_max=8),
+    Change: RetryPolicy(attempts_max=8),
+    ChangeStatus: RetryPolicy(attempts_max=8, deadline_seconds=60.0),
+    Delete: RetryPolicy(attempts_max=8),
+    Bind: RetryPolicy(attempts_max=8, deadline_seconds=60.0),
+}
+
+
+def plural_of(resource: Resource[Any]) -> str:
+    return resource.name.partition(".")[0]
+
+
+def _uid(found: Json) -> str:
+    return str(found["metadata"].get("uid", ""))
+
+
+def _revision(found: Json) -> int:
+    return int(found["metadata"]["resourceVersion"])
+
+
+def _operation(found: Json) -> str:
+    return str(found["metadata"].get("annotations", {}).get(OPERATION, ""))

@@ -1,0 +1,374 @@
+"""Typed, frozen views of objects: only the fields that something is decided on, decoded on demand and shared.
+
+Mirrors decode stored bytes into these; Deciders read them and never the raw JSON. A field that is absent has its
+default. Parts that a Decider only passes on (a pod template, a whole spec) stay plain JSON. Adding a field here
+costs memory for every object of the kind: add what is decided on, nothing else.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+Json = dict[str, Any]
+
+
+class View(msgspec.Struct, frozen=True, rename="camel", gc=False):
+    """What all views share: unknown fields are skipped, names are Kubernetes'."""
+
+
+class Owner(View, frozen=True):
+    kind: str
+    name: str
+    uid: str
+    api_version: str = ""
+    controller: bool = False
+    block_owner_deletion: bool = False
+
+
+class Meta(View, frozen=True):
+    name: str
+    uid: str
+    namespace: str = ""
+    resource_version: str = ""
+    generation: int = 0
+    creation_timestamp: str = ""
+    deletion_timestamp: str = ""
+    labels: dict[str, str] = {}
+    annotations: dict[str, str] = {}
+    owner_references: tuple[Owner, ...] = ()
+    finalizers: tuple[str, ...] = ()
+
+    @property
+    def revision(self) -> int:
+        return int(self.resource_version)
+
+    @property
+    def controller(self) -> Owner | None:
+        """The one owner that manages it."""
+        for owner in self.owner_references:
+            if owner.controller:
+                return owner
+        return None
+
+
+class Condition(View, frozen=True):
+    type: str
+    status: str
+    reason: str = ""
+    message: str = ""
+    last_transition_time: str = ""
+    last_update_time: str = ""
+    observed_generation: int = 0
+
+
+class LabelSelector(View, frozen=True):
+    match_labels: dict[str, str] = {}
+    match_expressions: tuple[Json, ...] = ()
+
+
+class Anything(View, frozen=True):
+    """An object of any kind, metadata only."""
+
+    metadata: Meta
+
+
+# Pods and nodes
+
+
+class PodSpec(View, frozen=True):
+    node_name: str = ""
+    restart_policy: str = "Always"
+    containers: tuple[Json, ...] = ()
+    init_containers: tuple[Json, ...] = ()
+    node_selector: dict[str, str] = {}
+    tolerations: tuple[Json, ...] = ()
+    scheduler_name: str = "default-scheduler"
+    scheduling_gates: tuple[Json, ...] = ()
+    priority: int = 0
+    termination_grace_period_seconds: int = 30
+    active_deadline_seconds: int | None = None
+
+
+class PodStatus(View, frozen=True):
+    phase: str = "Pending"
+    reason: str = ""
+    conditions: tuple[Condition, ...] = ()
+    start_time: str = ""
+    container_statuses: tuple[Json, ...] = ()
+
+
+class Pod(View, frozen=True):
+    metadata: Meta
+    spec: PodSpec = PodSpec()
+    status: PodStatus = PodStatus()
+
+    @property
+    def ready(self) -> bool:
+        return any(c.type == "Ready" and c.status == "True" for c in self.status.conditions)
+
+    @property
+    def ready_since(self) -> str:
+        """When it became ready; "" if it is not."""
+        for condition in self.status.conditions:
+            if condition.type == "Ready" and condition.status == "True":
+                return condition.last_transition_time
+        return ""
+
+    @property
+    def finished(self) -> bool:
+        return self.status.phase in ("Succeeded", "Failed")
+
+    @property
+    def live(self) -> bool:
+        """Neither ended nor on its way out."""
+        return not self.finished and not self.metadata.deletion_timestamp
+
+
+class NodeSpec(View, frozen=True):
+    unschedulable: bool = False
+    taints: tuple[Json, ...] = ()
+
+
+class NodeStatus(View, frozen=True):
+    allocatable: dict[str, Any] = {}
+    conditions: tuple[Condition, ...] = ()
+
+
+class Node(View, frozen=True):
+    metadata: Meta
+    spec: NodeSpec = NodeSpec()
+    status: NodeStatus = NodeStatus()
+
+    @property
+    def ready(self) -> bool:
+        return any(c.type == "Ready" and c.status == "True" for c in self.status.conditions)
+
+
+# Workloads
+
+
+class ReplicaSetSpec(View, frozen=True):
+    selector: Json = {}
+    template: Json = {}
+    replicas: int = 1
+    min_ready_seconds: int = 0
+
+
+class ReplicaSetStatus(View, frozen=True):
+    replicas: int = 0
+    fully_labeled_replicas: int = 0
+    ready_replicas: int = 0
+    available_replicas: int = 0
+    observed_generation: int = 0
+    conditions: tuple[Condition, ...] = ()
+
+
+class ReplicaSet(View, frozen=True):
+    metadata: Meta
+    spec: ReplicaSetSpec = ReplicaSetSpec()
+    status: ReplicaSetStatus = ReplicaSetStatus()
+
+
+class DeploymentSpec(View, frozen=True):
+    selector: Json = {}
+    template: Json = {}
+    replicas: int = 1
+    strategy: Json = {}
+    paused: bool = False
+    min_ready_seconds: int = 0
+    revision_history_limit: int = 10
+    progress_deadline_seconds: int = 600
+
+
+class DeploymentStatus(View, frozen=True):
+    observed_generation: int = 0
+    replicas: int = 0
+    updated_replicas: int = 0
+    ready_replicas: int = 0
+    available_replicas: int = 0
+    unavailable_replicas: int = 0
+    collision_count: int = 0
+    conditions: tuple[Condition, ...] = ()
+
+
+class Deployment(View, frozen=True):
+    metadata: Meta
+    spec: DeploymentSpec = DeploymentSpec()
+    status: DeploymentStatus = DeploymentStatus()
+
+
+class JobSpec(View, frozen=True):
+    selector: Json = {}
+    template: Json = {}
+    parallelism: int = 1
+    completions: int | None = None
+    completion_mode: str = "NonIndexed"
+    backoff_limit: int = 6
+    active_deadline_seconds: int | None = None
+    ttl_seconds_after_finished: int | None = None
+    suspend: bool = False
+    pod_replacement_policy: str = ""
+
+
+class JobStatus(View, frozen=True):
+    active: int = 0
+    succeeded: int = 0
+    failed: int = 0
+    ready: int = 0
+    terminating: int = 0
+    start_time: str = ""
+    completion_time: str = ""
+    completed_indexes: str = ""
+    conditions: tuple[Condition, ...] = ()
+    uncounted_terminated_pods: Json = {}
+
+
+class Job(View, frozen=True):
+    metadata: Meta
+    spec: JobSpec = JobSpec()
+    status: JobStatus = JobStatus()
+
+
+class CronJobSpec(View, frozen=True):
+    schedule: str = ""
+    job_template: Json = {}
+    time_zone: str = ""
+    concurrency_policy: str = "Allow"
+    suspend: bool = False
+    starting_deadline_seconds: int | None = None
+    successful_jobs_history_limit: int = 3
+    failed_jobs_history_limit: int = 1
+
+
+class CronJobStatus(View, frozen=True):
+    active: tuple[Json, ...] = ()
+    last_schedule_time: str = ""
+    last_successful_time: str = ""
+
+
+class CronJob(View, frozen=True):
+    metadata: Meta
+    spec: CronJobSpec = CronJobSpec()
+    status: CronJobStatus = CronJobStatus()
+
+
+class StatefulSetSpec(View, frozen=True):
+    selector: Json = {}
+    template: Json = {}
+    replicas: int = 1
+    service_name: str = ""
+    pod_management_policy: str = "OrderedReady"
+    update_strategy: Json = {}
+    min_ready_seconds: int = 0
+    revision_history_limit: int = 10
+    ordinals: Json = {}
+
+
+class StatefulSetStatus(View, frozen=True):
+    observed_generation: int = 0
+    replicas: int = 0
+    ready_replicas: int = 0
+    available_replicas: int = 0
+    current_replicas: int = 0
+    updated_replicas: int = 0
+    current_revision: str = ""
+    update_revision: str = ""
+    conditions: tuple[Condition, ...] = ()
+
+
+class StatefulSet(View, frozen=True):
+    metadata: Meta
+    spec: StatefulSetSpec = StatefulSetSpec()
+    status: StatefulSetStatus = StatefulSetStatus()
+
+
+class DaemonSetSpec(View, frozen=True):
+    selector: Json = {}
+    template: Json = {}
+    update_strategy: Json = {}
+    min_ready_seconds: int = 0
+    revision_history_limit: int = 10
+
+
+class DaemonSetStatus(View, frozen=True):
+    observed_generation: int = 0
+    current_number_scheduled: int = 0
+    number_misscheduled: int = 0
+    desired_number_scheduled: int = 0
+    number_ready: int = 0
+    updated_number_scheduled: int = 0
+    number_available: int = 0
+    number_unavailable: int = 0
+    conditions: tuple[Condition, ...] = ()
+
+
+class DaemonSet(View, frozen=True):
+    metadata: Meta
+    spec: DaemonSetSpec = DaemonSetSpec()
+    status: DaemonSetStatus = DaemonSetStatus()
+
+
+class BudgetSpec(View, frozen=True):
+    selector: Json | None = None
+    min_available: int | str | None = None
+    max_unavailable: int | str | None = None
+
+
+class BudgetStatus(View, frozen=True):
+    observed_generation: int = 0
+    disruptions_allowed: int = 0
+    current_healthy: int = 0
+    desired_healthy: int = 0
+    expected_pods: int = 0
+    disrupted_pods: dict[str, str] = {}
+    conditions: tuple[Condition, ...] = ()
+
+
+class Budget(View, frozen=True):
+    metadata: Meta
+    spec: BudgetSpec = BudgetSpec()
+    status: BudgetStatus = BudgetStatus()
+
+
+class LeaseSpec(View, frozen=True):
+    holder_identity: str = ""
+    lease_duration_seconds: int = 0
+    renew_time: str = ""
+    lease_transitions: int = 0
+
+
+class Lease(View, frozen=True):
+    metadata: Meta
+    spec: LeaseSpec = LeaseSpec()
+
+
+T = TypeVar("T", bound=View)
+
+
+class Resource(Generic[T]):
+    """A stored resource and the view of it: how code names what it reads, with its type."""
+
+    __slots__ = ("api_version", "kind", "name", "type")
+
+    def __init__(self, name: str, api_version: str, kind: str, view: type[T]) -> None:
+        self.name = name
+        self.api_version = api_version
+        self.kind = kind
+        self.type = view
+
+    def __repr__(self) -> str:
+        return f"Resource({self.name})"
+
+
+PODS = Resource("pods", "v1", "Pod", Pod)
+NODES = Resource("nodes", "v1", "Node", Node)
+REPLICASETS = Resource("replicasets.apps", "apps/v1", "ReplicaSet", ReplicaSet)
+DEPLOYMENTS = Resource("deployments.apps", "apps/v1", "Deployment", Deployment)
+STATEFULSETS = Resource("statefulsets.apps", "apps/v1", "StatefulSet", StatefulSet)
+DAEMONSETS = Resource("daemonsets.apps", "apps/v1", "DaemonSet", DaemonSet)
+JOBS = Resource("jobs.batch", "batch/v1", "Job", Job)
+CRONJOBS = Resource("cronjobs.batch", "batch/v1", "CronJob", CronJob)
+BUDGETS = Resource("poddisruptionbudgets.policy", "policy/v1", "PodDisruptionBudget", Budget)
+LEASES = Resource("leases.coordination.k8s.io", "coordination.k8s.io/v1", "Lease", Lease)

@@ -1,0 +1,1 @@
+"""Tests of the Deciders, on a small world held in memory."""
