@@ -262,6 +262,8 @@ def test_plain_http_and_a_torn_handshake_do_no_harm(running: Running) -> None:
     for sent in (b"GET / HTTP/1.1\r\n\r\n", b"\x16\x03\x01\x02\x00\x01", b""):
         with socket.create_connection(("127.0.0.1", running.port), timeout=10) as plain:
             plain.sendall(sent)
+    status, _ = running.request("GET", NAMESPACE.decode())
+    assert status == 200
 
 
 def test_200_idle_connections_keep_nobody_from_being_served(running: Running) -> None:

@@ -441,6 +441,15 @@ def test_without_a_right_token_it_is_401_and_says_where_to_get_one(
         refused(answer, 401, says, "`fairlead token create`")
 
 
+def test_names_that_clients_make_up_do_not_reach_the_metrics(running: Running) -> None:
+    status, _ = running.request("GET", "/apis/g/v1/made%22%7D%200%0Aup")
+    assert status == 404
+    status, text = running.request("GET", "/metrics")
+    assert status == 200
+    assert "made" not in str(text)
+    assert 'resource="unknown"' in str(text)
+
+
 def token(running: Running, *words: str) -> str:
     command = [FAIRLEAD, "token", *words, "--data-dir", running.directory]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()[0]

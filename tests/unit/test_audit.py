@@ -156,6 +156,12 @@ def test_a_flood_of_refusals_cannot_fill_the_log() -> None:
     assert audit.refused(context(now=101.0), "create", POD, 403, "Forbidden")
 
 
+def test_of_names_that_nothing_can_have_only_the_beginning_is_kept() -> None:
+    target = Target("", "r" * 60_000, "default", "n" * 60_000)
+    record = told(Audit().refused(context(), "delete", target, 403, "Forbidden"))
+    assert (len(record["object"]["resource"]), len(record["object"]["name"])) == (253, 253)
+
+
 @pytest.mark.parametrize(("revision", "extra"), [(0, {}), (12, {"revision": 12})])
 def test_a_line_is_numbered_and_carries_the_revision_its_write_got(
     revision: int, extra: dict[str, int]

@@ -24,6 +24,7 @@ from fairlead.store.contract import Note
 STREAM = "audit"
 
 _TEXT_MAX = 200
+_NAME_MAX = 253  # no name that exists is longer; of the others this much is enough
 _COUNTERS_MAX = 4096
 _LEVELS_MAX = 4096
 
@@ -153,6 +154,7 @@ class Audit:
         self, context: Context, verb: str, target: Target, code: int, reason: str
     ) -> tuple[Note, ...]:
         """The notes of a request that was answered with an error; they are committed without a change."""
+        target = Target._make([text[:_NAME_MAX] for text in target])
         level = self._level(context, verb, target, code, False)
         if level is Level.NONE or level is Level.COUNT:
             self._count(level, context, verb, target)

@@ -84,12 +84,14 @@ def check_structure(
     """Types and field names against the table; returns warnings, or raises with every problem at once.
 
     Nulls count as absent and are dropped. `raw` is looked through for fields given twice. An object of a stored
-    kind is refused together with what the kind's own validation has to say of it.
+    kind is refused together with what the kind's own validation has to say of it, and without repeating what is
+    sensitive in that kind.
     """
     repeated = codec.duplicate_fields(raw, _WARNED_MAX, obj) if raw and level != "Ignore" else []
     unknown: list[str] = []
     values = Problems()
-    decode = structure.check(desk.tables, schema, obj, unknown=unknown, values=values)
+    hidden = kind.sensitive if kind is not None else ()
+    decode = structure.check(desk.tables, schema, obj, unknown=unknown, values=values, hidden=hidden)
     if decode:
         raise BadRequest(f"{schema} cannot be handled: {decode.summary()}", causes=tuple(decode.causes))
     if values:
@@ -116,12 +118,16 @@ def check_structure(
 
 
 def _explain_further(kind: Kind, obj: Json, problems: Problems) -> None:
-    """Add what the kind would say, so that everything is named at once. It cannot judge what lacks a required part."""
-    if any(cause.reason == "FieldValueRequired" for cause in problems.causes):
-        return
+    """Add what the kind would say, so that everything is named at once; of a field that is missing or unsupported
+    there is no more to say."""
     trial: Json = codec.clone(obj)
     structure.drop_nulls(trial)
-    trial.setdefault("metadata", {})
+    metadata = trial.setdefault("metadata", {})
+    if kind.namespaced:
+        metadata.setdefault("namespace", "default")  # the address says in which
     kind.defaults(trial)
-    validate_metadata(kind, trial, problems)
-    kind.validate(trial, problems)
+    further = Problems()
+    validate_metadata(kind, trial, further)
+    kind.validate(trial, further)
+    named = {cause.field for cause in problems.causes}
+    problems.extend(cause for cause in further.causes if cause.field not in named)

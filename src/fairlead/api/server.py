@@ -12,8 +12,9 @@ from fairlead.api import body
 from fairlead.api.access import Attributes, forbidden
 from fairlead.api.authn import Tokens
 from fairlead.api.desk import Desk
+from fairlead.api.fencing import fence_of, fenced
 from fairlead.api.forms import Form, form_of, included_of
-from fairlead.api.plan import Context, Step
+from fairlead.api.plan import Context, Plan, Step
 from fairlead.api.reviews import find_review, review
 from fairlead.api.subresources import VERBS as SUBRESOURCE_VERBS
 from fairlead.api.verbs.create import create
@@ -53,6 +54,11 @@ class Api:
         self.desk = desk
         self.tokens = tokens
 
+    def serves(self, request: Request) -> bool:
+        """Whether the request's address names something that exists here."""
+        address = request.group, request.version, request.resource
+        return self.desk.catalog.find(*address) is not None or find_review(*address) is not None
+
     def plan(self, request: Request, context: Context) -> Step:
         """Raises ApiError for anything that cannot be served."""
         self._authorize(request, context)
@@ -62,7 +68,9 @@ class Api:
         verb = _verb_for(request, kind)
         if form_of(request) is Form.TABLE:
             included_of(request)  # both are refused before anything is written, not after
-        return verb(self.desk, request, kind, context)
+        step = verb(self.desk, request, kind, context)
+        fence = fence_of(request) if request.query else None
+        return step if fence is None or not isinstance(step, Plan) else fenced(step, fence)
 
     def _review(self, request: Request, context: Context) -> Reply:
         """A question about access: answered, not stored."""

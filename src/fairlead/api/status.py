@@ -1,4 +1,7 @@
-"""Kubernetes Status objects from errors, and Success for deletions. Called by `server.py` and `wire/`."""
+"""Kubernetes' Status objects: of errors, and of successes that have no object to show.
+
+Called by the verbs and subresources, and by `wire/` for whatever was raised.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ from fairlead.model.kind import Kind
 from fairlead.port.request import Reply
 
 _encode = msgspec.json.encode
+_ACCEPTED = _encode({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201})
 # Messages quote what clients sent: no answer is to be larger than what is useful to read.
 _MESSAGE_MAX = 64 * 1024
 _NAME_MAX = 512
@@ -60,6 +64,11 @@ def success(kind: Kind, name: str, uid: str) -> Reply:
         "details": details,
     }
     return Reply(200, _encode(body))
+
+
+def accepted() -> Reply:
+    """What a subresource answers that does something and has nothing to show."""
+    return Reply(201, _ACCEPTED)
 
 
 def invalid(kind: Kind, name: str, problems: Problems) -> Invalid:

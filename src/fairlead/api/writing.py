@@ -17,7 +17,6 @@ from fairlead.api.objects import delete, preview, put
 from fairlead.api.plan import AGAIN, Again, Plan
 from fairlead.api.status import invalid
 from fairlead.api.tables import render_one
-from fairlead.core import ids
 from fairlead.core.errors import (
     AlreadyExists,
     ApiError,
@@ -58,7 +57,7 @@ _OWNED = (
 _DROPPED_EMPTY = ("labels", "annotations", "finalizers", "ownerReferences", "managedFields")
 
 
-def stamp_new(kind: Kind, obj: Json, name: str, namespace: str, attempt_uid: str, now: float) -> None:
+def stamp_new(kind: Kind, obj: Json, name: str, namespace: str, uid: str, now: float) -> None:
     """Metadata of an object that is about to exist."""
     metadata: dict[str, Any] = obj["metadata"]
     for field in _OWNED:
@@ -68,7 +67,7 @@ def stamp_new(kind: Kind, obj: Json, name: str, namespace: str, attempt_uid: str
         metadata["namespace"] = namespace
     else:
         metadata.pop("namespace", None)
-    metadata["uid"] = attempt_uid
+    metadata["uid"] = uid
     metadata["creationTimestamp"] = timestamp(now)
     if kind.generation:
         metadata["generation"] = 1
@@ -126,10 +125,6 @@ def admit_and_validate(desk: Desk, attempt: Attempt) -> None:
         raise invalid(kind, attempt.key.name, problems)
 
 
-def fresh_uid(attempt_entropy: bytes) -> str:
-    return ids.uid(attempt_entropy)
-
-
 def plan_create(
     desk: Desk, request: Request, attempt: Attempt, taken: Callable[[], Reply | Plan | Again]
 ) -> Plan | Reply:
@@ -178,30 +173,44 @@ def audit_notes(desk: Desk, attempt: Attempt) -> tuple[Note, ...]:
     )
 
 
-def plan_change(desk: Desk, request: Request, attempt: Attempt, *, status: int = 200) -> Plan | Reply:
+def plan_change(desk: Desk, request: Request, attempt: Attempt) -> Plan | Reply:
     """Store a changed object, or remove it when its deletion has nothing left to wait for.
 
     A version that came in between is no conflict yet: planned again, the request is judged on the newer object,
     and it is then that a client which named the revision it read is told so.
     """
-    kind, new, current = attempt.kind, attempt.new, attempt.current
+    new, current = attempt.new, attempt.current
     assert new is not None
     assert current is not None
     if attempt.dry_run:
-        return shown(desk, request, attempt, preview(kind, new, current.revision), status)
-    finished = is_finished(new)
-    if not finished and new == attempt.old and not attempt.operations:
-        return shown(desk, request, attempt, current.data, status)
-    operation = delete(kind, attempt.key, new) if finished else put(kind, attempt.key, new)
-    transaction = Transaction(
+        return shown(desk, request, attempt, preview(attempt.kind, new, current.revision), 200)
+    if not is_finished(new) and new == attempt.old and not attempt.operations:
+        return shown(desk, request, attempt, current.data, 200)
+    return plan_at(
+        transaction_for(desk, attempt),
+        lambda stored: shown(desk, request, attempt, stored.entries[-1].data, 200),
+    )
+
+
+def transaction_for(desk: Desk, attempt: Attempt) -> Transaction:
+    """The change of an object that exists, bound to the revision it was decided on, with its audit line."""
+    kind, new, current = attempt.kind, attempt.new, attempt.current
+    assert new is not None
+    assert current is not None
+    operation = (delete if is_finished(new) else put)(kind, attempt.key, new)
+    return Transaction(
         (*attempt.operations, operation),
         (AtRevision(attempt.key, current.revision), *attempt.preconditions),
         audit_notes(desk, attempt),
     )
 
-    def finish(outcome: Outcome) -> Reply | Plan | Again:
+
+def plan_at(transaction: Transaction, answer: Callable[[Committed], Reply]) -> Plan:
+    """Commit what was decided on the revisions that its preconditions name; when one has moved, decide again."""
+
+    def finish(outcome: Outcome) -> Reply | Again:
         if isinstance(outcome, Committed):
-            return shown(desk, request, attempt, outcome.entries[-1].data, status)
+            return answer(outcome)
         if isinstance(outcome, Refused):
             return AGAIN
         raise failed(outcome)

@@ -40,7 +40,7 @@ class Problems:
         if len(field) > _FIELD_MAX:
             field = field[:_FIELD_MAX] + "..."
         cause = Cause(reason, message, field)
-        # Structure checks and validators both name what is missing; once is enough.
+        # Validators that share a rule may name the same mistake; once is enough.
         if len(self.causes) < PROBLEMS_MAX and cause not in self.causes:
             self.causes.append(cause)
 

@@ -89,18 +89,30 @@ class Delete(_Effect, frozen=True, tag=True):
     uid: str
     revision: int
     policy: str = "Background"
+    grace_seconds: int | None = (
+        None  # None: as long as the object asks for; 0: at once, what a node does in the end
+    )
 
     def request(self) -> Request:
-        options = {
+        options: Json = {
             "kind": "DeleteOptions",
             "apiVersion": "v1",
             "propagationPolicy": self.policy,
             "preconditions": {"uid": self.uid, "resourceVersion": str(self.revision)},
         }
+        if self.grace_seconds is not None:
+            options["gracePeriodSeconds"] = self.grace_seconds
         return self._request("delete", name=self.name, body=codec.encode(options))
 
     def is_done(self, found: Json | None) -> bool:
-        return found is None or _uid(found) != self.uid or "deletionTimestamp" in found["metadata"]
+        if found is None or _uid(found) != self.uid:
+            return True
+        metadata = found["metadata"]
+        if "deletionTimestamp" not in metadata:
+            return False
+        return (
+            self.grace_seconds is None or metadata.get("deletionGracePeriodSeconds", 0) <= self.grace_seconds
+        )
 
 
 class Bind(_Effect, frozen=True, tag=True):

@@ -20,6 +20,7 @@ from fairlead.model.fields import FieldTables, ListOf, MapOf, ObjectType, Scalar
 from fairlead.model.shapes import SCALAR_SHAPES, fits
 
 UNKNOWN_MAX = 100
+REDACTED = "<redacted>"
 
 _EXPECTED = {
     "string": "a string",
@@ -41,15 +42,17 @@ def check(
     *,
     unknown: list[str],
     values: Problems | None = None,
+    hidden: tuple[str, ...] = (),
 ) -> Problems:
     """Returns what cannot be decoded; paths of unknown fields are added to `unknown`.
 
     Missing and unsupported values are added to `values`, in which validators may go on collecting; without it
-    they are among those returned. A null counts as absent.
+    they are among those returned. A null counts as absent. Of what is below the top-level fields named in
+    `hidden` no value is repeated: messages end up in logs.
     """
     decode = Problems()
     if not fits(tables, type_name, obj):
-        walk = _Walk(tables, decode, decode if values is None else values, unknown)
+        walk = _Walk(tables, decode, decode if values is None else values, unknown, hidden)
         walk.object(tables[type_name], obj, "")
     return decode
 
@@ -79,9 +82,17 @@ def drop_nulls(obj: Any) -> None:
 class _Walk:
     """One walk over one object; as deep as the types are, never as deep as the input."""
 
-    __slots__ = ("decode", "tables", "unknown", "values")
+    __slots__ = ("decode", "hidden", "tables", "unknown", "values")
 
-    def __init__(self, tables: FieldTables, decode: Problems, values: Problems, unknown: list[str]) -> None:
+    def __init__(
+        self,
+        tables: FieldTables,
+        decode: Problems,
+        values: Problems,
+        unknown: list[str],
+        hidden: tuple[str, ...] = (),
+    ) -> None:
+        self.hidden = hidden
         self.tables = tables
         self.decode = decode
         self.values = values
@@ -89,7 +100,7 @@ class _Walk:
 
     def object(self, kind: ObjectType, obj: Any, path: str) -> None:
         if not isinstance(obj, dict):
-            self.decode.wrong_type(path, obj, "an object")
+            self.wrong_type(path, obj, "an object")
             return
         prefix = f"{path}." if path else ""
         fields = kind.fields
@@ -109,13 +120,13 @@ class _Walk:
             self.scalar(kind, value, path, required)
         elif isinstance(kind, ListOf):
             if not isinstance(value, list):
-                self.decode.wrong_type(path, value, "a list")
+                self.wrong_type(path, value, "a list")
                 return
             for index, item in enumerate(value):
                 self.value(kind.item, item, f"{path}[{index}]", required=True)
         elif isinstance(kind, MapOf):
             if not isinstance(value, dict):
-                self.decode.wrong_type(path, value, "an object")
+                self.wrong_type(path, value, "an object")
                 return
             for key, item in value.items():
                 if item is not None:
@@ -127,13 +138,17 @@ class _Walk:
         try:
             _read(kind.name, value)
         except msgspec.ValidationError:
-            self.decode.wrong_type(path, value, _EXPECTED[kind.name])
+            self.wrong_type(path, value, _EXPECTED[kind.name])
             return
         except ValueError as error:
             self.decode.invalid(path, value, str(error))
             return
         if kind.enum and value not in kind.enum and (value or required):
             self.values.unsupported(path, value, kind.enum)
+
+    def wrong_type(self, path: str, value: Any, expected: str) -> None:
+        hide = self.hidden and path.partition("[")[0] in self.hidden
+        self.decode.wrong_type(path, REDACTED if hide else value, expected)
 
 
 def _read(name: str, value: Any) -> None:

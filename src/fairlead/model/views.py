@@ -35,6 +35,7 @@ class Meta(View, frozen=True):
     generation: int = 0
     creation_timestamp: str = ""
     deletion_timestamp: str = ""
+    deletion_grace_period_seconds: int | None = None
     labels: dict[str, str] = {}
     annotations: dict[str, str] = {}
     owner_references: tuple[Owner, ...] = ()
@@ -210,6 +211,7 @@ class JobSpec(View, frozen=True):
     ttl_seconds_after_finished: int | None = None
     suspend: bool = False
     pod_replacement_policy: str = ""
+    managed_by: str = ""
 
 
 class JobStatus(View, frozen=True):
@@ -344,15 +346,15 @@ class Lease(View, frozen=True):
     spec: LeaseSpec = LeaseSpec()
 
 
-T = TypeVar("T", bound=View)
+T_co = TypeVar("T_co", bound=View, covariant=True)
 
 
-class Resource(Generic[T]):
+class Resource(Generic[T_co]):
     """A stored resource and the view of it: how code names what it reads, with its type."""
 
     __slots__ = ("api_version", "kind", "name", "type")
 
-    def __init__(self, name: str, api_version: str, kind: str, view: type[T]) -> None:
+    def __init__(self, name: str, api_version: str, kind: str, view: type[T_co]) -> None:
         self.name = name
         self.api_version = api_version
         self.kind = kind

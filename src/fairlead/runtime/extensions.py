@@ -67,7 +67,8 @@ def metrics(read: Callable[[], Iterable[Sample]]) -> Callable[[str, Mapping[str,
                 lines.append(f"# TYPE {name} {'counter' if name.endswith('_total') else 'gauge'}")
                 announced = name
             told = ",".join(f'{key}="{text}"' for key, text in labels)
-            lines.append(f"{name}{{{told}}} {value:g}" if told else f"{name} {value:g}")
+            number = int(value) if value == int(value) else value  # whole numbers with every digit
+            lines.append(f"{name}{{{told}}} {number}" if told else f"{name} {number}")
         return Reply(200, "\n".join(lines).encode() + b"\n", "text/plain; version=0.0.4; charset=utf-8")
 
     return answer

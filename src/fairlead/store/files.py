@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -171,17 +170,6 @@ def read_backup(path: str) -> Recovered:
         if problems:
             raise DataDirectoryError(f"{path} is damaged ({problems[0]}); use another backup")
         return read_all(connection, path)
-
-
-def restore(backup_path: str, target: str) -> Recovered:
-    """Put a checked backup in place of a database that must not exist."""
-    recovered = read_backup(backup_path)
-    if Path(target).exists():
-        raise UsageError(f"{target} exists already; restore into an empty data directory")
-    partial = f"{target}.partial"
-    shutil.copyfile(backup_path, partial)
-    _settle(partial, target)
-    return recovered
 
 
 def _settle(partial: str, target: str) -> None:

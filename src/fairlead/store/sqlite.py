@@ -31,7 +31,6 @@ from fairlead.store.contract import (
 from fairlead.store.files import (
     TOMBSTONE,
     TYPE_CODES,
-    backup,
     create_schema,
     damage_explained,
     integrity_problems,
@@ -238,10 +237,6 @@ class SqliteJournal:
         return int(rows[0][0]) if rows else None
 
     # For operators
-
-    def backup_to(self, path: str) -> None:
-        """A consistent copy while the journal is in use; safe from any thread."""
-        backup(self.path, path)
 
     def integrity_problems(self) -> list[str]:
         """SQLite's full check; empty when all is well. Reads every page: not for the start."""

@@ -126,6 +126,8 @@ class Handler:
 
     def count(self, request: Request | None, status: int) -> None:
         key = (request.verb, request.resource, status) if request is not None else ("document", "", status)
+        if key not in self.requests and request is not None and not self._host.api.serves(request):
+            key = (request.verb, "unknown", status)  # names are the client's to invent: long, many, or with quotes
         if key in self.requests or len(self.requests) < _COUNTED_MAX:
             self.requests[key] = self.requests.get(key, 0) + 1
 

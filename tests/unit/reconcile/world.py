@@ -248,7 +248,7 @@ class World:
         if int(metadata["resourceVersion"]) != effect.revision:
             raise Refused(f"Conflict: {key} is at {metadata['resourceVersion']}, not {effect.revision}")
         if isinstance(effect, Delete):
-            self._delete(key, effect.policy)
+            self._delete(key, effect.policy, effect.grace_seconds)
         else:
             subresource = "status" if isinstance(effect, ChangeStatus) else ""
             assert isinstance(effect, Change)
@@ -309,13 +309,17 @@ class World:
         if problems:
             raise Refused(f"Invalid: {[(each.field, each.message) for each in problems.causes]}")
 
-    def _delete(self, key: Key, policy: str) -> None:
+    def _delete(self, key: Key, policy: str, asked_seconds: int | None = None) -> None:
         obj = codec.clone(self.objects[key])
         metadata = obj["metadata"]
         if "deletionTimestamp" in metadata:
+            if asked_seconds is not None and asked_seconds < metadata["deletionGracePeriodSeconds"]:
+                metadata["deletionTimestamp"] = timestamp(self.now + asked_seconds)
+                metadata["deletionGracePeriodSeconds"] = asked_seconds
+                self._remove(key) if _is_finished(obj) else self._store(key, obj)
             return
         kind = CATALOG.of_resource(key.resource)
-        grace = kind.grace_seconds(obj, None) if kind is not None else 0
+        grace = kind.grace_seconds(obj, asked_seconds) if kind is not None else 0
         metadata["deletionTimestamp"] = timestamp(self.now + grace)
         metadata["deletionGracePeriodSeconds"] = grace
         if policy == "Orphan":

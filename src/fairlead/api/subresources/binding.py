@@ -11,22 +11,17 @@ from fairlead.api import body, options
 from fairlead.api.attempt import Attempt
 from fairlead.api.desk import Desk
 from fairlead.api.finding import find
-from fairlead.api.objects import put, tree
-from fairlead.api.plan import AGAIN, Again, Context, Plan
-from fairlead.api.status import invalid
-from fairlead.api.writing import audit_notes, failed, stamp_changed
-from fairlead.core import codec
+from fairlead.api.objects import tree
+from fairlead.api.plan import Context, Plan
+from fairlead.api.status import accepted, invalid
+from fairlead.api.writing import plan_at, stamp_changed, transaction_for
 from fairlead.core.errors import Conflict
 from fairlead.core.problems import Problems
 from fairlead.core.times import timestamp
 from fairlead.model.kind import Json, Kind
 from fairlead.model.names import name_problems
 from fairlead.port.request import Reply, Request
-from fairlead.store.contract import AtRevision, Committed, Entry, Outcome, Refused, Transaction
-
-_CREATED = codec.encode(
-    {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
-)
+from fairlead.store.contract import Entry
 
 
 def create(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply | Plan:
@@ -45,21 +40,8 @@ def create(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply 
     )  # fmt: skip
     desk.chain.admit(attempt)
     if attempt.dry_run:
-        return Reply(201, _CREATED)
-    transaction = Transaction(
-        (*attempt.operations, put(kind, current.key, new)),
-        (AtRevision(current.key, current.revision), *attempt.preconditions),
-        audit_notes(desk, attempt),
-    )
-
-    def finish(outcome: Outcome) -> Reply | Again:
-        if isinstance(outcome, Committed):
-            return Reply(201, _CREATED)
-        if isinstance(outcome, Refused):
-            return AGAIN
-        raise failed(outcome)
-
-    return Plan(transaction, finish)
+        return accepted()
+    return plan_at(transaction_for(desk, attempt), lambda _: accepted())
 
 
 def _target(kind: Kind, request: Request, asked: Json) -> str:

@@ -11,20 +11,17 @@ from fairlead.api.deletion import options_from
 from fairlead.api.desk import Desk
 from fairlead.api.finding import find
 from fairlead.api.objects import put, tree
-from fairlead.api.plan import AGAIN, Again, Context, Plan
-from fairlead.api.verbs.delete import planned, transaction_for
-from fairlead.api.writing import failed
-from fairlead.core import codec
+from fairlead.api.plan import Context, Plan
+from fairlead.api.status import accepted
+from fairlead.api.verbs.delete import planned
+from fairlead.api.writing import plan_at, transaction_for
 from fairlead.core.errors import Cause, InternalError, TooManyRequests
 from fairlead.ledger import disruption
 from fairlead.model.kind import Json, Kind
 from fairlead.port.request import Reply, Request
-from fairlead.store.contract import AtRevision, Committed, Outcome, Refused
+from fairlead.store.contract import AtRevision
 
 BUDGETS = ("policy", "v1", "poddisruptionbudgets")
-_CREATED = codec.encode(
-    {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
-)
 
 
 def create(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply | Plan:
@@ -38,16 +35,8 @@ def create(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply 
     if disruption.needs_budget(pod):
         _spend(desk, attempt, pod)
     if wanted.dry_run or attempt.new == attempt.old:
-        return Reply(201, _CREATED)
-
-    def finish(outcome: Outcome) -> Reply | Again:
-        if isinstance(outcome, Committed):
-            return Reply(201, _CREATED)
-        if isinstance(outcome, Refused):
-            return AGAIN
-        raise failed(outcome)
-
-    return Plan(transaction_for(desk, attempt), finish)
+        return accepted()
+    return plan_at(transaction_for(desk, attempt), lambda _: accepted())
 
 
 def _spend(desk: Desk, attempt: Attempt, pod: Json) -> None:

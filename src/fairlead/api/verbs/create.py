@@ -10,7 +10,7 @@ from fairlead.api.desk import Desk
 from fairlead.api.objects import key_of
 from fairlead.api.plan import Again, Context, Plan
 from fairlead.api.status import invalid
-from fairlead.api.writing import admit_and_validate, exists_already, fresh_uid, plan_create, stamp_new
+from fairlead.api.writing import admit_and_validate, exists_already, plan_create, stamp_new
 from fairlead.core import ids
 from fairlead.core.errors import BadRequest
 from fairlead.core.problems import Problems, shown
@@ -48,7 +48,7 @@ def _named(
     key = key_of(kind, request.namespace, name)
     # Each try begins from the client's own words: defaults and admission must not see a former try's.
     new: Json = {**obj, "metadata": dict(metadata)} if not generated else copy.deepcopy(obj)
-    stamp_new(kind, new, name, request.namespace, fresh_uid(context.entropy), context.now)
+    stamp_new(kind, new, name, request.namespace, ids.uid(context.entropy), context.now)
     attempt = Attempt(
         kind, "create", "", key, context, desk.read, new, None, None,
         dry_run=options.dry_run(request.query), warnings=list(warnings),

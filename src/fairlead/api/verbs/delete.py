@@ -7,15 +7,14 @@ from fairlead.api.attempt import Attempt
 from fairlead.api.deletion import DeleteOptions
 from fairlead.api.desk import Desk
 from fairlead.api.finding import find
-from fairlead.api.objects import delete as delete_operation
-from fairlead.api.objects import preview, put, tree
-from fairlead.api.plan import AGAIN, Again, Context, Plan
+from fairlead.api.objects import preview, tree
+from fairlead.api.plan import Context, Plan
 from fairlead.api.status import success
 from fairlead.api.tables import render_one
-from fairlead.api.writing import audit_notes, failed
+from fairlead.api.writing import plan_at, transaction_for
 from fairlead.model.kind import Kind
 from fairlead.port.request import Reply, Request
-from fairlead.store.contract import AtRevision, Committed, Entry, Outcome, Refused, Transaction
+from fairlead.store.contract import Entry
 
 
 def delete(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply | Plan:
@@ -42,16 +41,7 @@ def delete_entry(
         return answer(preview(kind, new, entry.revision))
     if not finished and new == attempt.old:
         return answer(entry.data)
-    transaction = transaction_for(desk, attempt)
-
-    def finish(outcome: Outcome) -> Reply | Again:
-        if isinstance(outcome, Committed):
-            return answer(outcome.entries[-1].data)
-        if isinstance(outcome, Refused):
-            return AGAIN
-        raise failed(outcome)
-
-    return Plan(transaction, finish)
+    return plan_at(transaction_for(desk, attempt), lambda stored: answer(stored.entries[-1].data))
 
 
 def planned(
@@ -72,15 +62,3 @@ def planned(
     )
     desk.chain.admit(attempt)
     return attempt
-
-
-def transaction_for(desk: Desk, attempt: Attempt) -> Transaction:
-    kind, new, entry = attempt.kind, attempt.new, attempt.current
-    assert new is not None
-    assert entry is not None
-    operation = (delete_operation if deletion.is_finished(new) else put)(kind, entry.key, new)
-    return Transaction(
-        (*attempt.operations, operation),
-        (AtRevision(entry.key, entry.revision), *attempt.preconditions),
-        audit_notes(desk, attempt),
-    )

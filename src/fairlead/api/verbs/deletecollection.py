@@ -13,8 +13,8 @@ from fairlead.api.deletion import DeleteOptions
 from fairlead.api.desk import Desk
 from fairlead.api.listing import chosen, render_list
 from fairlead.api.plan import Again, Context, Plan
-from fairlead.api.verbs.delete import planned, transaction_for
-from fairlead.api.writing import failed
+from fairlead.api.verbs.delete import planned
+from fairlead.api.writing import failed, transaction_for
 from fairlead.model.kind import Kind
 from fairlead.port.request import Reply, Request
 from fairlead.store.contract import OPERATIONS_MAX, Committed, Entry, Failed, Outcome, Transaction

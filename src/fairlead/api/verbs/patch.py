@@ -26,7 +26,7 @@ def patch(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply |
     check_media(request)
     current = find(desk, kind, request)
     old = tree(current)
-    new, warnings = patched(desk, request, kind.schema, old, level)
+    new, warnings = patched(desk, request, kind.schema, old, level, kind)
     return change(desk, request, kind, context, current, old, new, warnings)
 
 
@@ -41,8 +41,10 @@ def check_media(request: Request) -> str:
     return media
 
 
-def patched(desk: Desk, request: Request, schema: str, old: Json, level: str) -> tuple[Json, list[str]]:
-    """The old object with the patch applied, its structure checked."""
+def patched(
+    desk: Desk, request: Request, schema: str, old: Json, level: str, kind: Kind | None = None
+) -> tuple[Json, list[str]]:
+    """The old object with the patch applied, its structure checked. `kind`: of an object that is stored as such."""
     media = check_media(request)
     change_set = codec.decode(request.body) if request.body else None
     new: object
@@ -63,4 +65,4 @@ def patched(desk: Desk, request: Request, schema: str, old: Json, level: str) ->
             raise BadRequest(
                 f"{field}: a patch may not change it from {shown(old.get(field))} to {shown(obj.get(field))}"
             )
-    return obj, body.check_structure(desk, schema, obj, level)
+    return obj, body.check_structure(desk, schema, obj, level, kind=kind)

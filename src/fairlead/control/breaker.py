@@ -1,0 +1,45 @@
+"""One budget of retries for all controllers, and a breaker: a sick API is asked less, not more (lesson 017).
+
+Plain arithmetic over the outcomes the plane sees. While the breaker is open no effects are sent; looks after unknown
+outcomes go on, slowly, because they are how the plane learns that the API is well again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class BreakerSettings:
+    """`failures_max` in a row open the breaker; it stays open for `open_seconds`, doubling up to the maximum."""
+
+    failures_max: int = 10
+    open_seconds: float = 0.5
+    open_seconds_max: float = 30.0
+
+
+class Breaker:
+    __slots__ = ("_failures", "_open_for", "open_until", "opened", "settings")
+
+    def __init__(self, settings: BreakerSettings | None = None) -> None:
+        self.settings = settings or BreakerSettings()
+        self._failures = 0
+        self._open_for = self.settings.open_seconds
+        self.open_until = 0.0
+        self.opened = 0  # how often, for metrics
+
+    def is_open(self, now: float) -> bool:
+        return now < self.open_until
+
+    def succeeded(self) -> None:
+        self._failures = 0
+        self._open_for = self.settings.open_seconds
+
+    def failed(self, now: float) -> None:
+        """The API did not answer, or answered that it cannot."""
+        self._failures += 1
+        if self._failures >= self.settings.failures_max and not self.is_open(now):
+            self.open_until = now + self._open_for
+            self._open_for = min(self._open_for * 2, self.settings.open_seconds_max)
+            self._failures = 0
+            self.opened += 1

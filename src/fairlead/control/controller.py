@@ -1,0 +1,162 @@
+"""One Decider at work: its queue, the turns under way, and the writes that its view does not show yet.
+
+Part of the plane (`plane.py`), which tells it of changes and answers and carries its instructions on. Pure: time and
+chance arrive with the events. Never two turns of one key; never a turn on a view older than the key's own writes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from fairlead.control.breaker import Breaker
+from fairlead.control.instructions import Call, Instruction, Record
+from fairlead.control.record import record_of
+from fairlead.control.turn import Next, Turn, Write
+from fairlead.decision.contract import Decider, Reading, Stuck
+from fairlead.decision.effects import RETRY
+from fairlead.model.views import View
+from fairlead.port.outcome import Outcome, Refused, Unknown
+from fairlead.queue.work import WorkQueue
+from fairlead.store.contract import Key
+
+LOOK_LATER_SECONDS = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class ControllerSettings:
+    """`turns_max`: how many keys are worked on at once."""
+
+    turns_max: int = 16
+
+
+class Controller:
+    def __init__(
+        self,
+        decider: Decider,
+        queue: WorkQueue,
+        breaker: Breaker,
+        new_call: Callable[[], int],
+        seen: Callable[[Write], bool],
+        settings: ControllerSettings | None = None,
+    ) -> None:
+        """`seen` tells whether the mirrors show a write of ours; `new_call` numbers the plane's calls."""
+        self.decider = decider
+        self.queue = queue
+        self.settings = settings or ControllerSettings()
+        self._breaker = breaker
+        self._new_call = new_call
+        self._seen = seen
+        self._turns: dict[int, Turn] = {}  # by the call that is under way
+        self._looks_due: list[tuple[float, Turn]] = []
+        self._unseen: dict[Key, list[Write]] = {}
+        self._parked: dict[Key, None] = {}  # popped while their writes were unseen
+        self._attempts: dict[Key, int] = {}
+        self.decided = self.stuck = self.conflicts = self.unknown = 0  # plain counts for metrics
+
+    # What the plane tells it
+
+    def observe(self, resource: str, before: View | None, after: View | None, now: float) -> None:
+        for key in self.decider.keys(resource, before, after):
+            self.queue.add(key, now)
+
+    def caught_up(self, now: float) -> None:
+        """The mirrors moved: keys that waited for their own writes may go on."""
+        for key in list(self._parked):
+            if self._sees_own_writes(key):
+                del self._parked[key]
+                self.queue.add(key, now)
+
+    def step(self, view: Callable[[], Reading], now: float) -> Iterator[Instruction]:
+        """Begin as many turns as there is room for."""
+        for due in [item for item in self._looks_due if item[0] <= now]:
+            self._looks_due.remove(due)
+            yield self._call(due[1])
+        if self._breaker.is_open(now):
+            return
+        while len(self._turns) + len(self._looks_due) < self.settings.turns_max:
+            key = self.queue.pop(now)
+            if key is None:
+                return
+            if not self._sees_own_writes(key):
+                self._parked[key] = None
+                self.queue.done(key, now)
+                continue
+            yield from self._begin(key, view(), now)
+
+    def answered(self, call: int, outcome: Outcome, now: float, chance: float) -> Iterator[Instruction]:
+        turn = self._turns.pop(call)
+        if isinstance(outcome, Unknown) or (isinstance(outcome, Refused) and outcome.retry == "later"):
+            self._breaker.failed(now)
+            self.unknown += isinstance(outcome, Unknown)
+        else:
+            self._breaker.succeeded()
+        following = turn.answered(outcome)
+        if following in (Next.EFFECT, Next.LOOK):
+            yield self._call(turn)
+        elif following is Next.LOOK_LATER:
+            self._looks_due.append((now + LOOK_LATER_SECONDS * (0.5 + chance), turn))
+        else:
+            yield from self._end(turn, following, now, chance)
+
+    @property
+    def next_at(self) -> float:
+        """When the earliest postponed look is due; 0 if there is none."""
+        return min((at for at, _ in self._looks_due), default=0.0)
+
+    @property
+    def idle(self) -> bool:
+        return not self._turns and not self._looks_due and not self._parked
+
+    # Turns
+
+    def _begin(self, key: Key, view: Reading, now: float) -> Iterator[Instruction]:
+        decision = self.decider.decide(view, key, now)
+        self.decided += 1
+        turn = Turn(key, decision, now)
+        if decision.effects:
+            yield self._call(turn)
+        else:
+            yield from self._end(turn, Next.FINISH, now, 0.0)
+        yield Record(record_of(self.decider.name, turn, view, now))
+
+    def _call(self, turn: Turn) -> Call:
+        call = self._new_call()
+        self._turns[call] = turn
+        return Call(call, self.decider.name, turn.request())
+
+    def _end(self, turn: Turn, following: Next, now: float, chance: float) -> Iterator[Instruction]:
+        key, queue = turn.key, self.queue
+        if turn.writes:
+            self._unseen.setdefault(key, []).extend(turn.writes)
+        if following is Next.FINISH:
+            self._attempts.pop(key, None)
+            queue.forget(key)
+            queue.done(key, now)
+            if turn.decision.again_at:
+                queue.add_at(key, max(turn.decision.again_at, now))
+            return
+        if following is Next.AGAIN:
+            self.conflicts += 1
+        attempt = self._attempts[key] = self._attempts.get(key, 0) + 1
+        effect = turn.effect
+        exhausted = effect is not None and attempt >= RETRY[type(effect)].attempts_max
+        queue.done(key, now)
+        if following is Next.STUCK or (exhausted and following is not Next.AGAIN):
+            self.stuck += 1
+            self._attempts.pop(key, None)
+            verdict = Stuck("EffectRefused", turn.trouble)
+            yield Record(record_of(self.decider.name, turn, None, now, verdict))
+        else:
+            queue.retry(key, now, chance)
+
+    def _sees_own_writes(self, key: Key) -> bool:
+        writes = self._unseen.get(key)
+        if not writes:
+            return True
+        left = [write for write in writes if not self._seen(write)]
+        if left:
+            self._unseen[key] = left
+            return False
+        del self._unseen[key]
+        return True

@@ -1,0 +1,50 @@
+"""What the plane is told and what it asks for: its events (past tense) and instructions (imperative).
+
+The driver in `runtime/`, or the simulator, carries instructions out and reports back.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from fairlead.port.outcome import Outcome
+from fairlead.port.request import Request
+
+
+class Replied(msgspec.Struct, frozen=True):
+    """The answer to a Call; exactly one for each."""
+
+    call: int
+    outcome: Outcome
+    now: float
+    chance: float
+
+
+class Woke(msgspec.Struct, frozen=True):
+    """The time asked for with WakeAt has come, or something else calls for a look."""
+
+    now: float
+    chance: float
+
+
+class Call(msgspec.Struct, frozen=True):
+    """Send this request; answer with Replied."""
+
+    call: int
+    controller: str
+    request: Request
+
+
+class WakeAt(msgspec.Struct, frozen=True):
+    """Send Woke at this time. A later one replaces an earlier one."""
+
+    at: float
+
+
+class Record(msgspec.Struct, frozen=True):
+    """Keep this line of the log of decisions."""
+
+    body: bytes
+
+
+Instruction = Call | WakeAt | Record

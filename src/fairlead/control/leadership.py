@@ -1,0 +1,238 @@
+"""Who leads: one plane at a time acts, the others keep their mirrors warm and wait.
+
+A Lease says who holds leadership; it is taken when its holder has not changed it for a whole duration as observed
+here, on this clock, never by comparing its times with ours (clocks differ). Whoever takes it then writes the fence, an
+object that changes only when the holder changes; its revision goes with every write of the plane as a precondition,
+so that a leader that was paused and replaced cannot write any more (law 6). A leader that cannot renew stops by
+itself a margin before its lease ends.
+
+    phase       leads to
+    STANDBY     STANDBY while somebody else renews; TAKING when free or not renewed for a duration
+    TAKING      FENCING when the lease is ours; STANDBY when another was faster
+    FENCING     LEADING when the fence is ours; STANDBY when it could not be written in time
+    LEADING     LEADING by renewing; STANDBY when another holds the lease, or it could not be renewed in time
+
+A machine: `begin`, `woke` and `answered` return instructions; after an answer that leaves the outcome open it reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from fairlead.control.instructions import Call, Instruction, WakeAt
+from fairlead.core import codec
+from fairlead.core.times import microtime
+from fairlead.port.outcome import Conflict, Done, Outcome, Refused
+from fairlead.port.request import Request
+
+NAMESPACE, LEASE, FENCE = "kube-system", "fairlead-plane", "fairlead-plane-fence"
+RESOURCE = "leases.coordination.k8s.io"
+_NAME = "leadership"
+
+
+class Phase(Enum):
+    STANDBY = "standby"
+    TAKING = "taking"
+    FENCING = "fencing"
+    LEADING = "leading"
+
+
+@dataclass(frozen=True, slots=True)
+class LeadershipSettings:
+    duration_seconds: float = 15.0
+    renew_seconds: float = 4.0
+    retry_seconds: float = 2.0
+    margin_seconds: float = 3.0
+
+
+class Leadership:
+    def __init__(
+        self, identity: str, new_call: Callable[[], int], settings: LeadershipSettings | None = None
+    ) -> None:
+        self.identity = identity
+        self.settings = settings or LeadershipSettings()
+        self.phase = Phase.STANDBY
+        self.fence_revision = 0
+        self.takeovers = 0
+        self._new_call = new_call
+        self._call = 0  # under way; 0: none
+        self._next_at = 0.0
+        self._seen: tuple[str, int] = ("", 0)  # holder and revision of the lease, as last read
+        self._seen_at = 0.0  # since when it is so
+        self._transitions = 0
+        self._renewed_at = 0.0
+        self._asked_at = 0.0  # when the write of the lease that is under way was sent
+        self._reading_fence = False
+
+    @property
+    def leads(self) -> bool:
+        return self.phase is Phase.LEADING
+
+    def may_act(self, now: float) -> bool:
+        """Leading, and far enough from the lease's end."""
+        settings = self.settings
+        return self.leads and now < self._renewed_at + settings.duration_seconds - settings.margin_seconds
+
+    @property
+    def fence(self) -> str:
+        """The precondition that goes with every write, in the form `api/fencing.py` reads."""
+        return f"{RESOURCE}/{NAMESPACE}/{FENCE}@{self.fence_revision}"
+
+    def begin(self, now: float) -> tuple[Instruction, ...]:
+        return self._read_lease()
+
+    def woke(self, now: float) -> tuple[Instruction, ...]:
+        if self.phase is not Phase.STANDBY and now >= self._lease_ends():
+            self._stand_by()
+        if self._call or now < self._next_at:
+            return ()
+        if self.phase is Phase.LEADING:
+            return self._write_lease("update", now)
+        if self.phase is Phase.FENCING:
+            return self._read_fence()
+        return self._read_lease()
+
+    def answers(self, call: int) -> bool:
+        """Whether this call is ours."""
+        return call == self._call
+
+    def answered(self, outcome: Outcome, now: float) -> tuple[Instruction, ...]:
+        self._call = 0
+        if self.phase is Phase.STANDBY:
+            return self._lease_was_read(outcome, now)
+        if self.phase is Phase.TAKING:
+            return self._was_taken(outcome, now)
+        if self.phase is Phase.FENCING:
+            return self._fence_answered(outcome, now)
+        return self._was_renewed(outcome, now)
+
+    # Standing by
+
+    def _lease_was_read(self, outcome: Outcome, now: float) -> tuple[Instruction, ...]:
+        if isinstance(outcome, Refused) and outcome.status == 404:
+            self.phase = Phase.TAKING
+            return self._write_lease("create", now)
+        if not isinstance(outcome, Done):
+            return self._again_at(now + self.settings.retry_seconds)
+        lease = codec.decode(outcome.body)
+        spec = lease.get("spec") or {}
+        current = (str(spec.get("holderIdentity", "")), int(lease["metadata"]["resourceVersion"]))
+        if current != self._seen:
+            self._seen, self._seen_at = current, now
+        self._transitions = int(spec.get("leaseTransitions", 0))
+        duration = float(spec.get("leaseDurationSeconds") or self.settings.duration_seconds)
+        free = not current[0] or current[0] == self.identity
+        if free or now >= self._seen_at + duration:
+            self.phase = Phase.TAKING
+            self._transitions += 1
+            return self._write_lease("update", now)
+        return self._again_at(min(self._seen_at + duration, now + self.settings.retry_seconds))
+
+    # Taking
+
+    def _was_taken(self, outcome: Outcome, now: float) -> tuple[Instruction, ...]:
+        if isinstance(outcome, Done):
+            self._seen = (self.identity, outcome.revision)
+            self.phase = Phase.FENCING
+            return self._read_fence()
+        self._stand_by()
+        # Lost the race, or nobody knows: either way the lease tells.
+        return self._again_at(now + (0.0 if not isinstance(outcome, Conflict) else self.settings.retry_seconds))
+
+    # Fencing
+
+    def _fence_answered(self, outcome: Outcome, now: float) -> tuple[Instruction, ...]:
+        if self._reading_fence:
+            self._reading_fence = False
+            if isinstance(outcome, Refused) and outcome.status == 404:
+                return self._write_fence("create", "", now)
+            if not isinstance(outcome, Done):
+                return self._again_at(now + self.settings.retry_seconds / 4)
+            found = codec.decode(outcome.body)
+            if (found.get("spec") or {}).get("leaseTransitions") == self._transitions and (
+                found["spec"].get("holderIdentity") == self.identity
+            ):
+                return self._lead(int(found["metadata"]["resourceVersion"]), now)
+            return self._write_fence("update", found["metadata"]["resourceVersion"], now)
+        if isinstance(outcome, Done):
+            return self._lead(outcome.revision, now)
+        return self._read_fence()
+
+    def _lead(self, fence_revision: int, now: float) -> tuple[Instruction, ...]:
+        self.phase, self.fence_revision = Phase.LEADING, fence_revision
+        self.takeovers += 1
+        return self._again_at(self._renewed_at + self.settings.renew_seconds)
+
+    # Leading
+
+    def _was_renewed(self, outcome: Outcome, now: float) -> tuple[Instruction, ...]:
+        if isinstance(outcome, Done):
+            lease = codec.decode(outcome.body)
+            if lease["spec"].get("holderIdentity") != self.identity:
+                self._stand_by()
+                return self._again_at(now)
+            self._seen = (self.identity, outcome.revision)
+            self._renewed_at = self._asked_at
+            return self._again_at(now + self.settings.renew_seconds)
+        if isinstance(outcome, Conflict) or (isinstance(outcome, Refused) and outcome.status == 404):
+            self._stand_by()
+            return self._again_at(now)
+        return self._again_at(now + self.settings.retry_seconds / 2)
+
+    # Requests
+
+    def _write_lease(self, verb: str, now: float) -> tuple[Instruction, ...]:
+        # Measured from before the request is sent: the server may have seen it at any time since.
+        self._asked_at = now
+        if self.phase is Phase.TAKING:
+            self._renewed_at = now
+        revision = str(self._seen[1]) if verb == "update" else ""
+        return self._send(_put(verb, LEASE, self._spec(now), revision))
+
+    def _write_fence(self, verb: str, revision: str, now: float) -> tuple[Instruction, ...]:
+        return self._send(_put(verb, FENCE, self._spec(now), revision))
+
+    def _spec(self, now: float) -> dict[str, Any]:
+        return {
+            "holderIdentity": self.identity,
+            "leaseDurationSeconds": int(self.settings.duration_seconds),
+            "renewTime": microtime(now),
+            "leaseTransitions": self._transitions,
+        }
+
+    def _read_lease(self) -> tuple[Instruction, ...]:
+        return self._send(_get(LEASE))
+
+    def _read_fence(self) -> tuple[Instruction, ...]:
+        self._reading_fence = True
+        return self._send(_get(FENCE))
+
+    def _send(self, request: Request) -> tuple[Instruction, ...]:
+        self._call = self._new_call()
+        return (Call(self._call, _NAME, request),)
+
+    def _again_at(self, at: float) -> tuple[Instruction, ...]:
+        self._next_at = at
+        return (WakeAt(at),)
+
+    def _stand_by(self) -> None:
+        self.phase, self.fence_revision, self._reading_fence = Phase.STANDBY, 0, False
+
+    def _lease_ends(self) -> float:
+        return self._renewed_at + self.settings.duration_seconds - self.settings.margin_seconds
+
+
+def _get(name: str) -> Request:
+    return Request("get", "coordination.k8s.io", "v1", "leases", NAMESPACE, name)
+
+
+def _put(verb: str, name: str, spec: dict[str, Any], revision: str) -> Request:
+    metadata: dict[str, Any] = {"name": name, "namespace": NAMESPACE}
+    if revision:
+        metadata["resourceVersion"] = revision
+    body = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": metadata, "spec": spec}
+    named = name if verb == "update" else ""
+    return Request(verb, "coordination.k8s.io", "v1", "leases", NAMESPACE, named, body=codec.encode(body))

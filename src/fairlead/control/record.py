@@ -1,0 +1,38 @@
+"""The record of one decision: small, because its detail is recomputed by running the same pure function again.
+
+Names the instant, the controller and key, the verdict, the effects by identity, and for every resource that was read
+the revision used and the newest that was known then (law 9).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fairlead.control.turn import Turn
+from fairlead.core import codec
+from fairlead.core.times import microtime
+from fairlead.decision.contract import Reading, Verdict
+
+STREAM = "decisions"
+
+
+def record_of(controller: str, turn: Turn, view: Reading | None, now: float, verdict: Verdict | None = None) -> bytes:
+    told = verdict or turn.decision.verdict
+    line: dict[str, Any] = {
+        "time": microtime(now),
+        "controller": controller,
+        "object": "/".join(part for part in turn.key if part),
+        "verdict": type(told).__name__,
+    }
+    if reason := getattr(told, "reason", ""):
+        line["reason"] = reason
+    if message := getattr(told, "message", ""):
+        line["message"] = message
+    if turn.decision.effects:
+        line["effects"] = [f"{type(effect).__name__} {effect.identity}" for effect in turn.decision.effects]
+    if turn.trouble:
+        line["trouble"] = turn.trouble
+    reads = getattr(view, "reads", None)
+    if reads is not None:
+        line["reads"] = {name: list(revisions) for name, revisions in sorted(reads().items())}
+    return codec.encode(line)

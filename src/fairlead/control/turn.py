@@ -1,0 +1,127 @@
+"""One turn of one key: the page to read first.
+
+    pop key -> own writes visible? -> view -> decide -> record -> effects, one after the other -> done
+
+A Turn is what is under way for one key. It holds the effects still to be carried out and knows, for each answer,
+what comes next:
+
+    answer     of an effect                                     of a look
+    Done       the next effect; the write is remembered          did it happen? then as Done,
+               until the mirror shows it (law 5)                  else as Conflict
+    Conflict   the turn ends, the key is decided again soon;     -
+               a name that exists already: look whose it is
+    Refused    the turn ends, the key is retried by the          the turn ends, retried
+               effect's policy, or is stuck if never
+    Unknown    look: read the object before anything else        look again after a while
+               happens to this key
+
+Nothing is repeated blindly: an effect is sent once per decision, and a decision is made on state that includes all
+that this controller has written for the key.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+from fairlead.core import codec
+from fairlead.decision.contract import Decision
+from fairlead.decision.effects import Create, Delete, Effect
+from fairlead.port.outcome import Conflict, Done, Outcome, Refused, Unknown
+from fairlead.port.request import Request
+from fairlead.store.contract import Key
+
+
+class Next(Enum):
+    """What the controller does after an answer."""
+
+    EFFECT = "carry out the next effect"
+    LOOK = "read what became of the effect"
+    LOOK_LATER = "read again after a while"
+    FINISH = "the turn is complete"
+    AGAIN = "decide again on fresh state"
+    LATER = "decide again after a back-off"
+    STUCK = "nothing to be done until the object changes"
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """A write of our own that the mirror must show before the key is decided again."""
+
+    key: Key
+    revision: int  # the version to be seen, or a later one
+    creates: bool  # absent means not seen yet; otherwise absent means gone, and so seen
+
+
+@dataclass(slots=True)
+class Turn:
+    key: Key
+    decision: Decision
+    began: float
+    position: int = 0  # of the effect under way
+    looking: bool = False
+    looks: int = 0
+    writes: list[Write] = field(default_factory=list)
+    trouble: str = ""  # why it did not finish, for the record
+
+    @property
+    def effect(self) -> Effect | None:
+        effects = self.decision.effects
+        return effects[self.position] if self.position < len(effects) else None
+
+    def request(self) -> Request:
+        """What to send now: the effect, or the look after it."""
+        effect = self.effect
+        assert effect is not None
+        if not self.looking:
+            return effect.request()
+        group, _, version = effect.api_version.rpartition("/")
+        return Request("get", group, version, effect.plural, effect.namespace, effect.name)
+
+    def answered(self, outcome: Outcome) -> Next:
+        return self._looked(outcome) if self.looking else self._sent(outcome)
+
+    def _sent(self, outcome: Outcome) -> Next:
+        if isinstance(outcome, Done):
+            return self._advance(outcome.revision)
+        exists = isinstance(outcome, Conflict) and outcome.reason == "AlreadyExists"
+        if isinstance(outcome, Unknown) or exists:
+            self.looking = True  # it may be our own, whose answer was lost on us or on a former leader
+            return Next.LOOK
+        return self._ended(outcome)
+
+    def _looked(self, outcome: Outcome) -> Next:
+        effect = self.effect
+        assert effect is not None
+        self.looks += 1
+        if isinstance(outcome, Unknown) or (isinstance(outcome, Refused) and outcome.retry == "later"):
+            return Next.LOOK_LATER
+        if isinstance(outcome, Refused) and outcome.status != 404:
+            return self._ended(outcome)
+        found = codec.decode(outcome.body) if isinstance(outcome, Done) else None
+        self.looking = False
+        if effect.is_done(found):
+            return self._advance(int(found["metadata"]["resourceVersion"]) if found else 0)
+        self.trouble = f"{type(effect).__name__} {effect.name}: it had not happened"
+        return Next.AGAIN
+
+    def _advance(self, revision: int) -> Next:
+        effect = self.effect
+        assert effect is not None
+        seen_at = revision or getattr(effect, "revision", 0) + 1
+        if not isinstance(effect, Delete) or revision:
+            self.writes.append(Write(effect.key, seen_at, isinstance(effect, Create)))
+        else:
+            self.writes.append(Write(effect.key, effect.revision + 1, False))
+        self.position += 1
+        return Next.EFFECT if self.effect is not None else Next.FINISH
+
+    def _ended(self, outcome: Conflict | Refused) -> Next:
+        effect = self.effect
+        assert effect is not None
+        self.trouble = f"{type(effect).__name__} {effect.name}: {outcome.reason}: {outcome.message}"
+        if isinstance(outcome, Conflict):
+            return Next.AGAIN
+        if outcome.status == 404 and not isinstance(effect, Create):
+            return Next.AGAIN  # it is gone: the mirror will show it
+        return Next.LATER if outcome.retry == "later" else Next.STUCK

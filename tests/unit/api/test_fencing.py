@@ -1,0 +1,57 @@
+"""Writes that carry a fence commit only while the fence has not moved."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.inprocess import InProcess
+
+LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases"
+MAPS = "/api/v1/namespaces/default/configmaps"
+
+
+def fence(plane: InProcess, holder: str) -> str:
+    """Write the fence for a holder; what its writes then carry."""
+    lease: dict[str, Any] = {
+        "apiVersion": "coordination.k8s.io/v1",
+        "kind": "Lease",
+        "metadata": {"name": "fence"},
+        "spec": {"holderIdentity": holder},
+    }
+    status, made = plane.post(LEASES, lease)
+    if status == 409:
+        status, made = plane.put(f"{LEASES}/fence", lease)
+    assert status in (200, 201)
+    return f"fence=leases.coordination.k8s.io/kube-system/fence@{made['metadata']['resourceVersion']}"
+
+
+def config(name: str) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}}
+
+
+def test_a_former_leader_can_write_nothing_any_more() -> None:
+    plane = InProcess()
+    first = fence(plane, "a")
+    assert plane.post(f"{MAPS}?{first}", config("one"))[0] == 201
+    second = fence(plane, "b")
+    before = plane.store.revision
+    for answer in (
+        plane.post(f"{MAPS}?{first}", config("two")),
+        plane.patch(f"{MAPS}/one?{first}", {"data": {"x": "y"}}),
+        plane.put(f"{MAPS}/one?{first}", {**config("one"), "data": {"x": "y"}}),
+        plane.delete(f"{MAPS}/one?{first}"),
+        plane.delete(f"{MAPS}?{first}"),
+    ):
+        assert answer[0] == 409, answer
+        assert answer[1]["details"]["causes"][0]["reason"] == "Fenced"
+    assert plane.store.revision == before
+    assert plane.patch(f"{MAPS}/one?{second}", {"data": {"x": "y"}})[0] == 200
+
+
+@pytest.mark.parametrize("text", ["x", "a/b@1", "a/b/c@", "a/b/c@one"])
+def test_a_fence_that_cannot_be_read_is_refused(text: str) -> None:
+    status, body = InProcess().post(f"{MAPS}?fence={text}", config("one"))
+    assert status == 400
+    assert "RESOURCE/NAMESPACE/NAME@REVISION" in body["message"]
