@@ -1,0 +1,290 @@
+"""A mirror: list and watch of one resource into a local copy that knows its revision. A machine (law 3).
+
+Between the API's watch and everything that decides: its driver feeds `handle` with events (`events.py`) and carries
+out the instructions; `view.py` reads the copy for Deciders. The copy is always the resource exactly as it was at
+`revision`, and `revision` never goes back: a watch delivers in order, so whatever is at or below it is known
+already, be it a duplicate, a late frame or the echo of a deletion, and does nothing. A list that is older than the
+copy is refused and asked for again later; a newer one becomes the differences.
+
+Objects are decoded once, on arrival. One that cannot be decoded is not shown to Deciders, but its metadata is kept
+and `unreadable` names it: readers can tell "not there" from "not understood". No clock, no chance, no waiting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import Enum
+from typing import Generic, TypeVar
+
+import msgspec
+
+from fairlead.cache.events import (
+    Broke,
+    Changed,
+    Event,
+    Expired,
+    Follow,
+    Framed,
+    Instruction,
+    ListAll,
+    Listed,
+    ListFailed,
+    Marked,
+    Started,
+    WakeAt,
+    Woke,
+)
+from fairlead.cache.index import Index
+from fairlead.model.views import Anything, Meta, Resource, View
+from fairlead.store.contract import DELETED, Entry, Key
+
+T = TypeVar("T", bound=View)
+
+_METADATA = msgspec.json.Decoder(Anything)
+_NOTHING: tuple[Instruction, ...] = ()
+
+
+class Pace(msgspec.Struct, frozen=True):
+    """How a mirror tries again: doubling from `backoff_seconds` to `backoff_max_seconds`, times 1 +- jitter."""
+
+    backoff_seconds: float = 0.1
+    backoff_max_seconds: float = 30.0
+    jitter: float = 0.5
+
+
+class Phase(Enum):
+    IDLE = "idle"
+    LISTING = "listing"
+    FOLLOWING = "following"
+    RESTING = "resting"  # then it lists
+    PAUSING = "pausing"  # then it follows
+
+
+class Unreadable(msgspec.Struct, frozen=True, gc=False):
+    """An object that is there but could not be decoded."""
+
+    key: Key
+    revision: int
+    metadata: Meta
+    message: str
+
+
+class Mirror(Generic[T]):
+    """One resource's copy. `handle` is the only mutator, but for `heard_of`.
+
+    In a phase (rows), an event leads to one of the phases named; `-` is an event without effect.
+
+    |           | Started | Listed            | ListFailed | Framed    | Marked    | Broke   | Expired | Woke              |
+    | --------- | ------- | ----------------- | ---------- | --------- | --------- | ------- | ------- | ----------------- |
+    | IDLE      | LISTING | -                 | -          | -         | -         | -       | -       | -                 |
+    | LISTING   | -       | FOLLOWING RESTING | RESTING    | -         | -         | -       | RESTING | -                 |
+    | FOLLOWING | -       | -                 | -          | FOLLOWING | FOLLOWING | PAUSING | RESTING | -                 |
+    | RESTING   | -       | -                 | -          | -         | -         | -       | -       | LISTING RESTING   |
+    | PAUSING   | -       | -                 | -          | -         | -         | -       | -       | FOLLOWING PAUSING |
+
+    Entering LISTING asks for ListAll, FOLLOWING for Follow, RESTING and PAUSING for WakeAt; waking too early asks
+    again. An event of an attempt that was given up is late: `-` in every phase, but its revision is heard of.
+    What ends a back-off's growth is a watch that delivered something or held for `backoff_max_seconds`; a list
+    alone does not, or a history that is too short would have the mirror list without pause.
+    """  # noqa: E501
+
+    def __init__(self, resource: Resource[T], pace: Pace | None = None) -> None:
+        self.resource = resource
+        self.pace = pace or Pace()
+        self.phase = Phase.IDLE
+        self.revision = 0  # everything up to it is in the copy
+        self.newest_seen = 0  # of anything that was heard
+        self.synced = False  # there has been a list
+        self.index: Index[T] = Index(resource)
+        self.unreadable: dict[Key, Unreadable] = {}
+        self.failures = 0  # in a row; what the back-off grows with
+        self.trouble = ""  # why it is not following; "" when it is
+        # Plain counts for the runtime.
+        self.lists = self.stale_lists = self.frames = self.ignored = 0
+        self._name = resource.name
+        self._decode = msgspec.json.Decoder(resource.type).decode
+        self._revisions: dict[Key, int] = {}  # of every object, unreadable ones included
+        self._attempt = 0
+        self._followed_at = 0.0
+        self._wake_at = 0.0
+        self._chance = 0.5
+
+    @property
+    def behind(self) -> int:
+        """By how many revisions the copy is older than the newest heard of. Revisions count the changes of all
+        resources: this is a bound, and 0 is exact."""
+        return self.newest_seen - self.revision
+
+    def passed(self, revision: int) -> bool:
+        """Whether everything up to this revision is in the copy."""
+        return self.synced and revision <= self.revision
+
+    def heard_of(self, revision: int) -> None:
+        """A revision exists: some reply named it."""
+        if revision > self.newest_seen:
+            self.newest_seen = revision
+
+    def troubled(self, limit: int = 16) -> tuple[Unreadable, ...]:
+        """The first few objects that could not be decoded, in key order, for people."""
+        return tuple(self.unreadable[key] for key in sorted(self.unreadable)[:limit])
+
+    def handle(self, event: Event) -> tuple[Instruction, ...]:
+        match event:
+            case Framed():
+                return self._framed(event)
+            case Marked():
+                return self._marked(event)
+            case Listed():
+                return self._listed(event)
+            case ListFailed():
+                return self._failed(event.reason, event.now, event.attempt, Phase.LISTING, Phase.RESTING)
+            case Broke():
+                return self._broke(event)
+            case Expired():
+                return self._failed("Expired", event.now, event.attempt, self.phase, Phase.RESTING)
+            case Woke():
+                return self._woke(event)
+            case Started():
+                self._chance = event.chance
+                return self._list() if self.phase is Phase.IDLE else _NOTHING
+
+    # The watch
+
+    def _framed(self, event: Framed) -> tuple[Instruction, ...]:
+        entry = event.entry
+        revision = entry.revision
+        if revision > self.newest_seen:
+            self.newest_seen = revision
+        if not self._current(event.attempt, Phase.FOLLOWING) or revision <= self.revision:
+            self.ignored += 1
+            return _NOTHING
+        self.frames += 1
+        self.revision = revision
+        self.failures = 0
+        if event.change_type == DELETED:
+            self._revisions.pop(entry.key, None)
+            return tuple(self._replace(entry.key, None))
+        return tuple(self._hold(entry))
+
+    def _marked(self, event: Marked) -> tuple[Instruction, ...]:
+        revision = event.revision
+        if revision > self.newest_seen:
+            self.newest_seen = revision
+        if self._current(event.attempt, Phase.FOLLOWING):
+            self.failures = 0
+            if revision > self.revision:
+                self.revision = revision
+        return _NOTHING
+
+    def _broke(self, event: Broke) -> tuple[Instruction, ...]:
+        if (
+            self._current(event.attempt, Phase.FOLLOWING)
+            and event.now - self._followed_at >= self.pace.backoff_max_seconds
+        ):
+            self.failures = 0
+        return self._failed(event.reason, event.now, event.attempt, Phase.FOLLOWING, Phase.PAUSING)
+
+    # The list
+
+    def _listed(self, event: Listed) -> tuple[Instruction, ...]:
+        self.heard_of(event.revision)
+        if not self._current(event.attempt, Phase.LISTING):
+            self.ignored += 1
+            return _NOTHING
+        if event.revision < self.revision:
+            self.stale_lists += 1
+            return self._failed("StaleList", event.now, event.attempt, Phase.LISTING, Phase.RESTING)
+        self.lists += 1
+        self.synced = True
+        self.revision = event.revision
+        return (*self._differences(event.entries), *self._follow(event.now))
+
+    def _differences(self, entries: Iterable[Entry]) -> list[Changed]:
+        """What a list says that the copy does not: deletions first, then the rest in the order of the list."""
+        listed = {entry.key: entry for entry in entries}
+        changes: list[Changed] = []
+        for key in sorted(self._revisions.keys() - listed.keys()):
+            del self._revisions[key]
+            changes += self._replace(key, None)
+        revisions = self._revisions
+        for key, entry in listed.items():
+            if entry.revision > revisions.get(key, -1):
+                changes += self._hold(entry)
+        return changes
+
+    # The copy
+
+    def _hold(self, entry: Entry) -> list[Changed]:
+        key = entry.key
+        self._revisions[key] = entry.revision
+        try:
+            view = self._decode(entry.data)
+        except (ValueError, RecursionError) as error:
+            changes = self._replace(key, None)
+            self.unreadable[key] = Unreadable(key, entry.revision, _metadata(entry), str(error))
+            return changes
+        return self._replace(key, view)
+
+    def _replace(self, key: Key, after: T | None) -> list[Changed]:
+        if self.unreadable:
+            self.unreadable.pop(key, None)
+        before = self.index.put(key, after)
+        if before is None:
+            return [] if after is None else [Changed(None, after, key)]
+        if after is not None and _uid(before) != _uid(after):
+            # Another object under the same name: those who cared for the first learn that it is gone.
+            return [Changed(before, None, key), Changed(None, after, key)]
+        return [Changed(before, after, key)]
+
+    # Phases
+
+    def _current(self, attempt: int, phase: Phase) -> bool:
+        return self.phase is phase and attempt in (0, self._attempt)
+
+    def _failed(
+        self, reason: str, now: float, attempt: int, expected: Phase, then: Phase
+    ) -> tuple[Instruction, ...]:
+        if expected not in (Phase.LISTING, Phase.FOLLOWING) or not self._current(attempt, expected):
+            self.ignored += 1
+            return _NOTHING
+        pace = self.pace
+        plain = min(pace.backoff_seconds * 2.0 ** min(self.failures, 32), pace.backoff_max_seconds)
+        self.failures += 1
+        self.trouble = reason
+        self.phase = then
+        self._wake_at = now + plain * (1 + pace.jitter * (2 * self._chance - 1))
+        return (WakeAt(self._wake_at),)
+
+    def _woke(self, event: Woke) -> tuple[Instruction, ...]:
+        self._chance = event.chance
+        if self.phase not in (Phase.RESTING, Phase.PAUSING):
+            return _NOTHING
+        if event.now < self._wake_at:
+            return (WakeAt(self._wake_at),)
+        return self._list() if self.phase is Phase.RESTING else self._follow(event.now)
+
+    def _list(self) -> tuple[Instruction, ...]:
+        self.phase = Phase.LISTING
+        self._attempt += 1
+        return (ListAll(self._name, self._attempt),)
+
+    def _follow(self, now: float) -> tuple[Instruction, ...]:
+        self.phase = Phase.FOLLOWING
+        self.trouble = ""
+        self._followed_at = now
+        self._attempt += 1
+        return (Follow(self._name, self.revision, self._attempt),)
+
+
+def _uid(view: View) -> str:
+    meta: Meta = view.metadata  # type: ignore[attr-defined]
+    return meta.uid
+
+
+def _metadata(entry: Entry) -> Meta:
+    """What is known of an object that could not be decoded."""
+    try:
+        return _METADATA.decode(entry.data).metadata
+    except (ValueError, RecursionError):
+        key = entry.key
+        return Meta(key.name, entry.uid, key.namespace, str(entry.revision))

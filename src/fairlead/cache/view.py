@@ -1,0 +1,107 @@
+"""What a Decider reads: mirrors, read-only, remembering what was asked (decision.contract.Reading).
+
+`control/` makes one per turn, which costs two small objects, hands it to `decide`, and puts `reads()` into the
+record of the turn. Mirrors change only between turns, so one view sees one state. Nothing here waits for a mirror
+to catch up; whoever makes the view has looked at `Mirror.synced` and `Mirror.passed` first.
+
+What could not be decoded is left out of what is read, and named by `missed()`: a decision that missed something
+was made without knowing all, and is better not carried out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from fairlead.cache.mirror import Mirror, Unreadable
+from fairlead.model.kind import Json
+from fairlead.model.selectors import LabelSelector, from_object
+from fairlead.model.views import PODS, Resource, View
+from fairlead.store.contract import Key
+
+T = TypeVar("T", bound=View)
+
+
+class NotMirrored(Exception):
+    """A Decider asked for a resource that it does not declare in `reads`."""
+
+    def __init__(self, resource: str) -> None:
+        super().__init__(f"{resource} is not mirrored: a Decider declares all it reads")
+        self.resource = resource
+
+
+class MirrorView:
+    """Reading over mirrors by resource name. Two resources with one name are one mirror."""
+
+    __slots__ = ("_mirrors", "_missed", "_reads")
+
+    def __init__(self, mirrors: Mapping[str, Mirror[Any]]) -> None:
+        self._mirrors = mirrors
+        self._reads: dict[str, tuple[int, int]] = {}
+        self._missed: dict[Key, None] | None = None
+
+    def get(self, resource: Resource[T], namespace: str, name: str) -> T | None:
+        mirror = self._mirror(resource)
+        if mirror.unreadable:
+            self._miss(mirror, lambda each: (each.key.namespace, each.key.name) == (namespace, name))
+        return mirror.index.get((resource.name, namespace, name))
+
+    def list(self, resource: Resource[T], namespace: str = "") -> Sequence[T]:
+        """In (namespace, name) order; namespace "" means all."""
+        mirror = self._mirror(resource)
+        if mirror.unreadable:
+            self._miss(mirror, lambda each: namespace in ("", each.key.namespace))
+        return mirror.index.in_namespace(namespace)
+
+    def owned(self, resource: Resource[T], owner_uid: str) -> Sequence[T]:
+        """Those with an ownerReference to this uid, in (namespace, name) order."""
+        mirror = self._mirror(resource)
+        if mirror.unreadable:
+            self._miss(mirror, lambda each: any(o.uid == owner_uid for o in each.metadata.owner_references))
+        return mirror.index.owned_by(owner_uid)
+
+    def on_node(self, node: str) -> Sequence[View]:
+        """Pods bound to a node, in (namespace, name) order."""
+        mirror = self._mirror(PODS)
+        if mirror.unreadable:
+            # Which node an unreadable pod is bound to is not known either.
+            self._miss(mirror, lambda each: True)
+        return mirror.index.on_node(node)
+
+    def select(
+        self, resource: Resource[T], namespace: str, selector: LabelSelector | Json | None
+    ) -> Sequence[T]:
+        """Those in a namespace ("": all) with matching labels, in (namespace, name) order. A LabelSelector object
+        may be given as it stands in a spec: {} selects all, None nothing, nonsense raises ValueError."""
+        compiled = selector if isinstance(selector, LabelSelector) else from_object(selector)
+        mirror = self._mirror(resource)
+        if mirror.unreadable:
+            self._miss(
+                mirror,
+                lambda each: namespace in ("", each.key.namespace) and compiled.matches(each.metadata.labels),
+            )
+        return mirror.index.labelled(namespace, compiled)
+
+    def reads(self) -> dict[str, tuple[int, int]]:
+        """Resource read -> (revision used, newest revision known then), in the order of first use."""
+        return dict(self._reads)
+
+    def missed(self) -> tuple[Key, ...]:
+        """What would have been read but could not be decoded, in the order of asking."""
+        return () if self._missed is None else tuple(self._missed)
+
+    def _mirror(self, resource: Resource[T]) -> Mirror[T]:
+        name = resource.name
+        mirror = self._mirrors.get(name)
+        if mirror is None:
+            raise NotMirrored(name)
+        if name not in self._reads:
+            self._reads[name] = (mirror.revision, mirror.newest_seen)
+        return mirror
+
+    def _miss(self, mirror: Mirror[Any], asked: Callable[[Unreadable], bool]) -> None:
+        for key, each in sorted(mirror.unreadable.items()):
+            if asked(each):
+                if self._missed is None:
+                    self._missed = {}
+                self._missed[key] = None

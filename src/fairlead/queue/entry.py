@@ -1,0 +1,65 @@
+"""One key's place in the queue, and what a worker gets when its turn comes.
+
+An Entry lives from the add that created it to the pop that takes it, and is never used again. While it lives its
+priority only rises and its ready time only falls. The ordered structures rely on that: what they hold is out of
+date exactly when it no longer agrees with the Entry, so nothing has to be searched for and removed.
+"""
+
+from __future__ import annotations
+
+from enum import Enum, IntEnum
+from typing import Generic, Protocol, TypeVar
+
+import msgspec
+
+
+class Keyed(Protocol):
+    """What a key must offer: it is hashable and says which namespace its turn is charged to ("": the cluster)."""
+
+    @property
+    def namespace(self) -> str: ...
+
+    def __hash__(self) -> int: ...
+
+
+K = TypeVar("K", bound=Keyed)
+
+
+class Priority(IntEnum):
+    """Higher goes first. LOW is for resync and cleanup, HIGH for repair that a user is waiting for."""
+
+    LOW = 0
+    NORMAL = 1
+    HIGH = 2
+
+
+class Added(Enum):
+    """What became of an add. None of them means that it was lost."""
+
+    QUEUED = "Queued"
+    COLLAPSED = "Collapsed"  # the key was waiting already; this add is part of that turn
+    OVERLOADED = "Overloaded"  # queued, but more keys wait than `keys_max`: the caller should slow down
+
+
+class Entry(msgspec.Struct, Generic[K], gc=False):
+    key: K
+    priority: int
+    ready_at: float  # when it may run; once it is ready, since when it waits
+    is_ready: bool = False  # in a line, and not only in `delayed`
+
+
+class Work(msgspec.Struct, Generic[K], gc=False):
+    """A key in progress. `again` is the turn that follows this one."""
+
+    priority: int
+    started_at: float
+    again: Entry[K] | None = None
+
+
+class Turn(msgspec.Struct, Generic[K], frozen=True, gc=False):
+    """A key handed to a worker, with what the record of its turn wants to know."""
+
+    key: K
+    priority: int
+    waited_seconds: float
+    failures: int  # in a row, before this turn

@@ -1,0 +1,184 @@
+"""The work queue: which key gets the next turn. A plain data structure; `now` and chance are arguments.
+
+Between the mirrors, which add keys, and `control/`, which pops them. The simulator uses the same class.
+
+    (absent) --add--> ready --pop--> in progress --done--> (absent)
+    (absent) --add_at--> delayed --due--> ready     in progress --add--> in progress, again --done--> ready / delayed
+
+Promises
+- A key has one place. Adds to a waiting key collapse: the highest priority and the earliest time win.
+- A key in progress is never popped. However often it is added meanwhile, it has exactly one turn afterwards.
+- An add is never lost or refused. Beyond `keys_max` it answers Overloaded, and the caller should read more slowly.
+- Higher priorities go first, but one passed over `passes_max` times is served. Within a priority namespaces take turns.
+- A failed key waits longer each time, a hot key runs at a bounded rate, and all together obey the overall rate.
+- The same calls give the same answers. No operation looks through all keys (moving and tidying is amortised).
+
+A worker pops, works, then calls `forget` (it went well) or `retry` (it did not) or neither, and always `done`.
+`now` must not go back between calls; if it does, order and ages suffer for that long and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from itertools import islice
+from typing import Generic, Protocol
+
+from fairlead.queue.delayed import Delayed
+from fairlead.queue.entry import Added, Entry, K, Priority, Turn, Work
+from fairlead.queue.failures import Failures
+from fairlead.queue.heat import Heat, Quarantined, Released
+from fairlead.queue.histogram import Histogram
+from fairlead.queue.lines import Line
+from fairlead.queue.rate import Rate
+from fairlead.queue.settings import QueueSettings
+from fairlead.queue.snapshot import Counts, Held, QueueSnapshot, Retried, Running
+
+_SLACK = 64
+
+
+class Backoff(Protocol):
+    """How long to wait after a failure: QueueSettings, or the retry policy of an effect."""
+
+    def delay(self, attempt: int, chance: float) -> float: ...
+
+
+class WorkQueue(Generic[K]):
+    def __init__(self, settings: QueueSettings | None = None) -> None:
+        self.settings = settings or QueueSettings()
+        self.waits = Histogram()  # from ready to popped
+        self.works = Histogram()  # from popped to done
+        self.added = self.collapsed = self.popped = self.finished = self.retried = self.overloads = 0
+        self.quarantined = 0
+        self._waiting: dict[K, Entry[K]] = {}
+        self._working: dict[K, Work[K]] = {}  # in the order they started
+        self._again = 0
+        self._ready = 0
+        self._lines: tuple[Line[K], ...] = tuple(Line(priority) for priority in sorted(Priority))
+        self._delayed: Delayed[K] = Delayed()
+        self._arrivals: deque[Entry[K]] = deque()  # ready entries in the order they became so, and some popped
+        self._rate = Rate(self.settings.rate_per_second, self.settings.rate_burst)
+        self._failures: Failures[K] = Failures()
+        self._heat: Heat[K] = Heat(self.settings)
+
+    def __len__(self) -> int:
+        """Keys with a turn before them."""
+        return len(self._waiting) + self._again
+
+    def apply(self, settings: QueueSettings, now: float) -> None:
+        """Use these settings from now on. What waits keeps the time it was given."""
+        self.settings = settings
+        self._rate.apply(settings.rate_per_second, settings.rate_burst)
+        self._heat.apply(settings, now)
+
+    # Adding
+
+    def add(self, key: K, now: float, priority: Priority = Priority.NORMAL) -> Added:
+        """This key deserves a turn."""
+        return self.add_at(key, now, now, priority)
+
+    def add_at(self, key: K, now: float, at: float, priority: Priority = Priority.NORMAL) -> Added:
+        """This key deserves a turn at `at`, or earlier if someone else wants one earlier."""
+        if now >= self._delayed.wake_at:
+            self._admit_due(now)
+        self.added += 1
+        if at < now:
+            at = now
+        if self._heat.held:
+            at = self._heat.earliest(key, now, at)
+        entry = self._waiting.get(key)
+        if entry is not None:
+            self._merge(entry, now, at, priority)
+            self.collapsed += 1
+            return Added.COLLAPSED
+        work = self._working.get(key)
+        if work is None:
+            entry = self._waiting[key] = Entry(key, priority, at)
+            self._place(entry, now)
+        elif work.again is None:
+            work.again = Entry(key, priority, at)
+            self._again += 1
+        else:
+            again = work.again
+            again.priority = max(again.priority, priority)
+            again.ready_at = min(again.ready_at, at)
+            self.collapsed += 1
+            return Added.COLLAPSED
+        if len(self._waiting) + self._again > self.settings.keys_max:
+            self.overloads += 1
+            return Added.OVERLOADED
+        return Added.QUEUED
+
+    def retry(self, key: K, now: float, chance: float, backoff: Backoff | None = None) -> float:
+        """The key's turn failed: count it and give it another after a back-off. When that ends.
+
+        It keeps its priority. An add from elsewhere may still bring it forward: something changed.
+        """
+        attempt = self._failures.count(key)
+        at = now + (backoff or self.settings).delay(attempt, chance)
+        work = self._working.get(key)
+        self.retried += 1
+        self.add_at(key, now, at, Priority(work.priority) if work else Priority.NORMAL)
+        return at
+
+    def forget(self, key: K) -> None:
+        """The key's turn went well: its next failure is the first."""
+        self._failures.clear(key)
+
+    def resync(
+        self, keys: Sequence[K], now: float, spread: float, priority: Priority = Priority.LOW
+    ) -> tuple[int, int]:
+        """Give each key a turn within `spread` seconds, evenly, in the order given. (queued, collapsed)"""
+        before = self.collapsed
+        step = spread / len(keys) if keys else 0.0
+        for position, key in enumerate(keys):
+            self.add_at(key, now, now + position * step, priority)
+        collapsed = self.collapsed - before
+        return len(keys) - collapsed, collapsed
+
+    # Working
+
+    def pop(self, now: float) -> Turn[K] | None:
+        """The next turn, or None: nothing is ready, or the rate is used up. `next_ready_at` says until when."""
+        if now >= self._delayed.wake_at:
+            self._admit_due(now)
+        if not self._ready:
+            return None
+        if self._rate.is_limited:
+            if self._rate.ready_at(now) > now:
+                return None
+            self._rate.take(now)
+        entry = self._choose().take()
+        key, priority = entry.key, entry.priority
+        self._ready -= 1
+        del self._waiting[key]
+        entry.is_ready = False
+        self._working[key] = Work(priority, now)
+        self.popped += 1
+        self._heat.started(key, now)
+        waited = now - entry.ready_at
+        self.waits.observe(waited)
+        return Turn(key, priority, waited, self._failures.of(key) if self._failures else 0)
+
+    def done(self, key: K, now: float) -> None:
+        """The turn is over, however it went. A key that was not popped is the caller's mistake: KeyError."""
+        if now >= self._delayed.wake_at:
+            self._admit_due(now)
+        work = self._working.pop(key)
+        self.finished += 1
+        self.works.observe(now - work.started_at)
+        again = work.again
+        if again is not None:
+            self._again -= 1
+            again.ready_at = max(again.ready_at, now)
+            self._waiting[key] = again
+            self._place(again, now)
+        elif self._failures:
+            self._failures.clear(key)
+
+    def next_ready_at(self, now: float) -> float | None:
+        """When `pop` has something next, at the earliest `now`; None: not before something is added or done."""
+        if not len(self._waiting):
+            return None
+        due = now if self._ready else max(now, self._delayed.next_at())
+        return max(due, self._rate.ready_at(now)) if self._rate.is_limited else due
