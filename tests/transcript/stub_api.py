@@ -76,7 +76,7 @@ AUDIT = [
     _record(
         3, "admin", "patch", _WEB, revision=21, changed=["spec.a", "spec.b", "spec.c", "spec.d", "spec.e"]
     ),
-    _record(4, "admin", "update", {"group": "apps", "resource": "deployments", "name": "api"}, dryRun=True),
+    _record(4, "admin", "update", {"group": "apps", "resource": "deployments", "name": "api"}),
     _record(5, "system:anonymous", "get", {"path": "/api"}, code=401, reason="Unauthorized"),
 ]
 

@@ -119,6 +119,21 @@ def on_a_terminal(environment: dict[str, str], program: str) -> bytes:
 TABLE = "from fairlead.cli.output import print_table; print_table(['A'], [['b']])"
 
 
+@pytest.mark.parametrize(
+    ("closed", "code", "said"),
+    [(">&-", 0, ""), ("2>&-", 0, ""), (">/dev/full", 1, "could not be written: No space left on device")],
+)
+def test_output_that_goes_nowhere_is_no_reason_for_a_traceback(closed: str, code: int, said: str) -> None:
+    shell = f'"$0" -m fairlead.cli.main version {closed}'
+    done = subprocess.run(
+        ["sh", "-c", shell, sys.executable], env=ENVIRONMENT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == code
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+    assert "Error" not in done.stderr
+
+
 def test_colour_is_for_terminals_that_want_it(capsys: pytest.CaptureFixture[str]) -> None:
     wanted = {key: value for key, value in ENVIRONMENT.items() if key != "NO_COLOR"}
     assert b"\x1b[1mA" in on_a_terminal(wanted, TABLE)

@@ -108,10 +108,6 @@ def test_a_rule_for_a_group_holds_for_its_members_only_whatever_their_names() ->
     assert not audit.accepted(context(User("same")), "patch", POD, 200)
 
 
-def test_a_dry_run_says_so() -> None:
-    assert told(Audit().accepted(context(), "create", POD, 201, dry_run=True))["dryRun"] is True
-
-
 def test_the_user_agent_is_bounded() -> None:
     record = json.loads(audit_record(context(user_agent="x" * 5000), "update", POD, 200, changed=["spec.a"]))
     assert record["changed"] == ["spec.a"]

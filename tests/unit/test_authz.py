@@ -8,8 +8,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from fairlead.api.authz import Attributes, Chain, Verdict, builtin_chain, forbidden, node_restriction
-from fairlead.api.node_access import selects
+from fairlead.api.access import Attributes, Chain, Verdict, forbidden
+from fairlead.api.authz import builtin_chain
+from fairlead.api.node_access import node_restriction, selects
 from fairlead.api.users import ANONYMOUS, User
 from fairlead.store.contract import Change, Entry, Key
 

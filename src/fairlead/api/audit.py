@@ -62,7 +62,6 @@ class _Line(msgspec.Struct, omit_defaults=True, rename="camel"):
     reason: str = ""
     revision_before: int = 0
     changed: Sequence[str] = ()
-    dry_run: bool = False
     user_agent: str = ""
     source_ip: str = msgspec.field(default="", name="sourceIP")
 
@@ -79,7 +78,6 @@ def audit_record(
     reason: str = "",
     revision_before: int = 0,
     changed: Sequence[str] = (),
-    dry_run: bool = False,
 ) -> bytes:
     """One line. `changed` holds field paths, as many as `model/diff.py` names at most."""
     now = context.now
@@ -95,7 +93,6 @@ def audit_record(
         reason,
         revision_before,
         changed,
-        dry_run,
         context.user_agent[:_TEXT_MAX],
         context.source,
     )
@@ -134,7 +131,6 @@ class Audit:
         revision_before: int = 0,
         changed: Sequence[str] = (),
         heartbeat: bool = False,
-        dry_run: bool = False,
     ) -> tuple[Note, ...]:
         """The notes of a write that is about to be committed: none or one."""
         level = self._level(context, verb, target, code, heartbeat)
@@ -145,9 +141,7 @@ class Audit:
         else:
             self._count(level, context, verb, target)
             return ()
-        body = audit_record(
-            context, verb, target, code, revision_before=revision_before, changed=keep, dry_run=dry_run
-        )
+        body = audit_record(context, verb, target, code, revision_before=revision_before, changed=keep)
         return (Note(STREAM, body),)
 
     def refused(

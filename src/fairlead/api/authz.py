@@ -2,40 +2,19 @@
 
 `builtin_chain` joins them with the node's role (`node_access.py`) in the order in which they are asked; the
 runtime builds it once, the request pipeline asks it, and RBAC will be one more link. The seam itself
-(Attributes, Verdict, Chain) is `access.py`; its names are re-exported here for those who only use it.
+(Attributes, Verdict, Chain) is `access.py`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from fairlead.api.access import (
-    NO_OPINION,
-    Attributes,
-    Authorizer,
-    Chain,
-    PathRule,
-    ResourceRule,
-    Rules,
-    Verdict,
-    forbidden,
-)
+from fairlead.api.access import NO_OPINION, Attributes, Chain, PathRule, ResourceRule, Rules, Verdict
 from fairlead.api.authn import PUBLIC_PATHS, is_public
-from fairlead.api.node_access import NodeRole, node_restriction
+from fairlead.api.node_access import NodeRole
 from fairlead.api.reviews import REVIEWS
 from fairlead.api.users import AUTHENTICATED, MASTERS, VIEWERS, User
 from fairlead.store.contract import Reader
-
-__all__ = [
-    "Attributes",
-    "Authorizer",
-    "Chain",
-    "Rules",
-    "Verdict",
-    "builtin_chain",
-    "forbidden",
-    "node_restriction",
-]
 
 READ_VERBS = frozenset({"get", "list", "watch"})
 # Reviews that anyone signed in may ask about themselves.

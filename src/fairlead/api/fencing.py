@@ -22,16 +22,16 @@ def fence_of(request: Request) -> AtRevision | None:
     address, _, revision = text.rpartition("@")
     parts = address.split("/")
     if len(parts) != 3 or not revision.isdigit():
-        raise BadRequest(f"query parameter {OPTION}: {shown(text)} is not of the form RESOURCE/NAMESPACE/NAME@REVISION")
+        raise BadRequest(
+            f"query parameter {OPTION}: {shown(text)} is not of the form RESOURCE/NAMESPACE/NAME@REVISION"
+        )
     return AtRevision(Key(*parts), int(revision))
 
 
 def fenced(plan: Plan, fence: AtRevision) -> Plan:
     """The same plan under one more precondition."""
     transaction = plan.transaction
-    guarded = Transaction(
-        transaction.operations, (fence, *transaction.preconditions), transaction.notes
-    )
+    guarded = Transaction(transaction.operations, (fence, *transaction.preconditions), transaction.notes)
 
     def finish(outcome: Outcome) -> Reply | Plan | Again:
         if isinstance(outcome, Refused) and outcome.precondition == fence:

@@ -19,7 +19,7 @@ from fairlead.api import options
 from fairlead.api.desk import Desk
 from fairlead.api.finding import not_newer_than
 from fairlead.api.forms import Form, form_of, included_of
-from fairlead.api.tables import object_form, table_of
+from fairlead.api.tables import metadata_form, table_of
 from fairlead.core.errors import BadRequest, Expired
 from fairlead.core.problems import shown
 from fairlead.model.kind import Json, Kind
@@ -99,7 +99,7 @@ def _field_test(text: str, kind: Kind) -> Accepts:
     return accepts
 
 
-def chosen(desk: Desk, request: Request, kind: Kind, entries: Sequence[Entry]) -> Sequence[Entry]:
+def chosen(request: Request, kind: Kind, entries: Sequence[Entry]) -> Sequence[Entry]:
     accepts = acceptor(request, kind)
     return entries if accepts is None else [entry for entry in entries if accepts(entry)]
 
@@ -119,7 +119,7 @@ def list_page(desk: Desk, request: Request, kind: Kind, now: float) -> Reply:
         matching = matching[:limit]
         last = matching[-1].key
         following = base64.urlsafe_b64encode(_encode(_Token(revision, last.namespace, last.name))).decode()
-    return render_list(desk, request, kind, matching, revision, now, following, remaining)
+    return render_list(request, kind, matching, revision, now, following, remaining)
 
 
 def _position(entry: Entry) -> tuple[str, str]:
@@ -190,7 +190,6 @@ def _entries_at(
 
 
 def render_list(
-    desk: Desk,
     request: Request,
     kind: Kind,
     entries: Sequence[Entry],
@@ -211,7 +210,7 @@ def render_list(
         return Reply(200, table_of(kind, rows, metadata, included_of(request), now, headings=True))
     if form is Form.METADATA:
         head = {"kind": "PartialObjectMetadataList", "apiVersion": "meta.k8s.io/v1", "metadata": metadata}
-        items = b",".join([object_form(entry.data) for entry in entries])
+        items = b",".join([metadata_form(entry.data) for entry in entries])
     else:
         head = {"kind": kind.list_kind, "apiVersion": kind.api_version, "metadata": metadata}
         items = b",".join([entry.data for entry in entries])

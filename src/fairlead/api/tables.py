@@ -6,7 +6,6 @@ from typing import Any
 
 import msgspec
 
-from fairlead.api.desk import Desk
 from fairlead.api.forms import Form, form_of, included_of
 from fairlead.model.cells import age
 from fairlead.model.kind import Column, Json, Kind
@@ -24,7 +23,7 @@ class _Metadata(msgspec.Struct, gc=False):
 _metadata = msgspec.json.Decoder(_Metadata).decode
 
 
-def object_form(data: bytes) -> bytes:
+def metadata_form(data: bytes) -> bytes:
     """PartialObjectMetadata: the metadata alone, byte for byte."""
     return (
         b'{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":'
@@ -34,7 +33,7 @@ def object_form(data: bytes) -> bytes:
 
 
 def render_one(
-    desk: Desk, request: Request, kind: Kind, data: bytes, now: float, status: int, warnings: tuple[str, ...]
+    request: Request, kind: Kind, data: bytes, now: float, status: int, warnings: tuple[str, ...]
 ) -> Reply:
     form = form_of(request)
     if form is Form.TABLE:
@@ -42,7 +41,7 @@ def render_one(
         included = included_of(request)
         data = table_of(kind, [data], {"resourceVersion": revision}, included, now, headings=True)
     elif form is Form.METADATA:
-        data = object_form(data)
+        data = metadata_form(data)
     return Reply(status, data, warnings=warnings)
 
 
@@ -53,10 +52,7 @@ def table_of(
     columns = kind.columns or (_AGE,)
     rows = [_row(columns, data, include, now) for data in items]
     head: Json = {"kind": "Table", "apiVersion": "meta.k8s.io/v1", "metadata": metadata}
-    if headings:
-        head["columnDefinitions"] = _headings(columns)
-    else:
-        head["columnDefinitions"] = None
+    head["columnDefinitions"] = _headings(columns) if headings else None
     return _encode(head)[:-1] + b',"rows":[' + b",".join(rows) + b"]}"
 
 
@@ -88,7 +84,7 @@ def _row(columns: tuple[Column, ...], data: bytes, include: str, now: float) -> 
         cells.insert(0, obj["metadata"]["name"])
     row = b'{"cells":' + _encode(cells)
     if include == "Metadata":
-        return row + b',"object":' + object_form(data) + b"}"
+        return row + b',"object":' + metadata_form(data) + b"}"
     if include == "Object":
         return row + b',"object":' + data + b"}"
     return row + b"}"

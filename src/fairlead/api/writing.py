@@ -134,7 +134,7 @@ def plan_create(
     if attempt.dry_run:
         if desk.read.get(attempt.key) is not None:
             return _reply_or_raise(taken())
-        return shown(desk, request, attempt, preview(attempt.kind, new, None), 201)
+        return shown(request, attempt, preview(attempt.kind, new, None), 201)
     absent = Absent(attempt.key)
     transaction = Transaction(
         (*attempt.operations, put(attempt.kind, attempt.key, new)),
@@ -144,7 +144,7 @@ def plan_create(
 
     def finish(outcome: Outcome) -> Reply | Plan | Again:
         if isinstance(outcome, Committed):
-            return shown(desk, request, attempt, outcome.entries[-1].data, 201)
+            return shown(request, attempt, outcome.entries[-1].data, 201)
         if isinstance(outcome, Refused):
             return taken() if outcome.precondition == absent else AGAIN
         raise failed(outcome)
@@ -183,12 +183,12 @@ def plan_change(desk: Desk, request: Request, attempt: Attempt) -> Plan | Reply:
     assert new is not None
     assert current is not None
     if attempt.dry_run:
-        return shown(desk, request, attempt, preview(attempt.kind, new, current.revision), 200)
+        return shown(request, attempt, preview(attempt.kind, new, current.revision), 200)
     if not is_finished(new) and new == attempt.old and not attempt.operations:
-        return shown(desk, request, attempt, current.data, 200)
+        return shown(request, attempt, current.data, 200)
     return plan_at(
         transaction_for(desk, attempt),
-        lambda stored: shown(desk, request, attempt, stored.entries[-1].data, 200),
+        lambda stored: shown(request, attempt, stored.entries[-1].data, 200),
     )
 
 
@@ -218,9 +218,9 @@ def plan_at(transaction: Transaction, answer: Callable[[Committed], Reply]) -> P
     return Plan(transaction, finish)
 
 
-def shown(desk: Desk, request: Request, attempt: Attempt, data: bytes, status: int) -> Reply:
+def shown(request: Request, attempt: Attempt, data: bytes, status: int) -> Reply:
     """The object in the form the client accepts."""
-    return render_one(desk, request, attempt.kind, data, attempt.context.now, status, tuple(attempt.warnings))
+    return render_one(request, attempt.kind, data, attempt.context.now, status, tuple(attempt.warnings))
 
 
 def _reply_or_raise(step: Reply | Plan | Again) -> Reply | Plan:

@@ -119,6 +119,10 @@ class Mirror(Generic[T]):
         """Whether everything up to this revision is in the copy."""
         return self.synced and revision <= self.revision
 
+    def revision_of(self, key: Key) -> int:
+        """The version of an object that the copy has; 0 if it is not there."""
+        return self._revisions.get(key, 0)
+
     def heard_of(self, revision: int) -> None:
         """A revision exists: some reply named it."""
         if revision > self.newest_seen:

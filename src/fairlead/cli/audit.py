@@ -160,11 +160,10 @@ def _row(record: dict[str, Any]) -> tuple[Any, ...]:
     more = len(changed) - _CHANGED_SHOWN
     if more > 0:
         shown += " and many more" if changed[-1] == "..." else f" and {more} more"
-    verb = f"{record.get('verb')} (dry run)" if record.get("dryRun") else record.get("verb")
     return (
         record.get("time"),
         record.get("user"),
-        verb,
+        record.get("verb"),
         about.get("namespace"),
         target,
         record.get("code"),

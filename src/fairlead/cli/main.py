@@ -8,6 +8,7 @@ answer at once. Exit codes are those of `core/errors.py`; docs/reference/cli.md 
 from __future__ import annotations
 
 import argparse
+import errno
 import importlib
 import os
 import sys
@@ -82,6 +83,7 @@ def build_parser(chosen: str | None) -> argparse.ArgumentParser:
 def main(argv: Sequence[str] | None = None) -> int:
     """Entry of the console script."""
     arguments = list(sys.argv[1:] if argv is None else argv)
+    _have_streams()
     try:
         code = _run(arguments)
         sys.stdout.flush()
@@ -98,12 +100,22 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The last resort: a person gets a sentence, never a traceback.
         if os.environ.get("FAIRLEAD_DEBUG"):
             raise
+        if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+            return _say(f"the output could not be written: {error.strerror}; write it somewhere else", 1)
         told = str(error).splitlines()[0] if str(error) else "no further message"
         return _say(
             f"unexpected {type(error).__name__} ({told}): this is a defect; run again with FAIRLEAD_DEBUG=1"
             " to see where, and report that",
             1,
         )
+
+
+def _have_streams() -> None:
+    """Started with its output closed (`>&-`), a program has no stream at all: what it says then goes nowhere."""
+    if sys.stdout is None:
+        sys.stdout = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
+    if sys.stderr is None:
+        sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
 
 
 def _run(arguments: list[str]) -> int:

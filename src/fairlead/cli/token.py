@@ -1,7 +1,7 @@
 """`fairlead token create|list|revoke`: credentials, straight in the data directory's token table.
 
-Works with and without a running server, which notices a change within a second. Whoever can write the data
-directory is its owner, so no other permission is asked for.
+Works with and without a running server, which takes a new token at once and drops a revoked one within a second.
+Whoever can write the data directory is its owner, so no other permission is asked for.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ class Controller:
     def __init__(
         self,
         decider: Decider,
-        queue: WorkQueue,
+        queue: WorkQueue[Key],
         breaker: Breaker,
         new_call: Callable[[], int],
         seen: Callable[[Write], bool],
@@ -74,10 +74,11 @@ class Controller:
             yield self._call(due[1])
         if self._breaker.is_open(now):
             return
-        while len(self._turns) + len(self._looks_due) < self.settings.turns_max:
-            key = self.queue.pop(now)
-            if key is None:
+        while self.has_room:
+            popped = self.queue.pop(now)
+            if popped is None:
                 return
+            key = popped.key
             if not self._sees_own_writes(key):
                 self._parked[key] = None
                 self.queue.done(key, now)
@@ -103,6 +104,10 @@ class Controller:
     def next_at(self) -> float:
         """When the earliest postponed look is due; 0 if there is none."""
         return min((at for at, _ in self._looks_due), default=0.0)
+
+    @property
+    def has_room(self) -> bool:
+        return len(self._turns) + len(self._looks_due) < self.settings.turns_max
 
     @property
     def idle(self) -> bool:
@@ -132,23 +137,23 @@ class Controller:
         if following is Next.FINISH:
             self._attempts.pop(key, None)
             queue.forget(key)
-            queue.done(key, now)
             if turn.decision.again_at:
-                queue.add_at(key, max(turn.decision.again_at, now))
+                queue.add_at(key, now, turn.decision.again_at)
+            queue.done(key, now)
             return
         if following is Next.AGAIN:
             self.conflicts += 1
         attempt = self._attempts[key] = self._attempts.get(key, 0) + 1
         effect = turn.effect
         exhausted = effect is not None and attempt >= RETRY[type(effect)].attempts_max
-        queue.done(key, now)
         if following is Next.STUCK or (exhausted and following is not Next.AGAIN):
             self.stuck += 1
             self._attempts.pop(key, None)
             verdict = Stuck("EffectRefused", turn.trouble)
             yield Record(record_of(self.decider.name, turn, None, now, verdict))
         else:
-            queue.retry(key, now, chance)
+            queue.retry(key, now, chance, RETRY[type(effect)] if effect is not None else None)
+        queue.done(key, now)
 
     def _sees_own_writes(self, key: Key) -> bool:
         writes = self._unseen.get(key)

@@ -68,6 +68,11 @@ class Leadership:
         self._reading_fence = False
 
     @property
+    def next_at(self) -> float:
+        """When it wants to be woken; 0 while it waits for an answer."""
+        return 0.0 if self._call else self._next_at
+
+    @property
     def leads(self) -> bool:
         return self.phase is Phase.LEADING
 
@@ -140,7 +145,9 @@ class Leadership:
             return self._read_fence()
         self._stand_by()
         # Lost the race, or nobody knows: either way the lease tells.
-        return self._again_at(now + (0.0 if not isinstance(outcome, Conflict) else self.settings.retry_seconds))
+        return self._again_at(
+            now + (0.0 if not isinstance(outcome, Conflict) else self.settings.retry_seconds)
+        )
 
     # Fencing
 

@@ -16,7 +16,9 @@ from fairlead.decision.contract import Reading, Verdict
 STREAM = "decisions"
 
 
-def record_of(controller: str, turn: Turn, view: Reading | None, now: float, verdict: Verdict | None = None) -> bytes:
+def record_of(
+    controller: str, turn: Turn, view: Reading | None, now: float, verdict: Verdict | None = None
+) -> bytes:
     told = verdict or turn.decision.verdict
     line: dict[str, Any] = {
         "time": microtime(now),

@@ -37,7 +37,7 @@ class Delayed(Generic[K]):
             self._rewrite()
 
     def leave(self) -> None:
-        """One of the entries became ready by another way, and says so."""
+        """One of the entries became ready before its time; its `ready_at` says so."""
         self.live -= 1
         if len(self._heap) > 2 * self.live + _SLACK:
             self._rewrite()
@@ -47,7 +47,7 @@ class Delayed(Generic[K]):
         heap = self._heap
         while heap and heap[0][0] <= now:
             at, _, entry = heappop(heap)
-            if not entry.is_ready and entry.ready_at == at:
+            if entry.ready_at == at:
                 self.live -= 1
                 return entry
         self.wake_at = heap[0][0] if heap else inf
@@ -56,7 +56,7 @@ class Delayed(Generic[K]):
     def next_at(self) -> float:
         """When the earliest entry is due, exactly; infinity when there is none."""
         heap = self._heap
-        while heap and (heap[0][2].is_ready or heap[0][2].ready_at != heap[0][0]):
+        while heap and heap[0][2].ready_at != heap[0][0]:
             heappop(heap)
         self.wake_at = heap[0][0] if heap else inf
         return self.wake_at
@@ -67,5 +67,5 @@ class Delayed(Generic[K]):
         self.wake_at = min(self.wake_at, entry.ready_at)
 
     def _rewrite(self) -> None:
-        self._heap = [each for each in self._heap if not each[2].is_ready and each[2].ready_at == each[0]]
+        self._heap = [each for each in self._heap if each[2].ready_at == each[0]]
         heapify(self._heap)

@@ -43,7 +43,7 @@ class Hold(msgspec.Struct, Generic[K], gc=False):
 
 
 class Heat(Generic[K]):
-    __slots__ = ("_last", "_settings", "_this", "_window_start", "held", "reports")
+    __slots__ = ("_last", "_settings", "_this", "_window_start", "found", "held", "reports")
 
     def __init__(self, settings: QueueSettings) -> None:
         self._settings = settings
@@ -51,12 +51,14 @@ class Heat(Generic[K]):
         self._last: dict[K, int] = {}
         self._window_start = -inf
         self.held: OrderedDict[K, Hold[K]] = OrderedDict()  # the one to be released next is first
+        self.found = 0
         self.reports: deque[Quarantined[K] | Released[K]] = deque(maxlen=REPORTS_MAX)
 
     def apply(self, settings: QueueSettings, now: float) -> None:
-        """With new limits the counting starts anew; holds stay unless nothing can be hot any more."""
+        """With a new window the counting starts anew; holds stay unless nothing can be hot any more."""
+        if settings.hot_window_seconds != self._settings.hot_window_seconds:
+            self._this, self._last, self._window_start = {}, {}, -inf
         self._settings = settings
-        self._this, self._last, self._window_start = {}, {}, -inf
         if not settings.hot_turns_max:
             for key in list(self.held):
                 self.release(key, now)
@@ -79,6 +81,7 @@ class Heat(Generic[K]):
         if self._last:
             turns += int(self._last.get(key, 0) * (1 - elapsed / self._settings.hot_window_seconds))
         if turns > limit:
+            self.found += 1
             self.held[key] = Hold(now, turns, now, now + self._settings.quarantine_seconds)
             self.reports.append(Quarantined(key, now, turns))
 

@@ -72,6 +72,7 @@ class Line(Generic[K]):
         lane.live -= 1
         self.live -= 1
         if not self.live:
+            self.passed = 0
             self._lanes.clear()
             self._ring.clear()
         elif not lane.live:

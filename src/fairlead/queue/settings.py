@@ -33,7 +33,7 @@ class QueueSettings:
     keys_max: int = 1_000_000
 
     def __post_init__(self) -> None:
-        for name in ("backoff_seconds", "rate_per_second", "passes_max", "hot_turns_max", "keys_max"):
+        for name in ("backoff_seconds", "rate_per_second", "hot_turns_max", "keys_max"):
             if getattr(self, name) < 0:
                 raise ValueError(f"{name} must not be negative")
         for name in ("hot_window_seconds", "quarantine_interval_seconds", "quarantine_seconds"):
@@ -43,8 +43,9 @@ class QueueSettings:
             raise ValueError("backoff_max_seconds must not be less than backoff_seconds")
         if not 0 <= self.backoff_jitter <= 1:
             raise ValueError("backoff_jitter must be between 0 and 1")
-        if self.rate_burst < 1:
-            raise ValueError("rate_burst must be at least 1")
+        for name in ("rate_burst", "passes_max"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1")
 
     def delay(self, attempt: int, chance: float) -> float:
         """Seconds to wait after failure number `attempt` in a row; `chance` is drawn by the caller, 0 <= chance < 1."""

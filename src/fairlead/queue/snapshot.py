@@ -1,6 +1,7 @@
 """What a queue looks like at one moment, for the `queues` command, metrics and records. Made by `WorkQueue.snapshot`.
 
-It is made from what the queue keeps anyway; its cost depends on how many keys it names, not on how many there are.
+It is made from what the queue keeps anyway; its cost depends on how many keys it names (and how many
+are hot), not on how many there are.
 """
 
 from __future__ import annotations

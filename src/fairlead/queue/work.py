@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
+from heapq import nsmallest
 from itertools import islice
 from typing import Generic, Protocol
 
@@ -49,14 +50,16 @@ class WorkQueue(Generic[K]):
         self.waits = Histogram()  # from ready to popped
         self.works = Histogram()  # from popped to done
         self.added = self.collapsed = self.popped = self.finished = self.retried = self.overloads = 0
-        self.quarantined = 0
         self._waiting: dict[K, Entry[K]] = {}
         self._working: dict[K, Work[K]] = {}  # in the order they started
         self._again = 0
         self._ready = 0
         self._lines: tuple[Line[K], ...] = tuple(Line(priority) for priority in sorted(Priority))
+        self._descending = self._lines[::-1]
         self._delayed: Delayed[K] = Delayed()
-        self._arrivals: deque[Entry[K]] = deque()  # ready entries in the order they became so, and some popped
+        self._arrivals: deque[Entry[K]] = (
+            deque()
+        )  # ready entries in the order they became so, and some popped
         self._rate = Rate(self.settings.rate_per_second, self.settings.rate_burst)
         self._failures: Failures[K] = Failures()
         self._heat: Heat[K] = Heat(self.settings)
@@ -178,7 +181,126 @@ class WorkQueue(Generic[K]):
 
     def next_ready_at(self, now: float) -> float | None:
         """When `pop` has something next, at the earliest `now`; None: not before something is added or done."""
-        if not len(self._waiting):
+        if not self._waiting:
             return None
         due = now if self._ready else max(now, self._delayed.next_at())
         return max(due, self._rate.ready_at(now)) if self._rate.is_limited else due
+
+    # Hot keys
+
+    def take_reports(self) -> tuple[Quarantined[K] | Released[K], ...]:
+        """Which keys became hot, or calm again, since the last call."""
+        reports = tuple(self._heat.reports)
+        self._heat.reports.clear()
+        return reports
+
+    def release(self, key: K, now: float) -> None:
+        """A person says that this key may run freely again. Nothing happens if it is not held."""
+        self._heat.release(key, now)
+
+    # Seeing
+
+    def failures(self, key: K) -> int:
+        """In a row, so far."""
+        return self._failures.of(key)
+
+    def snapshot(self, now: float, top: int = 10) -> QueueSnapshot[K]:
+        """Everything a person or a metric wants to know; at most `top` keys of each sort are named."""
+        oldest = self._oldest()
+        held = nsmallest(top, self._heat.held.items(), key=lambda each: each[1].since)
+        working = islice(self._working.items(), top)
+        return QueueSnapshot(
+            now=now,
+            depth=len(self),
+            ready=self._ready,
+            ready_by_priority=tuple((Priority(line.priority).name, line.live) for line in self._descending),
+            delayed=self._delayed.live,
+            in_progress=len(self._working),
+            again=self._again,
+            overloaded=len(self) > self.settings.keys_max,
+            oldest_waiting_seconds=max(0.0, now - oldest.ready_at) if oldest else 0.0,
+            oldest_waiting=oldest.key if oldest else None,
+            next_ready_at=self.next_ready_at(now),
+            failing=len(self._failures),
+            most_retried=tuple(Retried(key, count) for key, count in self._failures.top(top)),
+            longest_running=tuple(
+                Running(key, max(0.0, now - work.started_at), work.again is not None) for key, work in working
+            ),
+            held=len(self._heat.held),
+            longest_held=tuple(
+                Held(key, max(0.0, now - hold.since), hold.turns, hold.put_off, hold.until)
+                for key, hold in held
+            ),
+            counts=Counts(
+                added=self.added,
+                collapsed=self.collapsed,
+                popped=self.popped,
+                done=self.finished,
+                retried=self.retried,
+                overloads=self.overloads,
+                quarantined=self._heat.found,
+            ),
+            settings=self.settings,
+        )
+
+    # Moving
+
+    def _choose(self) -> Line[K]:
+        """The highest priority with something ready, unless another was passed over too often."""
+        passes_max = self.settings.passes_max
+        chosen: Line[K] | None = None
+        for line in self._descending:
+            if line.live == self._ready:
+                line.passed = 0
+                return line
+            if line.live and (chosen is None or (line.passed > chosen.passed and line.passed >= passes_max)):
+                chosen = line
+        assert chosen is not None, "something is ready, so some line has it"
+        for line in self._descending:
+            if line.live:
+                line.passed += 1
+        chosen.passed = 0
+        return chosen
+
+    def _place(self, entry: Entry[K], now: float) -> None:
+        if entry.ready_at <= now:
+            self._make_ready(entry)
+        else:
+            self._delayed.push(entry)
+
+    def _make_ready(self, entry: Entry[K]) -> None:
+        entry.is_ready = True
+        self._ready += 1
+        self._lines[entry.priority].push(entry)
+        self._arrivals.append(entry)
+        if len(self._arrivals) > 2 * self._ready + _SLACK:
+            self._arrivals = deque(each for each in self._arrivals if each.is_ready)
+
+    def _admit_due(self, now: float) -> None:
+        entry = self._delayed.pop_due(now)
+        while entry is not None:
+            self._make_ready(entry)
+            entry = self._delayed.pop_due(now)
+
+    def _merge(self, entry: Entry[K], now: float, at: float, priority: int) -> None:
+        """A waiting key was added once more."""
+        if entry.is_ready:
+            if priority > entry.priority:
+                self._lines[entry.priority].leave(entry)
+                entry.priority = priority
+                self._lines[priority].push(entry)
+            return
+        entry.priority = max(entry.priority, priority)
+        if at < entry.ready_at:
+            entry.ready_at = at
+            if at <= now:
+                self._delayed.leave()
+                self._make_ready(entry)
+            else:
+                self._delayed.hasten(entry)
+
+    def _oldest(self) -> Entry[K] | None:
+        arrivals = self._arrivals
+        while arrivals and not arrivals[0].is_ready:
+            arrivals.popleft()
+        return arrivals[0] if arrivals else None

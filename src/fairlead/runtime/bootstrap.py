@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fairlead.core import codec
+from fairlead.core.errors import DataDirectoryError
 from fairlead.model.kind import Json
 from fairlead.port.request import Request
 from fairlead.runtime.host import ServingHost
@@ -25,7 +26,7 @@ async def ensure_initial_objects(host: ServingHost) -> None:
     for name in _NAMESPACES:
         if read.get(Key("namespaces", "", name)) is None:
             namespace: Json = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
-            await host.call(Request("create", "", "v1", "namespaces", body=codec.encode(namespace)))
+            await _create(host, Request("create", "", "v1", "namespaces", body=codec.encode(namespace)))
     for name, value, description in _PRIORITY_CLASSES:
         if read.get(Key("priorityclasses.scheduling.k8s.io", "", name)) is None:
             body: Json = {
@@ -35,6 +36,13 @@ async def ensure_initial_objects(host: ServingHost) -> None:
                 "value": value,
                 "description": description,
             }
-            await host.call(
-                Request("create", "scheduling.k8s.io", "v1", "priorityclasses", body=codec.encode(body))
+            await _create(
+                host, Request("create", "scheduling.k8s.io", "v1", "priorityclasses", body=codec.encode(body))
             )
+
+
+async def _create(host: ServingHost, request: Request) -> None:
+    reply = await host.call(request)
+    if reply.status >= 400:
+        message = codec.decode(reply.body).get("message", "")
+        raise DataDirectoryError(f"the first objects of the plane could not be written: {message}")

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import logging
 
-from fairlead.core.errors import ApiError
 from fairlead.port.request import Request
 from fairlead.reconcile import garbage, namespace
 from fairlead.reconcile.ownership import OwnerIndex, is_deleting
@@ -88,10 +87,15 @@ class Collector:
         """True if all were taken. A conflict or a missing object only means that there is a newer state to look at."""
         taken = True
         for request in requests:
-            try:
-                await self._host.call(request)
-            except ApiError as error:
+            reply = await self._host.call(request)
+            if reply.status >= 400:
                 taken = False
-                if error.status not in (404, 409):
-                    log.warning("%s of %s %s: %s", request.verb, request.resource, request.name, error)
+                if reply.status not in (404, 409):
+                    log.warning(
+                        "%s of %s %s was refused (%d)",
+                        request.verb,
+                        request.resource,
+                        request.name,
+                        reply.status,
+                    )
         return taken

@@ -6,15 +6,17 @@ audit as any client's, without HTTP.
 
 from __future__ import annotations
 
+import asyncio
 import os
 import time
 from collections.abc import Callable
 
 from fairlead.api.authn import authenticate
-from fairlead.api.plan import AGAIN, ATTEMPTS_MAX, Context, Plan, Watch
+from fairlead.api.plan import ATTEMPTS_MAX, Again, Context, Plan, Watch
 from fairlead.api.server import Api
+from fairlead.api.status import failure
 from fairlead.api.users import MASTERS, User
-from fairlead.core.errors import Unauthorized, Unavailable
+from fairlead.core.errors import ApiError, MethodNotAllowed, Unauthorized, Unavailable
 from fairlead.port.request import Reply, Request
 from fairlead.runtime.store_driver import StoreDriver
 from fairlead.store.contract import Note, Outcome, Transaction
@@ -47,16 +49,42 @@ class ServingHost:
         entropy = os.urandom(16)
         return Context(user, time.time(), entropy, entropy[:8].hex(), user_agent, source)
 
-    async def call(self, request: Request, user: User = PLANE) -> Reply:
-        """One request from inside; raises ApiError as `Api.plan` does."""
+    def send(self, request: Request, user: User, done: Callable[[Reply], None]) -> None:
+        """One request from inside; `done` gets the reply, errors included, now or from a later callback."""
         context = self.context(user, "fairlead", "")
-        step: object = self.api.plan(request, context)
-        for _ in range(ATTEMPTS_MAX):
-            while isinstance(step, Plan):
-                step = step.finish(await self._driver.commit(step.transaction))
-            if step is not AGAIN:
-                break
-            step = self.api.plan(request, context)
-        if isinstance(step, Watch) or not isinstance(step, Reply):
-            raise Unavailable("the object kept changing under this request; try again")
-        return step
+        left = ATTEMPTS_MAX
+
+        def go(step: Reply | Plan | Watch) -> None:
+            if isinstance(step, Plan):
+                self.submit(step.transaction, lambda outcome: finish(step, outcome))
+            elif isinstance(step, Reply):
+                done(step)
+            else:
+                done(failure(MethodNotAllowed("watches are opened through the hub in this process")))
+
+        def finish(plan: Plan, outcome: Outcome) -> None:
+            nonlocal left
+            try:
+                result = plan.finish(outcome)
+                if isinstance(result, Again):
+                    left -= 1
+                    if not left:
+                        raise Unavailable("the object kept changing under this request; try again")
+                    result = self.api.plan(request, context)  # type: ignore[assignment]
+            except ApiError as error:
+                done(failure(error))
+                return
+            go(result)  # type: ignore[arg-type]
+
+        try:
+            first = self.api.plan(request, context)
+        except ApiError as error:
+            done(failure(error))
+            return
+        go(first)
+
+    async def call(self, request: Request, user: User = PLANE) -> Reply:
+        """The same, awaited."""
+        answered: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
+        self.send(request, user, answered.set_result)
+        return await answered

@@ -40,7 +40,8 @@ class Documents:
         self._extensions = extensions
         self._cache: dict[tuple[str, bool], bytes | None] = {}
 
-    def answer(self, exchange: Exchange, path: str, query: Mapping[str, str], context: Context) -> None:
+    def answer(self, exchange: Exchange, path: str, query: Mapping[str, str], context: Context) -> int:
+        """Returns the status it answered with."""
         if len(path) > 1:
             path = path.rstrip("/")
         verb = exchange.method.decode("latin-1").lower()
@@ -52,6 +53,7 @@ class Documents:
             raise MethodNotAllowed(f"{verb.upper()} is not allowed on {path}; only GET is")
         reply, extra = self._reply(exchange, path, query, context)
         exchange.respond(reply.status, reply.content_type.encode(), reply.body, extra)
+        return reply.status
 
     def _reply(
         self, exchange: Exchange, path: str, query: Mapping[str, str], context: Context

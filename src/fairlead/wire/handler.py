@@ -86,7 +86,7 @@ class Handler:
                 user, headers.get(b"user-agent", b"").decode("latin-1"), exchange.peer
             )
             if request is None:
-                self._documents.answer(exchange, path, query, context)
+                self.count(None, self._documents.answer(exchange, path, query, context))
                 return
             _Call(self, exchange, request, context).run()
         except ApiError as error:
@@ -96,7 +96,7 @@ class Handler:
             self.refuse(exchange, request, context, error, path)
         except Exception:
             log.exception("a request could not be handled: %s %s", exchange.method, path)
-            self.reply(exchange, failure(_unexpected()))
+            self.apologise(exchange, request)
 
     def refuse(
         self, exchange: Exchange, request: Request | None, context: Context, error: ApiError, path: str = ""
@@ -114,6 +114,12 @@ class Handler:
         self.count(request, error.status)
         self.reply(exchange, failure(error), challenge=isinstance(error, Unauthorized))
 
+    def apologise(self, exchange: Exchange, request: Request | None) -> None:
+        """Answer what we could not deal with, through no fault of the client's."""
+        error = InternalError("an internal error occurred; the server's log has the details")
+        self.count(request, error.status)
+        self.reply(exchange, failure(error))
+
     def reply(self, exchange: Exchange, reply: Reply, *, challenge: bool = False) -> None:
         extra = b""
         for warning in reply.warnings:
@@ -127,7 +133,8 @@ class Handler:
     def count(self, request: Request | None, status: int) -> None:
         key = (request.verb, request.resource, status) if request is not None else ("document", "", status)
         if key not in self.requests and request is not None and not self._host.api.serves(request):
-            key = (request.verb, "unknown", status)  # names are the client's to invent: long, many, or with quotes
+            # Names are the client's to invent: long, many, or with quotes.
+            key = (request.verb, "unknown", status)
         if key in self.requests or len(self.requests) < _COUNTED_MAX:
             self.requests[key] = self.requests.get(key, 0) + 1
 
@@ -155,8 +162,8 @@ class _Call:
         if isinstance(step, Plan):
             self._handler._host.submit(step.transaction, lambda outcome: self._finish(step, outcome))
         elif isinstance(step, Watch):
-            self._handler.count(self._request, 200)
             self._handler._watches.open(self._exchange, step)
+            self._handler.count(self._request, 200)
         else:
             self._handler.count(self._request, step.status)
             self._handler.reply(self._exchange, step)
@@ -178,14 +185,10 @@ class _Call:
             log.exception(
                 "a request could not be finished: %s %s", self._request.verb, self._request.resource
             )
-            self._handler.reply(self._exchange, failure(_unexpected()))
+            self._handler.apologise(self._exchange, self._request)
 
 
 _MALFORMED: dict[int, type[ApiError]] = {400: BadRequest, 413: TooLarge, 431: HeadersTooLarge}
-
-
-def _unexpected() -> InternalError:
-    return InternalError("an internal error occurred; the server's log has the details")
 
 
 def _quoted(text: str) -> bytes:

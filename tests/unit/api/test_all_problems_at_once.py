@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
+import pytest
+
 from tests.inprocess import InProcess
+from tests.samples import SAMPLES
+from tests.unit.api.things import KINDS, collection, sample
 
 PODS = "/api/v1/namespaces/default/pods"
 
@@ -75,3 +80,28 @@ def test_an_unknown_sort_of_patch_is_refused_before_the_object_is_looked_for() -
     )
     assert status == 415
     assert "application/merge-patch+json" in body["message"]
+
+
+def _places(tree: Any) -> Iterator[tuple[Any, Any]]:
+    """(parent, key) of every value in a tree, the parents before what is in them."""
+    items = list(tree.items()) if isinstance(tree, dict) else list(enumerate(tree))
+    for key, value in items:
+        yield tree, key
+        if isinstance(value, dict | list):
+            yield from _places(value)
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_an_object_that_lacks_a_part_or_has_an_empty_one_is_judged_all_the_same(name: str) -> None:
+    plane, address = InProcess(), collection(KINDS[name], "shop")
+    for position in range(len(list(_places(sample(name))))):
+        for replace in (False, True):
+            broken = sample(name)
+            parent, key = list(_places(broken))[position]
+            if replace:
+                parent[key] = type(parent[key])()
+            else:
+                del parent[key]
+            # Anything but an answer would be an exception of a validator that relied on what is not there.
+            status, body = plane.post(f"{address}?dryRun=All", broken)
+            assert status in (201, 400, 404, 422), body

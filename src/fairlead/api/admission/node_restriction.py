@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fairlead.api.admission.step import Step
 from fairlead.api.attempt import Attempt
-from fairlead.api.authz import node_restriction
+from fairlead.api.node_access import node_restriction
 from fairlead.core.errors import Forbidden
 
 

@@ -48,7 +48,7 @@ SCALE = Kind(
 
 def get(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply:
     entry = find(desk, kind, request)
-    return _shown(desk, request, kind, entry.data, context.now, 200, ())
+    return _shown(request, kind, entry.data, context.now, 200, ())
 
 
 def update(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply | Plan:
@@ -88,26 +88,26 @@ def _replace(
     parent[paths.spec_replicas[-1]] = replicas
     plain = msgspec.structs.replace(request, accept=JSON)
     step = change(desk, plain, kind, context, current, tree(current), new, warnings)
-    return _as_scale(desk, request, kind, context, step)
+    return _as_scale(request, kind, context, step)
 
 
-def _as_scale(desk: Desk, request: Request, kind: Kind, context: Context, step: Reply | Plan) -> Reply | Plan:
+def _as_scale(request: Request, kind: Kind, context: Context, step: Reply | Plan) -> Reply | Plan:
     if isinstance(step, Reply):
-        return _shown(desk, request, kind, step.body, context.now, step.status, step.warnings)
+        return _shown(request, kind, step.body, context.now, step.status, step.warnings)
     inner = step.finish
 
     def finish(outcome: Outcome) -> Reply | Plan | Again:
         result = inner(outcome)
-        return result if isinstance(result, Again) else _as_scale(desk, request, kind, context, result)
+        return result if isinstance(result, Again) else _as_scale(request, kind, context, result)
 
     return Plan(step.transaction, finish)
 
 
 def _shown(
-    desk: Desk, request: Request, kind: Kind, data: bytes, now: float, status: int, warnings: tuple[str, ...]
+    request: Request, kind: Kind, data: bytes, now: float, status: int, warnings: tuple[str, ...]
 ) -> Reply:
     scale = codec.encode(_scale_of(kind, codec.decode(data)))
-    return render_one(desk, request, SCALE, scale, now, status, warnings)
+    return render_one(request, SCALE, scale, now, status, warnings)
 
 
 def _paths(kind: Kind) -> Scale:

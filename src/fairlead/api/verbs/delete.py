@@ -35,7 +35,7 @@ def delete_entry(
     def answer(data: bytes) -> Reply:
         if finished and not kind.shows_deleted:
             return success(kind, entry.key.name, entry.uid)
-        return render_one(desk, request, kind, data, context.now, 200, ())
+        return render_one(request, kind, data, context.now, 200, ())
 
     if attempt.dry_run:
         return answer(preview(kind, new, entry.revision))

@@ -22,7 +22,7 @@ from fairlead.store.contract import OPERATIONS_MAX, Committed, Entry, Failed, Ou
 
 def deletecollection(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply | Plan:
     wanted = deletion.read_options(request, desk)
-    entries = chosen(desk, request, kind, desk.read.list(kind.resource, request.namespace))
+    entries = chosen(request, kind, desk.read.list(kind.resource, request.namespace))
     return _from(0, desk, request, kind, context, wanted, entries)
 
 
@@ -38,7 +38,7 @@ def _from(
     """Plan the next batch; `start` is the first of `matched` not yet dealt with."""
     end, transaction = _batch(start, desk, kind, context, wanted, matched)
     if not transaction.operations:
-        return render_list(desk, request, kind, list(matched), desk.read.revision, context.now, "", None)
+        return render_list(request, kind, list(matched), desk.read.revision, context.now, "", None)
 
     def finish(outcome: Outcome) -> Reply | Plan | Again:
         if isinstance(outcome, Failed):

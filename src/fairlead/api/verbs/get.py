@@ -15,4 +15,4 @@ def get(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply:
     if request.query:
         not_newer_than(desk, options.revision(request.query))
     entry = find(desk, kind, request)
-    return render_one(desk, request, kind, entry.data, context.now, 200, ())
+    return render_one(request, kind, entry.data, context.now, 200, ())

@@ -20,7 +20,7 @@ from fairlead.api.finding import not_newer_than
 from fairlead.api.forms import Form, form_of, included_of
 from fairlead.api.listing import acceptor, chosen
 from fairlead.api.plan import Context, Watch
-from fairlead.api.tables import object_form, table_of
+from fairlead.api.tables import metadata_form, table_of
 from fairlead.core.errors import BadRequest, Expired
 from fairlead.model.kind import Json, Kind
 from fairlead.port.request import Request
@@ -33,7 +33,7 @@ TIMEOUT_SECONDS_DEFAULT = 1800.0
 def watch(desk: Desk, request: Request, kind: Kind, context: Context) -> Watch:
     since, initial_asked = _start(desk, request, kind)
     initial = (
-        tuple(chosen(desk, request, kind, desk.read.list(kind.resource, request.namespace)))
+        tuple(chosen(request, kind, desk.read.list(kind.resource, request.namespace)))
         if initial_asked
         else ()
     )
@@ -84,7 +84,7 @@ def _encoder(request: Request, kind: Kind) -> Callable[[str, Change, float], byt
     def encode(event: str, change: Change, now: float) -> bytes:
         nonlocal first
         if form is Form.METADATA:
-            body = object_form(change.entry.data)
+            body = metadata_form(change.entry.data)
         else:
             metadata = {"resourceVersion": str(change.entry.revision)}
             body = table_of(kind, [change.entry.data], metadata, include, now, headings=first)

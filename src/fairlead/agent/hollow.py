@@ -1,0 +1,128 @@
+"""Hollow nodes: Nodes that register, stay ready, and make the pods bound to them run, without running anything.
+
+A Decider whose keys are its nodes. `initial_keys()` names the nodes it is to register: nothing in the world wakes a
+key for a node that does not exist yet, so whoever starts it adds those once. The plane, the simulator and tests
+with many nodes use it in place of agents; what becomes of one pod is in `hollow_pod.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from fairlead.agent.hollow_pod import Pace, Step, next_step
+from fairlead.core.times import timestamp
+from fairlead.decision.contract import EFFECTS_MAX, NOTHING, Decision, Reading, Waiting
+from fairlead.decision.effects import OPERATION, ChangeStatus, Create, Delete, Effect, identity
+from fairlead.model.views import NODES, PODS, Json, Meta, Node, Pod, Resource, View
+from fairlead.store.contract import Key
+
+ALLOCATABLE: Mapping[str, str] = {"cpu": "32", "memory": "256Gi", "pods": "110"}
+
+
+class HollowDecider:
+    name = "hollow"
+    reads: tuple[Resource[View], ...] = (NODES, PODS)
+
+    def __init__(
+        self,
+        node_prefix: str,
+        nodes: int = 0,
+        allocatable: Mapping[str, str] = ALLOCATABLE,
+        labels: Mapping[str, str] | None = None,
+        pace: Pace | None = None,
+    ) -> None:
+        """`nodes`: how many to register, as `prefix0` and so on; existing ones with the prefix are kept anyway."""
+        self.node_prefix = node_prefix
+        self._names = tuple(f"{node_prefix}{number}" for number in range(nodes))
+        self._registers = frozenset(self._names)
+        self._allocatable = dict(allocatable)
+        self._labels = dict(labels or {})
+        self._pace = pace or Pace()
+
+    def initial_keys(self) -> tuple[Key, ...]:
+        return tuple(Key(NODES.name, "", name) for name in self._names)
+
+    def keys(self, resource: str, before: View | None, after: View | None) -> Iterable[Key]:
+        newest = after if after is not None else before
+        if isinstance(newest, Node):
+            at = newest.metadata.name
+        elif isinstance(newest, Pod):
+            at = newest.spec.node_name
+        else:
+            return ()
+        return (Key(NODES.name, "", at),) if at.startswith(self.node_prefix) else ()
+
+    def decide(self, view: Reading, key: Key, now: float) -> Decision:
+        if not key.name.startswith(self.node_prefix):
+            return NOTHING
+        node = view.get(NODES, "", key.name)
+        if node is None:
+            effects = (self._register(key.name, now),) if key.name in self._registers else ()
+            return Decision(effects=effects)
+        if not node.metadata.deletion_timestamp and not self._is_fine(node):
+            refresh = _change_status(NODES.name, node.metadata, "keep-ready", self._status(now))
+            return Decision(effects=(refresh,))
+        return self._run_pods(view, key.name, now)
+
+    def _run_pods(self, view: Reading, node: str, now: float) -> Decision:
+        effects: list[Effect] = []
+        again_at = 0.0
+        for pod in view.on_node(node):
+            step = next_step(pod, now, self._pace) if isinstance(pod, Pod) else None
+            if step is None or not isinstance(pod, Pod):
+                continue
+            if step.due > now:
+                again_at = min(again_at or step.due, step.due)
+            elif len(effects) < EFFECTS_MAX:
+                effects.append(_effect(pod, step))
+        if not effects and not again_at:
+            return NOTHING
+        return Decision(Waiting("PodsInTransition"), tuple(effects), again_at)
+
+    def _is_fine(self, node: Node) -> bool:
+        return node.ready and node.status.allocatable == self._allocatable
+
+    def _register(self, name: str, now: float) -> Create:
+        label = identity(self.name, name, "register")
+        body: Json = {
+            "apiVersion": NODES.api_version,
+            "kind": NODES.kind,
+            "metadata": {
+                "name": name,
+                "labels": {"kubernetes.io/hostname": name, **self._labels},
+                "annotations": {OPERATION: label},
+            },
+            "spec": {},
+            "status": self._status(now),
+        }
+        return Create(label, NODES.name, NODES.api_version, "nodes", "", name, body)
+
+    def _status(self, now: float) -> Json:
+        at = timestamp(now)
+        ready = {
+            "type": "Ready",
+            "status": "True",
+            "reason": "HollowNodeReady",
+            "message": "this node pretends to run its pods",
+            "lastHeartbeatTime": at,
+            "lastTransitionTime": at,
+        }
+        return {"allocatable": self._allocatable, "capacity": self._allocatable, "conditions": [ready]}
+
+
+def _effect(pod: Pod, step: Step) -> Effect:
+    meta = pod.metadata
+    if not step.remove:
+        return _change_status(PODS.name, meta, step.intent, step.status or {})
+    label = identity(HollowDecider.name, meta.uid, step.intent)
+    return Delete(
+        label, PODS.name, "v1", "pods", meta.namespace, meta.name, meta.uid, meta.revision, grace_seconds=0
+    )
+
+
+def _change_status(plural: str, meta: Meta, intent: str, status: Json) -> ChangeStatus:
+    """Of a core kind, whose resource is called like its plural."""
+    label = identity(HollowDecider.name, meta.uid, intent)
+    return ChangeStatus(
+        label, plural, "v1", plural, meta.namespace, meta.name, meta.uid, meta.revision, {"status": status}
+    )

@@ -1,0 +1,143 @@
+"""The life of a pod that nothing runs: what its status says next, and when.
+
+    bound, Pending   --start_seconds-->   Running, ready
+    Running, restartPolicy Never or OnFailure  --runs-for-->  Succeeded, or Failed if `fails` says so
+    deleted          --stop_seconds, at most its grace-->  Failed (if it had not ended), then removed
+
+Pure functions of one pod and an instant, called by `hollow.py`. Everything is read off the pod itself: times come
+from its conditions and start time, the script from its annotations. No state is kept between calls.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from fairlead.core.times import SECOND, parse_duration, parse_time, timestamp
+from fairlead.model.views import Json, Pod
+
+RUNS_FOR = "hollow.fairlead.dev/runs-for"
+FAILS = "hollow.fairlead.dev/fails"
+_RUNS_FOR_DEFAULT = SECOND
+
+
+class Pace(NamedTuple):
+    """How long a hollow node takes to start and to stop a pod."""
+
+    start_seconds: float = 1.0
+    stop_seconds: float = 1.0
+
+
+class Step(NamedTuple):
+    """What comes next for a pod. Due in the future: only wait. `remove`: it is over, take the object away."""
+
+    due: float
+    intent: str
+    status: Json | None = None  # merge patch of the status
+    remove: bool = False
+
+
+def next_step(pod: Pod, now: float, pace: Pace) -> Step | None:
+    """The next step in a pod's life, due now or later; None when there is none."""
+    if pod.metadata.deletion_timestamp:
+        return _stopping(pod, now, pace)
+    phase = pod.status.phase
+    if pod.finished:
+        return None
+    if phase != "Running":
+        return Step(_scheduled_at(pod) + pace.start_seconds, "start", _running(pod, now))
+    if not pod.ready:
+        return Step(now, "ready", _running(pod, now))
+    if pod.spec.restart_policy == "Always":
+        return None
+    failed = pod.metadata.annotations.get(FAILS) == "true"
+    due = parse_time(pod.status.start_time or pod.metadata.creation_timestamp) + _runs_for(pod)
+    return Step(due, "end", _ended(pod, now, "Failed" if failed else "Succeeded"))
+
+
+def _stopping(pod: Pod, now: float, pace: Pace) -> Step | None:
+    meta = pod.metadata
+    grace = meta.deletion_grace_period_seconds or 0
+    ends = parse_time(meta.deletion_timestamp)
+    due = min(ends - grace + pace.stop_seconds, ends)
+    if not pod.finished:
+        return Step(due, "stop", _ended(pod, now, "Failed"))
+    # Without grace only a finalizer still holds it, and that is not the node's to remove.
+    return Step(due, "remove", remove=True) if grace else None
+
+
+def _scheduled_at(pod: Pod) -> float:
+    for condition in pod.status.conditions:
+        if condition.type == "PodScheduled" and condition.last_transition_time:
+            return parse_time(condition.last_transition_time)
+    return parse_time(pod.metadata.creation_timestamp)
+
+
+def _runs_for(pod: Pod) -> float:
+    text = pod.metadata.annotations.get(RUNS_FOR)
+    if text is None:
+        return _RUNS_FOR_DEFAULT / SECOND
+    try:
+        return parse_duration(text) / SECOND
+    except ValueError:
+        # A script that cannot be read is as good as none; the pod still ends.
+        return _RUNS_FOR_DEFAULT / SECOND
+
+
+def _running(pod: Pod, now: float) -> Json:
+    at = timestamp(now)
+    started = pod.status.start_time or at
+    containers = [
+        {**_container(each), "ready": True, "started": True, "state": {"running": {"startedAt": at}}}
+        for each in pod.spec.containers
+    ]
+    return {
+        "phase": "Running",
+        "startTime": started,
+        "conditions": _conditions(pod, at, "True", ""),
+        "containerStatuses": containers,
+    }
+
+
+def _ended(pod: Pod, now: float, phase: str) -> Json:
+    at = timestamp(now)
+    good = phase == "Succeeded"
+    terminated = {
+        "exitCode": 0 if good else 1,
+        "reason": "Completed" if good else "Error",
+        "startedAt": pod.status.start_time or at,
+        "finishedAt": at,
+    }
+    containers = [
+        {**_container(each), "ready": False, "started": False, "state": {"terminated": terminated}}
+        for each in pod.spec.containers
+    ]
+    return {
+        "phase": phase,
+        "startTime": pod.status.start_time or at,
+        "conditions": _conditions(pod, at, "False", "PodCompleted" if good else "PodFailed"),
+        "containerStatuses": containers,
+    }
+
+
+def _container(container: Json) -> Json:
+    image = container.get("image") or ""
+    return {"name": container.get("name") or "", "image": image, "imageID": image, "restartCount": 0}
+
+
+def _conditions(pod: Pod, at: str, ready: str, reason: str) -> list[Json]:
+    """All conditions a node reports; a transition time moves only with the condition."""
+    known = {condition.type: condition for condition in pod.status.conditions}
+    wanted = (
+        ("PodScheduled", "True", ""),
+        ("Initialized", "True", ""),
+        ("ContainersReady", ready, reason),
+        ("Ready", ready, reason),
+    )
+    conditions: list[Json] = []
+    for kind, status, why in wanted:
+        before = known.get(kind)
+        since = before.last_transition_time if before is not None and before.status == status else at
+        conditions.append({"type": kind, "status": status, "lastTransitionTime": since or at})
+        if why:
+            conditions[-1]["reason"] = why
+    return conditions

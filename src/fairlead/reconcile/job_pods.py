@@ -1,0 +1,204 @@
+"""The pods of a Job: what each of them counts as, what the next is called, and what it is made of.
+
+Called by `job.py` and `job_status.py`; pure. A pod is tracked while it carries the finalizer
+`batch.kubernetes.io/job-tracking`: it cannot vanish before the Job's status has counted it. A pod the controller
+takes away itself (suspension, fewer wanted) loses the finalizer first and is deleted in a later turn, so it counts
+as nothing; a live pod without the finalizer is therefore always one that was given up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from fairlead.core import ids
+from fairlead.core.times import parse_time
+from fairlead.model.views import Job, Json, Pod
+
+TRACKING = "batch.kubernetes.io/job-tracking"
+INDEX = "batch.kubernetes.io/job-completion-index"
+_NAME_MAX = 57  # leaves room for a dash and five letters in a host name
+
+BACKOFF_SECONDS = 10.0
+BACKOFF_SECONDS_MAX = 360.0
+
+
+class Crew(NamedTuple):
+    """A Job's pods by what they count as; every pod that still matters is in exactly one of the first five."""
+
+    active: tuple[Pod, ...]  # live and tracked
+    abandoned: tuple[Pod, ...]  # live, given up, to be deleted
+    succeeded: tuple[Pod, ...]  # tracked, ended well
+    failed: tuple[Pod, ...]  # tracked, ended badly or going before they ended
+    strays: tuple[Pod, ...]  # tracked, ended, of no index that is wanted: released uncounted
+    terminating: tuple[Pod, ...]  # deleted and not ended; may be among the failed too
+
+
+def is_indexed(job: Job) -> bool:
+    return job.spec.completion_mode == "Indexed"
+
+
+def is_tracked(pod: Pod) -> bool:
+    return TRACKING in pod.metadata.finalizers
+
+
+def index_of(pod: Pod) -> int:
+    """The completion index of a pod; -1 if it has none that can be read."""
+    text = pod.metadata.annotations.get(INDEX, "")
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else -1
+
+
+def crew_of(job: Job, pods: Iterable[Pod]) -> Crew:
+    indexed, completions = is_indexed(job), job.spec.completions or 0
+    waits_for_end = job.spec.pod_replacement_policy == "Failed"
+    active, abandoned, succeeded, failed, strays, terminating = _lists()
+    for pod in pods:
+        going = bool(pod.metadata.deletion_timestamp) and not pod.finished
+        if going:
+            terminating.append(pod)
+        if pod.live:
+            (active if is_tracked(pod) else abandoned).append(pod)
+        elif not is_tracked(pod):
+            continue
+        elif indexed and not 0 <= index_of(pod) < completions:
+            strays.append(pod)
+        elif pod.status.phase == "Succeeded":
+            succeeded.append(pod)
+        elif not going or not waits_for_end:
+            failed.append(pod)
+    return Crew(*map(tuple, (active, abandoned, succeeded, failed, strays, terminating)))
+
+
+def _lists() -> tuple[list[Pod], list[Pod], list[Pod], list[Pod], list[Pod], list[Pod]]:
+    return [], [], [], [], [], []
+
+
+def excess(job: Job, active: Sequence[Pod], completed: frozenset[int], wanted: int) -> list[Pod]:
+    """Active pods that are too many, those first that lose least: not ready, youngest, last by name."""
+    surplus: list[Pod] = []
+    rest = sorted(active, key=_worth)
+    if is_indexed(job):
+        kept: list[Pod] = []
+        taken: set[int] = set()
+        completions = job.spec.completions or 0
+        for pod in reversed(rest):
+            index = index_of(pod)
+            if index in taken or index in completed or not 0 <= index < completions:
+                surplus.append(pod)
+            else:
+                taken.add(index)
+                kept.append(pod)
+        rest = sorted(kept, key=index_of, reverse=True)
+    return surplus + rest[: max(0, len(rest) - wanted)]
+
+
+def _worth(pod: Pod) -> tuple[bool, bool, float, str]:
+    born = parse_time(pod.metadata.creation_timestamp)
+    return pod.ready, pod.status.phase == "Running", -born, pod.metadata.name
+
+
+def backoff_until(pods: Iterable[Pod]) -> float:
+    """Until when no pod is replaced: 10 s after a failure, doubled with each further one since the last success.
+
+    Pods that were deleted did not fail by themselves and delay nothing.
+    """
+    ended = [pod for pod in pods if pod.finished and not pod.metadata.deletion_timestamp]
+    failures = sorted(_finished_at(pod) for pod in ended if pod.status.phase == "Failed")
+    if not failures:
+        return 0.0
+    last_success = max((_finished_at(pod) for pod in ended if pod.status.phase == "Succeeded"), default=0.0)
+    count = sum(1 for at in failures if at > last_success)
+    if not count:
+        return 0.0
+    delay: float = min(BACKOFF_SECONDS * 2 ** min(count - 1, 16), BACKOFF_SECONDS_MAX)
+    return failures[-1] + delay
+
+
+def _finished_at(pod: Pod) -> float:
+    ends = []
+    for container in pod.status.container_statuses:
+        terminated = (container.get("state") or {}).get("terminated") or {}
+        if terminated.get("finishedAt"):
+            ends.append(parse_time(terminated["finishedAt"]))
+    if ends:
+        return max(ends)
+    for condition in pod.status.conditions:
+        if condition.type == "Ready" and condition.last_transition_time:
+            return parse_time(condition.last_transition_time)
+    return parse_time(pod.metadata.creation_timestamp)
+
+
+class Slot(NamedTuple):
+    """A pod to be made: its name, what distinguishes it among the Job's pods, and its index (-1: none)."""
+
+    name: str
+    occasion: str
+    index: int
+
+
+def slots(job: Job, pods: Sequence[Pod], started: int) -> Iterator[Slot]:
+    """Names for the next pods of a Job without indexes, without end. `started` have been counted already: where
+    the search for a free name begins, so that names of pods long gone are not used again."""
+    used = {pod.metadata.name for pod in pods}
+    number = started
+    while True:
+        name = _name(job, "", number)
+        if name not in used:
+            used.add(name)
+            yield Slot(name, str(number), -1)
+        number += 1
+
+
+def indexed_slots(
+    job: Job, pods: Sequence[Pod], completed: frozenset[int], busy: frozenset[int]
+) -> Iterator[Slot]:
+    """Names for the indexes that nobody works on, lowest first."""
+    used = {pod.metadata.name for pod in pods}
+    for index in range(job.spec.completions or 0):
+        if index in completed or index in busy:
+            continue
+        attempt = 0
+        while (name := _name(job, f"-{index}", attempt)) in used:
+            attempt += 1
+        yield Slot(name, f"{index}.{attempt}", index)
+
+
+def _name(job: Job, middle: str, number: int) -> str:
+    """Depends on the Job's uid: pods of an earlier Job of this name, still on their way out, do not collide."""
+    seed = f"{job.metadata.uid}{middle}/{number}".encode()
+    return f"{job.metadata.name[: _NAME_MAX - len(middle)]}{middle}-{ids.name_suffix(seed)}"
+
+
+def pod_body(job: Job, slot: Slot) -> Json:
+    """The pod from the Job's template, tracked; its index where people, the pod and its containers find it."""
+    template = job.spec.template
+    metadata = template.get("metadata") or {}
+    labels, annotations = dict(metadata.get("labels") or {}), dict(metadata.get("annotations") or {})
+    spec: Json = dict(template.get("spec") or {})
+    if slot.index >= 0:
+        labels[INDEX] = annotations[INDEX] = str(slot.index)
+        spec["hostname"] = f"{job.metadata.name}-{slot.index}"
+        for field in ("containers", "initContainers"):
+            if spec.get(field):
+                spec[field] = [_told_its_index(container) for container in spec[field]]
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": slot.name,
+            "namespace": job.metadata.namespace,
+            "labels": labels,
+            "annotations": annotations,
+            "finalizers": [TRACKING],
+        },
+        "spec": spec,
+    }
+
+
+def _told_its_index(container: Json) -> Json:
+    variable = "JOB_COMPLETION_INDEX"
+    given = container.get("env") or []
+    if any(each.get("name") == variable for each in given):
+        return container
+    source = {"fieldRef": {"fieldPath": f"metadata.labels['{INDEX}']"}}
+    return {**container, "env": [*given, {"name": variable, "valueFrom": source}]}

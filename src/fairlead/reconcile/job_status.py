@@ -1,0 +1,243 @@
+"""What a Job's status should say: how often it succeeded and failed, and whether that is the end.
+
+Counting takes three turns per pod that ended, each repeatable after a crash:
+
+    1. its uid goes into `uncountedTerminatedPods` (an index that succeeded goes into `completedIndexes` instead)
+    2. its tracking finalizer is removed; from now on the pod may vanish
+    3. its uid leaves the list and the counter grows by one, in one write
+
+A uid in the list whose pod has no finalizer, or is gone, is counted; one whose pod has it is not yet. Pure; called by
+`job.py`, which writes the status whenever it differs from what is here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from fairlead.core.times import parse_time, timestamp
+from fairlead.model.views import Condition, Job, JobStatus, Json, Pod
+from fairlead.reconcile.job_pods import Crew, index_of, is_indexed, is_tracked
+
+UNCOUNTED_MAX = 500
+# Which condition announces an end, and which confirms it once no pod is left.
+ANNOUNCED = {"FailureTarget": "Failed", "SuccessCriteriaMet": "Complete"}
+
+
+class Account(NamedTuple):
+    succeeded: int  # counted for good
+    failed: int
+    pending_succeeded: tuple[str, ...]  # uids on their way into the counter
+    pending_failed: tuple[str, ...]
+    completed: frozenset[int]
+
+    @property
+    def successes(self) -> int:
+        return self.succeeded + len(self.pending_succeeded)
+
+    @property
+    def failures(self) -> int:
+        return self.failed + len(self.pending_failed)
+
+
+class Ending(NamedTuple):
+    """Why a Job is over, and how. `announced` is FailureTarget or SuccessCriteriaMet."""
+
+    announced: str
+    reason: str
+    message: str
+
+
+def parse_indexes(text: str, below: int) -> frozenset[int]:
+    """`0,2-4` as a set. Indexes that are no longer wanted are left out."""
+    found: set[int] = set()
+    for piece in text.split(",") if text else ():
+        first, _, last = piece.partition("-")
+        found.update(range(int(first), min(int(last or first) + 1, below)))
+    return frozenset(found)
+
+
+def format_indexes(indexes: Iterable[int]) -> str:
+    """The shortest spelling; two in a row are a list, three are a range, as Kubernetes writes them."""
+    runs: list[list[int]] = []
+    for index in sorted(indexes):
+        if runs and runs[-1][1] == index - 1:
+            runs[-1][1] = index
+        else:
+            runs.append([index, index])
+    return ",".join(_run(first, last) for first, last in runs)
+
+
+def _run(first: int, last: int) -> str:
+    if first == last:
+        return str(first)
+    return f"{first},{last}" if last == first + 1 else f"{first}-{last}"
+
+
+def account_of(job: Job, pods: Sequence[Pod], crew: Crew) -> Account:
+    status = job.status
+    listed = status.uncounted_terminated_pods
+    listed_good, listed_bad = listed.get("succeeded") or (), listed.get("failed") or ()
+    tracked = {pod.metadata.uid for pod in pods if is_tracked(pod)}
+    good = [uid for uid in listed_good if uid in tracked]
+    bad = [uid for uid in listed_bad if uid in tracked]
+    succeeded = status.succeeded + len(listed_good) - len(good)
+    failed = status.failed + len(listed_bad) - len(bad)
+    known = {*good, *bad}
+    completed = frozenset[int]()
+    if is_indexed(job):
+        below = job.spec.completions or 0
+        completed = parse_indexes(status.completed_indexes, below)
+        completed |= {index_of(pod) for pod in crew.succeeded if pod.metadata.uid not in known}
+        succeeded = max(status.succeeded, len(completed))
+    else:
+        good += [pod.metadata.uid for pod in crew.succeeded if pod.metadata.uid not in known]
+    bad += [pod.metadata.uid for pod in crew.failed if pod.metadata.uid not in known]
+    good = good[:UNCOUNTED_MAX]
+    bad = bad[: UNCOUNTED_MAX - len(good)]
+    return Account(succeeded, failed, tuple(good), tuple(bad), completed)
+
+
+def releasable(job: Job, crew: Crew) -> list[Pod]:
+    """Pods whose end the stored status knows, and strays: their finalizer has done its work."""
+    listed = job.status.uncounted_terminated_pods
+    known = {*(listed.get("succeeded") or ()), *(listed.get("failed") or ())}
+    done = parse_indexes(job.status.completed_indexes, job.spec.completions or 0) if is_indexed(job) else ()
+    released = [pod for pod in crew.succeeded if pod.metadata.uid in known or index_of(pod) in done]
+    return released + [pod for pod in crew.failed if pod.metadata.uid in known] + list(crew.strays)
+
+
+def is_true(job: Job, kind: str) -> Condition | None:
+    for condition in job.status.conditions:
+        if condition.type == kind and condition.status == "True":
+            return condition
+    return None
+
+
+def finished_condition(job: Job) -> Condition | None:
+    return is_true(job, "Complete") or is_true(job, "Failed")
+
+
+def ending_of(job: Job, account: Account, crew: Crew, now: float) -> Ending | None:
+    """Whether the Job is over; once announced, an ending stays."""
+    for announced in ANNOUNCED:
+        condition = is_true(job, announced)
+        if condition is not None:
+            return Ending(announced, condition.reason, condition.message)
+    spec = job.spec
+    if account.failures > spec.backoff_limit or _restarted_too_often(job, crew.active):
+        return Ending("FailureTarget", "BackoffLimitExceeded", "Job has reached the specified backoff limit")
+    deadline = deadline_of(job)
+    if deadline and now >= deadline:
+        message = "Job was active longer than specified deadline"
+        return Ending("FailureTarget", "DeadlineExceeded", message)
+    if _is_complete(job, account, crew):
+        return Ending("SuccessCriteriaMet", "CompletionsReached", "Reached expected number of succeeded pods")
+    return None
+
+
+def deadline_of(job: Job) -> float:
+    """When the Job will have been active for too long; 0 for never. A suspended Job's clock does not run."""
+    spec, started = job.spec, job.status.start_time
+    if spec.active_deadline_seconds is None or spec.suspend or not started:
+        return 0.0
+    return parse_time(started) + spec.active_deadline_seconds
+
+
+def _is_complete(job: Job, account: Account, crew: Crew) -> bool:
+    if job.spec.completions is None:
+        # A work queue: one that succeeded says that the work is done; the others are let finish.
+        return account.successes > 0 and not crew.active
+    done = len(account.completed) if is_indexed(job) else account.successes
+    return done >= job.spec.completions
+
+
+def _restarted_too_often(job: Job, active: Iterable[Pod]) -> bool:
+    """Containers that restart in place (OnFailure) use up the backoff limit too."""
+    if (job.spec.template.get("spec") or {}).get("restartPolicy") != "OnFailure":
+        return False
+    restarts = sum(int(each.get("restartCount") or 0) for pod in active for each in pod.status.container_statuses)
+    return restarts > 0 and restarts >= job.spec.backoff_limit
+
+
+def wanted_status(job: Job, account: Account, crew: Crew, ending: Ending | None, now: float) -> JobStatus:
+    """The status that should be stored, complete."""
+    status, at = job.status, timestamp(now)
+    conditions, started = _with_suspension(job, at) if ending is None else (status.conditions, status.start_time)
+    ended = status.completion_time
+    if ending is not None:
+        started = started or at
+        conditions = _put(conditions, ending.announced, "True", ending.reason, ending.message, at)
+        remain = crew.active or crew.abandoned or crew.terminating or crew.strays
+        if not (remain or account.pending_succeeded or account.pending_failed or crew.succeeded or crew.failed):
+            final = ANNOUNCED[ending.announced]
+            conditions = _put(conditions, final, "True", ending.reason, ending.message, at)
+            ended = at if final == "Complete" else ""
+    uncounted: Json = {}
+    if account.pending_succeeded:
+        uncounted["succeeded"] = list(account.pending_succeeded)
+    if account.pending_failed:
+        uncounted["failed"] = list(account.pending_failed)
+    return JobStatus(
+        active=len(crew.active),
+        ready=sum(pod.ready for pod in crew.active),
+        terminating=len(crew.terminating),
+        succeeded=account.succeeded,
+        failed=account.failed,
+        start_time=started,
+        completion_time=ended,
+        completed_indexes=format_indexes(account.completed),
+        conditions=conditions,
+        uncounted_terminated_pods=uncounted,
+    )
+
+
+def _with_suspension(job: Job, at: str) -> tuple[tuple[Condition, ...], str]:
+    """Conditions and start time of a Job that goes on. Its clock starts anew when it is resumed."""
+    conditions, started = job.status.conditions, job.status.start_time
+    if job.spec.suspend:
+        return _put(conditions, "Suspended", "True", "JobSuspended", "Job suspended", at), ""
+    if is_true(job, "Suspended"):
+        return _put(conditions, "Suspended", "False", "JobResumed", "Job resumed", at), at
+    return conditions, started or at
+
+
+def _put(
+    conditions: tuple[Condition, ...], kind: str, status: str, reason: str, message: str, at: str
+) -> tuple[Condition, ...]:
+    """With this condition, in its old place; its time moves only when its status does."""
+    for place, known in enumerate(conditions):
+        if known.type == kind:
+            if known.status == status:
+                return conditions
+            new = Condition(kind, status, reason, message, at)
+            return (*conditions[:place], new, *conditions[place + 1 :])
+    return (*conditions, Condition(kind, status, reason, message, at))
+
+
+def status_patch(status: JobStatus) -> Json:
+    """As a merge patch; what is empty is removed."""
+    uncounted = status.uncounted_terminated_pods
+    return {
+        "active": status.active,
+        "ready": status.ready,
+        "terminating": status.terminating,
+        "succeeded": status.succeeded,
+        "failed": status.failed,
+        "startTime": status.start_time or None,
+        "completionTime": status.completion_time or None,
+        "completedIndexes": status.completed_indexes or None,
+        "conditions": [_condition(each) for each in status.conditions] or None,
+        "uncountedTerminatedPods": {key: uncounted.get(key) for key in ("succeeded", "failed")},
+    }
+
+
+def _condition(condition: Condition) -> Json:
+    return {
+        "type": condition.type,
+        "status": condition.status,
+        "reason": condition.reason,
+        "message": condition.message,
+        "lastProbeTime": condition.last_transition_time,
+        "lastTransitionTime": condition.last_transition_time,
+    }

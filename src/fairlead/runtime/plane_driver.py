@@ -1,0 +1,170 @@
+"""Drives a plane in the process of the API: carries its instructions out and feeds back what happened.
+
+Calls go through the same verbs, admission and audit as any client's; mirrors list from the store and follow its hub,
+sharing its immutable entries. Everything runs on the event loop, each answer in a turn of its own, so that requests
+of clients get theirs in between.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from collections.abc import Callable, Iterable
+from functools import partial
+
+from fairlead.api.users import MASTERS, User
+from fairlead.cache import events as mirrored
+from fairlead.control.instructions import Call, Record, Replied, WakeAt, Woke
+from fairlead.control.plane import MirrorWakeAt, Plane, PlaneInstruction
+from fairlead.control.record import STREAM
+from fairlead.port.outcome import outcome_of
+from fairlead.port.request import Reply
+from fairlead.runtime.host import ServingHost
+from fairlead.store.contract import Compacted, FutureRevision, Note, Reader
+from fairlead.store.watch import Hub, Subscription
+
+log = logging.getLogger("fairlead.plane")
+
+_CHANGES_PER_TURN = 256
+
+
+class PlaneDriver:
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        plane: Plane,
+        host: ServingHost,
+        store: Reader,
+        hub: Hub,
+        clock: Callable[[], float],
+    ) -> None:
+        self._loop = loop
+        self._plane = plane
+        self._host = host
+        self._store = store
+        self._hub = hub
+        self._clock = clock
+        self._chance = random.Random()
+        self._follows: dict[Subscription, tuple[str, int]] = {}  # -> (resource, attempt)
+        self._timer: asyncio.TimerHandle | None = None
+        self._mirror_timers: dict[str, asyncio.TimerHandle] = {}
+        self._users: dict[str, User] = {}
+        self._stopped = False
+
+    def start(self) -> None:
+        self._carry_out(self._plane.begin(self._clock(), self._chance.random()))
+
+    def stop(self) -> None:
+        """Answers that still come are dropped; leadership ends with its lease."""
+        self._stopped = True
+        for timer in (self._timer, *self._mirror_timers.values()):
+            if timer is not None:
+                timer.cancel()
+        for subscription in self._follows:
+            self._hub.unsubscribe(subscription)
+
+    def wake(self, subscriptions: Iterable[Subscription]) -> None:
+        """Called after each publish with those who have something new."""
+        for subscription in subscriptions:
+            if subscription in self._follows:
+                self._loop.call_soon(self._deliver, subscription)
+
+    # Carrying out
+
+    def _carry_out(self, instructions: Iterable[PlaneInstruction]) -> None:
+        for instruction in instructions:
+            if isinstance(instruction, Call):
+                self._call(instruction)
+            elif isinstance(instruction, WakeAt):
+                self._wake_at(instruction.at)
+            elif isinstance(instruction, Record):
+                self._host.note((Note(STREAM, instruction.body),))
+            elif isinstance(instruction, mirrored.ListAll):
+                self._loop.call_soon(self._list, instruction.resource_name, instruction.attempt)
+            elif isinstance(instruction, mirrored.Follow):
+                self._loop.call_soon(
+                    self._follow, instruction.resource_name, instruction.since_revision, instruction.attempt
+                )
+            elif isinstance(instruction, MirrorWakeAt):
+                self._wake_mirror_at(instruction.resource, instruction.at)
+
+    def _call(self, call: Call) -> None:
+        user = self._users.get(call.controller)
+        if user is None:
+            name = f"system:fairlead:{call.controller}"
+            user = self._users[call.controller] = User(name, groups=(MASTERS,))
+        self._host.send(call.request, user, partial(self._reply_soon, call.call))
+
+    def _reply_soon(self, call: int, reply: Reply) -> None:
+        self._loop.call_soon(self._replied, call, reply)
+
+    def _replied(self, call: int, reply: Reply) -> None:
+        if not self._stopped:
+            event = Replied(call, outcome_of(reply), self._clock(), self._chance.random())
+            self._carry_out(self._plane.replied(event))
+
+    def _wake_at(self, at: float) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = self._loop.call_later(max(0.0, at - self._clock()), self._woke)
+
+    def _woke(self) -> None:
+        if not self._stopped:
+            self._carry_out(self._plane.woke(Woke(self._clock(), self._chance.random())))
+
+    # Mirrors
+
+    def _tell(self, resource: str, event: mirrored.Event) -> None:
+        if not self._stopped:
+            self._carry_out(self._plane.mirror(resource, event))
+
+    def _list(self, resource: str, attempt: int) -> None:
+        entries = tuple(self._store.list(resource))
+        self._tell(resource, mirrored.Listed(self._store.revision, entries, self._clock(), attempt))
+
+    def _follow(self, resource: str, since: int, attempt: int) -> None:
+        try:
+            subscription = self._hub.subscribe(resource, "", None, since)
+        except Compacted:
+            self._tell(resource, mirrored.Expired(self._clock(), attempt))
+            return
+        except FutureRevision as error:
+            self._tell(resource, mirrored.Broke(str(error), self._clock(), attempt))
+            return
+        self._follows[subscription] = (resource, attempt)
+        if subscription.ready:
+            self._loop.call_soon(self._deliver, subscription)
+
+    def _deliver(self, subscription: Subscription) -> None:
+        follow = self._follows.get(subscription)
+        if follow is None or self._stopped:
+            return
+        resource, attempt = follow
+        try:
+            changes = self._hub.take(subscription, _CHANGES_PER_TURN)
+        except Compacted:
+            self._unfollow(subscription)
+            self._tell(resource, mirrored.Expired(self._clock(), attempt))
+            return
+        now = self._clock()
+        for change in changes:
+            self._tell(resource, mirrored.Framed(change.type, change.entry, now, attempt))
+        if subscription.cut:
+            self._unfollow(subscription)
+            self._tell(resource, mirrored.Broke("the watch was cut", now, attempt))
+        elif subscription.ready:
+            self._loop.call_soon(self._deliver, subscription)
+
+    def _unfollow(self, subscription: Subscription) -> None:
+        self._follows.pop(subscription, None)
+        self._hub.unsubscribe(subscription)
+
+    def _wake_mirror_at(self, resource: str, at: float) -> None:
+        if resource in self._mirror_timers:
+            self._mirror_timers[resource].cancel()
+        delay = max(0.0, at - self._clock())
+        self._mirror_timers[resource] = self._loop.call_later(delay, self._woke_mirror, resource)
+
+    def _woke_mirror(self, resource: str) -> None:
+        self._tell(resource, mirrored.Woke(self._clock(), self._chance.random()))
