@@ -17,7 +17,7 @@ dev: .venv/dev.stamp ## add what tests and checks need
 	$(PYTHON) -c 'import sys; sys.exit("Fairlead needs Python 3.11 or newer; name one with PYTHON=python3.11") if sys.version_info < (3, 11) else None'
 	$(PYTHON) -m venv .venv
 
-.venv/run.stamp: requirements/run.txt pyproject.toml | .venv/bin/python
+.venv/run.stamp: requirements/build.txt requirements/run.txt pyproject.toml | .venv/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/build.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/run.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps -e .

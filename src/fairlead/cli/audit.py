@@ -67,7 +67,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     shared.namespace(parser, "only this namespace (default: all)")
     parser.add_argument("--since", metavar="AGE", default="", help="only what is younger: 30s, 10m, 2h, 1d")
     parser.add_argument(
-        "--limit", type=int, default=100, metavar="N", help="the last N records (default: 100)"
+        "--limit", type=shared.whole, default=100, metavar="N", help="the last N records (default: 100)"
     )
     parser.add_argument("-f", "--follow", action="store_true", help="go on and show new records as they come")
     shared.output(parser, "table", "json")

@@ -33,7 +33,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", metavar="NAME", nargs="?", help="one object; KIND/NAME works too")
     shared.namespace(parser, "namespace (default: the kubeconfig's, or default)")
     parser.add_argument("-A", "--all-namespaces", action="store_true", help="all namespaces")
-    parser.add_argument("--at", type=int, metavar="REVISION", help="as it was at this revision")
+    parser.add_argument("--at", type=shared.whole, metavar="REVISION", help="as it was at this revision")
     shared.output(parser, "table", "wide", "json", "yaml", "name")
     shared.kubeconfig(parser)
     parser.set_defaults(run=run)

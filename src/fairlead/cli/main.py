@@ -123,7 +123,10 @@ def _run(arguments: list[str]) -> int:
     if chosen is not None and chosen not in {verb.name for verb in VERBS}:
         raise UsageError(f'there is no verb "{chosen}"{_similar(chosen)}: see `fairlead --help`')
     parser = build_parser(chosen)
-    options = parser.parse_args(arguments)
+    options, unknown = parser.parse_known_args(arguments)
+    if unknown:
+        verb = f"fairlead {chosen}" if chosen else "fairlead"
+        raise UsageError(f"unrecognized arguments: {' '.join(unknown)}: see `{verb} --help`")
     if not hasattr(options, "run"):
         parser.print_help()
         return 0

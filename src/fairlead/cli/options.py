@@ -8,6 +8,14 @@ from pathlib import Path
 DEFAULT_DATA_DIR = Path("fairlead-data")
 
 
+def whole(text: str) -> int:
+    """For `type=`; argparse's own message for int speaks of Python."""
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
+
+
 def data_dir(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--data-dir",

@@ -13,13 +13,14 @@ from fairlead.runtime.settings import ServeSettings
 DEFAULT_PORT = 7443
 DEFAULT_LISTEN = "127.0.0.1"
 DEFAULT_HISTORY = "6h"
+HOLLOW_NODES_MAX = 5000
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     shared.data_dir(parser)
     parser.add_argument(
         "--port",
-        type=int,
+        type=shared.whole,
         default=DEFAULT_PORT,
         metavar="N",
         help="TCP port (default: 7443; 0: any free one)",
@@ -38,6 +39,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="DURATION",
         help="how long old versions can be read and watches resumed (default: 6h)",
     )
+    parser.add_argument(
+        "--hollow-nodes",
+        type=int,
+        default=0,
+        metavar="N",
+        help="register N pretend nodes, on which pods seem to run and nothing does (default: 0)",
+    )
 
 
 def settings(options: argparse.Namespace, banner: bool) -> ServeSettings:
@@ -50,10 +58,17 @@ def settings(options: argparse.Namespace, banner: bool) -> ServeSettings:
             f"--listen {options.listen} can be reached from other machines: add --listen-anywhere if that is"
             " meant, or leave --listen out to serve this machine only"
         )
+    if not 0 <= options.hollow_nodes <= HOLLOW_NODES_MAX:
+        raise UsageError(f"--hollow-nodes {options.hollow_nodes}: choose from 0 to {HOLLOW_NODES_MAX}")
     if options.data_dir.exists() and not options.data_dir.is_dir():
         raise UsageError(f"--data-dir {options.data_dir} is a file: name a directory")
     return ServeSettings(
-        options.data_dir, options.listen, options.port, banner, _history_seconds(options.history)
+        options.data_dir,
+        options.listen,
+        options.port,
+        banner,
+        _history_seconds(options.history),
+        options.hollow_nodes,
     )
 
 

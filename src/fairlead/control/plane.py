@@ -8,7 +8,7 @@ anew (level, not edge). Writes of the leader carry its fence. All time and chanc
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import count
 from typing import Any
 
@@ -160,6 +160,8 @@ class Plane:
         """Look at everything again: what was missed, by us or by a former leader, is found."""
         self._resync_at = now + RESYNC_SECONDS
         for controller in self.controllers:
+            first: Callable[[], tuple[Key, ...]] = getattr(controller.decider, "initial_keys", tuple)
+            controller.queue.resync(first(), now, spread)
             for resource in controller.decider.reads:
                 keys: dict[Key, None] = {}
                 for view in self.mirrors[resource.name].index.all():

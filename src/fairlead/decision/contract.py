@@ -25,7 +25,8 @@ from typing import Protocol, TypeVar
 import msgspec
 
 from fairlead.decision.effects import Effect
-from fairlead.model.views import Resource, View
+from fairlead.model.selectors import LabelSelector
+from fairlead.model.views import Json, Resource, View
 from fairlead.store.contract import Key
 
 EFFECTS_MAX = 32
@@ -75,6 +76,13 @@ class Reading(Protocol):
 
     def owned(self, resource: Resource[T], owner_uid: str) -> Sequence[T]:
         """Those with an ownerReference to this uid, in name order."""
+        ...
+
+    def select(
+        self, resource: Resource[T], namespace: str, selector: LabelSelector | Json | None
+    ) -> Sequence[T]:
+        """Those in a namespace ("": all) with matching labels, in (namespace, name) order. A selector may be given
+        as it stands in a spec: {} selects all, None nothing."""
         ...
 
     def on_node(self, node: str) -> Sequence[View]:

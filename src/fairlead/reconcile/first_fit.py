@@ -25,6 +25,9 @@ class FirstFitDecider:
         return (BATCH,)
 
     def decide(self, view: Reading, key: Key, now: float) -> Decision:
+        nodes = view.list(NODES)
+        if not nodes:
+            return Decision(Waiting("Unschedulable", "there are no nodes"))
         used: dict[str, Amounts] = {}
         waiting: list[Pod] = []
         for pod in view.list(PODS):
@@ -33,7 +36,6 @@ class FirstFitDecider:
                 used[pod.spec.node_name] = taken.plus(requested(pod.spec))
             elif pod.live and pod.spec.scheduler_name == SCHEDULER and not pod.spec.scheduling_gates:
                 waiting.append(pod)
-        nodes = view.list(NODES)
         room = {node.metadata.name: allocatable(node) for node in nodes}
         free = {name: amounts.minus(used.get(name, NOTHING_USED)) for name, amounts in room.items()}
         effects: list[Bind] = []

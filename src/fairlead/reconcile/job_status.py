@@ -156,20 +156,26 @@ def _restarted_too_often(job: Job, active: Iterable[Pod]) -> bool:
     """Containers that restart in place (OnFailure) use up the backoff limit too."""
     if (job.spec.template.get("spec") or {}).get("restartPolicy") != "OnFailure":
         return False
-    restarts = sum(int(each.get("restartCount") or 0) for pod in active for each in pod.status.container_statuses)
+    restarts = sum(
+        int(each.get("restartCount") or 0) for pod in active for each in pod.status.container_statuses
+    )
     return restarts > 0 and restarts >= job.spec.backoff_limit
 
 
 def wanted_status(job: Job, account: Account, crew: Crew, ending: Ending | None, now: float) -> JobStatus:
     """The status that should be stored, complete."""
     status, at = job.status, timestamp(now)
-    conditions, started = _with_suspension(job, at) if ending is None else (status.conditions, status.start_time)
+    conditions, started = (
+        _with_suspension(job, at) if ending is None else (status.conditions, status.start_time)
+    )
     ended = status.completion_time
     if ending is not None:
         started = started or at
         conditions = _put(conditions, ending.announced, "True", ending.reason, ending.message, at)
         remain = crew.active or crew.abandoned or crew.terminating or crew.strays
-        if not (remain or account.pending_succeeded or account.pending_failed or crew.succeeded or crew.failed):
+        if not (
+            remain or account.pending_succeeded or account.pending_failed or crew.succeeded or crew.failed
+        ):
             final = ANNOUNCED[ending.announced]
             conditions = _put(conditions, final, "True", ending.reason, ending.message, at)
             ended = at if final == "Complete" else ""

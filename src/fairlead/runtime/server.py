@@ -12,6 +12,7 @@ import gc
 import logging
 import os
 import signal
+import socket
 import ssl
 import sys
 import time
@@ -20,6 +21,7 @@ from collections.abc import Callable, Iterator
 import uvloop
 
 from fairlead import __version__
+from fairlead.agent.hollow import HollowDecider
 from fairlead.api.admission import Chain
 from fairlead.api.audit import Audit
 from fairlead.api.authz import builtin_chain
@@ -27,6 +29,8 @@ from fairlead.api.desk import Desk
 from fairlead.api.discovery import Discovery, Virtual
 from fairlead.api.reviews import REVIEWS
 from fairlead.api.server import Api
+from fairlead.control.plane import Plane
+from fairlead.control.roster import default_deciders
 from fairlead.core.errors import OperatorError
 from fairlead.model.catalog import CATALOG
 from fairlead.model.files import load_tables
@@ -38,6 +42,7 @@ from fairlead.runtime.extensions import Sample
 from fairlead.runtime.host import ServingHost
 from fairlead.runtime.identity import Identity
 from fairlead.runtime.kubeconfig import server_url
+from fairlead.runtime.plane_driver import PlaneDriver
 from fairlead.runtime.settings import ServeSettings
 from fairlead.runtime.store_driver import StoreDriver
 from fairlead.store.contract import Change, Retention
@@ -107,10 +112,12 @@ class _Server:
         driver = StoreDriver(loop, self._store, self._journal, self._publish, kept)
         host = ServingHost(api, driver, lambda: self._take_new_tokens(api))
         self._collector = Collector(host)
+        self._planes = PlaneDriver(loop, self._plane(), host, self._store, self._hub, time.time)
         driver.start()
         await ensure_initial_objects(host)
         self._collector.learn_all()
         collecting = asyncio.create_task(self._collector.run())
+        self._planes.start()
         handler = Handler(host, self._documents(desk, lambda: handler), self._watches)
         listener = Listener(loop, handler, handler.malformed)
         port = await self._listen(listener)
@@ -120,13 +127,24 @@ class _Server:
         await stopped.wait()
         following.cancel()
         collecting.cancel()
+        self._planes.stop()
         self._watches.stop()
         await listener.stop(GRACE_SECONDS)
         await driver.stop(GRACE_SECONDS)
         self._journal.close()
 
+    def _plane(self) -> Plane:
+        deciders = default_deciders()
+        hollow = self._settings.hollow_nodes
+        if hollow:
+            deciders = (*deciders, HollowDecider("hollow-", hollow))
+        # The data directory has one process at a time: who restarts on it is the same holder and need not wait.
+        return Plane(socket.gethostname(), deciders)
+
     def _publish(self, changes: tuple[Change, ...]) -> None:
-        self._watches.wake(self._hub.publish(changes))
+        woken = self._hub.publish(changes)
+        self._watches.wake(woken)
+        self._planes.wake(woken)
         self._collector.observe(changes)
 
     def _desk(self) -> Desk:

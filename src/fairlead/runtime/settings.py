@@ -10,6 +10,7 @@ from pathlib import Path
 class ServeSettings:
     """`banner`: tell on the terminal where the kubeconfig is and what to type next.
     `history_seconds`: how long old versions can be read and watches resumed.
+    `hollow_nodes`: pretend nodes on which pods seem to run.
     """
 
     data_dir: Path
@@ -17,3 +18,4 @@ class ServeSettings:
     port: int
     banner: bool
     history_seconds: float = 6 * 3600.0
+    hollow_nodes: int = 0

@@ -245,7 +245,6 @@ def test_delays_double_to_a_bound_and_start_over_after_a_watch_that_delivered() 
         assert isinstance(wake, WakeAt)
         delays.append(wake.at - NOW)
         mirror.handle(Woke(wake.at))
-        mirror._followed_at = NOW
     assert delays == [1.0, 2.0, 4.0, 5.0, 5.0]
     mirror.handle(Framed(ADDED, entry("c", 11), NOW))
     assert mirror.handle(Broke("Closed", NOW)) == (WakeAt(NOW + 1.0),)

@@ -28,6 +28,7 @@ from fairlead.model.catalog import CATALOG
 from fairlead.model.kind import Kind
 from fairlead.model.metadata import validate_metadata
 from fairlead.model.patch.merge import merge_patch
+from fairlead.model.selectors import LabelSelector, from_object
 from fairlead.model.views import PODS, Resource, View
 from fairlead.store.contract import Key
 
@@ -69,6 +70,18 @@ class World:
             self._view(resource, key)
             for key in sorted(self.objects)
             if key.resource == resource.name and owner_uid in _owner_uids(self.objects[key])
+        )
+
+    def select(
+        self, resource: Resource[T], namespace: str, selector: LabelSelector | Json | None
+    ) -> Sequence[T]:
+        compiled = selector if isinstance(selector, LabelSelector) else from_object(selector)
+        return tuple(
+            self._view(resource, key)
+            for key in sorted(self.objects)
+            if key.resource == resource.name
+            and namespace in ("", key.namespace)
+            and compiled.matches(self.objects[key]["metadata"].get("labels") or {})
         )
 
     def on_node(self, node: str) -> Sequence[View]:

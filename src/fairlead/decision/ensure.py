@@ -1,0 +1,178 @@
+"""`ensure_*`: what is wanted against what is there gives the effect that closes the gap, or None.
+
+Deciders use these so that identities, preconditions and merge patches are right in one place. An effect carries the
+uid and revision of what it was decided on; a status or a field that already is as wanted gives no effect, so a Decider
+that runs again on a settled state writes nothing (R27). Pure; nothing is read here but what is handed in.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import msgspec
+
+from fairlead.decision.effects import (
+    OPERATION,
+    Change,
+    ChangeStatus,
+    Create,
+    Delete,
+    Json,
+    identity,
+    plural_of,
+)
+from fairlead.model.views import Meta, Resource, View
+
+
+class Named(Protocol):
+    """Any view of an object."""
+
+    @property
+    def metadata(self) -> Meta: ...
+
+
+class Reporting(Named, Protocol):
+    """A view of an object with a status."""
+
+    @property
+    def status(self) -> View: ...
+
+
+def ensure_child(
+    controller: str, owner: Meta, resource: Resource[Any], found: Named | None, body: Json, occasion: str
+) -> Create | None:
+    """The child that `body` describes (with metadata.name), unless `found`, what is under its name, is there.
+    It gets the owner's namespace, and the operation's identity as an annotation."""
+    if found is not None:
+        return None
+    label = identity(controller, owner.uid, "create", occasion)
+    metadata = body["metadata"]
+    annotations = {**(metadata.get("annotations") or {}), OPERATION: label}
+    whole = {
+        "apiVersion": resource.api_version,
+        "kind": resource.kind,
+        **body,
+        "metadata": {**metadata, "namespace": owner.namespace, "annotations": annotations},
+    }
+    return Create(
+        label,
+        resource.name,
+        resource.api_version,
+        plural_of(resource),
+        owner.namespace,
+        metadata["name"],
+        whole,
+    )
+
+
+def ensure_gone(
+    controller: str, owner: Meta, resource: Resource[Any], found: Named | None, policy: str = "Background"
+) -> Delete | None:
+    """The deletion of this very object, unless it is gone or going."""
+    if found is None or found.metadata.deletion_timestamp:
+        return None
+    meta = found.metadata
+    label = identity(controller, owner.uid, "delete", meta.uid)
+    return Delete(
+        label, resource.name, resource.api_version, plural_of(resource), meta.namespace, meta.name,
+        meta.uid, meta.revision, policy,
+    )  # fmt: skip
+
+
+def ensure_fields(
+    controller: str,
+    owner: Meta,
+    resource: Resource[Any],
+    obj: Named,
+    intent: str,
+    current: Json,
+    wanted: Json,
+) -> Change | None:
+    """The fields in `wanted` (a tree, null removes) where they differ from the same in `current`."""
+    patch = difference(current, wanted)
+    if not patch:
+        return None
+    meta = obj.metadata
+    # Which version of which object is changed is the occasion: after any change of it the question is a new one.
+    label = identity(controller, owner.uid, intent, f"{meta.uid}@{meta.resource_version}")
+    return Change(
+        label, resource.name, resource.api_version, plural_of(resource), meta.namespace, meta.name,
+        meta.uid, meta.revision, patch,
+    )  # fmt: skip
+
+
+def ensure_field(
+    controller: str,
+    owner: Meta,
+    resource: Resource[Any],
+    obj: Named,
+    path: tuple[str, ...],
+    current: Any,
+    wanted: Any,
+) -> Change | None:
+    """One field, named by its path; None as `wanted` removes it."""
+    return ensure_fields(
+        controller, owner, resource, obj, ".".join(path), _nested(path, current), _nested(path, wanted)
+    )
+
+
+def ensure_status(
+    controller: str, resource: Resource[Any], obj: Reporting, wanted: View, always: tuple[str, ...] = ()
+) -> ChangeStatus | None:
+    """`wanted` is a status view of the object's own type. Only fields that differ are written; a field at its
+    default is removed, so that a status does not show its past. `always`: fields the API wants present."""
+    if wanted == obj.status:
+        return None
+    default = type(wanted)()
+    patch: Json = {}
+    for name, wire in zip(wanted.__struct_fields__, wanted.__struct_encode_fields__, strict=True):
+        value, current = getattr(wanted, name), getattr(obj.status, name)
+        if wire in always:
+            patch[wire] = _plain(value)
+        elif value != current:
+            if isinstance(value, dict) and isinstance(current, dict) and value:
+                patch[wire] = {**dict.fromkeys(current), **value}
+            else:
+                patch[wire] = None if value == getattr(default, name) else _plain(value)
+    meta = obj.metadata
+    label = identity(controller, meta.uid, "status", meta.resource_version)
+    return ChangeStatus(
+        label, resource.name, resource.api_version, plural_of(resource), meta.namespace, meta.name,
+        meta.uid, meta.revision, {"status": patch},
+    )  # fmt: skip
+
+
+def difference(current: Json, wanted: Json) -> Json:
+    """The merge patch that brings the fields of `wanted` into `current`; {} if they are there already."""
+    patch: Json = {}
+    for key, value in wanted.items():
+        present = current.get(key)
+        if isinstance(value, dict) and isinstance(present, dict):
+            inner = difference(present, value)
+            if inner:
+                patch[key] = inner
+        elif value != present:
+            patch[key] = value
+    return patch
+
+
+def _nested(path: tuple[str, ...], value: Any) -> Json:
+    for key in reversed(path):
+        value = {key: value}
+    return value  # type: ignore[no-any-return]
+
+
+def _plain(value: Any) -> Any:
+    """As JSON; views lose the fields that are at their defaults."""
+    if isinstance(value, View):
+        default = {
+            field.encode_name: field.default for field in msgspec.structs.fields(value) if not field.required
+        }
+        return {
+            key: item
+            for key, item in msgspec.to_builtins(value).items()
+            if key not in default or item != default[key]
+        }
+    if isinstance(value, tuple | list):
+        return [_plain(item) for item in value]
+    return value
