@@ -7,7 +7,7 @@ import json
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -94,6 +94,23 @@ def test_a_watcher_that_does_not_read_is_cut_and_one_that_reads_gets_everything(
     assert after - before < 64 * MEGABYTE
     status, metrics = server.request("GET", "/metrics")
     assert "fairlead_watches_cut 1\n" in metrics
+
+
+@pytest.mark.parametrize("since", ["", "before"])
+def test_watchers_that_never_read_cost_little_however_large_the_objects(server: Running, since: str) -> None:
+    start = now(server)
+    for number in range(40):
+        status, _ = server.request("POST", CONFIGMAPS, configmap(f"large-{number}", text="x" * 900_000))
+        assert status == 201
+    before = resident(server)
+    query = f"resourceVersion={start}" if since else ""
+    with ExitStack() as open_ones:
+        for _ in range(6):
+            open_ones.enter_context(watching(server, CONFIGMAPS, query))
+        status, _ = server.request("GET", f"{CONFIGMAPS}/large-0")
+        assert status == 200
+        grown = resident(server) - before
+    assert grown < 100 * MEGABYTE, f"{grown // MEGABYTE} MB for six who do not read"
 
 
 def test_a_hundred_watchers_get_the_same_bytes_in_the_same_order(server: Running) -> None:

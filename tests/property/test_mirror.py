@@ -8,9 +8,7 @@ duplicates, breaks, 410, lists of the past. Whatever happens, the mirror is the 
 from __future__ import annotations
 
 from collections import deque
-from typing import Any
 
-import msgspec
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -35,7 +33,6 @@ from fairlead.cache.events import (
 from fairlead.cache.mirror import Mirror
 from fairlead.model.views import PODS, Pod, View
 from fairlead.store.contract import ADDED, DELETED, MODIFIED, Entry, Key
-from tests.conformance.store_harness import Harness, delete, put, transact
 from tests.unit.cache.objects import entry, unreadable
 
 NAMES = st.sampled_from("abcd")
@@ -258,5 +255,11 @@ class Mirroring(RuleBasedStateMachine):
         self.the_changes_replayed_are_the_mirror()
 
 
+class LongMirroring(Mirroring):
+    """Longer."""
+
+
 TestMirroring = Mirroring.TestCase
-TestMirroring.settings = settings(stateful_step_count=60)
+TestMirroring.settings = settings(max_examples=150, stateful_step_count=50)
+TestSoakMirroring = pytest.mark.soak(LongMirroring.TestCase)
+TestSoakMirroring.settings = settings(max_examples=2000, stateful_step_count=100)

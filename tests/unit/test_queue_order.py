@@ -58,7 +58,13 @@ def test_a_namespace_that_was_empty_joins_at_the_end() -> None:
         ([("x/1", LOW), ("x/2", LOW), ("x/3", LOW), ("x/2", NORMAL)], ["x/2", "x/1", "x/3"]),
         ([("x/1", LOW), ("y/1", LOW), ("z/1", LOW), ("y/1", HIGH)], ["y/1", "x/1", "z/1"]),
     ],
-    ids=["higher first", "raised", "not lowered", "raised from the middle", "raised, its namespace now empty"],
+    ids=[
+        "higher first",
+        "raised",
+        "not lowered",
+        "raised from the middle",
+        "raised, its namespace now empty",
+    ],
 )
 def test_the_highest_priority_goes_first(adds: list[tuple[str, Priority]], order: list[str]) -> None:
     queue: WorkQueue[Key] = WorkQueue()

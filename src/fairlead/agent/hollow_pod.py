@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from fairlead.core.times import SECOND, parse_duration, parse_time, timestamp
-from fairlead.model.views import Json, Pod
+from fairlead.model.views import Container, Json, Pod
 
 RUNS_FOR = "hollow.fairlead.dev/runs-for"
 FAILS = "hollow.fairlead.dev/fails"
@@ -119,9 +119,9 @@ def _ended(pod: Pod, now: float, phase: str) -> Json:
     }
 
 
-def _container(container: Json) -> Json:
-    image = container.get("image") or ""
-    return {"name": container.get("name") or "", "image": image, "imageID": image, "restartCount": 0}
+def _container(container: Container) -> Json:
+    image = container.image
+    return {"name": container.name, "image": image, "imageID": image, "restartCount": 0}
 
 
 def _conditions(pod: Pod, at: str, ready: str, reason: str) -> list[Json]:

@@ -78,13 +78,33 @@ class Anything(View, frozen=True):
 # Pods and nodes
 
 
+class Needs(View, frozen=True):
+    """What a container asks for, as quantities."""
+
+    requests: dict[str, str | int | float] = {}
+
+
+class Container(View, frozen=True):
+    name: str
+    image: str = ""
+    restart_policy: str = ""
+    resources: Needs = Needs()
+
+
+class Toleration(View, frozen=True):
+    key: str = ""
+    operator: str = ""
+    value: str = ""
+    effect: str = ""
+
+
 class PodSpec(View, frozen=True):
     node_name: str = ""
     restart_policy: str = "Always"
-    containers: tuple[Json, ...] = ()
-    init_containers: tuple[Json, ...] = ()
+    containers: tuple[Container, ...] = ()
+    init_containers: tuple[Container, ...] = ()
     node_selector: dict[str, str] = {}
-    tolerations: tuple[Json, ...] = ()
+    tolerations: tuple[Toleration, ...] = ()
     scheduler_name: str = "default-scheduler"
     scheduling_gates: tuple[Json, ...] = ()
     priority: int = 0

@@ -6,11 +6,11 @@ scheduler (issue C) is Kubernetes' meaning of the fields, not speed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from fairlead.core import quantity
-from fairlead.model.views import Json, Node, PodSpec
+from fairlead.model.views import Json, Node, PodSpec, Toleration
 
 REPELLING = frozenset({"NoSchedule", "NoExecute"})
 _PODS_MAX = 110  # what a node without an allocatable number of pods takes
@@ -41,19 +41,19 @@ class Amounts(NamedTuple):
 NOTHING_USED = Amounts(0, 0, 0)
 
 
-def tolerates(toleration: Json, taint: Json) -> bool:
+def tolerates(toleration: Toleration, taint: Json) -> bool:
     """Whether one toleration covers one taint. An empty effect or key covers all of them."""
-    if toleration.get("effect") and toleration["effect"] != taint.get("effect"):
+    if toleration.effect and toleration.effect != taint.get("effect"):
         return False
-    if toleration.get("key") and toleration["key"] != taint.get("key"):
+    if toleration.key and toleration.key != taint.get("key"):
         return False
-    if toleration.get("operator") == "Exists":
+    if toleration.operator == "Exists":
         return True
     # Only Exists may come without a key.
-    return bool(toleration.get("key")) and (toleration.get("value") or "") == (taint.get("value") or "")
+    return bool(toleration.key) and toleration.value == (taint.get("value") or "")
 
 
-def repelled(taints: Iterable[Json], tolerations: Iterable[Json]) -> bool:
+def repelled(taints: Iterable[Json], tolerations: Iterable[Toleration]) -> bool:
     """Whether a taint keeps pods with these tolerations away."""
     return any(
         taint.get("effect") in REPELLING and not any(tolerates(each, taint) for each in tolerations)
@@ -81,10 +81,10 @@ def requested(spec: PodSpec) -> Amounts:
     """What a pod needs: its containers together, or its largest init container if that is more."""
     cpu = memory = 0
     for container in spec.containers:
-        each = _amounts((container.get("resources") or {}).get("requests") or {})
+        each = _amounts(container.resources.requests)
         cpu, memory = cpu + each.cpu, memory + each.memory
     for container in spec.init_containers:
-        each = _amounts((container.get("resources") or {}).get("requests") or {})
+        each = _amounts(container.resources.requests)
         cpu, memory = max(cpu, each.cpu), max(memory, each.memory)
     return Amounts(cpu, memory, 1)
 
@@ -96,7 +96,7 @@ def allocatable(node: Node) -> Amounts:
     return room._replace(pods=_PODS_MAX if pods is None else quantity.from_json(pods).value())
 
 
-def _amounts(resources: dict[str, Any]) -> Amounts:
+def _amounts(resources: Mapping[str, Any]) -> Amounts:
     cpu, memory = resources.get("cpu"), resources.get("memory")
     return Amounts(
         quantity.from_json(cpu).milli() if cpu is not None else 0,

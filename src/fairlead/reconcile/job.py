@@ -9,7 +9,7 @@ One turn does the first of these that is needed, and the change it makes brings 
     too many: give up the surplus           (remove their finalizer)
     too few: create the missing, unless a failure was too recent
 
-A Job that is finished is deleted when its time to live is over. Pods whose Job is gone are let go. Not covered:
+A Job that is finished is deleted when its time to live is over. Pods whose Job is gone: `job_orphans.py`. Not covered:
 backoffLimitPerIndex, podFailurePolicy and successPolicy are stored but not acted upon.
 """
 
@@ -20,11 +20,11 @@ from itertools import islice
 
 from fairlead.core.times import parse_time
 from fairlead.decision.contract import EFFECTS_MAX, NOTHING, SETTLED, Decision, Reading, Waiting
-from fairlead.decision.effects import Change, Effect
+from fairlead.decision.effects import Effect
+from fairlead.decision.ensure import ensure_child, ensure_gone, ensure_status
 from fairlead.model.views import JOBS, PODS, Job, Pod, Resource, View
-from fairlead.reconcile.asks import change, change_status, create, delete
+from fairlead.reconcile.children import is_controlled_by
 from fairlead.reconcile.job_pods import (
-    TRACKING,
     Crew,
     backoff_until,
     crew_of,
@@ -32,8 +32,8 @@ from fairlead.reconcile.job_pods import (
     index_of,
     indexed_slots,
     is_indexed,
-    is_tracked,
     pod_body,
+    released,
     slots,
 )
 from fairlead.reconcile.job_status import (
@@ -43,7 +43,6 @@ from fairlead.reconcile.job_status import (
     ending_of,
     finished_condition,
     releasable,
-    status_patch,
     wanted_status,
 )
 from fairlead.store.contract import Key
@@ -67,76 +66,54 @@ class JobDecider:
 
     def decide(self, view: Reading, key: Key, now: float) -> Decision:
         job = view.get(JOBS, key.namespace, key.name)
-        freed = _release(_orphans(view, key, job))
-        if job is None or freed:
-            return Decision(effects=freed)
+        if job is None:
+            return NOTHING
         if job.spec.managed_by not in _OURS:
             return NOTHING
         owned = view.owned(PODS, job.metadata.uid)
-        pods = [pod for pod in owned if _controls(job, pod)]
+        pods = [pod for pod in owned if is_controlled_by(pod, job.metadata)]
         if job.metadata.deletion_timestamp:
-            return Decision(effects=_release(pods))
+            return Decision(effects=_release(job, pods))
         if finished_condition(job) is not None:
             return _finished(job, pods, now)
         return _running(job, pods, now)
 
 
-def _controls(job: Job, pod: Pod) -> bool:
-    owner = pod.metadata.controller
-    return owner is not None and owner.uid == job.metadata.uid
+def _release(job: Job, pods: Iterable[Pod]) -> tuple[Effect, ...]:
+    effects = (released(_NAME, job.metadata, pod) for pod in pods)
+    return tuple(islice((effect for effect in effects if effect is not None), EFFECTS_MAX))
 
 
-def _orphans(view: Reading, key: Key, job: Job | None) -> list[Pod]:
-    """Tracked pods of a Job of this name that is no more; nobody else would let them go."""
-    if job is not None:
-        return []
-    found = []
-    for pod in view.list(PODS, key.namespace):
-        owner = pod.metadata.controller
-        if owner is not None and owner.kind == JOBS.kind and owner.name == key.name:
-            found.append(pod)
-    return found
-
-
-def _release(pods: Iterable[Pod]) -> tuple[Change, ...]:
-    effects = []
-    for pod in islice((pod for pod in pods if is_tracked(pod)), EFFECTS_MAX):
-        kept = [name for name in pod.metadata.finalizers if name != TRACKING]
-        effects.append(
-            change(_NAME, PODS, pod.metadata, "release", {"metadata": {"finalizers": kept or None}})
-        )
-    return tuple(effects)
-
-
-def _delete(pods: Iterable[Pod]) -> tuple[Effect, ...]:
-    return tuple(delete(_NAME, PODS, pod.metadata) for pod in islice(pods, EFFECTS_MAX))
+def _delete(job: Job, pods: Iterable[Pod]) -> tuple[Effect, ...]:
+    effects = (ensure_gone(_NAME, job.metadata, PODS, pod) for pod in islice(pods, EFFECTS_MAX))
+    return tuple(effect for effect in effects if effect is not None)
 
 
 def _finished(job: Job, pods: Sequence[Pod], now: float) -> Decision:
     """Let the pods go, then the Job itself when it has been kept for as long as it asked for."""
-    freed = _release(pods)
+    freed = _release(job, pods)
     ended, kept_seconds = finished_condition(job), job.spec.ttl_seconds_after_finished
     if freed or kept_seconds is None or ended is None:
         return Decision(effects=freed)
     due = parse_time(ended.last_transition_time) + kept_seconds
     if now < due:
         return Decision(Waiting("TTLAfterFinished"), again_at=due)
-    return Decision(effects=(delete(_NAME, JOBS, job.metadata, "expire", "Foreground"),))
+    gone = ensure_gone(_NAME, job.metadata, JOBS, job, "Foreground")
+    return Decision(effects=(gone,) if gone else ())
 
 
 def _running(job: Job, pods: Sequence[Pod], now: float) -> Decision:
     crew = crew_of(job, pods)
     account = account_of(job, pods, crew)
     ending = ending_of(job, account, crew, now)
-    status = wanted_status(job, account, crew, ending, now)
-    if status != job.status:
-        effects: tuple[Effect, ...] = (change_status(_NAME, JOBS, job.metadata, status_patch(status)),)
-        return Decision(Waiting("StatusBehind"), effects)
-    effects = _release(releasable(job, crew)) or _delete(crew.abandoned)
+    status = ensure_status(_NAME, JOBS, job, wanted_status(job, account, crew, ending, now))
+    if status is not None:
+        return Decision(Waiting("StatusBehind"), (status,))
+    effects = _release(job, releasable(job, crew)) or _delete(job, crew.abandoned)
     if effects:
         return Decision(Waiting("Accounting"), effects)
     if ending is not None:
-        return Decision(Waiting(ending.reason, ending.message), _delete(crew.active))
+        return Decision(Waiting(ending.reason, ending.message), _delete(job, crew.active))
     return _staffed(job, pods, crew, account, now)
 
 
@@ -146,7 +123,7 @@ def _staffed(job: Job, pods: Sequence[Pod], crew: Crew, account: Account, now: f
     deadline = deadline_of(job)
     surplus = excess(job, crew.active, account.completed, wanted)
     if surplus:
-        return Decision(Waiting("TooManyPods"), _release(surplus), deadline)
+        return Decision(Waiting("TooManyPods"), _release(job, surplus), deadline)
     replaced_late = job.spec.pod_replacement_policy == "Failed"
     occupied = len(crew.active) + (len(crew.terminating) if replaced_late else 0)
     missing = min(wanted - occupied, EFFECTS_MAX)
@@ -163,11 +140,11 @@ def _staffed(job: Job, pods: Sequence[Pod], crew: Crew, account: Account, now: f
         found = indexed_slots(job, pods, account.completed, frozenset(map(index_of, busy)))
     else:
         found = slots(job, pods, account.successes + account.failures)
-    effects = tuple(
-        create(_NAME, PODS, job.metadata, JOBS, slot.occasion, pod_body(job, slot))
+    creates = (
+        ensure_child(_NAME, job.metadata, PODS, None, pod_body(job, slot), slot.occasion)
         for slot in islice(found, missing)
     )
-    return Decision(Waiting("CreatingPods"), effects, deadline)
+    return Decision(Waiting("CreatingPods"), tuple(each for each in creates if each is not None), deadline)
 
 
 def _wanted(job: Job, account: Account, crew: Crew) -> int:

@@ -13,11 +13,13 @@ from typing import NamedTuple
 
 from fairlead.core import ids
 from fairlead.core.times import parse_time
-from fairlead.model.views import Job, Json, Pod
+from fairlead.decision.effects import Change
+from fairlead.decision.ensure import ensure_fields
+from fairlead.model.views import JOBS, PODS, Job, Json, Meta, Pod
+from fairlead.reconcile.children import from_template
 
 TRACKING = "batch.kubernetes.io/job-tracking"
 INDEX = "batch.kubernetes.io/job-completion-index"
-_NAME_MAX = 57  # leaves room for a dash and five letters in a host name
 
 BACKOFF_SECONDS = 10.0
 BACKOFF_SECONDS_MAX = 360.0
@@ -128,12 +130,20 @@ def _finished_at(pod: Pod) -> float:
     return parse_time(pod.metadata.creation_timestamp)
 
 
+def released(controller: str, owner: Meta, pod: Pod) -> Change | None:
+    """Remove the finalizer: the pod may vanish from now on."""
+    now = list(pod.metadata.finalizers)
+    then = [name for name in now if name != TRACKING] or None
+    current, wanted = {"metadata": {"finalizers": now or None}}, {"metadata": {"finalizers": then}}
+    return ensure_fields(controller, owner, PODS, pod, "release", current, wanted)
+
+
 class Slot(NamedTuple):
-    """A pod to be made: its name, what distinguishes it among the Job's pods, and its index (-1: none)."""
+    """A pod to be made: its name, what distinguishes it among the Job's pods, and its completion index (-1: none)."""
 
     name: str
     occasion: str
-    index: int
+    number: int
 
 
 def slots(job: Job, pods: Sequence[Pod], started: int) -> Iterator[Slot]:
@@ -166,33 +176,23 @@ def indexed_slots(
 def _name(job: Job, middle: str, number: int) -> str:
     """Depends on the Job's uid: pods of an earlier Job of this name, still on their way out, do not collide."""
     seed = f"{job.metadata.uid}{middle}/{number}".encode()
-    return f"{job.metadata.name[: _NAME_MAX - len(middle)]}{middle}-{ids.name_suffix(seed)}"
+    return ids.generated_name(f"{job.metadata.name}{middle}-", seed)
 
 
 def pod_body(job: Job, slot: Slot) -> Json:
     """The pod from the Job's template, tracked; its index where people, the pod and its containers find it."""
-    template = job.spec.template
-    metadata = template.get("metadata") or {}
-    labels, annotations = dict(metadata.get("labels") or {}), dict(metadata.get("annotations") or {})
-    spec: Json = dict(template.get("spec") or {})
-    if slot.index >= 0:
-        labels[INDEX] = annotations[INDEX] = str(slot.index)
-        spec["hostname"] = f"{job.metadata.name}-{slot.index}"
-        for field in ("containers", "initContainers"):
-            if spec.get(field):
-                spec[field] = [_told_its_index(container) for container in spec[field]]
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {
-            "name": slot.name,
-            "namespace": job.metadata.namespace,
-            "labels": labels,
-            "annotations": annotations,
-            "finalizers": [TRACKING],
-        },
-        "spec": spec,
-    }
+    body = from_template(job.spec.template, JOBS, job.metadata, slot.name)
+    metadata = body["metadata"]
+    metadata["finalizers"] = [*(metadata.get("finalizers") or ()), TRACKING]
+    if slot.number < 0:
+        return body
+    metadata["labels"] = {**metadata["labels"], INDEX: str(slot.number)}
+    metadata["annotations"] = {**metadata["annotations"], INDEX: str(slot.number)}
+    spec = {**body["spec"], "hostname": f"{job.metadata.name}-{slot.number}"}
+    for field in ("containers", "initContainers"):
+        if spec.get(field):
+            spec[field] = [_told_its_index(container) for container in spec[field]]
+    return {**body, "spec": spec}
 
 
 def _told_its_index(container: Json) -> Json:

@@ -219,31 +219,3 @@ def _put(
             new = Condition(kind, status, reason, message, at)
             return (*conditions[:place], new, *conditions[place + 1 :])
     return (*conditions, Condition(kind, status, reason, message, at))
-
-
-def status_patch(status: JobStatus) -> Json:
-    """As a merge patch; what is empty is removed."""
-    uncounted = status.uncounted_terminated_pods
-    return {
-        "active": status.active,
-        "ready": status.ready,
-        "terminating": status.terminating,
-        "succeeded": status.succeeded,
-        "failed": status.failed,
-        "startTime": status.start_time or None,
-        "completionTime": status.completion_time or None,
-        "completedIndexes": status.completed_indexes or None,
-        "conditions": [_condition(each) for each in status.conditions] or None,
-        "uncountedTerminatedPods": {key: uncounted.get(key) for key in ("succeeded", "failed")},
-    }
-
-
-def _condition(condition: Condition) -> Json:
-    return {
-        "type": condition.type,
-        "status": condition.status,
-        "reason": condition.reason,
-        "message": condition.message,
-        "lastProbeTime": condition.last_transition_time,
-        "lastTransitionTime": condition.last_transition_time,
-    }

@@ -26,6 +26,9 @@ BOOKMARK_SECONDS = 30.0
 # Per turn of the loop and watcher; others get their turn in between.
 _CHANGES_PER_TURN = 256
 _INITIAL_PER_TURN = 500
+# What one turn hands to a connection before looking whether the client reads: objects can be large.
+_BYTES_PER_TURN = 256 * 1024
+_CHANGES_AT_FIRST = 8
 _JSON = b"application/json"
 
 
@@ -79,6 +82,7 @@ class _Stream:
         "_mark_end",
         "_open",
         "_owner",
+        "_per_turn",
         "_subscription",
         "_timers",
         "_watch",
@@ -93,6 +97,7 @@ class _Stream:
         self._mark_end = watch.initial_end
         self._subscription = subscription
         self._open = True
+        self._per_turn = _CHANGES_AT_FIRST
         self._timers: list[asyncio.TimerHandle] = []
 
     def begin(self) -> None:
@@ -129,19 +134,31 @@ class _Stream:
             self._owner.loop.call_soon(self.pump)
             return
         try:
-            changes = self._owner.hub.take(subscription, _CHANGES_PER_TURN)
+            changes = self._owner.hub.take(subscription, self._per_turn)
         except Compacted as compacted:
             self._end_with(Expired(f"too old resource version: {compacted.asked} ({compacted.floor})"))
             return
         if changes:
-            exchange.send(b"".join([self._encoded(change) for change in changes]))
+            self._send_changes(changes)
         if subscription.ready:
             self._owner.loop.call_soon(self.pump)
 
+    def _send_changes(self, changes: list[Change]) -> None:
+        """As many in one turn as fit: more the next time if these were small, fewer if they were large."""
+        frames = b"".join([self._encoded(change) for change in changes])
+        self._exchange.send(frames)
+        if len(frames) > _BYTES_PER_TURN:
+            self._per_turn = max(1, self._per_turn // 2)
+        else:
+            self._per_turn = min(_CHANGES_PER_TURN, self._per_turn * 2)
+
     def _send_initial(self) -> None:
         initial = self._initial
-        chunk = [initial.popleft() for _ in range(min(_INITIAL_PER_TURN, len(initial)))]
-        frames = [self._encoded(Change(ADDED, entry, None)) for entry in chunk]
+        frames: list[bytes] = []
+        size = 0
+        while initial and len(frames) < _INITIAL_PER_TURN and size < _BYTES_PER_TURN:
+            frames.append(self._encoded(Change(ADDED, initial.popleft(), None)))
+            size += len(frames[-1])
         if not initial and self._mark_end:
             self._mark_end = False
             frames.append(self._watch.bookmark(self._watch.since, True))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from fairlead.decision.contract import EFFECTS_MAX, SETTLED, Waiting
 from fairlead.decision.effects import Bind
-from fairlead.model.views import NODES, PODS
+from fairlead.model.views import NODES, PODS, Toleration
 from fairlead.reconcile.eligibility import repelled, requested, tolerates
 from fairlead.reconcile.first_fit import BATCH, FirstFitDecider
 from tests.unit.reconcile.world import World
@@ -85,7 +86,7 @@ def test_a_node_that_does_not_take_the_pod_is_passed_over(first: Json, wanted: J
     ],
 )
 def test_a_toleration_covers_what_it_names(toleration: Json, covered: bool) -> None:
-    assert tolerates(toleration, TAINT) is covered
+    assert tolerates(msgspec.convert(toleration, Toleration), TAINT) is covered
 
 
 def test_a_preference_repels_nobody() -> None:

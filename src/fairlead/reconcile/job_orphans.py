@@ -1,0 +1,46 @@
+"""Lets go of deleted pods whose Job is no more, or is another Job of the same name: nobody will count them now.
+
+A pod's tracking finalizer is the Job controller's to remove; when the Job has gone first there is no key of it left
+to do so under. Keys here are the pods themselves, and only those that are being deleted with the finalizer on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from fairlead.decision.contract import NOTHING, Decision, Reading, Waiting
+from fairlead.model.views import JOBS, PODS, Pod, Resource, View
+from fairlead.reconcile.job_pods import is_tracked, released
+from fairlead.store.contract import Key
+
+# The Job's end wakes no pod: while a pod waits for its Job to count it, it is looked at again so often.
+AGAIN_SECONDS = 60.0
+
+
+class JobOrphanDecider:
+    name = "job-orphans"
+    reads: tuple[Resource[View], ...] = (PODS, JOBS)
+
+    def keys(self, resource: str, before: View | None, after: View | None) -> Iterable[Key]:
+        if not isinstance(after, Pod) or not _is_held(after):
+            return ()
+        return (Key(PODS.name, after.metadata.namespace, after.metadata.name),)
+
+    def decide(self, view: Reading, key: Key, now: float) -> Decision:
+        pod = view.get(PODS, key.namespace, key.name)
+        if pod is None or not _is_held(pod):
+            return NOTHING
+        owner = pod.metadata.controller
+        job = (
+            view.get(JOBS, key.namespace, owner.name)
+            if owner is not None and owner.kind == JOBS.kind
+            else None
+        )
+        if owner is not None and job is not None and job.metadata.uid == owner.uid:
+            return Decision(Waiting("JobWillCountIt"), again_at=now + AGAIN_SECONDS)
+        effect = released(self.name, pod.metadata, pod)
+        return Decision(effects=(effect,) if effect else ())
+
+
+def _is_held(pod: Pod) -> bool:
+    return bool(pod.metadata.deletion_timestamp) and is_tracked(pod)
