@@ -93,7 +93,7 @@ def test_a_watcher_that_does_not_read_is_cut_and_one_that_reads_gets_everything(
     assert received < 20 * MEGABYTE, "40 MB were kept for a client that did not read"
     assert after - before < 64 * MEGABYTE
     status, metrics = server.request("GET", "/metrics")
-    assert "fairlead_watches_cut 1\n" in metrics
+    assert "fairlead_watches_cut_total 1\n" in metrics
 
 
 @pytest.mark.parametrize("since", ["", "before"])

@@ -31,6 +31,8 @@ VERBS = (
     Verb("serve", "fairlead.cli.serve", "run a server, quietly, under a service manager"),
     Verb("get", "fairlead.cli.get", "show objects, now or as they were at an older revision"),
     Verb("audit", "fairlead.cli.audit", "show who changed what, and which fields"),
+    Verb("decisions", "fairlead.cli.decisions", "show what the controllers decided, and on which revisions"),
+    Verb("queues", "fairlead.cli.queues", "show what each controller has before it"),
     Verb("token", "fairlead.cli.token", "create, list and revoke credentials"),
     Verb("backup", "fairlead.cli.backup", "copy a data directory into one file, also while the server runs"),
     Verb("restore", "fairlead.cli.restore", "make a data directory from a backup"),

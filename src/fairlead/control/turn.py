@@ -24,6 +24,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 
+from fairlead.control.requests import look_at, request_of
 from fairlead.core import codec
 from fairlead.decision.contract import Decision
 from fairlead.decision.effects import Create, Delete, Effect
@@ -73,10 +74,7 @@ class Turn:
         """What to send now: the effect, or the look after it."""
         effect = self.effect
         assert effect is not None
-        if not self.looking:
-            return effect.request()
-        group, _, version = effect.api_version.rpartition("/")
-        return Request("get", group, version, effect.plural, effect.namespace, effect.name)
+        return look_at(effect) if self.looking else request_of(effect)
 
     def answered(self, outcome: Outcome) -> Next:
         return self._looked(outcome) if self.looking else self._sent(outcome)

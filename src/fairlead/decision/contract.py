@@ -25,9 +25,9 @@ from typing import Protocol, TypeVar
 import msgspec
 
 from fairlead.decision.effects import Effect
+from fairlead.model.key import Key
 from fairlead.model.selectors import LabelSelector
 from fairlead.model.views import Json, Resource, View
-from fairlead.store.contract import Key
 
 EFFECTS_MAX = 32
 

@@ -7,7 +7,7 @@
     Bind          a pod to a node, once
 
 `identity` is (controller, object uid, intent, occasion) as text (law 4): stable over retries, restarts and leaders.
-`control/` turns an effect into a Request, and after an unknown outcome asks `is_done` of what a fresh read shows.
+`control/requests.py` turns an effect into a Request; after an unknown outcome `control/turn.py` asks `is_done` of what a fresh read shows.
 """
 
 from __future__ import annotations
@@ -16,11 +16,9 @@ from typing import Any
 
 import msgspec
 
-from fairlead.core import codec
 from fairlead.decision.retry import RetryPolicy
+from fairlead.model.key import Key
 from fairlead.model.views import Resource
-from fairlead.port.request import MERGE_PATCH, Request
-from fairlead.store.contract import Key
 
 Json = dict[str, Any]
 
@@ -44,18 +42,11 @@ class _Effect(msgspec.Struct, frozen=True, tag=True):
     def key(self) -> Key:
         return Key(self.resource, self.namespace, self.name)
 
-    def _request(self, verb: str, **rest: Any) -> Request:
-        group, _, version = self.api_version.rpartition("/")
-        return Request(verb, group, version, self.plural, self.namespace, **rest)
-
 
 class Create(_Effect, frozen=True, tag=True):
     """`body` is the whole object; metadata.name is `name`."""
 
     body: Json
-
-    def request(self) -> Request:
-        return self._request("create", body=codec.encode(self.body))
 
     def is_done(self, found: Json | None) -> bool:
         """Whether what a fresh read found is what this effect would have made."""
@@ -68,13 +59,6 @@ class Change(_Effect, frozen=True, tag=True):
     patch: Json  # merge patch, without metadata.uid and resourceVersion
 
     subresource = ""
-
-    def request(self) -> Request:
-        metadata = {"uid": self.uid, "resourceVersion": str(self.revision), **self.patch.get("metadata", {})}
-        body = codec.encode({**self.patch, "metadata": metadata})
-        return self._request(
-            "patch", name=self.name, subresource=self.subresource, body=body, content_type=MERGE_PATCH
-        )
 
     def is_done(self, found: Json | None) -> bool:
         """Gone, replaced or changed since: whoever decides again sees what happened."""
@@ -89,20 +73,8 @@ class Delete(_Effect, frozen=True, tag=True):
     uid: str
     revision: int
     policy: str = "Background"
-    grace_seconds: int | None = (
-        None  # None: as long as the object asks for; 0: at once, what a node does in the end
-    )
-
-    def request(self) -> Request:
-        options: Json = {
-            "kind": "DeleteOptions",
-            "apiVersion": "v1",
-            "propagationPolicy": self.policy,
-            "preconditions": {"uid": self.uid, "resourceVersion": str(self.revision)},
-        }
-        if self.grace_seconds is not None:
-            options["gracePeriodSeconds"] = self.grace_seconds
-        return self._request("delete", name=self.name, body=codec.encode(options))
+    # None: as long as the object asks for; 0: at once, what a node does in the end.
+    grace_seconds: int | None = None
 
     def is_done(self, found: Json | None) -> bool:
         if found is None or _uid(found) != self.uid:
@@ -118,15 +90,6 @@ class Delete(_Effect, frozen=True, tag=True):
 class Bind(_Effect, frozen=True, tag=True):
     uid: str
     node: str
-
-    def request(self) -> Request:
-        body = {
-            "apiVersion": "v1",
-            "kind": "Binding",
-            "metadata": {"name": self.name, "uid": self.uid},
-            "target": {"kind": "Node", "name": self.node},
-        }
-        return self._request("create", name=self.name, subresource="binding", body=codec.encode(body))
 
     def is_done(self, found: Json | None) -> bool:
         """Bound anywhere: the question is answered, by us or by another."""

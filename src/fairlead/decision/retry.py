@@ -1,11 +1,11 @@
 """How an effect is tried again: the seven properties of a retry with a shape, declared and not left to habit.
 
-    idempotent, with a stable identity   every effect has one; preconditions make repeating it harmless
-    bounded attempts                     attempts_max, then the key is Stuck with the last reason
-    back-off and jitter                  backoff_seconds doubling to backoff_max_seconds, times 1 +- jitter
-    deadline                             deadline_seconds after which the old intent is void: decide anew
-    fresh read before commitment         after an unknown outcome the object is read, never the effect repeated
-    reasoned status                      the verdict and the record name reason and attempt
+idempotent, with a stable identity   every effect has one; preconditions make repeating it harmless
+bounded attempts                     attempts_max, then the key is Stuck with the last reason
+back-off and jitter                  backoff_seconds doubling to backoff_max_seconds, times 1 +- jitter
+deadline                             deadline_seconds after which the old intent is void: decide anew
+fresh read before commitment         after an unknown outcome the object is read, never the effect repeated
+reasoned status                      the verdict and the record name reason and attempt
 """
 
 from __future__ import annotations

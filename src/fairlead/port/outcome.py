@@ -1,9 +1,9 @@
 """What a caller learns of its request: four answers, and what may be done after each.
 
-    Done      it happened; `revision` is the object's now (0 where the answer tells none)
-    Conflict  it did not happen, because the state had moved: read again, decide again
-    Refused   it did not happen and will not if repeated as it is; `retry` says whether later may help
-    Unknown   nobody knows whether it happened: look, never repeat
+Done      it happened; `revision` is the object's now (0 where the answer tells none)
+Conflict  it did not happen, because the state had moved: read again, decide again
+Refused   it did not happen and will not if repeated as it is; `retry` says whether later may help
+Unknown   nobody knows whether it happened: look, never repeat
 """
 
 from __future__ import annotations

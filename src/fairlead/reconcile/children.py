@@ -1,8 +1,8 @@
 """What owners of pods share: children made from a template, claims, availability, and which pod goes first.
 
 Used by the Deciders of ReplicaSet, Deployment and their like. Claims follow Kubernetes: an owner keeps the children
-that name it as controller and match its selector, adopts those that match and have no controller, and releases its own that
-match no more; each by a change bound to the uid and revision that was looked at. Pure.
+that name it as controller and match its selector, adopts those that match and have no controller, and releases its
+own that match no more; each by a change bound to the uid and revision that was looked at. Pure.
 """
 
 from __future__ import annotations

@@ -66,9 +66,7 @@ class JobDecider:
 
     def decide(self, view: Reading, key: Key, now: float) -> Decision:
         job = view.get(JOBS, key.namespace, key.name)
-        if job is None:
-            return NOTHING
-        if job.spec.managed_by not in _OURS:
+        if job is None or job.spec.managed_by not in _OURS:
             return NOTHING
         owned = view.owned(PODS, job.metadata.uid)
         pods = [pod for pod in owned if is_controlled_by(pod, job.metadata)]
@@ -76,7 +74,7 @@ class JobDecider:
             return Decision(effects=_release(job, pods))
         if finished_condition(job) is not None:
             return _finished(job, pods, now)
-        return _running(job, pods, now)
+        return _running(view, job, pods, now)
 
 
 def _release(job: Job, pods: Iterable[Pod]) -> tuple[Effect, ...]:
@@ -102,7 +100,7 @@ def _finished(job: Job, pods: Sequence[Pod], now: float) -> Decision:
     return Decision(effects=(gone,) if gone else ())
 
 
-def _running(job: Job, pods: Sequence[Pod], now: float) -> Decision:
+def _running(view: Reading, job: Job, pods: Sequence[Pod], now: float) -> Decision:
     crew = crew_of(job, pods)
     account = account_of(job, pods, crew)
     ending = ending_of(job, account, crew, now)
@@ -114,10 +112,12 @@ def _running(job: Job, pods: Sequence[Pod], now: float) -> Decision:
         return Decision(Waiting("Accounting"), effects)
     if ending is not None:
         return Decision(Waiting(ending.reason, ending.message), _delete(job, crew.active))
-    return _staffed(job, pods, crew, account, now)
+    return _staffed(view, job, pods, crew, account, now)
 
 
-def _staffed(job: Job, pods: Sequence[Pod], crew: Crew, account: Account, now: float) -> Decision:
+def _staffed(
+    view: Reading, job: Job, pods: Sequence[Pod], crew: Crew, account: Account, now: float
+) -> Decision:
     """As many pods at work as the Job wants now."""
     wanted = _wanted(job, account, crew)
     deadline = deadline_of(job)
@@ -135,16 +135,28 @@ def _staffed(job: Job, pods: Sequence[Pod], crew: Crew, account: Account, now: f
     if again_at > now:
         until = min(again_at, deadline) if deadline else again_at
         return Decision(Waiting("BackOff", "a pod failed recently"), again_at=until)
+    busy = crew.active + (crew.terminating if replaced_late else ())
+    effects = _create(view, job, account, busy, missing)
+    return Decision(Waiting("CreatingPods"), effects, deadline)
+
+
+def _create(
+    view: Reading, job: Job, account: Account, busy: Sequence[Pod], missing: int
+) -> tuple[Effect, ...]:
+    namespace = job.metadata.namespace
+
+    def is_taken(name: str) -> bool:
+        return view.get(PODS, namespace, name) is not None
+
     if is_indexed(job):
-        busy = crew.active + (crew.terminating if replaced_late else ())
-        found = indexed_slots(job, pods, account.completed, frozenset(map(index_of, busy)))
+        found = indexed_slots(job, is_taken, account.completed, frozenset(map(index_of, busy)))
     else:
-        found = slots(job, pods, account.successes + account.failures)
+        found = slots(job, is_taken, account.successes + account.failures)
     creates = (
         ensure_child(_NAME, job.metadata, PODS, None, pod_body(job, slot), slot.occasion)
         for slot in islice(found, missing)
     )
-    return Decision(Waiting("CreatingPods"), tuple(each for each in creates if each is not None), deadline)
+    return tuple(each for each in creates if each is not None)
 
 
 def _wanted(job: Job, account: Account, crew: Crew) -> int:

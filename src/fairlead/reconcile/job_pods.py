@@ -8,7 +8,7 @@ as nothing; a live pod without the finalizer is therefore always one that was gi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from fairlead.core import ids
@@ -146,29 +146,28 @@ class Slot(NamedTuple):
     number: int
 
 
-def slots(job: Job, pods: Sequence[Pod], started: int) -> Iterator[Slot]:
+def slots(job: Job, is_taken: Callable[[str], bool], started: int) -> Iterator[Slot]:
     """Names for the next pods of a Job without indexes, without end. `started` have been counted already: where
     the search for a free name begins, so that names of pods long gone are not used again."""
-    used = {pod.metadata.name for pod in pods}
+    used: set[str] = set()
     number = started
     while True:
         name = _name(job, "", number)
-        if name not in used:
+        if name not in used and not is_taken(name):
             used.add(name)
             yield Slot(name, str(number), -1)
         number += 1
 
 
 def indexed_slots(
-    job: Job, pods: Sequence[Pod], completed: frozenset[int], busy: frozenset[int]
+    job: Job, is_taken: Callable[[str], bool], completed: frozenset[int], busy: frozenset[int]
 ) -> Iterator[Slot]:
     """Names for the indexes that nobody works on, lowest first."""
-    used = {pod.metadata.name for pod in pods}
     for index in range(job.spec.completions or 0):
         if index in completed or index in busy:
             continue
         attempt = 0
-        while (name := _name(job, f"-{index}", attempt)) in used:
+        while is_taken(name := _name(job, f"-{index}", attempt)):
             attempt += 1
         yield Slot(name, f"{index}.{attempt}", index)
 

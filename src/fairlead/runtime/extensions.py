@@ -6,25 +6,50 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from fairlead.api import options
-from fairlead.api.audit import STREAM, audit_line
+from fairlead.api.audit import audit_line
 from fairlead.api.plan import Context
+from fairlead.control.plane import Plane
+from fairlead.core import codec
 from fairlead.port.request import Reply
 from fairlead.store.contract import Journal
 from fairlead.store.machine import Phase, Store
 
 AUDIT = "/fairlead/v1/audit"
+DECISIONS = "/fairlead/v1/decisions"
+QUEUES = "/fairlead/v1/queues"
 _AUDIT_LINES_MAX = 1000
 _TEXT = "text/plain; charset=utf-8"
 
 
-def audit(journal: Journal) -> Callable[[str, Mapping[str, str], Context], Reply]:
-    """GET /fairlead/v1/audit?after=SEQUENCE&limit=N: lines of the audit log, oldest first."""
+def lines(journal: Journal, stream: str) -> Callable[[str, Mapping[str, str], Context], Reply]:
+    """GET ...?after=SEQUENCE&limit=N: lines of a bounded log (audit, decisions), oldest first."""
 
     def answer(path: str, query: Mapping[str, str], context: Context) -> Reply:
         after = options.whole(query, "after") or 0
         limit = min(options.whole(query, "limit") or _AUDIT_LINES_MAX, _AUDIT_LINES_MAX)
-        lines = [audit_line(sequence, note) for sequence, _, note in journal.notes(STREAM, after, limit)]
-        return Reply(200, b'{"items":[' + b",".join(lines) + b"]}")
+        found = [audit_line(sequence, note) for sequence, _, note in journal.notes(stream, after, limit)]
+        return Reply(200, b'{"items":[' + b",".join(found) + b"]}")
+
+    return answer
+
+
+def queues(plane: Plane, clock: Callable[[], float]) -> Callable[[str, Mapping[str, str], Context], Reply]:
+    """GET /fairlead/v1/queues: each controller's queue at this moment."""
+
+    def answer(path: str, query: Mapping[str, str], context: Context) -> Reply:
+        items = [
+            {
+                "controller": controller.decider.name,
+                "decided": controller.decided,
+                "conflicts": controller.conflicts,
+                "unknown": controller.unknown,
+                "stuck": controller.stuck,
+                "queue": controller.queue.snapshot(clock()),
+            }
+            for controller in plane.controllers
+        ]
+        body = {"leads": plane.leadership.leads, "phase": plane.leadership.phase.value, "items": items}
+        return Reply(200, codec.encode(body))
 
     return answer
 

@@ -40,7 +40,7 @@ class PlaneDriver:
         clock: Callable[[], float],
     ) -> None:
         self._loop = loop
-        self._plane = plane
+        self.plane = plane
         self._host = host
         self._store = store
         self._hub = hub
@@ -53,7 +53,7 @@ class PlaneDriver:
         self._stopped = False
 
     def start(self) -> None:
-        self._carry_out(self._plane.begin(self._clock(), self._chance.random()))
+        self._carry_out(self.plane.begin(self._clock(), self._chance.random()))
 
     def stop(self) -> None:
         """Answers that still come are dropped; leadership ends with its lease."""
@@ -102,7 +102,7 @@ class PlaneDriver:
     def _replied(self, call: int, reply: Reply) -> None:
         if not self._stopped:
             event = Replied(call, outcome_of(reply), self._clock(), self._chance.random())
-            self._carry_out(self._plane.replied(event))
+            self._carry_out(self.plane.replied(event))
 
     def _wake_at(self, at: float) -> None:
         if self._timer is not None:
@@ -111,13 +111,13 @@ class PlaneDriver:
 
     def _woke(self) -> None:
         if not self._stopped:
-            self._carry_out(self._plane.woke(Woke(self._clock(), self._chance.random())))
+            self._carry_out(self.plane.woke(Woke(self._clock(), self._chance.random())))
 
     # Mirrors
 
     def _tell(self, resource: str, event: mirrored.Event) -> None:
         if not self._stopped:
-            self._carry_out(self._plane.mirror(resource, event))
+            self._carry_out(self.plane.mirror(resource, event))
 
     def _list(self, resource: str, attempt: int) -> None:
         entries = tuple(self._store.list(resource))

@@ -22,6 +22,7 @@ import uvloop
 
 from fairlead import __version__
 from fairlead.agent.hollow import HollowDecider
+from fairlead.api import audit
 from fairlead.api.admission import Chain
 from fairlead.api.audit import Audit
 from fairlead.api.authz import builtin_chain
@@ -29,6 +30,7 @@ from fairlead.api.desk import Desk
 from fairlead.api.discovery import Discovery, Virtual
 from fairlead.api.reviews import REVIEWS
 from fairlead.api.server import Api
+from fairlead.control import record
 from fairlead.control.plane import Plane
 from fairlead.control.roster import default_deciders
 from fairlead.core.errors import OperatorError
@@ -165,7 +167,9 @@ class _Server:
                 "/livez": healthy,
                 "/healthz": healthy,
                 "/metrics": extensions.metrics(lambda: self._samples(desk, handler())),
-                extensions.AUDIT: extensions.audit(self._journal),
+                extensions.AUDIT: extensions.lines(self._journal, audit.STREAM),
+                extensions.DECISIONS: extensions.lines(self._journal, record.STREAM),
+                extensions.QUEUES: extensions.queues(self._planes.plane, time.time),
             },
         )
 

@@ -23,21 +23,15 @@ so an operation carries the bytes before and after it; the store joins them: hea
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import msgspec
+
+from fairlead.model.key import Key as Key  # part of this contract, defined a layer below
 
 OPERATIONS_MAX = 64
 
 ADDED, MODIFIED, DELETED = "ADDED", "MODIFIED", "DELETED"
-
-
-class Key(NamedTuple):
-    """An object's address. `resource` is the group-resource (`pods`, `deployments.apps`)."""
-
-    resource: str
-    namespace: str  # "" for cluster-scoped
-    name: str
 
 
 class Entry(msgspec.Struct, frozen=True, gc=False):

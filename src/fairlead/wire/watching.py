@@ -28,7 +28,7 @@ _CHANGES_PER_TURN = 256
 _INITIAL_PER_TURN = 500
 # What one turn hands to a connection before looking whether the client reads: objects can be large.
 _BYTES_PER_TURN = 256 * 1024
-_CHANGES_AT_FIRST = 8
+_CHANGES_AT_FIRST = 1
 _JSON = b"application/json"
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from fairlead.agent.hollow import HollowDecider
 from fairlead.agent.hollow_pod import FAILS, RUNS_FOR, Pace, next_step
+from fairlead.control.requests import request_of
 from fairlead.core.times import timestamp
 from fairlead.decision.contract import EFFECTS_MAX, NOTHING
 from fairlead.decision.effects import ChangeStatus, Create, Delete
@@ -177,7 +178,7 @@ def test_removal_names_the_very_pod_and_asks_for_no_grace() -> None:
     (effect,) = world.decide(DECIDER, NODE).effects
     assert isinstance(effect, Delete)
     assert (effect.uid, effect.grace_seconds) == (pod(world).metadata.uid, 0)
-    assert b'"gracePeriodSeconds":0' in effect.request().body
+    assert b'"gracePeriodSeconds":0' in request_of(effect).body
     found = world.objects[Key("pods", "default", "web")]
     assert not effect.is_done(found)
     found["metadata"]["deletionGracePeriodSeconds"] = 0

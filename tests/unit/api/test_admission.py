@@ -264,7 +264,9 @@ def test_a_pod_without_containers_is_invalid_also_under_a_limit_range() -> None:
         ([{"key": "node.kubernetes.io/not-ready", "operator": "Exists", "effect": "NoSchedule"}], ["not-ready", "not-ready 300", "unreachable 300"]),
     ],
 )  # fmt: skip
-def test_a_pod_waits_five_minutes_on_a_lost_node_unless_it_says_otherwise(own: list[Any], expected: list[str]) -> None:
+def test_a_pod_waits_five_minutes_on_a_lost_node_unless_it_says_otherwise(
+    own: list[Any], expected: list[str]
+) -> None:
     plane = InProcess()
     pod = {
         "apiVersion": "v1",

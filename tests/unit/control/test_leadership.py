@@ -67,7 +67,9 @@ class Contest:
             self.now += STEP
             for candidate in self.candidates:
                 candidate.turn(self.now)
-            acting = [c.leadership.identity for c in self.candidates if c.leadership.may_act(self.now + c.skew)]
+            acting = [
+                c.leadership.identity for c in self.candidates if c.leadership.may_act(self.now + c.skew)
+            ]
             self.histories.append(acting)
             assert len(acting) <= 1, f"two leaders at {self.now}: {acting}"
 
@@ -83,7 +85,9 @@ def test_the_only_candidate_leads_within_moments_and_goes_on_leading() -> None:
     fence = contest.candidates[0].leadership.fence
     contest.run(120)
     assert contest.leaders == ["a"]
-    assert contest.candidates[0].leadership.fence == fence, "the fence is written only when the holder changes"
+    assert contest.candidates[0].leadership.fence == fence, (
+        "the fence is written only when the holder changes"
+    )
 
 
 def test_the_second_waits_as_long_as_the_first_renews() -> None:
@@ -131,7 +135,9 @@ def test_clocks_that_differ_by_an_hour_do_not_matter(skew: float) -> None:
     assert contest.leaders == ["a"]
 
 
-@given(st.lists(st.sampled_from(["none", "none", "none", "lost", "timeout"]), max_size=60), st.integers(0, 40))
+@given(
+    st.lists(st.sampled_from(["none", "none", "none", "lost", "timeout"]), max_size=60), st.integers(0, 40)
+)
 def test_lost_requests_and_answers_never_make_two_leaders_and_one_leads_in_the_end(
     faults: list[str], pause_at: int
 ) -> None:

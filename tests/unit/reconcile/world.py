@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from fairlead.control.requests import request_of
 from fairlead.core import codec, ids
 from fairlead.core.problems import Problems
 from fairlead.core.times import timestamp
@@ -191,7 +192,7 @@ class World:
         changed something."""
         before = self.revision
         for effect in effects:
-            effect.request()  # must be expressible as one
+            request_of(effect)  # must be expressible as one
             self._carry_out(effect)
             self.writes.append(effect)
         return self.revision - before

@@ -1,0 +1,78 @@
+"""Effects as requests to the API. Called by `turn.py` when an effect is carried out, and by tests."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fairlead.core import codec
+from fairlead.decision.effects import Bind, Change, Create, Delete, Effect
+from fairlead.port.request import MERGE_PATCH, Request
+
+Json = dict[str, Any]
+
+
+def request_of(effect: Effect) -> Request:
+    """What to send. Every write but a create is bound to the uid, and most to the revision, that was decided on."""
+    match effect:
+        case Create():
+            return _to(effect, "create", "", effect.body)
+        case Bind():
+            return _to(effect, "create", effect.name, _binding(effect), "binding")
+        case Delete():
+            return _to(effect, "delete", effect.name, _deletion(effect))
+        case Change():
+            return _to(effect, "patch", effect.name, _patch(effect), effect.subresource, MERGE_PATCH)
+
+
+def look_at(effect: Effect) -> Request:
+    """A read of the object that an effect was about."""
+    return _to(effect, "get", effect.name, None)
+
+
+def _to(
+    effect: Effect,
+    verb: str,
+    name: str,
+    body: Json | None,
+    subresource: str = "",
+    content_type: str = "application/json",
+) -> Request:
+    group, _, version = effect.api_version.rpartition("/")
+    raw = b"" if body is None else codec.encode(body)
+    return Request(
+        verb,
+        group,
+        version,
+        effect.plural,
+        effect.namespace,
+        name,
+        subresource,
+        body=raw,
+        content_type=content_type,
+    )
+
+
+def _binding(effect: Bind) -> Json:
+    return {
+        "apiVersion": "v1",
+        "kind": "Binding",
+        "metadata": {"name": effect.name, "uid": effect.uid},
+        "target": {"kind": "Node", "name": effect.node},
+    }
+
+
+def _deletion(effect: Delete) -> Json:
+    options: Json = {
+        "kind": "DeleteOptions",
+        "apiVersion": "v1",
+        "propagationPolicy": effect.policy,
+        "preconditions": {"uid": effect.uid, "resourceVersion": str(effect.revision)},
+    }
+    if effect.grace_seconds is not None:
+        options["gracePeriodSeconds"] = effect.grace_seconds
+    return options
+
+
+def _patch(effect: Change) -> Json:
+    bound = {"uid": effect.uid, "resourceVersion": str(effect.revision), **effect.patch.get("metadata", {})}
+    return {**effect.patch, "metadata": bound}

@@ -1,0 +1,271 @@
+"""Deployment: replicas of a template, kept by ReplicaSets, replaced step by step when the template changes.
+
+Per turn the first of these that has something to do: claim ReplicaSets; create the new one (or, if the strategy is
+Recreate, empty the old ones first); number the revision; scale when the number of replicas changed; take the next step
+of the rollout; forget old revisions; report. Sizes come from `deployment_rollout.py`, the history from
+`deployment_history.py`, conditions from `deployment_status.py`. Pods are looked at only to see whether old ones are
+gone; how many are available is what the ReplicaSets report.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from fairlead.decision.contract import (
+    EFFECTS_MAX,
+    NOTHING,
+    SETTLED,
+    Decision,
+    Reading,
+    Verdict,
+    Waiting,
+)
+from fairlead.decision.effects import Change, Create, Effect
+from fairlead.decision.ensure import ensure_child, ensure_field, ensure_fields, ensure_gone, ensure_status
+from fairlead.model.views import (
+    DEPLOYMENTS,
+    PODS,
+    REPLICASETS,
+    Deployment,
+    DeploymentStatus,
+    Pod,
+    ReplicaSet,
+    Resource,
+    View,
+)
+from fairlead.reconcile.children import claim
+from fairlead.reconcile.deployment_history import (
+    REVISION,
+    TEMPLATE_HASH,
+    annotations_of_new,
+    forgotten,
+    new_name,
+    new_set,
+    next_revision,
+    sizes_noted,
+    split,
+)
+from fairlead.reconcile.deployment_rollout import (
+    Limits,
+    Sizes,
+    emptied,
+    first_size,
+    grown,
+    is_recreate,
+    is_scaling,
+    limits,
+    rolled,
+    scaled,
+)
+from fairlead.reconcile.deployment_status import (
+    PROGRESSING,
+    TIMED_OUT,
+    create_failed,
+    deadline,
+    is_complete,
+    wanted_status,
+)
+from fairlead.store.contract import Key
+
+NAME = "deployment"
+
+
+class _Scene(NamedTuple):
+    """What a turn looks at."""
+
+    view: Reading
+    deployment: Deployment
+    new: ReplicaSet | None
+    olds: list[ReplicaSet]  # oldest first
+    bounds: Limits
+
+    @property
+    def sets(self) -> list[ReplicaSet]:
+        return [*self.olds, self.new] if self.new is not None else self.olds
+
+
+class DeploymentDecider:
+    name = NAME
+    reads: tuple[Resource[View], ...] = (DEPLOYMENTS, REPLICASETS, PODS)
+
+    def keys(self, resource: str, before: View | None, after: View | None) -> Iterable[Key]:
+        if resource == PODS.name:
+            return _of_gone_pod(before) if after is None else ()
+        if resource == REPLICASETS.name:
+            return dict.fromkeys(key for found in (before, after) if (key := _owner_of(found)) is not None)
+        found = after if after is not None else before
+        assert isinstance(found, Deployment)
+        return (Key(DEPLOYMENTS.name, found.metadata.namespace, found.metadata.name),)
+
+    def decide(self, view: Reading, key: Key, now: float) -> Decision:
+        found = view.get(DEPLOYMENTS, key.namespace, key.name)
+        if found is None:
+            return NOTHING
+        claimed = claim(view, NAME, DEPLOYMENTS, found.metadata, found.spec.selector, REPLICASETS)
+        if claimed.effects:
+            return Decision(Waiting("ClaimingReplicaSets"), claimed.effects[:EFFECTS_MAX])
+        scene = _Scene(view, found, *split(found, claimed.mine), limits(found))
+        status = wanted_status(found, scene.new, scene.olds, scene.bounds, now)
+        again_at = deadline(found, status)
+        if not found.metadata.deletion_timestamp:
+            reason, effects = _next_step(scene, status)
+            if effects:
+                return Decision(Waiting(reason), tuple(effects[:EFFECTS_MAX]), again_at)
+        report = ensure_status(NAME, DEPLOYMENTS, found, status)
+        return Decision(_verdict(scene, status), (report,) if report is not None else (), again_at)
+
+    def refused(self, view: Reading, key: Key, effect: Effect, message: str, now: float) -> Decision:
+        """What to report when the API keeps refusing to create the new ReplicaSet."""
+        found = view.get(DEPLOYMENTS, key.namespace, key.name)
+        if found is None or not isinstance(effect, Create):
+            return NOTHING
+        status = ensure_status(NAME, DEPLOYMENTS, found, create_failed(found, message, now))
+        return Decision(Waiting("ReplicaSetCreateError", message), (status,) if status else ())
+
+
+def _next_step(scene: _Scene, status: DeploymentStatus) -> tuple[str, Sequence[Effect]]:
+    """(reason, effects) of the first thing that is to be done; nothing if all is as it should be for now."""
+    spec, new = scene.deployment.spec, scene.new
+    recreate = is_recreate(spec.strategy)
+    steps: list[tuple[str, Sequence[Effect]]] = []
+    if new is not None:
+        steps.append(("NumberingRevision", _numbered(scene, new)))
+    if spec.paused or is_scaling(scene.sets, scene.bounds):
+        steps.append(("Scaling", _sized(scene, scaled(new, scene.olds, scene.bounds, rolling=not recreate))))
+    if not spec.paused:
+        steps.append(("RollingOut", _recreated(scene) if recreate else _rolled(scene)))
+    if spec.paused or is_complete(scene.deployment, status):
+        steps.append(("ForgettingRevisions", _forgotten(scene)))
+    return next((step for step in steps if step[1]), ("", ()))
+
+
+def _rolled(scene: _Scene) -> Sequence[Effect]:
+    if scene.new is None:
+        return _created(scene, first_size(scene.olds, scene.bounds))
+    return _sized(scene, rolled(scene.new, scene.olds, scene.bounds))
+
+
+def _recreated(scene: _Scene) -> Sequence[Effect]:
+    """Old pods are gone, not only on their way, before the first new one is made."""
+    down = _sized(scene, emptied(scene.olds))
+    if down or any(_has_pods(scene.view, old) for old in scene.olds):
+        return down
+    if scene.new is None:
+        return _created(scene, first_size(scene.olds, scene.bounds))
+    return _sized(scene, grown(scene.new, scene.olds, scene.bounds))
+
+
+def _has_pods(view: Reading, found: ReplicaSet) -> bool:
+    return found.status.replicas > 0 or any(not pod.finished for pod in view.owned(PODS, found.metadata.uid))
+
+
+def _created(scene: _Scene, replicas: int) -> Sequence[Effect]:
+    deployment, meta = scene.deployment, scene.deployment.metadata
+    name, label = new_name(deployment)
+    there = scene.view.get(REPLICASETS, meta.namespace, name)
+    if there is not None:
+        return _collided(scene, there)
+    body = new_set(deployment, name, label, replicas, next_revision(scene.olds), scene.bounds)
+    create = ensure_child(NAME, meta, REPLICASETS, there, body, label)
+    return (create,) if create is not None else ()
+
+
+def _collided(scene: _Scene, there: ReplicaSet) -> Sequence[Effect]:
+    """Another object has the name that follows from the template: count one up and get another name. If it is our
+    own on its way out, wait for it."""
+    deployment = scene.deployment
+    if any(old.metadata.uid == there.metadata.uid and old.metadata.deletion_timestamp for old in scene.olds):
+        return ()
+    status = msgspec.structs.replace(deployment.status, collision_count=deployment.status.collision_count + 1)
+    report = ensure_status(NAME, DEPLOYMENTS, deployment, status)
+    return (report,) if report is not None else ()
+
+
+def _numbered(scene: _Scene, new: ReplicaSet) -> Sequence[Effect]:
+    """The revision on the new set, then the same on the Deployment."""
+    meta = scene.deployment.metadata
+    wanted = annotations_of_new(scene.deployment, new, scene.olds)
+    current = new.metadata.annotations
+    revision = wanted.get(REVISION, current.get(REVISION, ""))
+    changes = (
+        ensure_fields(
+            NAME, meta, REPLICASETS, new, "revision",
+            {"metadata": {"annotations": current}}, {"metadata": {"annotations": wanted}},
+        ),
+        ensure_fields(
+            NAME, meta, DEPLOYMENTS, scene.deployment, "revision",
+            {"metadata": {"annotations": meta.annotations}}, {"metadata": {"annotations": {REVISION: revision}}},
+        ),
+        ensure_field(
+            NAME, meta, REPLICASETS, new, ("spec", "minReadySeconds"),
+            new.spec.min_ready_seconds, scene.deployment.spec.min_ready_seconds,
+        ),
+    )  # fmt: skip
+    return _one_per_object(change for change in changes if change is not None)
+
+
+def _one_per_object(changes: Iterable[Change]) -> Sequence[Effect]:
+    """Each is bound to a revision, which the one before it would have moved; the others follow in the next turn."""
+    first: dict[Key, Effect] = {}
+    for change in changes:
+        first.setdefault(change.key, change)
+    return tuple(first.values())
+
+
+def _sized(scene: _Scene, sizes: Sizes) -> Sequence[Effect]:
+    """Shrinking first, so that no moment has too many."""
+    noted = sizes_noted(scene.bounds)
+    changes = []
+    for found in sorted(scene.sets, key=lambda each: sizes.get(each.metadata.name, 0) > each.spec.replicas):
+        if found.metadata.name not in sizes:
+            continue
+        change = ensure_fields(
+            NAME, scene.deployment.metadata, REPLICASETS, found, "scale",
+            {"spec": {"replicas": found.spec.replicas}, "metadata": {"annotations": found.metadata.annotations}},
+            {"spec": {"replicas": sizes[found.metadata.name]}, "metadata": {"annotations": noted}},
+        )  # fmt: skip
+        if change is not None:
+            changes.append(change)
+    return changes
+
+
+def _forgotten(scene: _Scene) -> Sequence[Effect]:
+    meta = scene.deployment.metadata
+    deletes = (ensure_gone(NAME, meta, REPLICASETS, old) for old in forgotten(scene.deployment, scene.olds))
+    return [delete for delete in deletes if delete is not None]
+
+
+def _verdict(scene: _Scene, status: DeploymentStatus) -> Verdict:
+    if scene.deployment.metadata.deletion_timestamp:
+        return Waiting("Deleting")
+    for each in status.conditions:
+        if each.type == PROGRESSING and each.reason == TIMED_OUT:
+            return Waiting(each.reason, each.message)  # late, but it may still get there
+    if is_complete(scene.deployment, status):
+        return SETTLED
+    if scene.deployment.spec.paused:
+        return Waiting("Paused")
+    wanted = scene.deployment.spec.replicas
+    return Waiting("PodsUnavailable", f"{status.available_replicas} of {wanted} replicas are available")
+
+
+def _owner_of(found: View | None) -> Key | None:
+    if not isinstance(found, ReplicaSet):
+        return None
+    owner = found.metadata.controller
+    if owner is None or owner.kind != DEPLOYMENTS.kind:
+        return None
+    return Key(DEPLOYMENTS.name, found.metadata.namespace, owner.name)
+
+
+def _of_gone_pod(pod: View | None) -> tuple[Key, ...]:
+    """The Deployment whose ReplicaSet a pod belonged to, as far as the names tell: Recreate waits for old pods."""
+    if not isinstance(pod, Pod):
+        return ()
+    owner, label = pod.metadata.controller, pod.metadata.labels.get(TEMPLATE_HASH)
+    if owner is None or not label or not owner.name.endswith(f"-{label}"):
+        return ()
+    return (Key(DEPLOYMENTS.name, pod.metadata.namespace, owner.name.removesuffix(f"-{label}")),)

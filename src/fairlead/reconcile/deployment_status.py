@@ -1,0 +1,172 @@
+"""A Deployment's status: counters over its ReplicaSets, and the conditions Available, Progressing, ReplicaFailure.
+
+Called by `deployment.py` when there is nothing else to do. Progress is what the counters show against the status
+written last; without progress for progressDeadlineSeconds, Progressing turns False. Times of a condition change only
+when something that a reader can see changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fairlead.core.times import parse_time, timestamp
+from fairlead.model.views import Condition, Deployment, DeploymentStatus, ReplicaSet
+from fairlead.reconcile.deployment_history import REVISION_HISTORY
+from fairlead.reconcile.deployment_rollout import Limits
+
+AVAILABLE, PROGRESSING, REPLICA_FAILURE = "Available", "Progressing", "ReplicaFailure"
+CREATED, FOUND = "NewReplicaSetCreated", "FoundNewReplicaSet"
+UPDATED, COMPLETE, TIMED_OUT = "ReplicaSetUpdated", "NewReplicaSetAvailable", "ProgressDeadlineExceeded"
+PAUSED, RESUMED = "DeploymentPaused", "DeploymentResumed"
+# So much means that there is no deadline.
+_NO_DEADLINE = 2**31 - 1
+
+
+def wanted_status(
+    deployment: Deployment, new: ReplicaSet | None, olds: Sequence[ReplicaSet], bounds: Limits, now: float
+) -> DeploymentStatus:
+    sets = (*olds, new) if new is not None else tuple(olds)
+    told = sum(found.spec.replicas for found in sets)
+    available = sum(found.status.available_replicas for found in sets)
+    counted = DeploymentStatus(
+        observed_generation=deployment.metadata.generation,
+        replicas=sum(found.status.replicas for found in sets),
+        updated_replicas=new.status.replicas if new is not None else 0,
+        ready_replicas=sum(found.status.ready_replicas for found in sets),
+        available_replicas=available,
+        unavailable_replicas=max(0, told - available),
+        collision_count=deployment.status.collision_count,
+    )
+    conditions = (
+        _availability(deployment, counted, bounds, now),
+        _progressing(deployment, counted, new, now),
+        _failure(sets),
+    )
+    return _with(counted, deployment, conditions)
+
+
+def _with(
+    counted: DeploymentStatus, deployment: Deployment, conditions: Sequence[Condition | None]
+) -> DeploymentStatus:
+    known = (AVAILABLE, PROGRESSING, REPLICA_FAILURE)
+    others = [each for each in deployment.status.conditions if each.type not in known]
+    fields = {name: getattr(counted, name) for name in counted.__struct_fields__}
+    fields["conditions"] = (*(each for each in conditions if each is not None), *others)
+    return DeploymentStatus(**fields)
+
+
+def condition(deployment: Deployment, kind: str) -> Condition | None:
+    return next((each for each in deployment.status.conditions if each.type == kind), None)
+
+
+def is_complete(deployment: Deployment, counted: DeploymentStatus) -> bool:
+    wanted = deployment.spec.replicas
+    return counted.updated_replicas == counted.replicas == counted.available_replicas == wanted
+
+
+def deadline(deployment: Deployment, wanted: DeploymentStatus) -> float:
+    """When a rollout that makes no progress will be late; 0 if it cannot be."""
+    current = next((each for each in wanted.conditions if each.type == PROGRESSING), None)
+    seconds = deployment.spec.progress_deadline_seconds
+    if current is None or seconds >= _NO_DEADLINE or deployment.spec.paused:
+        return 0.0
+    if current.reason in (COMPLETE, TIMED_OUT) or not current.last_update_time:
+        return 0.0
+    return parse_time(current.last_update_time) + seconds + 1  # times of conditions are cut to the second
+
+
+def _availability(deployment: Deployment, counted: DeploymentStatus, bounds: Limits, now: float) -> Condition:
+    if counted.available_replicas >= bounds.minimum:
+        reason, message = "MinimumReplicasAvailable", "Deployment has minimum availability."
+        return _condition(deployment, AVAILABLE, "True", reason, message, now)
+    reason, message = "MinimumReplicasUnavailable", "Deployment does not have minimum availability."
+    return _condition(deployment, AVAILABLE, "False", reason, message, now)
+
+
+def _progressing(
+    deployment: Deployment, counted: DeploymentStatus, new: ReplicaSet | None, now: float
+) -> Condition | None:
+    current = condition(deployment, PROGRESSING)
+    if deployment.spec.progress_deadline_seconds >= _NO_DEADLINE:
+        return None
+    reason = current.reason if current is not None else ""
+    if deployment.spec.paused:
+        if reason == TIMED_OUT:
+            return current
+        return _condition(deployment, PROGRESSING, "Unknown", PAUSED, "Deployment is paused", now)
+    if reason == PAUSED:
+        return _condition(deployment, PROGRESSING, "Unknown", RESUMED, "Deployment is resumed", now)
+    if new is None:
+        return current
+    name = new.metadata.name
+    if is_complete(deployment, counted):
+        text = f'ReplicaSet "{name}" has successfully progressed.'
+        return _condition(deployment, PROGRESSING, "True", COMPLETE, text, now)
+    if current is None or (reason != RESUMED and f'"{name}"' not in current.message):
+        if REVISION_HISTORY in new.metadata.annotations:
+            return _condition(deployment, PROGRESSING, "True", FOUND, f'Found new replica set "{name}"', now)
+        return _condition(deployment, PROGRESSING, "True", CREATED, f'Created new replica set "{name}"', now)
+    if reason == COMPLETE and counted.replicas == counted.updated_replicas:
+        return current  # pods come and go after a rollout too: that is not its failure
+    if _has_progressed(deployment.status, counted):
+        text = f'ReplicaSet "{name}" is progressing.'
+        return _condition(deployment, PROGRESSING, "True", UPDATED, text, now, touched=True)
+    if reason != COMPLETE and _is_late(deployment, current, now):
+        text = f'ReplicaSet "{name}" has timed out progressing.'
+        return _condition(deployment, PROGRESSING, "False", TIMED_OUT, text, now)
+    return current
+
+
+def _has_progressed(before: DeploymentStatus, after: DeploymentStatus) -> bool:
+    return (
+        after.updated_replicas > before.updated_replicas
+        or after.replicas - after.updated_replicas < before.replicas - before.updated_replicas
+        or after.ready_replicas > before.ready_replicas
+        or after.available_replicas > before.available_replicas
+    )
+
+
+def _is_late(deployment: Deployment, current: Condition, now: float) -> bool:
+    if current.reason == TIMED_OUT:
+        return True
+    since = parse_time(current.last_update_time) if current.last_update_time else now
+    return now >= since + deployment.spec.progress_deadline_seconds + 1
+
+
+def _failure(sets: Sequence[ReplicaSet]) -> Condition | None:
+    """The newest set that cannot make its pods speaks for the Deployment."""
+    for found in reversed(sets):
+        for each in found.status.conditions:
+            if each.type == REPLICA_FAILURE and each.status == "True":
+                return Condition(
+                    each.type, each.status, each.reason, each.message,
+                    each.last_transition_time, each.last_update_time or each.last_transition_time,
+                )  # fmt: skip
+    return None
+
+
+def _condition(
+    deployment: Deployment,
+    kind: str,
+    status: str,
+    reason: str,
+    message: str,
+    now: float,
+    *,
+    touched: bool = False,
+) -> Condition:
+    """The condition as it is if it says the same already, unless something moved under it."""
+    current = condition(deployment, kind)
+    at = timestamp(now)
+    if current is None or current.status != status:
+        return Condition(kind, status, reason, message, at, at)
+    if not touched and (current.reason, current.message) == (reason, message):
+        return current
+    return Condition(kind, status, reason, message, current.last_transition_time, at)
+
+
+def create_failed(deployment: Deployment, message: str, now: float) -> DeploymentStatus:
+    """The status once the API has refused to create the new ReplicaSet."""
+    failed = _condition(deployment, PROGRESSING, "False", "ReplicaSetCreateError", message, now)
+    others = [each for each in deployment.status.conditions if each.type == AVAILABLE]
+    return _with(deployment.status, deployment, [*others, failed])

@@ -1,0 +1,268 @@
+"""The API server as a process that can die: store machine, API and hub of production over a journal that takes time.
+
+What `runtime/host.py` and `runtime/store_driver.py` do with a loop and a thread is done here on the timeline. A batch is
+in the journal only when its sync has come; a crash before that loses it, or not, as the tape says; nobody is answered
+before. Whoever waits when the server dies learns nothing (None in place of a Reply): the outcome is open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Protocol
+
+from fairlead.api.admission import Chain
+from fairlead.api.audit import Audit
+from fairlead.api.authn import Tokens
+from fairlead.api.authz import builtin_chain
+from fairlead.api.desk import Desk
+from fairlead.api.plan import ATTEMPTS_MAX, Again, Context, Plan, Watch
+from fairlead.api.server import Api
+from fairlead.api.status import failure
+from fairlead.api.users import User
+from fairlead.core.errors import ApiError, MethodNotAllowed, Unavailable
+from fairlead.model.catalog import CATALOG
+from fairlead.model.files import load_tables
+from fairlead.port.request import Reply, Request
+from fairlead.sim.collecting import Collecting
+from fairlead.sim.digest import Digest
+from fairlead.sim.faults import Faults
+from fairlead.sim.tape import Tape
+from fairlead.sim.time import Timeline
+from fairlead.store.contract import Batch, Change, Committed, Note, Outcome, Transaction
+from fairlead.store.events import (
+    Append,
+    Appended,
+    AppendFailed,
+    FloorsMoved,
+    Flush,
+    FlushSoon,
+    Instruction,
+    Publish,
+    ReadAgain,
+    Reread,
+    Resolve,
+    Submitted,
+)
+from fairlead.store.machine import Store
+from fairlead.store.memory import MemoryJournal
+from fairlead.store.watch import Hub, Subscription
+
+_RESOURCES = tuple((kind.group, kind.plural) for kind in CATALOG)
+
+Answer = Callable[[Reply | None], None]
+
+
+class Witness(Protocol):
+    """Who is told of what has been committed, with the writer of each revision, before anybody else is."""
+
+    def committed(self, changes: tuple[Change, ...], origins: dict[int, str]) -> None: ...
+
+    def woken(self, subscriptions: list[Subscription]) -> None: ...
+
+    def server_died(self) -> None: ...
+
+
+@dataclass(slots=True)
+class _Waiting:
+    origin: str
+    done: Callable[[Outcome | None], None] | None
+
+
+class Server:
+    def __init__(self, timeline: Timeline, tape: Tape, digest: Digest, witness: Witness) -> None:
+        self.faults = Faults()
+        self.up = False
+        self._timeline = timeline
+        self._tape = tape
+        self._digest = digest
+        self._witness = witness
+        self._journal = MemoryJournal()
+        self._life = 0  # what was asked of a former life is not carried out
+        self._tickets = 0
+        self._requests = 0
+        self._waiting: dict[int, _Waiting] = {}
+        self._in_flight: Batch | None = None
+        self.crashes = 0
+        self.start()
+
+    def start(self) -> None:
+        self._life += 1
+        self.up = True
+        self.store = Store(self._journal.recover(), self._journal)
+        self.hub = Hub(self.store)
+        authorizer = builtin_chain(self.store, _RESOURCES)
+        self.api = Api(Desk(CATALOG, load_tables(), self.store, authorizer, Chain(), Audit()), Tokens({}))
+        self._collecting = Collecting(self)
+        self._collecting.learn_all()
+
+    def crash(self) -> None:
+        """Everything in memory is gone. The batch that was being synced is durable or not, nobody knows."""
+        if not self.up:
+            return
+        self.crashes += 1
+        self.up = False
+        self._life += 1
+        batch, self._in_flight = self._in_flight, None
+        if batch is not None and self._tape.choose("crash.synced", 2):
+            self._keep(batch)
+        waiting, self._waiting = self._waiting, {}
+        self._digest.add(b"server crash")
+        for each in waiting.values():
+            if each.done is not None:
+                each.done(None)
+        self._witness.server_died()
+
+    def expire_history(self) -> None:
+        """History up to the present is compacted: watches that start earlier get 410."""
+        if self.up:
+            revision = self.store.revision
+            floors = {kind.resource: revision for kind in CATALOG}
+            self._carry_out(self.store.handle(FloorsMoved(floors)))
+
+    # Requests
+
+    def send(self, request: Request, user: User, origin: str, done: Answer) -> None:
+        """One request through the verbs of production; `done` gets the reply, or None when the server died."""
+        if not self.up:
+            done(None)
+            return
+        self._requests += 1
+        number = self._requests
+        context = Context(user, self._timeline.now, number.to_bytes(16, "big"), str(number), "sim", "")
+        try:
+            first = self.api.plan(request, context)
+        except ApiError as error:
+            done(failure(error))
+            return
+        if isinstance(first, Reply):
+            done(first)
+        else:
+            _Exchange(self, request, context, origin, done).go(first)
+
+    def submit(
+        self, transaction: Transaction, origin: str, done: Callable[[Outcome | None], None] | None
+    ) -> None:
+        self._tickets += 1
+        self._waiting[self._tickets] = _Waiting(origin, done)
+        self._carry_out(self.store.handle(Submitted(self._tickets, transaction)))
+
+    def note(self, note: Note, origin: str) -> None:
+        if self.up:
+            self.submit(Transaction(notes=(note,)), origin, None)
+
+    def later(self, ms: int, act: Callable[[], None]) -> None:
+        """Something this life of the server does after a while."""
+        self._timeline.after(ms, self._if_alive, self._life, act)
+
+    def _if_alive(self, life: int, act: Callable[[], None]) -> None:
+        if life == self._life:
+            act()
+
+    # The store, driven
+
+    def _carry_out(self, instructions: tuple[Instruction, ...]) -> None:
+        origins: dict[int, str] = {}
+        resolved: list[tuple[_Waiting, Outcome]] = []
+        for instruction in instructions:
+            if isinstance(instruction, Resolve):
+                waiting = self._waiting.pop(instruction.ticket)
+                outcome = instruction.outcome
+                resolved.append((waiting, outcome))
+                if isinstance(outcome, Committed):
+                    for entry in outcome.entries:
+                        origins[entry.revision] = waiting.origin
+        life = self._life
+        for instruction in instructions:
+            if isinstance(instruction, Publish):
+                self._publish(instruction.changes, origins)
+            elif isinstance(instruction, FlushSoon):
+                self._timeline.after(0, self._if_alive, life, self._flush)
+            elif isinstance(instruction, Append):
+                self._append(instruction.batch)
+            elif isinstance(instruction, ReadAgain):
+                self.later(2, self._reread)
+        for waiting, outcome in resolved:
+            if waiting.done is not None and life == self._life:
+                waiting.done(outcome)
+
+    def _flush(self) -> None:
+        self._carry_out(self.store.handle(Flush(self._timeline.now)))
+
+    def _append(self, batch: Batch) -> None:
+        self._in_flight = batch
+        slow = self._tape.happens("sync_slow", self.faults.sync_slow)
+        delay = 200 + self._tape.choose("sync.delay", 1800) if slow else 2
+        if self._tape.happens("sync_failed", self.faults.sync_failed):
+            self.later(delay, self._sync_failed)
+        else:
+            self.later(delay, self._synced)
+
+    def _synced(self) -> None:
+        batch, self._in_flight = self._in_flight, None
+        assert batch is not None
+        self._keep(batch)
+        self._carry_out(self.store.handle(Appended()))
+
+    def _sync_failed(self) -> None:
+        """An error was reported; what was to be written is there all the same, or not."""
+        batch, self._in_flight = self._in_flight, None
+        assert batch is not None
+        if self._tape.choose("failed.synced", 2):
+            self._keep(batch)
+        self._carry_out(self.store.handle(AppendFailed("StorageFailed", "the disk reported an error")))
+
+    def _reread(self) -> None:
+        self._carry_out(self.store.handle(Reread(self._journal.recover())))
+
+    def _keep(self, batch: Batch) -> None:
+        self._journal.append(batch)
+        add = self._digest.add
+        for change in batch.changes:
+            add(b"commit", change.type, change.entry.data)
+        for note in batch.notes:
+            add(b"note", note.stream, note.body)
+
+    def _publish(self, changes: tuple[Change, ...], origins: dict[int, str]) -> None:
+        self._witness.committed(changes, origins)
+        self._collecting.observe(changes)
+        woken = self.hub.publish(changes)
+        if woken:
+            self._witness.woken(woken)
+
+
+class _Exchange:
+    """One request between its first plan and its reply."""
+
+    __slots__ = ("_context", "_done", "_left", "_origin", "_request", "_server")
+
+    def __init__(self, server: Server, request: Request, context: Context, origin: str, done: Answer) -> None:
+        self._server, self._request, self._context = server, request, context
+        self._origin, self._done = origin, done
+        self._left = ATTEMPTS_MAX
+
+    def go(self, step: Reply | Plan | Watch) -> None:
+        if isinstance(step, Plan):
+            self._server.submit(step.transaction, self._origin, partial(self._finish, step))
+        elif isinstance(step, Reply):
+            self._done(step)
+        else:
+            self._done(failure(MethodNotAllowed("watches are opened through the hub in this process")))
+
+    def _finish(self, plan: Plan, outcome: Outcome | None) -> None:
+        if outcome is None:
+            self._done(None)
+            return
+        try:
+            result = plan.finish(outcome)
+            if isinstance(result, Again):
+                self._left -= 1
+                if not self._left:
+                    raise Unavailable("the object kept changing under this request; try again")
+                self.go(self._server.api.plan(self._request, self._context))
+                return
+        except ApiError as error:
+            self._done(failure(error))
+            return
+        self.go(result)

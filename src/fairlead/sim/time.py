@@ -1,0 +1,61 @@
+"""Virtual time: a heap of what happens when, in whole milliseconds. Which of several due events runs next is a choice.
+
+Whatever waits in the world (messages, syncs, timers, people) is an entry here; `World.run` takes one after the other.
+Nothing is cancelled: an event that has lost its meaning (its process crashed, its timer was replaced) does nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from heapq import heappop, heappush
+from typing import Any
+
+from fairlead.sim.tape import Tape
+
+EPOCH = 1_800_000_000  # seconds; any instant does, as long as it is always the same
+
+Act = Callable[..., None]
+
+
+class Timeline:
+    __slots__ = ("_heap", "_order", "_ready", "_tape", "ms", "ran")
+
+    def __init__(self, tape: Tape) -> None:
+        self._tape = tape
+        self._heap: list[tuple[int, int, Act, tuple[Any, ...]]] = []
+        self._ready: list[tuple[Act, tuple[Any, ...]]] = []  # due at `ms`
+        self._order = 0
+        self.ms = 0
+        self.ran = 0
+
+    @property
+    def now(self) -> float:
+        """Seconds since the epoch, on a clock that is right."""
+        return EPOCH + self.ms / 1000
+
+    def at(self, ms: int, act: Act, *arguments: Any) -> None:
+        if ms <= self.ms:
+            self._ready.append((act, arguments))
+            return
+        self._order += 1
+        heappush(self._heap, (ms, self._order, act, arguments))
+
+    def after(self, ms: int, act: Act, *arguments: Any) -> None:
+        self.at(self.ms + ms, act, *arguments)
+
+    def run_one(self, until_ms: int) -> bool:
+        """Run the next event; False if there is none before `until_ms`, and then time is there."""
+        ready, heap = self._ready, self._heap
+        if not ready:
+            if not heap or heap[0][0] > until_ms:
+                self.ms = max(self.ms, until_ms)
+                return False
+            self.ms = ms = heap[0][0]
+            while heap and heap[0][0] == ms:
+                entry = heappop(heap)
+                ready.append((entry[2], entry[3]))
+        count = len(ready)
+        act, arguments = ready.pop(self._tape.choose("order", count) if count > 1 else 0)
+        self.ran += 1
+        act(*arguments)
+        return True
