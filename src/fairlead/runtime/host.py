@@ -11,7 +11,7 @@ import os
 import time
 from collections.abc import Callable
 
-from fairlead.api.authn import authenticate
+from fairlead.api.authn import AuthenticatorChain, authenticate
 from fairlead.api.plan import ATTEMPTS_MAX, Again, Context, Plan, Watch
 from fairlead.api.server import Api
 from fairlead.api.status import failure
@@ -25,6 +25,18 @@ from fairlead.store.contract import Note, Outcome, Transaction
 PLANE = User("system:fairlead", groups=(MASTERS,))
 
 
+class _CurrentTokens:
+    """The token table that is in force: it is replaced as a whole when the file changes."""
+
+    __slots__ = ("_api",)
+
+    def __init__(self, api: Api) -> None:
+        self._api = api
+
+    def authenticate(self, authorization: str | None) -> User:
+        return self._api.tokens.authenticate(authorization)
+
+
 class ServingHost:
     """Implements `wire.handler.Host`."""
 
@@ -32,18 +44,20 @@ class ServingHost:
         """`tokens_changed` looks whether the token table was replaced, and takes the new one over if so."""
         self.api = api
         self._tokens_changed = tokens_changed
+        # The ways to sign in, in order; further ones (certificates, accounts of services) join here.
+        self._authenticators = AuthenticatorChain(_CurrentTokens(api))
         self._driver = driver
         self.submit: Callable[[Transaction, Callable[[Outcome], None]], None] = driver.submit
         self.note: Callable[[tuple[Note, ...]], None] = driver.note
 
     def sign_in(self, authorization: str | None, path: str) -> User:
         try:
-            return authenticate(self.api.tokens, authorization, path)
+            return authenticate(self._authenticators, authorization, path)
         except Unauthorized:
             # A token that was made a moment ago must work at once; looking costs one stat.
             if authorization is None or not self._tokens_changed():
                 raise
-        return authenticate(self.api.tokens, authorization, path)
+        return authenticate(self._authenticators, authorization, path)
 
     def context(self, user: User, user_agent: str, source: str) -> Context:
         entropy = os.urandom(16)
