@@ -39,13 +39,20 @@ def free_port() -> int:
 class Running:
     """One server process. `stop` is SIGTERM, `kill` is SIGKILL; both wait for the end."""
 
-    def __init__(self, directory: Path, port: int = 0, *, environment: dict[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        port: int = 0,
+        *,
+        environment: dict[str, str] | None = None,
+        arguments: tuple[str, ...] = (),
+    ) -> None:
         self.directory = directory
         self.port = port or free_port()
         self.log = directory.parent / f"{directory.name}.log"
         with open(self.log, "ab") as log:
             self.process = subprocess.Popen(
-                [FAIRLEAD, "up", "--data-dir", directory, "--port", str(self.port)],
+                [FAIRLEAD, "up", "--data-dir", directory, "--port", str(self.port), *arguments],
                 stdout=log,
                 stderr=log,
                 env={**os.environ, **(environment or {})},

@@ -34,7 +34,9 @@ def _lines(process: subprocess.Popen[str], count: int) -> list[list[str]]:
 def test_a_watch_shows_every_change_in_order_as_rows(team: Operator) -> None:
     team("create -f -", config("first"))
     with team.started("get cm --watch --output-watch-events") as watch:
-        assert _lines(watch, 2) == [["EVENT", "NAME", "DATA", "AGE"], ["ADDED", "first", "0", "0s"]]
+        headings, first = _lines(watch, 2)
+        assert headings == ["EVENT", "NAME", "DATA", "AGE"]
+        assert first[:3] == ["ADDED", "first", "0"]
         team("create cm second --from-literal=a=1")
         team('patch cm second -p \'{"data":{"b":"2"}}\'')
         team("delete cm first")

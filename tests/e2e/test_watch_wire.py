@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import subprocess
 import threading
 import time
 from collections.abc import Iterator
@@ -14,7 +15,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.raw import Raw, assert_no_traceback
-from tests.running import Running
+from tests.running import FAIRLEAD, Running
 
 CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
@@ -59,7 +60,8 @@ def resident(server: Running) -> int:
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Running]:
-    started = Running(tmp_path / "data")
+    # Without controllers, so that every revision is the test's own.
+    started = Running(tmp_path / "data", arguments=("--without-controllers",))
     yield started
     assert started.stop() == 0
     assert_no_traceback(started)
@@ -261,3 +263,16 @@ def probed(server: Running, revision: str) -> tuple[int, Any]:
         connection.request("GET", f"{LEASES}?watch=1&resourceVersion={revision}", headers=headers)
         with connection.getresponse() as answer:
             return answer.status, json.loads(answer.read()) if answer.status != 200 else None
+
+
+def test_a_watch_ends_when_its_token_is_revoked(server: Running) -> None:
+    command = [FAIRLEAD, "token", "--data-dir", server.directory]
+    create = [*command[:2], "create", *command[2:], "--role", "viewer", "--name", "guest", "-o", "json"]
+    token = json.loads(subprocess.run(create, capture_output=True, text=True, check=True).stdout)["token"]
+    connection = server.connect()
+    connection.request("GET", f"{CONFIGMAPS}?watch=1", headers={"Authorization": f"Bearer {token}"})
+    stream = connection.getresponse()
+    assert stream.status == 200
+    subprocess.run([*command[:2], "revoke", "guest", *command[2:]], check=True, capture_output=True)
+    assert stream.read() == b"", "the stream has ended cleanly, with nothing in it"
+    connection.close()

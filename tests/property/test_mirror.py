@@ -118,6 +118,7 @@ class Mirroring(RuleBasedStateMachine):
             case Changed(before, after, key):
                 assert before is not None or after is not None
                 assert self.replayed.get(key) is before
+                assert before != after, "a change that is none"
                 self.replayed.pop(key, None)
                 if after is not None:
                     self.replayed[key] = after
@@ -195,6 +196,27 @@ class Mirroring(RuleBasedStateMachine):
         channel = self.open(watch=True)[-1]
         channel.ended = True
         self.tell(Expired(self.now, channel.attempt))
+
+    @precondition(lambda self: self.channels)
+    @rule(lag=st.integers(0, 4))
+    def relist(self, lag: int) -> None:
+        """What takes several steps to come about by chance: a list, perhaps of the past, over a copy."""
+        if self.channels[-1].watch:
+            self.channels[-1].ended = True
+            self.tell(Expired(self.now, self.channels[-1].attempt))
+        self.now = max(self.now, self.wake_at)
+        self.tell(Woke(self.now, 0.5))
+        if not self.channels[-1].ended:
+            self.deliver(self.channels[-1], lag)
+
+    @precondition(lambda self: self.channels)
+    @rule()
+    def catch_up(self) -> None:
+        self.now = max(self.now, self.wake_at)
+        self.tell(Woke(self.now, 0.5))
+        for _ in range(8):
+            if not self.channels[-1].ended:
+                self.deliver(self.channels[-1])
 
     @precondition(lambda self: self.delivered)
     @rule(data=st.data())

@@ -221,7 +221,7 @@ class QueueMachine(RuleBasedStateMachine):
         assert (snapshot.ready, snapshot.delayed) == (len(lined_up), len(self.waiting) - len(lined_up))
         assert list(self.working) == [each.key for each in snapshot.longest_running]
         assert {each.key: each.failures for each in snapshot.most_retried} == self.failures
-        oldest = max((self.now - each.ready_at for each in lined_up), default=0.0)
+        oldest = max(0.0, *(self.now - each.ready_at for each in self.waiting), 0.0)
         assert snapshot.oldest_waiting_seconds == oldest
         counts = snapshot.counts
         assert counts.added - counts.collapsed == counts.popped + snapshot.depth

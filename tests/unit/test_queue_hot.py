@@ -131,6 +131,16 @@ def test_a_hot_key_that_never_comes_back_is_released_while_others_run() -> None:
     assert queue.take_reports()[-1] == Released(A, 21.0)
 
 
+def test_a_hold_that_was_prolonged_does_not_prolong_others() -> None:
+    queue = hot_at(0.0)
+    spin(queue, B, 1.0, 4)
+    queue.add(A, 4.0)  # A is held until 24, B until 21
+    queue.pop(5.0)
+    queue.done(A, 5.0)
+    spin(queue, Key("pods", "x", "c"), 22.0, 1)
+    assert [each.key for each in queue.snapshot(22.0).longest_held] == [A]
+
+
 def test_a_person_can_release_a_key() -> None:
     queue = hot_at(0.0)
     queue.release(A, 1.0)
@@ -138,6 +148,15 @@ def test_a_person_can_release_a_key() -> None:
     queue.add(A, 1.0)
     assert queue.next_ready_at(1.0) == 1.0
     assert queue.take_reports()[1:] == (Released(A, 1.0),)
+
+
+@pytest.mark.parametrize("now", [1.0, 11.0], ids=["in the same window", "in the next"])
+def test_a_released_key_starts_with_a_clean_slate(now: float) -> None:
+    queue = hot_at(0.0)
+    spin(queue, B, now, 1)
+    queue.release(A, now)
+    spin(queue, A, now, 3)
+    assert queue.snapshot(now).held == 0
 
 
 def test_with_the_knob_at_nought_no_key_is_hot_and_held_ones_go_free() -> None:

@@ -79,6 +79,14 @@ def test_the_oldest_waiting_key_is_the_one_ready_longest_not_the_one_added_first
     assert queue.snapshot(9.0).oldest_waiting_seconds == 4.0
 
 
+def test_a_key_that_is_not_due_is_not_waiting_and_one_that_is_due_waits_though_nobody_asked() -> None:
+    queue: WorkQueue[Key] = WorkQueue()
+    queue.add_at(A, 0.0, 5.0)
+    assert queue.snapshot(4.0).oldest_waiting is None
+    assert queue.snapshot(7.0).oldest_waiting == A
+    assert queue.snapshot(7.0).oldest_waiting_seconds == 2.0
+
+
 def test_the_most_retried_are_named_most_first_then_in_the_order_they_got_there() -> None:
     queue: WorkQueue[Key] = WorkQueue()
     for key in (A, B, C, D):
@@ -154,6 +162,27 @@ def test_keys_raised_over_and_over_leave_nothing_behind() -> None:
     turn = queue.pop(0.0)
     assert turn is not None
     assert turn.key == B
+
+
+def test_a_namespace_whose_last_low_key_was_raised_leaves_nothing_behind() -> None:
+    queue: WorkQueue[Key] = WorkQueue(QueueSettings(passes_max=10_000, hot_turns_max=0))
+    queue.add(Key("pods", "other", "b"), 0.0, Priority.LOW)  # keeps the low line from being emptied
+    for _ in range(2000):
+        queue.add(A, 0.0, Priority.LOW)
+        queue.add(A, 0.0, Priority.HIGH)
+        queue.pop(0.0)
+        queue.done(A, 0.0)
+    assert left_behind(queue) < 300
+
+
+def test_a_raised_key_is_popped_once_also_when_its_raise_made_the_line_tidy_up() -> None:
+    queue: WorkQueue[Key] = WorkQueue()
+    for key in KEYS:
+        queue.add(key, 0.0, Priority.LOW)
+    for key in KEYS[1:]:
+        queue.add(key, 0.0, Priority.NORMAL)
+    order = [turn.key for turn in iter(lambda: queue.pop(0.0), None)]
+    assert sorted(order) == KEYS
 
 
 def test_namespaces_that_have_nothing_waiting_are_forgotten() -> None:

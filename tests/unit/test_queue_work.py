@@ -99,6 +99,28 @@ def test_what_was_due_first_goes_first_whoever_asks_late() -> None:
     assert popped(queue, 9.0) == "bca"
 
 
+def test_of_those_due_at_the_same_moment_the_one_added_first_goes_first() -> None:
+    queue: WorkQueue[Key] = WorkQueue()
+    for key in (C, A, B):
+        queue.add_at(key, 0.0, 5.0)
+    assert popped(queue, 5.0) == "cab"
+
+
+def test_when_most_delayed_keys_were_brought_forward_the_rest_still_run_by_time() -> None:
+    queue: WorkQueue[Key] = WorkQueue()
+    keys = [Key("pods", "x", f"{number:03}") for number in range(1000)]
+    due = {key: 10.0 + number * 377 % 1000 for number, key in enumerate(keys)}
+    for key in keys:
+        queue.add_at(key, 0.0, due[key])
+    hurried = [key for number, key in enumerate(keys) if number % 10]
+    for key in hurried:
+        queue.add(key, 1.0)
+    assert len(queue._delayed._heap) < 300, "what was brought forward is still in the heap"
+    assert [turn.key for turn in iter(lambda: queue.pop(1.0), None)] == hurried
+    order = [turn.key for turn in iter(lambda: queue.pop(2000.0), None)]
+    assert order == sorted(keys[::10], key=lambda key: due[key])
+
+
 def test_a_time_in_the_past_means_now() -> None:
     queue: WorkQueue[Key] = WorkQueue()
     queue.add_at(A, 10.0, 3.0)
@@ -186,3 +208,17 @@ def test_resync_gives_every_key_a_turn_evenly_over_the_period() -> None:
 def test_resync_of_nothing_is_nothing() -> None:
     queue: WorkQueue[Key] = WorkQueue()
     assert queue.resync([], 0.0, 60.0) == (0, 0)
+
+
+def test_thousands_that_became_due_while_nobody_asked_all_run_in_order() -> None:
+    queue: WorkQueue[Key] = WorkQueue()
+    keys = [Key("pods", "x", f"{number:04}") for number in range(2000)]
+    queue.resync(keys, 0.0, 100.0)
+    assert queue.snapshot(500.0).oldest_waiting == keys[0]
+    first = queue.pop(500.0)
+    assert first is not None
+    assert first.key == keys[0]
+    assert queue.snapshot(500.0).ready < 500, "one call moved them all"
+    assert queue.next_ready_at(500.0) == 500.0
+    rest = [turn.key for turn in iter(lambda: queue.pop(500.0), None)]
+    assert rest == keys[1:]

@@ -39,11 +39,12 @@ class Tokens:
     Accepted headers are remembered (bounded), refused ones never: nobody can push them out by guessing.
     """
 
-    __slots__ = ("_accepted", "_users")
+    __slots__ = ("_accepted", "_known", "_users")
 
     def __init__(self, users: Mapping[str, User]) -> None:
         """`users`: lower-case hex SHA-256 of the token -> who it stands for."""
         self._users = {digest: _authenticated(user) for digest, user in users.items()}
+        self._known = frozenset(self._users.values())
         self._accepted: dict[str, User] = {}
 
     def __len__(self) -> int:
@@ -54,6 +55,10 @@ class Tokens:
             raise Unauthorized(f"no bearer token was sent: {_NEXT_STEP}")
         user = self._accepted.get(authorization)
         return user if user is not None else self._look_up(authorization)
+
+    def knows(self, user: User) -> bool:
+        """Whether some token still stands for this user, as it is."""
+        return user in self._known
 
     def user_of(self, token: str) -> User | None:
         """Whom a bare token stands for, or None (TokenReview asks this)."""

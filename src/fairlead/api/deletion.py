@@ -147,5 +147,6 @@ def is_finished(obj: Json) -> bool:
         "deletionTimestamp" in metadata
         and not metadata.get("finalizers")
         and not metadata.get("deletionGracePeriodSeconds")
-        and not (obj.get("spec") or {}).get("finalizers")
+        # Elsewhere such a field means nothing, and nothing could ever take its entries away.
+        and not (obj["kind"] == "Namespace" and (obj.get("spec") or {}).get("finalizers"))
     )

@@ -132,9 +132,6 @@ class Index(Generic[T]):
     def all(self) -> tuple[T, ...]:
         return self._all.views()
 
-    def keys(self) -> list[Key]:
-        return sorted(self._objects)
-
     def in_namespace(self, namespace: str) -> tuple[T, ...]:
         """Namespace "" means all."""
         return self._at(("namespace", namespace)) if namespace else self._all.views()

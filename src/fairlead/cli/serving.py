@@ -40,6 +40,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="how long old versions can be read and watches resumed (default: 6h)",
     )
     parser.add_argument(
+        "--without-controllers",
+        action="store_true",
+        help="serve the API alone: no workload controllers, no scheduler; for testing controllers of your own",
+    )
+    parser.add_argument(
         "--hollow-nodes",
         type=int,
         default=0,
@@ -69,6 +74,7 @@ def settings(options: argparse.Namespace, banner: bool) -> ServeSettings:
         banner,
         _history_seconds(options.history),
         options.hollow_nodes,
+        not options.without_controllers,
     )
 
 

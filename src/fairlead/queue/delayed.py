@@ -53,13 +53,13 @@ class Delayed(Generic[K]):
         self.wake_at = heap[0][0] if heap else inf
         return None
 
-    def next_at(self) -> float:
-        """When the earliest entry is due, exactly; infinity when there is none."""
+    def first(self) -> Entry[K] | None:
+        """The earliest entry, due or not. It stays."""
         heap = self._heap
         while heap and heap[0][2].ready_at != heap[0][0]:
             heappop(heap)
         self.wake_at = heap[0][0] if heap else inf
-        return self.wake_at
+        return heap[0][2] if heap else None
 
     def _record(self, entry: Entry[K]) -> None:
         self._sequence += 1

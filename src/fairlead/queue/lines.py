@@ -78,5 +78,4 @@ class Line(Generic[K]):
         elif not lane.live:
             lane.entries.clear()  # it keeps its place in the ring until that comes up
         elif len(lane.entries) > 2 * lane.live + _SLACK:
-            kept = (each for each in lane.entries if each is not entry and each.priority == self.priority)
-            lane.entries = deque(kept)
+            lane.entries = deque(each for each in lane.entries if each.priority == self.priority)

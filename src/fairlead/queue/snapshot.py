@@ -56,7 +56,7 @@ class QueueSnapshot(msgspec.Struct, Generic[K], frozen=True):
     in_progress: int
     again: int
     overloaded: bool
-    oldest_waiting_seconds: float  # since it was ready; 0 when none is
+    oldest_waiting_seconds: float  # since it could run; 0 when none can
     oldest_waiting: K | None
     next_ready_at: float | None
     failing: int  # keys with at least one failure

@@ -11,7 +11,7 @@ Promises
 - An add is never lost or refused. Beyond `keys_max` it answers Overloaded, and the caller should read more slowly.
 - Higher priorities go first, but one passed over `passes_max` times is served. Within a priority namespaces take turns.
 - A failed key waits longer each time, a hot key runs at a bounded rate, and all together obey the overall rate.
-- The same calls give the same answers. No operation looks through all keys (moving and tidying is amortised).
+- The same calls give the same answers. No operation looks through all keys (tidying up is amortised).
 
 A worker pops, works, then calls `forget` (it went well) or `retry` (it did not) or neither, and always `done`.
 `now` must not go back between calls; if it does, order and ages suffer for that long and nothing else.
@@ -35,7 +35,10 @@ from fairlead.queue.rate import Rate
 from fairlead.queue.settings import QueueSettings
 from fairlead.queue.snapshot import Counts, Held, QueueSnapshot, Retried, Running
 
+# Popped entries that `_arrivals` may hold beyond the ready ones before it is rewritten.
 _SLACK = 64
+# Due entries that one call moves at most: no call takes long because a million keys became due while nobody asked.
+_ADMITTED_MAX = 256
 
 
 class Backoff(Protocol):
@@ -57,9 +60,7 @@ class WorkQueue(Generic[K]):
         self._lines: tuple[Line[K], ...] = tuple(Line(priority) for priority in sorted(Priority))
         self._descending = self._lines[::-1]
         self._delayed: Delayed[K] = Delayed()
-        self._arrivals: deque[Entry[K]] = (
-            deque()
-        )  # ready entries in the order they became so, and some popped
+        self._arrivals: deque[Entry[K]] = deque()  # as they became ready, with some popped ones
         self._rate = Rate(self.settings.rate_per_second, self.settings.rate_burst)
         self._failures: Failures[K] = Failures()
         self._heat: Heat[K] = Heat(self.settings)
@@ -183,7 +184,10 @@ class WorkQueue(Generic[K]):
         """When `pop` has something next, at the earliest `now`; None: not before something is added or done."""
         if not self._waiting:
             return None
-        due = now if self._ready else max(now, self._delayed.next_at())
+        due = now
+        first = self._delayed.first()
+        if first is not None and not self._ready:
+            due = max(now, first.ready_at)
         return max(due, self._rate.ready_at(now)) if self._rate.is_limited else due
 
     # Hot keys
@@ -206,7 +210,7 @@ class WorkQueue(Generic[K]):
 
     def snapshot(self, now: float, top: int = 10) -> QueueSnapshot[K]:
         """Everything a person or a metric wants to know; at most `top` keys of each sort are named."""
-        oldest = self._oldest()
+        oldest = self._oldest(now)
         held = nsmallest(top, self._heat.held.items(), key=lambda each: each[1].since)
         working = islice(self._working.items(), top)
         return QueueSnapshot(
@@ -277,10 +281,12 @@ class WorkQueue(Generic[K]):
             self._arrivals = deque(each for each in self._arrivals if each.is_ready)
 
     def _admit_due(self, now: float) -> None:
-        entry = self._delayed.pop_due(now)
-        while entry is not None:
-            self._make_ready(entry)
+        """What is due becomes ready; after a long pause not all at once, but faster than it can be popped."""
+        for _ in range(_ADMITTED_MAX):
             entry = self._delayed.pop_due(now)
+            if entry is None:
+                return
+            self._make_ready(entry)
 
     def _merge(self, entry: Entry[K], now: float, at: float, priority: int) -> None:
         """A waiting key was added once more."""
@@ -299,8 +305,12 @@ class WorkQueue(Generic[K]):
             else:
                 self._delayed.hasten(entry)
 
-    def _oldest(self) -> Entry[K] | None:
+    def _oldest(self, now: float) -> Entry[K] | None:
+        """The entry that could run for longest, also if it is due and nobody asked since."""
         arrivals = self._arrivals
         while arrivals and not arrivals[0].is_ready:
             arrivals.popleft()
-        return arrivals[0] if arrivals else None
+        due = self._delayed.first()
+        if due is None or due.ready_at > now or (arrivals and arrivals[0].ready_at <= due.ready_at):
+            return arrivals[0] if arrivals else None
+        return due

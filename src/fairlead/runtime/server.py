@@ -119,7 +119,8 @@ class _Server:
         await ensure_initial_objects(host)
         self._collector.learn_all()
         collecting = asyncio.create_task(self._collector.run())
-        self._planes.start()
+        if self._settings.controllers or self._settings.hollow_nodes:
+            self._planes.start()
         handler = Handler(host, self._documents(desk, lambda: handler), self._watches)
         listener = Listener(loop, handler, handler.malformed)
         port = await self._listen(listener)
@@ -136,7 +137,7 @@ class _Server:
         self._journal.close()
 
     def _plane(self) -> Plane:
-        deciders = default_deciders()
+        deciders = default_deciders() if self._settings.controllers else ()
         hollow = self._settings.hollow_nodes
         if hollow:
             deciders = (*deciders, HollowDecider("hollow-", hollow))
@@ -222,6 +223,7 @@ class _Server:
             return False
         if changed is not None:
             api.tokens = changed
+            self._watches.keep(changed.knows)
         return changed is not None
 
     def _announce(self, port: int) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 class ServeSettings:
     """`banner`: tell on the terminal where the kubeconfig is and what to type next.
     `history_seconds`: how long old versions can be read and watches resumed.
+    `controllers`: False serves the API alone, for those who bring controllers of their own.
     `hollow_nodes`: pretend nodes on which pods seem to run.
     """
 
@@ -19,3 +20,4 @@ class ServeSettings:
     banner: bool
     history_seconds: float = 6 * 3600.0
     hollow_nodes: int = 0
+    controllers: bool = True

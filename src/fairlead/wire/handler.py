@@ -162,7 +162,7 @@ class _Call:
         if isinstance(step, Plan):
             self._handler._host.submit(step.transaction, lambda outcome: self._finish(step, outcome))
         elif isinstance(step, Watch):
-            self._handler._watches.open(self._exchange, step)
+            self._handler._watches.open(self._exchange, step, self._context.user)
             self._handler.count(self._request, 200)
         else:
             self._handler.count(self._request, step.status)

@@ -15,6 +15,7 @@ from dataclasses import replace
 
 from fairlead.api.plan import Watch
 from fairlead.api.status import failure
+from fairlead.api.users import User
 from fairlead.core.errors import Expired, Unavailable
 from fairlead.store.contract import ADDED, Change, Compacted
 from fairlead.store.watch import Hub, Subscription, frame
@@ -45,14 +46,14 @@ class Watches:
     def __len__(self) -> int:
         return len(self._streams)
 
-    def open(self, exchange: Exchange, watch: Watch) -> None:
+    def open(self, exchange: Exchange, watch: Watch, user: User) -> None:
         if self._stopping:
             raise Unavailable("the server is stopping; connect again", retry_after_seconds=1)
         try:
             subscription = self.hub.subscribe(watch.resource, watch.namespace, watch.accepts, watch.since)
         except Compacted as compacted:
             raise Expired(f"too old resource version: {watch.since} ({compacted.floor})") from compacted
-        stream = _Stream(self, exchange, watch, subscription)
+        stream = _Stream(self, exchange, watch, subscription, user)
         self._streams[subscription] = stream
         stream.begin()
 
@@ -63,6 +64,12 @@ class Watches:
             stream = streams.get(subscription)
             if stream is not None:
                 stream.pump()
+
+    def keep(self, allowed: Callable[[User], bool]) -> None:
+        """End the streams of users who may no longer sign in: a revoked token must not go on reading."""
+        for stream in list(self._streams.values()):
+            if not allowed(stream.user):
+                stream.finish()
 
     def forget(self, subscription: Subscription) -> None:
         self._streams.pop(subscription, None)
@@ -86,9 +93,13 @@ class _Stream:
         "_subscription",
         "_timers",
         "_watch",
+        "user",
     )
 
-    def __init__(self, owner: Watches, exchange: Exchange, watch: Watch, subscription: Subscription) -> None:
+    def __init__(
+        self, owner: Watches, exchange: Exchange, watch: Watch, subscription: Subscription, user: User
+    ) -> None:
+        self.user = user
         self._owner = owner
         self._exchange = exchange
         # A watch lives for long: it must not keep alive all the versions that it began with.

@@ -280,3 +280,10 @@ def test_a_pod_waits_five_minutes_on_a_lost_node_unless_it_says_otherwise(
         for each in made["spec"]["tolerations"]
     ]
     assert found == expected
+
+
+def test_a_limit_range_that_says_nothing_limits_nothing() -> None:
+    plane = InProcess()
+    empty = {"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": "empty"}}
+    made(plane, "/api/v1/namespaces/default/limitranges", empty)
+    made(plane, PODS, pod())

@@ -288,3 +288,11 @@ def test_the_last_state_is_what_watchers_are_told() -> None:
         == plane.store.revision
         > int(created["metadata"]["resourceVersion"])
     )
+
+
+@pytest.mark.parametrize("spec", [{"finalizers": ["a/b"]}, ["a"], "text"])
+def test_a_field_that_the_kind_does_not_have_cannot_hold_up_its_deletion(spec: Any) -> None:
+    plane = InProcess()
+    made(plane, CONFIGMAPS, {**configmap(), "spec": spec})
+    assert plane.delete(ONE)[0] == 200
+    assert plane.get(ONE)[0] == 404

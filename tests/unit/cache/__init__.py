@@ -1,0 +1,1 @@
+"""Tests of mirrors, their index, views and handlers."""

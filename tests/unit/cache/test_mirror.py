@@ -109,6 +109,7 @@ ASKS: list[tuple[list[Event], Event, Instruction]] = [
     (PATHS[Phase.LISTING], ListFailed("Timeout", NOW), WakeAt(NOW + 0.1)),
     (PATHS[Phase.LISTING], Expired(NOW), WakeAt(NOW + 0.1)),
     (RELISTING, Listed(9, (), NOW), WakeAt(NOW + 0.2)),
+    (RELISTING, Listed(10, (), NOW), Follow("pods", 10, 4)),
     (PATHS[Phase.FOLLOWING], Broke("Closed", NOW), WakeAt(NOW + 0.1)),
     (PATHS[Phase.FOLLOWING], Expired(NOW), WakeAt(NOW + 0.1)),
     (PATHS[Phase.RESTING], Woke(NOW), WakeAt(NOW + 0.1)),
@@ -151,8 +152,16 @@ def test_frames_move_the_copy_and_say_what_was_before() -> None:
         Framed(MODIFIED, entry("a", 13), NOW),
         Framed(ADDED, entry("gone", 11), NOW),
         Framed(DELETED, entry("b", 10), NOW),
+        Framed(MODIFIED, entry("b", 15), NOW),
     ],
-    ids=["the same again", "an older version", "the known version", "deleted since", "an older deletion"],
+    ids=[
+        "the same again",
+        "an older version",
+        "the known version",
+        "deleted since",
+        "an older deletion",
+        "the newest again",
+    ],
 )
 def test_a_duplicate_or_late_frame_does_nothing(frame: Framed) -> None:
     mirror = following(entry("a", 4))
@@ -161,10 +170,11 @@ def test_a_duplicate_or_late_frame_does_nothing(frame: Framed) -> None:
         Framed(ADDED, entry("b", 12), NOW),
         Framed(MODIFIED, entry("a", 13), NOW),
         Framed(DELETED, entry("gone", 14), NOW),
+        Framed(MODIFIED, entry("b", 15), NOW),
     ):
         mirror.handle(each)
     assert mirror.handle(frame) == ()
-    assert (shown(mirror), mirror.revision, mirror.ignored) == ({"a": 13, "b": 12}, 14, 1)
+    assert (shown(mirror), mirror.revision, mirror.ignored) == ({"a": 13, "b": 15}, 15, 1)
 
 
 @pytest.mark.parametrize(
@@ -198,6 +208,17 @@ def test_a_relist_becomes_the_differences_deletions_first() -> None:
     answer = mirror.handle(Listed(20, (entry("b", 15), entry("c", 12)), NOW))
     assert changes(answer) == [("a", "4", ""), ("b", "7", "15"), ("c", "", "12")]
     assert answer[-1] == Follow("pods", 20, 4)
+
+
+@pytest.mark.parametrize("how", ["frame", "list"])
+def test_what_is_deleted_leaves_nothing_behind(how: str) -> None:
+    mirror = following(entry("a", 4))
+    if how == "frame":
+        mirror.handle(Framed(DELETED, entry("a", 11), NOW))
+    else:
+        for event in (Expired(NOW), Woke(LONG_AFTER), Listed(20, (), NOW)):
+            mirror.handle(event)
+    assert (len(mirror.index), mirror._revisions) == (0, {})
 
 
 def test_a_relist_that_says_nothing_new_changes_nothing() -> None:
@@ -237,7 +258,10 @@ def test_a_frame_moves_the_revision_to_its_own_only_whatever_was_heard_of() -> N
     assert mirror.newest_seen == 30
 
 
-def test_delays_double_to_a_bound_and_start_over_after_a_watch_that_delivered() -> None:
+@pytest.mark.parametrize(
+    "said", [Framed(ADDED, entry("c", 11), NOW), Marked(11, NOW)], ids=["frame", "bookmark"]
+)
+def test_delays_double_to_a_bound_and_start_over_after_a_watch_that_delivered(said: Event) -> None:
     mirror = mirror_after([Started(NOW), LISTED], Pace(1.0, 5.0, 0.0))
     delays = []
     for _ in range(5):
@@ -246,7 +270,7 @@ def test_delays_double_to_a_bound_and_start_over_after_a_watch_that_delivered() 
         delays.append(wake.at - NOW)
         mirror.handle(Woke(wake.at))
     assert delays == [1.0, 2.0, 4.0, 5.0, 5.0]
-    mirror.handle(Framed(ADDED, entry("c", 11), NOW))
+    mirror.handle(said)
     assert mirror.handle(Broke("Closed", NOW)) == (WakeAt(NOW + 1.0),)
 
 

@@ -18,7 +18,7 @@ def _admit(attempt: Attempt) -> None:
     if not entries or attempt.new is None:
         return
     spec: Json = attempt.new["spec"]
-    limits = [limit for entry in entries for limit in tree(entry)["spec"].get("limits") or ()]
+    limits = [limit for entry in entries for limit in (tree(entry).get("spec") or {}).get("limits") or ()]
     containers: list[Json] = [*(spec.get("containers") or ()), *(spec.get("initContainers") or ())]
     # All defaults first: what one range leaves open another may fill in before the first looks at it.
     for limit in limits:

@@ -1,0 +1,200 @@
+"""The PodDisruptionBudget controller: how many pods of an application may be taken away now.
+
+    expected pods    what the owners of the pods are scaled to (Deployment, ReplicaSet, StatefulSet)
+    desired healthy  minAvailable, or expected pods less maxUnavailable
+    healthy          ready, not deleted, not evicted a moment ago (disruptedPods)
+    allowed          healthy less desired healthy
+
+Evictions spend the allowance themselves, in the transaction that deletes the pod (`ledger/disruption.py`). Here it is
+only ever recomputed from what is observed, in a write bound to the budget's revision: an eviction in between makes the
+write fail and the question be asked anew. When the expected pods cannot be known, nothing is allowed.
+
+A pod's change concerns budgets its event does not name: it wakes the namespace's key (no name), whose turn looks at
+all budgets there. Two turns on one budget at once are harmless: the second write is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from fairlead.core.times import parse_time, timestamp
+from fairlead.decision.contract import EFFECTS_MAX, NOTHING, SETTLED, Decision, Reading, Waiting
+from fairlead.decision.effects import Effect
+from fairlead.decision.ensure import ensure_status
+from fairlead.model.selectors import from_object
+from fairlead.model.views import (
+    BUDGETS,
+    DEPLOYMENTS,
+    PODS,
+    REPLICASETS,
+    STATEFULSETS,
+    Budget,
+    BudgetStatus,
+    Condition,
+    Owner,
+    Pod,
+    Resource,
+    View,
+)
+from fairlead.reconcile.deployment_rollout import resolved
+from fairlead.store.contract import Key
+
+_NAME = "disruption"
+# An evicted pod that is still not being deleted after so long will not be.
+DELETION_SECONDS = 120.0
+_ALLOWED = "DisruptionAllowed"
+_ALWAYS = ("disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods")
+
+
+class _UnknownScale(Exception):
+    """What a pod's owner is scaled to cannot be found out; the text says why."""
+
+
+class _Need(NamedTuple):
+    expected: int
+    healthy: int
+
+
+class BudgetDecider:
+    name = _NAME
+    reads: tuple[Resource[View], ...] = (BUDGETS, PODS, REPLICASETS, DEPLOYMENTS, STATEFULSETS)
+
+    def keys(self, resource: str, before: View | None, after: View | None) -> Iterable[Key]:
+        newest = after if after is not None else before
+        metadata = getattr(newest, "metadata", None)
+        if metadata is None:
+            return ()
+        name = metadata.name if isinstance(newest, Budget) else ""
+        return (Key(BUDGETS.name, metadata.namespace, name),)
+
+    def decide(self, view: Reading, key: Key, now: float) -> Decision:
+        if key.name:
+            budget = view.get(BUDGETS, key.namespace, key.name)
+            return NOTHING if budget is None else _decide(view, budget, now)
+        decisions = [_decide(view, budget, now) for budget in view.list(BUDGETS, key.namespace)]
+        effects = [effect for decision in decisions for effect in decision.effects]
+        # Each write wakes its own budget only; those there was no room for are for the next turn.
+        times = [decision.again_at for decision in decisions if decision.again_at]
+        again_at = now if len(effects) > EFFECTS_MAX else min(times, default=0.0)
+        return Decision(effects=tuple(effects[:EFFECTS_MAX]), again_at=again_at)
+
+
+def _decide(view: Reading, budget: Budget, now: float) -> Decision:
+    if budget.metadata.deletion_timestamp:
+        return NOTHING
+    matches = from_object(budget.spec.selector).matches
+    pods = [pod for pod in view.list(PODS, budget.metadata.namespace) if matches(pod.metadata.labels)]
+    disrupted = _disrupted(budget, pods, now)
+    try:
+        wanted = _status(budget, pods, disrupted, _need(view, budget, pods), now)
+    except _UnknownScale as problem:
+        wanted = _failed(budget, str(problem), now)
+    ends = [parse_time(at) + DELETION_SECONDS for at in disrupted.values()]
+    status = ensure_status(_NAME, BUDGETS, budget, wanted, _ALWAYS)
+    effects: tuple[Effect, ...] = (status,) if status is not None else ()
+    verdict = SETTLED if wanted.disruptions_allowed else Waiting("NoDisruptionAllowed")
+    return Decision(verdict, effects, min(ends, default=0.0))
+
+
+def _disrupted(budget: Budget, pods: Iterable[Pod], now: float) -> dict[str, str]:
+    """Evictions that are recorded but not seen yet: the pod is there, not deleted, and not a new one of that name."""
+    kept = {}
+    for pod in pods:
+        at = budget.status.disrupted_pods.get(pod.metadata.name)
+        if at is None or pod.metadata.deletion_timestamp:
+            continue
+        evicted = parse_time(at)
+        if parse_time(pod.metadata.creation_timestamp) <= evicted and now < evicted + DELETION_SECONDS:
+            kept[pod.metadata.name] = at
+    return kept
+
+
+def _need(view: Reading, budget: Budget, pods: Sequence[Pod]) -> _Need:
+    spec = budget.spec
+    if spec.max_unavailable is not None:
+        expected = _expected(view, pods)
+        return _Need(expected, max(0, expected - resolved(spec.max_unavailable, expected, up=True)))
+    if isinstance(spec.min_available, str):
+        expected = _expected(view, pods)
+        return _Need(expected, resolved(spec.min_available, expected, up=True))
+    # A budget that says nothing expects nothing and allows nothing.
+    return _Need(len(pods), spec.min_available) if spec.min_available is not None else _Need(0, 0)
+
+
+def _expected(view: Reading, pods: Iterable[Pod]) -> int:
+    """What the owners of these pods are scaled to, each counted once. Pods without an owner are not expected."""
+    scales: dict[str, int] = {}
+    for pod in pods:
+        owner = pod.metadata.controller
+        if owner is not None and owner.uid not in scales:
+            scales[owner.uid] = 0
+            uid, scale = _scale(view, pod.metadata.namespace, owner)
+            scales[uid] = scale
+    return sum(scales.values())
+
+
+def _scale(view: Reading, namespace: str, owner: Owner) -> tuple[str, int]:
+    """The uid and scale of whoever is in charge of an owner's pods: a Deployment's word counts, not its sets'."""
+    if owner.kind == REPLICASETS.kind:
+        replicas = view.get(REPLICASETS, namespace, owner.name)
+        if replicas is not None and replicas.metadata.uid == owner.uid:
+            above = replicas.metadata.controller
+            if above is None or above.kind != DEPLOYMENTS.kind:
+                return owner.uid, replicas.spec.replicas
+            deployment = view.get(DEPLOYMENTS, namespace, above.name)
+            if deployment is not None and deployment.metadata.uid == above.uid:
+                return above.uid, deployment.spec.replicas
+            owner = above
+    elif owner.kind == STATEFULSETS.kind:
+        stateful = view.get(STATEFULSETS, namespace, owner.name)
+        if stateful is not None and stateful.metadata.uid == owner.uid:
+            return owner.uid, stateful.spec.replicas
+    else:
+        raise _UnknownScale(f"{owner.kind} {owner.name} has no scale: use a number for minAvailable")
+    raise _UnknownScale(f"{owner.kind} {owner.name} was not found")
+
+
+def _status(
+    budget: Budget, pods: Sequence[Pod], disrupted: dict[str, str], need: _Need, now: float
+) -> BudgetStatus:
+    healthy = sum(
+        pod.ready and not pod.metadata.deletion_timestamp and pod.metadata.name not in disrupted
+        for pod in pods
+    )
+    allowed = max(0, healthy - need.healthy) if need.expected > 0 else 0
+    reason = "SufficientPods" if allowed else "InsufficientPods"
+    return BudgetStatus(
+        observed_generation=budget.metadata.generation,
+        disruptions_allowed=allowed,
+        current_healthy=healthy,
+        desired_healthy=need.healthy,
+        expected_pods=need.expected,
+        disrupted_pods=disrupted,
+        conditions=_conditions(budget, allowed > 0, reason, "", now),
+    )
+
+
+def _failed(budget: Budget, message: str, now: float) -> BudgetStatus:
+    """Nothing is allowed; the other figures are the last that were known, and the generation they were known for."""
+    status = budget.status
+    return BudgetStatus(
+        observed_generation=status.observed_generation,
+        disruptions_allowed=0,
+        current_healthy=status.current_healthy,
+        desired_healthy=status.desired_healthy,
+        expected_pods=status.expected_pods,
+        disrupted_pods=status.disrupted_pods,
+        conditions=_conditions(budget, False, "SyncFailed", message, now),
+    )
+
+
+def _conditions(
+    budget: Budget, allowed: bool, reason: str, message: str, now: float
+) -> tuple[Condition, ...]:
+    """The time of the condition moves only with its status."""
+    held = "True" if allowed else "False"
+    known = next((each for each in budget.status.conditions if each.type == _ALLOWED), None)
+    since = known.last_transition_time if known is not None and known.status == held else timestamp(now)
+    new = Condition(_ALLOWED, held, reason, message, since, observed_generation=budget.metadata.generation)
+    return (*(each for each in budget.status.conditions if each.type != _ALLOWED), new)

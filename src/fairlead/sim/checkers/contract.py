@@ -1,0 +1,111 @@
+"""What a checker is: it sees every commit, decoded once for all, and raises Violation when its invariant is broken.
+
+`Observed` keeps the objects as of the newest commit and hands each change to every checker in turn; the world calls it
+before anybody else learns of the commit. `quiesced` is called once, when the world has come to rest. Checkers keep
+what they need to know of the past and change nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import msgspec
+
+from fairlead.model.views import (
+    DAEMONSETS,
+    DEPLOYMENTS,
+    JOBS,
+    LEASES,
+    NODES,
+    PODS,
+    REPLICASETS,
+    STATEFULSETS,
+    Anything,
+    Resource,
+    View,
+)
+from fairlead.store.contract import DELETED, Change, Key
+
+_TYPED: tuple[Resource[Any], ...] = (
+    PODS, NODES, REPLICASETS, DEPLOYMENTS, JOBS, STATEFULSETS, DAEMONSETS, LEASES,
+)  # fmt: skip
+_DECODERS: dict[str, Any] = {each.name: msgspec.json.Decoder(each.type).decode for each in _TYPED}
+_DECODE_ANY = msgspec.json.Decoder(Anything).decode
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """One committed change. `before` and `after` are views (`Anything` for kinds nobody decides on)."""
+
+    key: Key
+    revision: int
+    before: Any  # None: it was not there
+    after: Any  # None: it is gone
+    last: Any  # the newest state in either case
+    origin: str  # identity of the plane whose leader wrote it; else "collector", "people" or ""
+    seconds: float  # of the run
+
+
+class Checker(Protocol):
+    @property
+    def name(self) -> str: ...
+
+    def saw(self, sight: Sight) -> None: ...
+
+    def quiesced(self, objects: Objects, seconds: float) -> None: ...
+
+
+class Objects:
+    """The newest committed state."""
+
+    __slots__ = ("_by_resource",)
+
+    def __init__(self) -> None:
+        self._by_resource: dict[str, dict[Key, Any]] = {}
+
+    def of(self, resource: str) -> dict[Key, Any]:
+        found = self._by_resource.get(resource)
+        if found is None:
+            found = self._by_resource[resource] = {}
+        return found
+
+    def all(self) -> Iterator[tuple[Key, Any]]:
+        for resource in sorted(self._by_resource):
+            yield from self._by_resource[resource].items()
+
+    def put(self, key: Key, view: View | None) -> Any:
+        """The state before."""
+        held = self.of(key.resource)
+        if view is None:
+            return held.pop(key, None)
+        before = held.get(key)
+        held[key] = view
+        return before
+
+
+class Observed:
+    """All checkers at work."""
+
+    def __init__(self, checkers: Sequence[Checker]) -> None:
+        self.objects = Objects()
+        self.checkers = tuple(checkers)
+
+    def committed(self, changes: Iterable[Change], origins: dict[int, str], seconds: float) -> None:
+        checkers, put = self.checkers, self.objects.put
+        for change in changes:
+            entry = change.entry
+            key = entry.key
+            last = _DECODERS.get(key.resource, _DECODE_ANY)(entry.data)
+            after = None if change.type == DELETED else last
+            before = put(key, after)
+            sight = Sight(
+                key, entry.revision, before, after, last, origins.get(entry.revision, ""), seconds
+            )
+            for checker in checkers:
+                checker.saw(sight)
+
+    def quiesced(self, seconds: float) -> None:
+        for checker in self.checkers:
+            checker.quiesced(self.objects, seconds)

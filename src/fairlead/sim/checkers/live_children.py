@@ -1,0 +1,121 @@
+"""Never more live children than desired plus surge, at every revision at which a child begins to count.
+
+What is desired may sink while the plane has not seen it yet: until a status tells that a generation was observed, and
+for `GRACE_SECONDS` (a request that is on its way cannot be called back), the higher number still counts. Children on
+their way out do not count: Kubernetes replaces a pod when its deletion has begun.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from fairlead.model.views import DEPLOYMENTS, JOBS, PODS, REPLICASETS, STATEFULSETS
+from fairlead.sim.checkers.contract import Objects, Sight
+from fairlead.sim.violation import Violation
+from fairlead.store.contract import Key
+
+GRACE_SECONDS = 20.0  # longer than the network holds a request, see network.py
+
+
+@dataclass(slots=True)
+class _Owner:
+    key: Key
+    parent: str  # uid of the owner's own controller
+    limits: list[tuple[int, float, int]] = field(default_factory=list)  # (generation, since, limit), rising
+    observed: int = 0
+    live: set[Key] = field(default_factory=set)
+
+    def allowed(self, seconds: float) -> int:
+        """The highest limit that may still be acted on."""
+        most = 0
+        for position, (_, _, limit) in enumerate(self.limits):
+            following = self.limits[position + 1] if position + 1 < len(self.limits) else None
+            if (
+                following is None
+                or following[0] > self.observed
+                or seconds - following[1] < GRACE_SECONDS
+            ):
+                most = max(most, limit)
+        return most
+
+
+class LiveChildren:
+    name = "live-children"
+
+    def __init__(self) -> None:
+        self._owners: dict[str, _Owner] = {}  # by uid
+        self._owner_of: dict[Key, str] = {}  # live pods -> uid of their controller
+
+    def saw(self, sight: Sight) -> None:
+        resource = sight.key.resource
+        if resource == PODS.name:
+            self._pod(sight)
+        elif resource in _LIMITS and sight.after is not None:
+            self._owner(sight)
+
+    def quiesced(self, objects: Objects, seconds: float) -> None:
+        """How many there are at rest is judged against the run without faults."""
+
+    def _owner(self, sight: Sight) -> None:
+        view = sight.after
+        meta = view.metadata
+        owner = self._owners.get(meta.uid)
+        if owner is None:
+            controller = meta.controller
+            owner = self._owners[meta.uid] = _Owner(sight.key, controller.uid if controller else "")
+        if not owner.limits or owner.limits[-1][0] != meta.generation:
+            owner.limits.append((meta.generation, sight.seconds, _LIMITS[sight.key.resource](view)))
+        owner.observed = getattr(view.status, "observed_generation", meta.generation)
+
+    def _pod(self, sight: Sight) -> None:
+        pod = sight.after
+        controller = pod.metadata.controller if pod is not None and pod.live else None
+        uid = controller.uid if controller is not None else ""
+        counted = self._owner_of.pop(sight.key, "")
+        if counted:
+            self._count(counted, sight.key, False)
+        if not uid:
+            return
+        self._owner_of[sight.key] = uid
+        self._count(uid, sight.key, True)
+        if uid != counted:
+            self._judge(uid, sight)
+
+    def _count(self, uid: str, pod: Key, live: bool) -> None:
+        while uid and (owner := self._owners.get(uid)) is not None:
+            if live:
+                owner.live.add(pod)
+            else:
+                owner.live.discard(pod)
+            uid = owner.parent
+
+    def _judge(self, uid: str, sight: Sight) -> None:
+        while uid and (owner := self._owners.get(uid)) is not None:
+            allowed = owner.allowed(sight.seconds)
+            if len(owner.live) > allowed:
+                raise Violation(
+                    self.name,
+                    f"{sight.key.name} is live child {len(owner.live)} of {owner.key.resource} "
+                    f"{owner.key.name}, which may have {allowed}",
+                )
+            uid = owner.parent
+
+
+def _deployment(view: Any) -> int:
+    replicas: int = view.spec.replicas
+    strategy = view.spec.strategy or {}
+    if strategy.get("type") == "Recreate":
+        return replicas
+    surge = (strategy.get("rollingUpdate") or {}).get("maxSurge", "25%")
+    if isinstance(surge, str):
+        return replicas - (-replicas * int(surge.rstrip("%")) // 100)
+    return replicas + int(surge)
+
+
+_LIMITS = {
+    REPLICASETS.name: lambda view: view.spec.replicas,
+    STATEFULSETS.name: lambda view: view.spec.replicas,
+    JOBS.name: lambda view: view.spec.parallelism,
+    DEPLOYMENTS.name: _deployment,
+}

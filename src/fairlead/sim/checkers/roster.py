@@ -1,0 +1,24 @@
+"""Every checker there is. One list: a world runs them all."""
+
+from __future__ import annotations
+
+from fairlead.sim.checkers.bound_once import BoundOnce
+from fairlead.sim.checkers.contract import Checker
+from fairlead.sim.checkers.live_children import LiveChildren
+from fairlead.sim.checkers.no_orphan import NoOrphan
+from fairlead.sim.checkers.observed_generation import ObservedGeneration
+from fairlead.sim.checkers.one_leader import OneLeader
+from fairlead.sim.checkers.quiet import QuietAtRest
+from fairlead.sim.checkers.revisions import RevisionsIncrease
+
+
+def all_checkers() -> tuple[Checker, ...]:
+    return (
+        RevisionsIncrease(),
+        OneLeader(),
+        BoundOnce(),
+        LiveChildren(),
+        ObservedGeneration(),
+        NoOrphan(),
+        QuietAtRest(),
+    )

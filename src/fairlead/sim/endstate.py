@@ -1,0 +1,84 @@
+"""What a run ended in, in a form that two runs can be compared by: counts, specs and statuses, without chance's traces.
+
+Names that follow from the world (workloads, nodes) are compared as they are; pods, whose numbers depend on what
+happened on the way, are counted by owner and state. Times, uids and revisions are left out.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from fairlead.model.views import DEPLOYMENTS, JOBS, LEASES, PODS, REPLICASETS
+from fairlead.sim.checkers.contract import Objects
+
+_REVISION = "deployment.kubernetes.io/revision"
+
+EndState = dict[str, str]
+
+
+def end_state(objects: Objects) -> EndState:
+    """One line per thing that must be the same."""
+    lines: EndState = {}
+    for key, view in objects.all():
+        name = f"{key.resource}/{key.namespace}/{key.name}"
+        if key.resource == DEPLOYMENTS.name:
+            lines[name] = _deployment(view)
+        elif key.resource == REPLICASETS.name:
+            lines[name] = _replicaset(view)
+        elif key.resource == JOBS.name:
+            lines[name] = _job(view)
+        elif key.resource not in (PODS.name, LEASES.name):
+            lines[name] = "is there"
+    pods = Counter(_pod(view) for view in objects.of(PODS.name).values())
+    for what, number in sorted(pods.items()):
+        lines[f"pods: {what}"] = str(number)
+    return lines
+
+
+def difference(wanted: EndState, found: EndState) -> str:
+    """The first few lines that differ; "" if none does."""
+    told = [
+        f"{name}: {found.get(name, 'nothing')} instead of {wanted.get(name, 'nothing')}"
+        for name in sorted(wanted.keys() | found.keys())
+        if wanted.get(name) != found.get(name)
+    ]
+    more = f" (and {len(told) - 3} more)" if len(told) > 3 else ""
+    return "; ".join(told[:3]) + more
+
+
+def _deployment(view: Any) -> str:
+    status = view.status
+    return (
+        f"wants {view.spec.replicas} of {_images(view)}, has {status.replicas}, updated {status.updated_replicas}, "
+        f"ready {status.ready_replicas}, available {status.available_replicas}, {_conditions(status)}"
+    )
+
+
+def _replicaset(view: Any) -> str:
+    revision = view.metadata.annotations.get(_REVISION, "none")
+    return (
+        f"wants {view.spec.replicas} of {_images(view)}, has {view.status.replicas}, "
+        f"ready {view.status.ready_replicas}, rollout {revision}"
+    )
+
+
+def _job(view: Any) -> str:
+    status = view.status
+    return f"active {status.active}, succeeded {status.succeeded}, failed {status.failed}, {_conditions(status)}"
+
+
+def _pod(view: Any) -> str:
+    owner = view.metadata.controller
+    of = f"{owner.kind} {owner.name}" if owner is not None else "nobody"
+    bound = "bound" if view.spec.node_name else "unbound"
+    return f"of {of}, {view.status.phase}, {'ready' if view.ready else 'not ready'}, {bound}"
+
+
+def _images(view: Any) -> str:
+    containers = (view.spec.template.get("spec") or {}).get("containers") or ()
+    return "+".join(str(each.get("image")) for each in containers)
+
+
+def _conditions(status: Any) -> str:
+    return ",".join(sorted(f"{each.type}={each.status}" for each in status.conditions)) or "no conditions"

@@ -1,0 +1,204 @@
+"""The way between one plane and the API server: it delays, loses, tells too late, and is cut now and then.
+
+A call has one fate, drawn when it leaves:
+
+    as it should     request arrives, reply arrives
+    request_lost     nothing arrives; the caller gives up after TIMEOUT_MS and knows nothing
+    request_late     the caller gives up, and then the request arrives and is carried out
+    reply_lost       carried out, but the caller never learns of it
+
+While the way is cut both directions lose; while it is deaf only what comes back does. A watch delivers what its
+subscription has, later when it lags; it may break (the mirror goes on from its revision) or expire (410, by the server).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+from fairlead.api.users import User
+from fairlead.cache import events as mirrored
+from fairlead.port.outcome import Outcome, Unknown, outcome_of
+from fairlead.port.request import Reply, Request
+from fairlead.sim.faults import Faults
+from fairlead.sim.server import Server
+from fairlead.sim.tape import Tape
+from fairlead.sim.time import Timeline
+from fairlead.store.contract import Compacted, FutureRevision
+from fairlead.store.watch import Subscription
+
+TIMEOUT_MS = 10_000
+_LATE_MS_MAX = 5_000
+_DELAYS = 16  # milliseconds, each way, of a calm network
+_CHANGES_PER_DELIVERY = 256
+_STEPS = 1 << 16
+
+Heard = Callable[[Outcome], None]
+Tell = Callable[[mirrored.Event], None]
+Clock = Callable[[], float]
+
+
+@dataclass(slots=True, eq=False)
+class _Follow:
+    attempt: int
+    tell: Tell
+    clock: Clock
+    is_due: bool = False
+
+
+class Link:
+    def __init__(self, timeline: Timeline, tape: Tape, server: Server) -> None:
+        self.faults = Faults()
+        self.cut_until = 0  # milliseconds
+        self.deaf_until = 0
+        self.paused_until = 0  # the plane at this end takes nothing from its watches until then
+        self._timeline = timeline
+        self._tape = tape
+        self._server = server
+        self._follows: dict[Subscription, _Follow] = {}
+        self.timeouts_after_commit = 0
+
+    # Calls
+
+    def call(self, request: Request, user: User, origin: str, heard: Heard) -> None:
+        delay = self._tape.choose("call.delay", _DELAYS * _DELAYS)
+        there, back = 1 + delay % _DELAYS, 1 + delay // _DELAYS
+        fate = self._fate()
+        if fate in ("request_lost", "request_late"):
+            self._timeline.after(TIMEOUT_MS, heard, Unknown("no answer in time"))
+        if fate == "request_lost":
+            return
+        if fate == "request_late":
+            there = TIMEOUT_MS + 1 + self._tape.choose("call.late", _LATE_MS_MAX)
+        self._timeline.after(there, self._arrive, request, user, origin, heard, fate, back)
+
+    def _fate(self) -> str:
+        if self._timeline.ms < self.cut_until:
+            return "request_lost"
+        faults = self.faults
+        if not faults.reply_lost:
+            return ""
+        drawn = self._tape.choose("call.fate", _STEPS) / _STEPS
+        # From the top, because 0 is the calm choice.
+        drawn = 1.0 - drawn
+        for name in ("request_lost", "request_late", "reply_lost"):
+            drawn -= getattr(faults, name)
+            if drawn <= 0.0:
+                self._tape.count(name)
+                return name
+        return ""
+
+    def _arrive(
+        self, request: Request, user: User, origin: str, heard: Heard, fate: str, back: int
+    ) -> None:
+        if fate == "request_late":
+            self._server.send(request, user, origin, _nobody)
+            return
+        self._server.send(request, user, origin, partial(self._answer, heard, fate, back))
+
+    def _answer(self, heard: Heard, fate: str, back: int, reply: Reply | None) -> None:
+        timeline = self._timeline
+        if fate == "reply_lost" or timeline.ms < self.cut_until or timeline.ms < self.deaf_until:
+            self.timeouts_after_commit += reply is not None and reply.status < 300
+            timeline.after(TIMEOUT_MS, heard, Unknown("no answer in time"))
+        elif reply is None:
+            timeline.after(back, heard, Unknown("the connection broke"))
+        else:
+            timeline.after(back, heard, outcome_of(reply))
+
+    # Mirrors
+
+    def list(self, resource: str, attempt: int, tell: Tell, clock: Clock) -> None:
+        delay = 1 + self._tape.choose("list.delay", 4 * _DELAYS)
+        self._timeline.after(delay, self._list, resource, attempt, tell, clock)
+
+    def _list(self, resource: str, attempt: int, tell: Tell, clock: Clock) -> None:
+        server = self._server
+        lost = self._timeline.ms < max(self.cut_until, self.deaf_until) or not server.up
+        if lost or self._tape.happens("list_lost", self.faults.list_lost):
+            self._timeline.after(
+                1000, lambda: tell(mirrored.ListFailed("no answer in time", clock(), attempt))
+            )
+            return
+        entries, revision = tuple(server.store.list(resource)), server.store.revision
+        tell(mirrored.Listed(revision, entries, clock(), attempt))
+
+    def follow(self, resource: str, since: int, attempt: int, tell: Tell, clock: Clock) -> None:
+        delay = 1 + self._tape.choose("follow.delay", _DELAYS)
+        self._timeline.after(delay, self._follow, resource, since, attempt, tell, clock)
+
+    def _follow(self, resource: str, since: int, attempt: int, tell: Tell, clock: Clock) -> None:
+        server = self._server
+        if not server.up or self._timeline.ms < max(self.cut_until, self.deaf_until):
+            self._timeline.after(1000, lambda: tell(mirrored.Broke("no connection", clock(), attempt)))
+            return
+        try:
+            subscription = server.hub.subscribe(resource, "", None, since)
+        except Compacted:
+            tell(mirrored.Expired(clock(), attempt))
+            return
+        except FutureRevision as error:
+            tell(mirrored.Broke(str(error), clock(), attempt))
+            return
+        self._follows[subscription] = _Follow(attempt, tell, clock)
+        if subscription.ready:
+            self.wake(subscription)
+
+    def wake(self, subscription: Subscription) -> bool:
+        """There is something to deliver. False if the subscription is not of this link."""
+        follow = self._follows.get(subscription)
+        if follow is None:
+            return False
+        if not follow.is_due:
+            follow.is_due = True
+            delay = 1 + self._tape.choose("watch.delay", _DELAYS)
+            if self._tape.happens("watch_lag", self.faults.watch_lag):
+                delay += 500 + self._tape.choose("watch.lag", 12_000)
+            self._timeline.after(delay, self._deliver, subscription)
+        return True
+
+    def _deliver(self, subscription: Subscription) -> None:
+        follow = self._follows.get(subscription)
+        if follow is None:
+            return
+        away = max(self.cut_until, self.deaf_until, self.paused_until) - self._timeline.ms
+        if away > 0:
+            self._timeline.after(away, self._deliver, subscription)
+            return
+        follow.is_due = False
+        if self._tape.happens("watch_broken", self.faults.watch_broken):
+            self._end(subscription, follow, mirrored.Broke("the connection broke", follow.clock(), follow.attempt))
+            return
+        try:
+            changes = self._server.hub.take(subscription, _CHANGES_PER_DELIVERY)
+        except Compacted:
+            self._end(subscription, follow, mirrored.Expired(follow.clock(), follow.attempt))
+            return
+        now = follow.clock()
+        for change in changes:
+            follow.tell(mirrored.Framed(change.type, change.entry, now, follow.attempt))
+        if subscription.cut:
+            self._end(subscription, follow, mirrored.Broke("the watch was cut", now, follow.attempt))
+        elif subscription.ready:
+            self.wake(subscription)
+
+    def break_watches(self) -> None:
+        """All at once, as when the server dies or a proxy is restarted."""
+        for subscription, follow in list(self._follows.items()):
+            self._end(subscription, follow, mirrored.Broke("the connection broke", follow.clock(), follow.attempt))
+
+    def close(self) -> None:
+        """The plane at this end is gone."""
+        for subscription in self._follows:
+            self._server.hub.unsubscribe(subscription)
+        self._follows = {}
+
+    def _end(self, subscription: Subscription, follow: _Follow, event: mirrored.Event) -> None:
+        del self._follows[subscription]
+        self._server.hub.unsubscribe(subscription)
+        follow.tell(event)
+
+
+def _nobody(reply: Reply | None) -> None:
+    """The caller has given up."""

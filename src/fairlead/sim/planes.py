@@ -1,0 +1,186 @@
+"""A plane as a process: `runtime/plane_driver.py` in virtual time, with crashes, pauses and a clock that may be wrong.
+
+Each start is a new plane with a new identity. What still comes for a former one is dropped; what comes while the
+process is paused waits, as it does in the buffers of a real one, and is then handled in an order the tape chooses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any
+
+from msgspec import structs
+
+from fairlead.api.users import MASTERS, User
+from fairlead.cache import events as mirrored
+from fairlead.control.instructions import Call, Record, Replied, WakeAt, Woke
+from fairlead.control.plane import MirrorWakeAt, Plane, PlaneInstruction
+from fairlead.port.outcome import Outcome
+from fairlead.port.request import READ_VERBS
+from fairlead.sim.digest import Digest
+from fairlead.sim.faults import Faults
+from fairlead.sim.network import Link
+from fairlead.sim.tape import Tape
+from fairlead.sim.time import EPOCH, Timeline
+
+_SKEW_MS_MAX = 30_000
+RESTART_MS_MAX = 8_000
+
+MakePlane = Callable[[str], Plane]
+
+
+class PlaneProcess:
+    def __init__(
+        self, slot: int, make: MakePlane, timeline: Timeline, tape: Tape, digest: Digest, link: Link
+    ) -> None:
+        self.faults = Faults()
+        self.link = link
+        self.up = False
+        self.crashes_between_writes = 0
+        self._slot = slot
+        self._make = make
+        self._timeline = timeline
+        self._tape = tape
+        self._digest = digest
+        self._life = 0
+        self._skew_ms = 0
+        self._paused_until = 0
+        self._timer = 0  # number of the one that counts
+        self._mirror_timers: dict[str, int] = {}
+        self._users: dict[str, User] = {}
+
+    @property
+    def now(self) -> float:
+        """What this process believes."""
+        return EPOCH + (self._timeline.ms + self._skew_ms) / 1000
+
+    @property
+    def identity(self) -> str:
+        return f"plane-{self._slot}-{self._life}"
+
+    def start(self) -> None:
+        self._life += 1
+        self.up = True
+        self._skew_ms = 0
+        if self._tape.happens("clock_skew", self.faults.clock_skew):
+            self._skew_ms = self._tape.choose("skew", 2 * _SKEW_MS_MAX) - _SKEW_MS_MAX
+        self._paused_until = self.link.paused_until = 0
+        self.plane = self._make(self.identity)
+        self._digest.add(b"start", self.identity)
+        self._carry_out(self.plane.begin(self.now, self._tape.chance("plane.chance")))
+
+    def crash(self) -> None:
+        if not self.up:
+            return
+        self.up = False
+        self.link.close()
+        self._digest.add(b"crash", self.identity)
+        if any(turn.position for c in self.plane.controllers for turn in c._turns.values()):
+            self.crashes_between_writes += 1
+        self._timeline.after(500 + self._tape.choose("restart", RESTART_MS_MAX), self._restart, self._life)
+
+    def _restart(self, life: int) -> None:
+        if life == self._life and not self.up:
+            self.start()
+
+    def pause(self, ms: int) -> None:
+        """Nothing happens in it for a while; then it goes on as if nothing had been."""
+        self._paused_until = max(self._paused_until, self._timeline.ms + ms)
+        self.link.paused_until = self._paused_until
+
+    # What reaches it
+
+    def _hear(self, life: int, act: Callable[..., Iterable[PlaneInstruction]], *arguments: Any) -> None:
+        if life != self._life or not self.up:
+            return
+        if self._timeline.ms < self._paused_until:
+            self._timeline.at(self._paused_until, self._hear, life, act, *arguments)
+            return
+        self._carry_out(act(*arguments))
+
+    def _replied(self, call: int, outcome: Outcome) -> Iterable[PlaneInstruction]:
+        self._digest.add(b"replied", f"{self._slot} {call} {type(outcome).__name__}")
+        return self.plane.replied(Replied(call, outcome, self.now, self._tape.chance("plane.chance")))
+
+    def _woke(self, timer: int) -> Iterable[PlaneInstruction]:
+        if timer != self._timer:
+            return ()
+        self._digest.add(b"woke", str(self._slot))
+        return self.plane.woke(Woke(self.now, self._tape.chance("plane.chance")))
+
+    def _mirror_woke(self, resource: str, timer: int) -> Iterable[PlaneInstruction]:
+        if timer != self._mirror_timers[resource]:
+            return ()
+        return self._told(resource, mirrored.Woke(self.now, self._tape.chance("plane.chance")))
+
+    def _told(self, resource: str, event: mirrored.Event) -> Iterable[PlaneInstruction]:
+        now = self.now
+        if event.now != now:  # it waited while the process was paused
+            event = structs.replace(event, now=now)
+        revision = event.entry.revision if isinstance(event, mirrored.Framed) else 0
+        self._digest.add(b"told", f"{self._slot} {resource} {type(event).__name__} {revision}")
+        return self.plane.mirror(resource, event)
+
+    # What it asks for
+
+    def _carry_out(self, instructions: Iterable[PlaneInstruction]) -> None:
+        add, slot = self._digest.add, self._slot
+        for instruction in instructions:
+            if isinstance(instruction, Call):
+                self._call(instruction)
+                if not self.up:
+                    return  # it died at this write, and what it would have done next with it
+            elif isinstance(instruction, WakeAt):
+                self._timer += 1
+                add(b"wake at", f"{slot} {instruction.at!r}")
+                self._at(instruction.at, self._woke, self._timer)
+            elif isinstance(instruction, Record):
+                add(b"record", str(slot), instruction.body)
+            elif isinstance(instruction, MirrorWakeAt):
+                resource = instruction.resource
+                timer = self._mirror_timers[resource] = self._mirror_timers.get(resource, 0) + 1
+                self._at(instruction.at, self._mirror_woke, resource, timer)
+            elif isinstance(instruction, mirrored.ListAll):
+                name, attempt = instruction.resource_name, instruction.attempt
+                add(b"list", f"{slot} {name}")
+                self.link.list(name, attempt, self._teller(name), self._clock)
+            elif isinstance(instruction, mirrored.Follow):
+                name, attempt = instruction.resource_name, instruction.attempt
+                add(b"follow", f"{slot} {name} {instruction.since_revision}")
+                self.link.follow(name, instruction.since_revision, attempt, self._teller(name), self._clock)
+
+    def _call(self, call: Call) -> None:
+        request = call.request
+        self._digest.add(
+            b"call",
+            f"{self._slot} {call.call} {call.controller} {request.verb} {request.resource} "
+            f"{request.namespace}/{request.name}/{request.subresource}",
+            request.body,
+        )
+        if request.verb not in READ_VERBS and self._tape.happens("crash_at_write", self.faults.crash_at_write):
+            if self._tape.choose("crash.sent", 2):
+                self._send(call)
+            self.crash()
+            return
+        self._send(call)
+
+    def _send(self, call: Call) -> None:
+        user = self._users.get(call.controller)
+        if user is None:
+            name = f"system:fairlead:{call.controller}"
+            user = self._users[call.controller] = User(name, groups=(MASTERS,))
+        # Leases are how leadership itself is settled: only what a leader does is a leader's.
+        origin = "" if call.controller == "leadership" else self.identity
+        heard = partial(self._hear, self._life, self._replied, call.call)
+        self.link.call(call.request, user, origin, heard)
+
+    def _at(self, at: float, act: Callable[..., Iterable[PlaneInstruction]], *arguments: Any) -> None:
+        ms = int((at - EPOCH) * 1000) + 1 - self._skew_ms
+        self._timeline.at(max(ms, self._timeline.ms + 1), self._hear, self._life, act, *arguments)
+
+    def _teller(self, resource: str) -> Callable[[mirrored.Event], None]:
+        return partial(self._hear, self._life, self._told, resource)
+
+    def _clock(self) -> float:
+        return self.now

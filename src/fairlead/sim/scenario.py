@@ -1,0 +1,52 @@
+"""What happens in a run, as data: who asks for what, when; when faults end; when it must be quiet.
+
+A world file (`worlds/`) makes one Scenario. Its steps are people's doing: each is asked until the server takes it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from fairlead.core import codec
+from fairlead.port.request import MERGE_PATCH, Request
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    at_seconds: float
+    request: Request
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    name: str
+    steps: tuple[Step, ...]  # in the order of time
+    hollow_prefix: str  # nodes that begin so are hollow
+    planes: int
+    faults_until_seconds: float
+    seconds_min: float  # the run is at least so long
+    seconds_max: float  # not quiet by then: it does not converge
+    quiet_seconds: float  # nothing written for so long is quiescence
+
+
+def create(at: float, api_version: str, plural: str, body: Json, namespace: str = "default") -> Step:
+    group, _, version = api_version.rpartition("/")
+    whole = {"apiVersion": api_version, **body}
+    return Step(at, Request("create", group, version, plural, namespace, body=codec.encode(whole)))
+
+
+def patch(at: float, api_version: str, plural: str, name: str, change: Json) -> Step:
+    group, _, version = api_version.rpartition("/")
+    request = Request(
+        "patch", group, version, plural, "default", name, body=codec.encode(change), content_type=MERGE_PATCH
+    )
+    return Step(at, request)
+
+
+def delete(at: float, api_version: str, plural: str, name: str) -> Step:
+    group, _, version = api_version.rpartition("/")
+    options = {"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": "Background"}
+    return Step(at, Request("delete", group, version, plural, "default", name, body=codec.encode(options)))

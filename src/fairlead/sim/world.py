@@ -1,0 +1,207 @@
+"""A run: server, planes, network and people on one timeline, faults first, then calm, then rest. Read this first.
+
+    World(scenario, tape).run() -> Run
+
+Phases: until `faults_until_seconds` faults fire; then they stop and everything must converge: nothing but leases is
+written for `quiet_seconds`. From then on nothing may be written, until the run is over (`seconds_min`, and at least as
+long again as quiet took). Checkers see every commit before anybody else does; the first Violation ends the run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+
+from fairlead.agent.hollow import HollowDecider
+from fairlead.api.users import MASTERS, User
+from fairlead.core import codec
+from fairlead.model.views import LEASES
+from fairlead.port.request import Reply, Request
+from fairlead.sim.checkers.contract import Objects, Observed
+from fairlead.sim.checkers.roster import all_checkers
+from fairlead.sim.digest import Digest
+from fairlead.sim.faults import CALM, Faults
+from fairlead.sim.incidents import EVERY_MS, Incidents
+from fairlead.sim.network import Link
+from fairlead.sim.parts import Parts, default_parts
+from fairlead.sim.planes import PlaneProcess
+from fairlead.sim.scenario import Scenario, Step
+from fairlead.sim.server import Server
+from fairlead.sim.tape import Tape
+from fairlead.sim.time import Timeline
+from fairlead.sim.violation import Violation
+from fairlead.store.contract import Change
+from fairlead.store.watch import Subscription
+
+PEOPLE = User("admin", groups=(MASTERS, "system:authenticated"))
+_NAMESPACES = ("default", "kube-system")
+_ASK_AGAIN_MS = 500
+
+
+@dataclass(slots=True)
+class Run:
+    """What came of it."""
+
+    violation: Violation | None
+    digest: str
+    seconds: float  # virtual
+    commits: int
+    events: int
+    faults: dict[str, int]
+    probes: dict[str, int]
+    rested_at: float | None
+    objects: Objects
+    tape: Tape
+    trail: list[str] | None = field(default=None, repr=False)
+
+
+class World:
+    def __init__(
+        self,
+        scenario: Scenario,
+        tape: Tape,
+        faults: Faults = CALM,
+        parts: Parts | None = None,
+        trail: bool = False,
+    ) -> None:
+        self.scenario = scenario
+        self.tape = tape
+        self.timeline = Timeline(tape)
+        self.digest = Digest(trail)
+        self.observed = Observed(all_checkers())
+        self.commits = 0
+        self._wrote_at_ms = 0
+        self._rested_at: float | None = None
+        self._steps_left = len(scenario.steps)
+        self.server = Server(self.timeline, tape, self.digest, self)
+        self.planes = tuple(self._plane(slot, parts or default_parts()) for slot in range(scenario.planes))
+        self._incidents = Incidents(self.timeline, tape, self.server, self.planes)
+        self._faults = CALM
+        self._set_faults(faults)
+
+    def _plane(self, slot: int, parts: Parts) -> PlaneProcess:
+        hollow = HollowDecider(self.scenario.hollow_prefix)
+
+        def make(identity: str) -> object:
+            return parts["plane"](identity, (*parts["deciders"](), hollow))
+
+        link = Link(self.timeline, self.tape, self.server)
+        return PlaneProcess(slot, make, self.timeline, self.tape, self.digest, link)  # type: ignore[arg-type]
+
+    # The run
+
+    def run(self) -> Run:
+        violation = None
+        try:
+            self._begin()
+            self._go()
+        except Violation as broken:
+            violation = broken
+            self.digest.add(b"violation", str(broken))
+        for label, n, value in self.tape.choices:
+            self.digest.add(b"choice", f"{label} {n} {value}")
+        return Run(
+            violation,
+            self.digest.hex(),
+            self.timeline.ms / 1000,
+            self.commits,
+            self.timeline.ran,
+            dict(sorted(self.tape.fired.items())),
+            self._probes(),
+            self._rested_at,
+            self.observed.objects,
+            self.tape,
+            self.digest.trail,
+        )
+
+    def _begin(self) -> None:
+        for name in _NAMESPACES:
+            body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+            self._ask(Request("create", "", "v1", "namespaces", body=codec.encode(body)), False)
+        for step in self.scenario.steps:
+            self.timeline.at(int(step.at_seconds * 1000), self._take_step, step)
+        for plane in self.planes:
+            self.timeline.after(10 + self.tape.choose("start", 1000), plane.start)
+        if self._faults.incident:
+            self.timeline.after(EVERY_MS, self._tick)
+
+    def _go(self) -> None:
+        scenario, timeline = self.scenario, self.timeline
+        self._until(scenario.faults_until_seconds)
+        self._calm_down()
+        quiet_ms = int(scenario.quiet_seconds * 1000)
+        while self._steps_left or timeline.ms - self._wrote_at_ms < quiet_ms:
+            if timeline.ms >= scenario.seconds_max * 1000:
+                raise Violation("converges", f"still writing after {scenario.seconds_max:.0f} s")
+            self._until(timeline.ms / 1000 + 1.0)
+        self._rested_at = timeline.ms / 1000
+        self.observed.quiesced(self._rested_at)
+        self._until(max(scenario.seconds_min, self._rested_at + scenario.quiet_seconds))
+
+    def _until(self, seconds: float) -> None:
+        until = int(seconds * 1000)
+        run_one = self.timeline.run_one
+        while run_one(until):
+            pass
+
+    def _calm_down(self) -> None:
+        """Faults stop: what is cut is joined, what is down comes up, clocks stay as they are."""
+        self._set_faults(CALM)
+        now = self._wrote_at_ms = self.timeline.ms  # quiet is counted from here: before it, nobody might have been able to write
+        for plane in self.planes:
+            plane.link.cut_until = min(plane.link.cut_until, now)
+            plane.link.deaf_until = min(plane.link.deaf_until, now)
+
+    def _set_faults(self, faults: Faults) -> None:
+        self._faults = self.server.faults = faults
+        for plane in self.planes:
+            plane.faults = plane.link.faults = faults
+
+    def _tick(self) -> None:
+        if self._faults.incident:
+            self._incidents.perhaps(self._faults)
+            self.timeline.after(EVERY_MS, self._tick)
+
+    # People
+
+    def _take_step(self, step: Step) -> None:
+        self._ask(step.request, True)
+
+    def _ask(self, request: Request, counts: bool) -> None:
+        self.server.send(request, PEOPLE, "people", partial(self._answered, request, counts))
+
+    def _answered(self, request: Request, counts: bool, reply: Reply | None) -> None:
+        """Asked again until it is so. What was done although nobody was told is a conflict or missing then."""
+        if reply is None or reply.status >= 500 or reply.status == 429:
+            self.timeline.after(_ASK_AGAIN_MS, self._ask, request, counts)
+        elif reply.status >= 400 and reply.status not in (404, 409):
+            raise RuntimeError(f"the world's own step was refused: {reply.body.decode()}")
+        elif counts:
+            self._steps_left -= 1
+
+    # Witness of the server
+
+    def committed(self, changes: tuple[Change, ...], origins: dict[int, str]) -> None:
+        timeline = self.timeline
+        self.commits += len(changes)
+        for change in changes:
+            if change.entry.key.resource != LEASES.name:
+                self._wrote_at_ms = timeline.ms
+                break
+        self.observed.committed(changes, origins, timeline.ms / 1000)
+
+    def woken(self, subscriptions: list[Subscription]) -> None:
+        for subscription in subscriptions:
+            for plane in self.planes:
+                if plane.link.wake(subscription):
+                    break
+
+    def server_died(self) -> None:
+        for plane in self.planes:
+            plane.link.break_watches()
+
+    def _probes(self) -> dict[str, int]:
+        return {
+            "crash between two writes of one turn": sum(p.crashes_between_writes for p in self.planes),
+            "timeout after commit": sum(p.link.timeouts_after_commit for p in self.planes),
+        }

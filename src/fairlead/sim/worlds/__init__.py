@@ -1,0 +1,1 @@
+"""Worlds: each file fixes one scenario, so that figures and seeds keep their meaning."""

@@ -1,0 +1,298 @@
+"""The DaemonSet controller: one pod per node that should have one, updates, status."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from fairlead.decision.contract import NOTHING, SETTLED
+from fairlead.model.views import DAEMONSETS, NODES, PODS, DaemonSet, Pod
+from fairlead.reconcile.daemonset import EVERY, DaemonSetDecider
+from fairlead.store.contract import Key
+from tests.unit.reconcile.world import NOW, World, selector, template
+
+DECIDER = DaemonSetDecider()
+KEY = Key("daemonsets.apps", "default", "log")
+TAINT = {"key": "gpu", "value": "yes", "effect": "NoSchedule"}
+Json = dict[str, Any]
+
+
+def node(world: World, name: str, labels: Json | None = None, ready: str = "True", **spec: Any) -> None:
+    status = {"conditions": [{"type": "Ready", "status": ready}]}
+    world.add(NODES, name, metadata={"labels": labels or {}}, spec=spec, status=status)
+
+
+def make(world: World, nodes: int = 3, pod: Json | None = None, **spec: Any) -> None:
+    for number in range(nodes):
+        node(world, f"n{number}")
+    spec = {"selector": selector(), "template": template(**(pod or {})), **spec}
+    world.add(DAEMONSETS, "log", spec=spec)
+
+
+def found(world: World) -> DaemonSet:
+    view = world.get(DAEMONSETS, "default", "log")
+    assert view is not None
+    return view
+
+
+def run(world: World) -> None:
+    while True:
+        world.settle([DECIDER])
+        if not world.start_pods() + world.stop_pods():
+            return
+
+
+def where(world: World) -> list[str]:
+    return sorted(pod.spec.node_name for pod in world.list(PODS) if pod.live)
+
+
+def by_node(world: World) -> dict[str, Pod]:
+    return {pod.spec.node_name: pod for pod in world.list(PODS) if pod.live}
+
+
+def test_every_node_gets_one_pod() -> None:
+    world = World()
+    make(world)
+    run(world)
+    assert where(world) == ["n0", "n1", "n2"]
+    status = found(world).status
+    assert status.desired_number_scheduled == status.current_number_scheduled == status.number_ready == 3
+    assert status.updated_number_scheduled == status.number_available == 3
+    assert (status.number_unavailable, status.number_misscheduled, status.observed_generation) == (0, 0, 1)
+    assert world.decide(DECIDER, KEY).verdict == SETTLED
+
+
+@pytest.mark.parametrize(
+    ("about_node", "about_pod", "runs"),
+    [
+        pytest.param({}, {}, True, id="plain"),
+        pytest.param({"unschedulable": True}, {}, True, id="cordoned"),
+        pytest.param({"ready": "False"}, {}, True, id="not ready"),
+        pytest.param(
+            {"taints": [{"key": "node.kubernetes.io/not-ready", "effect": "NoExecute"}]},
+            {},
+            True,
+            id="marked",
+        ),
+        pytest.param({"taints": [TAINT]}, {}, False, id="tainted"),
+        pytest.param({"taints": [{**TAINT, "effect": "PreferNoSchedule"}]}, {}, True, id="a mere preference"),
+        pytest.param({"taints": [TAINT]}, {"tolerations": [{"operator": "Exists"}]}, True, id="tolerated"),
+        pytest.param({}, {"nodeSelector": {"disk": "ssd"}}, False, id="not selected"),
+        pytest.param({"labels": {"disk": "ssd"}}, {"nodeSelector": {"disk": "ssd"}}, True, id="selected"),
+        pytest.param({}, {"nodeName": "other"}, False, id="meant for another"),
+    ],
+)
+def test_which_nodes_get_one(about_node: Json, about_pod: Json, runs: bool) -> None:
+    world = World()
+    node(world, "n", **about_node)
+    make(world, 0, pod=about_pod)
+    run(world)
+    assert where(world) == (["n"] if runs else [])
+    assert found(world).status.desired_number_scheduled == int(runs)
+
+
+def test_a_new_node_wakes_the_key_for_all_and_gets_its_pods() -> None:
+    world = World()
+    make(world, 1)
+    run(world)
+    node(world, "n9")
+    new = world.get(NODES, "", "n9")
+    assert tuple(DECIDER.keys("nodes", None, new)) == (EVERY,)
+    decision = world.decide(DECIDER, EVERY)
+    # Both keys ask for the very same pod: whoever comes second finds it made.
+    identities = {effect.identity for effect in world.decide(DECIDER, KEY).effects}
+    assert {effect.identity for effect in decision.effects} == identities
+    world.apply(decision.effects)
+    assert where(world) == ["n0", "n9"]
+
+
+def test_a_turn_for_all_that_has_more_to_do_than_fits_comes_again() -> None:
+    world = World()
+    make(world, 40)
+    world.add(
+        DAEMONSETS, "other", spec={"selector": selector({"app": "o"}), "template": template({"app": "o"})}
+    )
+    for _ in range(4):
+        decision = world.decide(DECIDER, EVERY)
+        assert decision.again_at == (NOW if len(decision.effects) == 32 else 0)
+        world.apply(decision.effects)
+    assert len(where(world)) == 80
+    assert world.decide(DECIDER, EVERY).again_at == 0
+
+
+def test_a_heartbeat_of_a_node_wakes_nobody() -> None:
+    world = World()
+    make(world, 1)
+    before = world.get(NODES, "", "n0")
+    world.edit_status(NODES, "n0", {"conditions": [{"type": "Ready", "status": "False"}]}, namespace="")
+    assert tuple(DECIDER.keys("nodes", before, world.get(NODES, "", "n0"))) == ()
+    world.edit(NODES, "n0", {"spec": {"taints": [TAINT]}}, namespace="")
+    assert tuple(DECIDER.keys("nodes", before, world.get(NODES, "", "n0"))) == (EVERY,)
+
+
+def test_the_pod_of_a_node_that_is_gone_goes_too() -> None:
+    world = World()
+    make(world)
+    run(world)
+    world.delete(NODES, "n1", namespace="")
+    world.apply(world.decide(DECIDER, EVERY).effects)
+    run(world)
+    assert where(world) == ["n0", "n2"]
+    assert found(world).status.desired_number_scheduled == 2
+
+
+@pytest.mark.parametrize(("effect", "stays"), [("NoSchedule", True), ("NoExecute", False)])
+def test_a_taint_drives_a_pod_out_only_if_it_says_so(effect: str, stays: bool) -> None:
+    world = World()
+    make(world, 1)
+    run(world)
+    world.edit(NODES, "n0", {"spec": {"taints": [{**TAINT, "effect": effect}]}}, namespace="")
+    run(world)
+    assert bool(where(world)) is stays
+    assert found(world).status.number_misscheduled == int(stays)
+
+
+def test_a_pod_is_replaced_when_it_has_gone_and_not_before() -> None:
+    world = World()
+    make(world, 1)
+    run(world)
+    (pod,) = world.list(PODS)
+    world.delete(PODS, pod.metadata.name)
+    world.settle([DECIDER])
+    assert where(world) == []
+    world.stop_pods()
+    world.settle([DECIDER])
+    assert where(world) == ["n0"]
+
+
+@pytest.mark.parametrize("phase", ["Failed", "Succeeded"])
+def test_a_pod_that_ended_is_replaced_but_not_in_a_hot_loop(phase: str) -> None:
+    world = World()
+    make(world, 1)
+    world.settle([DECIDER])
+    (pod,) = world.list(PODS)
+    world.set_pod(pod.metadata.name, phase)
+    world.settle([DECIDER])
+    assert world.decide(DECIDER, KEY).again_at == NOW + 10
+    assert len(world.list(PODS)) == 1
+    world.tick(10)
+    run(world)
+    assert where(world) == ["n0"]
+
+
+def test_of_two_pods_on_a_node_the_oldest_ready_one_stays() -> None:
+    world = World()
+    make(world, 1, updateStrategy={"type": "OnDelete"})
+    world.settle([DECIDER])
+    (first,) = world.list(PODS)
+    world.tick(5)
+    spec = {**template()["spec"], "nodeName": "n0"}
+    world.add(PODS, "second", metadata={"labels": {"app": "web"}}, spec=spec)
+    world.set_pod("second", "Running", ready=True)
+    world.settle([DECIDER])
+    live = [pod.metadata.name for pod in world.list(PODS) if pod.live]
+    assert live == ["second"]
+    assert first.metadata.name not in live
+
+
+def update(world: World, image: str, **strategy: Any) -> None:
+    spec: Json = {"template": template(image=image)}
+    if strategy:
+        spec["updateStrategy"] = {"rollingUpdate": strategy}
+    world.edit(DAEMONSETS, "log", {"spec": spec})
+
+
+@pytest.mark.parametrize(("allowed", "at_once"), [(1, 1), (2, 2), ("50%", 2), ("30%", 2), ("1%", 1)])
+def test_an_update_takes_so_many_pods_at_a_time(allowed: int | str, at_once: int) -> None:
+    world = World()
+    make(world, 4)
+    run(world)
+    update(world, "log:2", maxUnavailable=allowed)
+    rounds = 0
+    while found(world).status.updated_number_scheduled < 4 or rounds == 0:
+        world.settle([DECIDER])
+        assert 4 - sum(pod.ready for pod in by_node(world).values()) <= at_once
+        world.stop_pods()
+        world.settle([DECIDER])
+        assert 4 - sum(pod.ready for pod in by_node(world).values()) <= at_once
+        world.start_pods()
+        world.settle([DECIDER])
+        rounds += 1
+    assert rounds >= 4 // at_once
+    run(world)
+    assert {pod.spec.containers[0].image for pod in world.list(PODS)} == {"log:2"}
+
+
+def test_old_pods_that_do_not_work_are_replaced_first_and_at_once() -> None:
+    world = World()
+    make(world, 3)
+    world.settle([DECIDER])
+    update(world, "log:2")
+    world.settle([DECIDER])
+    world.stop_pods()
+    world.settle([DECIDER])
+    assert {pod.spec.containers[0].image for pod in world.list(PODS) if pod.live} == {"log:2"}
+
+
+def test_an_update_that_does_not_work_stops() -> None:
+    world = World()
+    make(world, 3)
+    run(world)
+    update(world, "broken")
+    for _ in range(3):
+        world.settle([DECIDER])
+        world.stop_pods()
+    assert sum(pod.spec.containers[0].image == "broken" for pod in world.list(PODS)) == 1
+
+
+def test_on_delete_updates_nothing_by_itself() -> None:
+    world = World()
+    make(world, 2, updateStrategy={"type": "OnDelete"})
+    run(world)
+    world.edit(DAEMONSETS, "log", {"spec": {"template": template(image="log:2")}})
+    run(world)
+    assert found(world).status.updated_number_scheduled == 0
+    world.delete(PODS, by_node(world)["n0"].metadata.name)
+    run(world)
+    assert by_node(world)["n0"].spec.containers[0].image == "log:2"
+
+
+def test_min_ready_seconds_delay_availability() -> None:
+    world = World()
+    make(world, 1, minReadySeconds=30)
+    run(world)
+    assert (found(world).status.number_ready, found(world).status.number_available) == (1, 0)
+    assert world.decide(DECIDER, KEY).again_at == NOW + 30
+    world.tick(30)
+    run(world)
+    assert found(world).status.number_available == 1
+
+
+def test_a_set_that_is_being_deleted_is_left_alone() -> None:
+    world = World()
+    make(world, 2)
+    world.delete(DAEMONSETS, "log", policy="Foreground")
+    assert world.decide(DECIDER, KEY) == NOTHING
+    assert world.decide(DECIDER, EVERY) == NOTHING
+
+
+def test_a_settled_set_is_not_written_again() -> None:
+    world = World()
+    make(world)
+    run(world)
+    writes = len(world.writes)
+    world.tick(1000)
+    run(world)
+    assert len(world.writes) == writes
+
+
+def test_crashes_within_a_turn_do_no_harm() -> None:
+    world = World()
+    make(world, 5)
+    for _ in range(40):
+        world.turn(DECIDER, "log", prefix=1)
+        assert len(where(world)) == len(set(where(world)))
+    assert where(world) == ["n0", "n1", "n2", "n3", "n4"]
+    assert tuple(DECIDER.keys("pods", world.list(PODS)[0], None)) == (KEY,)
+    assert tuple(DECIDER.keys("daemonsets.apps", None, found(world))) == (KEY,)
