@@ -11,11 +11,12 @@ from tests.running import Running, need_kubectl
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     """A real server; skips, or fails where CI=true, before starting one that no kubectl could use."""
     need_kubectl()
-    # What is tested here is the API: controllers would change objects under the tests' hands.
-    server = Running(tmp_path_factory.mktemp("plane") / "data", arguments=("--without-controllers",))
+    # Most test the API alone: controllers would change objects under the tests' hands. Others ask for them.
+    arguments = getattr(request.module, "ARGUMENTS", ("--without-controllers",))
+    server = Running(tmp_path_factory.mktemp("plane") / "data", arguments=arguments)
     yield server
     server.stop()
 

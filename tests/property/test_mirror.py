@@ -221,8 +221,8 @@ class Mirroring(RuleBasedStateMachine):
     @precondition(lambda self: self.delivered)
     @rule(data=st.data())
     def repeat(self, data: st.DataObject) -> None:
-        again = data.draw(st.integers(0, len(self.delivered) - 1))
-        event = self.delivered[again]
+        back = data.draw(st.integers(1, len(self.delivered)) | st.integers(1, min(3, len(self.delivered))))
+        event = self.delivered[-back]
         if isinstance(event, Woke):
             event = Woke(self.now, event.chance)
         self.tell(event)

@@ -26,7 +26,7 @@ class _Bucket(Generic[T]):
 
     def __init__(self) -> None:
         self._members: dict[Key, T] = {}
-        self._last: Key | None = None  # at or after every member, while sorted
+        self._last: Key | None = None  # at or after every member
         self._sorted = True
         self._taken: tuple[T, ...] | None = ()
 
@@ -53,7 +53,6 @@ class _Bucket(Generic[T]):
             if not self._sorted:
                 members = self._members
                 self._members = {key: members[key] for key in sorted(members)}
-                self._last = next(reversed(self._members), None)
                 self._sorted = True
             taken = self._taken = tuple(self._members.values())
         return taken

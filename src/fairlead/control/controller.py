@@ -6,14 +6,14 @@ chance arrive with the events. Never two turns of one key; never a turn on a vie
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from fairlead.control.breaker import Breaker
 from fairlead.control.instructions import Call, Instruction, Record
 from fairlead.control.record import record_of
 from fairlead.control.turn import Next, Turn, Write
-from fairlead.decision.contract import Decider, Reading, Stuck
+from fairlead.decision.contract import Decider, Decision, Reading, Stuck
 from fairlead.decision.effects import RETRY
 from fairlead.model.views import View
 from fairlead.port.outcome import Outcome, Refused, Unknown
@@ -21,6 +21,7 @@ from fairlead.queue.work import WorkQueue
 from fairlead.store.contract import Key
 
 LOOK_LATER_SECONDS = 1.0
+_MISSED_SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,15 +39,18 @@ class Controller:
         breaker: Breaker,
         new_call: Callable[[], int],
         seen: Callable[[Write], bool],
+        view: Callable[[], Reading],
         settings: ControllerSettings | None = None,
     ) -> None:
-        """`seen` tells whether the mirrors show a write of ours; `new_call` numbers the plane's calls."""
+        """`seen` tells whether the mirrors show a write of ours; `new_call` numbers the plane's calls; `view` is what
+        a turn reads."""
         self.decider = decider
         self.queue = queue
         self.settings = settings or ControllerSettings()
         self._breaker = breaker
         self._new_call = new_call
         self._seen = seen
+        self._view = view
         self._turns: dict[int, Turn] = {}  # by the call that is under way
         self._looks_due: list[tuple[float, Turn]] = []
         self._unseen: dict[Key, list[Write]] = {}
@@ -59,6 +63,11 @@ class Controller:
     def observe(self, resource: str, before: View | None, after: View | None, now: float) -> None:
         for key in self.decider.keys(resource, before, after):
             self.queue.add(key, now)
+        # Whose selector matches an object that names no owner only a look at the others tells.
+        adopters: Callable[..., Iterable[Key]] | None = getattr(self.decider, "adopters", None)
+        if adopters is not None:
+            for key in adopters(self._view(), resource, before, after):
+                self.queue.add(key, now)
 
     def caught_up(self, now: float) -> None:
         """The mirrors moved: keys that waited for their own writes may go on."""
@@ -67,7 +76,7 @@ class Controller:
                 del self._parked[key]
                 self.queue.add(key, now)
 
-    def step(self, view: Callable[[], Reading], now: float) -> Iterator[Instruction]:
+    def step(self, now: float) -> Iterator[Instruction]:
         """Begin as many turns as there is room for."""
         for due in [item for item in self._looks_due if item[0] <= now]:
             self._looks_due.remove(due)
@@ -83,7 +92,7 @@ class Controller:
                 self._parked[key] = None
                 self.queue.done(key, now)
                 continue
-            yield from self._begin(key, view(), now)
+            yield from self._begin(key, now)
 
     def answered(self, call: int, outcome: Outcome, now: float, chance: float) -> Iterator[Instruction]:
         turn = self._turns.pop(call)
@@ -115,9 +124,15 @@ class Controller:
 
     # Turns
 
-    def _begin(self, key: Key, view: Reading, now: float) -> Iterator[Instruction]:
+    def _begin(self, key: Key, now: float) -> Iterator[Instruction]:
+        view = self._view()
         decision = self.decider.decide(view, key, now)
         self.decided += 1
+        missed = view.missed()
+        if missed:
+            # Decided without knowing all: what is not understood must not be taken for what is not there.
+            names = ", ".join("/".join(each) for each in missed[:_MISSED_SHOWN])
+            decision = Decision(Stuck("Unreadable", f"not carried out, because {names} could not be read"))
         turn = Turn(key, decision, now)
         if decision.effects:
             yield self._call(turn)
@@ -151,9 +166,24 @@ class Controller:
             self._attempts.pop(key, None)
             verdict = Stuck("EffectRefused", turn.trouble)
             yield Record(record_of(self.decider.name, turn, None, now, verdict))
+            told = self._refusal(turn, now)
+            if told is not None:
+                yield self._call(told)  # the key stays in progress until it is told
+                return
         else:
             queue.retry(key, now, chance, RETRY[type(effect)] if effect is not None else None)
         queue.done(key, now)
+
+    def _refusal(self, turn: Turn, now: float) -> Turn | None:
+        """The turn in which a Decider tells the object's readers that it was refused, if it has something to say.
+
+        A refusal of that turn is final: it has no further one.
+        """
+        tell: Callable[..., Decision] | None = getattr(self.decider, "refused", None)
+        if tell is None or turn.tells or turn.effect is None:
+            return None
+        decision = tell(self._view(), turn.key, turn.effect, turn.trouble, now)
+        return Turn(turn.key, decision, now, tells=True) if decision.effects else None
 
     def _sees_own_writes(self, key: Key) -> bool:
         writes = self._unseen.get(key)

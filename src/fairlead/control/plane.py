@@ -21,6 +21,7 @@ from fairlead.control.instructions import Call, Instruction, Replied, WakeAt, Wo
 from fairlead.control.leadership import Leadership
 from fairlead.control.turn import Write
 from fairlead.decision.contract import Decider
+from fairlead.model.views import Resource, View
 from fairlead.port.outcome import Done
 from fairlead.port.request import READ_VERBS, Request
 from fairlead.queue.settings import QueueSettings
@@ -28,6 +29,7 @@ from fairlead.queue.work import WorkQueue
 from fairlead.store.contract import Key
 
 RESYNC_SECONDS = 300.0
+ASK_PROGRESS_SECONDS = 0.5
 
 MirrorCall = mirrored.ListAll | mirrored.Follow
 
@@ -41,7 +43,16 @@ class MirrorWakeAt:
         self.resource, self.at = resource, at
 
 
-PlaneInstruction = Instruction | MirrorCall | MirrorWakeAt
+class AskProgress:
+    """Tell this mirror (Marked) how far its watch is, once that has delivered all there was. No answer is no harm."""
+
+    __slots__ = ("resource",)
+
+    def __init__(self, resource: str) -> None:
+        self.resource = resource
+
+
+PlaneInstruction = Instruction | MirrorCall | MirrorWakeAt | AskProgress
 
 
 class Plane:
@@ -51,11 +62,16 @@ class Plane:
         self._calls = count(1)
         self.breaker = Breaker()
         self.leadership = Leadership(identity, lambda: next(self._calls))
-        resources = {resource.name: resource for decider in deciders for resource in decider.reads}
+        resources = _resources(deciders)
         self.mirrors: dict[str, Mirror[Any]] = {name: Mirror(resources[name]) for name in sorted(resources)}
         self.controllers = tuple(
             Controller(
-                decider, WorkQueue(queue_settings), self.breaker, lambda: next(self._calls), self._seen
+                decider,
+                WorkQueue(queue_settings),
+                self.breaker,
+                lambda: next(self._calls),
+                self._seen,
+                self._view,
             )
             for decider in deciders
         )
@@ -66,6 +82,7 @@ class Plane:
         self._callers: dict[int, Controller] = {}
         self._led = False
         self._resync_at = 0.0
+        self._ask_at = 0.0  # when to ask again how far the watches are; 0: nothing to ask
         self._wake_at = 0.0  # what the driver was last asked for
 
     @property
@@ -128,11 +145,15 @@ class Plane:
     def _step(self, now: float) -> Iterator[PlaneInstruction]:
         """Begin what can be begun, and say when there is something to do next."""
         leads = self.leadership.may_act(now) and self.synced
+        if leads and not self._led:
+            behind = self._behind_the_fence()
+            yield from self._ask_progress(behind, now)
+            leads = not behind
         if leads:
             if not self._led or now >= self._resync_at:
                 self._resync(now, 0.0 if not self._led else RESYNC_SECONDS / 10)
             for controller in self.controllers:
-                for instruction in controller.step(self._view, now):
+                for instruction in controller.step(now):
                     yield self._sent(controller, instruction)
         self._led = leads
         at = min((at for at in self._due(leads, now) if at), default=0.0)
@@ -140,8 +161,23 @@ class Plane:
             self._wake_at = at
             yield WakeAt(max(now, at))
 
+    def _behind_the_fence(self) -> tuple[str, ...]:
+        """Mirrors that may not show yet what the former leader did: on those nothing is decided."""
+        fence = self.leadership.fence_revision
+        return tuple(name for name, mirror in self.mirrors.items() if not mirror.passed(fence))
+
+    def _ask_progress(self, behind: tuple[str, ...], now: float) -> Iterator[AskProgress]:
+        if not behind:
+            self._ask_at = 0.0
+        elif now >= self._ask_at:
+            self._ask_at = now + ASK_PROGRESS_SECONDS
+            for name in behind:
+                yield AskProgress(name)
+
     def _due(self, leads: bool, now: float) -> Iterator[float]:
         yield self.leadership.next_at
+        if self._ask_at > now and self.leadership.leads:
+            yield self._ask_at
         if not leads:
             return
         yield self._resync_at
@@ -188,6 +224,20 @@ class Plane:
         if current:
             return current >= write.revision
         return mirror.passed(write.revision) if write.creates else True
+
+
+def _resources(deciders: Sequence[Decider]) -> dict[str, Resource[View]]:
+    """What all of them read. One mirror serves all readers of a resource, so they must mean the same view of it."""
+    found: dict[str, Resource[View]] = {}
+    for decider in deciders:
+        for resource in decider.reads:
+            known = found.setdefault(resource.name, resource)
+            if known.type is not resource.type:
+                raise ValueError(
+                    f"{decider.name} reads {resource.name} as {resource.type.__name__}, "
+                    f"another controller as {known.type.__name__}"
+                )
+    return found
 
 
 def _with_fence(request: Request, fence: str) -> Request:

@@ -64,6 +64,7 @@ class Turn:
     looks: int = 0
     writes: list[Write] = field(default_factory=list)
     trouble: str = ""  # why it did not finish, for the record
+    tells: bool = False  # it only reports that another turn was refused
 
     @property
     def effect(self) -> Effect | None:

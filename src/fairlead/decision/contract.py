@@ -90,6 +90,11 @@ class Reading(Protocol):
         ...
 
 
+    def missed(self) -> Sequence[Key]:
+        """What would have been read but could not be understood: such a decision is not carried out."""
+        ...
+
+
 class Decider(Protocol):
     """One controller. Stateless: everything it knows is in the view."""
 

@@ -15,8 +15,9 @@ from fairlead.core.times import parse_time
 from fairlead.decision.contract import Reading
 from fairlead.decision.effects import Change, Json
 from fairlead.decision.ensure import ensure_fields
+from fairlead.model.key import Key
 from fairlead.model.selectors import from_object
-from fairlead.model.views import Anything, Meta, Owner, Pod, Resource
+from fairlead.model.views import Anything, Meta, Owner, Pod, Resource, View
 
 # Views with metadata, which is all that claiming looks at.
 C = TypeVar("C", bound=Any)
@@ -105,6 +106,28 @@ def claim(
                 owners.append(controller_reference(owner_resource, owner))
                 effects.append(_own(controller, owner, resource, child, "adopt", owners))
     return Claimed(tuple(mine), tuple(effects))
+
+
+def claimants(
+    view: Reading, owners: Resource[Any], before: View | None, after: View | None
+) -> tuple[Key, ...]:
+    """Who may want to adopt an object without a controller that came, was let go, or was labelled anew."""
+    meta: Meta | None = getattr(after, "metadata", None)
+    if meta is None or meta.controller is not None or meta.deletion_timestamp:
+        return ()
+    known: Meta | None = getattr(before, "metadata", None)
+    if known is not None and known.controller is None and known.labels == meta.labels:
+        return ()
+    labels = meta.labels
+    found = []
+    for owner in view.list(owners, meta.namespace):
+        selector = owner.spec.selector
+        # Most are ruled out by this, which is cheaper than compiling each.
+        if (selector.get("matchLabels") or {}).items() <= labels.items() and from_object(selector).matches(
+            labels
+        ):
+            found.append(Key(owners.name, meta.namespace, owner.metadata.name))
+    return tuple(found)
 
 
 def _own(

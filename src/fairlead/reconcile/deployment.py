@@ -23,7 +23,7 @@ from fairlead.decision.contract import (
     Verdict,
     Waiting,
 )
-from fairlead.decision.effects import Change, Create, Effect
+from fairlead.decision.effects import OPERATION, Change, Create, Effect, identity
 from fairlead.decision.ensure import ensure_child, ensure_field, ensure_fields, ensure_gone, ensure_status
 from fairlead.model.views import (
     DEPLOYMENTS,
@@ -31,12 +31,13 @@ from fairlead.model.views import (
     REPLICASETS,
     Deployment,
     DeploymentStatus,
+    Meta,
     Pod,
     ReplicaSet,
     Resource,
     View,
 )
-from fairlead.reconcile.children import claim
+from fairlead.reconcile.children import claim, claimants
 from fairlead.reconcile.deployment_history import (
     REVISION,
     TEMPLATE_HASH,
@@ -99,6 +100,11 @@ class DeploymentDecider:
         found = after if after is not None else before
         assert isinstance(found, Deployment)
         return (Key(DEPLOYMENTS.name, found.metadata.namespace, found.metadata.name),)
+
+    def adopters(
+        self, view: Reading, resource: str, before: View | None, after: View | None
+    ) -> Iterable[Key]:
+        return claimants(view, DEPLOYMENTS, before, after) if resource == REPLICASETS.name else ()
 
     def decide(self, view: Reading, key: Key, now: float) -> Decision:
         found = view.get(DEPLOYMENTS, key.namespace, key.name)
@@ -197,7 +203,8 @@ def _numbered(scene: _Scene, new: ReplicaSet) -> Sequence[Effect]:
         ),
         ensure_fields(
             NAME, meta, DEPLOYMENTS, scene.deployment, "revision",
-            {"metadata": {"annotations": meta.annotations}}, {"metadata": {"annotations": {REVISION: revision}}},
+            {"metadata": {"annotations": meta.annotations}},
+            {"metadata": {"annotations": {REVISION: revision, **_not_ours(meta)}}},
         ),
         ensure_field(
             NAME, meta, REPLICASETS, new, ("spec", "minReadySeconds"),
@@ -205,6 +212,12 @@ def _numbered(scene: _Scene, new: ReplicaSet) -> Sequence[Effect]:
         ),
     )  # fmt: skip
     return _one_per_object(change for change in changes if change is not None)
+
+
+def _not_ours(meta: Meta) -> dict[str, None]:
+    """`kubectl rollout undo` copies what marks a set as our doing to the Deployment, where it says nothing."""
+    marked = meta.annotations.get(OPERATION, "").startswith(identity(NAME, meta.uid, "create") + "/")
+    return {OPERATION: None} if marked else {}
 
 
 def _one_per_object(changes: Iterable[Change]) -> Sequence[Effect]:
@@ -216,10 +229,9 @@ def _one_per_object(changes: Iterable[Change]) -> Sequence[Effect]:
 
 
 def _sized(scene: _Scene, sizes: Sizes) -> Sequence[Effect]:
-    """Shrinking first, so that no moment has too many."""
     noted = sizes_noted(scene.bounds)
     changes = []
-    for found in sorted(scene.sets, key=lambda each: sizes.get(each.metadata.name, 0) > each.spec.replicas):
+    for found in scene.sets:
         if found.metadata.name not in sizes:
             continue
         change = ensure_fields(

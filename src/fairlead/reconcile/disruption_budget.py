@@ -22,7 +22,6 @@ from fairlead.core.times import parse_time, timestamp
 from fairlead.decision.contract import EFFECTS_MAX, NOTHING, SETTLED, Decision, Reading, Waiting
 from fairlead.decision.effects import Effect
 from fairlead.decision.ensure import ensure_status
-from fairlead.model.selectors import from_object
 from fairlead.model.views import (
     BUDGETS,
     DEPLOYMENTS,
@@ -83,8 +82,7 @@ class BudgetDecider:
 def _decide(view: Reading, budget: Budget, now: float) -> Decision:
     if budget.metadata.deletion_timestamp:
         return NOTHING
-    matches = from_object(budget.spec.selector).matches
-    pods = [pod for pod in view.list(PODS, budget.metadata.namespace) if matches(pod.metadata.labels)]
+    pods = view.select(PODS, budget.metadata.namespace, budget.spec.selector)
     disrupted = _disrupted(budget, pods, now)
     try:
         wanted = _status(budget, pods, disrupted, _need(view, budget, pods), now)

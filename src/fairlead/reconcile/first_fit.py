@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from fairlead.decision.contract import EFFECTS_MAX, SETTLED, Decision, Reading, Waiting
+from fairlead.decision.contract import EFFECTS_MAX, NOTHING, SETTLED, Decision, Reading, Waiting
 from fairlead.decision.effects import Bind, identity
 from fairlead.model.views import NODES, PODS, Pod, Resource, View
-from fairlead.reconcile.eligibility import NOTHING_USED, Amounts, allocatable, open_to, requested
+from fairlead.reconcile.eligibility import allocatable, open_to, requested
 from fairlead.store.contract import Key
 
 BATCH = Key("pods", "", "")
@@ -28,16 +28,15 @@ class FirstFitDecider:
         nodes = view.list(NODES)
         if not nodes:
             return Decision(Waiting("Unschedulable", "there are no nodes"))
-        used: dict[str, Amounts] = {}
-        waiting: list[Pod] = []
-        for pod in view.list(PODS):
-            if pod.spec.node_name and not pod.finished:
-                taken = used.get(pod.spec.node_name, NOTHING_USED)
-                used[pod.spec.node_name] = taken.plus(requested(pod.spec))
-            elif pod.live and pod.spec.scheduler_name == SCHEDULER and not pod.spec.scheduling_gates:
-                waiting.append(pod)
-        room = {node.metadata.name: allocatable(node) for node in nodes}
-        free = {name: amounts.minus(used.get(name, NOTHING_USED)) for name, amounts in room.items()}
+        pods = view.list(PODS)
+        waiting = [pod for pod in pods if not pod.spec.node_name and pod.spec.scheduler_name == SCHEDULER]
+        waiting = [pod for pod in waiting if pod.live and not pod.spec.scheduling_gates]
+        if not waiting:
+            return NOTHING
+        free = {node.metadata.name: allocatable(node) for node in nodes}
+        for pod in pods:
+            if pod.spec.node_name in free and not pod.finished:
+                free[pod.spec.node_name] = free[pod.spec.node_name].minus(requested(pod.spec))
         effects: list[Bind] = []
         unplaced = 0
         for pod in sorted(waiting, key=_turn):

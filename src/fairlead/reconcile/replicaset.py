@@ -1,8 +1,7 @@
 """ReplicaSet: as many live pods of one template as are asked for, never more.
 
-Per turn one of: claim and release pods; create what is missing; delete what is too many; report. Bad news (fewer pods
-ready or available than the status says, or more pods than wanted while the status is of an older generation) are
-reported first, because Deployments act on this status.
+Per turn one of: claim and release pods; create what is missing; delete what is too many; report. Only bad news (fewer
+pods ready or available than the status says) goes before creates and deletes, because Deployments act on this status.
 
 Pods are numbered: the next one has the highest number among those present, live or not, plus one, and its name follows
 from that number. Whoever repeats a create, after a lost answer or as the next leader, asks for the same name and gets
@@ -33,6 +32,7 @@ from fairlead.reconcile.children import (
     Readiness,
     child_name,
     claim,
+    claimants,
     deletion_order,
     from_template,
     readiness,
@@ -52,6 +52,11 @@ class ReplicaSetDecider:
             return _itself(before, after)
         return dict.fromkeys(owner for pod in (before, after) if (owner := _owner_of(pod)) is not None)
 
+    def adopters(
+        self, view: Reading, resource: str, before: View | None, after: View | None
+    ) -> Iterable[Key]:
+        return claimants(view, REPLICASETS, before, after) if resource == PODS.name else ()
+
     def decide(self, view: Reading, key: Key, now: float) -> Decision:
         found = view.get(REPLICASETS, key.namespace, key.name)
         if found is None:
@@ -66,7 +71,7 @@ class ReplicaSetDecider:
         if not found.metadata.deletion_timestamp:
             effects += self._missing(view, found, claimed.mine, live)
             effects += self._surplus(found, live, now)
-        if status is not None and (not effects or _is_bad_news(found, live, counted)):
+        if status is not None and (not effects or _is_bad_news(found, counted)):
             effects = [status, *effects]
         return Decision(_verdict(found, live, counted), tuple(effects[:EFFECTS_MAX]), counted.again_at)
 
@@ -157,12 +162,9 @@ def _status(
     )
 
 
-def _is_bad_news(found: ReplicaSet, live: Sequence[Pod], counted: Readiness) -> bool:
+def _is_bad_news(found: ReplicaSet, counted: Readiness) -> bool:
     status = found.status
-    if counted.ready < status.ready_replicas or counted.available < status.available_replicas:
-        return True
-    is_old = 0 < status.observed_generation < found.metadata.generation
-    return is_old and len(live) > found.spec.replicas
+    return counted.ready < status.ready_replicas or counted.available < status.available_replicas
 
 
 def _verdict(found: ReplicaSet, live: Sequence[Pod], counted: Readiness) -> Verdict:

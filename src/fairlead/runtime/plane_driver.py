@@ -16,7 +16,7 @@ from functools import partial
 from fairlead.api.users import MASTERS, User
 from fairlead.cache import events as mirrored
 from fairlead.control.instructions import Call, Record, Replied, WakeAt, Woke
-from fairlead.control.plane import MirrorWakeAt, Plane, PlaneInstruction
+from fairlead.control.plane import AskProgress, MirrorWakeAt, Plane, PlaneInstruction
 from fairlead.control.record import STREAM
 from fairlead.port.outcome import outcome_of
 from fairlead.port.request import Reply
@@ -88,6 +88,8 @@ class PlaneDriver:
                 )
             elif isinstance(instruction, MirrorWakeAt):
                 self._wake_mirror_at(instruction.resource, instruction.at)
+            elif isinstance(instruction, AskProgress):
+                self._loop.call_soon(self._tell_progress, instruction.resource)
 
     def _call(self, call: Call) -> None:
         user = self._users.get(call.controller)
@@ -155,6 +157,12 @@ class PlaneDriver:
             self._tell(resource, mirrored.Broke("the watch was cut", now, attempt))
         elif subscription.ready:
             self._loop.call_soon(self._deliver, subscription)
+
+    def _tell_progress(self, resource: str) -> None:
+        for subscription, (followed, attempt) in list(self._follows.items()):
+            revision = self._hub.progress(subscription) if followed == resource else 0
+            if revision:
+                self._tell(resource, mirrored.Marked(revision, self._clock(), attempt))
 
     def _unfollow(self, subscription: Subscription) -> None:
         self._follows.pop(subscription, None)

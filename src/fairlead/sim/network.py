@@ -183,6 +183,17 @@ class Link:
         elif subscription.ready:
             self.wake(subscription)
 
+    def ask_progress(self, resource: str) -> None:
+        """How far its watch is; only one that has nothing left to deliver can tell."""
+        self._timeline.after(1 + self._tape.choose("progress.delay", _DELAYS), self._tell_progress, resource)
+
+    def _tell_progress(self, resource: str) -> None:
+        if self._timeline.ms < max(self.cut_until, self.deaf_until, self.paused_until):
+            return
+        for subscription, follow in list(self._follows.items()):
+            if subscription.resource == resource and (revision := self._server.hub.progress(subscription)):
+                follow.tell(mirrored.Marked(revision, follow.clock(), follow.attempt))
+
     def break_watches(self) -> None:
         """All at once, as when the server dies or a proxy is restarted."""
         for subscription, follow in list(self._follows.items()):

@@ -2,6 +2,7 @@
 
     deciders   () -> tuple of Deciders
     plane      (identity, deciders) -> Plane
+    nodes      (prefix) -> the Decider that plays the nodes with this prefix
 
 A plant is a function that takes this dict and returns it changed; `load_plant` finds one by its import path.
 Production code carries no switch for any of it.
@@ -13,6 +14,7 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
+from fairlead.agent.hollow import HollowDecider
 from fairlead.control.plane import Plane
 from fairlead.control.roster import default_deciders
 from fairlead.core.errors import UsageError
@@ -22,7 +24,7 @@ Plant = Callable[[Parts], Parts]
 
 
 def default_parts() -> Parts:
-    return {"deciders": default_deciders, "plane": Plane}
+    return {"deciders": default_deciders, "plane": Plane, "nodes": HollowDecider}
 
 
 def load_plant(path: str) -> Plant:

@@ -15,7 +15,7 @@ from msgspec import structs
 from fairlead.api.users import MASTERS, User
 from fairlead.cache import events as mirrored
 from fairlead.control.instructions import Call, Record, Replied, WakeAt, Woke
-from fairlead.control.plane import MirrorWakeAt, Plane, PlaneInstruction
+from fairlead.control.plane import AskProgress, MirrorWakeAt, Plane, PlaneInstruction
 from fairlead.port.outcome import Outcome
 from fairlead.port.request import READ_VERBS
 from fairlead.sim.digest import Digest
@@ -141,6 +141,8 @@ class PlaneProcess:
                 resource = instruction.resource
                 timer = self._mirror_timers[resource] = self._mirror_timers.get(resource, 0) + 1
                 self._at(instruction.at, self._mirror_woke, resource, timer)
+            elif isinstance(instruction, AskProgress):
+                self.link.ask_progress(instruction.resource)
             elif isinstance(instruction, mirrored.ListAll):
                 name, attempt = instruction.resource_name, instruction.attempt
                 add(b"list", f"{slot} {name}")

@@ -12,8 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import partial
 
-from fairlead.agent.hollow import HollowDecider
 from fairlead.api.users import MASTERS, User
+from fairlead.control.plane import Plane
 from fairlead.core import codec
 from fairlead.model.views import LEASES
 from fairlead.port.request import Reply, Request
@@ -80,13 +80,13 @@ class World:
         self._set_faults(faults)
 
     def _plane(self, slot: int, parts: Parts) -> PlaneProcess:
-        hollow = HollowDecider(self.scenario.hollow_prefix)
-
-        def make(identity: str) -> object:
-            return parts["plane"](identity, (*parts["deciders"](), hollow))
+        def make(identity: str) -> Plane:
+            nodes = parts["nodes"](self.scenario.hollow_prefix)
+            plane: Plane = parts["plane"](identity, (*parts["deciders"](), nodes))
+            return plane
 
         link = Link(self.timeline, self.tape, self.server)
-        return PlaneProcess(slot, make, self.timeline, self.tape, self.digest, link)  # type: ignore[arg-type]
+        return PlaneProcess(slot, make, self.timeline, self.tape, self.digest, link)
 
     # The run
 

@@ -118,6 +118,15 @@ def test_a_selector_that_changed_counts_as_it_is_now(kept_max: int, monkeypatch:
     assert [key.name for key in handler(None, of_x)] == ["all", "y"]
 
 
+def test_selectors_that_are_kept_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(handlers, "SELECTORS_KEPT_MAX", 3)
+    compiled: handlers._Compiled[Budget] = handlers._Compiled(lambda each: each.spec.selector)
+    for number in range(10):
+        made = msgspec.json.decode(budget("x", {}, number).data, type=Budget)
+        compiled.of(made, made.metadata)
+        assert len(compiled._kept) <= 3
+
+
 def test_selectors_are_compiled_once_per_version() -> None:
     asked: list[str] = []
 

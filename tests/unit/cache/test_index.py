@@ -114,7 +114,7 @@ def test_an_answer_is_not_changed_by_what_happens_later() -> None:
 
 
 SELECTED = [
-    ("", "", ["a", "b", "c", "d"]),
+    ("", "", ["a", "b", "c", "d", "e"]),
     ("", "default", ["a", "b", "c"]),
     ("app=x", "", ["a", "b", "d"]),
     ("app=x", "default", ["a", "b"]),
@@ -123,6 +123,7 @@ SELECTED = [
     ("app in (x,y),tier", "default", ["a", "c"]),
     ("app=nothing", "", []),
     ("app=x", "nowhere", []),
+    ("tier=back", "default", ["c"]),
     ("!tier", "", ["b", "d"]),
 ]
 
@@ -134,6 +135,7 @@ def test_selectors_find_by_label(selector: str, namespace: str, found: list[str]
         pod("b", labels={"app": "x"}),
         pod("a", labels={"app": "x", "tier": "front"}),
         pod("d", labels={"app": "x"}, namespace="other"),
+        pod("e", labels={"tier": "back"}, namespace="other"),
     )
     assert names(made.labelled(namespace, parse_labels(selector))) == found
 

@@ -246,6 +246,19 @@ def test_an_update_that_does_not_work_stops() -> None:
     assert sum(pod.spec.containers[0].image == "broken" for pod in world.list(PODS)) == 1
 
 
+def test_pods_that_work_stay_while_too_many_others_do_not() -> None:
+    world = World()
+    make(world, 4)
+    run(world)
+    update(world, "broken", maxUnavailable=2)
+    world.settle([DECIDER])
+    world.stop_pods()
+    world.settle([DECIDER])
+    update(world, "broken", maxUnavailable=1)
+    world.settle([DECIDER])
+    assert sum(pod.ready for pod in world.list(PODS) if pod.live) == 2
+
+
 def test_on_delete_updates_nothing_by_itself() -> None:
     world = World()
     make(world, 2, updateStrategy={"type": "OnDelete"})

@@ -125,9 +125,11 @@ def test_room_given_away_in_a_turn_is_not_given_again() -> None:
 
 def test_a_pod_that_requests_nothing_fits_on_an_overdrawn_node() -> None:
     world = World()
-    node(world, "a", cpu="0", memory="0")
+    node(world, "a", cpu="1", memory="1Gi")
+    pod(world, "big", "2", "2Gi")
+    world.set_pod("big", "Running", node="a")
     world.add(PODS, "tiny", spec={"containers": [{"name": "main", "image": "a"}]})
-    assert placed(world) == {"tiny": "a"}
+    assert placed(world)["tiny"] == "a"
 
 
 def test_priority_then_age_then_name_say_who_is_first() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fairlead.sim.checkers.bound_once import BoundOnce
 from fairlead.sim.checkers.contract import Checker
+from fairlead.sim.checkers.justified_deletes import JustifiedDeletes
 from fairlead.sim.checkers.live_children import LiveChildren
 from fairlead.sim.checkers.no_orphan import NoOrphan
 from fairlead.sim.checkers.observed_generation import ObservedGeneration
@@ -18,6 +19,7 @@ def all_checkers() -> tuple[Checker, ...]:
         OneLeader(),
         BoundOnce(),
         LiveChildren(),
+        JustifiedDeletes(),
         ObservedGeneration(),
         NoOrphan(),
         QuietAtRest(),

@@ -1,0 +1,153 @@
+"""The CronJob controller: starts a Job whenever its schedule is due.
+
+One turn does the first of these that is needed:
+
+    write the status that was observed   (active Jobs, last schedule time, last success)
+    delete finished Jobs beyond the history limits
+    delete running Jobs that are to be replaced
+    create the Job of the latest due instant, if it is not too late for it and none runs that forbids it
+
+The Job of an instant is called after it (`name-<minutes since the epoch>`) and carries it as an annotation, from which
+the last schedule time follows: a crash between creating a Job and writing the status starts nothing twice. Of several
+instants that were missed only the latest is made up for; over a hundred are reported, as they hint at a broken clock.
+Zones: see `cron_zones.py`; in one that is not known there, nothing is started.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from fairlead.core.times import parse_time, timestamp
+from fairlead.decision.contract import EFFECTS_MAX, NOTHING, SETTLED, Decision, Reading, Stuck, Waiting
+from fairlead.decision.effects import Effect
+from fairlead.decision.ensure import ensure_child, ensure_gone, ensure_status
+from fairlead.model.cron import problem_with
+from fairlead.model.views import CRONJOBS, JOBS, CronJob, CronJobStatus, Job, Json, Resource, View
+from fairlead.reconcile.children import controller_reference, is_controlled_by
+from fairlead.reconcile.cron_times import MISSED_MAX, Schedule, latest_due, missed, next_after, parse, zone_of
+from fairlead.reconcile.cron_zones import is_known
+from fairlead.reconcile.job_status import finished_condition
+from fairlead.store.contract import Key
+
+_NAME = "cronjob"
+SCHEDULED_AT = "batch.kubernetes.io/cronjob-scheduled-timestamp"
+
+
+class CronJobDecider:
+    name = _NAME
+    reads: tuple[Resource[View], ...] = (CRONJOBS, JOBS)
+
+    def keys(self, resource: str, before: View | None, after: View | None) -> Iterable[Key]:
+        newest = after if after is not None else before
+        if isinstance(newest, CronJob):
+            return (Key(CRONJOBS.name, newest.metadata.namespace, newest.metadata.name),)
+        if isinstance(newest, Job):
+            owner = newest.metadata.controller
+            if owner is not None and owner.kind == CRONJOBS.kind:
+                return (Key(CRONJOBS.name, newest.metadata.namespace, owner.name),)
+        return ()
+
+    def decide(self, view: Reading, key: Key, now: float) -> Decision:
+        cron = view.get(CRONJOBS, key.namespace, key.name)
+        if cron is None or cron.metadata.deletion_timestamp:
+            return NOTHING
+        owned = view.owned(JOBS, cron.metadata.uid)
+        jobs = [job for job in owned if is_controlled_by(job, cron.metadata)]
+        status = ensure_status(_NAME, CRONJOBS, cron, _status(cron, jobs))
+        if status is not None:
+            return Decision(Waiting("StatusBehind"), (status,))
+        forgotten = _forgotten(cron, jobs)
+        if forgotten:
+            return Decision(Waiting("CleaningUp"), forgotten[:EFFECTS_MAX])
+        if cron.spec.suspend:
+            return Decision(SETTLED)
+        problem = problem_with(cron.spec.schedule)
+        if problem:
+            return Decision(Stuck("UnparseableSchedule", problem))
+        zone = zone_of(cron.spec.schedule, cron.spec.time_zone)
+        if not is_known(zone):
+            return Decision(Stuck("UnknownTimeZone", f"the rules of time zone {zone} are not known here"))
+        return _start(view, cron, parse(cron.spec.schedule, zone), jobs, now)
+
+
+def _status(cron: CronJob, jobs: Sequence[Job]) -> CronJobStatus:
+    """Both times only move forward: Jobs that are gone are not forgotten."""
+    status = cron.status
+    scheduled = [job.metadata.annotations.get(SCHEDULED_AT, "") for job in jobs]
+    succeeded = [job.status.completion_time for job in jobs]
+    return CronJobStatus(
+        active=tuple(_reference(job) for job in jobs if finished_condition(job) is None),
+        last_schedule_time=_latest([status.last_schedule_time, *scheduled]),
+        last_successful_time=_latest([status.last_successful_time, *succeeded]),
+    )
+
+
+def _latest(times: Iterable[str]) -> str:
+    return max((text for text in times if text), key=parse_time, default="")
+
+
+def _reference(job: Job) -> Json:
+    return {
+        "apiVersion": JOBS.api_version,
+        "kind": JOBS.kind,
+        "name": job.metadata.name,
+        "namespace": job.metadata.namespace,
+        "uid": job.metadata.uid,
+    }
+
+
+def _forgotten(cron: CronJob, jobs: Sequence[Job]) -> tuple[Effect, ...]:
+    """Finished Jobs beyond what is to be remembered, oldest first."""
+    effects: list[Effect | None] = []
+    limits = {
+        "Complete": cron.spec.successful_jobs_history_limit,
+        "Failed": cron.spec.failed_jobs_history_limit,
+    }
+    for kind, limit in limits.items():
+        ended = [job for job in jobs if (end := finished_condition(job)) is not None and end.type == kind]
+        ended.sort(key=lambda job: (job.status.start_time, job.metadata.name))
+        surplus = ended[: max(0, len(ended) - limit)]
+        effects += [ensure_gone(_NAME, cron.metadata, JOBS, job) for job in surplus]
+    return tuple(effect for effect in effects if effect is not None)
+
+
+def _start(view: Reading, cron: CronJob, schedule: Schedule, jobs: Sequence[Job], now: float) -> Decision:
+    """Start the Job of the latest due instant, or say until when there is nothing to start."""
+    spec = cron.spec
+    since = parse_time(cron.status.last_schedule_time or cron.metadata.creation_timestamp)
+    if spec.starting_deadline_seconds is not None:
+        since = max(since, now - spec.starting_deadline_seconds)
+    again_at = float(next_after(schedule, now) or 0)
+    due = latest_due(schedule, since, now)
+    if due is None:
+        return Decision(Waiting("NotDue"), again_at=again_at)
+    active = [job for job in jobs if finished_condition(job) is None and not job.metadata.deletion_timestamp]
+    if active and spec.concurrency_policy == "Forbid":
+        return Decision(Waiting("JobAlreadyActive", active[0].metadata.name), again_at=again_at)
+    if active and spec.concurrency_policy == "Replace":
+        gone = [ensure_gone(_NAME, cron.metadata, JOBS, job) for job in active[:EFFECTS_MAX]]
+        return Decision(Waiting("Replacing"), tuple(each for each in gone if each is not None), again_at)
+    name = f"{cron.metadata.name}-{due // 60}"
+    found = view.get(JOBS, cron.metadata.namespace, name)
+    create = ensure_child(_NAME, cron.metadata, JOBS, found, _job(cron, name, due), str(due))
+    if create is None:
+        return Decision(Waiting("NameTaken", name), again_at=again_at)
+    verdict = Waiting("Starting", name)
+    if missed(schedule, since, now) > MISSED_MAX:
+        message = "too many missed start times: set or decrease startingDeadlineSeconds or check the clocks"
+        verdict = Waiting("TooManyMissedTimes", message)
+    return Decision(verdict, (create,), again_at)
+
+
+def _job(cron: CronJob, name: str, due: int) -> Json:
+    template = cron.spec.job_template
+    metadata: Json = template.get("metadata") or {}
+    return {
+        "metadata": {
+            "name": name,
+            "labels": metadata.get("labels") or {},
+            "annotations": {**(metadata.get("annotations") or {}), SCHEDULED_AT: timestamp(due)},
+            "ownerReferences": [controller_reference(CRONJOBS, cron.metadata)],
+        },
+        "spec": template.get("spec") or {},
+    }

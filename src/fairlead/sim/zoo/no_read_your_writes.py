@@ -1,0 +1,17 @@
+"""Zoo 17: a turn begins although the mirror does not show the controller's last writes, and counts too few."""
+
+from __future__ import annotations
+
+from fairlead.control.plane import Plane
+from fairlead.control.turn import Write
+from fairlead.sim.parts import Parts
+from fairlead.sim.zoo.wrapping import FreshNames, wrap
+
+
+class ForgetfulPlane(Plane):
+    def _seen(self, write: Write) -> bool:
+        return True
+
+
+def plant(parts: Parts) -> Parts:
+    return {**wrap(parts, "replicaset", FreshNames), "plane": ForgetfulPlane}

@@ -1,0 +1,35 @@
+"""R16: what changed while a watch was away is taken over silently, and nothing ever looks at everything again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from fairlead.cache.events import Changed
+from fairlead.cache.mirror import Mirror
+from fairlead.control.plane import Plane
+from fairlead.decision.contract import Decider
+from fairlead.sim.parts import Parts
+from fairlead.store.contract import Entry
+
+
+class SilentMirror(Mirror[Any]):
+    """Tells nobody what a second list brought."""
+
+    def _differences(self, entries: Iterable[Entry]) -> list[Changed]:
+        is_first = not self.lists - 1
+        changes = super()._differences(entries)
+        return changes if is_first else []
+
+
+class TrustingPlane(Plane):
+    def __init__(self, identity: str, deciders: Sequence[Decider]) -> None:
+        super().__init__(identity, deciders)
+        self.mirrors = {name: SilentMirror(mirror.resource) for name, mirror in self.mirrors.items()}
+
+    def _resync(self, now: float, spread: float) -> None:
+        self._resync_at = now + 1e9
+
+
+def plant(parts: Parts) -> Parts:
+    return {**parts, "plane": TrustingPlane}

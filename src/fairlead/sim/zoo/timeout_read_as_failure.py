@@ -1,0 +1,25 @@
+"""Zoo 12: a timeout is taken for a refusal, so what was done is done once more (under another name)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec import structs
+
+from fairlead.control.instructions import Replied
+from fairlead.control.plane import Plane, PlaneInstruction
+from fairlead.port.outcome import Refused, Unknown
+from fairlead.sim.parts import Parts
+from fairlead.sim.zoo.wrapping import FreshNames, wrap
+
+
+class HastyPlane(Plane):
+    def replied(self, event: Replied) -> Iterator[PlaneInstruction]:
+        if isinstance(event.outcome, Unknown) and not self.leadership.answers(event.call):
+            refused = Refused(503, "ServiceUnavailable", "it did not happen, or did it?", "later")
+            event = structs.replace(event, outcome=refused)
+        return super().replied(event)
+
+
+def plant(parts: Parts) -> Parts:
+    return {**wrap(parts, "replicaset", FreshNames), "plane": HastyPlane}

@@ -1,0 +1,77 @@
+"""What the tests of the controllers share: waiting for the end of something, and seeing all that led there.
+
+Nothing here sleeps to "let it settle": either kubectl waits for what is asked, or a question is asked again until it is
+answered with yes. What happened in between is read from the server's own history of every pod.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from tests.clients.kubectl import Operator
+
+Json = dict[str, Any]
+SECONDS_MAX = 40.0
+
+
+def eventually(holds: Callable[[], Any], seconds: float = SECONDS_MAX) -> Any:
+    """What `holds` gave as soon as it was true; fails with the last that it gave."""
+    deadline = time.monotonic() + seconds
+    while not (found := holds()):
+        assert time.monotonic() < deadline, f"still {found!r} after {seconds} s"
+        time.sleep(0.05)
+    return found
+
+
+def rolled_out(team: Operator, name: str) -> str:
+    """The last line of `rollout status`, which must end well."""
+    return team(f"rollout status {name} --timeout=40s").splitlines()[-1]
+
+
+def items(team: Operator, what: str) -> list[Json]:
+    found: list[Json] = json.loads(team(f"get {what} -o json"))["items"]
+    return found
+
+
+def names(team: Operator, what: str) -> set[str]:
+    return {each["metadata"]["name"] for each in items(team, what)}
+
+
+def uids(team: Operator, what: str) -> set[str]:
+    return {each["metadata"]["uid"] for each in items(team, what)}
+
+
+def is_live(pod: Json) -> bool:
+    ended = pod.get("status", {}).get("phase") in ("Succeeded", "Failed")
+    return not ended and "deletionTimestamp" not in pod["metadata"]
+
+
+def is_ready(pod: Json) -> bool:
+    conditions = pod.get("status", {}).get("conditions", ())
+    return is_live(pod) and any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
+
+
+def now_at(team: Operator) -> str:
+    """The revision to give to `moments` later."""
+    return str(json.loads(team(f"get --raw {_pods(team)}"))["metadata"]["resourceVersion"])
+
+
+def moments(team: Operator, since: str) -> Iterator[list[Json]]:
+    """All pods of the namespace after each change of one since that revision, which must have been without pods."""
+    raw = team(f"get --raw {_pods(team)}?watch=1&resourceVersion={since}&timeoutSeconds=1")
+    there: dict[str, Json] = {}
+    for line in raw.splitlines():
+        event = json.loads(line)
+        name = event["object"]["metadata"]["name"]
+        if event["type"] == "DELETED":
+            there.pop(name, None)
+        else:
+            there[name] = event["object"]
+        yield list(there.values())
+
+
+def _pods(team: Operator) -> str:
+    return f"/api/v1/namespaces/{team.namespace}/pods"

@@ -1,0 +1,74 @@
+"""`fairlead queues` and `fairlead decisions`: the controllers at work as an operator sees them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Callable
+
+import pytest
+
+from fairlead.control.roster import default_deciders
+from tests.clients.converging import rolled_out
+from tests.clients.kubectl import Operator, table
+from tests.clients.manifests import workload
+from tests.running import FAIRLEAD, Running
+
+ARGUMENTS = ("--hollow-nodes", "1")
+CONTROLLERS = [*(decider.name for decider in default_deciders()), "hollow"]
+
+
+@pytest.fixture
+def fairlead(server: Running) -> Callable[[str], str]:
+    def run(line: str) -> str:
+        return subprocess.run(
+            [FAIRLEAD, *line.split()],
+            env={**os.environ, "KUBECONFIG": str(server.kubeconfig)},
+            text=True,
+            capture_output=True,
+            check=True,
+            timeout=30,
+        ).stdout
+
+    return run
+
+
+def test_queues_show_every_controller(team: Operator, fairlead: Callable[[str], str]) -> None:
+    team("create -f -", workload("Deployment", "web", replicas=1))
+    rolled_out(team, "deploy/web")
+    rows = {row["CONTROLLER"]: row for row in table(fairlead("queues"))}
+    assert list(rows) == CONTROLLERS
+    assert all(row["STUCK"] == "0" for row in rows.values())
+    assert all(int(rows[name]["TURNS"]) > 0 for name in ("deployment", "replicaset", "first-fit", "hollow"))
+    found = json.loads(fairlead("queues -o json"))
+    assert (found["leads"], found["phase"]) == (True, "leading")
+    assert [item["controller"] for item in found["items"]] == CONTROLLERS
+    assert {item["unknown"] for item in found["items"]} == {0}
+
+
+def test_decisions_tell_the_story_of_an_object(team: Operator, fairlead: Callable[[str], str]) -> None:
+    team("create -f -", workload("Deployment", "web", replicas=1))
+    rolled_out(team, "deploy/web")
+    about = f"deployments.apps/{team.namespace}/web"
+    rows = table(fairlead(f"decisions --object {about}"))
+    assert {(row["CONTROLLER"], row["OBJECT"]) for row in rows} == {("deployment", about)}
+    assert (rows[0]["VERDICT"], rows[0]["EFFECTS"]) == ("Waiting", "1 Create")
+    assert rows[-1]["VERDICT"] == "Settled"
+    assert any(row["DETAIL"] == "0 of 1 replicas are available" for row in rows)
+
+    first, *_ = json.loads(fairlead(f"decisions --object {about} -o json"))["items"]
+    record = first["record"]
+    uid = team("get deploy web -o jsonpath={.metadata.uid}")
+    assert record["effects"][0].startswith(f"Create deployment/{uid}/create/")
+    assert set(record["reads"]) == {"deployments.apps", "replicasets.apps"}
+    assert all(used <= newest for used, newest in record["reads"].values())
+    assert len(table(fairlead("decisions --controller replicaset --limit 2"))) == 2
+
+
+def test_writes_of_controllers_are_in_the_audit_log(team: Operator, fairlead: Callable[[str], str]) -> None:
+    team("create -f -", workload("Deployment", "web", replicas=1))
+    rolled_out(team, "deploy/web")
+    rows = table(fairlead("audit --user system:fairlead:replicaset --limit 500"))
+    assert rows
+    assert {row["USER"] for row in rows} == {"system:fairlead:replicaset"}

@@ -1,0 +1,209 @@
+"""Every checker lets what is right pass and tells a fabricated violation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from fairlead.control.leadership import FENCE, NAMESPACE, RESOURCE
+from fairlead.core import codec
+from fairlead.sim.checkers.contract import Observed
+from fairlead.sim.checkers.roster import all_checkers
+from fairlead.sim.violation import Violation
+from fairlead.store.contract import ADDED, DELETED, MODIFIED, Change, Entry, Key
+
+Json = dict[str, Any]
+
+
+class Story:
+    """Commits, one after the other, before the eyes of all checkers."""
+
+    def __init__(self) -> None:
+        self.observed = Observed(all_checkers())
+        self.revision = 0
+        self.seconds = 0.0
+        self._objects: dict[Key, str] = {}
+
+    def commit(self, resource: str, obj: Json, origin: str = "", gone: bool = False) -> None:
+        self.revision += 1
+        metadata = {"uid": f"uid-{obj['metadata']['name']}", **obj["metadata"]}
+        metadata["resourceVersion"] = str(self.revision)
+        key = Key(resource, "default", metadata["name"])
+        change = DELETED if gone else MODIFIED if key in self._objects else ADDED
+        entry = Entry(key, metadata["uid"], self.revision, codec.encode({**obj, "metadata": metadata}))
+        self._objects[key] = metadata["uid"]
+        self.observed.committed([Change(change, entry, None)], {self.revision: origin}, self.seconds)
+
+    def rest(self) -> None:
+        self.observed.quiesced(self.seconds)
+
+
+def replicaset(replicas: int, generation: int = 1, observed: int = 1, name: str = "web", **meta: Any) -> Json:
+    return {
+        "metadata": {"name": name, "generation": generation, **meta},
+        "spec": {"replicas": replicas},
+        "status": {"observedGeneration": observed},
+    }
+
+
+def pod(name: str, owner: str = "web", uid: str = "", node: str = "", **meta: Any) -> Json:
+    reference = {"kind": "ReplicaSet", "name": owner, "uid": uid or f"uid-{owner}", "controller": True}
+    return {
+        "metadata": {"name": name, "ownerReferences": [reference], **meta},
+        "spec": {"nodeName": node},
+        "status": {"phase": "Running"},
+    }
+
+
+def one_pod_too_many(story: Story) -> None:
+    story.commit("replicasets.apps", replicaset(1))
+    story.commit("pods", pod("a"))
+    story.commit("pods", pod("b"))
+
+
+def one_pod_too_many_for_the_deployment(story: Story) -> None:
+    strategy = {"rollingUpdate": {"maxSurge": 1}}
+    deployment = {"metadata": {"name": "d", "generation": 1}, "spec": {"replicas": 1, "strategy": strategy}}
+    owner = [{"kind": "Deployment", "name": "d", "uid": "uid-d", "controller": True}]
+    story.commit("deployments.apps", deployment)
+    for name in ("old", "new"):
+        story.commit("replicasets.apps", replicaset(2, name=name, ownerReferences=owner))
+    for number, name in enumerate(("old", "new", "new")):
+        story.commit("pods", pod(f"p{number}", name))
+
+
+def a_pod_created_for_a_count_long_gone(story: Story) -> None:
+    story.commit("replicasets.apps", replicaset(2))
+    story.commit("pods", pod("a"))
+    story.commit("replicasets.apps", replicaset(1, generation=2, observed=2))
+    story.seconds += 60
+    story.commit("pods", pod("b"))
+
+
+def a_pod_that_moves(story: Story) -> None:
+    story.commit("replicasets.apps", replicaset(1))
+    story.commit("pods", pod("a", node="one"))
+    story.commit("pods", pod("a", node="two"))
+
+
+def a_pod_on_no_node(story: Story) -> None:
+    story.commit("replicasets.apps", replicaset(1))
+    story.commit("pods", pod("a", node="nowhere"))
+    story.rest()
+
+
+def leads(story: Story, holder: str) -> None:
+    story.revision += 1
+    metadata = {"name": FENCE, "uid": "f", "resourceVersion": str(story.revision)}
+    data = codec.encode({"metadata": metadata, "spec": {"holderIdentity": holder}})
+    entry = Entry(Key(RESOURCE, NAMESPACE, FENCE), "f", story.revision, data)
+    story.observed.committed([Change(MODIFIED, entry, None)], {}, story.seconds)
+
+
+def a_write_of_a_former_leader(story: Story) -> None:
+    leads(story, "plane-0-1")
+    leads(story, "plane-1-1")
+    story.commit("replicasets.apps", replicaset(1), origin="plane-1-1")
+    story.commit("replicasets.apps", replicaset(2, generation=2), origin="plane-0-1")
+
+
+def a_status_from_the_future(story: Story) -> None:
+    story.commit("replicasets.apps", replicaset(1, generation=1, observed=2))
+
+
+def a_status_that_goes_back(story: Story) -> None:
+    story.commit("replicasets.apps", replicaset(1, generation=2, observed=2))
+    story.commit("replicasets.apps", replicaset(1, generation=2, observed=1))
+
+
+def a_status_left_behind(story: Story) -> None:
+    story.commit("replicasets.apps", replicaset(1, generation=2, observed=1))
+    story.rest()
+
+
+def an_orphan(story: Story) -> None:
+    story.commit("pods", pod("a", uid="uid-of-nobody"))
+    story.rest()
+
+
+def a_deletion_that_does_not_end(story: Story) -> None:
+    story.commit("replicasets.apps", replicaset(0, deletionTimestamp="2027-01-01T00:00:00Z"))
+    story.rest()
+
+
+def a_write_after_rest(story: Story) -> None:
+    story.commit("replicasets.apps", replicaset(0))
+    story.rest()
+    story.seconds += 100
+    story.commit("replicasets.apps", replicaset(0))
+
+
+def a_revision_used_twice(story: Story) -> None:
+    story.commit("replicasets.apps", replicaset(0))
+    story.revision -= 1
+    story.commit("replicasets.apps", replicaset(0))
+
+
+def a_pod_taken_from_an_owner_that_wants_it(story: Story) -> None:
+    leads(story, "plane-0-1")
+    story.commit("replicasets.apps", replicaset(1))
+    story.commit("pods", pod("a"))
+    story.seconds += 60
+    story.commit("pods", pod("a", deletionTimestamp="2027-01-01T00:00:00Z"), origin="plane-0-1")
+
+
+def test_a_good_story_breaks_nothing() -> None:
+    story = Story()
+    story.commit("nodes", {"metadata": {"name": "one"}})
+    story.commit("replicasets.apps", replicaset(2))
+    story.commit("pods", pod("a"))
+    story.commit("pods", pod("a", node="one"))
+    story.commit("pods", pod("b", node="one"))
+    story.seconds = 30
+    story.commit("replicasets.apps", replicaset(1, generation=2))
+    story.commit("pods", pod("b", node="one", deletionTimestamp="2027-01-01T00:00:00Z"))
+    story.commit("pods", pod("b", node="one"), gone=True)
+    story.commit("replicasets.apps", replicaset(1, generation=2, observed=2))
+    story.seconds = 100
+    story.rest()
+
+
+def test_a_count_that_sank_unseen_still_allows_what_it_allowed() -> None:
+    story = Story()
+    story.commit("replicasets.apps", replicaset(2))
+    story.commit("pods", pod("a"))
+    story.commit("replicasets.apps", replicaset(1, generation=2, observed=1))
+    story.seconds += 60
+    story.commit("pods", pod("b"))
+
+
+@pytest.mark.parametrize(
+    ("invariant", "tell"),
+    [
+        ("live-children", one_pod_too_many),
+        ("live-children", one_pod_too_many_for_the_deployment),
+        ("live-children", a_pod_created_for_a_count_long_gone),
+        ("bound-once", a_pod_that_moves),
+        ("bound-once", a_pod_on_no_node),
+        ("observed-generation", a_status_from_the_future),
+        ("observed-generation", a_status_that_goes_back),
+        ("observed-generation", a_status_left_behind),
+        ("no-orphan", an_orphan),
+        ("no-orphan", a_deletion_that_does_not_end),
+        ("quiet-at-rest", a_write_after_rest),
+        ("revisions-increase", a_revision_used_twice),
+        ("justified-deletes", a_pod_taken_from_an_owner_that_wants_it),
+        ("one-leader", a_write_of_a_former_leader),
+    ],
+)
+def test_a_fabricated_violation_is_told(invariant: str, tell: Callable[[Story], None]) -> None:
+    with pytest.raises(Violation) as told:
+        tell(Story())
+    assert told.value.invariant == invariant
+
+
+def test_every_checker_has_a_fabricated_violation() -> None:
+    marks = [mark for mark in test_a_fabricated_violation_is_told.pytestmark if mark.name == "parametrize"]
+    assert {case[0] for case in marks[0].args[1]} == {checker.name for checker in all_checkers()}
