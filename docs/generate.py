@@ -149,7 +149,61 @@ TOKENS = (
         "-",
     ),
 )
-BOUNDS = (*REQUESTS, *CONNECTIONS, *OBJECTS, *STORE, *AUDIT, *TOKENS)
+PLANE = (
+    Bound("effects of one decision", "decision.contract", "EFFECTS_MAX", "", "the rest is for the next turn"),
+    Bound("every key is decided anew every", "control.plane", "RESYNC_SECONDS", "seconds", "-"),
+    Bound(
+        "a new leader asks how far its mirrors are every",
+        "control.plane",
+        "ASK_PROGRESS_SECONDS",
+        "seconds",
+        "it does not act before they are",
+    ),
+    Bound(
+        "a look after an unknown outcome is repeated after about",
+        "control.controller",
+        "LOOK_LATER_SECONDS",
+        "seconds",
+        "-",
+    ),
+    Bound("selectors kept compiled", "cache.handlers", "SELECTORS_KEPT_MAX", "", "they are compiled anew"),
+    Bound("reports about hot keys kept", "queue.heat", "REPORTS_MAX", "", "the oldest go"),
+    Bound(
+        "a failed pod of a Job is replaced after",
+        "reconcile.job_pods",
+        "BACKOFF_SECONDS",
+        "seconds",
+        "twice as long after each further failure",
+    ),
+    Bound("the same at most", "reconcile.job_pods", "BACKOFF_SECONDS_MAX", "seconds", "-"),
+    Bound(
+        "ended pods of a Job that are being counted",
+        "reconcile.job_status",
+        "UNCOUNTED_MAX",
+        "",
+        "the rest is counted in the next turn",
+    ),
+    Bound(
+        "a pod held for its Job is looked at every", "reconcile.job_orphans", "AGAIN_SECONDS", "seconds", "-"
+    ),
+    Bound("missed times of a CronJob that are counted", "reconcile.cron_times", "MISSED_MAX", "", "too many"),
+    Bound(
+        "a failed pod of a DaemonSet is replaced after",
+        "reconcile.daemonset",
+        "REPLACED_AFTER_SECONDS",
+        "seconds",
+        "-",
+    ),
+    Bound(
+        "an evicted pod counts as going for",
+        "reconcile.disruption_budget",
+        "DELETION_SECONDS",
+        "seconds",
+        "it counts as staying",
+    ),
+    Bound("hollow nodes", "cli.serving", "HOLLOW_NODES_MAX", "", "`fairlead up` refuses"),
+)
+BOUNDS = (*REQUESTS, *CONNECTIONS, *OBJECTS, *STORE, *AUDIT, *TOKENS, *PLANE)
 _STORE_LIMITS = {
     "batch_changes_max": ("changes and audit lines in one commit", "", "the rest is the next commit"),
     "pending_max": ("writes that wait for the disk", "", "429"),
@@ -300,6 +354,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "limits_store": store,
     "limits_audit": _bounds(AUDIT),
     "limits_tokens": _bounds(TOKENS),
+    "limits_plane": _bounds(PLANE),
     "retention": retention,
 }
 

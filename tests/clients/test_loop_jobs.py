@@ -90,10 +90,17 @@ def test_a_suspended_job_starts_when_it_is_resumed_and_stops_when_suspended_agai
     assert items(team, "pods") == []
     team('patch job work -p \'{"spec":{"suspend":false}}\'')
     team("wait job work --for=jsonpath={.status.active}=2 --timeout=20s")
-    eventually(lambda: [pod["STATUS"] for pod in table(team("get pods"))] == ["Running"] * 2)
+    eventually(lambda: [pod["status"]["phase"] for pod in items(team, "pods")] == ["Running"] * 2)
     team('patch job work -p \'{"spec":{"suspend":true}}\'')
     assert eventually(lambda: items(team, "pods") == [])
     assert "startTime" not in team.yaml("get job work")["status"]
+
+
+def test_a_job_that_is_deleted_while_it_runs_takes_its_pods_along(team: Operator) -> None:
+    team("create -f -", _job(LONG, parallelism=2))
+    eventually(lambda: [pod["status"]["phase"] for pod in items(team, "pods")] == ["Running"] * 2)
+    team("delete job work")
+    assert eventually(lambda: items(team, "pods") == [])
 
 
 def test_a_finished_job_goes_after_its_time(team: Operator) -> None:

@@ -14,6 +14,9 @@ from tests.docs.pages import ROOT
 
 # Not bounds of what a client may do, or the same bound under its second name.
 NOT_LISTED = {
+    "queue.histogram.BOUNDS_SECONDS",
+    "sim.checkers.live_children.GRACE_SECONDS",
+    "sim.planes.RESTART_MS_MAX",
     "cli.client.TIMEOUT_SECONDS",  # of the command line's own requests
     "runtime.collector.RETRY_SECONDS",
     "reconcile.garbage.STEP_MAX",

@@ -61,7 +61,7 @@ def test_reaching_outside_during_a_run_fails_it(reach: str) -> None:
         "urandom": lambda: os.urandom(1),
         "uuid4": lambda: uuid.uuid4(),
         "thread": lambda: threading.Thread(target=print).start(),
-        "open": lambda: open(os.devnull),
+        "open": lambda: open(os.devnull).close(),
     }
     with fenced(), pytest.raises(Trespass):
         reaches[reach]()

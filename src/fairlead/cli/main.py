@@ -36,7 +36,11 @@ VERBS = (
     Verb("token", "fairlead.cli.token", "create, list and revoke credentials"),
     Verb("backup", "fairlead.cli.backup", "copy a data directory into one file, also while the server runs"),
     Verb("restore", "fairlead.cli.restore", "make a data directory from a backup"),
-    Verb("sim", "fairlead.cli.sim", "run the plane in virtual time, with faults, and check what must always hold"),
+    Verb(
+        "sim",
+        "fairlead.cli.sim",
+        "run the plane in virtual time, with faults, and check what must always hold",
+    ),
     Verb("version", "fairlead.cli.version", "show the version"),
 )
 

@@ -65,7 +65,9 @@ def _replicaset(view: Any) -> str:
 
 def _job(view: Any) -> str:
     status = view.status
-    return f"active {status.active}, succeeded {status.succeeded}, failed {status.failed}, {_conditions(status)}"
+    return (
+        f"active {status.active}, succeeded {status.succeeded}, failed {status.failed}, {_conditions(status)}"
+    )
 
 
 def _pod(view: Any) -> str:

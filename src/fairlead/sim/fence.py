@@ -1,4 +1,4 @@
-"""While a run lasts, the wall clock, system chance, threads, files and sockets are out of bounds: touching one fails it.
+"""While a run lasts, the wall clock, system chance, threads, files and sockets are closed: touching one fails it.
 
 Pure code gets time and chance with its events. `fenced()` replaces the usual doors to the outside by ones that raise
 `Trespass`, and puts them back afterwards. Only for the process that runs the simulation, and only while it does.
@@ -15,7 +15,10 @@ from typing import Any
 _DOORS = (
     ("time", ("time", "time_ns", "monotonic", "monotonic_ns", "perf_counter", "perf_counter_ns", "sleep")),
     ("os", ("urandom", "getrandom")),
-    ("random", ("random", "randint", "randrange", "choice", "choices", "shuffle", "sample", "uniform", "seed")),
+    (
+        "random",
+        ("random", "randint", "randrange", "choice", "choices", "shuffle", "sample", "uniform", "seed"),
+    ),
     ("uuid", ("uuid1", "uuid4")),
     ("secrets", ("token_bytes", "token_hex", "randbelow", "choice")),
     ("threading.Thread", ("start",)),

@@ -8,7 +8,7 @@ A call has one fate, drawn when it leaves:
     reply_lost       carried out, but the caller never learns of it
 
 While the way is cut both directions lose; while it is deaf only what comes back does. A watch delivers what its
-subscription has, later when it lags; it may break (the mirror goes on from its revision) or expire (410, by the server).
+subscription has, later when it lags; it may break (the mirror goes on from its revision) or expire (410).
 """
 
 from __future__ import annotations
@@ -89,9 +89,7 @@ class Link:
                 return name
         return ""
 
-    def _arrive(
-        self, request: Request, user: User, origin: str, heard: Heard, fate: str, back: int
-    ) -> None:
+    def _arrive(self, request: Request, user: User, origin: str, heard: Heard, fate: str, back: int) -> None:
         if fate == "request_late":
             self._server.send(request, user, origin, _nobody)
             return
@@ -168,7 +166,9 @@ class Link:
             return
         follow.is_due = False
         if self._tape.happens("watch_broken", self.faults.watch_broken):
-            self._end(subscription, follow, mirrored.Broke("the connection broke", follow.clock(), follow.attempt))
+            self._end(
+                subscription, follow, mirrored.Broke("the connection broke", follow.clock(), follow.attempt)
+            )
             return
         try:
             changes = self._server.hub.take(subscription, _CHANGES_PER_DELIVERY)
@@ -197,7 +197,9 @@ class Link:
     def break_watches(self) -> None:
         """All at once, as when the server dies or a proxy is restarted."""
         for subscription, follow in list(self._follows.items()):
-            self._end(subscription, follow, mirrored.Broke("the connection broke", follow.clock(), follow.attempt))
+            self._end(
+                subscription, follow, mirrored.Broke("the connection broke", follow.clock(), follow.attempt)
+            )
 
     def close(self) -> None:
         """The plane at this end is gone."""

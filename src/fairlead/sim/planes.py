@@ -160,7 +160,9 @@ class PlaneProcess:
             f"{request.namespace}/{request.name}/{request.subresource}",
             request.body,
         )
-        if request.verb not in READ_VERBS and self._tape.happens("crash_at_write", self.faults.crash_at_write):
+        if request.verb not in READ_VERBS and self._tape.happens(
+            "crash_at_write", self.faults.crash_at_write
+        ):
             if self._tape.choose("crash.sent", 2):
                 self._send(call)
             self.crash()

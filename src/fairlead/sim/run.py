@@ -76,9 +76,7 @@ class Tally:
 
 
 class Runner:
-    def __init__(
-        self, scenario: Scenario | None = None, faults: Faults = DEFAULT, plant: str = ""
-    ) -> None:
+    def __init__(self, scenario: Scenario | None = None, faults: Faults = DEFAULT, plant: str = "") -> None:
         self.scenario = scenario or std20.scenario()
         self.faults = faults
         self._plant = load_plant(plant) if plant else None

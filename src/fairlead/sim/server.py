@@ -1,8 +1,8 @@
 """The API server as a process that can die: store machine, API and hub of production over a journal that takes time.
 
-What `runtime/host.py` and `runtime/store_driver.py` do with a loop and a thread is done here on the timeline. A batch is
-in the journal only when its sync has come; a crash before that loses it, or not, as the tape says; nobody is answered
-before. Whoever waits when the server dies learns nothing (None in place of a Reply): the outcome is open.
+What `runtime/host.py` and `runtime/store_driver.py` do with a loop and a thread is done here on the timeline. A batch
+is in the journal only when its sync has come; a crash before that loses it, or not, as the tape says; nobody is
+answered before. Whoever waits when the server dies learns nothing (None in place of a Reply): the outcome is open.
 """
 
 from __future__ import annotations

@@ -147,7 +147,9 @@ class World:
     def _calm_down(self) -> None:
         """Faults stop: what is cut is joined, what is down comes up, clocks stay as they are."""
         self._set_faults(CALM)
-        now = self._wrote_at_ms = self.timeline.ms  # quiet is counted from here: before it, nobody might have been able to write
+        now = self._wrote_at_ms = (
+            self.timeline.ms
+        )  # quiet is counted from here: before it, nobody might have been able to write
         for plane in self.planes:
             plane.link.cut_until = min(plane.link.cut_until, now)
             plane.link.deaf_until = min(plane.link.deaf_until, now)

@@ -100,9 +100,7 @@ class Observed:
             last = _DECODERS.get(key.resource, _DECODE_ANY)(entry.data)
             after = None if change.type == DELETED else last
             before = put(key, after)
-            sight = Sight(
-                key, entry.revision, before, after, last, origins.get(entry.revision, ""), seconds
-            )
+            sight = Sight(key, entry.revision, before, after, last, origins.get(entry.revision, ""), seconds)
             for checker in checkers:
                 checker.saw(sight)
 

@@ -7,6 +7,8 @@ ReplicaSets and StatefulSets only: their pods are deleted for being too many, or
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from fairlead.model.views import PODS, REPLICASETS
 from fairlead.sim.checkers.contract import Objects, Sight
 from fairlead.sim.checkers.live_children import GRACE_SECONDS
@@ -26,7 +28,7 @@ class _Wants:
     def least(self, seconds: float) -> int:
         history = self.history
         least = history[-1][2]
-        for (_, _, replicas), (generation, since, _) in zip(history, history[1:], strict=False):
+        for (_, _, replicas), (generation, since, _) in pairwise(history):
             if generation > self.observed or seconds - since < GRACE_SECONDS:
                 least = min(least, replicas)
         return least

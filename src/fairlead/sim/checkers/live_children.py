@@ -31,11 +31,7 @@ class _Owner:
         most = 0
         for position, (_, _, limit) in enumerate(self.limits):
             following = self.limits[position + 1] if position + 1 < len(self.limits) else None
-            if (
-                following is None
-                or following[0] > self.observed
-                or seconds - following[1] < GRACE_SECONDS
-            ):
+            if following is None or following[0] > self.observed or seconds - following[1] < GRACE_SECONDS:
                 most = max(most, limit)
         return most
 

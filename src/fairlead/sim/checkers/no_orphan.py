@@ -19,7 +19,8 @@ class NoOrphan:
             for owner in meta.owner_references:
                 if owner.uid not in uids:
                     raise Violation(
-                        self.name, f"{key.resource} {key.name} belongs to {owner.kind} {owner.name}, which is gone"
+                        self.name,
+                        f"{key.resource} {key.name} belongs to {owner.kind} {owner.name}, which is gone",
                     )
             if meta.deletion_timestamp:
                 raise Violation(self.name, f"{key.resource} {key.name} is deleted but does not go")

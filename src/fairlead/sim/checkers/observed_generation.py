@@ -15,9 +15,7 @@ class ObservedGeneration:
         if not observed:
             return
         if observed > after.metadata.generation:
-            raise Violation(
-                self.name, f"{_named(sight)} observed {observed} of {after.metadata.generation}"
-            )
+            raise Violation(self.name, f"{_named(sight)} observed {observed} of {after.metadata.generation}")
         before = sight.before
         if before is not None and before.metadata.uid == after.metadata.uid and _observed(before) > observed:
             raise Violation(self.name, f"{_named(sight)} observed {_observed(before)}, and then {observed}")

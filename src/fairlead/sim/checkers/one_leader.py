@@ -1,4 +1,4 @@
-"""At most one holder's writes are accepted: whatever a plane wrote as leader was committed while the fence was its own."""
+"""At most one holder's writes are accepted: what a plane wrote as leader was committed while the fence was its own."""
 
 from __future__ import annotations
 

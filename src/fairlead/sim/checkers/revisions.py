@@ -16,7 +16,9 @@ class RevisionsIncrease:
         if sight.revision <= self._newest:
             raise Violation(self.name, f"{sight.key} got {sight.revision} after {self._newest}")
         if sight.last.metadata.resource_version != str(sight.revision):
-            raise Violation(self.name, f"{sight.key} at {sight.revision} says {sight.last.metadata.resource_version}")
+            raise Violation(
+                self.name, f"{sight.key} at {sight.revision} says {sight.last.metadata.resource_version}"
+            )
         self._newest = sight.revision
 
     def quiesced(self, objects: Objects, seconds: float) -> None:

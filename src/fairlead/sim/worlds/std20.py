@@ -51,7 +51,11 @@ def _steps() -> tuple[Step, ...]:
 
 
 def _template(app: str, image: str) -> Json:
-    container = {"name": "main", "image": image, "resources": {"requests": {"cpu": "500m", "memory": "256Mi"}}}
+    container = {
+        "name": "main",
+        "image": image,
+        "resources": {"requests": {"cpu": "500m", "memory": "256Mi"}},
+    }
     return {"metadata": {"labels": {"app": app}}, "spec": {"containers": [container]}}
 
 
