@@ -1,0 +1,117 @@
+"""A plane driven in one thread and virtual time against the real API, over a network that can lose things."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from fairlead.agent.hollow import HollowDecider
+from fairlead.cache import events as mirrored
+from fairlead.control.instructions import Call, Record, Replied, WakeAt, Woke
+from fairlead.control.plane import AskProgress, MirrorWakeAt, Plane, PlaneInstruction
+from fairlead.control.roster import default_deciders
+from fairlead.decision.contract import Decider
+from fairlead.port.outcome import Unknown, outcome_of
+from fairlead.port.request import READ_VERBS, Reply, Request
+from tests.inprocess import InProcess
+
+# What the network does to a write: "" nothing, "request" loses it on the way, "reply" loses its answer.
+Lose = Callable[[Request], str]
+
+
+class Driver:
+    """Carries out instructions at once, in virtual time; `lose` says which answers never arrive."""
+
+    def __init__(
+        self,
+        api: InProcess,
+        lose: Lose | None = None,
+        deciders: Sequence[Decider] | None = None,
+        identity: str = "test",
+    ) -> None:
+        self.api = api
+        self.lose = lose or (lambda request: "")
+        chosen = deciders if deciders is not None else (*default_deciders(), HollowDecider("node-", 2))
+        self.plane = Plane(identity, chosen)
+        self.now = api.now
+        self.stopped = False  # the process died: it hears and does nothing any more
+        self.wake_at = 0.0
+        self.records: list[dict[str, Any]] = []
+        self.sent: list[Request] = []
+        self.lost: list[Request] = []
+        self._todo: list[Any] = []
+        self._follows: dict[str, tuple[Any, int]] = {}
+        self._carry_out(self.plane.begin(self.now, 0.5))
+
+    def _carry_out(self, instructions: Iterable[PlaneInstruction]) -> None:
+        for instruction in instructions:
+            if isinstance(instruction, Call):
+                self._todo.append(instruction)
+            elif isinstance(instruction, WakeAt):
+                self.wake_at = instruction.at
+            elif isinstance(instruction, Record):
+                self.records.append(json.loads(instruction.body))
+            elif isinstance(instruction, MirrorWakeAt):
+                raise AssertionError("a mirror had trouble")
+            else:
+                self._todo.append(instruction)
+
+    def _do(self, instruction: Any) -> None:
+        plane, now = self.plane, self.now
+        if isinstance(instruction, Call):
+            request = instruction.request
+            self.api.now = now
+            self.sent.append(request)
+            lost = self.lose(request) if request.verb not in READ_VERBS else ""
+            if lost:
+                self.lost.append(request)
+            outcome: Any = Unknown("no answer")
+            if lost != "request":
+                reply = self.api.send(request)
+                assert isinstance(reply, Reply)
+                if not lost:
+                    outcome = outcome_of(reply)
+            self._carry_out(plane.replied(Replied(instruction.call, outcome, now, 0.5)))
+        elif isinstance(instruction, mirrored.ListAll):
+            name = instruction.resource_name
+            entries = tuple(self.api.store.list(name))
+            event = mirrored.Listed(self.api.store.revision, entries, now, instruction.attempt)
+            self._carry_out(plane.mirror(name, event))
+        elif isinstance(instruction, AskProgress):
+            subscription, attempt = self._follows[instruction.resource]
+            self._deliver()
+            event = mirrored.Marked(self.api.hub.progress(subscription), now, attempt)
+            self._carry_out(plane.mirror(instruction.resource, event))
+        else:
+            subscription = self.api.hub.subscribe(instruction.resource_name, "", None, instruction.since_revision)
+            self._follows[instruction.resource_name] = (subscription, instruction.attempt)
+
+    def _deliver(self) -> bool:
+        found = False
+        for name, (subscription, attempt) in list(self._follows.items()):
+            for change in self.api.hub.take(subscription):
+                found = True
+                event = mirrored.Framed(change.type, change.entry, self.now, attempt)
+                self._carry_out(self.plane.mirror(name, event))
+        return found
+
+    def run(self, seconds: float) -> None:
+        end = self.now + seconds
+        for _ in range(100_000):
+            if self.stopped:
+                break
+            if self._todo:
+                self._do(self._todo.pop(0))
+            elif not self._deliver():
+                if not self.wake_at or self.wake_at > end:
+                    break
+                self.now = max(self.now, self.wake_at)
+                self._carry_out(self.plane.woke(Woke(self.now, 0.5)))
+        else:
+            raise AssertionError("it does not come to rest")
+        self.now = end
+
+    def live_pods(self) -> list[dict[str, Any]]:
+        pods = self.api.get("/api/v1/namespaces/default/pods")[1]["items"]
+        return [pod for pod in pods if "deletionTimestamp" not in pod["metadata"]]
