@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from tests.clients.converging import eventually, is_live, items, moments, names, now_at
 from tests.clients.kubectl import Operator, table
 from tests.clients.manifests import Manifest
@@ -115,3 +117,16 @@ def test_a_job_made_by_hand_from_a_cron_job_runs(team: Operator) -> None:
     _ended(team, "complete", "now")
     team("delete cronjob nightly")
     assert eventually(lambda: items(team, "jobs,pods") == [])
+
+
+@pytest.mark.soak
+def test_a_cron_job_makes_a_job_each_minute_until_it_is_suspended(team: Operator) -> None:
+    team("create cronjob tick --image=busybox --schedule='* * * * *' -- date")
+    (first,) = eventually(lambda: names(team, "jobs"), 70)
+    assert first.startswith("tick-")
+    _ended(team, "complete", first)
+    (row,) = table(team("get cronjobs"))
+    assert (row["SUSPEND"], row["LAST SCHEDULE"]) == ("False", "AGE")
+    eventually(lambda: len(names(team, "jobs")) == 2, 70)
+    team('patch cronjob tick -p \'{"spec":{"suspend":true}}\'')
+    assert table(team("get cronjobs"))[0]["SUSPEND"] == "True"

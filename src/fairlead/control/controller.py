@@ -26,9 +26,11 @@ _MISSED_SHOWN = 5
 
 @dataclass(frozen=True, slots=True)
 class ControllerSettings:
-    """`turns_max`: how many keys are worked on at once."""
+    """`turns_max`: how many keys are worked on at once. `turn_seconds`: how long effects of one decision are begun;
+    shorter than a lease, so that no decision outlives the leadership it was made in."""
 
     turns_max: int = 16
+    turn_seconds: float = 5.0
 
 
 class Controller:
@@ -56,6 +58,8 @@ class Controller:
         self._unseen: dict[Key, list[Write]] = {}
         self._parked: dict[Key, None] = {}  # popped while their writes were unseen
         self._attempts: dict[Key, int] = {}
+        self.stirred = True  # something happened that may allow a turn: `step` is worth a call
+        self.due_at = 0.0  # when it is worth one anyhow, as of the last; 0: only when stirred
         self.decided = self.stuck = self.conflicts = self.unknown = 0  # plain counts for metrics
 
     # What the plane tells it
@@ -63,11 +67,13 @@ class Controller:
     def observe(self, resource: str, before: View | None, after: View | None, now: float) -> None:
         for key in self.decider.keys(resource, before, after):
             self.queue.add(key, now)
+            self.stirred = True
         # Whose selector matches an object that names no owner only a look at the others tells.
         adopters: Callable[..., Iterable[Key]] | None = getattr(self.decider, "adopters", None)
         if adopters is not None:
             for key in adopters(self._view(), resource, before, after):
                 self.queue.add(key, now)
+                self.stirred = True
 
     def caught_up(self, now: float) -> None:
         """The mirrors moved: keys that waited for their own writes may go on."""
@@ -75,6 +81,7 @@ class Controller:
             if self._sees_own_writes(key):
                 del self._parked[key]
                 self.queue.add(key, now)
+                self.stirred = True
 
     def step(self, now: float) -> Iterator[Instruction]:
         """Begin as many turns as there is room for."""
@@ -95,6 +102,7 @@ class Controller:
             yield from self._begin(key, now)
 
     def answered(self, call: int, outcome: Outcome, now: float, chance: float) -> Iterator[Instruction]:
+        self.stirred = True
         turn = self._turns.pop(call)
         if isinstance(outcome, Unknown) or (isinstance(outcome, Refused) and outcome.retry == "later"):
             self._breaker.failed(now)
@@ -102,7 +110,9 @@ class Controller:
         else:
             self._breaker.succeeded()
         following = turn.answered(outcome)
-        if following in (Next.EFFECT, Next.LOOK):
+        if following is Next.EFFECT and now - turn.began > self.settings.turn_seconds:
+            self._cut_short(turn, now)
+        elif following in (Next.EFFECT, Next.LOOK):
             yield self._call(turn)
         elif following is Next.LOOK_LATER:
             self._looks_due.append((now + LOOK_LATER_SECONDS * (0.5 + chance), turn))
@@ -144,6 +154,13 @@ class Controller:
         call = self._new_call()
         self._turns[call] = turn
         return Call(call, self.decider.name, turn.request())
+
+    def _cut_short(self, turn: Turn, now: float) -> None:
+        """What was decided is too old to be acted on any further, perhaps of a former time as leader: decide again."""
+        if turn.writes:
+            self._unseen.setdefault(turn.key, []).extend(turn.writes)
+        self.queue.add(turn.key, now)
+        self.queue.done(turn.key, now)
 
     def _end(self, turn: Turn, following: Next, now: float, chance: float) -> Iterator[Instruction]:
         key, queue = turn.key, self.queue

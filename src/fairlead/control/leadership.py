@@ -66,6 +66,7 @@ class Leadership:
         self._renewed_at = 0.0
         self._asked_at = 0.0  # when the write of the lease that is under way was sent
         self._reading_fence = False
+        self._reading_lease = False
 
     @property
     def next_at(self) -> float:
@@ -107,7 +108,8 @@ class Leadership:
     def answered(self, outcome: Outcome, now: float) -> tuple[Instruction, ...]:
         self._call = 0
         if self.phase is Phase.STANDBY:
-            return self._lease_was_read(outcome, now)
+            # What was asked before standing by, and is answered now, says nothing about the lease.
+            return self._lease_was_read(outcome, now) if self._reading_lease else self._again_at(now)
         if self.phase is Phase.TAKING:
             return self._was_taken(outcome, now)
         if self.phase is Phase.FENCING:
@@ -159,6 +161,9 @@ class Leadership:
             if not isinstance(outcome, Done):
                 return self._again_at(now + self.settings.retry_seconds / 4)
             found = codec.decode(outcome.body)
+            if ((found.get("spec") or {}).get("leaseTransitions") or 0) > self._transitions:
+                self._stand_by()  # a later holder has fenced already
+                return self._again_at(now)
             if (found.get("spec") or {}).get("leaseTransitions") == self._transitions and (
                 found["spec"].get("holderIdentity") == self.identity
             ):
@@ -166,6 +171,9 @@ class Leadership:
             return self._write_fence("update", found["metadata"]["resourceVersion"], now)
         if isinstance(outcome, Done):
             return self._lead(outcome.revision, now)
+        if isinstance(outcome, Conflict):
+            self._stand_by()  # the lease or the fence has moved: the lease tells whose it is
+            return self._again_at(now)
         return self._read_fence()
 
     def _lead(self, fence_revision: int, now: float) -> tuple[Instruction, ...]:
@@ -200,7 +208,9 @@ class Leadership:
         return self._send(_put(verb, LEASE, self._spec(now), revision))
 
     def _write_fence(self, verb: str, revision: str, now: float) -> tuple[Instruction, ...]:
-        return self._send(_put(verb, FENCE, self._spec(now), revision))
+        """Only while the lease is still the one we took: a slow taker must not fence out its successor."""
+        lease = f"{RESOURCE}/{NAMESPACE}/{LEASE}@{self._seen[1]}"
+        return self._send(_put(verb, FENCE, self._spec(now), revision, lease))
 
     def _spec(self, now: float) -> dict[str, Any]:
         return {
@@ -211,14 +221,15 @@ class Leadership:
         }
 
     def _read_lease(self) -> tuple[Instruction, ...]:
-        return self._send(_get(LEASE))
+        return self._send(_get(LEASE), reads_lease=True)
 
     def _read_fence(self) -> tuple[Instruction, ...]:
         self._reading_fence = True
         return self._send(_get(FENCE))
 
-    def _send(self, request: Request) -> tuple[Instruction, ...]:
+    def _send(self, request: Request, reads_lease: bool = False) -> tuple[Instruction, ...]:
         self._call = self._new_call()
+        self._reading_lease = reads_lease
         return (Call(self._call, _NAME, request),)
 
     def _again_at(self, at: float) -> tuple[Instruction, ...]:
@@ -236,10 +247,13 @@ def _get(name: str) -> Request:
     return Request("get", "coordination.k8s.io", "v1", "leases", NAMESPACE, name)
 
 
-def _put(verb: str, name: str, spec: dict[str, Any], revision: str) -> Request:
+def _put(verb: str, name: str, spec: dict[str, Any], revision: str, fence: str = "") -> Request:
     metadata: dict[str, Any] = {"name": name, "namespace": NAMESPACE}
     if revision:
         metadata["resourceVersion"] = revision
     body = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": metadata, "spec": spec}
     named = name if verb == "update" else ""
-    return Request(verb, "coordination.k8s.io", "v1", "leases", NAMESPACE, named, body=codec.encode(body))
+    query = {"fence": fence} if fence else {}
+    return Request(
+        verb, "coordination.k8s.io", "v1", "leases", NAMESPACE, named, query=query, body=codec.encode(body)
+    )

@@ -125,6 +125,7 @@ class Plane:
 
     def woke(self, event: Woke) -> Iterator[PlaneInstruction]:
         self._wake_at = 0.0
+        self._stir()
         yield from self._led_by(self.leadership.woke(event.now))
         yield from self._step(event.now)
 
@@ -153,8 +154,11 @@ class Plane:
             if not self._led or now >= self._resync_at:
                 self._resync(now, 0.0 if not self._led else RESYNC_SECONDS / 10)
             for controller in self.controllers:
-                for instruction in controller.step(now):
-                    yield self._sent(controller, instruction)
+                if controller.stirred or 0.0 < controller.due_at <= now:
+                    for instruction in controller.step(now):
+                        yield self._sent(controller, instruction)
+                    controller.stirred = False
+                    controller.due_at = self._next_turn_at(controller, now)
         self._led = leads
         at = min((at for at in self._due(leads, now) if at), default=0.0)
         if at and at != self._wake_at:
@@ -182,11 +186,21 @@ class Plane:
             return
         yield self._resync_at
         for controller in self.controllers:
-            yield controller.next_at
-            if self.breaker.is_open(now):
-                yield self.breaker.open_until
-            elif controller.has_room:
-                yield controller.queue.next_ready_at(now) or 0.0
+            yield controller.due_at
+
+    def _next_turn_at(self, controller: Controller, now: float) -> float:
+        """When it may begin something without being stirred first; 0 if only then."""
+        look_at = controller.next_at
+        if self.breaker.is_open(now):
+            turn_at = self.breaker.open_until
+        else:
+            turn_at = (controller.queue.next_ready_at(now) or 0.0) if controller.has_room else 0.0
+        return min(look_at, turn_at) if look_at and turn_at else look_at or turn_at
+
+    def _stir(self) -> None:
+        """Have every controller look: what it may do can have changed by something it was not told of."""
+        for controller in self.controllers:
+            controller.stirred = True
 
     def _led_by(self, instructions: tuple[Instruction, ...]) -> Iterator[Instruction]:
         """Leadership's calls. Its timer is one of those that `_due` joins into one."""
@@ -203,6 +217,7 @@ class Plane:
                 for view in self.mirrors[resource.name].index.all():
                     keys.update(dict.fromkeys(controller.decider.keys(resource.name, None, view)))
                 controller.queue.resync(tuple(keys), now, spread)
+        self._stir()
 
     def _view(self) -> MirrorView:
         return MirrorView(self.mirrors)

@@ -89,14 +89,18 @@ class Reading(Protocol):
         """Pods bound to a node, in (namespace, name) order."""
         ...
 
-
     def missed(self) -> Sequence[Key]:
         """What would have been read but could not be understood: such a decision is not carried out."""
         ...
 
 
 class Decider(Protocol):
-    """One controller. Stateless: everything it knows is in the view."""
+    """One controller. Stateless: everything it knows is in the view.
+
+    Three further methods are asked for if they are there: `initial_keys()`, keys that nothing in the world wakes;
+    `adopters(view, resource, before, after)`, keys of owners that may adopt a changed object which names no owner;
+    `refused(view, key, effect, message, now)`, a Decision that reports an effect which the API keeps refusing.
+    """
 
     @property
     def name(self) -> str:

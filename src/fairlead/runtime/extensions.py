@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from fairlead.api import options
 from fairlead.api.audit import audit_line
 from fairlead.api.plan import Context
+from fairlead.control.controller import Controller
 from fairlead.control.plane import Plane
 from fairlead.core import codec
 from fairlead.port.request import Reply
-from fairlead.store.contract import Journal
+from fairlead.queue.snapshot import QueueSnapshot
+from fairlead.store.contract import Journal, Key
 from fairlead.store.machine import Phase, Store
 
 AUDIT = "/fairlead/v1/audit"
@@ -79,6 +81,32 @@ class Sample(NamedTuple):
     name: str
     value: float
     labels: tuple[tuple[str, str], ...] = ()
+
+
+def plane_samples(plane: Plane, now: float) -> Iterator[Sample]:
+    """Leadership, and each controller's queue; all of one metric together, as the text form wants it."""
+    yield Sample("fairlead_plane_leads", plane.leadership.leads)
+    yield Sample("fairlead_plane_takeovers_total", plane.leadership.takeovers)
+    yield Sample("fairlead_plane_breaker_opened_total", plane.breaker.opened)
+    seen = [(controller, controller.queue.snapshot(now)) for controller in plane.controllers]
+    for name, read in _CONTROLLER_METRICS:
+        for controller, queue in seen:
+            yield Sample(name, read(controller, queue), (("controller", controller.decider.name),))
+
+
+_CONTROLLER_METRICS: tuple[tuple[str, Callable[[Controller, QueueSnapshot[Key]], float]], ...] = (
+    ("fairlead_queue_ready", lambda _, queue: queue.ready),
+    ("fairlead_queue_delayed", lambda _, queue: queue.delayed),
+    ("fairlead_queue_in_progress", lambda _, queue: queue.in_progress),
+    ("fairlead_queue_oldest_seconds", lambda _, queue: queue.oldest_waiting_seconds),
+    ("fairlead_queue_failing", lambda _, queue: queue.failing),
+    ("fairlead_queue_hot", lambda _, queue: queue.held),
+    ("fairlead_queue_retries_total", lambda _, queue: queue.counts.retried),
+    ("fairlead_controller_decisions_total", lambda controller, _: controller.decided),
+    ("fairlead_controller_conflicts_total", lambda controller, _: controller.conflicts),
+    ("fairlead_controller_unknown_total", lambda controller, _: controller.unknown),
+    ("fairlead_controller_stuck_total", lambda controller, _: controller.stuck),
+)
 
 
 def metrics(read: Callable[[], Iterable[Sample]]) -> Callable[[str, Mapping[str, str], Context], Reply]:

@@ -188,6 +188,7 @@ class _Server:
             labels = (("verb", verb), ("resource", resource), ("role", role))
             yield Sample("fairlead_audit_counted_total", count, labels)
         yield Sample("fairlead_audit_suppressed_total", audit.suppressed)
+        yield from extensions.plane_samples(self._planes.plane, time.time())
         for (verb, resource, code), count in sorted(handler.requests.items()):
             labels = (("verb", verb), ("resource", resource), ("code", str(code)))
             yield Sample("apiserver_request_total", count, labels)

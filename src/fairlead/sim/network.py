@@ -33,6 +33,7 @@ _LATE_MS_MAX = 5_000
 _DELAYS = 16  # milliseconds, each way, of a calm network
 _CHANGES_PER_DELIVERY = 256
 _STEPS = 1 << 16
+LATE = "late "  # before the origin of what is carried out after its sender gave up
 
 Heard = Callable[[Outcome], None]
 Tell = Callable[[mirrored.Event], None]
@@ -91,7 +92,7 @@ class Link:
 
     def _arrive(self, request: Request, user: User, origin: str, heard: Heard, fate: str, back: int) -> None:
         if fate == "request_late":
-            self._server.send(request, user, origin, _nobody)
+            self._server.send(request, user, LATE + origin if origin else "", _nobody)
             return
         self._server.send(request, user, origin, partial(self._answer, heard, fate, back))
 

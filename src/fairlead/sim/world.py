@@ -173,11 +173,12 @@ class World:
         self.server.send(request, PEOPLE, "people", partial(self._answered, request, counts))
 
     def _answered(self, request: Request, counts: bool, reply: Reply | None) -> None:
-        """Asked again until it is so. What was done although nobody was told is a conflict or missing then."""
-        if reply is None or reply.status >= 500 or reply.status == 429:
+        """Asked again until it is so: what was done although nobody was told exists, or is gone, by then."""
+        done = {"create": 409, "delete": 404}.get(request.verb)
+        if reply is None or (reply.status >= 400 and reply.status != done):
+            if reply is not None and reply.status in (400, 403, 422):
+                raise RuntimeError(f"the world's own step was refused: {reply.body.decode()}")
             self.timeline.after(_ASK_AGAIN_MS, self._ask, request, counts)
-        elif reply.status >= 400 and reply.status not in (404, 409):
-            raise RuntimeError(f"the world's own step was refused: {reply.body.decode()}")
         elif counts:
             self._steps_left -= 1
 

@@ -84,7 +84,9 @@ class Driver:
             event = mirrored.Marked(self.api.hub.progress(subscription), now, attempt)
             self._carry_out(plane.mirror(instruction.resource, event))
         else:
-            subscription = self.api.hub.subscribe(instruction.resource_name, "", None, instruction.since_revision)
+            subscription = self.api.hub.subscribe(
+                instruction.resource_name, "", None, instruction.since_revision
+            )
             self._follows[instruction.resource_name] = (subscription, instruction.attempt)
 
     def _deliver(self) -> bool:

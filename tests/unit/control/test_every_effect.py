@@ -51,13 +51,20 @@ def create(pod: Pod | None) -> Effect | None:
 def change(pod: Pod | None) -> Effect | None:
     if pod is None or pod.metadata.labels.get("done"):
         return None
-    return Change(*_about(pod, "label"), pod.metadata.uid, pod.metadata.revision, {"metadata": {"labels": {"done": "1"}}})
+    return Change(
+        *_about(pod, "label"),
+        pod.metadata.uid,
+        pod.metadata.revision,
+        {"metadata": {"labels": {"done": "1"}}},
+    )
 
 
 def change_status(pod: Pod | None) -> Effect | None:
     if pod is None or pod.status.phase == "Running":
         return None
-    return ChangeStatus(*_about(pod, "run"), pod.metadata.uid, pod.metadata.revision, {"status": {"phase": "Running"}})
+    return ChangeStatus(
+        *_about(pod, "run"), pod.metadata.uid, pod.metadata.revision, {"status": {"phase": "Running"}}
+    )
 
 
 def delete(pod: Pod | None) -> Effect | None:
@@ -111,7 +118,9 @@ def test_every_effect_of_the_registry_has_a_case() -> None:
 
 
 @pytest.mark.parametrize("fault", ["none", "request", "reply", "crash", "takeover"])
-@pytest.mark.parametrize("effect", sorted(RETRY, key=lambda each: each.__name__), ids=lambda each: each.__name__)
+@pytest.mark.parametrize(
+    "effect", sorted(RETRY, key=lambda each: each.__name__), ids=lambda each: each.__name__
+)
 def test_whatever_becomes_of_the_answer_it_happens_exactly_once(effect: type, fault: str) -> None:
     case = CASES[effect]
     api = InProcess()

@@ -44,7 +44,8 @@ class Sight:
     before: Any  # None: it was not there
     after: Any  # None: it is gone
     last: Any  # the newest state in either case
-    origin: str  # identity of the plane whose leader wrote it; else "collector", "people" or ""
+    origin: str  # identity of the plane whose leader wrote it; else "collector", "people" or "";
+    # with "late " before it when its sender had given up
     seconds: float  # of the run
 
 

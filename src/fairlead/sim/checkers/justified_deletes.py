@@ -2,7 +2,8 @@
 
 The premise of a deletion is its owner's: by uid, not by name, and by the count that was asked for. What is wanted may
 have risen without the plane having seen it: until observed, and for a while after, the lower number still counts.
-ReplicaSets and StatefulSets only: their pods are deleted for being too many, or one for one in an update.
+What a request does that arrives after its sender gave up, looked, found nothing and chose another pod is not held
+against the plane: nothing can call it back. ReplicaSets only: their pods are deleted for being too many.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ class OneLeader:
     def saw(self, sight: Sight) -> None:
         if sight.key == _FENCE:
             self._holder = "" if sight.after is None else sight.after.spec.holder_identity
-        elif sight.origin.startswith("plane-") and sight.origin != self._holder:
+        elif "plane-" in sight.origin and not sight.origin.endswith(self._holder or "nobody"):
             raise Violation(
                 self.name,
                 f"{sight.key.resource} {sight.key.name} was written by {sight.origin} while {self._holder} led",
