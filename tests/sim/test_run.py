@@ -33,7 +33,7 @@ def test_without_faults_the_world_comes_to_what_was_asked_for(runner: Runner) ->
 
 def test_the_order_of_events_does_not_change_what_it_comes_to(runner: Runner) -> None:
     calm = Runner(faults=CALM)
-    assert [calm.run(seed).failure for seed in (1, 2)] == [None, None]
+    assert [calm.run(seed).failure for seed in (1,)] == [None]
 
 
 def test_the_standard_world_is_as_large_and_as_long_as_it_says() -> None:
@@ -53,7 +53,7 @@ def test_a_tape_played_again_is_the_same_run(runner: Runner) -> None:
 
 
 def test_over_a_few_seeds_every_kind_of_fault_fires(runner: Runner) -> None:
-    tally = run_seeds(runner, range(12))
+    tally = run_seeds(runner, range(10))
     assert tally.failures == []
     kinds = {name for name in DEFAULT.__slots__ if name not in ("incident", "incidents")}
     kinds |= {name for name, _ in DEFAULT.incidents}
@@ -91,7 +91,7 @@ def test_a_failure_is_told_with_the_command_that_shows_it_again(capsys: pytest.C
 def test_several_processes_find_the_same(capsys: pytest.CaptureFixture[str]) -> None:
     digests = []
     for jobs in ("1", "2"):
-        assert main(["sim", "run", "--seeds", "3", "--jobs", jobs, "-o", "json"]) == 0
+        assert main(["sim", "run", "--seeds", "2", "--jobs", jobs, "-o", "json"]) == 0
         digests.append(json.loads(capsys.readouterr().out)["digest"])
     assert digests[0] == digests[1]
 

@@ -19,11 +19,14 @@ PLANTS = {
     "no_read_your_writes": (10, {"live-children"}),
     "timeout_read_as_failure": (10, {"live-children"}),
     "name_not_uid": (40, {"justified-deletes"}),
-    "guard_first": (10, {"ends-as-without-faults", "observed-generation", "converges"}),
+    "guard_first": (10, {"ends-as-without-faults", "observed-generation", "converges", "quiet-at-rest"}),
     "zombie_leader": (200, {"one-leader"}),
     "edge_triggered_cleanup": (20, {"no-orphan", "live-children", "ends-as-without-faults"}),
     "status_write_loop": (3, {"converges", "quiet-at-rest", "ends-as-without-faults"}),
-    "no_resync": (100, {"no-orphan", "ends-as-without-faults", "observed-generation", "converges"}),
+    "no_resync": (
+        300,
+        {"no-orphan", "ends-as-without-faults", "observed-generation", "converges", "quiet-at-rest"},
+    ),
 }
 QUICK = ("no_read_your_writes", "timeout_read_as_failure", "guard_first")
 

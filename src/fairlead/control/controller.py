@@ -124,6 +124,12 @@ class Controller:
         """When the earliest postponed look is due; 0 if there is none."""
         return min((at for at, _ in self._looks_due), default=0.0)
 
+    def turns(self) -> Iterator[Turn]:
+        """Those under way, postponed looks included."""
+        yield from self._turns.values()
+        for _, turn in self._looks_due:
+            yield turn
+
     @property
     def has_room(self) -> bool:
         return len(self._turns) + len(self._looks_due) < self.settings.turns_max

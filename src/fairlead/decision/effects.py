@@ -7,7 +7,8 @@
     Bind          a pod to a node, once
 
 `identity` is (controller, object uid, intent, occasion) as text (law 4): stable over retries, restarts and leaders.
-`control/requests.py` turns an effect into a Request; after an unknown outcome `control/turn.py` asks `is_done` of what a fresh read shows.
+`control/requests.py` turns an effect into a Request; after an unknown outcome `control/turn.py` asks `is_done` of what
+a fresh read shows.
 """
 
 from __future__ import annotations

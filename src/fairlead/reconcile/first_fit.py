@@ -29,16 +29,15 @@ class FirstFitDecider:
         if not nodes:
             return Decision(Waiting("Unschedulable", "there are no nodes"))
         pods = view.list(PODS)
-        waiting = [pod for pod in pods if not pod.spec.node_name and pod.spec.scheduler_name == SCHEDULER]
-        waiting = [pod for pod in waiting if pod.live and not pod.spec.scheduling_gates]
+        ours = [pod for pod in pods if not pod.spec.node_name and pod.spec.scheduler_name == SCHEDULER]
+        waiting = [pod for pod in ours if pod.live and not pod.spec.scheduling_gates]
         if not waiting:
             return NOTHING
         free = {node.metadata.name: allocatable(node) for node in nodes}
         for pod in pods:
             if pod.spec.node_name in free and not pod.finished:
                 free[pod.spec.node_name] = free[pod.spec.node_name].minus(requested(pod.spec))
-        effects: list[Bind] = []
-        unplaced = 0
+        effects, unplaced = list[Bind](), 0
         for pod in sorted(waiting, key=_turn):
             need = requested(pod.spec)
             fits = (

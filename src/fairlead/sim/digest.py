@@ -23,22 +23,27 @@ class Digest:
     def add(self, kind: bytes, text: str = "", data: bytes = b"") -> None:
         """One step: what it was, its short form, and its bytes."""
         gathered = self._gathered
-        gathered.append(kind)
-        gathered.append(text.encode())
-        gathered.append(data)
+        gathered += (kind, text.encode(), data)
         if len(gathered) >= _GATHER:
             self._fold()
         if self.trail is not None:
             self.trail.append(f"{kind.decode()} {text} {data.decode(errors='replace')}".rstrip())
+
+    def add_tape(self, choices: Sequence[tuple[str, int, int]]) -> None:
+        """All that chance had a part in, at the end of the run."""
+        lines = [f"{label} {n} {value}" for label, n, value in choices]
+        self._gathered.append("\n".join(lines).encode())
+        self._fold()
+        if self.trail is not None:
+            self.trail += [f"choice {line}" for line in lines]
 
     def hex(self) -> str:
         self._fold()
         return self._hash.hexdigest()
 
     def _fold(self) -> None:
-        # Lengths go in as well: otherwise two different splits of the same bytes would be equal.
-        lengths = ",".join([str(len(part)) for part in self._gathered]).encode()
-        self._hash.update(lengths + b"\n" + b"".join(self._gathered))
+        # JSON and our own words hold no NUL: two different splits of the same bytes differ.
+        self._hash.update(b"\0".join(self._gathered) + b"\0")
         self._gathered.clear()
 
 

@@ -21,6 +21,7 @@ from fairlead.api.users import User
 from fairlead.cache import events as mirrored
 from fairlead.port.outcome import Outcome, Unknown, outcome_of
 from fairlead.port.request import Reply, Request
+from fairlead.sim.checkers.contract import LATE
 from fairlead.sim.faults import Faults
 from fairlead.sim.server import Server
 from fairlead.sim.tape import Tape
@@ -33,7 +34,6 @@ _LATE_MS_MAX = 5_000
 _DELAYS = 16  # milliseconds, each way, of a calm network
 _CHANGES_PER_DELIVERY = 256
 _STEPS = 1 << 16
-LATE = "late "  # before the origin of what is carried out after its sender gave up
 
 Heard = Callable[[Outcome], None]
 Tell = Callable[[mirrored.Event], None]
@@ -58,7 +58,8 @@ class Link:
         self._tape = tape
         self._server = server
         self._follows: dict[Subscription, _Follow] = {}
-        self.timeouts_after_commit = 0
+        self.timeouts_after_commit: dict[str, int] = {}  # by verb and subresource
+        self.expired = 0
 
     # Calls
 
@@ -94,12 +95,14 @@ class Link:
         if fate == "request_late":
             self._server.send(request, user, LATE + origin if origin else "", _nobody)
             return
-        self._server.send(request, user, origin, partial(self._answer, heard, fate, back))
+        what = f"{request.verb} {request.subresource}".rstrip()
+        self._server.send(request, user, origin, partial(self._answer, heard, fate, back, what))
 
-    def _answer(self, heard: Heard, fate: str, back: int, reply: Reply | None) -> None:
+    def _answer(self, heard: Heard, fate: str, back: int, what: str, reply: Reply | None) -> None:
         timeline = self._timeline
         if fate == "reply_lost" or timeline.ms < self.cut_until or timeline.ms < self.deaf_until:
-            self.timeouts_after_commit += reply is not None and reply.status < 300
+            if reply is not None and reply.status < 300:
+                self.timeouts_after_commit[what] = self.timeouts_after_commit.get(what, 0) + 1
             timeline.after(TIMEOUT_MS, heard, Unknown("no answer in time"))
         elif reply is None:
             timeline.after(back, heard, Unknown("the connection broke"))
@@ -135,6 +138,7 @@ class Link:
         try:
             subscription = server.hub.subscribe(resource, "", None, since)
         except Compacted:
+            self.expired += 1
             tell(mirrored.Expired(clock(), attempt))
             return
         except FutureRevision as error:

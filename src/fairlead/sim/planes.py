@@ -6,7 +6,7 @@ process is paused waits, as it does in the buffers of a real one, and is then ha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any
 
@@ -16,6 +16,7 @@ from fairlead.api.users import MASTERS, User
 from fairlead.cache import events as mirrored
 from fairlead.control.instructions import Call, Record, Replied, WakeAt, Woke
 from fairlead.control.plane import AskProgress, MirrorWakeAt, Plane, PlaneInstruction
+from fairlead.control.turn import Turn
 from fairlead.port.outcome import Outcome
 from fairlead.port.request import READ_VERBS
 from fairlead.sim.digest import Digest
@@ -47,6 +48,7 @@ class PlaneProcess:
         self._skew_ms = 0
         self._paused_until = 0
         self._timer = 0  # number of the one that counts
+        self._died_mid_turn = False
         self._mirror_timers: dict[str, int] = {}
         self._users: dict[str, User] = {}
 
@@ -76,9 +78,18 @@ class PlaneProcess:
         self.up = False
         self.link.close()
         self._digest.add(b"crash", self.identity)
-        if any(turn.position for c in self.plane.controllers for turn in c._turns.values()):
+        if any(turn.position for turn in self._turns()):
             self.crashes_between_writes += 1
+        self._died_mid_turn = any(True for _ in self._turns())
         self._timeline.after(500 + self._tape.choose("restart", RESTART_MS_MAX), self._restart, self._life)
+
+    @property
+    def mid_turn(self) -> bool:
+        """Something it began has no answer yet, or never will have."""
+        return any(True for _ in self._turns()) if self.up else self._died_mid_turn
+
+    def _turns(self) -> Iterator[Turn]:
+        return (turn for controller in self.plane.controllers for turn in controller.turns())
 
     def _restart(self, life: int) -> None:
         if life == self._life and not self.up:

@@ -84,6 +84,7 @@ class Server:
         self._requests = 0
         self._waiting: dict[int, _Waiting] = {}
         self._in_flight: Batch | None = None
+        self._witnessed = 0  # the newest revision that the witness was told of
         self.crashes = 0
         self.start()
 
@@ -96,6 +97,10 @@ class Server:
         self.api = Api(Desk(CATALOG, load_tables(), self.store, authorizer, Chain(), Audit()), Tokens({}))
         self._collecting = Collecting(self)
         self._collecting.learn_all()
+        # What became durable as the last life ended: nobody was told yet.
+        missed = self._journal.changes_after(self._witnessed, "", self.store.revision)
+        if missed:
+            self._witness_commit(tuple(missed), {})
 
     def crash(self) -> None:
         """Everything in memory is gone. The batch that was being synced is durable or not, nobody knows."""
@@ -224,8 +229,12 @@ class Server:
         for note in batch.notes:
             add(b"note", note.stream, note.body)
 
-    def _publish(self, changes: tuple[Change, ...], origins: dict[int, str]) -> None:
+    def _witness_commit(self, changes: tuple[Change, ...], origins: dict[int, str]) -> None:
+        self._witnessed = changes[-1].entry.revision
         self._witness.committed(changes, origins)
+
+    def _publish(self, changes: tuple[Change, ...], origins: dict[int, str]) -> None:
+        self._witness_commit(changes, origins)
         self._collecting.observe(changes)
         woken = self.hub.publish(changes)
         if woken:

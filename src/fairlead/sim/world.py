@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from fairlead.api.users import MASTERS, User
+from fairlead.control.leadership import FENCE
 from fairlead.control.plane import Plane
 from fairlead.core import codec
 from fairlead.model.views import LEASES
@@ -36,6 +37,7 @@ from fairlead.store.watch import Subscription
 PEOPLE = User("admin", groups=(MASTERS, "system:authenticated"))
 _NAMESPACES = ("default", "kube-system")
 _ASK_AGAIN_MS = 500
+_TIMED_OUT = ("create", "create binding", "patch", "patch status", "delete")  # every effect there is
 
 
 @dataclass(slots=True)
@@ -72,6 +74,7 @@ class World:
         self.commits = 0
         self._wrote_at_ms = 0
         self._rested_at: float | None = None
+        self._takeovers_mid_turn = 0
         self._steps_left = len(scenario.steps)
         self.server = Server(self.timeline, tape, self.digest, self)
         self.planes = tuple(self._plane(slot, parts or default_parts()) for slot in range(scenario.planes))
@@ -98,8 +101,7 @@ class World:
         except Violation as broken:
             violation = broken
             self.digest.add(b"violation", str(broken))
-        for label, n, value in self.tape.choices:
-            self.digest.add(b"choice", f"{label} {n} {value}")
+        self.digest.add_tape(self.tape.choices)
         return Run(
             violation,
             self.digest.hex(),
@@ -190,7 +192,8 @@ class World:
         for change in changes:
             if change.entry.key.resource != LEASES.name:
                 self._wrote_at_ms = timeline.ms
-                break
+            elif change.entry.key.name == FENCE and any(plane.mid_turn for plane in self.planes):
+                self._takeovers_mid_turn += 1
         self.observed.committed(changes, origins, timeline.ms / 1000)
 
     def woken(self, subscriptions: list[Subscription]) -> None:
@@ -204,7 +207,13 @@ class World:
             plane.link.break_watches()
 
     def _probes(self) -> dict[str, int]:
-        return {
+        """What must happen sometimes, or the seeds prove little; 0 where it did not."""
+        probes = {
             "crash between two writes of one turn": sum(p.crashes_between_writes for p in self.planes),
-            "timeout after commit": sum(p.link.timeouts_after_commit for p in self.planes),
+            "takeover mid-turn": self._takeovers_mid_turn,
+            "relist after 410": sum(p.link.expired for p in self.planes),
         }
+        for what in _TIMED_OUT:
+            timeouts = sum(p.link.timeouts_after_commit.get(what, 0) for p in self.planes)
+            probes[f"timeout after commit of {what}"] = timeouts
+        return probes

@@ -28,6 +28,8 @@ from fairlead.model.views import (
 )
 from fairlead.store.contract import DELETED, Change, Key
 
+LATE = "late "  # before the origin of what was carried out after its sender gave up
+
 _TYPED: tuple[Resource[Any], ...] = (
     PODS, NODES, REPLICASETS, DEPLOYMENTS, JOBS, STATEFULSETS, DAEMONSETS, LEASES,
 )  # fmt: skip

@@ -25,9 +25,9 @@ def scenario() -> Scenario:
         hollow_prefix="node-",
         planes=2,
         faults_until_seconds=300.0,
-        seconds_min=720.0,
+        seconds_min=740.0,
         seconds_max=1500.0,
-        quiet_seconds=60.0,
+        quiet_seconds=90.0,
     )
 
 
