@@ -35,6 +35,10 @@ DEAD = (OSError, http.client.HTTPException, ssl.SSLError, ValueError)
 SETTLE_SECONDS = 60.0
 
 
+# What is judged is what clients were told; controllers would change the Deployment in between.
+ALONE = ("--without-controllers",)
+
+
 class Client:
     """One kept connection that comes back by itself after the server did."""
 
@@ -195,7 +199,7 @@ class Trial:
     """A server, its writers and its watcher; `cycle` is one kill with everything that must hold after it."""
 
     def __init__(self, directory: Path) -> None:
-        self.server = Running(directory)
+        self.server = Running(directory, arguments=ALONE)
         self.main = self._client()
         status, listed = self.main.call("GET", CONFIGMAPS)
         assert status == 200
@@ -220,7 +224,7 @@ class Trial:
         writes = self._taken()
         if chance.random() < 0.2:
             self._die_while_starting(chance.uniform(0.05, 0.4))
-        self.server = Running(self.server.directory, self.server.port)
+        self.server = Running(self.server.directory, self.server.port, arguments=ALONE)
         self._check(writes)
 
     def _taken(self) -> list[Write]:
@@ -240,7 +244,8 @@ class Trial:
         self.deployment = answer
 
     def _die_while_starting(self, after_seconds: float) -> None:
-        arguments = [FAIRLEAD, "up", "--data-dir", self.server.directory, "--port", str(self.server.port)]
+        address = ("--data-dir", self.server.directory, "--port", str(self.server.port))
+        arguments = [FAIRLEAD, "up", *address, *ALONE]
         starting = subprocess.Popen(
             arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=dict(os.environ)
         )
