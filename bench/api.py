@@ -2,8 +2,8 @@
 
     python bench/api.py [--json] [--pods 10000] [--connections 64]
 
-Starts `fairlead up` with its ordinary settings on a fresh directory, loads it from another process, then kills it
-with SIGKILL, opens the directory again and counts. etcd (Debian: etcd-server) is started beside it in the same
+Starts `fairlead up --without-controllers` (what kube-apiserver is: an API and its store) on a fresh directory, loads it from another process, then kills it
+with SIGKILL, opens the directory again and counts; then the same creates with all controllers running. etcd (Debian: etcd-server) is started beside it in the same
 minute and gets the same values through its JSON gateway; where it is missing its rows are left out, and said so.
 """
 
@@ -100,12 +100,12 @@ def resident_mb(pid: int) -> float:
 class Plane:
     """A `fairlead up` of our own."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, *options: str) -> None:
         self.directory = directory
         self.port = free_port()
         began = time.perf_counter()
         self.process = subprocess.Popen(
-            [FAIRLEAD, "up", "--data-dir", directory, "--port", str(self.port)],
+            [FAIRLEAD, "up", "--data-dir", directory, "--port", str(self.port), *options],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
@@ -158,7 +158,7 @@ def bench_plane(pods: int, connections: int) -> dict[str, object]:
     collection = "/api/v1/namespaces/default/pods"
     with tempfile.TemporaryDirectory() as scratch:
         directory = Path(scratch) / "data"
-        plane = Plane(directory)
+        plane = Plane(directory, "--without-controllers")
         out: dict[str, object] = {
             "ready_seconds": plane.ready_seconds,
             "resident_mb_empty": resident_mb(plane.process.pid),
@@ -173,13 +173,26 @@ def bench_plane(pods: int, connections: int) -> dict[str, object]:
         out["resident_mb_after_lists"] = resident_mb(plane.process.pid)
         plane.process.send_signal(signal.SIGKILL)
         plane.process.wait()
-        again = Plane(directory)
+        again = Plane(directory, "--without-controllers")
         out["ready_seconds_with_pods"] = again.ready_seconds
         listed = again.load([["GET", f"{collection}?limit=1", ""]], 1, 1)
         out["after_kill"] = {"pods": count_pods(again, collection), "statuses": listed["statuses"]}
         again.process.terminate()
         again.process.wait(10)
     return out
+
+
+def bench_controllers(pods: int, connections: int) -> dict[str, object]:
+    """The same creates with mirrors, controllers and decision records at work beside the API; no nodes to bind to."""
+    with tempfile.TemporaryDirectory() as scratch:
+        plane = Plane(Path(scratch) / "data")
+        time.sleep(1)  # until it leads
+        creates = [["POST", "/api/v1/namespaces/default/pods", pod(n)] for n in range(pods)]
+        result = plane.load(creates, pods, connections)
+        result["resident_mb"] = resident_mb(plane.process.pid)
+        plane.process.terminate()
+        plane.process.wait(10)
+        return result
 
 
 def count_pods(plane: Plane, collection: str) -> int:
@@ -269,6 +282,8 @@ def main() -> None:
     print("fairlead ...", file=sys.stderr)
     plane = bench_plane(options.pods, options.connections)
     out["fairlead"] = plane
+    print("with controllers ...", file=sys.stderr)
+    out["creates_with_controllers"] = bench_controllers(options.pods, options.connections)
     print("raw store ...", file=sys.stderr)
     out["store"] = bench_store(options.pods, options.connections)
     print("etcd ...", file=sys.stderr)

@@ -99,12 +99,13 @@ class Plane:
             yield from self._mirrored(name, mirror.handle(mirrored.Started(now, chance)), now)
         yield from self._led_by(self.leadership.begin(now))
 
-    def mirror(self, resource: str, event: mirrored.Event) -> Iterator[PlaneInstruction]:
-        """A mirror's call came back, or its timer."""
-        now = event.now
+    def mirror(self, resource: str, *events: mirrored.Event) -> Iterator[PlaneInstruction]:
+        """A mirror's call came back, or its timer. What arrives together is taken in before anything is decided."""
+        now = events[-1].now
         mirror = self.mirrors[resource]
         before = mirror.revision
-        yield from self._mirrored(resource, mirror.handle(event), now)
+        for event in events:
+            yield from self._mirrored(resource, mirror.handle(event), now)
         if mirror.revision != before:
             for controller in self._readers[resource]:
                 controller.caught_up(now)

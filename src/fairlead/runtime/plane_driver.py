@@ -117,9 +117,9 @@ class PlaneDriver:
 
     # Mirrors
 
-    def _tell(self, resource: str, event: mirrored.Event) -> None:
+    def _tell(self, resource: str, *events: mirrored.Event) -> None:
         if not self._stopped:
-            self._carry_out(self.plane.mirror(resource, event))
+            self._carry_out(self.plane.mirror(resource, *events))
 
     def _list(self, resource: str, attempt: int) -> None:
         entries = tuple(self._store.list(resource))
@@ -150,8 +150,8 @@ class PlaneDriver:
             self._tell(resource, mirrored.Expired(self._clock(), attempt))
             return
         now = self._clock()
-        for change in changes:
-            self._tell(resource, mirrored.Framed(change.type, change.entry, now, attempt))
+        if changes:
+            self._tell(resource, *[mirrored.Framed(each.type, each.entry, now, attempt) for each in changes])
         if subscription.cut:
             self._unfollow(subscription)
             self._tell(resource, mirrored.Broke("the watch was cut", now, attempt))
