@@ -152,7 +152,7 @@ class History:
 
     def state_at(self, revision: int) -> dict[str, Object]:
         state: dict[str, Object] = {}
-        for at, (event, _) in list(self.at_revision.items()):  # the watcher goes on meanwhile
+        for at, (event, _) in self.at_revision.copy().items():  # the watcher goes on meanwhile
             if at > revision:
                 break
             if event.type == "DELETED":

@@ -336,7 +336,7 @@ def test_kill_after_kill_nothing_acknowledged_is_lost_and_the_watch_misses_and_r
         trial.end()
     finally:
         trial.stop.set()
-        trial.server.process.kill()
+        trial.server.kill()
     assert trial.watcher.resumed > KILLS
     assert trial.acknowledged > 10 * KILLS
     assert trial.unknown > KILLS, "no write was under way when the server died: the kills prove little"
