@@ -43,7 +43,8 @@ format: dev ## rewrite files in the one format
 	$(BIN)/ruff check --fix src tests bench docs examples
 	$(BIN)/ruff format src tests bench docs examples
 
-soak: dev ## the long versions of what `make test` samples
+soak: dev ## the long versions of what `make test` samples; the simulator's part goes on where it was interrupted
+	$(BIN)/python bench/soak.py $(ARGS)
 	FAIRLEAD_SOAK=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --timeout 3600
 
 bench: dev ## measure the API next to the raw store and etcd; prints JSON

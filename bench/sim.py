@@ -29,6 +29,7 @@ def main() -> None:
         "seeds_per_second": round(tally.seeds / wall, 2),
         "seeds_per_cpu_second": round(tally.seeds / cpu, 2),
         "commits_per_second": round(tally.commits / wall, 1),
+        "commits_per_seed": round(tally.commits / tally.seeds, 1),
         "simulated_seconds_per_second": round(tally.seconds / wall, 1),
     }
     if options.json:

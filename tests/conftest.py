@@ -18,6 +18,17 @@ settings.register_profile("soak", settings.get_profile("sample"), max_examples=2
 settings.load_profile("soak" if SOAK else "sample")
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """How many seeds of the simulator, and clusters of the oracle, stand behind this run."""
+    from tests.oracle import quota as oracle
+    from tests.sim import quota as sim
+
+    reports = [each for found in terminalreporter.stats.values() for each in found]
+    for line in (sim.quota_line(reports), oracle.quota_line(reports)):
+        if line:
+            terminalreporter.write_line(line)
+
+
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[object]:
     """One server for a module of tests."""

@@ -9,6 +9,8 @@ import pytest
 
 from fairlead.control.leadership import FENCE, NAMESPACE, RESOURCE
 from fairlead.core import codec
+from fairlead.model.views import DeploymentSpec
+from fairlead.sim.checkers.availability import least_available
 from fairlead.sim.checkers.contract import Observed
 from fairlead.sim.checkers.roster import all_checkers
 from fairlead.sim.violation import Violation
@@ -48,13 +50,34 @@ def replicaset(replicas: int, generation: int = 1, observed: int = 1, name: str 
     }
 
 
-def pod(name: str, owner: str = "web", uid: str = "", node: str = "", **meta: Any) -> Json:
-    reference = {"kind": "ReplicaSet", "name": owner, "uid": uid or f"uid-{owner}", "controller": True}
+def pod(
+    name: str, owner: str = "web", uid: str = "", node: str = "", kind: str = "ReplicaSet", **meta: Any
+) -> Json:
+    reference = {"kind": kind, "name": owner, "uid": uid or f"uid-{owner}", "controller": True}
     return {
         "metadata": {"name": name, "ownerReferences": [reference], **meta},
         "spec": {"nodeName": node},
-        "status": {"phase": "Running"},
+        "status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]},
     }
+
+
+def job(parallelism: int, *conditions: str, generation: int = 1) -> Json:
+    told = [{"type": kind, "status": "True"} for kind in conditions]
+    meta = {"name": "sum", "generation": generation}
+    return {"metadata": meta, "spec": {"parallelism": parallelism}, "status": {"conditions": told}}
+
+
+def deployment(replicas: int, surge: int, away: int) -> Json:
+    strategy = {"rollingUpdate": {"maxSurge": surge, "maxUnavailable": away}}
+    return {
+        "metadata": {"name": "d", "generation": 1},
+        "spec": {"replicas": replicas, "strategy": strategy},
+        "status": {"observedGeneration": 1},
+    }
+
+
+OF_DEPLOYMENT = [{"kind": "Deployment", "name": "d", "uid": "uid-d", "controller": True}]
+GOING = "2027-01-01T00:00:00Z"
 
 
 def one_pod_too_many(story: Story) -> None:
@@ -64,21 +87,31 @@ def one_pod_too_many(story: Story) -> None:
 
 
 def one_pod_too_many_for_the_deployment(story: Story) -> None:
-    strategy = {"rollingUpdate": {"maxSurge": 1}}
-    deployment = {"metadata": {"name": "d", "generation": 1}, "spec": {"replicas": 1, "strategy": strategy}}
-    owner = [{"kind": "Deployment", "name": "d", "uid": "uid-d", "controller": True}]
-    story.commit("deployments.apps", deployment)
+    story.commit("deployments.apps", deployment(1, 1, 0))
     for name in ("old", "new"):
-        story.commit("replicasets.apps", replicaset(2, name=name, ownerReferences=owner))
+        story.commit("replicasets.apps", replicaset(2, name=name, ownerReferences=OF_DEPLOYMENT))
     for number, name in enumerate(("old", "new", "new")):
         story.commit("pods", pod(f"p{number}", name))
 
 
-def a_pod_created_for_a_count_long_gone(story: Story) -> None:
+def a_pod_created_for_a_count_that_has_sunk(story: Story) -> None:
     story.commit("replicasets.apps", replicaset(2))
     story.commit("pods", pod("a"))
-    story.commit("replicasets.apps", replicaset(1, generation=2, observed=2))
+    story.commit("replicasets.apps", replicaset(1, generation=2, observed=1))
+    story.commit("pods", pod("b"))
+
+
+def a_job_s_pod_created_for_a_count_long_gone(story: Story) -> None:
+    story.commit("jobs.batch", job(2))
+    story.commit("pods", pod("a", "sum", kind="Job"))
+    story.commit("jobs.batch", job(1, generation=2))
     story.seconds += 60
+    story.commit("pods", pod("b", "sum", kind="Job"))
+
+
+def a_restored_pod_and_one_too_many(story: Story) -> None:
+    story.commit("pods", pod("a"))  # what was restored comes in any order
+    story.commit("replicasets.apps", replicaset(1))
     story.commit("pods", pod("b"))
 
 
@@ -150,8 +183,72 @@ def a_pod_taken_from_an_owner_that_wants_it(story: Story) -> None:
     leads(story, "plane-0-1")
     story.commit("replicasets.apps", replicaset(1))
     story.commit("pods", pod("a"))
+    story.commit("pods", pod("a", deletionTimestamp=GOING), origin="plane-0-1")
+
+
+def a_pod_taken_late_from_an_owner_that_wants_it_again(story: Story) -> None:
+    leads(story, "plane-0-1")
+    story.commit("replicasets.apps", replicaset(1))
+    story.commit("pods", pod("a"))
+    story.commit("replicasets.apps", replicaset(0, generation=2))
+    story.commit("replicasets.apps", replicaset(1, generation=3, observed=2))
+    story.commit("pods", pod("a", deletionTimestamp=GOING), origin="late plane-0-1")
+
+
+def a_second_pod_taken_after_the_set_told_of_the_first(story: Story) -> None:
+    leads(story, "plane-0-1")
+    story.commit("replicasets.apps", replicaset(2))
+    story.commit("pods", pod("a"))
+    story.commit("pods", pod("b"))
+    story.commit("pods", pod("a", deletionTimestamp=GOING), origin="people")
+    story.commit("replicasets.apps", replicaset(2))
+    story.commit("pods", pod("b", deletionTimestamp=GOING), origin="plane-0-1")
+
+
+def a_rollout_that_takes_too_many_ready_pods(story: Story) -> None:
+    leads(story, "plane-0-1")
+    story.commit("deployments.apps", deployment(3, 1, 1))
+    story.commit("replicasets.apps", replicaset(3, name="old", ownerReferences=OF_DEPLOYMENT))
+    for name in ("a", "b", "c"):
+        story.commit("pods", pod(name, "old"))
     story.seconds += 60
-    story.commit("pods", pod("a", deletionTimestamp="2027-01-01T00:00:00Z"), origin="plane-0-1")
+    story.commit("replicasets.apps", replicaset(1, 2, name="old", ownerReferences=OF_DEPLOYMENT))
+    for name in ("a", "b"):
+        story.commit("pods", pod(name, "old", deletionTimestamp=GOING), origin="plane-0-1")
+
+
+def an_identity_that_comes_back(story: Story) -> None:
+    mark = {"fairlead.dev/operation": "replicaset/uid-web/create/7"}
+    story.commit("replicasets.apps", replicaset(2))
+    story.commit("pods", pod("a", annotations=mark))
+    story.commit("pods", pod("a", annotations=mark), gone=True)
+    story.commit("replicasets.apps", replicaset(2))
+    again = pod("a", annotations=mark)
+    again["metadata"]["uid"] = "another"
+    story.commit("pods", again)
+
+
+def a_pod_for_a_set_that_is_gone(story: Story) -> None:
+    leads(story, "plane-0-1")
+    story.commit("replicasets.apps", replicaset(1))
+    story.commit("replicasets.apps", replicaset(1), gone=True)
+    story.commit("pods", pod("a"), origin="late plane-0-1")
+
+
+def a_pod_of_a_finished_job(story: Story) -> None:
+    story.commit("jobs.batch", job(2, "Complete"))
+    story.seconds += 60
+    story.commit("pods", pod("a", "sum", kind="Job"))
+
+
+def a_job_that_is_not_finished_any_more(story: Story) -> None:
+    story.commit("jobs.batch", job(2, "Failed"))
+    story.commit("jobs.batch", job(2))
+
+
+def a_status_that_was_never_written(story: Story) -> None:
+    story.commit("replicasets.apps", replicaset(0, observed=0))
+    story.rest()
 
 
 def test_a_good_story_breaks_nothing() -> None:
@@ -170,13 +267,35 @@ def test_a_good_story_breaks_nothing() -> None:
     story.rest()
 
 
-def test_a_count_that_sank_unseen_still_allows_what_it_allowed() -> None:
+def test_a_job_s_count_that_has_just_sunk_still_allows_what_it_allowed() -> None:
     story = Story()
-    story.commit("replicasets.apps", replicaset(2))
-    story.commit("pods", pod("a"))
-    story.commit("replicasets.apps", replicaset(1, generation=2, observed=1))
-    story.seconds += 60
+    story.commit("jobs.batch", job(2))
+    story.commit("pods", pod("a", "sum", kind="Job"))
+    story.commit("jobs.batch", job(1, generation=2))
+    story.commit("pods", pod("b", "sum", kind="Job"))
+
+
+def test_a_pod_that_others_take_is_not_held_against_the_plane() -> None:
+    story = Story()
+    leads(story, "plane-0-1")
+    story.commit("replicasets.apps", replicaset(3))
+    for name in ("a", "b", "c"):
+        story.commit("pods", pod(name))
+    story.commit("replicasets.apps", replicaset(2, generation=2))
+    story.commit("pods", pod("a", deletionTimestamp=GOING), origin="people")
+    story.commit("pods", pod("b", deletionTimestamp=GOING), origin="plane-0-1")
+
+
+def test_pods_of_a_set_or_namespace_that_goes_may_be_taken() -> None:
+    story = Story()
+    leads(story, "plane-0-1")
+    story.commit("replicasets.apps", replicaset(1, name="one", deletionTimestamp=GOING))
+    story.commit("pods", pod("a", "one"))
+    story.commit("pods", pod("a", "one"), gone=True, origin="plane-0-1")
+    story.commit("replicasets.apps", replicaset(1))
     story.commit("pods", pod("b"))
+    story.commit("namespaces", {"metadata": {"name": "default", "deletionTimestamp": GOING}})
+    story.commit("pods", pod("b"), gone=True, origin="plane-0-1")
 
 
 @pytest.mark.parametrize(
@@ -184,7 +303,9 @@ def test_a_count_that_sank_unseen_still_allows_what_it_allowed() -> None:
     [
         ("live-children", one_pod_too_many),
         ("live-children", one_pod_too_many_for_the_deployment),
-        ("live-children", a_pod_created_for_a_count_long_gone),
+        ("live-children", a_pod_created_for_a_count_that_has_sunk),
+        ("live-children", a_job_s_pod_created_for_a_count_long_gone),
+        ("live-children", a_restored_pod_and_one_too_many),
         ("bound-once", a_pod_that_moves),
         ("bound-once", a_pod_on_no_node),
         ("observed-generation", a_status_from_the_future),
@@ -194,7 +315,15 @@ def test_a_count_that_sank_unseen_still_allows_what_it_allowed() -> None:
         ("no-orphan", a_deletion_that_does_not_end),
         ("quiet-at-rest", a_write_after_rest),
         ("revisions-increase", a_revision_used_twice),
+        ("observed-generation", a_status_that_was_never_written),
         ("justified-deletes", a_pod_taken_from_an_owner_that_wants_it),
+        ("justified-deletes", a_pod_taken_late_from_an_owner_that_wants_it_again),
+        ("justified-deletes", a_second_pod_taken_after_the_set_told_of_the_first),
+        ("availability", a_rollout_that_takes_too_many_ready_pods),
+        ("one-identity", an_identity_that_comes_back),
+        ("no-ghost", a_pod_for_a_set_that_is_gone),
+        ("finished-jobs", a_pod_of_a_finished_job),
+        ("finished-jobs", a_job_that_is_not_finished_any_more),
         ("one-leader", a_write_of_a_former_leader),
     ],
 )
@@ -207,3 +336,18 @@ def test_a_fabricated_violation_is_told(invariant: str, tell: Callable[[Story], 
 def test_every_checker_has_a_fabricated_violation() -> None:
     marks = [mark for mark in test_a_fabricated_violation_is_told.pytestmark if mark.name == "parametrize"]
     assert {case[0] for case in marks[0].args[1]} == {checker.name for checker in all_checkers()}
+
+
+@pytest.mark.parametrize(
+    ("replicas", "strategy", "least"),
+    [
+        (10, {}, 8),
+        (3, {"rollingUpdate": {"maxUnavailable": 1, "maxSurge": 0}}, 2),
+        (3, {"rollingUpdate": {"maxUnavailable": 0, "maxSurge": 1}}, 3),
+        (3, {"rollingUpdate": {"maxUnavailable": "0%", "maxSurge": "0%"}}, 2),
+        (1, {"rollingUpdate": {"maxUnavailable": 2}}, 0),
+        (5, {"type": "Recreate"}, 0),
+    ],
+)
+def test_how_many_pods_a_deployment_must_keep(replicas: int, strategy: Json, least: int) -> None:
+    assert least_available(DeploymentSpec(replicas=replicas, strategy=strategy)) == least

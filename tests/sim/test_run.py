@@ -9,8 +9,8 @@ import pytest
 
 from fairlead.cli.main import main
 from fairlead.sim.endstate import difference
-from fairlead.sim.faults import CALM, DEFAULT
-from fairlead.sim.run import Runner, run_seeds
+from fairlead.sim.faults import CALM
+from fairlead.sim.run import Runner
 from fairlead.sim.tape import Tape
 from fairlead.sim.world import World
 from fairlead.sim.worlds import std20
@@ -23,12 +23,12 @@ def runner() -> Runner:
 
 def test_without_faults_the_world_comes_to_what_was_asked_for(runner: Runner) -> None:
     wanted = runner.wanted()
-    assert wanted["pods: of Job batch, Succeeded, not ready, bound"] == "26"
-    assert wanted["pods: of ReplicaSet cache, Running, ready, bound"] == "20"
+    assert wanted["pods: of Job batch, Succeeded, not ready, bound"] == "5"
+    assert wanted["pods: of ReplicaSet cache, Running, ready, bound"] == "4"
     running = [
         int(count) for line, count in wanted.items() if line.startswith("pods: ") and "Running" in line
     ]
-    assert sum(running) == 26 + 18 + 20
+    assert sum(running) == 6 + 6 + 4 + 52 + 4 + 20
 
 
 def test_the_order_of_events_does_not_change_what_it_comes_to(runner: Runner) -> None:
@@ -36,8 +36,8 @@ def test_the_order_of_events_does_not_change_what_it_comes_to(runner: Runner) ->
     assert [calm.run(seed).failure for seed in (1,)] == [None]
 
 
-def test_the_standard_world_is_as_large_and_as_long_as_it_says() -> None:
-    run = World(std20.scenario(), Tape(4), CALM).run()
+def test_the_standard_world_is_as_large_and_as_long_as_it_says(runner: Runner) -> None:
+    run = World(std20.scenario(), Tape(4), CALM, backup=runner.backup()).run()
     assert run.violation is None
     assert run.seconds >= 600
     assert len(run.objects.of("nodes")) == 20
@@ -50,15 +50,6 @@ def test_a_tape_played_again_is_the_same_run(runner: Runner) -> None:
     again = runner.play(Tape.replay(first.tape.choices))
     assert again.digest == first.digest
     assert again.faults == first.faults
-
-
-def test_over_a_few_seeds_every_kind_of_fault_fires(runner: Runner) -> None:
-    tally = run_seeds(runner, range(10))
-    assert tally.failures == []
-    kinds = {name for name in DEFAULT.__slots__ if name not in ("incident", "incidents")}
-    kinds |= {name for name, _ in DEFAULT.incidents}
-    assert kinds <= tally.faults.keys()
-    assert all(tally.probes.values()), tally.probes
 
 
 def test_a_different_end_is_told() -> None:
@@ -78,14 +69,6 @@ def test_the_command_reports_as_json(capsys: pytest.CaptureFixture[str]) -> None
         "simulated_seconds_per_second",
     } <= report.keys()
     assert report["faults"]["reply_lost"] > 0
-
-
-def test_a_failure_is_told_with_the_command_that_shows_it_again(capsys: pytest.CaptureFixture[str]) -> None:
-    plant = "fairlead.sim.zoo.no_read_your_writes:plant"
-    assert main(["sim", "run", "--seeds", "1", "--seed", "0", "--plant", plant]) == 1
-    shown = capsys.readouterr().out
-    assert "seed 0: live-children: " in shown
-    assert f"again: fairlead sim run --seeds 1 --seed 0 --plant {plant}" in shown
 
 
 def test_several_processes_find_the_same(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,7 +1,7 @@
 """The digest of a run: chained over all that happened, so that two runs are equal if and only if their digests are.
 
 Every part of the world feeds it: committed bytes, deliveries, decision records, instructions, and at the end the tape.
-With a trail it also remembers a line per step, and `first_divergence` shows where two runs part.
+With a trail it also remembers a line per step; `divergence.py` shows where two trails part.
 """
 
 from __future__ import annotations
@@ -45,15 +45,3 @@ class Digest:
         # JSON and our own words hold no NUL: two different splits of the same bytes differ.
         self._hash.update(b"\0".join(self._gathered) + b"\0")
         self._gathered.clear()
-
-
-def first_divergence(one: Sequence[str], other: Sequence[str]) -> str:
-    """Where two trails part, as text for people; "" if they are equal."""
-    for step, (left, right) in enumerate(zip(one, other, strict=False)):
-        if left != right:
-            return f"step {step} differs:\n  {left}\n  {right}"
-    if len(one) != len(other):
-        step = min(len(one), len(other))
-        longer = one if len(one) > len(other) else other
-        return f"step {step} is only in one of them:\n  {longer[step]}"
-    return ""

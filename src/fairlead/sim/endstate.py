@@ -28,7 +28,7 @@ def end_state(objects: Objects) -> EndState:
             lines[name] = _replicaset(view)
         elif key.resource == JOBS.name:
             lines[name] = _job(view)
-        elif key.resource not in (PODS.name, LEASES.name):
+        elif key.resource not in (PODS.name, LEASES.name, "events"):
             lines[name] = "is there"
     pods = Counter(_pod(view) for view in objects.of(PODS.name).values())
     for what, number in sorted(pods.items()):

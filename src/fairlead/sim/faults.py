@@ -41,7 +41,7 @@ class Faults:
 CALM = Faults()
 DEFAULT = Faults(
     request_lost=0.01,
-    request_late=0.005,
+    request_late=0.01,
     reply_lost=0.02,
     crash_at_write=0.002,
     sync_slow=0.02,

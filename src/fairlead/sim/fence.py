@@ -1,56 +1,101 @@
 """While a run lasts, the wall clock, system chance, threads, files and sockets are closed: touching one fails it.
 
 Pure code gets time and chance with its events. `fenced()` replaces the usual doors to the outside by ones that raise
-`Trespass`, and puts them back afterwards. Only for the process that runs the simulation, and only while it does.
+`Trespass`, in the modules that own them and wherever our code (or a plant's) has imported them by name, and puts them
+back afterwards. Only for the process that runs the simulation, and only while it does.
 """
 
 from __future__ import annotations
 
-import builtins
+import datetime
 import importlib
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from types import ModuleType
+from typing import Any, NoReturn
 
-_DOORS = (
-    ("time", ("time", "time_ns", "monotonic", "monotonic_ns", "perf_counter", "perf_counter_ns", "sleep")),
-    ("os", ("urandom", "getrandom")),
-    (
-        "random",
-        ("random", "randint", "randrange", "choice", "choices", "shuffle", "sample", "uniform", "seed"),
-    ),
-    ("uuid", ("uuid1", "uuid4")),
-    ("secrets", ("token_bytes", "token_hex", "randbelow", "choice")),
-    ("threading.Thread", ("start",)),
-    ("socket", ("socket", "create_connection")),
-    ("builtins", ("open",)),
-)
+_CHANCE = "random randint randrange randbytes getrandbits choice choices shuffle sample uniform gauss seed"
+_DOORS = {
+    "time": "time time_ns monotonic monotonic_ns perf_counter perf_counter_ns process_time sleep localtime gmtime",
+    "os": "urandom getrandom open fork system popen listdir scandir mkdir remove rename",
+    "random": _CHANCE,
+    "uuid": "uuid1 uuid4",
+    "secrets": "token_bytes token_hex token_urlsafe randbelow randbits choice",
+    "threading.Thread": "start",
+    "_thread": "start_new_thread",
+    "subprocess": "Popen",
+    "socket": "socket create_connection",
+    "builtins": "open input",
+    "io": "open",
+}
 
 
 class Trespass(BaseException):
     """Pure code reached outside. Not an Exception: nothing may catch it on the way."""
 
 
+class _StoppedCalendar(datetime.datetime):
+    """Reckons with moments as the real one does, but does not know which one it is."""
+
+    @classmethod
+    def now(cls, tz: datetime.tzinfo | None = None) -> NoReturn:
+        _refuse("datetime.datetime.now")
+
+    @classmethod
+    def utcnow(cls) -> NoReturn:
+        _refuse("datetime.datetime.utcnow")
+
+    @classmethod
+    def today(cls) -> NoReturn:
+        _refuse("datetime.datetime.today")
+
+
 @contextmanager
 def fenced() -> Iterator[None]:
-    replaced: list[tuple[Any, str, Any]] = []
     # All first: importing one of them may well look at the clock.
-    holders = [(_holder(place), place, names) for place, names in _DOORS]
+    holders = [(_holder(place), place, names.split()) for place, names in _DOORS.items()]
+    closed: list[tuple[Any, str, Any, Any]] = [
+        (holder, name, getattr(holder, name), _closed(f"{place}.{name}"))
+        for holder, place, names in holders
+        for name in names
+        if hasattr(holder, name)
+    ]
+    closed.append((datetime, "datetime", datetime.datetime, _StoppedCalendar))
+    closed += _imported_by_name({id(original): (original, instead) for _, _, original, instead in closed})
     try:
-        for holder, place, names in holders:
-            for name in names:
-                if hasattr(holder, name):
-                    replaced.append((holder, name, getattr(holder, name)))
-                    setattr(holder, name, _closed(f"{place}.{name}"))
+        for holder, name, _, instead in closed:
+            setattr(holder, name, instead)
         yield
     finally:
-        for holder, name, original in reversed(replaced):
+        for holder, name, original, _ in reversed(closed):
             setattr(holder, name, original)
 
 
+def _imported_by_name(doors: dict[int, tuple[Any, Any]]) -> list[tuple[Any, str, Any, Any]]:
+    """`from time import time` keeps the door itself, whatever `time` holds later."""
+    return [
+        (module, name, *doors[id(value)])
+        for module in list(sys.modules.values())
+        if _is_ours(module)
+        for name, value in list(vars(module).items())
+        if id(value) in doors
+    ]
+
+
+def _is_ours(module: ModuleType) -> bool:
+    """Neither Python's nor a library's, and not this file."""
+    file = getattr(module, "__file__", None)
+    name = module.__name__
+    return bool(
+        file
+        and "site-packages" not in file
+        and name != __name__
+        and name.partition(".")[0] not in sys.stdlib_module_names
+    )
+
+
 def _holder(place: str) -> Any:
-    if place == "builtins":
-        return builtins
     module, _, attribute = place.partition(".")
     found = importlib.import_module(module)
     return getattr(found, attribute) if attribute else found
@@ -58,6 +103,10 @@ def _holder(place: str) -> Any:
 
 def _closed(door: str) -> Callable[..., Any]:
     def refuse(*arguments: Any, **options: Any) -> Any:
-        raise Trespass(f"{door} was used while a simulation ran: time and chance come with the event")
+        _refuse(door)
 
     return refuse
+
+
+def _refuse(door: str) -> NoReturn:
+    raise Trespass(f"{door} was used while a simulation ran: time and chance come with the event")

@@ -32,11 +32,14 @@ from fairlead.store.watch import Subscription
 TIMEOUT_MS = 10_000
 _LATE_MS_MAX = 5_000
 _DELAYS = 16  # milliseconds, each way, of a calm network
+_WATCH_DELAYS = (
+    256  # of a watch: what changes meanwhile arrives together, and mirrors are never quite up to date
+)
 _CHANGES_PER_DELIVERY = 256
 _STEPS = 1 << 16
 
 Heard = Callable[[Outcome], None]
-Tell = Callable[[mirrored.Event], None]
+Tell = Callable[..., None]  # one or several mirrored.Event: what arrives together
 Clock = Callable[[], float]
 
 
@@ -58,6 +61,7 @@ class Link:
         self._tape = tape
         self._server = server
         self._follows: dict[Subscription, _Follow] = {}
+        self._asked: set[str] = set()  # whose progress will be told next
         self.timeouts_after_commit: dict[str, int] = {}  # by verb and subresource
         self.expired = 0
 
@@ -95,7 +99,8 @@ class Link:
         if fate == "request_late":
             self._server.send(request, user, LATE + origin if origin else "", _nobody)
             return
-        what = f"{request.verb} {request.subresource}".rstrip()
+        # Only what a leader writes is an effect; leases are not.
+        what = f"{request.verb} {request.subresource}".rstrip() if origin else ""
         self._server.send(request, user, origin, partial(self._answer, heard, fate, back, what))
 
     def _answer(self, heard: Heard, fate: str, back: int, what: str, reply: Reply | None) -> None:
@@ -155,7 +160,7 @@ class Link:
             return False
         if not follow.is_due:
             follow.is_due = True
-            delay = 1 + self._tape.choose("watch.delay", _DELAYS)
+            delay = 1 + self._tape.choose("watch.delay", _WATCH_DELAYS)
             if self._tape.happens("watch_lag", self.faults.watch_lag):
                 delay += 500 + self._tape.choose("watch.lag", 12_000)
             self._timeline.after(delay, self._deliver, subscription)
@@ -181,8 +186,8 @@ class Link:
             self._end(subscription, follow, mirrored.Expired(follow.clock(), follow.attempt))
             return
         now = follow.clock()
-        for change in changes:
-            follow.tell(mirrored.Framed(change.type, change.entry, now, follow.attempt))
+        if changes:
+            follow.tell(*[mirrored.Framed(each.type, each.entry, now, follow.attempt) for each in changes])
         if subscription.cut:
             self._end(subscription, follow, mirrored.Broke("the watch was cut", now, follow.attempt))
         elif subscription.ready:
@@ -190,13 +195,16 @@ class Link:
 
     def ask_progress(self, resource: str) -> None:
         """How far its watch is; only one that has nothing left to deliver can tell."""
-        self._timeline.after(1 + self._tape.choose("progress.delay", _DELAYS), self._tell_progress, resource)
+        if not self._asked:
+            self._timeline.after(1 + self._tape.choose("progress.delay", _DELAYS), self._tell_progress)
+        self._asked.add(resource)
 
-    def _tell_progress(self, resource: str) -> None:
+    def _tell_progress(self) -> None:
+        asked, self._asked = self._asked, set()
         if self._timeline.ms < max(self.cut_until, self.deaf_until, self.paused_until):
             return
         for subscription, follow in list(self._follows.items()):
-            if subscription.resource == resource and (revision := self._server.hub.progress(subscription)):
+            if subscription.resource in asked and (revision := self._server.hub.progress(subscription)):
                 follow.tell(mirrored.Marked(revision, follow.clock(), follow.attempt))
 
     def break_watches(self) -> None:

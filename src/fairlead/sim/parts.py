@@ -12,19 +12,37 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from fairlead.agent.hollow import HollowDecider
 from fairlead.control.plane import Plane
 from fairlead.control.roster import default_deciders
 from fairlead.core.errors import UsageError
+from fairlead.model.catalog import CATALOG, Catalog
+
+# No world has objects of these: mirrors of them would be empty, and every restart would have to fill them.
+_ABSENT = frozenset(
+    {
+        "configmaps",
+        "endpointslices.discovery.k8s.io",
+        "horizontalpodautoscalers.autoscaling",
+        "limitranges",
+        "priorityclasses.scheduling.k8s.io",
+        "resourcequotas",
+        "secrets",
+        "serviceaccounts",
+        "services",
+    }
+)
+_KINDS = Catalog(kind for kind in CATALOG if kind.resource not in _ABSENT)
 
 Parts = dict[str, Callable[..., Any]]
 Plant = Callable[[Parts], Parts]
 
 
 def default_parts() -> Parts:
-    return {"deciders": default_deciders, "plane": Plane, "nodes": HollowDecider}
+    return {"deciders": partial(default_deciders, _KINDS), "plane": Plane, "nodes": HollowDecider}
 
 
 def load_plant(path: str) -> Plant:

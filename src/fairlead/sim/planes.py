@@ -14,7 +14,8 @@ from msgspec import structs
 
 from fairlead.api.users import MASTERS, User
 from fairlead.cache import events as mirrored
-from fairlead.control.instructions import Call, Record, Replied, WakeAt, Woke
+from fairlead.cache.mirror import Phase
+from fairlead.control.instructions import Call, Record, Replied, Report, WakeAt, Woke
 from fairlead.control.plane import AskProgress, MirrorWakeAt, Plane, PlaneInstruction
 from fairlead.control.turn import Turn
 from fairlead.port.outcome import Outcome
@@ -23,7 +24,8 @@ from fairlead.sim.digest import Digest
 from fairlead.sim.faults import Faults
 from fairlead.sim.network import Link
 from fairlead.sim.tape import Tape
-from fairlead.sim.time import EPOCH, Timeline
+from fairlead.sim.time import Timeline
+from fairlead.sim.violation import Violation
 
 _SKEW_MS_MAX = 30_000
 RESTART_MS_MAX = 8_000
@@ -55,7 +57,7 @@ class PlaneProcess:
     @property
     def now(self) -> float:
         """What this process believes."""
-        return EPOCH + (self._timeline.ms + self._skew_ms) / 1000
+        return self._timeline.epoch + (self._timeline.ms + self._skew_ms) / 1000
 
     @property
     def identity(self) -> str:
@@ -82,6 +84,11 @@ class PlaneProcess:
             self.crashes_between_writes += 1
         self._died_mid_turn = any(True for _ in self._turns())
         self._timeline.after(500 + self._tape.choose("restart", RESTART_MS_MAX), self._restart, self._life)
+
+    @property
+    def follows(self) -> bool:
+        """All its mirrors are up to date, or will be soon; none waits before it tries again."""
+        return self.up and all(mirror.phase is Phase.FOLLOWING for mirror in self.plane.mirrors.values())
 
     @property
     def mid_turn(self) -> bool:
@@ -125,13 +132,14 @@ class PlaneProcess:
             return ()
         return self._told(resource, mirrored.Woke(self.now, self._tape.chance("plane.chance")))
 
-    def _told(self, resource: str, event: mirrored.Event) -> Iterable[PlaneInstruction]:
+    def _told(self, resource: str, *events: mirrored.Event) -> Iterable[PlaneInstruction]:
         now = self.now
-        if event.now != now:  # it waited while the process was paused
-            event = structs.replace(event, now=now)
-        revision = event.entry.revision if isinstance(event, mirrored.Framed) else 0
-        self._digest.add(b"told", f"{self._slot} {resource} {type(event).__name__} {revision}")
-        return self.plane.mirror(resource, event)
+        if events[0].now != now:  # they waited while the process was paused
+            events = tuple(structs.replace(event, now=now) for event in events)
+        first = events[0]
+        revisions = [event.entry.revision for event in events if isinstance(event, mirrored.Framed)]
+        self._digest.add(b"told", f"{self._slot} {resource} {type(first).__name__} {revisions}")
+        return self.plane.mirror(resource, *events)
 
     # What it asks for
 
@@ -148,6 +156,10 @@ class PlaneProcess:
                 self._at(instruction.at, self._woke, self._timer)
             elif isinstance(instruction, Record):
                 add(b"record", str(slot), instruction.body)
+            elif isinstance(instruction, Report):
+                add(b"report", f"{slot} {instruction.message}")
+                if instruction.error is not None:
+                    raise Violation("deciders-do-not-raise", instruction.message) from instruction.error
             elif isinstance(instruction, MirrorWakeAt):
                 resource = instruction.resource
                 timer = self._mirror_timers[resource] = self._mirror_timers.get(resource, 0) + 1
@@ -191,10 +203,10 @@ class PlaneProcess:
         self.link.call(call.request, user, origin, heard)
 
     def _at(self, at: float, act: Callable[..., Iterable[PlaneInstruction]], *arguments: Any) -> None:
-        ms = int((at - EPOCH) * 1000) + 1 - self._skew_ms
+        ms = int((at - self._timeline.epoch) * 1000) + 1 - self._skew_ms
         self._timeline.at(max(ms, self._timeline.ms + 1), self._hear, self._life, act, *arguments)
 
-    def _teller(self, resource: str) -> Callable[[mirrored.Event], None]:
+    def _teller(self, resource: str) -> Callable[..., None]:
         return partial(self._hear, self._life, self._told, resource)
 
     def _clock(self) -> float:

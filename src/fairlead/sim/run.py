@@ -7,19 +7,26 @@ clock: whoever calls it measures.
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
+from traceback import format_exception
 
+from fairlead.sim.backup import EMPTY, Backup
 from fairlead.sim.endstate import EndState, difference, end_state
 from fairlead.sim.faults import CALM, DEFAULT, Faults
 from fairlead.sim.fence import fenced
 from fairlead.sim.parts import default_parts, load_plant
 from fairlead.sim.scenario import Scenario
 from fairlead.sim.tape import Tape
+from fairlead.sim.time import EPOCH
 from fairlead.sim.violation import Violation
 from fairlead.sim.world import Run, World
 from fairlead.sim.worlds import std20
+
+# A run makes many objects that live as long as it does: looking for garbage often finds none.
+_COLLECT_AFTER = (20_000, 20, 20)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +34,7 @@ class Failure:
     seed: int
     invariant: str
     message: str
+    trace: str = ""  # of the exception, if it was one
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +61,7 @@ class Tally:
     faults: dict[str, int] = field(default_factory=dict)  # fired, over all seeds
     seeds_with_fault: dict[str, int] = field(default_factory=dict)
     probes: dict[str, int] = field(default_factory=dict)
-    digests: dict[int, str] = field(default_factory=dict)
+    fingerprint: int = 0
 
     def add(self, result: SeedResult) -> None:
         self.seeds += 1
@@ -66,13 +74,13 @@ class Tally:
             self.seeds_with_fault[label] = self.seeds_with_fault.get(label, 0) + 1
         for label, hit in result.probes.items():
             self.probes[label] = self.probes.get(label, 0) + hit
-        self.digests[result.seed] = result.digest
+        one = blake2b(f"{result.seed} {result.digest}".encode(), digest_size=16).digest()
+        self.fingerprint = (self.fingerprint + int.from_bytes(one, "big")) % (1 << 128)
 
     @property
     def digest(self) -> str:
-        """Over all runs, in the order of their seeds."""
-        joined = "\n".join(f"{seed} {self.digests[seed]}" for seed in sorted(self.digests))
-        return blake2b(joined.encode(), digest_size=16).hexdigest()
+        """Over all runs. A sum, so that seeds may be added in any order, and go on where a former run ended."""
+        return f"{self.fingerprint:032x}"
 
 
 class Runner:
@@ -80,31 +88,42 @@ class Runner:
         self.scenario = scenario or std20.scenario()
         self.faults = faults
         self._plant = load_plant(plant) if plant else None
+        self._backup: Backup | None = None
         self._wanted: EndState | None = None
 
     def run(self, seed: int) -> SeedResult:
         run = self.play(Tape(seed))
         broken = run.violation
-        failure = Failure(seed, broken.invariant, broken.message) if broken is not None else None
+        failure = None
+        if broken is not None:
+            trace = "".join(format_exception(broken.__cause__)) if broken.__cause__ else ""
+            failure = Failure(seed, broken.invariant, broken.message, trace)
         return SeedResult(seed, run.digest, failure, run.seconds, run.commits, run.faults, run.probes)
 
     def play(self, tape: Tape, trail: bool = False) -> Run:
         """One tape, drawn or replayed, with everything that came of it."""
-        wanted = self.wanted()
         parts = default_parts()
         if self._plant is not None:
             parts = self._plant(parts)
-        run = _fenced_run(World(self.scenario, tape, self.faults, parts, trail))
+        run = _fenced_run(World(self.scenario, tape, self.faults, parts, trail, self.backup()))
         if run.violation is None:
-            told = difference(wanted, end_state(run.objects))
+            told = difference(self.wanted(), end_state(run.objects))
             if told:
                 run.violation = Violation("ends-as-without-faults", told)
         return run
 
+    def backup(self) -> Backup:
+        """What every run starts from: what came of the scenario's standing steps, without faults and without plant."""
+        if self._backup is None:
+            self._backup = stand_up(self.scenario) if self.scenario.standing else EMPTY
+            gc.collect()
+            gc.freeze()  # what is there by now stays: no need to look through it while seeds run
+        return self._backup
+
     def wanted(self) -> EndState:
         """What it must come to: the end of a run without faults and without plant."""
         if self._wanted is None:
-            calm = _fenced_run(World(self.scenario, Tape(0), CALM))
+            calm = _fenced_run(World(self.scenario, Tape(0), CALM, backup=self.backup()))
             if calm.violation is not None:
                 raise calm.violation
             self._wanted = end_state(calm.objects)
@@ -118,6 +137,21 @@ def run_seeds(runner: Runner, seeds: Iterable[int]) -> Tally:
     return tally
 
 
+def stand_up(scenario: Scenario) -> Backup:
+    """Everything that is stored when the standing fleet of a scenario has come to rest."""
+    before = replace(scenario, steps=scenario.standing, faults_until_seconds=0, seconds_min=0, rest_seconds=0)
+    world = World(before, Tape(0), CALM, epoch=EPOCH - int(scenario.seconds_max))
+    run = _fenced_run(world)
+    if run.violation is not None:
+        raise run.violation
+    return world.server.backup()
+
+
 def _fenced_run(world: World) -> Run:
-    with fenced():
-        return world.run()
+    before = gc.get_threshold()
+    gc.set_threshold(*_COLLECT_AFTER)
+    try:
+        with fenced():
+            return world.run()
+    finally:
+        gc.set_threshold(*before)

@@ -5,9 +5,10 @@ A world file (`worlds/`) makes one Scenario. Its steps are people's doing: each 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
+from fairlead.control.leadership import LeadershipSettings
 from fairlead.core import codec
 from fairlead.port.request import MERGE_PATCH, Request
 
@@ -30,6 +31,9 @@ class Scenario:
     seconds_min: float  # the run is at least so long
     seconds_max: float  # not quiet by then: it does not converge
     quiet_seconds: float  # nothing written for so long is quiescence
+    rest_seconds: float = 0.0  # and so long it must then stay at rest; at least as long as quiet took
+    leadership: LeadershipSettings = field(default_factory=LeadershipSettings)
+    standing: tuple[Step, ...] = ()  # done long before: runs start from what came of it (`backup.py`)
 
 
 def create(at: float, api_version: str, plural: str, body: Json, namespace: str = "default") -> Step:
@@ -38,15 +42,24 @@ def create(at: float, api_version: str, plural: str, body: Json, namespace: str 
     return Step(at, Request("create", group, version, plural, namespace, body=codec.encode(whole)))
 
 
-def patch(at: float, api_version: str, plural: str, name: str, change: Json) -> Step:
+def patch(
+    at: float,
+    api_version: str,
+    plural: str,
+    name: str,
+    change: Json,
+    namespace: str = "default",
+    subresource: str = "",
+) -> Step:
     group, _, version = api_version.rpartition("/")
+    body = codec.encode(change)
     request = Request(
-        "patch", group, version, plural, "default", name, body=codec.encode(change), content_type=MERGE_PATCH
+        "patch", group, version, plural, namespace, name, subresource, body=body, content_type=MERGE_PATCH
     )
     return Step(at, request)
 
 
-def delete(at: float, api_version: str, plural: str, name: str) -> Step:
+def delete(at: float, api_version: str, plural: str, name: str, namespace: str = "default") -> Step:
     group, _, version = api_version.rpartition("/")
     options = {"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": "Background"}
-    return Step(at, Request("delete", group, version, plural, "default", name, body=codec.encode(options)))
+    return Step(at, Request("delete", group, version, plural, namespace, name, body=codec.encode(options)))

@@ -25,7 +25,7 @@ from fairlead.core.errors import ApiError, MethodNotAllowed, Unavailable
 from fairlead.model.catalog import CATALOG
 from fairlead.model.files import load_tables
 from fairlead.port.request import Reply, Request
-from fairlead.sim.collecting import Collecting
+from fairlead.sim.backup import EMPTY, Backup, backup_of
 from fairlead.sim.digest import Digest
 from fairlead.sim.faults import Faults
 from fairlead.sim.tape import Tape
@@ -71,7 +71,9 @@ class _Waiting:
 
 
 class Server:
-    def __init__(self, timeline: Timeline, tape: Tape, digest: Digest, witness: Witness) -> None:
+    def __init__(
+        self, timeline: Timeline, tape: Tape, digest: Digest, witness: Witness, backup: Backup = EMPTY
+    ) -> None:
         self.faults = Faults()
         self.up = False
         self._timeline = timeline
@@ -79,12 +81,13 @@ class Server:
         self._digest = digest
         self._witness = witness
         self._journal = MemoryJournal()
+        self._keep(Batch(backup.changes, (), timeline.now))
         self._life = 0  # what was asked of a former life is not carried out
         self._tickets = 0
-        self._requests = 0
+        self._requests = backup.requests
         self._waiting: dict[int, _Waiting] = {}
         self._in_flight: Batch | None = None
-        self._witnessed = 0  # the newest revision that the witness was told of
+        self._witnessed = len(backup.changes)  # the newest revision that the witness was told of
         self.crashes = 0
         self.start()
 
@@ -95,12 +98,13 @@ class Server:
         self.hub = Hub(self.store)
         authorizer = builtin_chain(self.store, _RESOURCES)
         self.api = Api(Desk(CATALOG, load_tables(), self.store, authorizer, Chain(), Audit()), Tokens({}))
-        self._collecting = Collecting(self)
-        self._collecting.learn_all()
         # What became durable as the last life ended: nobody was told yet.
         missed = self._journal.changes_after(self._witnessed, "", self.store.revision)
         if missed:
             self._witness_commit(tuple(missed), {})
+
+    def backup(self) -> Backup:
+        return backup_of(self._journal.recover().entries, self._requests)
 
     def crash(self) -> None:
         """Everything in memory is gone. The batch that was being synced is durable or not, nobody knows."""
@@ -235,7 +239,6 @@ class Server:
 
     def _publish(self, changes: tuple[Change, ...], origins: dict[int, str]) -> None:
         self._witness_commit(changes, origins)
-        self._collecting.observe(changes)
         woken = self.hub.publish(changes)
         if woken:
             self._witness.woken(woken)

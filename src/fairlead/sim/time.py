@@ -18,9 +18,10 @@ Act = Callable[..., None]
 
 
 class Timeline:
-    __slots__ = ("_heap", "_order", "_ready", "_tape", "ms", "ran")
+    __slots__ = ("_heap", "_order", "_ready", "_tape", "epoch", "ms", "ran")
 
-    def __init__(self, tape: Tape) -> None:
+    def __init__(self, tape: Tape, epoch: int = EPOCH) -> None:
+        self.epoch = epoch
         self._tape = tape
         self._heap: list[tuple[int, int, Act, tuple[Any, ...]]] = []
         self._ready: list[tuple[Act, tuple[Any, ...]]] = []  # due at `ms`
@@ -31,7 +32,7 @@ class Timeline:
     @property
     def now(self) -> float:
         """Seconds since the epoch, on a clock that is right."""
-        return EPOCH + self.ms / 1000
+        return self.epoch + self.ms / 1000
 
     def at(self, ms: int, act: Act, *arguments: Any) -> None:
         if ms <= self.ms:

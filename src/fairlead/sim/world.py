@@ -1,10 +1,10 @@
 """A run: server, planes, network and people on one timeline, faults first, then calm, then rest. Read this first.
 
-    World(scenario, tape).run() -> Run
+    World(scenario, tape, backup=backup).run() -> Run
 
 Phases: until `faults_until_seconds` faults fire; then they stop and everything must converge: nothing but leases is
-written for `quiet_seconds`. From then on nothing may be written, until the run is over (`seconds_min`, and at least as
-long again as quiet took). Checkers see every commit before anybody else does; the first Violation ends the run.
+written for `quiet_seconds`. From then on nothing may be written, until the run is over (`seconds_min`, and at least
+`rest_seconds` of rest). Checkers see every commit before anybody else does; the first Violation ends the run.
 """
 
 from __future__ import annotations
@@ -18,18 +18,28 @@ from fairlead.control.plane import Plane
 from fairlead.core import codec
 from fairlead.model.views import LEASES
 from fairlead.port.request import Reply, Request
+from fairlead.sim.backup import EMPTY, Backup
 from fairlead.sim.checkers.contract import Objects, Observed
 from fairlead.sim.checkers.roster import all_checkers
+from fairlead.sim.decoded import Decoded
 from fairlead.sim.digest import Digest
 from fairlead.sim.faults import CALM, Faults
+from fairlead.sim.fence import Trespass
 from fairlead.sim.incidents import EVERY_MS, Incidents
 from fairlead.sim.network import Link
 from fairlead.sim.parts import Parts, default_parts
 from fairlead.sim.planes import PlaneProcess
+from fairlead.sim.probes import (
+    CALLS,
+    CRASH_BETWEEN_WRITES,
+    RELIST_AFTER_410,
+    TAKEOVER_MID_TURN,
+    timeout_after_commit,
+)
 from fairlead.sim.scenario import Scenario, Step
 from fairlead.sim.server import Server
 from fairlead.sim.tape import Tape
-from fairlead.sim.time import Timeline
+from fairlead.sim.time import EPOCH, Timeline
 from fairlead.sim.violation import Violation
 from fairlead.store.contract import Change
 from fairlead.store.watch import Subscription
@@ -37,7 +47,6 @@ from fairlead.store.watch import Subscription
 PEOPLE = User("admin", groups=(MASTERS, "system:authenticated"))
 _NAMESPACES = ("default", "kube-system")
 _ASK_AGAIN_MS = 500
-_TIMED_OUT = ("create", "create binding", "patch", "patch status", "delete")  # every effect there is
 
 
 @dataclass(slots=True)
@@ -65,18 +74,22 @@ class World:
         faults: Faults = CALM,
         parts: Parts | None = None,
         trail: bool = False,
+        backup: Backup = EMPTY,
+        epoch: int = EPOCH,
     ) -> None:
         self.scenario = scenario
         self.tape = tape
-        self.timeline = Timeline(tape)
+        self.timeline = Timeline(tape, epoch)
         self.digest = Digest(trail)
-        self.observed = Observed(all_checkers())
+        self._decoded = Decoded()
+        self.observed = Observed(all_checkers(), self._decoded)
         self.commits = 0
-        self._wrote_at_ms = 0
+        self._quiet_since_ms = 0
         self._rested_at: float | None = None
         self._takeovers_mid_turn = 0
         self._steps_left = len(scenario.steps)
-        self.server = Server(self.timeline, tape, self.digest, self)
+        self.server = Server(self.timeline, tape, self.digest, self, backup)
+        self.observed.committed(backup.changes, {}, 0.0)
         self.planes = tuple(self._plane(slot, parts or default_parts()) for slot in range(scenario.planes))
         self._incidents = Incidents(self.timeline, tape, self.server, self.planes)
         self._faults = CALM
@@ -86,6 +99,9 @@ class World:
         def make(identity: str) -> Plane:
             nodes = parts["nodes"](self.scenario.hollow_prefix)
             plane: Plane = parts["plane"](identity, (*parts["deciders"](), nodes))
+            plane.leadership.settings = self.scenario.leadership
+            for mirror in plane.mirrors.values():
+                mirror.decode = self._decoded.decoder(mirror.resource.type)
             return plane
 
         link = Link(self.timeline, self.tape, self.server)
@@ -100,7 +116,14 @@ class World:
             self._go()
         except Violation as broken:
             violation = broken
-            self.digest.add(b"violation", str(broken))
+        except Trespass as reached:
+            violation = Violation("pure", str(reached))
+            violation.__cause__ = reached
+        except Exception as raised:  # noqa: BLE001 whatever it is, it belongs to this seed
+            violation = Violation("no-exception", f"{type(raised).__name__}: {raised}")
+            violation.__cause__ = raised
+        if violation is not None:
+            self.digest.add(b"violation", str(violation))
         self.digest.add_tape(self.tape.choices)
         return Run(
             violation,
@@ -132,13 +155,16 @@ class World:
         self._until(scenario.faults_until_seconds)
         self._calm_down()
         quiet_ms = int(scenario.quiet_seconds * 1000)
-        while self._steps_left or timeline.ms - self._wrote_at_ms < quiet_ms:
+        while self._steps_left or timeline.ms - self._quiet_since_ms < quiet_ms:
             if timeline.ms >= scenario.seconds_max * 1000:
                 raise Violation("converges", f"still writing after {scenario.seconds_max:.0f} s")
+            if not all(plane.follows for plane in self.planes):
+                self._quiet_since_ms = timeline.ms  # who does not see what is to be done is not at rest
             self._until(timeline.ms / 1000 + 1.0)
         self._rested_at = timeline.ms / 1000
         self.observed.quiesced(self._rested_at)
-        self._until(max(scenario.seconds_min, self._rested_at + scenario.quiet_seconds))
+        rest = max(scenario.quiet_seconds, scenario.rest_seconds)
+        self._until(max(scenario.seconds_min, self._rested_at + rest))
 
     def _until(self, seconds: float) -> None:
         until = int(seconds * 1000)
@@ -149,7 +175,7 @@ class World:
     def _calm_down(self) -> None:
         """Faults stop: what is cut is joined, what is down comes up, clocks stay as they are."""
         self._set_faults(CALM)
-        now = self._wrote_at_ms = (
+        now = self._quiet_since_ms = (
             self.timeline.ms
         )  # quiet is counted from here: before it, nobody might have been able to write
         for plane in self.planes:
@@ -191,7 +217,7 @@ class World:
         self.commits += len(changes)
         for change in changes:
             if change.entry.key.resource != LEASES.name:
-                self._wrote_at_ms = timeline.ms
+                self._quiet_since_ms = timeline.ms
             elif change.entry.key.name == FENCE and any(plane.mid_turn for plane in self.planes):
                 self._takeovers_mid_turn += 1
         self.observed.committed(changes, origins, timeline.ms / 1000)
@@ -209,11 +235,11 @@ class World:
     def _probes(self) -> dict[str, int]:
         """What must happen sometimes, or the seeds prove little; 0 where it did not."""
         probes = {
-            "crash between two writes of one turn": sum(p.crashes_between_writes for p in self.planes),
-            "takeover mid-turn": self._takeovers_mid_turn,
-            "relist after 410": sum(p.link.expired for p in self.planes),
+            CRASH_BETWEEN_WRITES: sum(p.crashes_between_writes for p in self.planes),
+            TAKEOVER_MID_TURN: self._takeovers_mid_turn,
+            RELIST_AFTER_410: sum(p.link.expired for p in self.planes),
         }
-        for what in _TIMED_OUT:
-            timeouts = sum(p.link.timeouts_after_commit.get(what, 0) for p in self.planes)
-            probes[f"timeout after commit of {what}"] = timeouts
+        for effect, call in CALLS.items():
+            timeouts = sum(p.link.timeouts_after_commit.get(call, 0) for p in self.planes)
+            probes[timeout_after_commit(effect)] = timeouts
         return probes

@@ -11,8 +11,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-import msgspec
-
 from fairlead.model.views import (
     DAEMONSETS,
     DEPLOYMENTS,
@@ -26,6 +24,7 @@ from fairlead.model.views import (
     Resource,
     View,
 )
+from fairlead.sim.decoded import Decoded
 from fairlead.store.contract import DELETED, Change, Key
 
 LATE = "late "  # before the origin of what was carried out after its sender gave up
@@ -33,8 +32,6 @@ LATE = "late "  # before the origin of what was carried out after its sender gav
 _TYPED: tuple[Resource[Any], ...] = (
     PODS, NODES, REPLICASETS, DEPLOYMENTS, JOBS, STATEFULSETS, DAEMONSETS, LEASES,
 )  # fmt: skip
-_DECODERS: dict[str, Any] = {each.name: msgspec.json.Decoder(each.type).decode for each in _TYPED}
-_DECODE_ANY = msgspec.json.Decoder(Anything).decode
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +46,11 @@ class Sight:
     origin: str  # identity of the plane whose leader wrote it; else "collector", "people" or "";
     # with "late " before it when its sender had given up
     seconds: float  # of the run
+
+    @property
+    def by_plane(self) -> bool:
+        """Written by a plane as leader, in time or late."""
+        return "plane-" in self.origin
 
 
 class Checker(Protocol):
@@ -91,16 +93,20 @@ class Objects:
 class Observed:
     """All checkers at work."""
 
-    def __init__(self, checkers: Sequence[Checker]) -> None:
+    def __init__(self, checkers: Sequence[Checker], decoded: Decoded | None = None) -> None:
+        decoded = decoded or Decoded()
+        self._decoders = {each.name: decoded.decoder(each.type) for each in _TYPED}
+        self._decode_any = decoded.decoder(Anything)
         self.objects = Objects()
         self.checkers = tuple(checkers)
 
     def committed(self, changes: Iterable[Change], origins: dict[int, str], seconds: float) -> None:
         checkers, put = self.checkers, self.objects.put
+        decoders, decode_any = self._decoders, self._decode_any
         for change in changes:
             entry = change.entry
             key = entry.key
-            last = _DECODERS.get(key.resource, _DECODE_ANY)(entry.data)
+            last = decoders.get(key.resource, decode_any)(entry.data)
             after = None if change.type == DELETED else last
             before = put(key, after)
             sight = Sight(key, entry.revision, before, after, last, origins.get(entry.revision, ""), seconds)

@@ -1,82 +1,91 @@
-"""No plane takes a live child away from a living owner that then has fewer than it wants.
+"""No plane takes a live pod away from a living ReplicaSet that then has fewer than it wants.
 
-The premise of a deletion is its owner's: by uid, not by name, and by the count that was asked for. What is wanted may
-have risen without the plane having seen it: until observed, and for a while after, the lower number still counts.
-What a request does that arrives after its sender gave up, looked, found nothing and chose another pod is not held
-against the plane: nothing can call it back. ReplicaSets only: their pods are deleted for being too many.
+Judged at the very revision of the deletion: the owner by uid, not by name; what it wants by its spec as committed.
+There is no allowance for what a plane has not seen yet, nor for requests that arrive after their sender gave up: a
+deletion commits only while the set is as it was when the deletion was decided (its premise).
+
+One allowance is left. A pod that somebody else takes (people, a node, the pod's own end) is not held against the plane
+until the set has changed again: the premise covers the set, not each of its pods, and the set learns of such a loss
+only by looking. ReplicaSets only: others do not delete pods for being too many.
 """
 
 from __future__ import annotations
 
-from itertools import pairwise
+from dataclasses import dataclass, field
 
 from fairlead.model.views import PODS, REPLICASETS
 from fairlead.sim.checkers.contract import Objects, Sight
-from fairlead.sim.checkers.live_children import GRACE_SECONDS
 from fairlead.sim.violation import Violation
 from fairlead.store.contract import Key
 
+NAMESPACES = "namespaces"
 
-class _Wants:
-    __slots__ = ("deleted", "history", "key", "observed")
 
-    def __init__(self, key: Key) -> None:
-        self.key = key
-        self.history: list[tuple[int, float, int]] = []  # (generation, since, replicas)
-        self.observed = 0
-        self.deleted = False
-
-    def least(self, seconds: float) -> int:
-        history = self.history
-        least = history[-1][2]
-        for (_, _, replicas), (generation, since, _) in pairwise(history):
-            if generation > self.observed or seconds - since < GRACE_SECONDS:
-                least = min(least, replicas)
-        return least
+@dataclass(slots=True)
+class _Set:
+    key: Key
+    replicas: int = 0
+    is_going: bool = False
+    taken: int = 0  # live pods that others took since the set last changed
+    live: set[Key] = field(default_factory=set)
 
 
 class JustifiedDeletes:
     name = "justified-deletes"
 
     def __init__(self) -> None:
-        self._wants: dict[str, _Wants] = {}  # by uid
-        self._live: dict[str, set[Key]] = {}  # by uid of the owner
+        self._sets: dict[str, _Set] = {}  # by uid
+        self._set_of: dict[Key, _Set] = {}  # live pods -> their set
+        self._going: set[str] = set()  # namespaces
 
     def saw(self, sight: Sight) -> None:
-        if sight.key.resource == REPLICASETS.name:
-            self._owner(sight)
-        elif sight.key.resource == PODS.name:
+        resource = sight.key.resource
+        if resource == REPLICASETS.name:
+            self._changed(sight)
+        elif resource == PODS.name:
             self._pod(sight)
+        elif resource == NAMESPACES and sight.last.metadata.deletion_timestamp:
+            self._going.add(sight.key.name)
 
     def quiesced(self, objects: Objects, seconds: float) -> None:
         """Says nothing about rest."""
 
-    def _owner(self, sight: Sight) -> None:
+    def _changed(self, sight: Sight) -> None:
         meta = sight.last.metadata
-        wants = self._wants.setdefault(meta.uid, _Wants(sight.key))
-        if not wants.history or wants.history[-1][0] != meta.generation:
-            wants.history.append((meta.generation, sight.seconds, sight.last.spec.replicas))
-        wants.observed = sight.last.status.observed_generation
-        wants.deleted = sight.after is None or bool(meta.deletion_timestamp)
+        found = self._set(meta.uid, sight.key)
+        found.replicas = sight.last.spec.replicas
+        found.is_going = sight.after is None or bool(meta.deletion_timestamp)
+        found.taken = 0
 
     def _pod(self, sight: Sight) -> None:
-        owner = sight.last.metadata.controller
-        if owner is None:
+        key, pod = sight.key, sight.after
+        owner = pod.metadata.controller if pod is not None and pod.live else None
+        found = None
+        if owner is not None and owner.kind == REPLICASETS.kind:
+            # Restored pods may be seen before their set is.
+            found = self._set(owner.uid, Key(REPLICASETS.name, key.namespace, owner.name))
+        former = self._set_of.pop(key, None)
+        if found is not None:
+            self._set_of[key] = found
+            found.live.add(key)
+        if former is None or former is found:
             return
-        live = self._live.setdefault(owner.uid, set())
-        if sight.after is not None and sight.after.live:
-            live.add(sight.key)
-            return
-        if sight.key not in live:
-            return
-        live.discard(sight.key)
-        wants = self._wants.get(owner.uid)
-        by_plane = sight.origin.startswith("plane-") and bool(sight.last.metadata.deletion_timestamp)
-        if wants is None or wants.deleted or not by_plane:
-            return
-        least = wants.least(sight.seconds)
-        if len(live) < least:
+        former.live.discard(key)
+        is_deleted = pod is None or bool(pod.metadata.deletion_timestamp)
+        if not (is_deleted and sight.by_plane):
+            former.taken += 1
+        elif not self._may_empty(former) and len(former.live) + former.taken < former.replicas:
             raise Violation(
                 self.name,
-                f"{sight.origin} deleted {sight.key.name}: {wants.key.name} has {len(live)} left and wants {least}",
+                f"{sight.origin} deleted {key.name}: {former.key.name} has {len(former.live)} left "
+                f"and wants {former.replicas}",
             )
+
+    def _set(self, uid: str, key: Key) -> _Set:
+        found = self._sets.get(uid)
+        if found is None:
+            found = self._sets[uid] = _Set(key)
+        return found
+
+    def _may_empty(self, found: _Set) -> bool:
+        return found.is_going or found.key.namespace in self._going

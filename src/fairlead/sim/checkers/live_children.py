@@ -1,8 +1,15 @@
 """Never more live children than desired plus surge, at every revision at which a child begins to count.
 
-What is desired may sink while the plane has not seen it yet: until a status tells that a generation was observed, and
-for `GRACE_SECONDS` (a request that is on its way cannot be called back), the higher number still counts. Children on
-their way out do not count: Kubernetes replaces a pod when its deletion has begun.
+ReplicaSets are judged by their spec as it is at that very revision: whatever is created for one commits only while
+the set is as it was when that was decided (its premise), so neither a count that sank unseen nor a request that comes
+late is an excuse.
+
+For the others what is desired may sink while the plane has not seen it: until a status tells that a generation was
+observed, and for `GRACE_SECONDS`, the higher number still counts. A Deployment's number is carried out by its sets,
+each of which is right by itself at any time; they are told of a new number one after the other. Jobs and
+StatefulSets create under names that follow from index or order, without a premise: a create that is on its way when
+the number sinks cannot be called back. Children on their way out do not count: Kubernetes replaces a pod when its
+deletion has begun.
 """
 
 from __future__ import annotations
@@ -11,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fairlead.model.views import DEPLOYMENTS, JOBS, PODS, REPLICASETS, STATEFULSETS
-from fairlead.sim.checkers.contract import LATE, Objects, Sight
+from fairlead.sim.checkers.contract import Objects, Sight
 from fairlead.sim.violation import Violation
 from fairlead.store.contract import Key
 
@@ -24,10 +31,11 @@ class _Owner:
     parent: str  # uid of the owner's own controller
     limits: list[tuple[int, float, int]] = field(default_factory=list)  # (generation, since, limit), rising
     observed: int = 0
-    live: set[Key] = field(default_factory=set)
 
     def allowed(self, seconds: float) -> int:
         """The highest limit that may still be acted on."""
+        if self.key.resource == REPLICASETS.name:
+            return self.limits[-1][2]
         most = 0
         for position, (_, _, limit) in enumerate(self.limits):
             following = self.limits[position + 1] if position + 1 < len(self.limits) else None
@@ -41,7 +49,9 @@ class LiveChildren:
 
     def __init__(self) -> None:
         self._owners: dict[str, _Owner] = {}  # by uid
+        self._owned: dict[str, list[str]] = {}  # uid -> uids of what it controls
         self._owner_of: dict[Key, str] = {}  # live pods -> uid of their controller
+        self._live: dict[str, int] = {}  # uid -> live pods that name it as controller
 
     def saw(self, sight: Sight) -> None:
         resource = sight.key.resource
@@ -60,43 +70,35 @@ class LiveChildren:
         if owner is None:
             controller = meta.controller
             owner = self._owners[meta.uid] = _Owner(sight.key, controller.uid if controller else "")
+            self._owned.setdefault(owner.parent, []).append(meta.uid)
         if not owner.limits or owner.limits[-1][0] != meta.generation:
             owner.limits.append((meta.generation, sight.seconds, _LIMITS[sight.key.resource](view)))
         owner.observed = getattr(view.status, "observed_generation", meta.generation)
 
     def _pod(self, sight: Sight) -> None:
-        pod = sight.after
+        pod, live = sight.after, self._live
         controller = pod.metadata.controller if pod is not None and pod.live else None
         uid = controller.uid if controller is not None else ""
         counted = self._owner_of.pop(sight.key, "")
         if counted:
-            self._count(counted, sight.key, False)
+            live[counted] -= 1
         if not uid:
             return
         self._owner_of[sight.key] = uid
-        self._count(uid, sight.key, True)
+        live[uid] = live.get(uid, 0) + 1
         if uid != counted:
             self._judge(uid, sight)
 
-    def _count(self, uid: str, pod: Key, live: bool) -> None:
-        while uid and (owner := self._owners.get(uid)) is not None:
-            if live:
-                owner.live.add(pod)
-            else:
-                owner.live.discard(pod)
-            uid = owner.parent
-
     def _judge(self, uid: str, sight: Sight) -> None:
         while uid and (owner := self._owners.get(uid)) is not None:
+            live = self._live.get(uid, 0) + sum(self._live.get(each, 0) for each in self._owned.get(uid, ()))
             allowed = owner.allowed(sight.seconds)
-            if len(owner.live) > allowed:
+            if live > allowed:
                 raise Violation(
                     self.name,
-                    f"{sight.key.name} is live child {len(owner.live)} of {owner.key.resource} "
+                    f"{sight.key.name} is live child {live} of {owner.key.resource} "
                     f"{owner.key.name}, which may have {allowed}",
                 )
-            if sight.origin.startswith(LATE):
-                return  # its owner's number may have been shared out anew since it was sent
             uid = owner.parent
 
 

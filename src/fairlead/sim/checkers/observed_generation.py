@@ -1,4 +1,5 @@
-"""A status names a generation that existed: never one to come, and it never goes back."""
+"""A status names a generation that existed: never one to come, and it never goes back. At rest it is the newest, and
+every object whose status can name one has it."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ class ObservedGeneration:
     def quiesced(self, objects: Objects, seconds: float) -> None:
         for key, view in objects.all():
             observed = _observed(view)
-            if observed and observed != view.metadata.generation:
+            tells = hasattr(getattr(view, "status", None), "observed_generation")
+            if tells and observed != view.metadata.generation:
                 raise Violation(
                     self.name,
                     f"at rest {key.resource} {key.name} is at {view.metadata.generation}, its status at {observed}",

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from fairlead.sim.checkers.availability import Availability
 from fairlead.sim.checkers.bound_once import BoundOnce
 from fairlead.sim.checkers.contract import Checker
+from fairlead.sim.checkers.finished_jobs import FinishedJobs
+from fairlead.sim.checkers.identities import OneIdentity
 from fairlead.sim.checkers.justified_deletes import JustifiedDeletes
 from fairlead.sim.checkers.live_children import LiveChildren
+from fairlead.sim.checkers.no_ghost import NoGhost
 from fairlead.sim.checkers.no_orphan import NoOrphan
 from fairlead.sim.checkers.observed_generation import ObservedGeneration
 from fairlead.sim.checkers.one_leader import OneLeader
@@ -20,6 +24,10 @@ def all_checkers() -> tuple[Checker, ...]:
         BoundOnce(),
         LiveChildren(),
         JustifiedDeletes(),
+        Availability(),
+        OneIdentity(),
+        NoGhost(),
+        FinishedJobs(),
         ObservedGeneration(),
         NoOrphan(),
         QuietAtRest(),

@@ -1,18 +1,21 @@
 """`std20`, the standard world: 20 hollow nodes, 100 pods, 2 planes, a rollout, a scale-down, a job, ten minutes.
 
-Fixed: changing anything here changes what every recorded seed means. Faults fire in the first five minutes; then the
-world must come to rest, and stay at rest over a resync.
+Fixed: changing anything here changes what every recorded seed means. A fleet stands when a run begins, restored from a
+backup. Faults fire in the first four minutes; then the world must come to rest, and stay at rest over a resync.
 
-    0 s     20 nodes; Deployments web (24) and api (30), ReplicaSet cache (20): 74 pods
-    60 s    Job batch: 26 pods, 9 at a time
-    90 s    web gets a new image: a rollout
-    120 s   ReplicaSet cache is deleted, and made again under the same name at 150 s
-    180 s   api is scaled down to 18
-    240 s   web is rolled out once more, and scaled to 26
+    before  20 nodes; Deployments web (6) and api (10), ReplicaSets cache (4) and stock (52), StatefulSet db (3),
+            DaemonSet log (one pod per node): 95 pods; an empty namespace team
+    20 s    Job batch: 5 pods, 2 at a time
+    50 s    web gets a new image: a rollout
+    90 s    ReplicaSet cache is deleted, and made again under the same name at 115 s
+    150 s   api is scaled down to 6
+    170 s   namespace team is deleted
+    190 s   db is scaled to 4
 """
 
 from __future__ import annotations
 
+from fairlead.control.leadership import LeadershipSettings
 from fairlead.sim.scenario import Json, Scenario, Step, create, delete, patch
 
 NODES = 20
@@ -21,32 +24,47 @@ NODES = 20
 def scenario() -> Scenario:
     return Scenario(
         name="std20",
-        steps=tuple(sorted(_steps(), key=lambda step: step.at_seconds)),
+        standing=_standing(),
+        steps=_steps(),
         hollow_prefix="node-",
         planes=2,
-        faults_until_seconds=300.0,
-        seconds_min=740.0,
+        faults_until_seconds=240.0,
+        seconds_min=600.0,
         seconds_max=1500.0,
-        quiet_seconds=90.0,
+        quiet_seconds=50.0,  # longer than any back-off
+        rest_seconds=308.0,  # longer than from one resync to the next
+        # Short enough that a request which arrives late can meet the next leader; renewed and looked at no more often
+        # than needed, because that is most of what is done at rest.
+        leadership=LeadershipSettings(duration_seconds=10.0, renew_seconds=4.0, retry_seconds=4.0),
     )
 
 
-def _steps() -> tuple[Step, ...]:
+def _standing() -> tuple[Step, ...]:
     nodes = tuple(
         create(0.1, "v1", "nodes", {"kind": "Node", "metadata": {"name": f"node-{number:02}"}}, "")
         for number in range(NODES)
     )
     return (
         *nodes,
-        create(1.0, "apps/v1", "deployments", _workload("Deployment", "web", 24)),
-        create(1.0, "apps/v1", "deployments", _workload("Deployment", "api", 30)),
-        create(2.0, "apps/v1", "replicasets", _workload("ReplicaSet", "cache", 20)),
-        create(60.0, "batch/v1", "jobs", _job("batch", 26, 9)),
-        patch(90.0, "apps/v1", "deployments", "web", _image("web:2")),
-        delete(120.0, "apps/v1", "replicasets", "cache"),
-        create(150.0, "apps/v1", "replicasets", _workload("ReplicaSet", "cache", 20)),
-        patch(180.0, "apps/v1", "deployments", "api", {"spec": {"replicas": 18}}),
-        patch(240.0, "apps/v1", "deployments", "web", {"spec": {"replicas": 26, **_image("web:3")["spec"]}}),
+        create(1.0, "v1", "namespaces", {"kind": "Namespace", "metadata": {"name": "team"}}, ""),
+        create(1.0, "apps/v1", "daemonsets", _workload("DaemonSet", "log")),
+        create(2.0, "apps/v1", "deployments", _workload("Deployment", "web", 6)),
+        create(2.0, "apps/v1", "deployments", _workload("Deployment", "api", 10)),
+        create(2.0, "apps/v1", "replicasets", _workload("ReplicaSet", "cache", 4)),
+        create(2.0, "apps/v1", "replicasets", _workload("ReplicaSet", "stock", 52)),
+        create(2.0, "apps/v1", "statefulsets", _workload("StatefulSet", "db", 3)),
+    )
+
+
+def _steps() -> tuple[Step, ...]:
+    return (
+        create(20.0, "batch/v1", "jobs", _job("batch", 5, 2)),
+        patch(50.0, "apps/v1", "deployments", "web", {"spec": {"template": _template("web", "web:2")}}),
+        delete(90.0, "apps/v1", "replicasets", "cache"),
+        create(115.0, "apps/v1", "replicasets", _workload("ReplicaSet", "cache", 4)),
+        patch(150.0, "apps/v1", "deployments", "api", {"spec": {"replicas": 6}}),
+        delete(170.0, "v1", "namespaces", "team", ""),
+        patch(190.0, "apps/v1", "statefulsets", "db", {"spec": {"replicas": 4}}),
     )
 
 
@@ -54,23 +72,19 @@ def _template(app: str, image: str) -> Json:
     container = {
         "name": "main",
         "image": image,
-        "resources": {"requests": {"cpu": "500m", "memory": "256Mi"}},
+        "resources": {"requests": {"cpu": "4", "memory": "1Gi"}},
     }
     return {"metadata": {"labels": {"app": app}}, "spec": {"containers": [container]}}
 
 
-def _image(image: str) -> Json:
-    return {"spec": {"template": _template("web", image)}}
-
-
-def _workload(kind: str, name: str, replicas: int) -> Json:
-    spec: Json = {
-        "replicas": replicas,
-        "selector": {"matchLabels": {"app": name}},
-        "template": _template(name, f"{name}:1"),
-    }
+def _workload(kind: str, name: str, replicas: int = 0) -> Json:
+    spec: Json = {"selector": {"matchLabels": {"app": name}}, "template": _template(name, f"{name}:1")}
+    if replicas:
+        spec["replicas"] = replicas
     if kind == "Deployment":
-        spec["strategy"] = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 4, "maxUnavailable": 2}}
+        spec["strategy"] = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 2, "maxUnavailable": 1}}
+    elif kind == "StatefulSet":
+        spec["serviceName"] = name
     return {"kind": kind, "metadata": {"name": name}, "spec": spec}
 
 

@@ -28,6 +28,8 @@ class TrustingPlane(Plane):
         self.mirrors = {name: SilentMirror(mirror.resource) for name, mirror in self.mirrors.items()}
 
     def _resync(self, now: float, spread: float) -> None:
+        if not self._resync_at:
+            super()._resync(now, spread)
         self._resync_at = now + 1e9
 
 

@@ -29,7 +29,8 @@ class Wrapped:
 
 
 class FreshNames(Wrapped):
-    """Children get a name of their own at every attempt: what generated names do without a look at what is there."""
+    """Children get a name of their own at every attempt, and are created whatever has become of their owner: what
+    generated names do without a look at what is there."""
 
     def decide(self, view: Reading, key: Key, now: float) -> Decision:
         decision = self.inner.decide(view, key, now)
@@ -42,7 +43,7 @@ def _renamed(effect: Effect, now: float) -> Effect:
         return effect
     name = f"{effect.name}-{int(now * 1000) % 1_000_000:06d}"
     body = {**effect.body, "metadata": {**effect.body["metadata"], "name": name}}
-    return structs.replace(effect, name=name, body=body)
+    return structs.replace(effect, name=name, body=body, premise="")
 
 
 def wrap(parts: Parts, controller: str, wrapper: type[Wrapped]) -> Parts:

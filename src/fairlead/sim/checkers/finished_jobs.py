@@ -1,0 +1,46 @@
+"""What is finished stays finished: no pod begins for a Job that is complete or failed, and no Job takes that back.
+
+A create that was on its way when the Job finished cannot be called back: for `GRACE_SECONDS` it is allowed.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fairlead.model.views import JOBS, PODS
+from fairlead.sim.checkers.contract import Objects, Sight
+from fairlead.sim.checkers.live_children import GRACE_SECONDS
+from fairlead.sim.violation import Violation
+
+
+class FinishedJobs:
+    name = "finished-jobs"
+
+    def __init__(self) -> None:
+        self._finished: dict[str, float] = {}  # uid -> since when
+
+    def saw(self, sight: Sight) -> None:
+        resource = sight.key.resource
+        if resource == JOBS.name:
+            self._job(sight)
+        elif resource == PODS.name and self._finished and sight.before is None and sight.last.live:
+            owner = sight.last.metadata.controller
+            since = self._finished.get(owner.uid) if owner is not None else None
+            if since is not None and sight.seconds - since >= GRACE_SECONDS:
+                raise Violation(self.name, f"{sight.key.name} begins, but {owner.name} has finished")
+
+    def quiesced(self, objects: Objects, seconds: float) -> None:
+        """Says nothing about rest."""
+
+    def _job(self, sight: Sight) -> None:
+        uid = sight.last.metadata.uid
+        if _has_finished(sight.last):
+            self._finished.setdefault(uid, sight.seconds)
+        elif uid in self._finished:
+            raise Violation(self.name, f"{sight.key.name} had finished, and now has not")
+
+
+def _has_finished(job: Any) -> bool:
+    return any(
+        each.type in ("Complete", "Failed") and each.status == "True" for each in job.status.conditions
+    )

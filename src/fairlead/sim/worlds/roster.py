@@ -1,0 +1,15 @@
+"""Every world by its name, with the faults it is run with. `fairlead sim run --world` takes a name from here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from fairlead.sim.faults import DEFAULT, Faults
+from fairlead.sim.scenario import Scenario
+from fairlead.sim.worlds import fraud_batch, std20
+
+STANDARD = "std20"
+WORLDS: dict[str, tuple[Callable[[], Scenario], Faults]] = {
+    STANDARD: (std20.scenario, DEFAULT),
+    "fraud-batch": (fraud_batch.scenario, fraud_batch.FAULTS),
+}

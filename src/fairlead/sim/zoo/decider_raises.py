@@ -1,0 +1,21 @@
+"""A Decider that does not survive what it did not expect: here, a Deployment whose pods are not all updated."""
+
+from __future__ import annotations
+
+from fairlead.decision.contract import Decision, Reading
+from fairlead.model.views import DEPLOYMENTS
+from fairlead.sim.parts import Parts
+from fairlead.sim.zoo.wrapping import Wrapped, wrap
+from fairlead.store.contract import Key
+
+
+class Brittle(Wrapped):
+    def decide(self, view: Reading, key: Key, now: float) -> Decision:
+        found = view.get(DEPLOYMENTS, key.namespace, key.name)
+        if found is not None and 0 < found.status.updated_replicas < found.status.replicas:
+            raise RuntimeError(f"{key.name} is between two templates")
+        return self.inner.decide(view, key, now)
+
+
+def plant(parts: Parts) -> Parts:
+    return wrap(parts, "deployment", Brittle)

@@ -1,0 +1,35 @@
+"""The plants that the guide shows are plants: they load from a file of the reader's own, and the runs are real ones."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from fairlead.sim.run import Runner
+
+GUIDE = Path(__file__).parents[2] / "docs/guides/simulating.md"
+EXAMPLES = re.findall(r"^```python\n(.*?)^```", GUIDE.read_text(), re.MULTILINE | re.DOTALL)
+
+
+def test_there_are_three() -> None:
+    assert len(EXAMPLES) == 3
+
+
+@pytest.mark.parametrize("number", range(len(EXAMPLES)))
+def test_a_plant_of_the_guide_can_be_planted(
+    number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = re.findall(r"^def (\w+)\(parts\)", EXAMPLES[number], re.MULTILINE)[0]
+    (tmp_path / f"guide_plants_{number}.py").write_text(EXAMPLES[number])
+    monkeypatch.syspath_prepend(str(tmp_path))
+    runner = Runner(plant=f"guide_plants_{number}:{name}")
+    clean = Runner()
+    for seed in range(8):
+        result = runner.run(seed)
+        assert result.commits > 100
+        assert result.failure is None or result.failure.invariant not in ("no-exception", "pure")
+        if result.digest != clean.run(seed).digest:
+            return
+    pytest.fail("it changes nothing")
