@@ -74,6 +74,12 @@ def one_of_each(namespace: str) -> list[Manifest]:
             "metadata": {"name": "high"},
             "value": 7,
         },
+        {
+            "apiVersion": "fairlead.dev/v1",
+            "kind": "PlaneSettings",
+            "metadata": {"name": "default"},
+            "spec": {"queues": {"job": {"ratePerSecond": 20}}},
+        },
         pod("web-1"),
         config("settings", {"colour": "blue", "size": "3"}),
         {
@@ -103,6 +109,13 @@ def one_of_each(namespace: str) -> list[Manifest]:
         workload("ReplicaSet", "web-rs", replicas=2),
         workload("StatefulSet", "db", replicas=1, serviceName="db"),
         workload("DaemonSet", "agent"),
+        {
+            "apiVersion": "apps/v1",
+            "kind": "ControllerRevision",
+            "metadata": {"name": "db-1"},
+            "data": {"spec": {"template": {"$patch": "replace"}}},
+            "revision": 4,
+        },
         {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "once"}, "spec": job},
         {
             "apiVersion": "batch/v1",

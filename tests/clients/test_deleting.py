@@ -139,8 +139,20 @@ def test_a_namespace_that_is_going_takes_nothing_new(kubectl: Operator) -> None:
     assert table(kubectl("get ns slow"))[0]["STATUS"] == "Terminating"
     said = slow.refused("create cm late")
     assert 'configmaps "late" is forbidden: unable to create new content in namespace slow' in said
+    kubectl("wait --for=condition=NamespaceFinalizersRemaining namespace/slow --timeout=10s")
+    told = kubectl("describe namespace slow")
+    assert "Some resources are remaining: configmaps" in told
+    assert "Some content in the namespace has finalizers remaining: x.example/hold" in told
     slow('patch cm held --type=merge -p \'{"metadata":{"finalizers":null}}\'')
     kubectl("wait --for=delete namespace/slow --timeout=10s")
+
+
+def test_a_namespace_with_many_objects_goes_turn_by_turn(kubectl: Operator) -> None:
+    kubectl("create namespace full")
+    full = kubectl.inside("full")
+    full("create -f -", [config(f"c{number:03}") for number in range(150)])
+    kubectl("delete namespace full --timeout=30s")
+    assert full.run("get cm").err.startswith("No resources found")
 
 
 @pytest.mark.parametrize("name", ["default", "kube-system"])

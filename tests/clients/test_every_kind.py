@@ -22,6 +22,7 @@ ROWS: dict[str, dict[str, str]] = {
         "NAME": "high", "VALUE": "7", "GLOBAL-DEFAULT": "false", "AGE": "AGE",
         "PREEMPTIONPOLICY": "PreemptLowerPriority",
     },
+    "planesettings": {"NAME": "default", "APPLIED": "Unknown", "AGE": "AGE"},
     "pods": {
         "NAME": "web-1", "READY": "0/1", "STATUS": "Pending", "RESTARTS": "0", "AGE": "AGE", "IP": "<none>",
         "NODE": "<none>", "NOMINATED NODE": "<none>", "READINESS GATES": "<none>",
@@ -53,6 +54,7 @@ ROWS: dict[str, dict[str, str]] = {
         "NAME": "agent", "DESIRED": "0", "CURRENT": "0", "READY": "0", "UP-TO-DATE": "0", "AVAILABLE": "0",
         "NODE SELECTOR": "<none>", "AGE": "AGE", **POD, "SELECTOR": "app=agent",
     },
+    "controllerrevisions": {"NAME": "db-1", "CONTROLLER": "<none>", "REVISION": "4", "AGE": "AGE"},
     "cronjobs": {
         "NAME": "tick", "SCHEDULE": "*/5 * * * *", "TIMEZONE": "<none>", "SUSPEND": "False", "ACTIVE": "0",
         "LAST SCHEDULE": "<none>", "AGE": "AGE", **POD, "SELECTOR": "<none>",
@@ -71,6 +73,7 @@ DESCRIBED: dict[str, tuple[str, ...]] = {
     "namespaces/made": ("Labels: kubernetes.io/metadata.name=made", "Status: Active", "No resource quota."),
     "nodes/worker-1": ("Roles: worker", "Taints: <none>", "Unschedulable: false", "cpu 0 (0%) 0 (0%)"),
     "priorityclasses/high": ("Value: 7", "GlobalDefault: false", "PreemptionPolicy: PreemptLowerPriority"),
+    "planesettings/default": ("Queues:", "Job:", "Rate Per Second: 20"),
     "pods/web-1": ("Priority: 0", "Status: Pending", "Image: busybox:1", "QoS Class: BestEffort"),
     "configmaps/settings": ("colour:", "blue", "size:", "3"),
     "secrets/pass": ("Type: Opaque", "word: 9 bytes"),
@@ -97,6 +100,7 @@ DESCRIBED: dict[str, tuple[str, ...]] = {
     "replicasets/web-rs": ("Replicas: 0 current / 2 desired", "Image: busybox:1"),
     "statefulsets/db": ("Replicas: 1 desired | 0 total", "Update Strategy: RollingUpdate", "Partition: 0"),
     "daemonsets/agent": ("Desired Number of Nodes Scheduled: 0", "Selector: app=agent"),
+    "controllerrevisions/db-1": ("Revision: 4", "$patch: replace"),
     "jobs/once": ("Parallelism: 1", "Completions: 1", "Completion Mode: NonIndexed", "Backoff Limit: 6"),
     "cronjobs/tick": ("Schedule: */5 * * * *", "Concurrency Policy: Allow", "Suspend: False"),
     "horizontalpodautoscalers/web": ("Reference: Deployment/web", "Min replicas: 2", "Max replicas: 9"),

@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
-from tests.clients.converging import eventually, is_live, items, moments, names, now_at
+from tests.clients.converging import eventually, is_live, items, moments, names, now_at, uids
 from tests.clients.kubectl import Operator, table
 from tests.clients.manifests import Manifest
 
 ARGUMENTS = ("--hollow-nodes", "1")
+EXIT_CODE = "hollow.fairlead.dev/exit-code"
 FAILS = {"hollow.fairlead.dev/fails": "true"}
 LONG = {"hollow.fairlead.dev/runs-for": "10m"}
 SHORT = {"hollow.fairlead.dev/runs-for": "10ms"}
@@ -117,6 +118,44 @@ def test_a_job_made_by_hand_from_a_cron_job_runs(team: Operator) -> None:
     _ended(team, "complete", "now")
     team("delete cronjob nightly")
     assert eventually(lambda: items(team, "jobs,pods") == [])
+
+
+def test_a_failure_policy_fails_the_job_at_once(team: Operator) -> None:
+    rule = {"action": "FailJob", "onExitCodes": {"operator": "In", "values": [42]}}
+    team("create -f -", _job({**SHORT, EXIT_CODE: "42"}, podFailurePolicy={"rules": [rule]}))
+    status = _ended(team, "failed")
+    (pod,) = names(team, "pods")
+    message = f"Container main for pod {team.namespace}/{pod} failed with exit code 42 matching FailJob rule at index 0"
+    assert (status["is"]["reason"], status["is"]["message"]) == ("PodFailurePolicy", message)
+    assert [each["type"] for each in status["conditions"]] == ["FailureTarget", "Failed"]
+
+
+def test_an_eviction_that_is_ignored_counts_as_no_failure(team: Operator) -> None:
+    rule = {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget"}]}
+    team("create -f -", _job(LONG, backoffLimit=0, podFailurePolicy={"rules": [rule]}))
+    eventually(lambda: [pod["status"]["phase"] for pod in items(team, "pods")] == ["Running"])
+    (first,), (before,) = names(team, "pods"), uids(team, "pods")
+    eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": first}}
+    team(f"create --raw /api/v1/namespaces/{team.namespace}/pods/{first}/eviction -f -", eviction)
+    eventually(lambda: any(map(is_live, items(team, "pods"))) and before not in uids(team, "pods"))
+    status = team.yaml("get job work")["status"]
+    assert ("failed" in status, "conditions" in status) == (False, False)
+
+
+def test_each_index_has_its_own_limit(team: Operator) -> None:
+    limits = {"completions": 3, "parallelism": 3, "completionMode": "Indexed", "backoffLimitPerIndex": 0}
+    team("create -f -", _job({**SHORT, **FAILS}, **limits))
+    status = _ended(team, "failed")
+    assert (status["failedIndexes"], status["failed"], status["is"]["reason"]) == ("0-2", 3, "FailedIndexes")
+
+
+def test_a_success_policy_ends_the_job_early(team: Operator) -> None:
+    policy = {"rules": [{"succeededCount": 1}]}
+    limits = {"completions": 3, "parallelism": 1, "completionMode": "Indexed", "successPolicy": policy}
+    team("create -f -", _job(SHORT, **limits))
+    status = _ended(team, "complete")
+    assert (status["completedIndexes"], status["is"]["reason"]) == ("0", "SuccessPolicy")
+    assert [each["type"] for each in status["conditions"]] == ["SuccessCriteriaMet", "Complete"]
 
 
 @pytest.mark.soak

@@ -96,8 +96,10 @@ def test_a_budget_is_computed_and_holds_evictions_back(team: Operator) -> None:
     team('patch pdb web --type=merge -p \'{"spec":{"minAvailable":1}}\'')
     eventually(lambda: table(team("get pdb"))[0]["ALLOWED DISRUPTIONS"] == "1")
     first, second = sorted(names(team, "pods"))
+    team("cordon hollow-0 hollow-1")
     _evict(team, first)
     assert "disruption budget" in team.refused(*_eviction(team, second))  # until the first is replaced
+    team("uncordon hollow-0 hollow-1")
     rolled_out(team, "deploy/web")
     eventually(lambda: table(team("get pdb"))[0]["ALLOWED DISRUPTIONS"] == "1")
     _evict(team, second)

@@ -207,6 +207,7 @@ def test_a_selector_sees_what_comes_and_goes_as_added_and_deleted(server: Runnin
 def test_initial_events_end_with_a_marked_bookmark(server: Running) -> None:
     for name in ("a", "b"):
         assert server.request("POST", CONFIGMAPS, configmap(name))[0] == 201
+    before = int(now(server))
     query = (
         "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true&timeoutSeconds=30"
     )
@@ -214,7 +215,7 @@ def test_initial_events_end_with_a_marked_bookmark(server: Running) -> None:
         seen = read(stream, 3)
         assert [kind for kind, _ in seen] == ["ADDED", "ADDED", "BOOKMARK"]
         assert seen[2][1]["metadata"]["annotations"] == {"k8s.io/initial-events-end": "true"}
-        assert seen[2][1]["metadata"]["resourceVersion"] == now(server)
+        assert before <= int(seen[2][1]["metadata"]["resourceVersion"]) <= int(now(server))
 
 
 def test_compacted_history_is_410_and_a_new_list_goes_on_and_bookmarks_tell_where_to_resume(
@@ -233,7 +234,9 @@ def test_compacted_history_is_410_and_a_new_list_goes_on_and_bookmarks_tell_wher
         newest = lease["metadata"]["resourceVersion"]
         await_compaction(server, first)
         kind, bookmark = event(quiet.readline())
-    assert (kind, bookmark["metadata"]["resourceVersion"]) == ("BOOKMARK", newest)
+    assert kind == "BOOKMARK"
+    # The plane renews its lease: the newest revision moves by itself.
+    assert int(bookmark["metadata"]["resourceVersion"]) >= int(newest)
     assert server.request("GET", f"{LEASES}?resourceVersion={first}&resourceVersionMatch=Exact")[0] == 410
     status, listed = server.request("GET", LEASES)
     assert (status, listed["items"]) == (200, [lease])

@@ -12,7 +12,8 @@ from fairlead.decision.effects import Create
 from fairlead.model.views import JOBS, PODS, Job, Pod
 from fairlead.reconcile.job import JobDecider
 from fairlead.reconcile.job_pods import index_of, is_tracked
-from fairlead.reconcile.job_status import finished_condition, parse_indexes
+from fairlead.reconcile.job_policies import parse_indexes
+from fairlead.reconcile.job_status import finished_condition
 from fairlead.store.contract import Key
 from tests.unit.reconcile.world import World, template
 
@@ -26,7 +27,7 @@ STEPS = st.lists(
         st.tuples(st.just("parallelism"), st.integers(0, 4)),
         st.tuples(st.just("suspend"), st.integers(0, 1)),
         st.tuples(st.just("tick"), st.sampled_from([1, 30, 400])),
-        st.tuples(st.just("stop"), st.just(0)),
+        st.tuples(st.sampled_from(["stop", "clear"]), st.just(0)),
     ),
     max_size=40,
 )
@@ -35,13 +36,20 @@ STEPS = st.lists(
 class Story:
     """A Job, what is done to it, and what has really happened to its pods."""
 
-    def __init__(self, completions: int, indexed: bool) -> None:
+    def __init__(self, completions: int, indexed: bool, **more: int) -> None:
         self.world = World()
         self.completions = completions
         self.indexed = indexed
         self.succeeded: list[Pod] = []
+        self.failed: dict[str, Pod] = {}  # by uid: ended badly, or deleted before they ended
         mode = "Indexed" if indexed else "NonIndexed"
-        spec = {"parallelism": 2, "completions": completions, "completionMode": mode, "backoffLimit": 1000}
+        spec = {
+            "parallelism": 2,
+            "completions": completions,
+            "completionMode": mode,
+            "backoffLimit": 1000,
+            **more,
+        }
         self.world.add(JOBS, "sum", spec={"template": template(restartPolicy="Never"), **spec})
 
     @property
@@ -80,6 +88,9 @@ class Story:
             world.tick(number)
         elif what == "stop":
             world.stop_pods()
+        elif what == "clear":  # somebody tidies up what has ended
+            for pod in [pod for pod in world.list(PODS) if pod.finished]:
+                world.delete(PODS, pod.metadata.name)
         elif what == "suspend":
             if finished_condition(self.job) is None:
                 world.edit(JOBS, "sum", {"spec": {"suspend": bool(number)}})
@@ -90,6 +101,8 @@ class Story:
 
     def happen(self, what: str, pod: Pod) -> None:
         name = pod.metadata.name
+        if what in ("delete", "fail") and is_tracked(pod):
+            self.failed[pod.metadata.uid] = pod
         if what == "delete":
             self.world.delete(PODS, name)
         elif what == "start":
@@ -135,3 +148,22 @@ def test_a_job_counts_each_success_once_and_comes_to_its_end(
         assert parse_indexes(status.completed_indexes, completions) == set(indexes)
     assert status.succeeded == len(story.succeeded)
     assert status.succeeded >= completions
+
+
+@settings(max_examples=100, deadline=None)
+@given(limit=st.integers(0, 2), completions=st.integers(1, 4), steps=STEPS)
+def test_an_index_is_tried_as_often_as_it_may_fail_and_no_more(
+    limit: int, completions: int, steps: list[tuple[str, int]]
+) -> None:
+    story = Story(completions, True, backoffLimitPerIndex=limit)
+    for what, number in steps:
+        story.step(what, number)
+    story.finish()
+    status, failed = story.job.status, parse_indexes(story.job.status.failed_indexes, completions)
+    by_index = [sum(index_of(pod) == index for pod in story.failed.values()) for index in range(completions)]
+    assert all(count <= limit + 1 for count in by_index)
+    assert failed == {index for index, count in enumerate(by_index) if count == limit + 1}
+    completed = parse_indexes(status.completed_indexes, completions)
+    assert completed | failed == set(range(completions))
+    assert status.failed == sum(by_index), "each failure is counted once"
+    assert not any(is_tracked(pod) or pod.live for pod in story.world.list(PODS))

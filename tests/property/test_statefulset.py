@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 from fairlead.decision.contract import SETTLED
 from fairlead.decision.effects import Create, Delete
-from fairlead.model.views import PODS, STATEFULSETS, StatefulSet
+from fairlead.model.views import CONTROLLER_REVISIONS, PODS, STATEFULSETS, StatefulSet
+from fairlead.reconcile.revisions import REVISION_LABEL, template_in
 from fairlead.reconcile.statefulset import StatefulSetDecider
-from fairlead.reconcile.statefulset_pods import REVISION_LABEL, is_healthy, ranks_of, revisions_of
+from fairlead.reconcile.statefulset_pods import is_healthy, ranks_of
 from fairlead.store.contract import Key
 from tests.unit.reconcile.world import World, selector, template
 
@@ -37,6 +38,13 @@ def current(world: World) -> StatefulSet:
     return found
 
 
+def update_of(world: World) -> str:
+    """The name of the one revision with the template that is wanted."""
+    template = current(world).spec.template
+    (name,) = [r.metadata.name for r in world.list(CONTROLLER_REVISIONS) if template_in(r) == template]
+    return name
+
+
 def check_order(world: World, effect: Create | Delete) -> None:
     """What must hold at the moment an effect is carried out."""
     found = current(world)
@@ -55,7 +63,7 @@ def check_order(world: World, effect: Create | Delete) -> None:
         assert healthy == set(ranks.wanted)
         return
     assert not ranks.condemned
-    update = revisions_of(found).update
+    update = update_of(world)
     for higher in ranks.wanted[ordinal + 1 :]:
         assert higher in healthy
         assert ranks.members[higher].metadata.labels[REVISION_LABEL] == update
@@ -64,7 +72,7 @@ def check_order(world: World, effect: Create | Delete) -> None:
 def turn(world: World, prefix: int) -> bool:
     decision = world.decide(DECIDER, KEY)
     for effect in decision.effects[:prefix]:
-        if isinstance(effect, Create | Delete):
+        if isinstance(effect, Create | Delete) and effect.resource == PODS.name:
             check_order(world, effect)
         world.apply((effect,))
     return decision.verdict != SETTLED or bool(decision.effects)
@@ -104,7 +112,7 @@ def test_pods_come_and_go_in_order_and_all_is_well_in_the_end(steps: list[tuple[
         world.start_pods()
         world.stop_pods()
     found = current(world)
-    ranks, update = ranks_of(found, world.list(PODS)), revisions_of(found).update
+    ranks, update = ranks_of(found, world.list(PODS)), update_of(world)
     assert list(ranks.members) == list(ranks.wanted)
     assert ranks.condemned == []
     assert {pod.metadata.labels[REVISION_LABEL] for pod in ranks.members.values()} <= {update}

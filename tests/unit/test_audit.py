@@ -54,6 +54,14 @@ def test_the_default_policy(verb: str, status: int, heartbeat: bool, level: Leve
     assert DEFAULT_POLICY.level(verb, "pods", ADMIN, status, heartbeat) is level
 
 
+def test_events_of_the_plane_are_counted_and_those_of_others_recorded() -> None:
+    for name, level in (("system:fairlead:events", Level.COUNT), ("system:fairlead", Level.COUNT)):
+        assert DEFAULT_POLICY.level("create", "events", User(name), 201) is level
+        assert DEFAULT_POLICY.level("create", "events", User(name), 403) is Level.METADATA
+    assert DEFAULT_POLICY.level("create", "events", ADMIN, 201) is Level.CHANGES
+    assert DEFAULT_POLICY.level("create", "pods", User("system:fairlead:events"), 201) is Level.CHANGES
+
+
 @pytest.mark.parametrize(
     "rule",
     [

@@ -16,7 +16,7 @@ from tests.samples import SAMPLES
 
 TABLES = load_tables()
 SCALED = ("Deployment", "ReplicaSet", "StatefulSet")
-CLUSTER = ("Namespace", "Node", "PriorityClass")
+CLUSTER = ("Namespace", "Node", "PriorityClass", "PlaneSettings")
 
 
 def _kind(name: str) -> Kind:

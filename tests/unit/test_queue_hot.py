@@ -41,6 +41,13 @@ def test_as_many_turns_as_allowed_are_not_hot() -> None:
     assert queue.take_reports() == ()
 
 
+def test_a_key_that_stands_for_many_objects_is_never_hot() -> None:
+    queue: WorkQueue[Key] = WorkQueue(SETTINGS)
+    spin(queue, Key("pods", "", ""), 0.0, 1000)
+    assert queue.take_reports() == ()
+    assert queue.snapshot(0.0).held == 0
+
+
 def test_one_more_is_hot_reported_once_and_slowed_to_the_interval() -> None:
     queue = hot_at(0.0)
     assert queue.take_reports() == (Quarantined(A, 0.0, 4),)
@@ -194,3 +201,22 @@ def test_reports_nobody_fetches_are_bounded() -> None:
     reports = queue.take_reports()
     assert len(reports) == REPORTS_MAX
     assert reports[-1].key.name == str(REPORTS_MAX + 4)
+
+
+def test_a_key_that_somebody_else_found_to_run_in_circles_is_slowed_as_well() -> None:
+    queue: WorkQueue[Key] = WorkQueue(SETTINGS)
+    spin(queue, A, 0.0, 1)
+    queue.quarantine(A, 0.0, 21)
+    queue.quarantine(A, 0.0, 22)
+    queue.add(A, 1.0)
+    assert queue.next_ready_at(1.0) == 5.0
+    assert queue.take_reports() == (), "who found it reports it"
+    (held,) = queue.snapshot(1.0).longest_held
+    assert (held.key, held.turns, queue.snapshot(1.0).counts.quarantined) == (A, 21, 1)
+
+
+def test_where_no_key_is_ever_hot_none_is_quarantined() -> None:
+    queue: WorkQueue[Key] = WorkQueue(replace(SETTINGS, hot_turns_max=0))
+    queue.quarantine(A, 0.0, 21)
+    queue.add(A, 0.0)
+    assert queue.next_ready_at(0.0) == 0.0

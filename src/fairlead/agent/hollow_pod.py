@@ -1,7 +1,7 @@
 """The life of a pod that nothing runs: what its status says next, and when.
 
     bound, Pending   --start_seconds-->   Running, ready
-    Running, restartPolicy Never or OnFailure  --runs-for-->  Succeeded, or Failed if `fails` says so
+    Running, restartPolicy Never or OnFailure  --runs-for-->  Succeeded, or Failed if `fails` or `exit-code` says so
     deleted          --stop_seconds, at most its grace-->  Failed (if it had not ended), then removed
 
 Pure functions of one pod and an instant, called by `hollow.py`. Everything is read off the pod itself: times come
@@ -12,12 +12,16 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import msgspec
+
 from fairlead.core.times import SECOND, parse_duration, parse_time, timestamp
-from fairlead.model.views import Container, Json, Pod
+from fairlead.model.views import Condition, Container, Json, Pod
 
 RUNS_FOR = "hollow.fairlead.dev/runs-for"
 FAILS = "hollow.fairlead.dev/fails"
+EXIT_CODE = "hollow.fairlead.dev/exit-code"
 _RUNS_FOR_DEFAULT = SECOND
+_STOPPED = 143  # ended by SIGTERM
 
 
 class Pace(NamedTuple):
@@ -49,9 +53,8 @@ def next_step(pod: Pod, now: float, pace: Pace) -> Step | None:
         return Step(now, "ready", _running(pod, now))
     if pod.spec.restart_policy == "Always":
         return None
-    failed = pod.metadata.annotations.get(FAILS) == "true"
     due = parse_time(pod.status.start_time or pod.metadata.creation_timestamp) + _runs_for(pod)
-    return Step(due, "end", _ended(pod, now, "Failed" if failed else "Succeeded"))
+    return Step(due, "end", _ended(pod, now, _exit_code(pod)))
 
 
 def _stopping(pod: Pod, now: float, pace: Pace) -> Step | None:
@@ -60,7 +63,7 @@ def _stopping(pod: Pod, now: float, pace: Pace) -> Step | None:
     ends = parse_time(meta.deletion_timestamp)
     due = min(ends - grace + pace.stop_seconds, ends)
     if not pod.finished:
-        return Step(due, "stop", _ended(pod, now, "Failed"))
+        return Step(due, "stop", _ended(pod, now, _STOPPED))
     # Without grace only a finalizer still holds it, and that is not the node's to remove.
     return Step(due, "remove", remove=True) if grace else None
 
@@ -83,6 +86,14 @@ def _runs_for(pod: Pod) -> float:
         return _RUNS_FOR_DEFAULT / SECOND
 
 
+def _exit_code(pod: Pod) -> int:
+    annotations = pod.metadata.annotations
+    text = annotations.get(EXIT_CODE, "")
+    # As with the time it runs: what cannot be read is as good as not there.
+    said = int(text) if text.isascii() and text.isdigit() and len(text) <= 3 else 0
+    return said or int(annotations.get(FAILS) == "true")
+
+
 def _running(pod: Pod, now: float) -> Json:
     at = timestamp(now)
     started = pod.status.start_time or at
@@ -98,11 +109,11 @@ def _running(pod: Pod, now: float) -> Json:
     }
 
 
-def _ended(pod: Pod, now: float, phase: str) -> Json:
+def _ended(pod: Pod, now: float, exit_code: int) -> Json:
     at = timestamp(now)
-    good = phase == "Succeeded"
+    good = exit_code == 0
     terminated = {
-        "exitCode": 0 if good else 1,
+        "exitCode": exit_code,
         "reason": "Completed" if good else "Error",
         "startedAt": pod.status.start_time or at,
         "finishedAt": at,
@@ -112,7 +123,7 @@ def _ended(pod: Pod, now: float, phase: str) -> Json:
         for each in pod.spec.containers
     ]
     return {
-        "phase": phase,
+        "phase": "Succeeded" if good else "Failed",
         "startTime": pod.status.start_time or at,
         "conditions": _conditions(pod, at, "False", "PodCompleted" if good else "PodFailed"),
         "containerStatuses": containers,
@@ -125,7 +136,7 @@ def _container(container: Container) -> Json:
 
 
 def _conditions(pod: Pod, at: str, ready: str, reason: str) -> list[Json]:
-    """All conditions a node reports; a transition time moves only with the condition."""
+    """All conditions a node reports, after those that others gave; a transition time moves only with the condition."""
     known = {condition.type: condition for condition in pod.status.conditions}
     wanted = (
         ("PodScheduled", "True", ""),
@@ -133,7 +144,8 @@ def _conditions(pod: Pod, at: str, ready: str, reason: str) -> list[Json]:
         ("ContainersReady", ready, reason),
         ("Ready", ready, reason),
     )
-    conditions: list[Json] = []
+    ours = {kind for kind, _, _ in wanted}
+    conditions = [_as_json(each) for each in pod.status.conditions if each.type not in ours]
     for kind, status, why in wanted:
         before = known.get(kind)
         since = before.last_transition_time if before is not None and before.status == status else at
@@ -141,3 +153,8 @@ def _conditions(pod: Pod, at: str, ready: str, reason: str) -> list[Json]:
         if why:
             conditions[-1]["reason"] = why
     return conditions
+
+
+def _as_json(condition: Condition) -> Json:
+    tree: Json = msgspec.to_builtins(condition)
+    return {name: value for name, value in tree.items() if value}

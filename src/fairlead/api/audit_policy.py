@@ -1,8 +1,8 @@
 """What audit keeps of which request: ordered rules as data, the first that matches decides.
 
 Read by `audit.py` for every write and every refusal. A rule's empty tuple means "any". The default policy:
-heartbeats are counted, accepted reads are not kept at all, refusals are recorded without detail, and every
-other write is recorded with the paths of the fields it changed.
+heartbeats and the plane's own Events are counted, accepted reads are not kept at all, refusals are recorded
+without detail, and every other write is recorded with the paths of the fields it changed.
 """
 
 from __future__ import annotations
@@ -60,11 +60,14 @@ class AuditPolicy:
         return Level.NONE
 
 
+# Who writes Events and removes expired ones: a log beside the log would say everything twice.
+PLANE_USERS = ("system:fairlead", "system:fairlead:events")
 WRITE_VERBS = ("create", "update", "patch", "delete", "deletecollection")
 
 DEFAULT_POLICY = AuditPolicy(
     rules=(
         AuditRule(Level.COUNT, refused=False, heartbeat=True),
+        AuditRule(Level.COUNT, resources=("events",), users=PLANE_USERS, refused=False),
         AuditRule(Level.METADATA, statuses=(401, 403)),
         AuditRule(Level.METADATA, verbs=WRITE_VERBS, refused=True),
         AuditRule(Level.CHANGES, verbs=WRITE_VERBS),

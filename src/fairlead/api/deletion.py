@@ -6,11 +6,11 @@ a deleted object removes the object).
 
 from __future__ import annotations
 
-import copy
 from dataclasses import dataclass
 
 from fairlead.api import body, options
 from fairlead.api.desk import Desk
+from fairlead.core import codec
 from fairlead.core.errors import BadRequest, Conflict
 from fairlead.core.problems import shown
 from fairlead.core.times import parse_time, timestamp
@@ -102,7 +102,7 @@ def check_preconditions(kind: Kind, entry: Entry, wanted: DeleteOptions) -> None
 
 def begun(kind: Kind, old: Json, wanted: DeleteOptions, now: float) -> Json:
     """The object once its deletion was asked for. Asking again may only shorten the grace."""
-    new = copy.deepcopy(old)
+    new: Json = codec.clone(old)
     metadata = new["metadata"]
     grace = min(kind.grace_seconds(old, wanted.grace_seconds), GRACE_SECONDS_MAX)
     if "deletionTimestamp" not in metadata:

@@ -12,7 +12,7 @@ from fairlead.api import body
 from fairlead.api.access import Attributes, forbidden
 from fairlead.api.authn import Tokens
 from fairlead.api.desk import Desk
-from fairlead.api.fencing import fence_of, fenced
+from fairlead.api.fencing import fenced, fences_of
 from fairlead.api.forms import Form, form_of, included_of
 from fairlead.api.plan import Context, Plan, Step
 from fairlead.api.reviews import find_review, review
@@ -69,8 +69,8 @@ class Api:
         if form_of(request) is Form.TABLE:
             included_of(request)  # both are refused before anything is written, not after
         step = verb(self.desk, request, kind, context)
-        fence = fence_of(request) if request.query else None
-        return step if fence is None or not isinstance(step, Plan) else fenced(step, fence)
+        fences = fences_of(request) if request.query else ()
+        return fenced(step, fences) if fences and isinstance(step, Plan) else step
 
     def _review(self, request: Request, context: Context) -> Reply:
         """A question about access: answered, not stored."""

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import Any, Generic, TypeVar
 
 from fairlead.model.selectors import LabelSelector
-from fairlead.model.views import Meta, Pod, Resource, View
+from fairlead.model.views import Meta, Pod, Resource, Stored, View
 from fairlead.store.contract import Key
 
 T = TypeVar("T", bound=View)
@@ -62,6 +62,8 @@ class Index(Generic[T]):
     """Objects of one resource. A place is what an object is found at:
 
     ("namespace", n), ("owner", uid), ("node", name), ("label", key, value)
+
+    Objects held as they are stored are not found by label: that would cost the decoding of each.
     """
 
     def __init__(self, resource: Resource[T]) -> None:
@@ -69,6 +71,7 @@ class Index(Generic[T]):
         self._all: _Bucket[T] = _Bucket()
         self._places: dict[Place, _Bucket[T]] = {}
         self._on_nodes = issubclass(resource.type, Pod)
+        self._as_stored = issubclass(resource.type, Stored)
 
     def __len__(self) -> int:
         return len(self._objects)
@@ -111,11 +114,15 @@ class Index(Generic[T]):
 
     def _found_at(self, view: Any) -> list[Place]:
         """Where to find it; each place once."""
-        meta: Meta = view.metadata
-        found: list[Place] = [("namespace", meta.namespace)]
-        for label in meta.labels.items():
-            found.append(("label", *label))
-        owners = meta.owner_references
+        if self._as_stored:
+            found: list[Place] = [("namespace", view.key.namespace)]
+            owners = view.owners
+        else:
+            meta: Meta = view.metadata
+            found = [("namespace", meta.namespace)]
+            for label in meta.labels.items():
+                found.append(("label", *label))
+            owners = meta.owner_references
         if len(owners) == 1:
             found.append(("owner", owners[0].uid))
         elif owners:
@@ -150,7 +157,7 @@ class Index(Generic[T]):
         if fewest is None:
             return ()
         for label, operator, values in selector.requirements:
-            if operator == "in" and len(values) == 1:
+            if operator == "in" and len(values) == 1 and not self._as_stored:
                 bucket = self._places.get(("label", label, values[0]))
                 if bucket is None:
                     return ()

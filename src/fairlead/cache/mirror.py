@@ -6,15 +6,16 @@ out the instructions; `view.py` reads the copy for Deciders. The copy is always 
 already, be it a duplicate, a late frame or the echo of a deletion, and does nothing. A list that is older than the
 copy is refused and asked for again later; a newer one becomes the differences.
 
-Objects are decoded once, on arrival. One that cannot be decoded is not shown to Deciders, but its metadata is kept
-and `unreadable` names it: readers can tell "not there" from "not understood". No clock, no chance, no waiting.
+Objects are decoded once, on arrival, but for resources that are held as they are stored. One that cannot be decoded is
+not shown to Deciders, but its metadata is kept and `unreadable` names it: readers can tell "not there" from "not
+understood". No clock, no chance, no waiting.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from enum import Enum
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
@@ -35,7 +36,7 @@ from fairlead.cache.events import (
     Woke,
 )
 from fairlead.cache.index import Index
-from fairlead.model.views import Anything, Meta, Resource, View
+from fairlead.model.views import Anything, Meta, Resource, Stored, View
 from fairlead.store.contract import DELETED, Entry, Key
 
 T = TypeVar("T", bound=View)
@@ -101,8 +102,10 @@ class Mirror(Generic[T]):
         self.trouble = ""  # why it is not following; "" when it is
         # Plain counts for the runtime.
         self.lists = self.stale_lists = self.frames = self.ignored = 0
+        # Bytes to a view. Mirrors of one process may share one that remembers.
+        self.decode: Callable[[bytes], T] = msgspec.json.Decoder(resource.type).decode
+        self._as_stored = issubclass(resource.type, Stored)
         self._name = resource.name
-        self._decode = msgspec.json.Decoder(resource.type).decode
         self._revisions: dict[Key, int] = {}  # of every object, unreadable ones included
         self._attempt = 0
         self._followed_at = 0.0
@@ -222,7 +225,7 @@ class Mirror(Generic[T]):
         key = entry.key
         self._revisions[key] = entry.revision
         try:
-            view = self._decode(entry.data)
+            view: Any = _stored(entry) if self._as_stored else self.decode(entry.data)
         except (ValueError, RecursionError) as error:
             changes = self._replace(key, None)
             self.unreadable[key] = Unreadable(key, entry.revision, _metadata(entry), str(error))
@@ -280,7 +283,16 @@ class Mirror(Generic[T]):
         return (Follow(self._name, self.revision, self._attempt),)
 
 
+def _stored(entry: Entry) -> Stored:
+    view = Stored.of(entry.key, entry.uid, entry.revision, entry.data)
+    if view.mentions_owners or view.mentions_deletion:
+        _METADATA.decode(view.data)  # what may be decided on must be readable
+    return view
+
+
 def _uid(view: View) -> str:
+    if isinstance(view, Stored):
+        return view.uid
     meta: Meta = view.metadata  # type: ignore[attr-defined]
     return meta.uid
 

@@ -56,10 +56,38 @@ Verdict = Settled | Waiting | Stuck
 SETTLED = Settled()
 
 
+class Regarding(msgspec.Struct, frozen=True, gc=False):
+    """The object that an event is about."""
+
+    api_version: str
+    kind: str
+    namespace: str
+    name: str
+    uid: str
+    field_path: str = ""
+
+
+class EventNote(msgspec.Struct, frozen=True, gc=False):
+    """Something for people to read beside the object (`kubectl describe`). Best effort: nothing is decided on it.
+
+    A settled state has none. One that stays true from turn to turn names its `occasion` and is told once for it.
+    """
+
+    regarding: Regarding
+    type: str  # Normal, Warning
+    reason: str  # UpperCamel
+    message: str
+    after: int = (
+        -1
+    )  # the effect, by its place in the decision, whose success this tells; -1: told when decided
+    occasion: str = ""
+
+
 class Decision(msgspec.Struct, frozen=True):
     verdict: Verdict = SETTLED
     effects: tuple[Effect, ...] = ()
     again_at: float = 0.0  # seconds since the epoch; 0: only when something changes
+    events: tuple[EventNote, ...] = ()
 
 
 NOTHING = Decision()
@@ -97,9 +125,11 @@ class Reading(Protocol):
 class Decider(Protocol):
     """One controller. Stateless: everything it knows is in the view.
 
-    Three further methods are asked for if they are there: `initial_keys()`, keys that nothing in the world wakes;
-    `adopters(view, resource, before, after)`, keys of owners that may adopt a changed object which names no owner;
-    `refused(view, key, effect, message, now)`, a Decision that reports an effect which the API keeps refusing.
+    Further methods are asked for if they are there: `initial_keys()`, keys that nothing in the world wakes;
+    `adopters(view, resource, before, after)`, keys that only a look at others tells, such as owners that may adopt a
+    changed object which names no owner; `unsettled(view)`, all keys with something to do, for whom `keys` of each
+    object would give far too many; `refused(view, key, effect, message, now)`, a Decision that reports an effect which
+    the API keeps refusing.
     """
 
     @property
@@ -109,7 +139,7 @@ class Decider(Protocol):
 
     @property
     def reads(self) -> tuple[Resource[View], ...]:
-        """Every resource it may ask the view for. The first is what its keys name."""
+        """Every resource it may ask the view for. The first is what its keys name: a resync looks at each of it."""
         ...
 
     def keys(self, resource: str, before: View | None, after: View | None) -> Iterable[Key]:

@@ -1,12 +1,16 @@
 """The closed set of things a Decider can ask for, each with an identity that makes doing it twice doing it once.
 
-    Create        a child under a name that follows from its owner and slot; if it exists, it is done
+    Create        a child under a name that follows from its owner and occasion; if it exists, it is done
     Change        a merge patch of one object, bound to the uid and revision it was decided on
     ChangeStatus  the same of its status subresource
     Delete        of this very object: uid and revision are preconditions
     Bind          a pod to a node, once
+    Finalize      what is left of a namespace's spec.finalizers, once it is empty
 
 `identity` is (controller, object uid, intent, occasion) as text (law 4): stable over retries, restarts and leaders.
+`premise`, where it is given, names another object at the revision it was decided on (`premise_of`): the write commits
+only while that object is still so. Whoever makes or removes children for an owner gives the owner; several are
+joined by `premises`, in which revision 0 stands for an object that is not there.
 `control/requests.py` turns an effect into a Request; after an unknown outcome `control/turn.py` asks `is_done` of what
 a fresh read shows.
 """
@@ -19,7 +23,7 @@ import msgspec
 
 from fairlead.decision.retry import RetryPolicy
 from fairlead.model.key import Key
-from fairlead.model.views import Resource
+from fairlead.model.views import Meta, Resource
 
 Json = dict[str, Any]
 
@@ -48,6 +52,7 @@ class Create(_Effect, frozen=True, tag=True):
     """`body` is the whole object; metadata.name is `name`."""
 
     body: Json
+    premise: str = ""
 
     def is_done(self, found: Json | None) -> bool:
         """Whether what a fresh read found is what this effect would have made."""
@@ -58,6 +63,7 @@ class Change(_Effect, frozen=True, tag=True):
     uid: str
     revision: int
     patch: Json  # merge patch, without metadata.uid and resourceVersion
+    premise: str = ""
 
     subresource = ""
 
@@ -70,12 +76,17 @@ class ChangeStatus(Change, frozen=True, tag=True):
     subresource = "status"
 
 
+class Finalize(Change, frozen=True, tag=True):
+    subresource = "finalize"
+
+
 class Delete(_Effect, frozen=True, tag=True):
     uid: str
     revision: int
-    policy: str = "Background"
+    policy: str = "Background"  # "": the finalizers it has say what becomes of its dependents
     # None: as long as the object asks for; 0: at once, what a node does in the end.
     grace_seconds: int | None = None
+    premise: str = ""
 
     def is_done(self, found: Json | None) -> bool:
         if found is None or _uid(found) != self.uid:
@@ -97,16 +108,27 @@ class Bind(_Effect, frozen=True, tag=True):
         return found is None or _uid(found) != self.uid or bool(found.get("spec", {}).get("nodeName"))
 
 
-Effect = Create | Change | ChangeStatus | Delete | Bind
+Effect = Create | Change | ChangeStatus | Finalize | Delete | Bind
 
 # The seven properties of lesson 017, per effect. A new effect without a row does not import.
 RETRY: dict[type, RetryPolicy] = {
     Create: RetryPolicy(attempts_max=8),
     Change: RetryPolicy(attempts_max=8),
     ChangeStatus: RetryPolicy(attempts_max=8, deadline_seconds=60.0),
+    Finalize: RetryPolicy(attempts_max=8),
     Delete: RetryPolicy(attempts_max=8),
     Bind: RetryPolicy(attempts_max=8, deadline_seconds=60.0),
 }
+
+
+def premise_of(resource: Resource[Any], meta: Meta) -> str:
+    """This object as it is now, in the form that `api/fencing.py` reads."""
+    return f"{resource.name}/{meta.namespace}/{meta.name}@{meta.resource_version}"
+
+
+def premises(*guards: tuple[Key, int]) -> str:
+    """Several objects at the revisions they have now; 0: not there."""
+    return ",".join(f"{key.resource}/{key.namespace}/{key.name}@{revision}" for key, revision in guards)
 
 
 def plural_of(resource: Resource[Any]) -> str:

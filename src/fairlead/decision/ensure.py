@@ -39,7 +39,13 @@ class Reporting(Named, Protocol):
 
 
 def ensure_child(
-    controller: str, owner: Meta, resource: Resource[Any], found: Named | None, body: Json, occasion: str
+    controller: str,
+    owner: Meta,
+    resource: Resource[Any],
+    found: Named | None,
+    body: Json,
+    occasion: str,
+    premise: str = "",
 ) -> Create | None:
     """The child that `body` describes (with metadata.name), unless `found`, what is under its name, is there.
     It gets the owner's namespace, and the operation's identity as an annotation."""
@@ -62,11 +68,17 @@ def ensure_child(
         owner.namespace,
         metadata["name"],
         whole,
+        premise,
     )
 
 
 def ensure_gone(
-    controller: str, owner: Meta, resource: Resource[Any], found: Named | None, policy: str = "Background"
+    controller: str,
+    owner: Meta,
+    resource: Resource[Any],
+    found: Named | None,
+    policy: str = "Background",
+    premise: str = "",
 ) -> Delete | None:
     """The deletion of this very object, unless it is gone or going."""
     if found is None or found.metadata.deletion_timestamp:
@@ -75,7 +87,7 @@ def ensure_gone(
     label = identity(controller, owner.uid, "delete", meta.uid)
     return Delete(
         label, resource.name, resource.api_version, plural_of(resource), meta.namespace, meta.name,
-        meta.uid, meta.revision, policy,
+        meta.uid, meta.revision, policy, premise=premise,
     )  # fmt: skip
 
 
@@ -87,6 +99,7 @@ def ensure_fields(
     intent: str,
     current: Json,
     wanted: Json,
+    premise: str = "",
 ) -> Change | None:
     """The fields in `wanted` (a tree, null removes) where they differ from the same in `current`."""
     patch = difference(current, wanted)
@@ -97,7 +110,7 @@ def ensure_fields(
     label = identity(controller, owner.uid, intent, f"{meta.uid}@{meta.resource_version}")
     return Change(
         label, resource.name, resource.api_version, plural_of(resource), meta.namespace, meta.name,
-        meta.uid, meta.revision, patch,
+        meta.uid, meta.revision, patch, premise,
     )  # fmt: skip
 
 
@@ -165,9 +178,8 @@ def _nested(path: tuple[str, ...], value: Any) -> Json:
 def _plain(value: Any) -> Any:
     """As JSON; views lose the fields that are at their defaults."""
     if isinstance(value, View):
-        default = {
-            field.encode_name: field.default for field in msgspec.structs.fields(value) if not field.required
-        }
+        names, values = value.__struct_encode_fields__, value.__struct_defaults__
+        default = dict(zip(names[len(names) - len(values) :], values, strict=True))
         return {
             key: item
             for key, item in msgspec.to_builtins(value).items()

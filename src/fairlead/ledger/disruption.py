@@ -2,18 +2,26 @@
 
 Used by the eviction subresource, which commits the new status together with the deletion, so that two evictions
 can never share one allowance. The controller that computes the allowance counts `disruptedPods` back in.
+
+An allowance is what the controller believed when it last wrote. It is not trusted alone: a controller that is down
+does not lower it when pods fail. So the pods are counted again here, and the smaller of the two holds. What the
+controller alone knows is how many are needed (`desiredHealthy`); it counts only for the generation it was computed for.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
+
+import msgspec
 
 from fairlead.core.times import timestamp
 from fairlead.model.kind import Json
-from fairlead.model.selectors import matches_label_selector
+from fairlead.model.selectors import from_object, matches_label_selector
 
 # Evictions recorded but not yet seen by the budget's controller; more than this means it is not running.
 DISRUPTED_PODS_MAX = 2000
+DISRUPTION_TARGET = "DisruptionTarget"
 # A budget that was changed is usually recomputed by then.
 _RECOMPUTED_SECONDS = 10
 
@@ -35,7 +43,48 @@ def needs_budget(pod: Json) -> bool:
     return phase not in ("Succeeded", "Failed", "Pending") and "deletionTimestamp" not in pod["metadata"]
 
 
-def is_free(budget: Json, pod: Json) -> bool:
+class _Meta(msgspec.Struct, frozen=True, rename="camel"):
+    labels: dict[str, str] = {}
+    deletion_timestamp: str = ""
+
+
+class _Condition(msgspec.Struct, frozen=True):
+    type: str
+    status: str
+
+
+class _Status(msgspec.Struct, frozen=True):
+    conditions: tuple[_Condition, ...] = ()
+
+
+class _Pod(msgspec.Struct, frozen=True):
+    metadata: _Meta
+    status: _Status = _Status()
+
+
+_READY = _Condition("Ready", "True")
+_decode = msgspec.json.Decoder(_Pod).decode
+
+
+def healthy(budget: Json, pods: Iterable[bytes]) -> int:
+    """How many of these stored pods the budget covers that are ready and not on their way out."""
+    matches = from_object((budget.get("spec") or {}).get("selector")).matches
+    count = 0
+    for data in pods:
+        pod = _decode(data)
+        meta = pod.metadata
+        if not meta.deletion_timestamp and matches(meta.labels) and _READY in pod.status.conditions:
+            count += 1
+    return count
+
+
+def _is_computed(budget: Json) -> bool:
+    """Whether the status is of the budget as it is now."""
+    observed = (budget.get("status") or {}).get("observedGeneration", 0)
+    return bool(observed >= budget["metadata"].get("generation", 1))
+
+
+def is_free(budget: Json, pod: Json, healthy_now: int) -> bool:
     """A pod that is not ready was not counted as healthy: without it the application is no worse off, which is
     enough where the budget says so (AlwaysAllow), or where it is met (IfHealthyBudget, also when unsaid)."""
     conditions = (pod.get("status") or {}).get("conditions") or ()
@@ -45,24 +94,23 @@ def is_free(budget: Json, pod: Json) -> bool:
         return True
     status = budget.get("status") or {}
     desired = status.get("desiredHealthy", 0)
-    return bool(desired > 0 and status.get("currentHealthy", 0) >= desired)
+    return _is_computed(budget) and bool(0 < desired <= min(status.get("currentHealthy", 0), healthy_now))
 
 
-def refusal(budget: Json) -> Refusal | None:
+def refusal(budget: Json, healthy_now: int) -> Refusal | None:
     """Why the budget has no room now; None if it has."""
-    metadata, status, name = budget["metadata"], budget.get("status") or {}, budget["metadata"]["name"]
-    if status.get("observedGeneration", 0) < metadata.get("generation", 1):
+    status, name = budget.get("status") or {}, budget["metadata"]["name"]
+    if not _is_computed(budget):
         why = f"The disruption budget {name} is still being processed by the server."
         return Refusal(why, _RECOMPUTED_SECONDS)
     if len(status.get("disruptedPods") or ()) > DISRUPTED_PODS_MAX:
         return Refusal(
             f"The disruption budget {name} has too many evictions that its controller has not confirmed."
         )
-    if status.get("disruptionsAllowed", 0) <= 0:
-        return Refusal(
-            f"The disruption budget {name} needs {status.get('desiredHealthy', 0)} healthy pods and has "
-            f"{status.get('currentHealthy', 0)} currently"
-        )
+    desired = status.get("desiredHealthy", 0)
+    if status.get("disruptionsAllowed", 0) <= 0 or healthy_now <= desired:
+        known = min(status.get("currentHealthy", 0), healthy_now)
+        return Refusal(f"The disruption budget {name} needs {desired} healthy pods and has {known} currently")
     return None
 
 
@@ -72,3 +120,17 @@ def charged(budget: Json, pod: str, now: float) -> Json:
     status["disruptionsAllowed"] = status["disruptionsAllowed"] - 1
     status["disruptedPods"] = {**(status.get("disruptedPods") or {}), pod: timestamp(now)}
     return {**budget, "status": status}
+
+
+def marked(pod: Json, now: float) -> Json:
+    """The pod, saying that it goes because it was evicted: policies of Jobs tell that from a failure of its own."""
+    status = pod.get("status") or {}
+    conditions = [each for each in status.get("conditions") or () if each.get("type") != DISRUPTION_TARGET]
+    target = {
+        "type": DISRUPTION_TARGET,
+        "status": "True",
+        "reason": "EvictionByEvictionAPI",
+        "message": "Eviction API: evicting",
+        "lastTransitionTime": timestamp(now),
+    }
+    return {**pod, "status": {**status, "conditions": [*conditions, target]}}

@@ -17,6 +17,10 @@ STRATEGIC_PATCH = "application/strategic-merge-patch+json"
 
 READ_VERBS = frozenset({"get", "list", "watch"})
 
+# Query parameter of a write: objects that must be at a revision when it commits, `RESOURCE/NAMESPACE/NAME@REVISION`
+# each, with commas between them; revision 0 means absent. A leader's fence goes here, and the premise of an effect.
+FENCE = "fence"
+
 _NO_QUERY: Mapping[str, str] = {}
 
 

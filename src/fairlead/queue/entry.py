@@ -14,10 +14,14 @@ import msgspec
 
 
 class Keyed(Protocol):
-    """What a key must offer: it is hashable and says which namespace its turn is charged to ("": the cluster)."""
+    """What a key must offer: it is hashable and says which namespace its turn is charged to ("": the cluster), and
+    which object it is about ("": many at once, so that many turns are nothing to wonder about)."""
 
     @property
     def namespace(self) -> str: ...
+
+    @property
+    def name(self) -> str: ...
 
     def __hash__(self) -> int: ...
 

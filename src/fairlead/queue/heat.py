@@ -3,6 +3,7 @@
 Turns are counted per window; the count at any moment is this window's plus the share of the last one that still lies
 within a window's length, so a burst across the border is not overlooked. A hot key is held: it may start once per
 interval. Each add that had to be put off shows that it still wants more, and prolongs the hold.
+A key without a name stands for many objects, whose work it does in lots: it is never hot.
 Called by `work.py` only. Memory: the keys that ran within two windows.
 """
 
@@ -66,7 +67,7 @@ class Heat(Generic[K]):
     def started(self, key: K, now: float) -> None:
         """A turn of this key begins."""
         limit = self._settings.hot_turns_max
-        if not limit:
+        if not limit or not key.name:
             return
         if self.held:
             self._release_calm(now)
@@ -84,6 +85,12 @@ class Heat(Generic[K]):
             self.found += 1
             self.held[key] = Hold(now, turns, now, now + self._settings.quarantine_seconds)
             self.reports.append(Quarantined(key, now, turns))
+
+    def hold(self, key: K, now: float, times: int) -> None:
+        """Somebody found out in another way that it runs in circles. Whoever did reports it himself."""
+        if self._settings.hot_turns_max and key not in self.held:
+            self.found += 1
+            self.held[key] = Hold(now, times, now, now + self._settings.quarantine_seconds)
 
     def earliest(self, key: K, now: float, at: float) -> float:
         """When an add for `at` may run."""

@@ -192,8 +192,14 @@ class WorkQueue(Generic[K]):
 
     # Hot keys
 
+    def quarantine(self, key: K, now: float, times: int) -> None:
+        """Slow this key down: it did the same thing so many times. It is let go when it is calm."""
+        self._heat.hold(key, now, times)
+
     def take_reports(self) -> tuple[Quarantined[K] | Released[K], ...]:
         """Which keys became hot, or calm again, since the last call."""
+        if not self._heat.reports:
+            return ()
         reports = tuple(self._heat.reports)
         self._heat.reports.clear()
         return reports

@@ -23,8 +23,6 @@ from fairlead.model.views import Anything, Meta, Owner, Pod, Resource, View
 C = TypeVar("C", bound=Any)
 
 DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
-# Number of a child among all that its owner made: names follow from it.
-ORDINAL = "fairlead.dev/ordinal"
 _PHASES = {"Pending": 0, "Unknown": 1}
 
 
@@ -55,15 +53,13 @@ def child_name(owner: Meta, *occasion: str) -> str:
     return ids.generated_name(f"{owner.name}-", "/".join((owner.uid, *occasion)).encode())
 
 
-def from_template(
-    template: Json, owner_resource: Resource[Any], owner: Meta, name: str, **annotations: str
-) -> Json:
+def from_template(template: Json, owner_resource: Resource[Any], owner: Meta, name: str) -> Json:
     """A pod's body. What the template holds is shared and must not be changed."""
     labelled = template.get("metadata") or {}
     metadata: Json = {
         "name": name,
         "labels": labelled.get("labels") or {},
-        "annotations": {**(labelled.get("annotations") or {}), **annotations},
+        "annotations": labelled.get("annotations") or {},
         "ownerReferences": [controller_reference(owner_resource, owner)],
     }
     if labelled.get("finalizers"):

@@ -18,9 +18,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from fairlead.core.times import parse_time, timestamp
-from fairlead.decision.contract import EFFECTS_MAX, NOTHING, SETTLED, Decision, Reading, Stuck, Waiting
+from fairlead.decision.contract import (
+    EFFECTS_MAX,
+    NOTHING,
+    SETTLED,
+    Decision,
+    EventNote,
+    Reading,
+    Stuck,
+    Waiting,
+)
 from fairlead.decision.effects import Effect
 from fairlead.decision.ensure import ensure_child, ensure_gone, ensure_status
+from fairlead.decision.notes import NORMAL, WARNING, about, children, failure
 from fairlead.model.cron import problem_with
 from fairlead.model.views import CRONJOBS, JOBS, CronJob, CronJobStatus, Job, Json, Resource, View
 from fairlead.reconcile.children import controller_reference, is_controlled_by
@@ -30,6 +40,8 @@ from fairlead.reconcile.job_status import finished_condition
 from fairlead.store.contract import Key
 
 _NAME = "cronjob"
+# A missed start is told for so long after it, however often it is looked at.
+MISSED_TOLD_SECONDS = 3600.0
 SCHEDULED_AT = "batch.kubernetes.io/cronjob-scheduled-timestamp"
 
 
@@ -55,19 +67,63 @@ class CronJobDecider:
         jobs = [job for job in owned if is_controlled_by(job, cron.metadata)]
         status = ensure_status(_NAME, CRONJOBS, cron, _status(cron, jobs))
         if status is not None:
-            return Decision(Waiting("StatusBehind"), (status,))
-        forgotten = _forgotten(cron, jobs)
+            return Decision(Waiting("StatusBehind"), (status,), events=_ended(cron, jobs))
+        forgotten = _forgotten(cron, jobs)[:EFFECTS_MAX]
         if forgotten:
-            return Decision(Waiting("CleaningUp"), forgotten[:EFFECTS_MAX])
+            return Decision(Waiting("CleaningUp"), forgotten, events=_notes(cron, forgotten))
         if cron.spec.suspend:
             return Decision(SETTLED)
         problem = problem_with(cron.spec.schedule)
         if problem:
-            return Decision(Stuck("UnparseableSchedule", problem))
+            return _stuck(cron, "UnparseableSchedule", problem)
         zone = zone_of(cron.spec.schedule, cron.spec.time_zone)
         if not is_known(zone):
-            return Decision(Stuck("UnknownTimeZone", f"the rules of time zone {zone} are not known here"))
+            return _stuck(cron, "UnknownTimeZone", f"the rules of time zone {zone} are not known here")
         return _start(view, cron, parse(cron.spec.schedule, zone), jobs, now)
+
+    def refused(self, view: Reading, key: Key, effect: Effect, message: str, now: float) -> Decision:
+        cron = view.get(CRONJOBS, key.namespace, key.name)
+        if cron is None:
+            return NOTHING
+        notes = failure(about(CRONJOBS, cron.metadata), effect, message, _failed)
+        return Decision(events=notes)
+
+
+def _failed(did: str, name: str, why: str) -> str:
+    return f"Error {did[:-1]}ing job: {why}"
+
+
+def _stuck(cron: CronJob, reason: str, message: str) -> Decision:
+    note = _note(cron, WARNING, reason, message, occasion=str(cron.metadata.generation))
+    return Decision(Stuck(reason, message), events=(note,))
+
+
+def _note(
+    cron: CronJob, kind: str, reason: str, message: str, after: int = -1, occasion: str = ""
+) -> EventNote:
+    return EventNote(about(CRONJOBS, cron.metadata), kind, reason, message, after, occasion)
+
+
+def _notes(cron: CronJob, effects: Sequence[Effect]) -> tuple[EventNote, ...]:
+    return children(
+        about(CRONJOBS, cron.metadata), effects, lambda did, name: f"{did.capitalize()}d job {name}", JOBS
+    )
+
+
+def _ended(cron: CronJob, jobs: Sequence[Job]) -> tuple[EventNote, ...]:
+    """Jobs that the status calls active, and the next one does not."""
+    found = {job.metadata.uid: job for job in jobs}
+    notes = []
+    for each in cron.status.active:
+        job = found.get(each.get("uid", ""))
+        end = finished_condition(job) if job is not None else None
+        if job is None:
+            told = f"Active job went missing: {each.get('name')}"
+            notes.append(_note(cron, NORMAL, "MissingJob", told, 0))
+        elif end is not None:
+            told = f"Saw completed job: {job.metadata.name}, condition: {end.type}"
+            notes.append(_note(cron, NORMAL, "SawCompletedJob", told, 0))
+    return tuple(notes)
 
 
 def _status(cron: CronJob, jobs: Sequence[Job]) -> CronJobStatus:
@@ -115,28 +171,47 @@ def _start(view: Reading, cron: CronJob, schedule: Schedule, jobs: Sequence[Job]
     """Start the Job of the latest due instant, or say until when there is nothing to start."""
     spec = cron.spec
     since = parse_time(cron.status.last_schedule_time or cron.metadata.creation_timestamp)
+    due = latest_due(schedule, since, now)
+    again_at = float(next_after(schedule, since if due is None else due) or 0)
     if spec.starting_deadline_seconds is not None:
         since = max(since, now - spec.starting_deadline_seconds)
-    again_at = float(next_after(schedule, now) or 0)
-    due = latest_due(schedule, since, now)
+        due = due if due is not None and due > since else None
     if due is None:
-        return Decision(Waiting("NotDue"), again_at=again_at)
+        return Decision(Waiting("NotDue"), again_at=again_at, events=_too_late(cron, schedule, now))
     active = [job for job in jobs if finished_condition(job) is None and not job.metadata.deletion_timestamp]
     if active and spec.concurrency_policy == "Forbid":
-        return Decision(Waiting("JobAlreadyActive", active[0].metadata.name), again_at=again_at)
+        told = "Not starting job because prior execution is running and concurrency policy is Forbid"
+        note = _note(cron, NORMAL, "JobAlreadyActive", told, occasion=str(due))
+        return Decision(
+            Waiting("JobAlreadyActive", active[0].metadata.name), again_at=again_at, events=(note,)
+        )
     if active and spec.concurrency_policy == "Replace":
         gone = [ensure_gone(_NAME, cron.metadata, JOBS, job) for job in active[:EFFECTS_MAX]]
-        return Decision(Waiting("Replacing"), tuple(each for each in gone if each is not None), again_at)
+        replaced = tuple(each for each in gone if each is not None)
+        return Decision(Waiting("Replacing"), replaced, again_at, _notes(cron, replaced))
     name = f"{cron.metadata.name}-{due // 60}"
     found = view.get(JOBS, cron.metadata.namespace, name)
     create = ensure_child(_NAME, cron.metadata, JOBS, found, _job(cron, name, due), str(due))
     if create is None:
         return Decision(Waiting("NameTaken", name), again_at=again_at)
-    verdict = Waiting("Starting", name)
+    verdict, notes = Waiting("Starting", name), _notes(cron, (create,))
     if missed(schedule, since, now) > MISSED_MAX:
         message = "too many missed start times: set or decrease startingDeadlineSeconds or check the clocks"
         verdict = Waiting("TooManyMissedTimes", message)
-    return Decision(verdict, (create,), again_at)
+        notes = (_note(cron, WARNING, verdict.reason, message, 0), *notes)
+    return Decision(verdict, (create,), again_at, notes)
+
+
+def _too_late(cron: CronJob, schedule: Schedule, now: float) -> tuple[EventNote, ...]:
+    """The latest instant that was due and whose deadline has passed, unless that is long ago."""
+    if cron.spec.starting_deadline_seconds is None:
+        return ()
+    since = parse_time(cron.status.last_schedule_time or cron.metadata.creation_timestamp)
+    due = latest_due(schedule, max(since, now - MISSED_TOLD_SECONDS), now)
+    if due is None:
+        return ()
+    told = f"Missed scheduled time to start a job: {timestamp(due)}"
+    return (_note(cron, WARNING, "MissSchedule", told, occasion=str(due)),)
 
 
 def _job(cron: CronJob, name: str, due: int) -> Json:

@@ -2,29 +2,35 @@
 
 One turn reports what was observed and then does the first of these that is needed:
 
-    adopt and release pods
+    adopt and release pods and revisions
+    record the template as the newest revision      (revisions.py)
     delete pods where none should be, second pods of a node, and pods that have ended
-    make the pods that are missing (never beside one that is still on its way out)
-    rolling update: replace pods of an old revision, so many at a time that at most maxUnavailable are unavailable
+    make the pods that are missing
+    rolling update: replace pods of an old revision  (daemonset_rollout.py)
+    forget old revisions
 
 A change of a node concerns every DaemonSet, and events name no other objects: it wakes the key with no name, whose turn
 does for all of them the part that nodes give rise to. Two turns may then look at one DaemonSet at once, so that part
 is only what is harmless twice: creates under names that follow from the node, and deletes of pods that must go.
-maxSurge is not acted upon: an update first takes the old pod away.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from msgspec import structs
+
 from fairlead.core.times import parse_time
-from fairlead.decision.contract import EFFECTS_MAX, NOTHING, SETTLED, Decision, Reading, Waiting
+from fairlead.decision.contract import EFFECTS_MAX, NOTHING, SETTLED, Decision, EventNote, Reading, Waiting
 from fairlead.decision.effects import Effect
 from fairlead.decision.ensure import ensure_child, ensure_gone, ensure_status
+from fairlead.decision.notes import about, children, failure
 from fairlead.model.views import (
+    CONTROLLER_REVISIONS,
     DAEMONSETS,
     NODES,
     PODS,
+    ControllerRevision,
     DaemonSet,
     DaemonSetStatus,
     Node,
@@ -32,9 +38,8 @@ from fairlead.model.views import (
     Resource,
     View,
 )
-from fairlead.reconcile.children import child_name, claim, readiness
+from fairlead.reconcile.children import child_name, claim, claimants, readiness
 from fairlead.reconcile.daemonset_pods import (
-    REVISION_LABEL,
     Place,
     Template,
     is_available,
@@ -42,7 +47,8 @@ from fairlead.reconcile.daemonset_pods import (
     pod_body,
     template_of,
 )
-from fairlead.reconcile.deployment_rollout import resolved
+from fairlead.reconcile.daemonset_rollout import is_surging, outdated, surplus, wants_another
+from fairlead.reconcile.revisions import REVISION_LABEL, forgotten, in_order, recorded
 from fairlead.store.contract import Key
 
 _NAME = "daemonset"
@@ -54,14 +60,14 @@ _ALWAYS = ("currentNumberScheduled", "numberMisscheduled", "desiredNumberSchedul
 
 class DaemonSetDecider:
     name = _NAME
-    reads: tuple[Resource[View], ...] = (DAEMONSETS, PODS, NODES)
+    reads: tuple[Resource[View], ...] = (DAEMONSETS, PODS, NODES, CONTROLLER_REVISIONS)
 
     def keys(self, resource: str, before: View | None, after: View | None) -> Iterable[Key]:
         found: dict[Key, None] = {}
         for each in (before, after):
             if isinstance(each, DaemonSet):
                 found[Key(DAEMONSETS.name, each.metadata.namespace, each.metadata.name)] = None
-            elif isinstance(each, Pod):
+            elif isinstance(each, Pod | ControllerRevision):
                 owner = each.metadata.controller
                 if owner is not None and owner.kind == DAEMONSETS.kind:
                     found[Key(DAEMONSETS.name, each.metadata.namespace, owner.name)] = None
@@ -69,19 +75,36 @@ class DaemonSetDecider:
             return (EVERY,) if _matters(before, after) else ()
         return tuple(found)
 
+    def adopters(
+        self, view: Reading, resource: str, before: View | None, after: View | None
+    ) -> Iterable[Key]:
+        adoptable = resource in (PODS.name, CONTROLLER_REVISIONS.name)
+        return claimants(view, DAEMONSETS, before, after) if adoptable else ()
+
     def decide(self, view: Reading, key: Key, now: float) -> Decision:
         if key == EVERY:
             effects: list[Effect] = []
+            notes: list[EventNote] = []
             for each in view.list(DAEMONSETS):
                 if not each.metadata.deletion_timestamp:
-                    effects += _decide(view, each, now, only_nodes=True).effects
+                    chosen = _decide(view, each, now, only_nodes=True).effects
+                    notes += children(about(DAEMONSETS, each.metadata), chosen, first=len(effects))
+                    effects += chosen
             # What is written wakes the sets written to, not those there was no room for.
             again_at = now if len(effects) > EFFECTS_MAX else 0.0
-            return Decision(effects=tuple(effects[:EFFECTS_MAX]), again_at=again_at)
+            return Decision(effects=tuple(effects[:EFFECTS_MAX]), again_at=again_at, events=tuple(notes))
         found = view.get(DAEMONSETS, key.namespace, key.name)
         if found is None or found.metadata.deletion_timestamp:
             return NOTHING
-        return _decide(view, found, now)
+        decision = _decide(view, found, now)
+        told = children(about(DAEMONSETS, found.metadata), decision.effects)
+        return structs.replace(decision, events=told) if told else decision
+
+    def refused(self, view: Reading, key: Key, effect: Effect, message: str, now: float) -> Decision:
+        found = view.get(DAEMONSETS, key.namespace, key.name)
+        if found is None or effect.resource != PODS.name:
+            return NOTHING
+        return Decision(events=failure(about(DAEMONSETS, found.metadata), effect, message))
 
 
 def _matters(before: View | None, after: View | None) -> bool:
@@ -97,20 +120,31 @@ def _matters(before: View | None, after: View | None) -> bool:
 
 
 def _decide(view: Reading, found: DaemonSet, now: float, *, only_nodes: bool = False) -> Decision:
-    claimed = claim(view, _NAME, DAEMONSETS, found.metadata, found.spec.selector, PODS)
-    if claimed.effects and not only_nodes:
-        return Decision(Waiting("ClaimingPods"), claimed.effects[:EFFECTS_MAX])
-    template = template_of(found)
+    meta, selector = found.metadata, found.spec.selector
+    claimed = claim(view, _NAME, DAEMONSETS, meta, selector, PODS)
+    history = claim(view, _NAME, DAEMONSETS, meta, selector, CONTROLLER_REVISIONS)
+    claims = (*history.effects, *claimed.effects)
+    known = in_order(history.mine)
+    update, effect = recorded(view, _NAME, DAEMONSETS, meta, found.spec.template, known)
+    if only_nodes and (claims or update is None):
+        return NOTHING  # what comes first is for the turn of this set alone
+    if claims:
+        return Decision(Waiting("ClaimingPods"), claims[:EFFECTS_MAX])
+    if update is None:
+        return Decision(Waiting("RecordingRevision"), (effect,) if effect is not None else ())
+    template = template_of(found, update.metadata.labels.get(REVISION_LABEL, update.metadata.name))
     places = places_of(template, view.list(NODES), claimed.mine)
-    effects = _misplaced(found, places) + _missing(view, found, template, places)
-    counted = readiness(claimed.mine, found.spec.min_ready_seconds, now)
-    again_at = counted.again_at
+    again_at = readiness(claimed.mine, found.spec.min_ready_seconds, now).again_at
+    doubled = frozenset[str]() if only_nodes else wants_another(found, template, places, now)
+    effects = _misplaced(found, places) + _missing(view, found, template, places, doubled)
     if not only_nodes:
         replaced, due = _ended(found, places, now)
-        effects += replaced + _doubled(found, places)
+        effects += replaced + _gone(found, surplus(found, template, places, now))
         again_at = min((at for at in (again_at, due) if at), default=0.0)
         if not effects:
-            effects = _outdated(found, template, places, now)
+            effects = _gone(found, outdated(found, template, places, now))
+        if not effects:
+            effects += _forgotten(found, template, claimed.mine, known)
     wanted = _status(found, template, places, now)
     status = ensure_status(_NAME, DAEMONSETS, found, wanted, _ALWAYS)
     if status is not None:
@@ -120,15 +154,18 @@ def _decide(view: Reading, found: DaemonSet, now: float, *, only_nodes: bool = F
     return Decision(verdict, tuple(effects[:EFFECTS_MAX]), again_at)
 
 
+def _forgotten(
+    found: DaemonSet, template: Template, pods: Iterable[Pod], known: Sequence[ControllerRevision]
+) -> list[Effect]:
+    hashes = {pod.metadata.labels.get(REVISION_LABEL) for pod in pods} | {template.revision}
+    in_use = [each.metadata.name for each in known if each.metadata.labels.get(REVISION_LABEL) in hashes]
+    return [*forgotten(_NAME, found.metadata, known, in_use, found.spec.revision_history_limit)]
+
+
 def _misplaced(found: DaemonSet, places: Sequence[Place]) -> list[Effect]:
     """Pods where none may be."""
     pods = [pod for place in places if not place.may_stay for pod in (place.chosen, *place.others) if pod]
     return _gone(found, pods)
-
-
-def _doubled(found: DaemonSet, places: Sequence[Place]) -> list[Effect]:
-    """Second pods of a node."""
-    return _gone(found, [pod for place in places if place.may_stay for pod in place.others])
 
 
 def _gone(found: DaemonSet, pods: Iterable[Pod]) -> list[Effect]:
@@ -136,11 +173,15 @@ def _gone(found: DaemonSet, pods: Iterable[Pod]) -> list[Effect]:
     return [effect for effect in effects if effect is not None]
 
 
-def _missing(view: Reading, found: DaemonSet, template: Template, places: Sequence[Place]) -> list[Effect]:
+def _missing(
+    view: Reading, found: DaemonSet, template: Template, places: Sequence[Place], doubled: frozenset[str]
+) -> list[Effect]:
+    """Beside another pod only on `doubled` nodes; beside one on its way out only if updates surge."""
     effects: list[Effect] = []
-    meta = found.metadata
+    meta, surging = found.metadata, is_surging(found)
     for place in places:
-        if not place.should_run or not place.is_empty or len(effects) >= EFFECTS_MAX:
+        empty = place.chosen is None and not place.ended and (surging or not place.leaving)
+        if len(effects) >= EFFECTS_MAX or not place.should_run or not (empty or place.node in doubled):
             continue
         attempt = 0
         while view.get(PODS, meta.namespace, name := child_name(meta, place.node, str(attempt))) is not None:
@@ -161,25 +202,6 @@ def _ended(found: DaemonSet, places: Sequence[Place], now: float) -> tuple[list[
     ]
     again_at = min((at for at, _ in due if at > now), default=0.0)
     return _gone(found, [pod for at, pod in due if at <= now]), again_at
-
-
-def _outdated(found: DaemonSet, template: Template, places: Sequence[Place], now: float) -> list[Effect]:
-    """Pods of an old revision that may go now: unavailable ones at once, others while few enough are unavailable."""
-    strategy = found.spec.update_strategy
-    if (strategy.get("type") or "RollingUpdate") != "RollingUpdate":
-        return []
-    desired = [place for place in places if place.should_run]
-    allowed = (strategy.get("rollingUpdate") or {}).get("maxUnavailable", 1)
-    room = max(1, resolved(allowed, len(desired), up=True))
-    useless: list[Pod] = []
-    working: list[Pod] = []
-    for place in desired:
-        pod = place.chosen
-        is_up = pod is not None and is_available(found, pod, now)
-        room -= not is_up
-        if pod is not None and pod.metadata.labels.get(REVISION_LABEL) != template.revision:
-            (working if is_up else useless).append(pod)
-    return _gone(found, [*useless, *working[: max(0, room)]])
 
 
 def _status(found: DaemonSet, template: Template, places: Sequence[Place], now: float) -> DaemonSetStatus:

@@ -1,8 +1,9 @@
 """The pods of a DaemonSet, node by node: where one should be, which is the one, what a new one is made of.
 
-Called by `daemonset.py`; pure. Its pods go straight to their node (spec.nodeName): room is not asked for, and a
-cordoned or unready node gets one too, since the tolerations Kubernetes gives to such pods are given here. Node
-affinity in the template is not looked at; its nodeSelector and nodeName are.
+Called by `daemonset.py`; pure. A pod is made for its node by a node affinity that names it, and bound by the scheduler
+like any other; until then it counts as being there. A cordoned or unready node gets one too, since the tolerations
+Kubernetes gives to such pods are given here. Which nodes: those that nodeName, nodeSelector and the required node
+affinity of the template allow, and whose taints it bears.
 """
 
 from __future__ import annotations
@@ -14,10 +15,8 @@ import msgspec
 
 from fairlead.model.views import DAEMONSETS, DaemonSet, Json, Node, Pod, PodSpec
 from fairlead.reconcile.children import available_at, from_template
-from fairlead.reconcile.deployment_history import template_hash
-from fairlead.reconcile.eligibility import selected, tolerates
-
-REVISION_LABEL = "controller-revision-hash"
+from fairlead.reconcile.eligibility import pinned, pinned_to, selected, tolerates
+from fairlead.reconcile.revisions import REVISION_LABEL
 
 _TOLERATED = (
     ("node.kubernetes.io/not-ready", "NoExecute"),
@@ -31,7 +30,7 @@ _ON_HOST_NETWORK = ("node.kubernetes.io/network-unavailable", "NoSchedule")
 
 
 class Place(NamedTuple):
-    """One node, or the name of one that is gone, and this set's pods there."""
+    """One node, or the name of one that is gone, and this set's pods there. `chosen` and `others` by seniority."""
 
     node: str
     should_run: bool  # one is made if there is none
@@ -51,10 +50,10 @@ class Template(NamedTuple):
 
     spec: PodSpec
     tolerations: list[Json]
-    revision: str
+    revision: str  # the hash in the revision's labels, and in its pods'
 
 
-def template_of(found: DaemonSet) -> Template:
+def template_of(found: DaemonSet, revision: str) -> Template:
     spec: Json = found.spec.template.get("spec") or {}
     keys = (*_TOLERATED, _ON_HOST_NETWORK) if spec.get("hostNetwork") else _TOLERATED
     tolerations = [
@@ -62,14 +61,14 @@ def template_of(found: DaemonSet) -> Template:
         *({"key": key, "operator": "Exists", "effect": effect} for key, effect in keys),
     ]
     view = msgspec.convert({**spec, "tolerations": tolerations}, PodSpec, strict=False)
-    return Template(view, tolerations, template_hash(found.spec.template, 0))
+    return Template(view, tolerations, revision)
 
 
 def places_of(template: Template, nodes: Iterable[Node], pods: Iterable[Pod]) -> list[Place]:
     """Every node and every pod's node, by name."""
     on: dict[str, list[Pod]] = {}
     for pod in pods:
-        on.setdefault(pod.spec.node_name, []).append(pod)
+        on.setdefault(pod.spec.node_name or pinned(pod.spec), []).append(pod)
     places = []
     known = {node.metadata.name: node for node in nodes}
     for name in sorted(known.keys() | on.keys()):
@@ -98,7 +97,7 @@ def _seniority(pod: Pod) -> tuple[bool, str, str]:
 
 def _rights(spec: PodSpec, node: Node) -> tuple[bool, bool]:
     """(one should run here, one may stay here). A taint that only keeps new pods away drives none out."""
-    if node.metadata.deletion_timestamp or not selected(spec.node_selector, node):
+    if node.metadata.deletion_timestamp or not selected(spec, node):
         return False, False
     if spec.node_name and spec.node_name != node.metadata.name:
         return False, False
@@ -118,6 +117,7 @@ def is_available(found: DaemonSet, pod: Pod, now: float) -> bool:
 
 def pod_body(found: DaemonSet, template: Template, node: str, name: str) -> Json:
     body = from_template(found.spec.template, DAEMONSETS, found.metadata, name)
-    metadata = body["metadata"]
+    metadata, spec = body["metadata"], body["spec"]
     metadata["labels"] = {**metadata["labels"], REVISION_LABEL: template.revision}
-    return {**body, "spec": {**body["spec"], "nodeName": node, "tolerations": template.tolerations}}
+    affinity = pinned_to(spec.get("affinity"), node)
+    return {**body, "spec": {**spec, "affinity": affinity, "tolerations": template.tolerations}}

@@ -19,12 +19,14 @@ from fairlead.decision.contract import (
     NOTHING,
     SETTLED,
     Decision,
+    EventNote,
     Reading,
     Verdict,
     Waiting,
 )
 from fairlead.decision.effects import OPERATION, Change, Create, Effect, identity
 from fairlead.decision.ensure import ensure_child, ensure_field, ensure_fields, ensure_gone, ensure_status
+from fairlead.decision.notes import NORMAL, WARNING, about
 from fairlead.model.views import (
     DEPLOYMENTS,
     PODS,
@@ -119,7 +121,8 @@ class DeploymentDecider:
         if not found.metadata.deletion_timestamp:
             reason, effects = _next_step(scene, status)
             if effects:
-                return Decision(Waiting(reason), tuple(effects[:EFFECTS_MAX]), again_at)
+                effects = effects[:EFFECTS_MAX]
+                return Decision(Waiting(reason), tuple(effects), again_at, _scalings(scene, effects))
         report = ensure_status(NAME, DEPLOYMENTS, found, status)
         return Decision(_verdict(scene, status), (report,) if report is not None else (), again_at)
 
@@ -129,7 +132,11 @@ class DeploymentDecider:
         if found is None or not isinstance(effect, Create):
             return NOTHING
         status = ensure_status(NAME, DEPLOYMENTS, found, create_failed(found, message, now))
-        return Decision(Waiting("ReplicaSetCreateError", message), (status,) if status else ())
+        told = f'Failed to create new replica set "{effect.name}": {message}'
+        note = EventNote(about(DEPLOYMENTS, found.metadata), WARNING, "ReplicaSetCreateError", told)
+        return Decision(
+            Waiting("ReplicaSetCreateError", message), (status,) if status else (), events=(note,)
+        )
 
 
 def _next_step(scene: _Scene, status: DeploymentStatus) -> tuple[str, Sequence[Effect]]:
@@ -242,6 +249,23 @@ def _sized(scene: _Scene, sizes: Sizes) -> Sequence[Effect]:
         if change is not None:
             changes.append(change)
     return changes
+
+
+def _scalings(scene: _Scene, effects: Sequence[Effect]) -> tuple[EventNote, ...]:
+    """One for each set that gets another size by these effects, be it new."""
+    sizes = {found.metadata.name: found.spec.replicas for found in scene.sets}
+    notes = []
+    for place, effect in enumerate(effects):
+        asked = effect.body if isinstance(effect, Create) else getattr(effect, "patch", {})
+        after = (asked.get("spec") or {}).get("replicas")
+        before = sizes.get(effect.name, 0)
+        if effect.resource != REPLICASETS.name or after is None or after == before:
+            continue
+        way = "up" if after > before else "down"
+        told = f"Scaled {way} replica set {effect.name} from {before} to {after}"
+        regarding = about(DEPLOYMENTS, scene.deployment.metadata)
+        notes.append(EventNote(regarding, NORMAL, "ScalingReplicaSet", told, place))
+    return tuple(notes)
 
 
 def _forgotten(scene: _Scene) -> Sequence[Effect]:

@@ -4,163 +4,217 @@
     Foreground   dependents that block go first; then the owner's finalizer is taken off
     Orphan       dependents lose the reference; then the owner's finalizer is taken off
 
-`decide` reads durable state and gives requests to the API, each bound to the uid and revision it was decided on,
-so that a namesake is never taken for the one that was meant. Called for one key at a time; deciding again is safe.
+Every object decides for itself: a dependent whether to go or to let go, an owner whether it still waits. That an owner
+is gone, or has a namesake, is the premise of what a dependent does: it is judged again as the write commits, so that a
+mirror which has not heard of the owner yet costs a conflict and nothing else. Keys name objects of any kind. There is
+nothing to decide on most of them, so a key is woken only if a look at the view shows that there is.
 """
 
 from __future__ import annotations
 
-from fairlead.core import codec
-from fairlead.model.catalog import Catalog
-from fairlead.model.kind import Json, Kind
+from collections.abc import Iterable, Iterator, Sequence
+
+from fairlead.api.fencing import FENCES_MAX
+from fairlead.decision.contract import NOTHING, Decision, Reading, Waiting
+from fairlead.decision.effects import Change, premises
+from fairlead.decision.ensure import ensure_fields, ensure_gone
+from fairlead.model.catalog import CATALOG, Catalog
 from fairlead.model.metadata import FOREGROUND, ORPHAN
-from fairlead.port.request import MERGE_PATCH, Request
-from fairlead.reconcile.ownership import Meta, OwnerIndex, is_deleting, meta_of, owner_key
-from fairlead.store.contract import Entry, Key, Reader
+from fairlead.model.views import Meta, Resource, View
+from fairlead.reconcile.ownership import (
+    FREE,
+    as_reference,
+    is_deleting,
+    key_of,
+    meta_of,
+    owner_key,
+    owners_of,
+    resources_of,
+    revision_of,
+    ties_of,
+    uid_of,
+)
+from fairlead.store.contract import Key
 
-# Requests decided at a time: the rest is decided again once these are done.
-STEP_MAX = 64
-
-
-def decide(read: Reader, index: OwnerIndex, catalog: Catalog, key: Key) -> list[Request]:
-    """What to ask of the API because of the object at this key; nothing if it is as it should be."""
-    entry = read.get(key)
-    kind = catalog.of_resource(key.resource)
-    if entry is None or kind is None:
-        return []
-    meta = meta_of(entry)
-    if meta.deletion_timestamp:
-        if ORPHAN in meta.finalizers:
-            return _set_free(read, index, catalog, kind, entry, meta)
-        if FOREGROUND in meta.finalizers:
-            return _take_along(read, index, catalog, kind, entry, meta)
-        return []
-    return _follow_owners(read, catalog, kind, entry, meta)
+NAME = "garbage-collector"
+# One fence is the leader's own.
+_GUARDS_MAX = FENCES_MAX - 1
 
 
-def _follow_owners(read: Reader, catalog: Catalog, kind: Kind, entry: Entry, meta: Meta) -> list[Request]:
-    """A dependent goes when none of its owners is left, in the way the last of them was deleted. One that has an
-    owner left loses its references to the others, so that none of them waits for it in vain."""
-    gone, waiting = [], False
-    for owner in meta.owner_references:
-        key = owner_key(catalog, owner, meta.namespace)
-        if key is None:
-            continue  # not ours to judge
-        current = read.get(key)
-        if current is None or current.uid != owner.uid:
-            gone.append(owner.uid)
-        elif _is_foreground(current):
-            gone.append(owner.uid)
-            waiting = True
-    if not gone:
-        return []
-    if len(gone) == len(meta.owner_references):
-        return [_delete(kind, entry, "Foreground" if waiting else "")]
-    return [_without_owners(kind, entry, frozenset(gone))]
+class GarbageDecider:
+    name = NAME
 
+    def __init__(self, catalog: Catalog = CATALOG) -> None:
+        self._catalog = catalog
+        self._resources = resources_of(catalog)
+        self.reads: tuple[Resource[View], ...] = tuple(self._resources.values())
 
-def _take_along(
-    read: Reader, index: OwnerIndex, catalog: Catalog, kind: Kind, entry: Entry, meta: Meta
-) -> list[Request]:
-    requests = []
-    for key in index.dependents(entry.uid):
-        dependent, its_kind = read.get(key), catalog.of_resource(key.resource)
-        if dependent is not None and its_kind is not None and not is_deleting(dependent):
-            requests += _follow_owners(read, catalog, its_kind, dependent, meta_of(dependent))
-            if len(requests) >= STEP_MAX:
-                break
-    if requests:
-        return requests
-    for key in _blocking(read, index, catalog, entry):
-        if not _waits_for(read, index, catalog, key, entry.key):
-            return []
-    return [_without_finalizer(kind, entry, meta, FOREGROUND)]
+    def keys(self, resource: str, before: View | None, after: View | None) -> Iterable[Key]:
+        """None without a look at the others."""
+        return ()
 
+    def adopters(
+        self, view: Reading, resource: str, before: View | None, after: View | None
+    ) -> Iterator[Key]:
+        """The object itself, those that it owns and those that own it, as far as there is something to do."""
+        were = FREE if before is None else ties_of(before)
+        if after is not None and ties_of(after) == were:
+            return
+        known = after or before
+        assert known is not None
+        own = key_of(resource, known)
+        if after is not None and self.decide(view, own, 0.0) is not NOTHING:
+            yield own
+        related: dict[Key, None] = {}
+        if after is None or is_deleting(after):
+            related.update(dict.fromkeys(self._dependents(view, uid_of(known))))
+        if before is not None:
+            for owner in were[0]:
+                at = owner_key(self._catalog, owner, own.namespace)
+                if at is not None:
+                    related[at] = None
+        for key in related:
+            if key != own and self.decide(view, key, 0.0).effects:
+                yield key
 
-def _is_foreground(entry: Entry) -> bool:
-    """Deleted, and waiting for its dependents."""
-    return is_deleting(entry) and FOREGROUND in meta_of(entry).finalizers
+    def unsettled(self, view: Reading) -> Iterator[Key]:
+        """All keys with something to do, from state alone."""
+        for resource in self.reads:
+            for found in view.list(resource):
+                if owners_of(found) or is_deleting(found):
+                    key = key_of(resource.name, found)
+                    if self.decide(view, key, 0.0) is not NOTHING:
+                        yield key
 
+    def decide(self, view: Reading, key: Key, now: float) -> Decision:
+        resource = self._resources.get(key.resource)
+        found = view.get(resource, key.namespace, key.name) if resource is not None else None
+        if found is None or resource is None:
+            return NOTHING
+        owners, deleting, finalizers = ties_of(found)
+        if owners:
+            decision = self._owned(view, resource, found, meta_of(found))
+            if decision is not NOTHING:
+                return decision
+        if deleting and ORPHAN in finalizers:
+            return self._orphaning(view, resource, found, key)
+        if deleting and FOREGROUND in finalizers:
+            return self._waiting(view, resource, found, key)
+        return NOTHING
 
-def _blocking(read: Reader, index: OwnerIndex, catalog: Catalog, owner: Entry) -> list[Key]:
-    """The dependents that an owner deleted in the foreground waits for."""
-    return [
-        key
-        for key in index.dependents(owner.uid)
-        if (dependent := read.get(key)) is not None
-        and any(
-            reference.uid == owner.uid
-            and reference.block_owner_deletion
-            and owner_key(catalog, reference, key.namespace) == owner.key
-            for reference in meta_of(dependent).owner_references
+    # As a dependent
+
+    def _owned(self, view: Reading, resource: Resource[View], found: View, meta: Meta) -> Decision:
+        """It goes when none of its owners is left, in the way the last of them was deleted. If there is one left it
+        loses its references to the others, so that none of them waits for it in vain."""
+        gone: dict[str, None] = {}
+        guards: list[tuple[Key, int]] = []
+        freed, waited_for = set[str](), False
+        for owner in meta.owner_references:
+            at = owner_key(self._catalog, owner, meta.namespace)
+            if at is None:
+                continue  # not ours to judge
+            current = view.get(self._resources[at.resource], at.namespace, at.name)
+            if current is None or uid_of(current) != owner.uid:
+                if len(guards) == _GUARDS_MAX:
+                    break  # the rest in a further turn
+                gone[owner.uid] = None
+                guards.append((at, 0 if current is None else revision_of(current)))
+            elif is_deleting(current):
+                finalizers = meta_of(current).finalizers
+                if ORPHAN in finalizers:
+                    freed.add(owner.uid)
+                elif FOREGROUND in finalizers:
+                    gone[owner.uid] = None
+                    waited_for = True
+        if freed:
+            change = _without_owners(resource, found, meta, freed)
+            return Decision(Waiting("Orphaned", "its owner goes without it"), (change,))
+        if not gone or meta.deletion_timestamp:
+            return NOTHING
+        if all(owner.uid in gone for owner in meta.owner_references):
+            # In the foreground only if that makes a difference to somebody.
+            leads_on = waited_for and any(True for _ in self._dependents(view, meta.uid))
+            policy = "Foreground" if leads_on else ""
+            delete = ensure_gone(NAME, meta, resource, found, policy, premises(*guards))  # type: ignore[arg-type]
+            assert delete is not None
+            return Decision(Waiting("OwnersGone", "none of its owners is left"), (delete,))
+        change = _without_owners(resource, found, meta, gone.keys(), premises(*guards))
+        return Decision(Waiting("OwnerGone", "one of its owners is gone, another is left"), (change,))
+
+    # As an owner
+
+    def _orphaning(self, view: Reading, resource: Resource[View], found: View, key: Key) -> Decision:
+        for dependent in self._dependents(view, uid_of(found)):
+            if self._reference(view, dependent, key, uid_of(found)):
+                return Decision(Waiting("DependentsRemain", f"{dependent.name} is not set free yet"))
+        return Decision(effects=(_without_finalizer(resource, found, ORPHAN),))
+
+    def _waiting(self, view: Reading, resource: Resource[View], found: View, key: Key) -> Decision:
+        for dependent in self._blocking(view, key, uid_of(found)):
+            if not self._waits_for(view, dependent, key):
+                return Decision(
+                    Waiting("DependentsRemain", f"{dependent.resource} {dependent.name} is there still")
+                )
+        return Decision(effects=(_without_finalizer(resource, found, FOREGROUND),))
+
+    def _dependents(self, view: Reading, uid: str) -> Iterator[Key]:
+        for resource in self.reads:
+            for dependent in view.owned(resource, uid):
+                yield key_of(resource.name, dependent)
+
+    def _blocking(self, view: Reading, key: Key, uid: str) -> Iterator[Key]:
+        """The dependents that an owner deleted in the foreground waits for."""
+        for dependent in self._dependents(view, uid):
+            if self._reference(view, dependent, key, uid, blocking=True):
+                yield dependent
+
+    def _reference(
+        self, view: Reading, dependent: Key, owner: Key, uid: str, *, blocking: bool = False
+    ) -> bool:
+        found = view.get(self._resources[dependent.resource], dependent.namespace, dependent.name)
+        return found is not None and any(
+            each.uid == uid
+            and (each.block_owner_deletion or not blocking)
+            and owner_key(self._catalog, each, dependent.namespace) == owner
+            for each in owners_of(found)
         )
-    ]
+
+    def _waits_for(self, view: Reading, start: Key, goal: Key) -> bool:
+        """Whether one deletion in the foreground waits for another, also through others in between. Two that wait for
+        each other would wait for ever."""
+        pending, seen = [start], {start}
+        while pending:
+            key = pending.pop()
+            if key == goal:
+                return True
+            found = view.get(self._resources[key.resource], key.namespace, key.name)
+            if found is not None and is_deleting(found) and FOREGROUND in meta_of(found).finalizers:
+                others = [each for each in self._blocking(view, key, uid_of(found)) if each not in seen]
+                pending += others
+                seen.update(others)
+        return False
 
 
-def _waits_for(read: Reader, index: OwnerIndex, catalog: Catalog, start: Key, goal: Key) -> bool:
-    """Whether one deletion in the foreground waits for another, also through others in between. Two that wait for
-    each other would wait for ever."""
-    pending, seen = [start], {start}
-    while pending:
-        key = pending.pop()
-        if key == goal:
-            return True
-        entry = read.get(key)
-        if entry is not None and _is_foreground(entry):
-            found = [each for each in _blocking(read, index, catalog, entry) if each not in seen]
-            pending += found
-            seen.update(found)
-    return False
+def _without_owners(
+    resource: Resource[View], found: View, meta: Meta, gone: Iterable[str], premise: str = ""
+) -> Change:
+    gone = frozenset(gone)
+    left = [as_reference(owner) for owner in meta.owner_references if owner.uid not in gone]
+    return _changed(resource, found, meta, "ownerReferences", left, premise)
 
 
-def _set_free(
-    read: Reader, index: OwnerIndex, catalog: Catalog, kind: Kind, entry: Entry, meta: Meta
-) -> list[Request]:
-    requests = []
-    for key in index.dependents(entry.uid):
-        dependent, its_kind = read.get(key), catalog.of_resource(key.resource)
-        if dependent is not None and its_kind is not None:
-            requests.append(_without_owners(its_kind, dependent, frozenset({entry.uid})))
-            if len(requests) == STEP_MAX:
-                break
-    return requests or [_without_finalizer(kind, entry, meta, ORPHAN)]
-
-
-def _delete(kind: Kind, entry: Entry, policy: str) -> Request:
-    """Without a policy its own finalizers say what becomes of those that it owns in turn."""
-    options = {
-        "kind": "DeleteOptions",
-        "apiVersion": "v1",
-        "preconditions": {"uid": entry.uid, "resourceVersion": str(entry.revision)},
-        **({"propagationPolicy": policy} if policy else {}),
-    }
-    return _request("delete", kind, entry.key, codec.encode(options))
-
-
-def _without_owners(kind: Kind, entry: Entry, gone: frozenset[str]) -> Request:
-    references = codec.decode(entry.data)["metadata"]["ownerReferences"]
-    left = [reference for reference in references if reference["uid"] not in gone]
-    return _patch(kind, entry, {"ownerReferences": left or None})
-
-
-def _without_finalizer(kind: Kind, entry: Entry, meta: Meta, name: str) -> Request:
-    left = [finalizer for finalizer in meta.finalizers if finalizer != name]
-    return _patch(kind, entry, {"finalizers": left or None})
-
-
-def _patch(kind: Kind, entry: Entry, metadata: Json) -> Request:
-    bound = {"uid": entry.uid, "resourceVersion": str(entry.revision), **metadata}
-    return _request("patch", kind, entry.key, codec.encode({"metadata": bound}), MERGE_PATCH)
-
-
-def _request(verb: str, kind: Kind, key: Key, body: bytes, content_type: str = "application/json") -> Request:
-    return Request(
-        verb,
-        kind.group,
-        kind.version,
-        kind.plural,
-        key.namespace,
-        key.name,
-        body=body,
-        content_type=content_type,
+def _without_finalizer(resource: Resource[View], found: View, name: str) -> Change:
+    meta = meta_of(found)
+    return _changed(
+        resource, found, meta, "finalizers", [each for each in meta.finalizers if each != name], ""
     )
+
+
+def _changed(
+    resource: Resource[View], found: View, meta: Meta, field: str, left: Sequence[object], premise: str
+) -> Change:
+    wanted = {"metadata": {field: left or None}}
+    change = ensure_fields(NAME, meta, resource, found, field, {}, wanted, premise)  # type: ignore[arg-type]
+    assert change is not None
+    return change

@@ -9,8 +9,10 @@ One turn does the first of these that is needed, and the change it makes brings 
     too many: give up the surplus           (remove their finalizer)
     too few: create the missing, unless a failure was too recent
 
-A Job that is finished is deleted when its time to live is over. Pods whose Job is gone: `job_orphans.py`. Not covered:
-backoffLimitPerIndex, podFailurePolicy and successPolicy are stored but not acted upon.
+Pods are created only while the Job, its status included, is as it was decided on: a request that arrives late, after
+the Job has counted or ended, comes to nothing (docs/adr/0010). A Job that is finished is deleted when its time to live
+is over. Policies for failures and success: `job_policies.py`; limits per index: `job_indexes.py`. Pods whose Job is
+gone: `job_orphans.py`. A Job that names another manager (spec.managedBy) is left alone.
 """
 
 from __future__ import annotations
@@ -19,13 +21,16 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 
 from fairlead.core.times import parse_time
-from fairlead.decision.contract import EFFECTS_MAX, NOTHING, SETTLED, Decision, Reading, Waiting
-from fairlead.decision.effects import Effect
+from fairlead.decision.contract import EFFECTS_MAX, NOTHING, SETTLED, Decision, EventNote, Reading, Waiting
+from fairlead.decision.effects import Effect, premise_of
 from fairlead.decision.ensure import ensure_child, ensure_gone, ensure_status
+from fairlead.decision.notes import about, children, failure
 from fairlead.model.views import JOBS, PODS, Job, Pod, Resource, View
 from fairlead.reconcile.children import is_controlled_by
+from fairlead.reconcile.job_indexes import due_after, is_per_index, newest_by_index, noted_after
 from fairlead.reconcile.job_pods import (
     Crew,
+    Slot,
     backoff_until,
     crew_of,
     excess,
@@ -42,6 +47,7 @@ from fairlead.reconcile.job_status import (
     deadline_of,
     ending_of,
     finished_condition,
+    news,
     releasable,
     wanted_status,
 )
@@ -76,6 +82,12 @@ class JobDecider:
             return _finished(job, pods, now)
         return _running(view, job, pods, now)
 
+    def refused(self, view: Reading, key: Key, effect: Effect, message: str, now: float) -> Decision:
+        job = view.get(JOBS, key.namespace, key.name)
+        return (
+            NOTHING if job is None else Decision(events=failure(about(JOBS, job.metadata), effect, message))
+        )
+
 
 def _release(job: Job, pods: Iterable[Pod]) -> tuple[Effect, ...]:
     effects = (released(_NAME, job.metadata, pod) for pod in pods)
@@ -104,14 +116,16 @@ def _running(view: Reading, job: Job, pods: Sequence[Pod], now: float) -> Decisi
     crew = crew_of(job, pods)
     account = account_of(job, pods, crew)
     ending = ending_of(job, account, crew, now)
-    status = ensure_status(_NAME, JOBS, job, wanted_status(job, account, crew, ending, now))
+    wanted = wanted_status(job, account, crew, ending, now)
+    status = ensure_status(_NAME, JOBS, job, wanted)
     if status is not None:
-        return Decision(Waiting("StatusBehind"), (status,))
-    effects = _release(job, releasable(job, crew)) or _delete(job, crew.abandoned)
+        return Decision(Waiting("StatusBehind"), (status,), events=news(job, wanted))
+    effects = _release(job, releasable(job, pods, crew)) or _delete(job, crew.abandoned)
     if effects:
-        return Decision(Waiting("Accounting"), effects)
+        return Decision(Waiting("Accounting"), effects, events=_notes(job, effects))
     if ending is not None:
-        return Decision(Waiting(ending.reason, ending.message), _delete(job, crew.active))
+        effects = _delete(job, crew.active)
+        return Decision(Waiting(ending.reason, ending.message), effects, events=_notes(job, effects))
     return _staffed(view, job, pods, crew, account, now)
 
 
@@ -121,42 +135,56 @@ def _staffed(
     """As many pods at work as the Job wants now."""
     wanted = _wanted(job, account, crew)
     deadline = deadline_of(job)
-    surplus = excess(job, crew.active, account.completed, wanted)
+    surplus = excess(job, crew.active, account.completed | account.hopeless, wanted)
     if surplus:
         return Decision(Waiting("TooManyPods"), _release(job, surplus), deadline)
     replaced_late = job.spec.pod_replacement_policy == "Failed"
-    occupied = len(crew.active) + (len(crew.terminating) if replaced_late else 0)
-    missing = min(wanted - occupied, EFFECTS_MAX)
+    busy = crew.active + (crew.terminating if replaced_late else ())
+    missing = min(wanted - len(busy), EFFECTS_MAX)
     if missing <= 0:
         if job.spec.suspend:
             return Decision(SETTLED)
         return Decision(Waiting("PodsRunning"), again_at=deadline)
-    again_at = backoff_until(pods)
-    if again_at > now:
-        until = min(again_at, deadline) if deadline else again_at
-        return Decision(Waiting("BackOff", "a pod failed recently"), again_at=until)
-    busy = crew.active + (crew.terminating if replaced_late else ())
-    effects = _create(view, job, account, busy, missing)
-    return Decision(Waiting("CreatingPods"), effects, deadline)
+    slots, due = _slots(view, job, account, pods, busy, now)
+    premise = premise_of(JOBS, job.metadata)
+    creates = (
+        ensure_child(_NAME, job.metadata, PODS, None, pod_body(job, slot), slot.occasion, premise)
+        for slot in islice(slots, missing)
+    )
+    effects = tuple(each for each in creates if each is not None)
+    again_at = min((at for at in (due, deadline) if at), default=0.0)
+    if not effects:
+        return Decision(Waiting("BackOff", "a pod failed recently"), again_at=again_at)
+    return Decision(Waiting("CreatingPods"), effects, again_at, _notes(job, effects))
 
 
-def _create(
-    view: Reading, job: Job, account: Account, busy: Sequence[Pod], missing: int
-) -> tuple[Effect, ...]:
+def _notes(job: Job, effects: Sequence[Effect]) -> tuple[EventNote, ...]:
+    return children(about(JOBS, job.metadata), effects)
+
+
+def _slots(
+    view: Reading, job: Job, account: Account, pods: Sequence[Pod], busy: Sequence[Pod], now: float
+) -> tuple[Iterable[Slot], float]:
+    """Pods that may be made now, and when there may be more because a failure will be long enough ago."""
     namespace = job.metadata.namespace
 
     def is_taken(name: str) -> bool:
         return view.get(PODS, namespace, name) is not None
 
+    settled = account.completed | account.hopeless | frozenset(map(index_of, busy))
+    if is_per_index(job):
+        newest = newest_by_index(pods)
+        found = [(due_after(newest.get(slot.number)), slot) for slot in indexed_slots(job, is_taken, settled)]
+        ready = (
+            slot._replace(notes=noted_after(job, newest.get(slot.number))) for at, slot in found if at <= now
+        )
+        return ready, min((at for at, _ in found if at > now), default=0.0)
+    due = backoff_until(pods)
+    if due > now:
+        return (), due
     if is_indexed(job):
-        found = indexed_slots(job, is_taken, account.completed, frozenset(map(index_of, busy)))
-    else:
-        found = slots(job, is_taken, account.successes + account.failures)
-    creates = (
-        ensure_child(_NAME, job.metadata, PODS, None, pod_body(job, slot), slot.occasion)
-        for slot in islice(found, missing)
-    )
-    return tuple(each for each in creates if each is not None)
+        return indexed_slots(job, is_taken, settled), 0.0
+    return slots(job, is_taken, account.successes + account.failures), 0.0
 
 
 def _wanted(job: Job, account: Account, crew: Crew) -> int:
@@ -165,5 +193,5 @@ def _wanted(job: Job, account: Account, crew: Crew) -> int:
         return 0
     if spec.completions is None:
         return len(crew.active) if account.successes else spec.parallelism
-    done = len(account.completed) if is_indexed(job) else account.successes
+    done = len(account.completed) + len(account.hopeless) if is_indexed(job) else account.successes
     return min(spec.completions - done, spec.parallelism)

@@ -8,7 +8,7 @@ as nothing; a live pod without the finalizer is therefore always one that was gi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from fairlead.core import ids
@@ -17,6 +17,7 @@ from fairlead.decision.effects import Change
 from fairlead.decision.ensure import ensure_fields
 from fairlead.model.views import JOBS, PODS, Job, Json, Meta, Pod
 from fairlead.reconcile.children import from_template
+from fairlead.reconcile.job_policies import judged
 
 TRACKING = "batch.kubernetes.io/job-tracking"
 INDEX = "batch.kubernetes.io/job-completion-index"
@@ -26,13 +27,14 @@ BACKOFF_SECONDS_MAX = 360.0
 
 
 class Crew(NamedTuple):
-    """A Job's pods by what they count as; every pod that still matters is in exactly one of the first five."""
+    """A Job's pods by what they count as; every pod that still matters is in exactly one of the first six."""
 
     active: tuple[Pod, ...]  # live and tracked
     abandoned: tuple[Pod, ...]  # live, given up, to be deleted
     succeeded: tuple[Pod, ...]  # tracked, ended well
     failed: tuple[Pod, ...]  # tracked, ended badly or going before they ended
     strays: tuple[Pod, ...]  # tracked, ended, of no index that is wanted: released uncounted
+    ignored: tuple[Pod, ...]  # tracked, ended badly, and the failure policy says to ignore that
     terminating: tuple[Pod, ...]  # deleted and not ended; may be among the failed too
 
 
@@ -53,7 +55,7 @@ def index_of(pod: Pod) -> int:
 def crew_of(job: Job, pods: Iterable[Pod]) -> Crew:
     indexed, completions = is_indexed(job), job.spec.completions or 0
     waits_for_end = job.spec.pod_replacement_policy == "Failed"
-    active, abandoned, succeeded, failed, strays, terminating = _lists()
+    active, abandoned, succeeded, failed, strays, ignored, terminating = _lists()
     for pod in pods:
         going = bool(pod.metadata.deletion_timestamp) and not pod.finished
         if going:
@@ -67,15 +69,15 @@ def crew_of(job: Job, pods: Iterable[Pod]) -> Crew:
         elif pod.status.phase == "Succeeded":
             succeeded.append(pod)
         elif not going or not waits_for_end:
-            failed.append(pod)
-    return Crew(*map(tuple, (active, abandoned, succeeded, failed, strays, terminating)))
+            (ignored if judged(job, pod).action == "Ignore" else failed).append(pod)
+    return Crew(*map(tuple, (active, abandoned, succeeded, failed, strays, ignored, terminating)))
 
 
-def _lists() -> tuple[list[Pod], list[Pod], list[Pod], list[Pod], list[Pod], list[Pod]]:
-    return [], [], [], [], [], []
+def _lists() -> tuple[list[Pod], list[Pod], list[Pod], list[Pod], list[Pod], list[Pod], list[Pod]]:
+    return [], [], [], [], [], [], []
 
 
-def excess(job: Job, active: Sequence[Pod], completed: frozenset[int], wanted: int) -> list[Pod]:
+def excess(job: Job, active: Sequence[Pod], done: frozenset[int], wanted: int) -> list[Pod]:
     """Active pods that are too many, those first that lose least: not ready, youngest, last by name."""
     surplus: list[Pod] = []
     rest = sorted(active, key=_worth)
@@ -85,7 +87,7 @@ def excess(job: Job, active: Sequence[Pod], completed: frozenset[int], wanted: i
         completions = job.spec.completions or 0
         for pod in reversed(rest):
             index = index_of(pod)
-            if index in taken or index in completed or not 0 <= index < completions:
+            if index in taken or index in done or not 0 <= index < completions:
                 surplus.append(pod)
             else:
                 taken.add(index)
@@ -105,18 +107,22 @@ def backoff_until(pods: Iterable[Pod]) -> float:
     Pods that were deleted did not fail by themselves and delay nothing.
     """
     ended = [pod for pod in pods if pod.finished and not pod.metadata.deletion_timestamp]
-    failures = sorted(_finished_at(pod) for pod in ended if pod.status.phase == "Failed")
+    failures = sorted(finished_at(pod) for pod in ended if pod.status.phase == "Failed")
     if not failures:
         return 0.0
-    last_success = max((_finished_at(pod) for pod in ended if pod.status.phase == "Succeeded"), default=0.0)
+    last_success = max((finished_at(pod) for pod in ended if pod.status.phase == "Succeeded"), default=0.0)
     count = sum(1 for at in failures if at > last_success)
     if not count:
         return 0.0
-    delay: float = min(BACKOFF_SECONDS * 2 ** min(count - 1, 16), BACKOFF_SECONDS_MAX)
-    return failures[-1] + delay
+    return failures[-1] + delay_after(count)
 
 
-def _finished_at(pod: Pod) -> float:
+def delay_after(failures: int) -> float:
+    """How long the next pod waits after so many failures in a row."""
+    return min(BACKOFF_SECONDS * 2.0 ** min(failures - 1, 16), BACKOFF_SECONDS_MAX)
+
+
+def finished_at(pod: Pod) -> float:
     ends = []
     for container in pod.status.container_statuses:
         terminated = (container.get("state") or {}).get("terminated") or {}
@@ -139,11 +145,13 @@ def released(controller: str, owner: Meta, pod: Pod) -> Change | None:
 
 
 class Slot(NamedTuple):
-    """A pod to be made: its name, what distinguishes it among the Job's pods, and its completion index (-1: none)."""
+    """A pod to be made: its name, what distinguishes it among the Job's pods, its completion index (-1: none), and
+    what else is noted on it."""
 
     name: str
     occasion: str
     number: int
+    notes: Mapping[str, str] = {}
 
 
 def slots(job: Job, is_taken: Callable[[str], bool], started: int) -> Iterator[Slot]:
@@ -159,12 +167,10 @@ def slots(job: Job, is_taken: Callable[[str], bool], started: int) -> Iterator[S
         number += 1
 
 
-def indexed_slots(
-    job: Job, is_taken: Callable[[str], bool], completed: frozenset[int], busy: frozenset[int]
-) -> Iterator[Slot]:
-    """Names for the indexes that nobody works on, lowest first."""
+def indexed_slots(job: Job, is_taken: Callable[[str], bool], settled: frozenset[int]) -> Iterator[Slot]:
+    """Names for the indexes that need a pod, lowest first. `settled`: those that are done, hopeless or worked on."""
     for index in range(job.spec.completions or 0):
-        if index in completed or index in busy:
+        if index in settled:
             continue
         attempt = 0
         while is_taken(name := _name(job, f"-{index}", attempt)):
@@ -186,7 +192,7 @@ def pod_body(job: Job, slot: Slot) -> Json:
     if slot.number < 0:
         return body
     metadata["labels"] = {**metadata["labels"], INDEX: str(slot.number)}
-    metadata["annotations"] = {**metadata["annotations"], INDEX: str(slot.number)}
+    metadata["annotations"] = {**metadata["annotations"], INDEX: str(slot.number), **slot.notes}
     spec = {**body["spec"], "hostname": f"{job.metadata.name}-{slot.number}"}
     for field in ("containers", "initContainers"):
         if spec.get(field):

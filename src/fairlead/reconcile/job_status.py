@@ -2,7 +2,8 @@
 
 Counting takes three turns per pod that ended, each repeatable after a crash:
 
-    1. its uid goes into `uncountedTerminatedPods` (an index that succeeded goes into `completedIndexes` instead)
+    1. its uid goes into `uncountedTerminatedPods` (an index that succeeded goes into `completedIndexes` instead; one
+       that is given up into `failedIndexes` as well)
     2. its tracking finalizer is removed; from now on the pod may vanish
     3. its uid leaves the list and the counter grows by one, in one write
 
@@ -16,8 +17,12 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from fairlead.core.times import parse_time, timestamp
-from fairlead.model.views import Condition, Job, JobStatus, Json, Pod
+from fairlead.decision.contract import EventNote
+from fairlead.decision.notes import NORMAL, WARNING, about
+from fairlead.model.views import JOBS, Condition, Job, JobStatus, Json, Pod
+from fairlead.reconcile.job_indexes import gives_up, is_per_index, newest_by_index
 from fairlead.reconcile.job_pods import Crew, index_of, is_indexed, is_tracked
+from fairlead.reconcile.job_policies import format_indexes, judged, parse_indexes, success_of
 
 UNCOUNTED_MAX = 500
 # Which condition announces an end, and which confirms it once no pod is left.
@@ -30,6 +35,7 @@ class Account(NamedTuple):
     pending_succeeded: tuple[str, ...]  # uids on their way into the counter
     pending_failed: tuple[str, ...]
     completed: frozenset[int]
+    hopeless: frozenset[int]  # indexes that will not be tried again
 
     @property
     def successes(self) -> int:
@@ -46,32 +52,6 @@ class Ending(NamedTuple):
     announced: str
     reason: str
     message: str
-
-
-def parse_indexes(text: str, below: int) -> frozenset[int]:
-    """`0,2-4` as a set. Indexes that are no longer wanted are left out."""
-    found: set[int] = set()
-    for piece in text.split(",") if text else ():
-        first, _, last = piece.partition("-")
-        found.update(range(int(first), min(int(last or first) + 1, below)))
-    return frozenset(found)
-
-
-def format_indexes(indexes: Iterable[int]) -> str:
-    """The shortest spelling; two in a row are a list, three are a range, as Kubernetes writes them."""
-    runs: list[list[int]] = []
-    for index in sorted(indexes):
-        if runs and runs[-1][1] == index - 1:
-            runs[-1][1] = index
-        else:
-            runs.append([index, index])
-    return ",".join(_run(first, last) for first, last in runs)
-
-
-def _run(first: int, last: int) -> str:
-    if first == last:
-        return str(first)
-    return f"{first},{last}" if last == first + 1 else f"{first}-{last}"
 
 
 def account_of(job: Job, pods: Sequence[Pod], crew: Crew) -> Account:
@@ -95,16 +75,32 @@ def account_of(job: Job, pods: Sequence[Pod], crew: Crew) -> Account:
     bad += [pod.metadata.uid for pod in crew.failed if pod.metadata.uid not in known]
     good = good[:UNCOUNTED_MAX]
     bad = bad[: UNCOUNTED_MAX - len(good)]
-    return Account(succeeded, failed, tuple(good), tuple(bad), completed)
+    hopeless = _hopeless(job, crew, completed) if is_per_index(job) else frozenset[int]()
+    return Account(succeeded, failed, tuple(good), tuple(bad), completed, hopeless)
 
 
-def releasable(job: Job, crew: Crew) -> list[Pod]:
-    """Pods whose end the stored status knows, and strays: their finalizer has done its work."""
+def _hopeless(job: Job, crew: Crew, completed: frozenset[int]) -> frozenset[int]:
+    """Pods that a Job takes along in its end do not make their indexes failed ones."""
+    known = parse_indexes(job.status.failed_indexes, job.spec.completions or 0)
+    if _announced(job) is None:
+        known |= {index_of(pod) for pod in crew.failed if gives_up(job, pod)}
+    return known - completed
+
+
+def releasable(job: Job, pods: Iterable[Pod], crew: Crew) -> list[Pod]:
+    """Pods whose end the stored status knows, strays and ignored ones: their finalizer has done its work."""
     listed = job.status.uncounted_terminated_pods
     known = {*(listed.get("succeeded") or ()), *(listed.get("failed") or ())}
-    done = parse_indexes(job.status.completed_indexes, job.spec.completions or 0) if is_indexed(job) else ()
+    below = job.spec.completions or 0
+    done = parse_indexes(job.status.completed_indexes, below) if is_indexed(job) else frozenset[int]()
     released = [pod for pod in crew.succeeded if pod.metadata.uid in known or index_of(pod) in done]
-    return released + [pod for pod in crew.failed if pod.metadata.uid in known] + list(crew.strays)
+    failed = [*(pod for pod in crew.failed if pod.metadata.uid in known), *crew.ignored]
+    if is_per_index(job) and _announced(job) is None:
+        # The newest failure of an index is what its next pod is counted on from.
+        over = done | parse_indexes(job.status.failed_indexes, below)
+        newest = newest_by_index(pods)
+        failed = [pod for pod in failed if index_of(pod) in over or newest[index_of(pod)] is not pod]
+    return [*released, *failed, *crew.strays]
 
 
 def is_true(job: Job, kind: str) -> Condition | None:
@@ -120,19 +116,42 @@ def finished_condition(job: Job) -> Condition | None:
 
 def ending_of(job: Job, account: Account, crew: Crew, now: float) -> Ending | None:
     """Whether the Job is over; once announced, an ending stays."""
+    ending = _announced(job) or _failing(job, account, crew, now)
+    if ending is not None:
+        return ending
+    met = success_of(job, account.completed)
+    if met:
+        return Ending("SuccessCriteriaMet", "SuccessPolicy", met)
+    if _is_complete(job, account, crew):
+        return Ending("SuccessCriteriaMet", "CompletionsReached", "Reached expected number of succeeded pods")
+    return None
+
+
+def _announced(job: Job) -> Ending | None:
     for announced in ANNOUNCED:
         condition = is_true(job, announced)
         if condition is not None:
             return Ending(announced, condition.reason, condition.message)
-    spec = job.spec
+    return None
+
+
+def _failing(job: Job, account: Account, crew: Crew, now: float) -> Ending | None:
+    spec, said = job.spec, "FailureTarget"
+    for pod in crew.failed:
+        judgement = judged(job, pod)
+        if judgement.action == "FailJob":
+            return Ending(said, "PodFailurePolicy", judgement.message)
     if account.failures > spec.backoff_limit or _restarted_too_often(job, crew.active):
-        return Ending("FailureTarget", "BackoffLimitExceeded", "Job has reached the specified backoff limit")
+        return Ending(said, "BackoffLimitExceeded", "Job has reached the specified backoff limit")
     deadline = deadline_of(job)
     if deadline and now >= deadline:
-        message = "Job was active longer than specified deadline"
-        return Ending("FailureTarget", "DeadlineExceeded", message)
-    if _is_complete(job, account, crew):
-        return Ending("SuccessCriteriaMet", "CompletionsReached", "Reached expected number of succeeded pods")
+        return Ending(said, "DeadlineExceeded", "Job was active longer than specified deadline")
+    hopeless = len(account.hopeless)
+    if spec.max_failed_indexes is not None and hopeless > spec.max_failed_indexes:
+        message = "Job has exceeded the specified maximal number of failed indexes"
+        return Ending(said, "MaxFailedIndexesExceeded", message)
+    if hopeless and hopeless + len(account.completed) >= (spec.completions or 0):
+        return Ending(said, "FailedIndexes", "Job has failed indexes")
     return None
 
 
@@ -174,7 +193,12 @@ def wanted_status(job: Job, account: Account, crew: Crew, ending: Ending | None,
         conditions = _put(conditions, ending.announced, "True", ending.reason, ending.message, at)
         remain = crew.active or crew.abandoned or crew.terminating or crew.strays
         if not (
-            remain or account.pending_succeeded or account.pending_failed or crew.succeeded or crew.failed
+            remain
+            or account.pending_succeeded
+            or account.pending_failed
+            or crew.succeeded
+            or crew.failed
+            or crew.ignored
         ):
             final = ANNOUNCED[ending.announced]
             conditions = _put(conditions, final, "True", ending.reason, ending.message, at)
@@ -193,9 +217,27 @@ def wanted_status(job: Job, account: Account, crew: Crew, ending: Ending | None,
         start_time=started,
         completion_time=ended,
         completed_indexes=format_indexes(account.completed),
+        failed_indexes=format_indexes(account.hopeless),
         conditions=conditions,
         uncounted_terminated_pods=uncounted,
     )
+
+
+def news(job: Job, wanted: JobStatus) -> tuple[EventNote, ...]:
+    """What this status, once written, tells for the first time."""
+    known, regarding = {(each.type, each.status) for each in job.status.conditions}, about(JOBS, job.metadata)
+    notes = []
+    for each in wanted.conditions:
+        if (each.type, each.status) in known:
+            continue
+        if each.type == "Complete":
+            notes.append(EventNote(regarding, NORMAL, "Completed", "Job completed", 0))
+        elif each.type == "Failed":
+            notes.append(EventNote(regarding, WARNING, each.reason, each.message, 0))
+        elif each.type == "Suspended":
+            reason = "Suspended" if each.status == "True" else "Resumed"
+            notes.append(EventNote(regarding, NORMAL, reason, each.message, 0))
+    return tuple(notes)
 
 
 def _with_suspension(job: Job, at: str) -> tuple[tuple[Condition, ...], str]:

@@ -1,35 +1,164 @@
 """A namespace that is deleted: everything in it is deleted first, then its own finalizer is taken off.
 
-`decide` is called whenever the namespace or something in it changes; it gives deletions, kind after kind, and
-when nothing is left, the finalization.
+What makes pods goes before pods, and what has no owner before what has one, so that nothing is made again and most of
+the rest is garbage by then. What is left when all is asked for waits for grace and finalizers of its own; the
+conditions say for what. Nothing can be created in such a namespace any more, so what is empty stays empty; the API
+looks itself whether it is, when the finalizer is taken off (`api/subresources/finalize.py`).
 """
 
 from __future__ import annotations
 
-from fairlead.core import codec
-from fairlead.model.catalog import Catalog
-from fairlead.model.kind import Json
-from fairlead.port.request import Request
-from fairlead.reconcile.ownership import is_deleting
-from fairlead.store.contract import Key, Reader
+from collections.abc import Iterable, Iterator, Sequence
 
-NAMESPACES = "namespaces"
-FINALIZER = "kubernetes"
+from fairlead.core.times import timestamp
+from fairlead.decision.contract import NOTHING, Decision, Reading, Waiting
+from fairlead.decision.effects import Finalize, identity
+from fairlead.decision.ensure import ensure_gone, ensure_status
+from fairlead.model.catalog import CATALOG, Catalog
+from fairlead.model.kinds.namespace import FINALIZER
+from fairlead.model.views import NAMESPACES, Condition, Namespace, NamespaceStatus, Resource, View
+from fairlead.reconcile.ownership import is_deleting, key_of, meta_of, owners_of, resources_of
+from fairlead.store.contract import Key
+
+NAME = "namespace"
+CONTENT, FINALIZERS = "NamespaceContentRemaining", "NamespaceFinalizersRemaining"
+_REMAIN = {
+    CONTENT: ("SomeResourcesRemain", "Some resources are remaining: "),
+    FINALIZERS: ("SomeFinalizersRemain", "Some content in the namespace has finalizers remaining: "),
+}
+_DONE = {
+    CONTENT: ("ContentRemoved", "All content successfully removed"),
+    FINALIZERS: ("ContentHasNoFinalizers", "All content-preserving finalizers finished"),
+}
 
 
-def decide(read: Reader, catalog: Catalog, name: str) -> list[Request]:
-    entry = read.get(Key(NAMESPACES, "", name))
-    if entry is None or not is_deleting(entry):
-        return []
-    namespace: Json = codec.decode(entry.data)
-    filled = [kind for kind in catalog if kind.namespaced and read.list(kind.resource, name)]
-    unasked = [
-        kind for kind in filled if not all(is_deleting(each) for each in read.list(kind.resource, name))
-    ]
-    if unasked:
-        return [Request("deletecollection", kind.group, kind.version, kind.plural, name) for kind in unasked]
-    finalizers = (namespace.get("spec") or {}).get("finalizers") or []
-    if filled or FINALIZER not in finalizers:
-        return []  # what is left has finalizers or grace of its own; its end wakes us
-    namespace["spec"]["finalizers"] = [each for each in finalizers if each != FINALIZER]
-    return [Request("update", "", "v1", NAMESPACES, "", name, "finalize", body=codec.encode(namespace))]
+class NamespaceDecider:
+    """Keys name deleted namespaces, and what is in them: each object is asked to go in a turn of its own, so that
+    one which is refused holds up no other."""
+
+    name = NAME
+
+    def __init__(self, catalog: Catalog = CATALOG) -> None:
+        spaced = {kind.resource for kind in catalog if kind.namespaced}
+        self._content = {name: each for name, each in resources_of(catalog).items() if name in spaced}
+        self.reads: tuple[Resource[View], ...] = (NAMESPACES, *self._content.values())
+
+    def keys(self, resource: str, before: View | None, after: View | None) -> Iterable[Key]:
+        if resource == NAMESPACES.name and after is not None and is_deleting(after):
+            return (key_of(resource, after),)
+        return ()
+
+    def adopters(
+        self, view: Reading, resource: str, before: View | None, after: View | None
+    ) -> Iterator[Key]:
+        """What is in a namespace whose deletion begins; what turns up in it later; and the namespace again, when the
+        last of a kind is asked to go or is gone, or finalizers change."""
+        known = after or before
+        assert known is not None
+        if resource == NAMESPACES.name:
+            if after is not None and is_deleting(after) and not (before and is_deleting(before)):
+                yield from self._unasked(view, meta_of(after).name)
+            return
+        key = key_of(resource, known)
+        found = view.get(NAMESPACES, "", key.namespace)
+        if found is None or not found.metadata.deletion_timestamp:
+            return
+        if after is not None and not is_deleting(after):
+            if before is None:
+                yield key
+        elif self._may_tell(view, resource, key.namespace, before, after):
+            yield Key(NAMESPACES.name, "", key.namespace)
+
+    def unsettled(self, view: Reading) -> Iterator[Key]:
+        for each in view.list(NAMESPACES):
+            if each.metadata.deletion_timestamp:
+                yield Key(NAMESPACES.name, "", each.metadata.name)
+                yield from self._unasked(view, each.metadata.name)
+
+    def decide(self, view: Reading, key: Key, now: float) -> Decision:
+        space = key.name if key.resource == NAMESPACES.name else key.namespace
+        found = view.get(NAMESPACES, "", space)
+        if found is None or not found.metadata.deletion_timestamp:
+            return NOTHING
+        if key.resource == NAMESPACES.name:
+            return self._emptied(view, found, now)
+        resource = self._content[key.resource]
+        left = view.get(resource, key.namespace, key.name)
+        delete = ensure_gone(NAME, found.metadata, resource, left)  # type: ignore[arg-type]
+        if delete is None:
+            return NOTHING
+        return Decision(Waiting("NamespaceDeleted", "its namespace is deleted"), (delete,))
+
+    def _emptied(self, view: Reading, found: Namespace, now: float) -> Decision:
+        name = found.metadata.name
+        kinds: list[str] = []
+        finalizers: dict[str, None] = {}
+        for resource in self._content.values():
+            left = view.list(resource, name)
+            if _any_unasked(left):
+                return Decision(Waiting("ContentRemains", f"{resource.name} are being deleted"))
+            if left:
+                kinds.append(resource.name)
+            for each in left:
+                finalizers.update(dict.fromkeys(meta_of(each).finalizers))
+        if not kinds and FINALIZER in found.spec.finalizers:
+            return Decision(effects=(_finalized(found),))
+        status = ensure_status(NAME, NAMESPACES, found, _status(found, kinds, sorted(finalizers), now))
+        told = () if status is None else (status,)
+        if not kinds:
+            return Decision(effects=told)
+        message = f"{', '.join(kinds)} wait for {', '.join(sorted(finalizers)) or 'their grace'}"
+        return Decision(Waiting("ContentRemains", message), told)
+
+    def _unasked(self, view: Reading, space: str) -> Iterator[Key]:
+        owned: list[Key] = []
+        for resource in reversed(self._content.values()):
+            for each in view.list(resource, space):
+                if not is_deleting(each):
+                    key = key_of(resource.name, each)
+                    if owners_of(each):
+                        owned.append(key)
+                    else:
+                        yield key
+        yield from owned
+
+    def _may_tell(
+        self, view: Reading, resource: str, space: str, before: View | None, after: View | None
+    ) -> bool:
+        """Whether an object that is going or gone may change what there is to say of its namespace."""
+        left = view.list(self._content[resource], space)
+        if _any_unasked(left):
+            return False
+        were = meta_of(before).finalizers if before is not None else ()
+        if after is not None:
+            return before is None or not is_deleting(before) or meta_of(after).finalizers != were
+        return not left or not all(any(each in meta_of(other).finalizers for other in left) for each in were)
+
+
+def _any_unasked(left: Sequence[View]) -> bool:
+    """Whether some are not being deleted. They are asked in order: the last are asked last."""
+    return any(not is_deleting(each) for each in reversed(left))
+
+
+def _finalized(found: Namespace) -> Finalize:
+    meta = found.metadata
+    left = [each for each in found.spec.finalizers if each != FINALIZER]
+    label = identity(NAME, meta.uid, "finalize")
+    return Finalize(
+        label, NAMESPACES.name, NAMESPACES.api_version, NAMESPACES.name, "", meta.name,
+        meta.uid, meta.revision, {"spec": {"finalizers": left}},
+    )  # fmt: skip
+
+
+def _status(found: Namespace, kinds: list[str], finalizers: list[str], now: float) -> NamespaceStatus:
+    """Its status with the two conditions as they are now; one that was never true is not there."""
+    known = {each.type: each for each in found.status.conditions}
+    for kind, remain in ((CONTENT, kinds), (FINALIZERS, finalizers)):
+        before = known.get(kind)
+        if before is None and not remain:
+            continue
+        reason, message = _REMAIN[kind] if remain else _DONE[kind]
+        status = "True" if remain else "False"
+        since = before.last_transition_time if before and before.status == status else timestamp(now)
+        known[kind] = Condition(kind, status, reason, message + ", ".join(remain), since)
+    return NamespaceStatus(found.status.phase, tuple(known.values()))

@@ -1,52 +1,66 @@
-"""Who is owned by whom: an index by owner uid over all stored objects, kept up to date from published changes.
+"""Owners and deletion, read off any view: what `garbage.py` and `namespace.py` decide on, whatever the kind.
 
-Fed by the runtime with every change; read by `garbage.py`. Objects without owners cost one look at their bytes.
+A resource that another controller reads is seen in that controller's view of it, any other as it is stored; both
+answer the questions below. Of an object that is held as it is stored no more is decoded than the answer needs.
 """
 
 from __future__ import annotations
 
-import msgspec
+from typing import Any
 
 from fairlead.model.catalog import Catalog
-from fairlead.store.contract import DELETED, Change, Entry, Key
+from fairlead.model.kind import Json
+from fairlead.model.views import Meta, Owner, Resource, Stored, View
+from fairlead.store.contract import Key
+
+# What deletion depends on: owners, whether it is asked for, and by then the finalizers.
+Ties = tuple[tuple[Owner, ...], bool, tuple[str, ...]]
+FREE: Ties = ((), False, ())
 
 
-class Owner(msgspec.Struct, frozen=True, rename="camel"):
-    """One ownerReference."""
-
-    kind: str
-    name: str
-    uid: str
-    api_version: str = ""
-    block_owner_deletion: bool = False
+def resources_of(catalog: Catalog) -> dict[str, Resource[View]]:
+    """Every stored resource as it is stored, in the order of the catalog."""
+    found: dict[str, Resource[View]] = {}
+    for kind in catalog:
+        found.setdefault(kind.resource, Resource(kind.resource, kind.api_version, kind.kind, Stored))
+    return found
 
 
-class Meta(msgspec.Struct, frozen=True, rename="camel"):
-    """The part of metadata that deletion is decided on."""
-
-    name: str
-    uid: str
-    resource_version: str = ""
-    namespace: str = ""
-    owner_references: tuple[Owner, ...] = ()
-    finalizers: tuple[str, ...] = ()
-    deletion_timestamp: str = ""
+def meta_of(view: Any) -> Meta:
+    meta: Meta = view.metadata
+    return meta
 
 
-class _Object(msgspec.Struct, frozen=True):
-    metadata: Meta
+def key_of(resource: str, view: View) -> Key:
+    if isinstance(view, Stored):
+        return view.key
+    meta = meta_of(view)
+    return Key(resource, meta.namespace, meta.name)
 
 
-_decode = msgspec.json.Decoder(_Object).decode
+def uid_of(view: View) -> str:
+    return view.uid if isinstance(view, Stored) else meta_of(view).uid
 
 
-def meta_of(entry: Entry) -> Meta:
-    return _decode(entry.data).metadata
+def revision_of(view: View) -> int:
+    return view.revision if isinstance(view, Stored) else meta_of(view).revision
 
 
-def is_deleting(entry: Entry) -> bool:
-    """Whether its deletion was asked for. The bytes are searched first; a label may be called so as well."""
-    return b'"deletionTimestamp"' in entry.data and bool(meta_of(entry).deletion_timestamp)
+def owners_of(view: View) -> tuple[Owner, ...]:
+    return view.owners if isinstance(view, Stored) else meta_of(view).owner_references
+
+
+def is_deleting(view: View) -> bool:
+    """Whether its deletion was asked for."""
+    return view.deleting if isinstance(view, Stored) else bool(meta_of(view).deletion_timestamp)
+
+
+def ties_of(view: View) -> Ties:
+    if isinstance(view, Stored) and not view.mentions_owners and not view.mentions_deletion:
+        return FREE
+    meta = meta_of(view)
+    deleting = bool(meta.deletion_timestamp)
+    return meta.owner_references, deleting, meta.finalizers if deleting else ()
 
 
 def owner_key(catalog: Catalog, owner: Owner, namespace: str) -> Key | None:
@@ -59,51 +73,16 @@ def owner_key(catalog: Catalog, owner: Owner, namespace: str) -> Key | None:
     return Key(kind.resource, namespace if kind.namespaced else "", owner.name)
 
 
-class OwnerIndex:
-    """Dependents by the uid of their owner."""
-
-    __slots__ = ("_catalog", "_dependents", "_owners")
-
-    def __init__(self, catalog: Catalog) -> None:
-        self._catalog = catalog
-        self._dependents: dict[str, dict[Key, None]] = {}
-        self._owners: dict[Key, tuple[Owner, ...]] = {}
-
-    def dependents(self, uid: str) -> tuple[Key, ...]:
-        return tuple(self._dependents.get(uid, ()))
-
-    def learn(self, entry: Entry) -> bool:
-        """An object as it is now; returns whether its own deletion, or its owners', is something to look into."""
-        owned = b'"ownerReferences"' in entry.data
-        owners = meta_of(entry).owner_references if owned else ()
-        if owners != self._owners.get(entry.key, ()):
-            self._replace(entry.key, owners)
-        return owned or b'"deletionTimestamp"' in entry.data
-
-    def observe(self, change: Change) -> tuple[Key, ...]:
-        """Take a change in; returns the keys that deserve a look because of it."""
-        entry, key = change.entry, change.entry.key
-        owners = self._owners.get(key, ())
-        if change.type == DELETED:
-            woken = dict.fromkeys(self.dependents(entry.uid))
-            self._replace(key, ())
-        else:
-            woken = {key: None} if self.learn(entry) else {}
-        if owners and owners != self._owners.get(key, ()):
-            # An owner that is deleted in the foreground may have waited for this one, and does no more.
-            for owner in owners:
-                at = owner_key(self._catalog, owner, key.namespace)
-                if at is not None:
-                    woken[at] = None
-        return tuple(woken)
-
-    def _replace(self, key: Key, owners: tuple[Owner, ...]) -> None:
-        for owner in self._owners.pop(key, ()):
-            remaining = self._dependents.get(owner.uid, {})
-            remaining.pop(key, None)
-            if not remaining:
-                self._dependents.pop(owner.uid, None)
-        if owners:
-            self._owners[key] = owners
-            for owner in owners:
-                self._dependents.setdefault(owner.uid, {})[key] = None
+def as_reference(owner: Owner) -> Json:
+    """The ownerReference as it stands in the object."""
+    reference: Json = {
+        "apiVersion": owner.api_version,
+        "kind": owner.kind,
+        "name": owner.name,
+        "uid": owner.uid,
+    }
+    if owner.controller is not None:
+        reference["controller"] = owner.controller
+    if owner.block_owner_deletion is not None:
+        reference["blockOwnerDeletion"] = owner.block_owner_deletion
+    return reference

@@ -1,12 +1,18 @@
 """ReplicaSet: as many live pods of one template as are asked for, never more.
 
-Per turn one of: claim and release pods; create what is missing; delete what is too many; report. Only bad news (fewer
-pods ready or available than the status says) goes before creates and deletes, because Deployments act on this status.
+Per turn one of: claim and release pods; report that pods came, went or became unusable; create what is missing; delete
+what is too many; report the rest. What has become of the pods is reported first and alone, for two reasons:
+Deployments act on this status, and each report moves the set on to a new revision.
 
-Pods are numbered: the next one has the highest number among those present, live or not, plus one, and its name follows
-from that number. Whoever repeats a create, after a lost answer or as the next leader, asks for the same name and gets
-AlreadyExists. A number is used again only if the newest pod is gone without a trace: that cannot be told from
-not having been seen yet, and creating the same name is right in both cases.
+Every create and delete commits only while the set is at the revision it was decided on (its premise). So what was
+decided on an older picture and still is on its way comes to nothing as soon as the set, or what it reports of its pods,
+has changed; it cannot meet what was decided on the newer one.
+
+Pods are numbered: the next number follows the highest among those present, live or not, and is never below the
+revision of the set. Names and identities follow from it. Whoever repeats a create, after a lost answer or as the next
+leader, finds the set and its pods as they were, asks for the same name and gets AlreadyExists. And no number comes
+back: each pod took a revision of the store, so whatever numbers were given out before the set last changed are lower
+than its revision now (docs/adr/0010).
 """
 
 from __future__ import annotations
@@ -15,8 +21,9 @@ from collections.abc import Iterable, Sequence
 
 from fairlead.core.times import timestamp
 from fairlead.decision.contract import EFFECTS_MAX, NOTHING, SETTLED, Decision, Reading, Verdict, Waiting
-from fairlead.decision.effects import Create, Delete, Effect
+from fairlead.decision.effects import OPERATION, Create, Delete, Effect, identity, premise_of
 from fairlead.decision.ensure import ensure_child, ensure_gone, ensure_status
+from fairlead.decision.notes import about, children, failure
 from fairlead.model.views import (
     PODS,
     REPLICASETS,
@@ -28,7 +35,6 @@ from fairlead.model.views import (
     View,
 )
 from fairlead.reconcile.children import (
-    ORDINAL,
     Readiness,
     child_name,
     claim,
@@ -67,13 +73,14 @@ class ReplicaSetDecider:
         live = [pod for pod in claimed.mine if pod.live]
         counted = readiness(live, found.spec.min_ready_seconds, now)
         status = ensure_status(NAME, REPLICASETS, found, _status(found, live, counted), always=("replicas",))
-        effects: list[Effect] = []
-        if not found.metadata.deletion_timestamp:
-            effects += self._missing(view, found, claimed.mine, live)
-            effects += self._surplus(found, live, now)
-        if status is not None and (not effects or _is_bad_news(found, counted)):
-            effects = [status, *effects]
-        return Decision(_verdict(found, live, counted), tuple(effects[:EFFECTS_MAX]), counted.again_at)
+        effects: list[Create] | list[Delete] = []
+        if not found.metadata.deletion_timestamp and not _has_news(found, live, counted):
+            premise = premise_of(REPLICASETS, found.metadata)
+            effects = self._missing(view, found, claimed.mine, live, premise)
+            effects = effects or self._surplus(found, live, now, premise)
+        verdict = _verdict(found, live, counted)
+        notes = children(about(REPLICASETS, found.metadata), effects)
+        return Decision(verdict, tuple(effects) or ((status,) if status else ()), counted.again_at, notes)
 
     def refused(self, view: Reading, key: Key, effect: Effect, message: str, now: float) -> Decision:
         """What to report when the API keeps refusing to create or delete a pod."""
@@ -81,41 +88,48 @@ class ReplicaSetDecider:
         if found is None or not isinstance(effect, Create | Delete):
             return NOTHING
         reason = "FailedCreate" if isinstance(effect, Create) else "FailedDelete"
+        if isinstance(effect, Create):
+            # The next attempt has another name: what is told is the same, or telling it would bring the next.
+            message = message.replace(effect.name, f"{found.metadata.name}-")
+        notes = failure(about(REPLICASETS, found.metadata), effect, message)
         known = _failure(found)
         if known is not None and (known.reason, known.message) == (reason, message):
-            return NOTHING
-        failure = Condition(REPLICA_FAILURE, "True", reason, message, timestamp(now))
+            return Decision(Waiting(reason, message), events=notes)
+        failed = Condition(REPLICA_FAILURE, "True", reason, message, timestamp(now))
         live = [pod for pod in view.owned(PODS, found.metadata.uid) if pod.live]
-        wanted = _status(found, live, readiness(live, found.spec.min_ready_seconds, now), failure)
+        wanted = _status(found, live, readiness(live, found.spec.min_ready_seconds, now), failed)
         status = ensure_status(NAME, REPLICASETS, found, wanted, always=("replicas",))
-        return Decision(Waiting(reason, message), (status,) if status else ())
+        return Decision(Waiting(reason, message), (status,) if status else (), events=notes)
 
     def _missing(
-        self, view: Reading, found: ReplicaSet, mine: Sequence[Pod], live: Sequence[Pod]
+        self, view: Reading, found: ReplicaSet, mine: Sequence[Pod], live: Sequence[Pod], premise: str
     ) -> list[Create]:
         missing = min(found.spec.replicas - len(live), EFFECTS_MAX)
         if missing <= 0:
             return []
         meta = found.metadata
-        ordinal = max((_ordinal(pod) for pod in mine), default=-1)
+        made = identity(NAME, meta.uid, "create") + "/"
+        number = max((_number(pod, made) for pod in mine), default=0)
+        number = max(number + 1, meta.revision)
         creates: list[Create] = []
         while len(creates) < missing:
-            ordinal += 1
-            name = child_name(meta, str(ordinal))
-            body = from_template(found.spec.template, REPLICASETS, meta, name, **{ORDINAL: str(ordinal)})
+            name = child_name(meta, str(number))
+            body = from_template(found.spec.template, REPLICASETS, meta, name)
             there = view.get(PODS, meta.namespace, name)
-            create = ensure_child(NAME, meta, PODS, there, body, str(ordinal))
+            create = ensure_child(NAME, meta, PODS, there, body, str(number), premise)
             if create is not None:  # otherwise the name is taken by chance: on to the next number
                 creates.append(create)
+            number += 1
         return creates
 
-    def _surplus(self, found: ReplicaSet, live: Sequence[Pod], now: float) -> list[Delete]:
+    def _surplus(self, found: ReplicaSet, live: Sequence[Pod], now: float, premise: str) -> list[Delete]:
         surplus = len(live) - found.spec.replicas
         if surplus <= 0:
             return []
         ranked = deletion_order(live, found.spec.min_ready_seconds, now)
         deletes = (
-            ensure_gone(NAME, found.metadata, PODS, pod) for pod in ranked[: min(surplus, EFFECTS_MAX)]
+            ensure_gone(NAME, found.metadata, PODS, pod, premise=premise)
+            for pod in ranked[: min(surplus, EFFECTS_MAX)]
         )
         return [delete for delete in deletes if delete is not None]
 
@@ -135,9 +149,11 @@ def _owner_of(pod: View | None) -> Key | None:
     return Key(REPLICASETS.name, pod.metadata.namespace, owner.name)
 
 
-def _ordinal(pod: Pod) -> int:
-    text = pod.metadata.annotations.get(ORDINAL, "")
-    return int(text) if text.isascii() and text.isdigit() and len(text) <= 9 else -1
+def _number(pod: Pod, made: str) -> int:
+    """Of a pod that this set made; 0 for one that it adopted."""
+    operation = pod.metadata.annotations.get(OPERATION, "")
+    text = operation.removeprefix(made)
+    return int(text) if text != operation and text.isascii() and text.isdigit() and len(text) <= 18 else 0
 
 
 def _failure(found: ReplicaSet) -> Condition | None:
@@ -162,9 +178,15 @@ def _status(
     )
 
 
-def _is_bad_news(found: ReplicaSet, counted: Readiness) -> bool:
+def _has_news(found: ReplicaSet, live: Sequence[Pod], counted: Readiness) -> bool:
+    """Whether pods came or went since the last report, or fewer can be used. That more can be used may wait: in a
+    large set some pod always becomes ready, and nothing else would ever be done."""
     status = found.status
-    return counted.ready < status.ready_replicas or counted.available < status.available_replicas
+    return (
+        len(live) != status.replicas
+        or counted.ready < status.ready_replicas
+        or counted.available < status.available_replicas
+    )
 
 
 def _verdict(found: ReplicaSet, live: Sequence[Pod], counted: Readiness) -> Verdict:

@@ -2,38 +2,50 @@
 
 One turn reports what was observed and then does the first of these that is needed:
 
-    keep the current template          (statefulset_pods.py says why)
-    adopt and release pods
+    adopt and release pods and revisions
+    record the template as the newest revision         (revisions.py)
     replace pods that have ended, make those that are missing; OrderedReady: one, and only above healthy ones
     delete pods of ordinals that are not wanted; OrderedReady: the highest, once all others are healthy
-    rolling update: delete the highest pod of an old revision, once all above it are healthy; not below the partition
+    rolling update: delete the highest pod of an old revision, once all above it are healthy; not below the partition.
+        With maxUnavailable so many at a time, whichever are not healthy counted
+    forget old revisions
 
 A pod is made under a name only when no pod has it, on its way out or not. Claim templates are not acted upon (there
-are no volumes yet), nor is rollingUpdate.maxUnavailable: an update takes one pod at a time.
+are no volumes yet).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from fairlead.decision.contract import EFFECTS_MAX, NOTHING, SETTLED, Decision, Reading, Verdict, Waiting
 from fairlead.decision.effects import Effect
-from fairlead.decision.ensure import ensure_child, ensure_fields, ensure_gone, ensure_status
-from fairlead.model.views import PODS, STATEFULSETS, Pod, Resource, StatefulSet, StatefulSetStatus, View
-from fairlead.reconcile.children import claim, readiness
+from fairlead.decision.ensure import ensure_child, ensure_gone, ensure_status
+from fairlead.decision.notes import about, children, failure
+from fairlead.model.views import (
+    CONTROLLER_REVISIONS,
+    PODS,
+    STATEFULSETS,
+    ControllerRevision,
+    Pod,
+    Resource,
+    StatefulSet,
+    StatefulSetStatus,
+    View,
+)
+from fairlead.reconcile.children import claim, claimants, readiness
+from fairlead.reconcile.revisions import REVISION_LABEL, forgotten, in_order, recorded
 from fairlead.reconcile.statefulset_pods import (
-    CURRENT_TEMPLATE,
-    REVISION_LABEL,
     Ranks,
     Revisions,
     is_healthy,
     is_rolling,
-    kept_template,
     ordinal_of,
     partition_of,
     pod_body,
     ranks_of,
     revisions_of,
+    unavailable_max,
 )
 from fairlead.store.contract import Key
 
@@ -42,66 +54,77 @@ _NAME = "statefulset"
 
 class StatefulSetDecider:
     name = _NAME
-    reads: tuple[Resource[View], ...] = (STATEFULSETS, PODS)
+    reads: tuple[Resource[View], ...] = (STATEFULSETS, PODS, CONTROLLER_REVISIONS)
 
     def keys(self, resource: str, before: View | None, after: View | None) -> Iterable[Key]:
         found: dict[Key, None] = {}
         for each in (before, after):
             if isinstance(each, StatefulSet):
                 found[Key(STATEFULSETS.name, each.metadata.namespace, each.metadata.name)] = None
-            elif isinstance(each, Pod):
+            elif isinstance(each, Pod | ControllerRevision):
                 owner = each.metadata.controller
                 if owner is not None and owner.kind == STATEFULSETS.kind:
                     found[Key(STATEFULSETS.name, each.metadata.namespace, owner.name)] = None
         return tuple(found)
+
+    def adopters(
+        self, view: Reading, resource: str, before: View | None, after: View | None
+    ) -> Iterable[Key]:
+        return () if resource == STATEFULSETS.name else claimants(view, STATEFULSETS, before, after)
 
     def decide(self, view: Reading, key: Key, now: float) -> Decision:
         found = view.get(STATEFULSETS, key.namespace, key.name)
         if found is None or found.metadata.deletion_timestamp:
             return NOTHING
         claimed = claim(view, _NAME, STATEFULSETS, found.metadata, found.spec.selector, PODS)
+        history = claim(view, _NAME, STATEFULSETS, found.metadata, found.spec.selector, CONTROLLER_REVISIONS)
         # A pod that matches but has no name of ours stays without us.
         claims = [each for each in claimed.effects if ordinal_of(found, each.name) >= 0]
-        if claims:
-            return Decision(Waiting("ClaimingPods"), tuple(claims[:EFFECTS_MAX]))
+        if claims or history.effects:
+            return Decision(Waiting("ClaimingPods"), (*history.effects, *claims)[:EFFECTS_MAX])
+        known = in_order(history.mine)
+        update, effect = recorded(view, _NAME, STATEFULSETS, found.metadata, found.spec.template, known)
+        if update is None:
+            return Decision(Waiting("RecordingRevision"), (effect,) if effect is not None else ())
         ranks = ranks_of(found, claimed.mine)
-        revisions = revisions_of(found)
-        kept = _keep_template(found, ranks, revisions, now)
-        if kept is not None:
-            return Decision(Waiting("KeepingTemplate"), (kept,))
-        counted = readiness(_present(ranks), found.spec.min_ready_seconds, now)
+        revisions = revisions_of(found, known, update)
+        status = _status(found, ranks, revisions, now)
         verdict, effects = _next(view, found, ranks, revisions, now)
-        status = ensure_status(
-            _NAME,
-            STATEFULSETS,
-            found,
-            _status(found, ranks, revisions, now),
-            ("replicas", "availableReplicas"),
+        if not effects:
+            effects += _forgotten(found, ranks, revisions, known)
+        written = ensure_status(_NAME, STATEFULSETS, found, status, ("replicas", "availableReplicas"))
+        if written is not None:
+            effects = [written, *effects]
+        counted = readiness(_present(ranks), found.spec.min_ready_seconds, now)
+        notes = children(
+            about(STATEFULSETS, found.metadata), effects[:EFFECTS_MAX], _saying(found, "successful")
         )
-        if status is not None:
-            effects = [status, *effects]
-        return Decision(verdict, tuple(effects[:EFFECTS_MAX]), counted.again_at)
+        return Decision(verdict, tuple(effects[:EFFECTS_MAX]), counted.again_at, notes)
+
+    def refused(self, view: Reading, key: Key, effect: Effect, message: str, now: float) -> Decision:
+        found = view.get(STATEFULSETS, key.namespace, key.name)
+        if found is None or effect.resource != PODS.name:
+            return NOTHING
+        regarding, say = about(STATEFULSETS, found.metadata), _saying(found, "failed error")
+        return Decision(
+            events=failure(regarding, effect, message, lambda did, name, why: f"{say(did, name)}: {why}")
+        )
+
+
+def _saying(found: StatefulSet, how: str) -> Callable[[str, str], str]:
+    return lambda did, name: f"{did} Pod {name} in StatefulSet {found.metadata.name} {how}"
 
 
 def _present(ranks: Ranks) -> list[Pod]:
     return [*ranks.members.values(), *ranks.condemned]
 
 
-def _keep_template(found: StatefulSet, ranks: Ranks, revisions: Revisions, now: float) -> Effect | None:
-    """Before the first pod, and when every pod is of the new revision and healthy, the spec's template is current."""
-    annotations = found.metadata.annotations
-    if CURRENT_TEMPLATE in annotations and revisions.current == revisions.update:
-        return None
-    pods = _present(ranks)
-    complete = len(pods) == found.spec.replicas and all(
-        pod.metadata.labels.get(REVISION_LABEL) == revisions.update and is_healthy(found, pod, now)
-        for pod in pods
-    )
-    if CURRENT_TEMPLATE in annotations and pods and not complete:
-        return None
-    wanted = {"metadata": {"annotations": {CURRENT_TEMPLATE: kept_template(revisions.update_template)}}}
-    current = {"metadata": {"annotations": annotations}}
-    return ensure_fields(_NAME, found.metadata, STATEFULSETS, found, "keep-template", current, wanted)
+def _forgotten(
+    found: StatefulSet, ranks: Ranks, revisions: Revisions, known: Iterable[ControllerRevision]
+) -> list[Effect]:
+    in_use = {pod.metadata.labels.get(REVISION_LABEL, "") for pod in _present(ranks)}
+    in_use |= {revisions.current, revisions.update}
+    return [*forgotten(_NAME, found.metadata, tuple(known), in_use, found.spec.revision_history_limit)]
 
 
 def _next(
@@ -150,17 +173,31 @@ def _replica(
 def _update(
     found: StatefulSet, ranks: Ranks, revisions: Revisions, now: float
 ) -> tuple[Verdict, list[Effect]]:
-    """The highest pod that is not of the update revision goes; whoever is not healthy above it is waited for."""
+    """The highest pods that are not of the update revision go; whoever is not healthy above them is waited for."""
+    said = unavailable_max(found)
+    room = 1 if said is None else said - sum(not _is_up(found, ranks, each, now) for each in ranks.wanted)
+    effects: list[Effect] = []
+    verdict: Verdict | None = None
     for ordinal in reversed(ranks.wanted[partition_of(found) :]):
+        if room <= 0:
+            break
         pod = ranks.members.get(ordinal)
         if pod is None:
-            return Waiting("NameTaken", f"{found.metadata.name}-{ordinal}"), []
+            return Waiting("NameTaken", f"{found.metadata.name}-{ordinal}"), effects
+        is_up = is_healthy(found, pod, now)
         if pod.metadata.labels.get(REVISION_LABEL) != revisions.update:
             effect = ensure_gone(_NAME, found.metadata, PODS, pod)
-            return Waiting("RollingUpdate", pod.metadata.name), [effect] if effect is not None else []
-        if not is_healthy(found, pod, now):
+            effects += [effect] if effect is not None else []
+            verdict = verdict or Waiting("RollingUpdate", pod.metadata.name)
+            room -= is_up or said is None
+        elif not is_up and said is None:
             return Waiting("PodNotReady", pod.metadata.name), []
-    return _verdict(found, ranks, now), []
+    return verdict or _verdict(found, ranks, now), effects
+
+
+def _is_up(found: StatefulSet, ranks: Ranks, ordinal: int, now: float) -> bool:
+    pod = ranks.members.get(ordinal)
+    return pod is not None and is_healthy(found, pod, now)
 
 
 def _verdict(found: StatefulSet, ranks: Ranks, now: float) -> Verdict:
@@ -179,14 +216,18 @@ def _status(found: StatefulSet, ranks: Ranks, revisions: Revisions, now: float) 
     def of(revision: str) -> int:
         return sum(pod.metadata.labels.get(REVISION_LABEL) == revision for pod in staying)
 
+    current, update = revisions.current, revisions.update
+    # Once every pod is of the new revision and ready, it is the current one.
+    if is_rolling(found) and len(pods) == found.spec.replicas == counted.ready == of(update):
+        current = update
     return StatefulSetStatus(
         observed_generation=found.metadata.generation,
         replicas=len(pods),
         ready_replicas=counted.ready,
         available_replicas=counted.available,
-        current_replicas=of(revisions.current),
-        updated_replicas=of(revisions.update),
-        current_revision=revisions.current,
-        update_revision=revisions.update,
+        current_replicas=of(current),
+        updated_replicas=of(update),
+        current_revision=current,
+        update_revision=update,
         conditions=found.status.conditions,
     )

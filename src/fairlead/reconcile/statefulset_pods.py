@@ -1,9 +1,8 @@
 """The pods of a StatefulSet: which ordinals there should be, which template each is made from, how each is doing.
 
 Called by `statefulset.py`; pure. The template that pods below the partition are made from is no longer in the spec
-once a new one was written there. It is kept in the annotation `fairlead.dev/current-template`, which is written before
-the first pod is made and again when a rollout is complete: it says what `status.currentRevision` means. Without it
-(somebody removed it) the spec's template is the current one.
+once a new one was written there: it is in the revision that `status.currentRevision` names (`revisions.py`). If that
+revision is gone, the spec's template is the current one.
 """
 
 from __future__ import annotations
@@ -11,14 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from fairlead.core import codec
-from fairlead.core.errors import BadRequest
-from fairlead.model.views import STATEFULSETS, Json, Pod, StatefulSet
+from fairlead.model.views import STATEFULSETS, ControllerRevision, Json, Pod, StatefulSet
 from fairlead.reconcile.children import available_at, from_template
-from fairlead.reconcile.deployment_history import template_hash
+from fairlead.reconcile.deployment_rollout import resolved
+from fairlead.reconcile.revisions import REVISION_LABEL, template_in
 
-CURRENT_TEMPLATE = "fairlead.dev/current-template"
-REVISION_LABEL = "controller-revision-hash"
 _POD_NAME_LABEL = "statefulset.kubernetes.io/pod-name"
 _INDEX_LABEL = "apps.kubernetes.io/pod-index"
 
@@ -38,25 +34,12 @@ class Ranks(NamedTuple):
     condemned: list[Pod]  # pods of other ordinals, highest first
 
 
-def revisions_of(found: StatefulSet) -> Revisions:
-    update = found.spec.template
-    current = update
-    kept = found.metadata.annotations.get(CURRENT_TEMPLATE)
-    if kept is not None:
-        try:
-            tree = codec.decode(kept.encode())
-        except BadRequest:
-            tree = None  # not ours any more: as if it were missing
-        current = tree if isinstance(tree, dict) else update
-    return Revisions(_revision(found, current), _revision(found, update), current, update)
-
-
-def _revision(found: StatefulSet, template: Json) -> str:
-    return f"{found.metadata.name}-{template_hash(template, 0)}"
-
-
-def kept_template(template: Json) -> str:
-    return codec.encode(template).decode()
+def revisions_of(
+    found: StatefulSet, revisions: Iterable[ControllerRevision], update: ControllerRevision
+) -> Revisions:
+    named = {each.metadata.name: each for each in revisions}
+    current = named.get(found.status.current_revision, update)
+    return Revisions(current.metadata.name, update.metadata.name, template_in(current), template_in(update))
 
 
 def ordinal_of(found: StatefulSet, pod_name: str) -> int:
@@ -81,6 +64,12 @@ def ranks_of(found: StatefulSet, pods: Iterable[Pod]) -> Ranks:
 
 def partition_of(found: StatefulSet) -> int:
     return int((found.spec.update_strategy.get("rollingUpdate") or {}).get("partition") or 0)
+
+
+def unavailable_max(found: StatefulSet) -> int | None:
+    """How many pods may be missing during an update; None if that is not said, which means one."""
+    said = (found.spec.update_strategy.get("rollingUpdate") or {}).get("maxUnavailable")
+    return None if said is None else max(1, resolved(said, found.spec.replicas, up=False))
 
 
 def is_rolling(found: StatefulSet) -> bool:

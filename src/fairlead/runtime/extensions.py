@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from fairlead.api import options
 from fairlead.api.audit import audit_line
 from fairlead.api.plan import Context
 from fairlead.control.controller import Controller
+from fairlead.control.health import Health
 from fairlead.control.plane import Plane
 from fairlead.core import codec
 from fairlead.port.request import Reply
@@ -46,14 +47,52 @@ def queues(plane: Plane, clock: Callable[[], float]) -> Callable[[str, Mapping[s
                 "conflicts": controller.conflicts,
                 "unknown": controller.unknown,
                 "stuck": controller.stuck,
+                "raised": controller.raised,
+                "settings": plane.health.settings.source(controller.decider.name),
+                "turns": controller.settings,
                 "queue": controller.queue.snapshot(clock()),
             }
             for controller in plane.controllers
         ]
-        body = {"leads": plane.leadership.leads, "phase": plane.leadership.phase.value, "items": items}
+        recorder = plane.recorder
+        events = {
+            "waiting": recorder.waiting,
+            "written": recorder.written,
+            "suppressed": recorder.suppressed,
+            "dropped": recorder.dropped,
+            "unknown": recorder.unknown,
+        }
+        body = {
+            "leads": plane.leadership.leads,
+            "phase": plane.leadership.phase.value,
+            "events": events,
+            **_health(plane.health, clock()),
+            "items": items,
+        }
         return Reply(200, codec.encode(body))
 
     return answer
+
+
+def _health(health: Health, now: float) -> dict[str, Any]:
+    """What the controllers share: which settings they work with, retries left, whether the API is left alone, loops."""
+    settings, budget, breaker = health.settings, health.budget, health.breaker
+    return {
+        "settings": {"revision": settings.revision, "generation": settings.generation, "loop": settings.loop},
+        "retryBudget": {
+            "left": int(budget.left(now)),
+            "waiting": len(budget.waiting),
+            "spent": budget.spent,
+            "heldBack": budget.held_back,
+            "settings": budget.settings,
+        },
+        "breaker": {
+            "open": breaker.is_open(now),
+            "opened": breaker.opened,
+            "settings": breaker.settings,
+        },
+        "writeLoops": health.writes.loops(now),
+    }
 
 
 def health(store: Store) -> Callable[[str, Mapping[str, str], Context], Reply]:
@@ -87,7 +126,18 @@ def plane_samples(plane: Plane, now: float) -> Iterator[Sample]:
     """Leadership, and each controller's queue; all of one metric together, as the text form wants it."""
     yield Sample("fairlead_plane_leads", plane.leadership.leads)
     yield Sample("fairlead_plane_takeovers_total", plane.leadership.takeovers)
-    yield Sample("fairlead_plane_breaker_opened_total", plane.breaker.opened)
+    yield Sample("fairlead_plane_breaker_opened_total", plane.health.breaker.opened)
+    yield Sample("fairlead_plane_settings_generation", plane.health.settings.generation)
+    yield Sample("fairlead_plane_retries_left", int(plane.health.budget.left(now)))
+    yield Sample("fairlead_plane_retries_waiting", len(plane.health.budget.waiting))
+    yield Sample("fairlead_plane_retries_held_back_total", plane.health.budget.held_back)
+    yield Sample("fairlead_plane_write_loops", len(plane.health.writes.loops(now)))
+    yield Sample("fairlead_plane_write_loops_total", plane.health.writes.found)
+    yield Sample("fairlead_events_waiting", plane.recorder.waiting)
+    yield Sample("fairlead_events_written_total", plane.recorder.written)
+    yield Sample("fairlead_events_suppressed_total", plane.recorder.suppressed)
+    yield Sample("fairlead_events_dropped_total", plane.recorder.dropped)
+    yield Sample("fairlead_events_unknown_total", plane.recorder.unknown)
     seen = [(controller, controller.queue.snapshot(now)) for controller in plane.controllers]
     for name, read in _CONTROLLER_METRICS:
         for controller, queue in seen:
@@ -106,6 +156,7 @@ _CONTROLLER_METRICS: tuple[tuple[str, Callable[[Controller, QueueSnapshot[Key]],
     ("fairlead_controller_conflicts_total", lambda controller, _: controller.conflicts),
     ("fairlead_controller_unknown_total", lambda controller, _: controller.unknown),
     ("fairlead_controller_stuck_total", lambda controller, _: controller.stuck),
+    ("fairlead_controller_raised_total", lambda controller, _: controller.raised),
 )
 
 

@@ -15,7 +15,7 @@ from functools import partial
 
 from fairlead.api.users import MASTERS, User
 from fairlead.cache import events as mirrored
-from fairlead.control.instructions import Call, Record, Replied, WakeAt, Woke
+from fairlead.control.instructions import Call, Record, Replied, Report, WakeAt, Woke
 from fairlead.control.plane import AskProgress, MirrorWakeAt, Plane, PlaneInstruction
 from fairlead.control.record import STREAM
 from fairlead.port.outcome import outcome_of
@@ -80,6 +80,8 @@ class PlaneDriver:
                 self._wake_at(instruction.at)
             elif isinstance(instruction, Record):
                 self._host.note((Note(STREAM, instruction.body),))
+            elif isinstance(instruction, Report):
+                log.warning("%s", instruction.message, exc_info=instruction.error)
             elif isinstance(instruction, mirrored.ListAll):
                 self._loop.call_soon(self._list, instruction.resource_name, instruction.attempt)
             elif isinstance(instruction, mirrored.Follow):

@@ -32,14 +32,14 @@ from fairlead.api.reviews import REVIEWS
 from fairlead.api.server import Api
 from fairlead.control import record
 from fairlead.control.plane import Plane
-from fairlead.control.roster import default_deciders
+from fairlead.control.roster import default_deciders, deletion_deciders
 from fairlead.core.errors import OperatorError
 from fairlead.model.catalog import CATALOG
 from fairlead.model.files import load_tables
 from fairlead.runtime import extensions, identity, logs
 from fairlead.runtime.bootstrap import ensure_initial_objects
-from fairlead.runtime.collector import Collector
 from fairlead.runtime.datadir import DataDirectory, open_data_directory
+from fairlead.runtime.expirer import Expirer
 from fairlead.runtime.extensions import Sample
 from fairlead.runtime.host import ServingHost
 from fairlead.runtime.identity import Identity
@@ -113,14 +113,13 @@ class _Server:
         kept = retention(self._settings.history_seconds)
         driver = StoreDriver(loop, self._store, self._journal, self._publish, kept)
         host = ServingHost(api, driver, lambda: self._take_new_tokens(api))
-        self._collector = Collector(host)
+        self._expirer = Expirer(host, self._settings.event_ttl_seconds)
         self._planes = PlaneDriver(loop, self._plane(), host, self._store, self._hub, time.time)
         driver.start()
         await ensure_initial_objects(host)
-        self._collector.learn_all()
-        collecting = asyncio.create_task(self._collector.run())
-        if self._settings.controllers or self._settings.hollow_nodes:
-            self._planes.start()
+        self._expirer.learn_all()
+        expiring = asyncio.create_task(self._expirer.run())
+        self._planes.start()
         handler = Handler(host, self._documents(desk, lambda: handler), self._watches)
         listener = Listener(loop, handler, handler.malformed)
         port = await self._listen(listener)
@@ -129,7 +128,7 @@ class _Server:
         self._announce(port)
         await stopped.wait()
         following.cancel()
-        collecting.cancel()
+        expiring.cancel()
         self._planes.stop()
         self._watches.stop()
         await listener.stop(GRACE_SECONDS)
@@ -137,7 +136,7 @@ class _Server:
         self._journal.close()
 
     def _plane(self) -> Plane:
-        deciders = default_deciders() if self._settings.controllers else ()
+        deciders = default_deciders() if self._settings.controllers else deletion_deciders()
         hollow = self._settings.hollow_nodes
         if hollow:
             deciders = (*deciders, HollowDecider("hollow-", hollow))
@@ -148,7 +147,7 @@ class _Server:
         woken = self._hub.publish(changes)
         self._watches.wake(woken)
         self._planes.wake(woken)
-        self._collector.observe(changes)
+        self._expirer.observe(changes)
 
     def _desk(self) -> Desk:
         authorizer = builtin_chain(self._store, ((kind.group, kind.plural) for kind in CATALOG))

@@ -10,7 +10,8 @@ from pathlib import Path
 class ServeSettings:
     """`banner`: tell on the terminal where the kubeconfig is and what to type next.
     `history_seconds`: how long old versions can be read and watches resumed.
-    `controllers`: False serves the API alone, for those who bring controllers of their own.
+    `controllers`: False serves the API alone, for those who bring controllers of their own; deletions are completed.
+    `event_ttl_seconds`: how long an Event is kept after it was last written.
     `hollow_nodes`: pretend nodes on which pods seem to run.
     """
 
@@ -21,3 +22,4 @@ class ServeSettings:
     history_seconds: float = 6 * 3600.0
     hollow_nodes: int = 0
     controllers: bool = True
+    event_ttl_seconds: float = 3600.0

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from fairlead.agent.hollow import HollowDecider
-from fairlead.agent.hollow_pod import FAILS, RUNS_FOR, Pace, next_step
+from fairlead.agent.hollow_pod import EXIT_CODE, FAILS, RUNS_FOR, Pace, next_step
 from fairlead.control.requests import request_of
 from fairlead.core.times import timestamp
 from fairlead.decision.contract import EFFECTS_MAX, NOTHING
@@ -113,6 +113,9 @@ def test_the_start_delay_counts_from_when_the_pod_was_scheduled() -> None:
         ({RUNS_FOR: "1m", FAILS: "true"}, 60, "Failed"),
         ({RUNS_FOR: "for ever"}, 1, "Succeeded"),
         ({FAILS: "false"}, 1, "Succeeded"),
+        ({EXIT_CODE: "42"}, 1, "Failed"),
+        ({EXIT_CODE: "0"}, 1, "Succeeded"),
+        ({EXIT_CODE: "many"}, 1, "Succeeded"),
     ],
 )
 def test_a_pod_that_is_to_end_ends_as_scripted(
@@ -130,7 +133,25 @@ def test_a_pod_that_is_to_end_ends_as_scripted(
     assert not ended.ready
     terminated = ended.status.container_statuses[0]["state"]["terminated"]
     assert terminated["finishedAt"] == timestamp(world.now)
-    assert (terminated["exitCode"] == 0) is (phase == "Succeeded")
+    said = annotations.get(EXIT_CODE, "")
+    assert terminated["exitCode"] == (0 if phase == "Succeeded" else int(said or 1))
+
+
+def test_conditions_that_others_gave_stay() -> None:
+    world = ready_world()
+    bound(world)
+    world.tick(1)
+    run(world)
+    given = {"type": "DisruptionTarget", "status": "True", "reason": "EvictionByEvictionAPI"}
+    known = world.objects[Key("pods", "default", "web")]["status"]["conditions"]
+    world.edit_status(PODS, "web", {"conditions": [*known, given]})
+    world.delete(PODS, "web")
+    world.tick(1)
+    (stopped, *_) = world.decide(DECIDER, NODE).effects
+    assert isinstance(stopped, ChangeStatus)
+    conditions = stopped.patch["status"]["conditions"]
+    assert given in conditions
+    assert len(conditions) == len({each["type"] for each in conditions})
 
 
 def test_a_deleted_pod_ends_and_is_removed_a_moment_later() -> None:

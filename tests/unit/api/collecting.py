@@ -1,34 +1,47 @@
 """Runs the garbage collector and the namespace controller over a plane until neither asks for anything more.
 
-Like the runtime's collector, but at once and in order: published changes wake keys, each is decided on durable state
-and asked of the API. `restless` is what still had something to ask when the bound was reached.
+As the loop does, but at once and in order: changes reach mirrors, which wake keys, each is decided on the mirrors and
+asked of the API. A conflict is decided again; anything else that is refused is a mistake.
 """
 
 from __future__ import annotations
 
-from fairlead.model.catalog import CATALOG
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from fairlead.cache import events as mirrored
+from fairlead.cache.mirror import Mirror
+from fairlead.cache.view import MirrorView
+from fairlead.control.requests import request_of
+from fairlead.decision.contract import EFFECTS_MAX, Decider
+from fairlead.decision.effects import Effect
+from fairlead.model.views import View
 from fairlead.port.request import Reply, Request
-from fairlead.reconcile import garbage, namespace
-from fairlead.reconcile.ownership import OwnerIndex
-from fairlead.store.contract import Key
+from fairlead.reconcile.garbage import GarbageDecider
+from fairlead.reconcile.namespace import NamespaceDecider
+from fairlead.store.contract import Change, Key
 from tests.inprocess import InProcess
 
 _TURNS_MAX = 5000
 
 
 class Collecting:
-    """Begins to watch when it is made."""
+    """Begins to watch when it is made, and starts from what is stored, like a new leader."""
 
     def __init__(self, plane: InProcess) -> None:
         self.plane = plane
-        self.index = OwnerIndex(CATALOG)
         self.asked: list[Request] = []
+        self.deciders = (GarbageDecider(), NamespaceDecider())
+        self.mirrors: dict[str, Mirror[Any]] = {}
+        for decider in reversed(self.deciders):  # the typed view of namespaces first
+            for resource in decider.reads:
+                self.mirrors.setdefault(resource.name, Mirror(resource))
         self._seen = len(plane.published)
-        self._keys: dict[Key, None] = {}
-        for kind in CATALOG:
-            for entry in plane.store.list(kind.resource):
-                if self.index.learn(entry):
-                    self._keys[entry.key] = None
+        self._keys: dict[tuple[Decider, Key], None] = {}
+        for name, mirror in self.mirrors.items():
+            mirror.handle(mirrored.Started(0.0))
+            mirror.handle(mirrored.Listed(plane.store.revision, tuple(plane.store.list(name)), 0.0))
+        self._wake_all()
 
     def settle(self) -> None:
         """Until quiescence; fails if there is none."""
@@ -36,39 +49,65 @@ class Collecting:
             self._take_in()
             if not self._keys:
                 return
-            key = next(iter(self._keys))
-            del self._keys[key]
-            requests = self._decide(key)
-            for request in requests:
-                reply = self.plane.send(request)
-                assert isinstance(reply, Reply)
-                assert reply.status in (200, 404, 409), reply.body
-            self.asked += requests
-            if requests:
-                self._keys[key] = None
+            decider, key = next(iter(self._keys))
+            del self._keys[decider, key]
+            decision = decider.decide(self.view, key, self.plane.now)
+            assert len(decision.effects) <= EFFECTS_MAX
+            for effect in decision.effects:
+                self._ask(effect)
+            if decision.again_at:
+                self._keys[decider, key] = None
         raise AssertionError(f"no end to it: {list(self._keys)[:5]} still ask")
+
+    @property
+    def woken(self) -> list[Key]:
+        """What waits for a look."""
+        return [key for _, key in self._keys]
 
     def everything(self) -> list[Request]:
         """What would be asked if all keys were looked at again."""
+        self._take_in()
         return [
-            request
-            for kind in CATALOG
-            for entry in self.plane.store.list(kind.resource)
-            for request in self._decide(entry.key)
+            request_of(effect)
+            for decider in self.deciders
+            for kind in self.mirrors
+            for entry in self.plane.store.list(kind)
+            for effect in decider.decide(self.view, entry.key, self.plane.now).effects
         ]
 
-    def _decide(self, key: Key) -> list[Request]:
-        requests = garbage.decide(self.plane.store, self.index, CATALOG, key)
-        if key.resource == "namespaces":
-            requests += namespace.decide(self.plane.store, CATALOG, key.name)
-        return requests
+    @property
+    def view(self) -> MirrorView:
+        return MirrorView(self.mirrors)
+
+    def _ask(self, effect: Effect) -> None:
+        request = request_of(effect)
+        reply = self.plane.send(request)
+        assert isinstance(reply, Reply)
+        assert reply.status in (200, 404, 409), reply.body
+        self.asked.append(request)
+
+    def _wake_all(self) -> None:
+        for decider in self.deciders:
+            self._wake(decider, decider.unsettled(self.view))
+
+    def _wake(self, decider: Decider, keys: Any) -> None:
+        for key in keys:
+            self._keys[decider, key] = None
 
     def _take_in(self) -> None:
         changes = self.plane.published[self._seen :]
         self._seen += len(changes)
+        self.take_in(changes)
+
+    def take_in(self, changes: Iterable[Change]) -> None:
         for change in changes:
-            for key in self.index.observe(change):
-                self._keys[key] = None
-            space = Key("namespaces", "", change.entry.key.namespace)
-            if self.plane.store.get(space) is not None:
-                self._keys[space] = None
+            name = change.entry.key.resource
+            for before, after in self._told(name, mirrored.Framed(change.type, change.entry, 0.0)):
+                for decider in self.deciders:
+                    self._wake(decider, decider.keys(name, before, after))
+                    self._wake(decider, decider.adopters(self.view, name, before, after))
+
+    def _told(self, name: str, event: mirrored.Framed) -> Iterator[tuple[View | None, View | None]]:
+        for instruction in self.mirrors[name].handle(event):
+            if isinstance(instruction, mirrored.Changed):
+                yield instruction.before, instruction.after

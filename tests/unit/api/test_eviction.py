@@ -29,7 +29,7 @@ def _budget(plane: InProcess, name: str = "web", allowed: int = 1, **status: Any
         "disruptionsAllowed": allowed,
         "observedGeneration": 1,
         "currentHealthy": 2,
-        "desiredHealthy": 3,
+        "desiredHealthy": 0,
     }
     assert plane.patch(f"{BUDGETS}/{name}/status", {"status": {**counted, **status}})[0] == 200
 
@@ -74,8 +74,9 @@ def test_an_allowed_eviction_deletes_and_pays_in_one_transaction() -> None:
 
 def test_a_budget_without_room_says_how_many_it_needs() -> None:
     plane = InProcess()
-    _running(plane, "web-0")
-    _budget(plane, allowed=0)
+    for number in range(3):
+        _running(plane, f"web-{number}")
+    _budget(plane, allowed=0, desiredHealthy=3)
     before = plane.store.revision
     status, body = _evict(plane)
     assert status == 429
@@ -102,6 +103,42 @@ def test_a_budget_that_was_not_computed_yet_asks_to_come_back() -> None:
     assert body["details"]["causes"][0]["message"] == (
         "The disruption budget web is still being processed by the server."
     )
+
+
+@pytest.mark.parametrize(("down", "status"), [(0, 201), (1, 429), (2, 429)])
+def test_an_allowance_that_nobody_has_lowered_since_pods_went_down_is_not_trusted(
+    down: int, status: int
+) -> None:
+    plane = InProcess()
+    for number in range(3):
+        _running(plane, f"web-{number}")
+    _budget(plane, allowed=1, currentHealthy=3, desiredHealthy=2)
+    for number in range(1, 1 + down):
+        plane.patch(f"{PODS}/web-{number}/status", {"status": {"conditions": []}})
+    answered, body = _evict(plane)
+    assert answered == status
+    if down:
+        needs = f"The disruption budget web needs 2 healthy pods and has {3 - down} currently"
+        assert body["details"]["causes"][0]["message"] == needs
+
+
+def test_an_unready_pod_is_not_free_by_a_status_of_another_generation() -> None:
+    plane = InProcess()
+    _running(plane, "web-0", ready=False)
+    _running(plane, "web-1")
+    _budget(plane, allowed=0, currentHealthy=1, desiredHealthy=1)
+    plane.patch(f"{BUDGETS}/web", {"spec": {"minAvailable": 2}})
+    assert _evict(plane)[0] == 429
+
+
+def test_an_evicted_pod_says_so() -> None:
+    plane = InProcess()
+    _running(plane, "web-0")
+    assert _evict(plane)[0] == 201
+    conditions = {each["type"]: each for each in plane.get(f"{PODS}/web-0")[1]["status"]["conditions"]}
+    assert conditions["Ready"]["status"] == "True"
+    target = conditions["DisruptionTarget"]
+    assert (target["status"], target["reason"]) == ("True", "EvictionByEvictionAPI")
 
 
 def test_two_budgets_for_one_pod_are_an_error_that_names_them() -> None:
@@ -158,10 +195,11 @@ def test_a_pod_that_is_going_already_costs_nothing_more() -> None:
     ("policy", "healthy", "desired", "status"),
     [
         ("AlwaysAllow", 0, 3, 201),
-        ("IfHealthyBudget", 3, 3, 201),
+        ("IfHealthyBudget", 1, 1, 201),
         ("IfHealthyBudget", 2, 3, 429),
+        ("IfHealthyBudget", 3, 3, 429),  # it says 3; there is one
         ("IfHealthyBudget", 0, 0, 429),
-        (None, 3, 3, 201),
+        (None, 1, 1, 201),
         (None, 2, 3, 429),
     ],
 )

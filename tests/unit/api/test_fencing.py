@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from fairlead.api.fencing import FENCES_MAX
 from tests.inprocess import InProcess
 
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases"
@@ -50,8 +51,43 @@ def test_a_former_leader_can_write_nothing_any_more() -> None:
     assert plane.patch(f"{MAPS}/one?{second}", {"data": {"x": "y"}})[0] == 200
 
 
+@pytest.mark.parametrize("moves", [True, False])
+def test_a_write_can_be_bound_to_the_absence_of_an_object(moves: bool) -> None:
+    plane = InProcess()
+    plane.post(MAPS, config("one"))
+    if moves:
+        plane.post(MAPS, config("owner"))
+    status, body = plane.delete(f"{MAPS}/one?fence=configmaps/default/owner@0")
+    assert status == (409 if moves else 200)
+    if moves:
+        assert "configmaps owner is not absent any more" in body["message"]
+
+
 @pytest.mark.parametrize("text", ["x", "a/b@1", "a/b/c@", "a/b/c@one"])
 def test_a_fence_that_cannot_be_read_is_refused(text: str) -> None:
     status, body = InProcess().post(f"{MAPS}?fence={text}", config("one"))
     assert status == 400
     assert "RESOURCE/NAMESPACE/NAME@REVISION" in body["message"]
+
+
+def test_a_write_can_be_bound_to_several_objects_and_each_of_them_counts() -> None:
+    plane = InProcess()
+    made = [plane.post(MAPS, config(name))[1] for name in ("owner", "other")]
+    bound = ",".join(
+        f"configmaps/default/{each['metadata']['name']}@{each['metadata']['resourceVersion']}"
+        for each in made
+    )
+    assert plane.post(f"{MAPS}?fence={bound}", config("one"))[0] == 201
+    plane.patch(f"{MAPS}/other", {"data": {"x": "y"}})
+    status, body = plane.post(f"{MAPS}?fence={bound}", config("two"))
+    assert status == 409
+    assert "configmaps other is not at revision" in body["message"]
+    plane.delete(f"{MAPS}/owner")
+    assert "configmaps owner is not" in plane.delete(f"{MAPS}/one?fence={bound}")[1]["message"]
+
+
+def test_more_objects_than_anybody_needs_are_refused() -> None:
+    many = ",".join(["configmaps/default/owner@1"] * (FENCES_MAX + 1))
+    status, body = InProcess().post(f"{MAPS}?fence={many}", config("one"))
+    assert status == 400
+    assert f"at most {FENCES_MAX} objects" in body["message"]

@@ -6,9 +6,11 @@ from typing import Any
 
 import pytest
 
-from fairlead.model.catalog import CATALOG
-from fairlead.reconcile import garbage, namespace
-from fairlead.reconcile.ownership import OwnerIndex
+from fairlead.api.fencing import FENCES_MAX
+from fairlead.control.requests import request_of
+from fairlead.decision.contract import NOTHING
+from fairlead.reconcile.garbage import GarbageDecider
+from fairlead.reconcile.namespace import NamespaceDecider
 from fairlead.store.contract import Key
 from tests.inprocess import InProcess
 from tests.unit.api.collecting import Collecting
@@ -16,6 +18,12 @@ from tests.unit.api.things import CONFIGMAPS, NAMESPACES, PODS, configmap, made,
 
 Json = dict[str, Any]
 HOLD = "example.com/hold"
+SERVICE: Json = {
+    "apiVersion": "v1",
+    "kind": "Service",
+    "metadata": {"name": "shop"},
+    "spec": {"ports": [{"port": 80}]},
+}
 NODES = "/api/v1/nodes"
 
 
@@ -222,17 +230,76 @@ def test_a_decision_that_came_too_late_changes_nothing() -> None:
     assert _names(plane) == ["child"]
 
 
+def test_an_owner_that_the_mirror_has_not_heard_of_keeps_its_dependent() -> None:
+    """The pods' watch is ahead of that of the owner's kind: its absence is judged again as the deletion commits."""
+    plane = InProcess()
+    collector = Collecting(plane)
+    owner = made(plane, CONFIGMAPS, configmap("owner"))
+    made(plane, PODS, pod(ownerReferences=[_ref(owner)]))
+    collector.take_in(change for change in plane.published if change.entry.key.resource == "pods")
+    assert collector.woken == [Key("pods", "default", "web")]
+    (effect,) = GarbageDecider().decide(collector.view, Key("pods", "default", "web"), 0.0).effects
+    reply = plane.send(request_of(effect))
+    assert getattr(reply, "status", 0) == 409
+    assert b"configmaps owner is not absent any more" in reply.body  # type: ignore[union-attr]
+    collector.settle()
+    assert _names(plane, "pods") == ["web"]
+
+
+def test_a_namesake_that_the_mirror_still_shows_does_not_cost_the_dependent_of_its_successor() -> None:
+    plane = InProcess()
+    made(plane, CONFIGMAPS, configmap("owner"))
+    collector = Collecting(plane)
+    _delete(plane, "owner")
+    owner = made(plane, CONFIGMAPS, configmap("owner"))
+    made(plane, PODS, pod(ownerReferences=[_ref(owner)]))
+    collector.take_in(change for change in plane.published if change.entry.key.resource == "pods")
+    (effect,) = GarbageDecider().decide(collector.view, Key("pods", "default", "web"), 0.0).effects
+    assert getattr(plane.send(request_of(effect)), "status", 0) == 409
+    collector.settle()
+    assert _names(plane, "pods") == ["web"]
+
+
+def test_a_dependent_of_more_owners_than_one_write_can_name_goes_as_well() -> None:
+    plane = InProcess()
+    owners = [made(plane, CONFIGMAPS, configmap(f"owner-{number:03}")) for number in range(FENCES_MAX + 8)]
+    _owned(plane, "child", *(_ref(owner) for owner in owners))
+    collector = _settled(plane)
+    for owner in owners:
+        _delete(plane, owner["metadata"]["name"])
+    collector.settle()
+    assert _names(plane) == []
+
+
+def test_a_change_that_has_nothing_to_do_with_deletion_wakes_nobody() -> None:
+    plane = InProcess()
+    owner = made(plane, CONFIGMAPS, configmap("owner"))
+    made(plane, PODS, pod(ownerReferences=[_ref(owner)]))
+    collector = _settled(plane)
+    plane.patch(f"{PODS}/web/status", {"status": {"phase": "Running"}})
+    plane.patch(f"{CONFIGMAPS}/owner", {"data": {"a": "b"}})
+    made(plane, CONFIGMAPS, configmap("stranger"))
+    _owned(plane, "child", _ref(owner))
+    collector.take_in(plane.published[-4:])
+    assert collector.woken == []
+
+
 def test_what_is_not_there_is_no_garbage() -> None:
-    plane, index = InProcess(), OwnerIndex(CATALOG)
-    assert garbage.decide(plane.store, index, CATALOG, Key("configmaps", "default", "absent")) == []
-    assert garbage.decide(plane.store, index, CATALOG, Key("widgets", "default", "absent")) == []
-    assert namespace.decide(plane.store, CATALOG, "absent") == []
-    assert namespace.decide(plane.store, CATALOG, "default") == []
+    view = Collecting(InProcess()).view
+    for key in (Key("configmaps", "default", "absent"), Key("widgets", "default", "absent")):
+        assert GarbageDecider().decide(view, key, 0.0) is NOTHING
+    for name in ("absent", "default"):
+        assert NamespaceDecider().decide(view, Key("namespaces", "", name), 0.0) is NOTHING
 
 
 def _space(plane: InProcess, name: str = "shop", **metadata: Any) -> str:
     made(plane, NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, **metadata}})
     return f"{NAMESPACES}/{name}"
+
+
+def _conditions(plane: InProcess, space: str) -> dict[str, tuple[str, str]]:
+    _, body = plane.get(space)
+    return {each["type"]: (each["status"], each["message"]) for each in body["status"].get("conditions", ())}
 
 
 def test_a_namespace_goes_once_everything_in_it_is_gone() -> None:
@@ -256,12 +323,46 @@ def test_a_namespace_waits_for_finalizers_and_grace_inside_it() -> None:
     made(plane, f"{space}/pods", pod(node="node-1"))
     plane.delete(space)
     collector = _settled(plane)
-    assert plane.get(space)[0] == 200
+    assert _conditions(plane, space) == {
+        "NamespaceContentRemaining": ("True", "Some resources are remaining: configmaps, pods"),
+        "NamespaceFinalizersRemaining": (
+            "True",
+            f"Some content in the namespace has finalizers remaining: {HOLD}",
+        ),
+    }
     plane.patch(f"{space}/configmaps/settings", {"metadata": {"finalizers": None}})
     collector.settle()
-    assert plane.get(space)[0] == 200
+    assert _conditions(plane, space) == {
+        "NamespaceContentRemaining": ("True", "Some resources are remaining: pods"),
+        "NamespaceFinalizersRemaining": ("False", "All content-preserving finalizers finished"),
+    }
     plane.delete(f"{space}/pods/web", {"gracePeriodSeconds": 0})
     collector.settle()
+    assert plane.get(space)[0] == 404
+
+
+def test_a_namespace_keeps_its_finalizer_until_the_api_itself_finds_it_empty() -> None:
+    plane = InProcess()
+    space = _space(plane)
+    made(plane, f"{space}/configmaps", configmap())
+    body = plane.delete(space)[1]
+    status, refusal = plane.put(f"{space}/finalize", {**body, "spec": {"finalizers": []}})
+    assert (status, refusal["reason"]) == (409, "Conflict")
+    assert "it has configmaps; delete those first" in refusal["message"]
+    _settled(plane)
+    assert plane.get(space)[0] == 404
+
+
+def test_in_a_namespace_what_makes_others_goes_before_what_it_made() -> None:
+    plane = InProcess()
+    space = _space(plane)
+    owner = made(plane, f"{space}/services", SERVICE)
+    made(plane, f"{space}/pods", pod(ownerReferences=[_ref(owner)]))
+    made(plane, f"{space}/pods", pod("alone"))
+    plane.delete(space)
+    asked = [key.name for key in NamespaceDecider().unsettled(Collecting(plane).view)]
+    assert asked == ["shop", "shop", "alone", "web"], "the namespace itself, then the service of that name"
+    _settled(plane)
     assert plane.get(space)[0] == 404
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from fairlead.agent.hollow import HollowDecider
 from fairlead.cache import events as mirrored
-from fairlead.control.instructions import Call, Record, Replied, WakeAt, Woke
+from fairlead.control.instructions import Call, Record, Replied, Report, WakeAt, Woke
 from fairlead.control.plane import AskProgress, MirrorWakeAt, Plane, PlaneInstruction
 from fairlead.control.roster import default_deciders
 from fairlead.decision.contract import Decider
@@ -22,6 +22,8 @@ Lose = Callable[[Request], str]
 
 class Driver:
     """Carries out instructions at once, in virtual time; `lose` says which answers never arrive."""
+
+    expects_errors = False
 
     def __init__(
         self,
@@ -38,6 +40,7 @@ class Driver:
         self.stopped = False  # the process died: it hears and does nothing any more
         self.wake_at = 0.0
         self.records: list[dict[str, Any]] = []
+        self.reports: list[Report] = []
         self.sent: list[Request] = []
         self.lost: list[Request] = []
         self._todo: list[Any] = []
@@ -52,6 +55,10 @@ class Driver:
                 self.wake_at = instruction.at
             elif isinstance(instruction, Record):
                 self.records.append(json.loads(instruction.body))
+            elif isinstance(instruction, Report):
+                self.reports.append(instruction)
+                if instruction.error is not None and not self.expects_errors:
+                    raise instruction.error
             elif isinstance(instruction, MirrorWakeAt):
                 raise AssertionError("a mirror had trouble")
             else:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import pytest
+from msgspec import structs
 
 from fairlead.decision.contract import NOTHING, Decision, Reading, Waiting
 from fairlead.decision.effects import (
@@ -21,24 +22,29 @@ from fairlead.decision.effects import (
     Create,
     Delete,
     Effect,
+    Finalize,
     identity,
+    premises,
 )
 from fairlead.model.key import Key
-from fairlead.model.views import NODES, PODS, Node, Pod, Resource, View
+from fairlead.model.views import NAMESPACES, NODES, PODS, Namespace, Node, Pod, Resource, View
 from fairlead.port.request import Request
 from tests.inprocess import InProcess
 from tests.unit.control.driving import Driver
 
 TARGET = "target"
 PODS_PATH = "/api/v1/namespaces/default/pods"
+POD = Key("pods", "default", TARGET)
+SPACE = Key("namespaces", "", TARGET)
 
 
 class Case(NamedTuple):
     """What the world needs, what is wanted of the target until it is so, and how the target's story must read."""
 
     exists: bool
-    wants: Callable[[Pod | None], Effect | None]
+    wants: Callable[[Any], Effect | None]
     story: list[str]  # types of the changes of the target, from its first one on
+    target: Key = POD
 
 
 def create(pod: Pod | None) -> Effect | None:
@@ -77,12 +83,22 @@ def bind(pod: Pod | None) -> Effect | None:
     return Bind(*_about(pod, "bind"), pod.metadata.uid, "node-a")
 
 
+def finalize(space: Namespace | None) -> Effect | None:
+    if space is None or "kubernetes" not in space.spec.finalizers:
+        return None
+    meta = space.metadata
+    label = identity("case", meta.uid, "finalize")
+    patch = {"spec": {"finalizers": list[str]()}}
+    return Finalize(label, "namespaces", "v1", "namespaces", "", TARGET, meta.uid, meta.revision, patch)
+
+
 CASES: dict[type, Case] = {
     Create: Case(False, create, ["ADDED"]),
     Change: Case(True, change, ["ADDED", "MODIFIED"]),
     ChangeStatus: Case(True, change_status, ["ADDED", "MODIFIED"]),
     Delete: Case(True, delete, ["ADDED", "DELETED"]),
     Bind: Case(True, bind, ["ADDED", "MODIFIED"]),
+    Finalize: Case(True, finalize, ["ADDED", "MODIFIED", "DELETED"], SPACE),
 }
 
 
@@ -98,18 +114,22 @@ class CaseDecider:
     """Wants one thing of one object."""
 
     name = "case"
-    reads: tuple[Resource[View], ...] = (PODS, NODES)
+    reads: tuple[Resource[View], ...] = (PODS, NODES, NAMESPACES)
 
-    def __init__(self, wants: Callable[[Pod | None], Effect | None]) -> None:
-        self._wants = wants
+    def __init__(self, wants: Callable[[Any], Effect | None], target: Key = POD) -> None:
+        self._wants, self._target = wants, target
 
     def keys(self, resource: str, before: View | None, after: View | None) -> Iterable[Key]:
         newest = after or before
-        about = isinstance(newest, Node) or (isinstance(newest, Pod) and newest.metadata.name == TARGET)
-        return (Key("pods", "default", TARGET),) if about else ()
+        named = isinstance(newest, Pod | Namespace) and newest.metadata.name == TARGET
+        return (self._target,) if named or isinstance(newest, Node) else ()
+
+    def initial_keys(self) -> tuple[Key, ...]:
+        return (self._target,)
 
     def decide(self, view: Reading, key: Key, now: float) -> Decision:
-        effect = self._wants(view.get(PODS, key.namespace, key.name))
+        resource = NAMESPACES if key.resource == "namespaces" else PODS
+        effect = self._wants(view.get(resource, key.namespace, key.name))
         return NOTHING if effect is None else Decision(Waiting("Wanted"), (effect,))
 
 
@@ -125,7 +145,11 @@ def test_whatever_becomes_of_the_answer_it_happens_exactly_once(effect: type, fa
     case = CASES[effect]
     api = InProcess()
     api.post("/api/v1/nodes", {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "node-a"}})
-    if case.exists:
+    if case.target == SPACE:
+        space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": TARGET}}
+        assert api.post("/api/v1/namespaces", space)[0] == 201
+        assert api.delete(f"/api/v1/namespaces/{TARGET}")[0] == 200
+    elif case.exists:
         pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": TARGET}, "spec": _spec()}
         assert api.post(PODS_PATH, pod)[0] == 201
     struck: list[Request] = []
@@ -138,16 +162,51 @@ def test_whatever_becomes_of_the_answer_it_happens_exactly_once(effect: type, fa
             first.stopped = True
         return "request" if fault == "request" else "reply"
 
-    first = Driver(api, lose, (CaseDecider(case.wants),), "first")
+    first = Driver(api, lose, (CaseDecider(case.wants, case.target),), "first")
     first.run(60)
     if fault in ("crash", "takeover"):
         # After a crash the same holder comes back; a takeover waits until the lease has run out.
-        second = Driver(api, None, (CaseDecider(case.wants),), "first" if fault == "crash" else "second")
+        decider = CaseDecider(case.wants, case.target)
+        second = Driver(api, None, (decider,), "first" if fault == "crash" else "second")
         second.now = first.now
         second.run(120)
     assert bool(struck) is (fault != "none")
-    told = [change.type for change in api.published if change.entry.key == Key("pods", "default", TARGET)]
+    told = [change.type for change in api.published if change.entry.key == case.target]
     assert told == case.story
+
+
+@pytest.mark.parametrize("effect", [Create, Change, Delete], ids=lambda each: each.__name__)
+@pytest.mark.parametrize("guard", ["absent", "present"])
+def test_an_effect_whose_premise_has_moved_changes_nothing(effect: type, guard: str) -> None:
+    """What was decided on a mirror that had not heard of the guard's change yet is refused as it would commit."""
+    api, case = InProcess(), CASES[effect]
+    api.post("/api/v1/nodes", {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "node-a"}})
+    if case.exists:
+        pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": TARGET}, "spec": _spec()}
+        assert api.post(PODS_PATH, pod)[0] == 201
+    maps, owner = "/api/v1/namespaces/default/configmaps", {"metadata": {"name": "owner"}}
+    seen = int(api.post(maps, owner)[1]["metadata"]["resourceVersion"]) if guard == "present" else 0
+    premise = premises((Key("configmaps", "default", "owner"), seen))
+    sent: list[Request] = []
+
+    def wants(pod: Pod | None) -> Effect | None:
+        wanted = None if sent else case.wants(pod)
+        return None if wanted is None else structs.replace(wanted, premise=premise)
+
+    def move(request: Request) -> str:
+        if request.resource == "pods":
+            sent.append(request)
+            if guard == "absent":
+                api.post(maps, owner)
+            else:
+                api.patch(f"{maps}/owner", {"data": {"moved": "on"}})
+        return ""
+
+    driver = Driver(api, move, (CaseDecider(wants),), "only")
+    driver.run(60)
+    assert len(sent) == 1
+    assert [change.type for change in api.published if change.entry.key == POD] == case.story[: case.exists]
+    assert driver.plane.controllers[0].conflicts == 1
 
 
 def test_a_replaced_leader_that_goes_on_changes_nothing() -> None:

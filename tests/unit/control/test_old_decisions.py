@@ -8,14 +8,14 @@ from typing import Any
 
 from fairlead.cache import events as mirrored
 from fairlead.cache.view import MirrorView
-from fairlead.control.breaker import Breaker
 from fairlead.control.controller import Controller
+from fairlead.control.health import Health
 from fairlead.control.instructions import Call, Replied
 from fairlead.control.plane import AskProgress, Plane
 from fairlead.core import codec
 from fairlead.decision.contract import Decision, Reading, Waiting
 from fairlead.decision.effects import Create
-from fairlead.model.views import PODS, Resource, View
+from fairlead.model.views import PLANE_SETTINGS, PODS, Resource, View
 from fairlead.port.outcome import Done, Refused, Unknown
 from fairlead.queue.work import WorkQueue
 from fairlead.store.contract import Key
@@ -46,7 +46,7 @@ class Three:
 def controller() -> Controller:
     calls = count(1)
     return Controller(
-        Three(), WorkQueue(), Breaker(), lambda: next(calls), lambda write: True, lambda: MirrorView({})
+        Three(), WorkQueue(), Health(), lambda: next(calls), lambda write: True, lambda: MirrorView({})
     )
 
 
@@ -79,7 +79,8 @@ def test_a_decision_that_took_too_long_is_made_again_before_its_next_effect() ->
 def test_a_new_leader_asks_how_far_its_watches_are_and_waits_for_the_fence() -> None:
     plane = Plane("new", (Three(),))
     sent = list(plane.begin(0.0, 0.5))
-    sent += plane.mirror("pods", mirrored.Listed(5, (), 0.0, 1))
+    for name in plane.mirrors:
+        sent += plane.mirror(name, mirrored.Listed(5, (), 0.0, 1))
     answers = (Refused(404, "NotFound", ""), Done(6, b"{}"), Refused(404, "NotFound", ""), Done(8, b"{}"))
     lease = calls(sent)[0]
     for number, answer in enumerate(answers):
@@ -87,9 +88,10 @@ def test_a_new_leader_asks_how_far_its_watches_are_and_waits_for_the_fence() -> 
         following = list(plane.replied(Replied(lease.call, answer, now, 0.5)))
         lease = (calls(following) or [lease])[0]
     assert plane.leadership.leads
-    assert [each.resource for each in following if isinstance(each, AskProgress)] == ["pods"]
+    assert [each.resource for each in following if isinstance(each, AskProgress)] == [*plane.mirrors]
     assert calls(following) == []
     plane.controllers[0].queue.add(KEY, 0.4)
+    assert calls(plane.mirror(PLANE_SETTINGS.name, mirrored.Marked(8, 0.4, 2))) == []
     assert calls(plane.mirror("pods", mirrored.Marked(7, 0.4, 2))) == []
     begun = calls(plane.mirror("pods", mirrored.Marked(8, 0.5, 2)))
     assert [call.request.verb for call in begun] == ["create"]

@@ -34,6 +34,8 @@ KINDS = {
     "PodDisruptionBudget",
     "PriorityClass",
     "Lease",
+    "PlaneSettings",
+    "ControllerRevision",
 }
 
 

@@ -15,6 +15,7 @@ from fairlead.model.fields import ListOf, MapOf, Ref, Scalar, Type
 from fairlead.model.files import load_tables
 from fairlead.model.kind import Json, Kind
 from fairlead.model.kinds import (
+    controllerrevision,
     cronjob,
     daemonset,
     deployment,
@@ -51,6 +52,7 @@ DEPTH_MAX = 6
 @pytest.mark.parametrize(
     ("kind", "path", "short_names", "categories", "subresources"),
     [
+        (controllerrevision.KIND, "apps/v1/controllerrevisions", (), (), ()),
         (cronjob.KIND, "batch/v1/cronjobs", ("cj",), ("all",), ("status",)),
         (daemonset.KIND, "apps/v1/daemonsets", ("ds",), ("all",), ("status",)),
         (deployment.KIND, "apps/v1/deployments", ("deploy",), ("all",), ("status", "scale")),

@@ -8,9 +8,11 @@ import pytest
 
 from fairlead.core.times import timestamp
 from fairlead.decision.effects import OPERATION, identity
-from fairlead.model.views import DEPLOYMENTS, PODS, REPLICASETS, Meta, Owner, Pod
+from fairlead.model.views import DAEMONSETS, DEPLOYMENTS, PODS, REPLICASETS, STATEFULSETS, Meta, Owner, Pod
+from fairlead.reconcile.daemonset import DaemonSetDecider
 from fairlead.reconcile.deployment import DeploymentDecider
 from fairlead.reconcile.replicaset import ReplicaSetDecider
+from fairlead.reconcile.statefulset import StatefulSetDecider
 from tests.unit.reconcile.world import NOW, World, selector, template
 
 OWNED = Owner("ReplicaSet", "web", "uid-web", "apps/v1", controller=True)
@@ -39,11 +41,12 @@ def test_a_pod_without_an_owner_wakes_the_sets_that_select_it(
     before: Pod | None, after: Pod | None, woken: list[str]
 ) -> None:
     world = World()
-    world.add(
-        REPLICASETS, "web", spec={"selector": selector({"app": "web"}), "template": template({"app": "web"})}
-    )
-    found = ReplicaSetDecider().adopters(world, PODS.name, before, after)
-    assert [key.name for key in found] == woken
+    spec = {"selector": selector({"app": "web"}), "template": template({"app": "web"})}
+    for resource in (REPLICASETS, STATEFULSETS, DAEMONSETS):
+        world.add(resource, "web", spec=spec)
+    for decider in (ReplicaSetDecider(), StatefulSetDecider(), DaemonSetDecider()):
+        found = decider.adopters(world, PODS.name, before, after)
+        assert [key.name for key in found] == woken
     assert not list(DeploymentDecider().adopters(world, PODS.name, before, after))
 
 

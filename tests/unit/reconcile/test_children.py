@@ -95,12 +95,12 @@ def test_a_childs_name_follows_from_the_owners_uid_and_the_occasion() -> None:
 def test_a_pod_has_what_its_template_says_and_one_controller() -> None:
     made = template({"app": "web"})
     made["metadata"].update(annotations={"a": "b"}, finalizers=["example.com/hold"])
-    body = from_template(made, REPLICASETS, OWNER, "web-1", extra="c")
+    body = from_template(made, REPLICASETS, OWNER, "web-1")
     assert body["spec"] == made["spec"]
     assert body["metadata"] == {
         "name": "web-1",
         "labels": {"app": "web"},
-        "annotations": {"a": "b", "extra": "c"},
+        "annotations": {"a": "b"},
         "finalizers": ["example.com/hold"],
         "ownerReferences": [controller_reference(REPLICASETS, OWNER)],
     }

@@ -99,6 +99,19 @@ def test_a_hundred_missed_instants_are_reported() -> None:
     assert [effect.name for effect in decision.effects] == [name_at("2026-03-02T11:41:00Z")]
 
 
+@pytest.mark.parametrize("deadline", [None, 30])
+def test_an_interval_is_counted_from_the_last_start_however_often_it_is_looked_at(
+    deadline: int | None,
+) -> None:
+    world = new_world("@every 10m", **({} if deadline is None else {"startingDeadlineSeconds": deadline}))
+    for _ in range(19):
+        assert go(world, 0.5) == []
+        assert world.decide(DECIDER, KEY).again_at == START + 600
+    assert go(world, 0.5) == [name_at("2026-03-02T10:10:30Z")]
+    world.tick(60)
+    assert world.decide(DECIDER, KEY).again_at == START + 1200
+
+
 def test_it_can_be_too_late_to_start() -> None:
     world = new_world("0 * * * *", startingDeadlineSeconds=60)
     assert go(world, 62) == []

@@ -9,13 +9,22 @@ import pytest
 from fairlead.decision.contract import NOTHING, SETTLED
 from fairlead.model.views import DAEMONSETS, NODES, PODS, DaemonSet, Pod
 from fairlead.reconcile.daemonset import EVERY, DaemonSetDecider
+from fairlead.reconcile.eligibility import pinned
 from fairlead.store.contract import Key
 from tests.unit.reconcile.world import NOW, World, selector, template
 
 DECIDER = DaemonSetDecider()
 KEY = Key("daemonsets.apps", "default", "log")
 TAINT = {"key": "gpu", "value": "yes", "effect": "NoSchedule"}
+NO_NETWORK = {"key": "node.kubernetes.io/network-unavailable", "effect": "NoSchedule"}
 Json = dict[str, Any]
+
+
+def wants(key: str, operator: str, *values: str) -> Json:
+    """A pod that requires nodes with such a label."""
+    term = {"matchExpressions": [{"key": key, "operator": operator, "values": list(values)}]}
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}
+    return {"affinity": {"nodeAffinity": required}}
 
 
 def node(world: World, name: str, labels: Json | None = None, ready: str = "True", **spec: Any) -> None:
@@ -43,12 +52,16 @@ def run(world: World) -> None:
             return
 
 
+def at(pod: Pod) -> str:
+    return pod.spec.node_name or pinned(pod.spec)
+
+
 def where(world: World) -> list[str]:
-    return sorted(pod.spec.node_name for pod in world.list(PODS) if pod.live)
+    return sorted(at(pod) for pod in world.list(PODS) if pod.live)
 
 
 def by_node(world: World) -> dict[str, Pod]:
-    return {pod.spec.node_name: pod for pod in world.list(PODS) if pod.live}
+    return {at(pod): pod for pod in world.list(PODS) if pod.live}
 
 
 def test_every_node_gets_one_pod() -> None:
@@ -81,6 +94,12 @@ def test_every_node_gets_one_pod() -> None:
         pytest.param({}, {"nodeSelector": {"disk": "ssd"}}, False, id="not selected"),
         pytest.param({"labels": {"disk": "ssd"}}, {"nodeSelector": {"disk": "ssd"}}, True, id="selected"),
         pytest.param({}, {"nodeName": "other"}, False, id="meant for another"),
+        pytest.param({}, wants("disk", "In", "ssd"), False, id="affinity not met"),
+        pytest.param({"labels": {"disk": "ssd"}}, wants("disk", "In", "ssd"), True, id="affinity met"),
+        pytest.param({}, wants("disk", "DoesNotExist"), True, id="affinity by absence"),
+        pytest.param({}, {"hostNetwork": True}, True, id="host network"),
+        pytest.param({"taints": [NO_NETWORK]}, {"hostNetwork": True}, True, id="needs no network"),
+        pytest.param({"taints": [NO_NETWORK]}, {}, False, id="needs a network"),
     ],
 )
 def test_which_nodes_get_one(about_node: Json, about_pod: Json, runs: bool) -> None:
@@ -113,6 +132,9 @@ def test_a_turn_for_all_that_has_more_to_do_than_fits_comes_again() -> None:
     world.add(
         DAEMONSETS, "other", spec={"selector": selector({"app": "o"}), "template": template({"app": "o"})}
     )
+    assert world.decide(DECIDER, EVERY) == NOTHING, "each set records its revision in a turn of its own first"
+    for name in ("log", "other"):
+        world.turn(DECIDER, name)
     for _ in range(4):
         decision = world.decide(DECIDER, EVERY)
         assert decision.again_at == (NOW if len(decision.effects) == 32 else 0)
@@ -257,6 +279,97 @@ def test_pods_that_work_stay_while_too_many_others_do_not() -> None:
     update(world, "broken", maxUnavailable=1)
     world.settle([DECIDER])
     assert sum(pod.ready for pod in world.list(PODS) if pod.live) == 2
+
+
+def surge(world: World, image: str, amount: int | str) -> None:
+    update(world, image, maxSurge=amount, maxUnavailable=0)
+
+
+@pytest.mark.parametrize(("amount", "at_once"), [(1, 1), (2, 2), ("50%", 2), ("30%", 2), ("100%", 4)])
+def test_a_surging_update_makes_the_new_pod_first_on_so_many_nodes(amount: int | str, at_once: int) -> None:
+    world = World()
+    make(world, 4)
+    run(world)
+    surge(world, "log:2", amount)
+    for done in range(0, 4, at_once):
+        world.settle([DECIDER])
+        live = [pod for pod in world.list(PODS) if pod.live]
+        assert len(live) == 4 + min(at_once, 4 - done)
+        assert {at(pod) for pod in live if pod.ready} == {"n0", "n1", "n2", "n3"}, "no node is without"
+        world.start_pods()
+    run(world)
+    assert [pod.spec.containers[0].image for pod in world.list(PODS)] == ["log:2"] * 4
+    assert found(world).status.updated_number_scheduled == found(world).status.number_available == 4
+
+
+def test_a_surging_update_that_does_not_work_leaves_the_old_pods() -> None:
+    world = World()
+    make(world, 3)
+    run(world)
+    surge(world, "broken", 1)
+    world.settle([DECIDER])
+    live = [pod for pod in world.list(PODS) if pod.live]
+    assert (len(live), sum(pod.ready for pod in live)) == (4, 3)
+    world.tick(1000)
+    world.settle([DECIDER])
+    assert sum(pod.live for pod in world.list(PODS)) == 4
+
+
+def test_where_the_old_pod_does_not_work_the_new_one_comes_at_once_and_the_old_one_goes() -> None:
+    world = World()
+    make(world, 3)
+    world.settle([DECIDER])
+    surge(world, "log:2", 1)
+    world.settle([DECIDER])
+    assert [pod.spec.containers[0].image for pod in world.list(PODS) if pod.live] == ["log:2"] * 3
+
+
+def test_a_new_pod_replaces_the_old_one_only_when_it_is_available() -> None:
+    world = World()
+    make(world, 1, minReadySeconds=30)
+    run(world)
+    world.tick(30)
+    surge(world, "log:2", 1)
+    world.settle([DECIDER])
+    world.start_pods()
+    world.settle([DECIDER])
+    assert sum(pod.live for pod in world.list(PODS)) == 2
+    assert world.decide(DECIDER, KEY).again_at == NOW + 60
+    world.tick(30)
+    world.settle([DECIDER])
+    assert [pod.spec.containers[0].image for pod in world.list(PODS) if pod.live] == ["log:2"]
+
+
+def test_a_surging_set_does_not_wait_for_a_pod_on_its_way_out() -> None:
+    world = World()
+    make(world, 1)
+    run(world)
+    world.edit(
+        DAEMONSETS,
+        "log",
+        {"spec": {"updateStrategy": {"rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}}},
+    )
+    world.delete(PODS, by_node(world)["n0"].metadata.name)
+    world.settle([DECIDER])
+    assert where(world) == ["n0"]
+    assert len(world.list(PODS)) == 2
+
+
+def test_a_pod_is_made_for_its_node_and_bears_what_nodes_suffer_from() -> None:
+    world = World()
+    make(world, 1, pod={"tolerations": [{"key": "gpu", "operator": "Exists"}]})
+    world.settle([DECIDER])
+    (pod,) = world.list(PODS)
+    assert (pod.spec.node_name, pinned(pod.spec)) == ("", "n0")
+    assert [(each.key, each.effect) for each in pod.spec.tolerations] == [
+        ("gpu", ""),
+        ("node.kubernetes.io/not-ready", "NoExecute"),
+        ("node.kubernetes.io/unreachable", "NoExecute"),
+        ("node.kubernetes.io/disk-pressure", "NoSchedule"),
+        ("node.kubernetes.io/memory-pressure", "NoSchedule"),
+        ("node.kubernetes.io/pid-pressure", "NoSchedule"),
+        ("node.kubernetes.io/unschedulable", "NoSchedule"),
+    ]
 
 
 def test_on_delete_updates_nothing_by_itself() -> None:

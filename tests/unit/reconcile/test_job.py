@@ -8,13 +8,14 @@ import pytest
 
 from fairlead.core.times import timestamp
 from fairlead.decision.contract import NOTHING, SETTLED, Waiting
+from fairlead.decision.effects import Create
 from fairlead.model.views import JOBS, PODS, Job, Pod
 from fairlead.reconcile.job import JobDecider
 from fairlead.reconcile.job_orphans import JobOrphanDecider
 from fairlead.reconcile.job_pods import INDEX, TRACKING
-from fairlead.reconcile.job_status import format_indexes, parse_indexes
+from fairlead.reconcile.job_policies import format_indexes, parse_indexes
 from fairlead.store.contract import Key
-from tests.unit.reconcile.world import NOW, World, template
+from tests.unit.reconcile.world import NOW, Refused, World, template
 
 DECIDER = JobDecider()
 KEY = Key("jobs.batch", "default", "sum")
@@ -67,6 +68,20 @@ def test_a_new_job_starts_its_clock_and_its_pods() -> None:
         assert pod.metadata.finalizers == (TRACKING,)
         assert pod.metadata.controller is not None
         assert pod.metadata.labels["batch.kubernetes.io/job-name"] == "sum"
+
+
+def test_a_create_that_comes_late_comes_to_nothing() -> None:
+    world = World()
+    make(world, parallelism=2, completions=2)
+    while not (late := world.decide(DECIDER, KEY).effects) or not isinstance(late[0], Create):
+        world.apply(late)
+    settle(world)
+    for pod in live(world):
+        world.delete(PODS, pod.metadata.name)
+    settle(world)
+    assert world.get(PODS, "default", late[0].name) is None, "the name is free, and yet"
+    with pytest.raises(Refused):
+        world.apply(late[:1])
 
 
 def test_pods_that_are_ready_are_reported_so() -> None:

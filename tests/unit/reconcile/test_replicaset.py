@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairlead.decision.contract import EFFECTS_MAX, NOTHING, SETTLED, Waiting
-from fairlead.decision.effects import ChangeStatus, Create, Delete
+from fairlead.decision.effects import OPERATION, ChangeStatus, Create, Delete, Effect
 from fairlead.model.views import PODS, REPLICASETS, ReplicaSet
-from fairlead.reconcile.children import ORDINAL, child_name
+from fairlead.reconcile.children import child_name
 from fairlead.reconcile.replicaset import ReplicaSetDecider
 from fairlead.store.contract import Key
-from tests.unit.reconcile.world import World, names, selector, template
+from tests.unit.reconcile.world import Refused, World, names, selector, template
 
 DECIDER = ReplicaSetDecider()
 KEY = Key("replicasets.apps", "default", "web")
@@ -172,22 +172,74 @@ def test_a_pod_counts_as_available_after_min_ready_seconds_and_the_set_looks_aga
 def test_fewer_available_pods_are_reported_before_replacements_are_made() -> None:
     world = running(3)
     world.delete(PODS, live(world)[0])
-    effects = world.decide(DECIDER, KEY).effects
-    assert isinstance(effects[0], ChangeStatus)
-    assert effects[0].patch["status"]["availableReplicas"] == 2
-    assert isinstance(effects[1], Create)
+    (report,) = world.turn(DECIDER, "web").effects
+    assert isinstance(report, ChangeStatus)
+    assert report.patch["status"]["availableReplicas"] == 2
+    (create,) = world.decide(DECIDER, KEY).effects
+    assert isinstance(create, Create)
 
 
 def test_a_name_that_somebody_else_has_taken_is_passed_over() -> None:
     world = world_with(1)
     found = world.get(REPLICASETS, "default", "web")
     assert isinstance(found, ReplicaSet)
-    world.add(
-        PODS, child_name(found.metadata, "0"), metadata={"labels": {"app": "x"}}, spec=template()["spec"]
-    )
+    (first,) = world.decide(DECIDER, KEY).effects
+    world.add(PODS, first.name, metadata={"labels": {"app": "x"}}, spec=template()["spec"])
     world.settle([DECIDER])
     (own,) = world.owned(PODS, found.metadata.uid)
-    assert own.metadata.annotations[ORDINAL] == "1"
+    number = found.metadata.revision + 1
+    assert own.metadata.name == child_name(found.metadata, str(number))
+    assert own.metadata.annotations[OPERATION] == f"replicaset/{found.metadata.uid}/create/{number}"
+
+
+def test_after_scaling_to_nothing_and_up_again_no_identity_comes_back() -> None:
+    world = world_with(3)
+    made: list[str] = []
+    for _ in range(3):
+        world.edit(REPLICASETS, "web", {"spec": {"replicas": 3}})
+        world.settle([DECIDER])
+        made += [pod.metadata.annotations[OPERATION] for pod in world.list(PODS)]
+        world.edit(REPLICASETS, "web", {"spec": {"replicas": 0}})
+        world.settle([DECIDER])
+        assert world.list(PODS) == ()
+    assert len(set(made)) == len(made) == 9
+
+
+def test_a_create_of_a_leader_that_saw_no_answer_is_the_same_for_the_next_leader() -> None:
+    world = world_with(3)
+    first = world.decide(DECIDER, KEY).effects
+    world.turn(DECIDER, "web", prefix=1)  # the others were never sent
+    world.settle([DECIDER])
+    assert len(live(world)) == 3
+    assert first[0].name in live(world)
+
+
+@pytest.mark.parametrize("happens", ["scale", "annotate", "delete"])
+def test_what_was_decided_for_a_set_that_has_changed_since_comes_to_nothing(happens: str) -> None:
+    world = world_with(2)
+    (late, *_) = world.decide(DECIDER, KEY).effects
+    assert isinstance(late, Create)
+    if happens == "scale":
+        world.edit(REPLICASETS, "web", {"spec": {"replicas": 0}})
+    elif happens == "annotate":
+        world.edit(REPLICASETS, "web", {"metadata": {"annotations": {"a": "b"}}})
+    else:
+        world.delete(REPLICASETS, "web")
+    with pytest.raises(Refused):
+        world.apply([late])
+
+
+def test_a_late_deletion_cannot_meet_another_one_that_was_chosen_since() -> None:
+    world = running(3)
+    world.edit(REPLICASETS, "web", {"spec": {"replicas": 2}})
+    (late,) = world.decide(DECIDER, KEY).effects
+    assert isinstance(late, Delete)
+    other = next(name for name in live(world) if name != late.name)
+    world.set_pod(other, "Running", ready=False)
+    world.settle([DECIDER])  # another one goes, because it is not ready any more
+    assert late.name in live(world)
+    with pytest.raises(Refused):
+        world.apply([late])
 
 
 def test_a_create_whose_answer_was_lost_is_the_same_create_when_decided_on_a_view_that_lags() -> None:
@@ -210,7 +262,7 @@ def test_a_refusal_is_reported_until_the_number_is_right() -> None:
         "FailedCreate",
         "exceeded quota",
     )
-    assert DECIDER.refused(world, KEY, decision.effects[0], "exceeded quota", world.now + 5) == NOTHING
+    assert DECIDER.refused(world, KEY, decision.effects[0], "exceeded quota", world.now + 5).effects == ()
     world.settle([DECIDER])
     assert "conditions" not in status(world)
 
@@ -227,48 +279,99 @@ def test_pods_wake_the_set_that_controls_them_and_no_other() -> None:
 
 STEP = st.one_of(
     st.tuples(st.just("scale"), st.integers(0, 6)),
-    st.tuples(st.sampled_from(["delete", "fail", "ready", "relabel", "stop"]), st.integers(0, 7)),
+    st.tuples(st.sampled_from(["delete", "fail", "ready", "unready", "relabel", "stop"]), st.integers(0, 7)),
     st.tuples(st.just("turn"), st.integers(0, 4)),
+    st.tuples(st.just("arrive"), st.integers(0, 7)),
 )
 
 
-def _happen(world: World, what: str, number: int) -> None:
-    pods = [pod.metadata.name for pod in world.list(PODS) if pod.live and pod.metadata.owner_references]
-    if what == "scale":
-        world.edit(REPLICASETS, "web", {"spec": {"replicas": number}})
-    elif what == "stop":
-        world.stop_pods()
-    elif pods:
-        name = pods[number % len(pods)]
-        if what == "delete":
-            world.delete(PODS, name)
-        elif what == "fail":
-            world.set_pod(name, "Failed")
-        elif what == "ready":
-            world.set_pod(name, "Running", ready=True)
-        elif what == "relabel":
-            world.edit(PODS, name, {"metadata": {"labels": {"app": "other"}}})
+class Story:
+    """A set, what happens to it, and what is still on its way to the API."""
+
+    def __init__(self, replicas: int) -> None:
+        self.world = world_with(replicas)
+        self.late: list[Effect] = []
+        self.made: dict[str, tuple[str, str]] = {}  # identity -> (uid, revision of the set)
+        self.taken = 0  # live pods taken by others since the set last changed
+        self._set_at = ""
+
+    @property
+    def replicas(self) -> int:
+        return int(self.world.objects[KEY]["spec"]["replicas"])
+
+    def live(self) -> int:
+        uid = self.world.objects[KEY]["metadata"]["uid"]
+        return sum(pod.live for pod in self.world.owned(PODS, uid))
+
+    def step(self, what: str, number: int) -> None:
+        before = self.live()
+        if what == "turn":
+            decision = self.world.decide(DECIDER, KEY)
+            for effect in decision.effects[:number]:
+                self._carry_out(effect)
+            self.late += decision.effects[number : number + 1]  # nobody knows whether it arrives
+        elif what == "arrive":
+            if self.late:
+                self._carry_out(self.late.pop(number % len(self.late)))
+        else:
+            self._happen(what, number)
+            self.taken += max(0, before - self.live())
+        at = self.world.objects[KEY]["metadata"]["resourceVersion"]
+        if at != self._set_at:
+            self._set_at, self.taken = at, 0
+
+    def _carry_out(self, effect: Effect) -> None:
+        before = self.live()
+        try:
+            self.world.apply([effect])
+        except Refused:
+            return
+        after = self.live()
+        assert after <= max(before, self.replicas), "one too many"
+        if isinstance(effect, Delete):
+            assert after == before or after + self.taken >= self.replicas, "one too few"
+        else:
+            self.taken += max(0, before - after)  # released, because others relabelled it
+        if isinstance(effect, Create):
+            self._made(effect)
+
+    def _made(self, effect: Create) -> None:
+        uid = self.world.objects[effect.key]["metadata"]["uid"]
+        at = self.world.objects[KEY]["metadata"]["resourceVersion"]
+        known = self.made.setdefault(effect.identity, (uid, at))
+        # An occasion ends when the set has changed or told of it; a pod that came and went before never was.
+        assert known[0] == uid or known[1] == at, "an identity came back"
+
+    def _happen(self, what: str, number: int) -> None:
+        world = self.world
+        pods = [pod.metadata.name for pod in world.list(PODS) if pod.live and pod.metadata.owner_references]
+        if what == "scale":
+            world.edit(REPLICASETS, "web", {"spec": {"replicas": number}})
+        elif what == "stop":
+            world.stop_pods()
+        elif pods:
+            name = pods[number % len(pods)]
+            if what == "delete":
+                world.delete(PODS, name)
+            elif what == "fail":
+                world.set_pod(name, "Failed")
+            elif what in ("ready", "unready"):
+                world.set_pod(name, "Running", ready=what == "ready")
+            elif what == "relabel":
+                world.edit(PODS, name, {"metadata": {"labels": {"app": "other"}}})
 
 
-@settings(max_examples=60, deadline=None)
-@given(st.integers(0, 5), st.lists(STEP, max_size=12))
-def test_whatever_happens_and_wherever_a_turn_breaks_off_the_number_ends_right_and_is_never_exceeded(
+@settings(max_examples=150, deadline=None)
+@given(st.integers(0, 5), st.lists(STEP, max_size=16))
+def test_whatever_happens_is_lost_or_late_the_number_is_never_exceeded_and_ends_right(
     replicas: int, steps: list[tuple[str, int]]
 ) -> None:
-    world = world_with(replicas)
-
-    def owned() -> int:
-        uid = world.objects[KEY]["metadata"]["uid"]
-        return sum(pod.live for pod in world.owned(PODS, uid))
-
+    story = Story(replicas)
     for what, number in steps:
-        before = owned()
-        if what == "turn":
-            world.turn(DECIDER, "web", prefix=number)
-            assert owned() <= max(before, world.objects[KEY]["spec"]["replicas"])
-        else:
-            _happen(world, what, number)
-    world.settle([DECIDER])
-    wanted = world.objects[KEY]["spec"]["replicas"]
-    assert owned() == wanted == status(world)["replicas"]
-    assert status(world)["observedGeneration"] == world.objects[KEY]["metadata"]["generation"]
+        story.step(what, number)
+    story.world.settle([DECIDER])
+    while story.late:
+        story.step("arrive", 0)
+    story.world.settle([DECIDER])
+    assert story.live() == story.replicas == status(story.world)["replicas"]
+    assert status(story.world)["observedGeneration"] == story.world.objects[KEY]["metadata"]["generation"]

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from fairlead.decision.contract import NOTHING, SETTLED, Waiting
-from fairlead.model.views import PODS, STATEFULSETS, Pod, StatefulSet
+from fairlead.model.views import CONTROLLER_REVISIONS, PODS, STATEFULSETS, Pod, StatefulSet
+from fairlead.reconcile.revisions import REVISION_LABEL
 from fairlead.reconcile.statefulset import StatefulSetDecider
-from fairlead.reconcile.statefulset_pods import CURRENT_TEMPLATE, REVISION_LABEL, ordinal_of
+from fairlead.reconcile.statefulset_pods import ordinal_of
 from fairlead.store.contract import Key
 from tests.unit.reconcile.world import NOW, World, names, selector, template
 
@@ -233,26 +234,50 @@ def test_min_ready_seconds_delay_the_next_pod() -> None:
     assert settle(world) == ["db-0", "db-1"]
 
 
-def test_the_current_template_is_kept_before_the_first_pod_is_made() -> None:
+def test_the_template_is_recorded_before_the_first_pod_is_made() -> None:
     world = World()
     make(world)
     world.turn(DECIDER, "db")
-    assert CURRENT_TEMPLATE in found(world).metadata.annotations
+    assert len(world.list(CONTROLLER_REVISIONS)) == 1
     assert world.list(PODS) == ()
 
 
-@pytest.mark.parametrize("kept", [None, "not json", "[]"])
-def test_without_the_kept_template_the_newest_is_the_current_one(kept: str | None) -> None:
+def test_without_the_current_revision_the_newest_is_the_current_one() -> None:
     world = World()
     make(world)
     run(world)
-    world.edit(STATEFULSETS, "db", {"metadata": {"annotations": {CURRENT_TEMPLATE: kept}}})
+    current = found(world).status.current_revision
     new_image(world, "nginx:2", partition=3)
     run(world)
     assert set(images(world).values()) == {"nginx:1.27"}
+    world.delete(CONTROLLER_REVISIONS, current)
     world.delete(PODS, "db-2")
     run(world)
     assert images(world)["db-2"] == "nginx:2"
+
+
+@pytest.mark.parametrize(("allowed", "gone"), [(1, 1), (2, 2), ("50%", 2), ("90%", 3), (9, 4)])
+@pytest.mark.parametrize("partition", [0, 3])
+def test_an_update_takes_so_many_pods_at_a_time(allowed: int | str, gone: int, partition: int) -> None:
+    world = World()
+    make(world, 4, podManagementPolicy="Parallel")
+    run(world)
+    new_image(world, "nginx:2", maxUnavailable=allowed, partition=partition)
+    settle(world)
+    going = [pod.metadata.name for pod in world.list(PODS) if not pod.live]
+    assert going == ["db-0", "db-1", "db-2", "db-3"][max(4 - gone, partition) :]
+    run(world)
+    assert images(world) == {f"db-{n}": "nginx:2" if n >= partition else "nginx:1.27" for n in range(4)}
+
+
+def test_a_pod_that_is_down_anyway_counts_among_those_that_may_be_missing() -> None:
+    world = World()
+    make(world, 4, podManagementPolicy="Parallel")
+    run(world)
+    world.set_pod("db-0", "Running", ready=False)
+    new_image(world, "nginx:2", maxUnavailable=2)
+    settle(world)
+    assert [pod.metadata.name for pod in world.list(PODS) if not pod.live] == ["db-3"]
 
 
 def test_a_name_that_a_stranger_has_is_waited_for() -> None:

@@ -30,7 +30,8 @@ from fairlead.model.kind import Kind
 from fairlead.model.metadata import validate_metadata
 from fairlead.model.patch.merge import merge_patch
 from fairlead.model.selectors import LabelSelector, from_object
-from fairlead.model.views import PODS, Resource, View
+from fairlead.model.views import PODS, PodSpec, Resource, View
+from fairlead.reconcile.eligibility import pinned
 from fairlead.store.contract import Key
 
 Json = dict[str, Any]
@@ -148,7 +149,8 @@ class World:
         """A pod's phase and readiness as its node reports them; binds it if it is not bound."""
         key = Key("pods", namespace, name)
         pod = codec.clone(self.objects[key])
-        pod["spec"].setdefault("nodeName", node)
+        made_for = pinned(msgspec.convert(pod["spec"], PodSpec, strict=False))
+        pod["spec"].setdefault("nodeName", made_for or node)
         at = timestamp(self.now)
         condition = {"type": "Ready", "status": "True" if ready else "False", "lastTransitionTime": at}
         pod["status"] = {
@@ -241,6 +243,7 @@ class World:
     def _carry_out(self, effect: Effect) -> None:
         key = effect.key
         current = self.objects.get(key)
+        self._check_premise(getattr(effect, "premise", ""))
         if isinstance(effect, Create):
             if current is None:
                 self._create(key, codec.clone(effect.body))
@@ -267,6 +270,13 @@ class World:
             subresource = "status" if isinstance(effect, ChangeStatus) else ""
             assert isinstance(effect, Change)
             self._change(key, effect.patch, subresource)
+
+    def _check_premise(self, premise: str) -> None:
+        for each in premise.split(",") if premise else ():
+            address, _, revision = each.rpartition("@")
+            held = self.objects.get(Key(*address.split("/")))
+            if (held["metadata"]["resourceVersion"] if held else "0") != revision:
+                raise Refused(f"Conflict: {each} does not hold any more")
 
     def _create(self, key: Key, obj: Json) -> None:
         if key in self.objects:

@@ -1,6 +1,7 @@
 """POST pods/NAME/eviction: a deletion that respects disruption budgets.
 
-The budget's new allowance and the pod's deletion are one transaction, judged at the revision of both.
+The budget's new allowance and the pod's deletion are one transaction, judged at the revision of both. The pods that
+the budget covers are counted as they are now; see `ledger/disruption.py`.
 """
 
 from __future__ import annotations
@@ -36,6 +37,8 @@ def create(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply 
         _spend(desk, attempt, pod)
     if wanted.dry_run or attempt.new == attempt.old:
         return accepted()
+    assert attempt.new is not None
+    attempt.new = disruption.marked(attempt.new, context.now)
     return plan_at(transaction_for(desk, attempt), lambda _: accepted())
 
 
@@ -55,9 +58,11 @@ def _spend(desk: Desk, attempt: Attempt, pod: Json) -> None:
         )
     entry, budget = covering[0]
     attempt.preconditions.append(AtRevision(entry.key, entry.revision))
-    if disruption.is_free(budget, pod):
+    pods = desk.read.list(attempt.kind.resource, attempt.key.namespace)
+    healthy = disruption.healthy(budget, (each.data for each in pods))
+    if disruption.is_free(budget, pod, healthy):
         return
-    refused = disruption.refusal(budget)
+    refused = disruption.refusal(budget, healthy)
     if refused is not None:
         raise TooManyRequests(
             "Cannot evict pod as it would violate the pod's disruption budget.",

@@ -1,4 +1,8 @@
-"""PUT namespaces/NAME/finalize: replaces spec.finalizers, which nothing else can change."""
+"""PUT namespaces/NAME/finalize: replaces spec.finalizers, which nothing else can change.
+
+A deleted namespace keeps its own finalizer until it is empty. Nothing can be created in it any more, so what is seen
+here stays true until the write commits.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,9 @@ from fairlead.api.desk import Desk
 from fairlead.api.finding import find
 from fairlead.api.objects import named_by, tree
 from fairlead.api.plan import Context, Plan
-from fairlead.model.kind import Kind
+from fairlead.core.errors import Conflict
+from fairlead.model.kind import Json, Kind
+from fairlead.model.kinds.namespace import FINALIZER
 from fairlead.port.request import Reply, Request
 
 
@@ -19,6 +25,22 @@ def update(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply 
     current = find(desk, kind, request)
     old = tree(current)
     finalizers = list((asked.get("spec") or {}).get("finalizers") or [])
+    if FINALIZER not in finalizers:
+        _check_empty(desk, kind, old)
     new = named_by(asked, old)
     new["spec"] = {**(old.get("spec") or {}), "finalizers": finalizers}
     return change(desk, request, kind, context, current, old, new, [])
+
+
+def _check_empty(desk: Desk, kind: Kind, old: Json) -> None:
+    name = old["metadata"]["name"]
+    if "deletionTimestamp" not in old["metadata"]:
+        return
+    left = [each.resource for each in desk.catalog if each.namespaced and desk.read.list(each.resource, name)]
+    if left:
+        raise Conflict(
+            f'Operation cannot be fulfilled on {kind.resource} "{name}": the namespace is not empty, it has '
+            f"{', '.join(left)}; delete those first",
+            kind=kind.plural,
+            name=name,
+        )

@@ -1,0 +1,44 @@
+"""Takes away Events that have expired, beside the API and like any client of it. Decided in `reconcile/event_expiry`.
+
+Looks every few seconds and removes a few at a time, so that other requests find their turn in between.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+
+from fairlead.reconcile.event_expiry import EVENTS, EventExpiry
+from fairlead.runtime.host import ServingHost
+from fairlead.store.contract import Change
+
+log = logging.getLogger("fairlead.expirer")
+
+EXPIRE_EVERY_SECONDS = 5.0
+EXPIRED_AT_ONCE_MAX = 250
+
+
+class Expirer:
+    """Fed by `observe`, worked by `run`."""
+
+    def __init__(self, host: ServingHost, kept_seconds: float) -> None:
+        self._host = host
+        self._expiry = EventExpiry(kept_seconds)
+
+    def learn_all(self) -> None:
+        self._expiry.learn(list(self._host.api.desk.read.list(EVENTS)))
+
+    def observe(self, changes: tuple[Change, ...]) -> None:
+        now = time.time()
+        for change in changes:
+            self._expiry.observe(change, now)
+
+    async def run(self) -> None:
+        while True:
+            await asyncio.sleep(EXPIRE_EVERY_SECONDS)
+            for request in self._expiry.due(time.time(), EXPIRED_AT_ONCE_MAX):
+                reply = await self._host.call(request)
+                if reply.status >= 400 and reply.status not in (404, 409):
+                    log.warning("an expired event could not be removed (%d)", reply.status)
+                    break

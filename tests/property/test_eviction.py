@@ -1,0 +1,140 @@
+"""Evictions under any order of trouble: pods that go down, a budget's controller that is slow or dead, evictions at
+the same instant, budgets that change.
+
+However it comes, an eviction of a pod that works leaves at least as many that work as the budget asks for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fairlead.control.requests import request_of
+from fairlead.decision.effects import Effect
+from fairlead.model.selectors import from_object
+from fairlead.model.views import BUDGETS, PODS, Budget, Pod
+from fairlead.reconcile.disruption_budget import BudgetDecider
+from fairlead.store.contract import Key
+from tests.inprocess import InProcess
+
+POD, BUDGET = "/api/v1/namespaces/default/pods", "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
+KEY = Key("poddisruptionbudgets.policy", "default", "web")
+LABELS = {"app": "web"}
+PODS_MAX = 5
+
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.sampled_from(["up", "down", "evict", "make", "stop"]), st.integers(0, PODS_MAX - 1)),
+        st.tuples(st.just("evict both"), st.integers(0, PODS_MAX * PODS_MAX - 1)),
+        st.tuples(st.sampled_from(["compute", "write"]), st.just(0)),
+        st.tuples(st.just("needs"), st.integers(0, 4)),
+    ),
+    max_size=40,
+)
+
+
+class Story:
+    """Pods under one budget. The controller computes in one step and writes in another, or never."""
+
+    def __init__(self, needed: int) -> None:
+        self.plane = InProcess()
+        self.needed = needed
+        self.computed: tuple[Effect, ...] = ()
+        self.evicted = 0
+        for number in range(PODS_MAX):
+            self.step("make", number)
+        spec = {"minAvailable": needed, "selector": {"matchLabels": LABELS}}
+        assert self.plane.post(BUDGET, {"metadata": {"name": "web"}, "spec": spec})[0] == 201
+        self.step("compute", 0)
+        self.step("write", 0)
+
+    # What the controller reads
+
+    def get(self, resource: Any, namespace: str, name: str) -> Any:
+        entry = self.plane.store.get(Key(resource.name, namespace, name))
+        return None if entry is None else msgspec.json.decode(entry.data, type=resource.type)
+
+    def select(self, resource: Any, namespace: str, selector: Any) -> Sequence[Any]:
+        matches = from_object(selector).matches
+        found = [
+            msgspec.json.decode(e.data, type=resource.type)
+            for e in self.plane.store.list(resource.name, namespace)
+        ]
+        return [each for each in found if matches(each.metadata.labels)]
+
+    @property
+    def working(self) -> list[Pod]:
+        return [pod for pod in self.select(PODS, "default", {}) if pod.ready and pod.live]
+
+    def step(self, what: str, number: int) -> None:
+        path = f"{POD}/web-{number}"
+        if what == "make":
+            spec = {"nodeName": "n", "containers": [{"name": "main", "image": "a"}]}
+            made = self.plane.post(
+                POD, {"metadata": {"name": f"web-{number}", "labels": LABELS}, "spec": spec}
+            )
+            if made[0] == 201:
+                self.step("up", number)
+        elif what in ("up", "down"):
+            ready = [{"type": "Ready", "status": "True" if what == "up" else "False"}]
+            self.plane.patch(f"{path}/status", {"status": {"phase": "Running", "conditions": ready}})
+        elif what == "stop":
+            if "deletionTimestamp" in self.plane.get(path)[1].get("metadata", {}):
+                self.plane.delete(path, {"gracePeriodSeconds": 0})
+        elif what == "needs":
+            self.needed = number
+            self.plane.patch(f"{BUDGET}/web", {"spec": {"minAvailable": number}})
+        elif what == "compute":
+            self.computed = BudgetDecider().decide(self, KEY, self.plane.now).effects  # type: ignore[arg-type]
+        elif what == "write":
+            for effect in self.computed:
+                self.plane.send(request_of(effect))  # refused if the budget has changed since
+            self.computed = ()
+        elif what == "evict":
+            self.evict(number)
+        else:
+            self.evict_both(number % PODS_MAX, number // PODS_MAX)
+
+    def evict(self, number: int) -> None:
+        pod = self.get(PODS, "default", f"web-{number}")
+        did_work = pod is not None and pod.ready and pod.live
+        status, _ = self.plane.post(f"{POD}/web-{number}/eviction", {})
+        if status == 201 and did_work:
+            self.evicted += 1
+            assert len(self.working) >= self.needed, "evicted below what is needed"
+
+    def evict_both(self, first: int, second: int) -> None:
+        """The second comes in between the first one's judgement and its commit."""
+        commit = self.plane.commit
+
+        def meanwhile(transaction: Any) -> Any:
+            self.plane.commit = commit  # type: ignore[method-assign]
+            self.evict(second)
+            return commit(transaction)
+
+        self.plane.commit = meanwhile  # type: ignore[method-assign]
+        self.evict(first)
+        self.plane.commit = commit  # type: ignore[method-assign]
+
+
+@settings(max_examples=150, deadline=None)
+@given(needed=st.integers(0, 4), steps=STEPS)
+def test_no_eviction_leaves_fewer_working_pods_than_the_budget_asks_for(
+    needed: int, steps: list[tuple[str, int]]
+) -> None:
+    story = Story(needed)
+    for what, number in steps:
+        story.step(what, number)
+    budget: Budget = story.get(BUDGETS, "default", "web")
+    assert budget.status.disruptions_allowed >= 0
+
+
+def test_what_a_budget_allows_can_be_spent_and_no_more() -> None:
+    story = Story(needed=3)
+    for number in range(PODS_MAX):
+        story.evict(number)
+    assert (story.evicted, len(story.working)) == (2, 3)

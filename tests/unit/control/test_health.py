@@ -1,0 +1,416 @@
+"""The loop stays healthy: settings taken up while it runs, retries held back, Deciders that raise, write loops."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+from msgspec import structs
+
+from fairlead.agent.hollow import HollowDecider
+from fairlead.control.instructions import Call, Report
+from fairlead.control.roster import default_deciders
+from fairlead.decision.contract import NOTHING, Decider, Decision, Reading
+from fairlead.decision.ensure import ensure_field, ensure_status
+from fairlead.model.views import DEPLOYMENTS, Resource, View
+from fairlead.port.outcome import Unknown
+from fairlead.port.request import Reply, Request
+from fairlead.sim.zoo.status_write_loop import Chatty
+from fairlead.store.contract import Key
+from tests.inprocess import InProcess
+from tests.unit.control.driving import Driver
+from tests.unit.control.test_plane import DEPLOYMENTS as PATH
+from tests.unit.control.test_plane import deployment
+
+
+class Tolerant(Driver):
+    """Collects errors of Deciders as a real driver does."""
+
+    expects_errors = True
+
+
+SETTINGS = "/apis/fairlead.dev/v1/planesettings"
+
+
+def set_plane(api: InProcess, **spec: Any) -> dict[str, Any]:
+    body = {
+        "apiVersion": "fairlead.dev/v1",
+        "kind": "PlaneSettings",
+        "metadata": {"name": "default"},
+        "spec": spec,
+    }
+    status, made = api.post(SETTINGS, body)
+    assert status == 201, made
+    return dict(made)
+
+
+class Deciding:
+    """A Decider about Deployments; a test says what it does with one."""
+
+    reads: tuple[Resource[View], ...] = (DEPLOYMENTS,)
+
+    def __init__(self, name: str = "deployment") -> None:
+        self.name = name
+
+    def keys(self, resource: str, before: View | None, after: View | None) -> Iterable[Key]:
+        found = after or before
+        metadata = getattr(found, "metadata", None)
+        return (Key(resource, metadata.namespace, metadata.name),) if metadata else ()
+
+    def decide(self, view: Reading, key: Key, now: float) -> Decision:
+        return NOTHING
+
+
+# Settings
+
+
+def test_settings_are_taken_up_at_once_and_shown_as_in_use() -> None:
+    api = InProcess()
+    driver = Driver(api)
+    driver.run(5)
+    queues = {each.decider.name: each.queue for each in driver.plane.controllers}
+    assert queues["job"].settings.rate_per_second == 0
+    made = set_plane(api, queues={"job": {"ratePerSecond": 20}}, controllers={"job": {"turnsMax": 2}})
+    driver.run(0.5)
+    assert queues["job"].settings.rate_per_second == 20
+    assert queues["deployment"].settings.rate_per_second == 0
+    assert {each.decider.name: each.settings.turns_max for each in driver.plane.controllers}["job"] == 2
+    _, found = api.get(f"{SETTINGS}/default")
+    (condition,) = found["status"]["conditions"]
+    assert (found["status"]["observedGeneration"], condition["status"]) == (
+        made["metadata"]["generation"],
+        "True",
+    )
+    api.delete(f"{SETTINGS}/default")
+    driver.run(0.5)
+    assert queues["job"].settings.rate_per_second == 0
+    assert driver.plane.health.settings.revision == 0
+
+
+def test_a_plane_that_stands_by_takes_settings_up_too() -> None:
+    api = InProcess()
+    leader, follower = Driver(api), Driver(api, identity="other")
+    leader.run(5)
+    follower.run(5)
+    set_plane(api, loop={"resyncSeconds": 1000}, breaker={"failuresMax": 3})
+    follower.run(0.5)
+    assert not follower.plane.leadership.leads
+    assert follower.plane.health.settings.loop.resync_seconds == 1000
+    assert follower.plane.health.breaker.settings.failures_max == 3
+
+
+def test_records_name_the_settings_that_were_in_use() -> None:
+    api = InProcess()
+    driver = Driver(api)
+    api.post(PATH, deployment(1))
+    driver.run(10)
+    assert all("settings" not in record for record in driver.records)
+    set_plane(api, queues={"default": {"rateBurst": 5}})
+    driver.run(5)
+    driver.records.clear()
+    api.patch(f"{PATH}/web", {"spec": {"replicas": 2}})
+    driver.run(10)
+    in_use = int(api.get(f"{SETTINGS}/default")[1]["metadata"]["resourceVersion"])
+    assert {record["settings"] for record in driver.records} == {in_use}
+
+
+def test_a_change_of_the_resync_is_not_put_off_until_the_next_one() -> None:
+    api = InProcess()
+    driver = Driver(api)
+    api.post(PATH, deployment(1))
+    driver.run(10)
+    set_plane(api, loop={"resyncSeconds": 5, "resyncSpreadSeconds": 1})
+    driver.run(1)
+    decided = driver.plane.controllers[2].decided
+    driver.run(6)
+    assert driver.plane.controllers[2].decided > decided
+
+
+def test_settings_that_cannot_be_used_leave_those_before_in_use() -> None:
+    """The API refuses such, but a store may hold what an older version let in."""
+    api = InProcess()
+    set_plane(api, loop={"resyncSeconds": 700})
+    driver = Driver(api, deciders=(Deciding(),))
+    driver.run(1)
+    found = driver.plane.mirrors["planesettings.fairlead.dev"].index.all()[0]
+    wrong = structs.replace(found, spec={"loop": {"resyncSeconds": 0}})
+    (report,) = driver.plane._use_settings(wrong, driver.now)
+    assert isinstance(report, Report)
+    assert "those in use stay: " in report.message
+    assert "spec.loop.resyncSeconds" in report.message
+    assert driver.plane.health.settings.loop.resync_seconds == 700
+
+
+# A sick API
+
+
+def status_writes(driver: Driver) -> list[Request]:
+    return [each for each in driver.sent if each.subresource == "status"]
+
+
+class Reporting(Deciding):
+    def decide(self, view: Reading, key: Key, now: float) -> Decision:
+        found = view.get(DEPLOYMENTS, key.namespace, key.name)
+        if found is None:
+            return NOTHING
+        wanted = type(found.status)(observed_generation=found.metadata.generation)
+        status = ensure_status(self.name, DEPLOYMENTS, found, wanted)
+        return Decision(effects=(status,) if status else ())
+
+
+def refusing(api: InProcess) -> None:
+    """Every write of a status is answered with 503 from now on."""
+    real = api.send
+
+    def send(request: Request, *rest: Any) -> Any:
+        if request.subresource == "status":
+            return Reply(
+                503, b'{"kind":"Status","status":"Failure","reason":"ServiceUnavailable","message":"ill"}'
+            )
+        return real(request, *rest)
+
+    api.send = send  # type: ignore[method-assign, assignment]
+
+
+def test_retries_of_all_controllers_together_are_held_back() -> None:
+    api = InProcess()
+    budget = {"share": 0.0, "perSecond": 1.0, "burst": 5}
+    set_plane(api, retryBudget=budget, breaker={"failuresMax": 1_000_000})
+    for number in range(50):
+        api.post(PATH, {**deployment(1), "metadata": {"name": f"web-{number}"}})
+    driver = Driver(api, deciders=(Reporting("deployment"), Reporting("replicaset")))
+    refusing(api)
+    driver.run(20)
+    # 100 first attempts are free; then what was saved, and one a second.
+    assert 100 + 5 + 15 <= len(status_writes(driver)) <= 100 + 5 + 20
+    assert len(driver.plane.health.budget.waiting) > 50
+    assert {name for name, _ in driver.plane.health.budget.waiting} == {"deployment", "replicaset"}
+    assert not driver.plane.idle
+
+
+def test_what_was_held_back_goes_on_when_the_api_is_well_again() -> None:
+    api = InProcess()
+    set_plane(
+        api, retryBudget={"share": 1.0, "perSecond": 0.5, "burst": 2}, breaker={"failuresMax": 1_000_000}
+    )
+    for number in range(20):
+        api.post(PATH, {**deployment(1), "metadata": {"name": f"web-{number}"}})
+    driver = Driver(api, deciders=(Reporting(),))
+    real = api.send
+    refusing(api)
+    driver.run(10)
+    assert driver.plane.health.budget.waiting
+    api.send = real  # type: ignore[method-assign]
+    driver.run(10)
+    _, found = api.get(PATH)
+    assert all(each["status"]["observedGeneration"] == 1 for each in found["items"])
+    assert not driver.plane.health.budget.waiting
+    assert driver.plane.idle
+
+
+def test_looks_after_unknown_outcomes_are_paid_from_the_budget() -> None:
+    api = InProcess()
+    set_plane(
+        api,
+        retryBudget={"share": 0.0, "perSecond": 1.0, "burst": 3},
+        breaker={"failuresMax": 1_000_000},
+        loop={"lookAgainSeconds": 0.01},
+    )
+    api.post(PATH, deployment(1))
+    driver = Driver(
+        api,
+        lose=lambda request: "request" if request.subresource == "status" else "",
+        deciders=(Reporting(),),
+    )
+    replied = driver.plane.replied
+
+    def deaf(event: Any) -> Any:
+        if any(call in driver.plane._callers for call in (event.call,)):
+            event = type(event)(event.call, Unknown("no answer"), event.now, event.chance)
+        return replied(event)
+
+    driver.plane.replied = deaf  # type: ignore[method-assign]
+    driver.run(20)
+    looks = [each for each in driver.sent if each.verb == "get" and each.resource == "deployments"]
+    assert 3 + 15 <= len(looks) <= 3 + 20
+
+
+# A Decider that raises
+
+
+class Brittle(Deciding):
+    """Raises for Deployments that are called so."""
+
+    def __init__(self, bad: str = "bad") -> None:
+        super().__init__()
+        self.bad = bad
+        self.seen: list[str] = []
+
+    def decide(self, view: Reading, key: Key, now: float) -> Decision:
+        self.seen.append(key.name)
+        if key.name == self.bad:
+            raise ValueError(f"{key.name} has\n  too many legs")
+        return NOTHING
+
+
+def test_a_decider_that_raises_ends_one_turn_and_is_tried_again_a_few_times() -> None:
+    api = InProcess()
+    decider = Brittle()
+    driver = Tolerant(api, deciders=(decider,))
+    for name in ("bad", "good"):
+        api.post(PATH, {**deployment(1), "metadata": {"name": name}})
+    driver.run(120)
+    assert decider.seen.count("bad") == 8, "as often as raisedAttemptsMax says"
+    assert decider.seen.count("good") == 1
+    failed = [record for record in driver.records if record.get("reason") == "DeciderFailed"]
+    assert len(failed) == 8
+    assert (failed[0]["verdict"], failed[0]["message"]) == ("Stuck", "ValueError: bad has too many legs")
+    (report,) = driver.reports
+    assert isinstance(report.error, ValueError)
+    assert report.error.__traceback__ is not None
+    assert (
+        report.message
+        == "deployment failed at deployments.apps/default/bad: ValueError: bad has too many legs"
+    )
+    (controller,) = driver.plane.controllers
+    assert (controller.raised, controller.stuck) == (8, 1)
+    assert driver.plane.idle
+
+
+def test_a_change_of_the_object_gives_it_new_attempts_and_success_forgets_the_old() -> None:
+    api = InProcess()
+    decider = Brittle()
+    driver = Tolerant(api, deciders=(decider,))
+    api.post(PATH, {**deployment(1), "metadata": {"name": "bad"}})
+    driver.run(120)
+    api.patch(f"{PATH}/bad", {"spec": {"replicas": 2}})
+    driver.run(1)
+    assert decider.seen.count("bad") > 8
+    decider.bad = "other"
+    driver.run(60)
+    (controller,) = driver.plane.controllers
+    assert controller._raised == {}
+    assert driver.plane.idle
+
+
+@pytest.mark.parametrize("part", ["keys", "adopters", "initial_keys", "refused"])
+def test_whatever_part_of_a_decider_raises_the_plane_goes_on(part: str) -> None:
+    api = InProcess()
+
+    class Broken(Reporting):
+        pass
+
+    def fail(self: Any, *arguments: Any) -> Any:
+        raise LookupError(part)
+
+    setattr(Broken, part, fail)
+    sound = Reporting("replicaset")
+    driver = Tolerant(api, deciders=(Broken(), sound))
+    api.post(PATH, deployment(1))
+    if part == "refused":
+        set_plane(api, retries={"default": {"attemptsMax": 1}})
+        refusing(api)
+    driver.run(30)
+    assert [str(report.error) for report in driver.reports if report.controller == "deployment"] == [part]
+    assert driver.plane.controllers[1].decided > 0
+    assert driver.plane.idle
+
+
+class Speechless(Deciding):
+    """Asks for an effect that no request can be made of."""
+
+    def decide(self, view: Reading, key: Key, now: float) -> Decision:
+        found = view.get(DEPLOYMENTS, key.namespace, key.name)
+        if found is None:
+            return NOTHING
+        change = ensure_field(
+            self.name, found.metadata, DEPLOYMENTS, found, ("spec", "replicas"), 1, object()
+        )
+        return Decision(effects=(change,) if change else ())
+
+
+def test_an_effect_that_cannot_be_sent_is_tried_a_few_times_too() -> None:
+    api = InProcess()
+    driver = Tolerant(api, deciders=(Speechless(),))
+    api.post(PATH, deployment(1))
+    driver.run(120)
+    (controller,) = driver.plane.controllers
+    assert (controller.decided, controller.raised, controller.stuck) == (8, 8, 1)
+    assert [type(report.error) for report in driver.reports] == [TypeError]
+    assert driver.plane.idle
+
+
+# Write loops
+
+
+class Stubborn(Deciding):
+    """Wants a number of replicas, whatever others want."""
+
+    def __init__(self, name: str, replicas: int) -> None:
+        super().__init__(name)
+        self._replicas = replicas
+
+    def decide(self, view: Reading, key: Key, now: float) -> Decision:
+        found = view.get(DEPLOYMENTS, key.namespace, key.name)
+        if found is None:
+            return NOTHING
+        meta, current = found.metadata, found.spec.replicas
+        change = ensure_field(
+            self.name, meta, DEPLOYMENTS, found, ("spec", "replicas"), current, self._replicas
+        )
+        return Decision(effects=(change,) if change else ())
+
+
+def test_two_controllers_that_fight_over_a_field_are_found_and_slowed_down() -> None:
+    api = InProcess()
+    driver = Driver(api, deciders=(Stubborn("deployment", 1), Stubborn("replicaset", 2)))
+    api.post(PATH, deployment(3))
+    driver.run(30)
+    loops = driver.plane.health.writes.loops(driver.now)
+    assert {(loop.controller, loop.object, loop.fields) for loop in loops} == {
+        (name, "deployments.apps/default/web", ("spec.replicas",)) for name in ("deployment", "replicaset")
+    }
+    told = [report.message for report in driver.reports]
+    assert len(told) == 2, "each of them once"
+    assert "deployment wrote the same to deployments.apps/default/web 21 times" in told[0]
+    assert [record["reason"] for record in driver.records if record.get("reason") == "WriteLoop"] == [
+        "WriteLoop"
+    ] * 2
+    writes = [request for request in driver.sent if request.resource == "deployments"]
+    assert len(writes) < 42 + 2 * 40, "about one a second each, once they are found"
+
+
+class Slow(Driver):
+    """Answers to the ReplicaSet controller take a while."""
+
+    def _do(self, instruction: Any) -> None:
+        if isinstance(instruction, Call) and instruction.controller == "replicaset":
+            self.now += 1.1
+        super()._do(instruction)
+
+
+def test_a_status_that_carries_the_time_of_its_writing_is_found() -> None:
+    api = InProcess()
+    deciders: list[Decider] = []
+    for each in (*default_deciders(), HollowDecider("node-", 2)):
+        deciders.append(Chatty(each) if each.name == "replicaset" else each)
+    driver = Slow(api, deciders=deciders)
+    api.post(PATH, deployment(1))
+    driver.run(300)
+    assert {loop.controller for loop in driver.plane.health.writes.loops(driver.now)} == {"replicaset"}
+    assert any(
+        "replicaset wrote the same to replicasets.apps/default/web-" in each.message
+        for each in driver.reports
+    )
+
+
+def test_a_rollout_is_no_loop() -> None:
+    api = InProcess()
+    driver = Driver(api)
+    api.post(PATH, deployment(10))
+    driver.run(60)
+    api.patch(f"{PATH}/web", {"spec": {"template": {"metadata": {"labels": {"v": "2"}}}}})
+    driver.run(120)
+    assert driver.plane.health.writes.found == 0
+    assert driver.reports == []

@@ -1,0 +1,307 @@
+"""What each controller has to tell people, in Kubernetes' words; and that a settled state has nothing to tell."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from fairlead.core.times import timestamp
+from fairlead.decision.contract import Decider
+from fairlead.decision.effects import Create, Delete
+from fairlead.decision.notes import failure
+from fairlead.model.views import (
+    CRONJOBS,
+    DAEMONSETS,
+    DEPLOYMENTS,
+    JOBS,
+    NODES,
+    PODS,
+    REPLICASETS,
+    STATEFULSETS,
+)
+from fairlead.reconcile.cronjob import CronJobDecider
+from fairlead.reconcile.daemonset import EVERY, DaemonSetDecider
+from fairlead.reconcile.deployment import DeploymentDecider
+from fairlead.reconcile.first_fit import BATCH, NO_NODE, FirstFitDecider
+from fairlead.reconcile.job import JobDecider
+from fairlead.reconcile.replicaset import ReplicaSetDecider
+from fairlead.reconcile.statefulset import StatefulSetDecider
+from fairlead.store.contract import Key
+from tests.unit.reconcile.world import NOW, World, selector, template
+
+Json = dict[str, Any]
+Told = tuple[str, str, str]  # kind/name, reason, message
+
+REFUSED = 'Create web-1: Forbidden: pods "web-1" is forbidden: no room'
+WHY = 'pods "web-1" is forbidden: no room'
+
+
+def story(world: Any, *deciders: Decider) -> list[Told]:
+    """All that is told until nobody has anything to do; after that nothing is told without an occasion."""
+    told: list[Told] = []
+    moved = True
+    while moved:
+        moved = False
+        for decider in deciders:
+            for key in world.keys(decider):
+                decision = world.decide(decider, key)
+                moved |= bool(world.apply(decision.effects))
+                told += [
+                    (f"{note.regarding.kind}/{note.regarding.name}", note.reason, note.message)
+                    for note in decision.events
+                    if note.after >= 0 or not note.occasion or moved
+                ]
+                assert all(-1 <= note.after < len(decision.effects) for note in decision.events)
+                assert moved or all(note.occasion for note in decision.events), "told again and again"
+    return told
+
+
+def reasons(told: Sequence[Told]) -> list[str]:
+    return [reason for _, reason, _ in told]
+
+
+def owner(world: World, resource: Any, name: str = "web", **spec: Any) -> None:
+    world.add(resource, name, spec={"selector": selector(), "template": template(), **spec})
+
+
+def test_a_replicaset_tells_of_each_pod() -> None:
+    world, decider = World(), ReplicaSetDecider()
+    owner(world, REPLICASETS, replicas=2)
+    told = story(world, decider)
+    names = [pod.metadata.name for pod in world.list(PODS)]
+    assert sorted(told) == [("ReplicaSet/web", "SuccessfulCreate", f"Created pod: {name}") for name in names]
+    world.edit(REPLICASETS, "web", {"spec": {"replicas": 0}})
+    assert sorted(story(world, decider)) == [
+        ("ReplicaSet/web", "SuccessfulDelete", f"Deleted pod: {name}") for name in names
+    ]
+
+
+def _any(decider: Any) -> Any:
+    """The world is read as a Decider reads, but for what no Decider asks."""
+    return decider
+
+
+def refusal(decider: Any, world: World, resource: Any, effect: Any, name: str = "web") -> list[Told]:
+    key = Key(resource.name, "default", name)
+    decision = decider.refused(world, key, effect, REFUSED, NOW)
+    return [(note.type, note.reason, note.message) for note in decision.events]
+
+
+CREATE = Create("id", "pods", "v1", "pods", "default", "web-1", {})
+
+
+def test_pods_that_are_refused_are_told_by_their_owner() -> None:
+    world = World()
+    for resource in (REPLICASETS, DAEMONSETS):
+        owner(world, resource)
+    owner(world, STATEFULSETS, serviceName="web")
+    world.add(JOBS, "web", spec={"template": template(restartPolicy="Never")})
+    wanted = [("Warning", "FailedCreate", f"Error creating: {WHY}")]
+    assert refusal(DaemonSetDecider(), world, DAEMONSETS, CREATE) == wanted
+    assert refusal(JobDecider(), world, JOBS, CREATE) == wanted
+    same = [(*told[:2], told[2].replace("web-1", "web-")) for told in wanted]
+    assert refusal(ReplicaSetDecider(), world, REPLICASETS, CREATE) == same, "whatever its next name"
+    message = f"create Pod web-1 in StatefulSet web failed error: {WHY}"
+    assert refusal(StatefulSetDecider(), world, STATEFULSETS, CREATE) == [
+        ("Warning", "FailedCreate", message)
+    ]
+
+
+def test_every_refusal_is_told_although_the_condition_says_it_already() -> None:
+    world, decider = World(), _any(ReplicaSetDecider())
+    owner(world, REPLICASETS)
+    key = Key("replicasets.apps", "default", "web")
+    world.apply(decider.refused(world, key, CREATE, REFUSED, NOW).effects)
+    again = decider.refused(world, key, CREATE, REFUSED, NOW)
+    assert (again.effects, [note.reason for note in again.events]) == ((), ["FailedCreate"])
+
+
+def test_a_deletion_that_is_refused_and_a_message_of_another_form() -> None:
+    regarding = FirstFitDecider().decide(_waiting(), BATCH, NOW).events[0].regarding
+    delete = Delete("id", "pods", "v1", "pods", "default", "web-1", "uid", 1)
+    (note,) = failure(regarding, delete, "no")
+    assert (note.reason, note.message) == ("FailedDelete", "Error deleting: no")
+
+
+def test_a_deployment_tells_how_its_sets_grow_and_shrink() -> None:
+    world, both = World(), (DeploymentDecider(), ReplicaSetDecider())
+    owner(world, DEPLOYMENTS, replicas=2, strategy={"type": "Recreate"})
+    told = [each for each in story(world, *both) if each[0] == "Deployment/web"]
+    (old,) = world.list(REPLICASETS)
+    first = old.metadata.name
+    assert told == [("Deployment/web", "ScalingReplicaSet", f"Scaled up replica set {first} from 0 to 2")]
+    world.start_pods()
+    assert story(world, *both) == []
+    world.edit(DEPLOYMENTS, "web", {"spec": {"template": template(image="v2")}})
+    told = [each for each in story(world, *both) if each[0] == "Deployment/web"]
+    assert told == [("Deployment/web", "ScalingReplicaSet", f"Scaled down replica set {first} from 2 to 0")]
+    world.stop_pods()
+    told = [each for each in story(world, *both) if each[0] == "Deployment/web"]
+    (new,) = (each.metadata.name for each in world.list(REPLICASETS) if each.metadata.name != first)
+    assert told == [("Deployment/web", "ScalingReplicaSet", f"Scaled up replica set {new} from 0 to 2")]
+
+
+def test_a_deployment_whose_set_is_refused() -> None:
+    world = World()
+    owner(world, DEPLOYMENTS)
+    (told,) = refusal(DeploymentDecider(), world, DEPLOYMENTS, CREATE)
+    assert told[:2] == ("Warning", "ReplicaSetCreateError")
+    assert told[2].startswith('Failed to create new replica set "web-1": ')
+
+
+def test_a_statefulset_names_itself() -> None:
+    world, decider = World(), StatefulSetDecider()
+    owner(world, STATEFULSETS, replicas=1, serviceName="web")
+    message = "create Pod web-0 in StatefulSet web successful"
+    assert story(world, decider) == [("StatefulSet/web", "SuccessfulCreate", message)]
+    world.start_pods()
+    assert story(world, decider) == []
+    world.edit(STATEFULSETS, "web", {"spec": {"replicas": 0}})
+    message = "delete Pod web-0 in StatefulSet web successful"
+    assert story(world, decider) == [("StatefulSet/web", "SuccessfulDelete", message)]
+
+
+def test_daemonsets_tell_also_what_is_done_for_all_of_them_at_once() -> None:
+    world, decider = World(), DaemonSetDecider()
+    for name in ("one", "two"):
+        labels = {"app": name}
+        world.add(DAEMONSETS, name, spec={"selector": selector(labels), "template": template(labels)})
+    world.settle([decider])
+    world.add(NODES, "node-1", status={"conditions": [{"type": "Ready", "status": "True"}]})
+    decision = world.decide(decider, EVERY)
+    told = {note.regarding.name: decision.effects[note.after].name for note in decision.events}
+    assert set(told) == {"one", "two"}
+    assert all(pod.startswith(f"{name}-") for name, pod in told.items())
+    assert {note.reason for note in decision.events} == {"SuccessfulCreate"}
+    assert story(world, decider)[0][1] == "SuccessfulCreate"
+
+
+def job(world: World, **spec: Any) -> None:
+    world.add(JOBS, "sum", spec={"template": template(restartPolicy="Never"), **spec})
+
+
+def end_pods(world: World, phase: str) -> None:
+    for pod in world.list(PODS):
+        if pod.live:
+            world.set_pod(pod.metadata.name, phase)
+
+
+def test_a_job_that_completes() -> None:
+    world, decider = World(), JobDecider()
+    job(world)
+    assert reasons(story(world, decider)) == ["SuccessfulCreate"]
+    end_pods(world, "Succeeded")
+    assert story(world, decider) == [("Job/sum", "Completed", "Job completed")]
+
+
+def test_a_job_that_failed_too_often() -> None:
+    world, decider = World(), JobDecider()
+    job(world, backoffLimit=0)
+    story(world, decider)
+    end_pods(world, "Failed")
+    message = "Job has reached the specified backoff limit"
+    assert story(world, decider) == [("Job/sum", "BackoffLimitExceeded", message)]
+
+
+def test_a_job_that_takes_too_long() -> None:
+    world, decider = World(), JobDecider()
+    job(world, activeDeadlineSeconds=10)
+    story(world, decider)
+    world.tick(11)
+    told = story(world, decider)
+    end_pods(world, "Failed")
+    world.stop_pods()
+    told += story(world, decider)
+    assert reasons(told) == ["SuccessfulDelete", "DeadlineExceeded"]
+
+
+def test_a_job_that_is_suspended_and_resumed() -> None:
+    world, decider = World(), JobDecider()
+    job(world, suspend=True)
+    assert story(world, decider) == [("Job/sum", "Suspended", "Job suspended")]
+    world.edit(JOBS, "sum", {"spec": {"suspend": False}})
+    assert reasons(story(world, decider)) == ["Resumed", "SuccessfulCreate"]
+
+
+def cron(world: World, **spec: Any) -> None:
+    fields = {"schedule": "* * * * *", "jobTemplate": {"spec": {"template": template(restartPolicy="Never")}}}
+    world.add(CRONJOBS, "tick", spec={**fields, **spec})
+
+
+def test_a_cronjob_tells_of_its_jobs() -> None:
+    world, decider = World(), CronJobDecider()
+    cron(world, successfulJobsHistoryLimit=0)
+    world.tick(60)
+    told = story(world, decider)
+    (made,) = world.list(JOBS)
+    name = made.metadata.name
+    assert told == [("CronJob/tick", "SuccessfulCreate", f"Created job {name}")]
+    at, complete = timestamp(world.now), [{"type": "Complete", "status": "True"}]
+    world.edit_status(JOBS, name, {"conditions": complete, "startTime": at, "completionTime": at})
+    assert story(world, decider) == [
+        ("CronJob/tick", "SawCompletedJob", f"Saw completed job: {name}, condition: Complete"),
+        ("CronJob/tick", "SuccessfulDelete", f"Deleted job {name}"),
+    ]
+
+
+def test_a_cronjob_whose_job_vanished() -> None:
+    world, decider = World(), CronJobDecider()
+    cron(world)
+    world.tick(60)
+    story(world, decider)
+    (made,) = world.list(JOBS)
+    world.delete(JOBS, made.metadata.name)
+    assert story(world, decider)[0] == (
+        "CronJob/tick", "MissingJob", f"Active job went missing: {made.metadata.name}",
+    )  # fmt: skip
+
+
+def occasions(world: World, decider: Any) -> list[tuple[str, str, str]]:
+    decision = world.decide(decider, Key("cronjobs.batch", "default", "tick"))
+    return [(note.type, note.reason, note.occasion) for note in decision.events]
+
+
+def test_a_cronjob_that_may_not_start_says_so_once_for_each_instant() -> None:
+    world, decider = World(), CronJobDecider()
+    cron(world, concurrencyPolicy="Forbid")
+    world.tick(60)
+    story(world, decider)
+    world.tick(60)
+    first = occasions(world, decider)
+    world.tick(1)
+    assert occasions(world, decider) == first
+    world.tick(60)
+    later = occasions(world, decider)
+    assert [each[1] for each in (*first, *later)] == ["JobAlreadyActive"] * 2
+    assert int(later[0][2]) - int(first[0][2]) == 60
+
+
+def test_a_start_that_came_too_late_is_told_for_a_while() -> None:
+    world, decider = World(), CronJobDecider()
+    cron(world, schedule="0 0 1 1 *", startingDeadlineSeconds=30)
+    january = 1_704_067_200  # 2024-01-01T00:00:00Z
+    world.tick(january + 31 - world.now)
+    assert occasions(world, decider) == [("Warning", "MissSchedule", str(january))]
+    world.tick(3600)
+    assert occasions(world, decider) == []
+
+
+def _waiting() -> Any:
+    world = World()
+    world.add(PODS, "web", spec={"containers": [{"name": "main", "image": "a"}]})
+    return world
+
+
+def test_a_pod_that_fits_nowhere_says_so_once_and_then_where_it_went() -> None:
+    world, decider = _waiting(), FirstFitDecider()
+    assert story(world, decider) == [("Pod/web", "FailedScheduling", NO_NODE)]
+    (condition,) = world.objects[Key("pods", "default", "web")]["status"]["conditions"]
+    assert (condition["type"], condition["status"], condition["reason"]) == (
+        "PodScheduled", "False", "Unschedulable",
+    )  # fmt: skip
+    assert condition["message"] == NO_NODE
+    world.tick(600)
+    assert story(world, decider) == []
+    status = {"allocatable": {"cpu": "1", "pods": "9"}, "conditions": [{"type": "Ready", "status": "True"}]}
+    world.add(NODES, "node-1", status=status)
+    assert story(world, decider) == [("Pod/web", "Scheduled", "Successfully assigned default/web to node-1")]

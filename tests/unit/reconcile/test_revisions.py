@@ -1,0 +1,183 @@
+"""The history of StatefulSets and DaemonSets: one revision per template, numbered, claimed, bounded, gone back to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from fairlead.decision.contract import Decider
+from fairlead.model.files import load_tables
+from fairlead.model.patch.strategic import strategic
+from fairlead.model.views import (
+    CONTROLLER_REVISIONS,
+    DAEMONSETS,
+    NODES,
+    PODS,
+    STATEFULSETS,
+    ControllerRevision,
+    Resource,
+)
+from fairlead.reconcile.daemonset import DaemonSetDecider
+from fairlead.reconcile.revisions import REVISION_LABEL, in_order, template_in
+from fairlead.reconcile.statefulset import StatefulSetDecider
+from tests.unit.reconcile.world import World, selector, template
+
+Json = dict[str, Any]
+KINDS = [
+    pytest.param((STATEFULSETS, StatefulSetDecider()), id="StatefulSet"),
+    pytest.param((DAEMONSETS, DaemonSetDecider()), id="DaemonSet"),
+]
+Sort = tuple[Resource[Any], Decider]
+
+
+def made(sort: Sort, **spec: Any) -> World:
+    world = World()
+    world.add(NODES, "node-1")
+    body: Json = {"selector": selector(), "template": template(image="a:1"), **spec}
+    if sort[0] is STATEFULSETS:
+        body |= {"replicas": 1, "serviceName": "set"}
+    world.add(sort[0], "set", spec=body)
+    run(world, sort)
+    return world
+
+
+def run(world: World, sort: Sort) -> None:
+    while True:
+        world.settle([sort[1]])
+        if not world.start_pods() + world.stop_pods():
+            return
+
+
+def change(world: World, sort: Sort, image: str) -> None:
+    world.edit(sort[0], "set", {"spec": {"template": template(image=image)}})
+    run(world, sort)
+
+
+def history(world: World) -> list[ControllerRevision]:
+    return in_order(world.list(CONTROLLER_REVISIONS))
+
+
+def numbers(world: World) -> dict[str, int]:
+    return {template_in(each)["spec"]["containers"][0]["image"]: each.revision for each in history(world)}
+
+
+@pytest.mark.parametrize("sort", KINDS)
+def test_each_template_gets_a_revision_and_an_old_one_its_own_back(sort: Sort) -> None:
+    world = made(sort)
+    assert numbers(world) == {"a:1": 1}
+    change(world, sort, "a:2")
+    assert numbers(world) == {"a:1": 1, "a:2": 2}
+    names = [each.metadata.name for each in history(world)]
+    change(world, sort, "a:1")
+    assert numbers(world) == {"a:2": 2, "a:1": 3}
+    assert [each.metadata.name for each in history(world)] == names[::-1], "no new object, a new number"
+    writes = len(world.writes)
+    run(world, sort)
+    assert len(world.writes) == writes
+
+
+@pytest.mark.parametrize("sort", KINDS)
+def test_a_revision_brings_its_template_back_as_a_patch(sort: Sort) -> None:
+    world = made(sort)
+    (key,) = [key for key in world.objects if key.resource == sort[0].name]
+    before = world.objects[key]["spec"]["template"]
+    labels = {"app": "web", "more": "yes"}
+    world.edit(sort[0], "set", {"spec": {"template": template(labels, image="a:2", hostNetwork=True)}})
+    run(world, sort)
+    data = history(world)[0].data
+    tables = load_tables()
+    undone = strategic(world.objects[key], data, tables[sort[0].kind], tables)
+    assert undone["spec"]["template"] == before
+
+
+@pytest.mark.parametrize("sort", KINDS)
+def test_a_revision_is_found_by_the_selector_and_its_pods_by_its_label(sort: Sort) -> None:
+    world = made(sort)
+    (revision,) = world.select(CONTROLLER_REVISIONS, "default", selector())
+    (pod,) = world.list(PODS)
+    meta = revision.metadata
+    assert meta.name.startswith("set-")
+    assert meta.controller is not None
+    assert (meta.controller.kind, meta.controller.name) == (sort[0].kind, "set")
+    expected = meta.name if sort[0] is STATEFULSETS else meta.labels[REVISION_LABEL]
+    assert pod.metadata.labels[REVISION_LABEL] == expected
+    assert meta.name == f"set-{meta.labels[REVISION_LABEL]}"
+
+
+@pytest.mark.parametrize("sort", KINDS)
+def test_the_reason_for_a_change_is_kept_and_what_was_applied_is_not(sort: Sort) -> None:
+    world = made(sort)
+    annotations = {
+        "kubernetes.io/change-cause": "better",
+        "kubectl.kubernetes.io/last-applied-configuration": "{}",
+    }
+    world.edit(sort[0], "set", {"metadata": {"annotations": annotations}})
+    change(world, sort, "a:2")
+    newest = history(world)[-1].metadata.annotations
+    assert newest["kubernetes.io/change-cause"] == "better"
+    assert "kubectl.kubernetes.io/last-applied-configuration" not in newest
+
+
+@pytest.mark.parametrize("sort", KINDS)
+@pytest.mark.parametrize(("limit", "left"), [(None, [1, 2, 3, 4, 5]), (2, [3, 4, 5]), (0, [5])])
+def test_old_revisions_are_kept_up_to_the_limit(sort: Sort, limit: int | None, left: list[int]) -> None:
+    world = made(sort, **({"revisionHistoryLimit": limit} if limit is not None else {}))
+    for number in range(2, 6):
+        change(world, sort, f"a:{number}")
+    assert [each.revision for each in history(world)] == left
+
+
+@pytest.mark.parametrize("sort", KINDS)
+def test_a_revision_that_a_pod_is_of_is_kept(sort: Sort) -> None:
+    world = made(sort, revisionHistoryLimit=0, updateStrategy={"type": "OnDelete"})
+    for image in ("a:2", "a:3"):
+        change(world, sort, image)
+    assert numbers(world) == {"a:1": 1, "a:3": 3}
+
+
+@pytest.mark.parametrize("sort", KINDS)
+def test_orphans_of_a_set_of_the_same_kind_are_adopted_with_their_history(sort: Sort) -> None:
+    world = made(sort)
+    (pod,), (revision,) = world.list(PODS), history(world)
+    for resource, each in ((PODS, pod), (CONTROLLER_REVISIONS, revision)):
+        world.edit(resource, each.metadata.name, {"metadata": {"ownerReferences": None}})
+    assert [
+        key.name for key in sort[1].adopters(world, CONTROLLER_REVISIONS.name, None, history(world)[0])
+    ] == ["set"]  # type: ignore[attr-defined]
+    run(world, sort)
+    assert [each.metadata.uid for each in history(world)] == [revision.metadata.uid]
+    assert [each.metadata.uid for each in world.list(PODS)] == [pod.metadata.uid]
+    assert all(each.metadata.controller for each in (*world.list(PODS), *history(world)))
+
+
+@pytest.mark.parametrize("sort", KINDS)
+def test_a_pod_whose_labels_match_no_more_is_released_and_replaced(sort: Sort) -> None:
+    world = made(sort)
+    (pod,) = world.list(PODS)
+    world.edit(PODS, pod.metadata.name, {"metadata": {"labels": {"app": "other"}}})
+    world.settle([sort[1]])
+    released = world.get(PODS, "default", pod.metadata.name)
+    assert released is not None
+    assert released.metadata.owner_references == ()
+
+
+@pytest.mark.parametrize("sort", KINDS)
+def test_a_name_that_a_stranger_has_is_avoided(sort: Sort) -> None:
+    name = history(made(sort))[0].metadata.name
+    world = World()
+    world.add(CONTROLLER_REVISIONS, name, data={}, revision=1)
+    world.add(NODES, "node-1")
+    body: Json = {"selector": selector(), "template": template(image="a:1")}
+    world.add(sort[0], "set", spec=body | ({"serviceName": "set"} if sort[0] is STATEFULSETS else {}))
+    run(world, sort)
+    mine = [each for each in history(world) if each.metadata.controller]
+    assert len(mine) == 1
+    assert mine[0].metadata.name != name
+
+
+@pytest.mark.parametrize("data", [{}, {"spec": None}, {"spec": {"template": "x"}}, {"other": 1}])
+def test_a_revision_that_holds_something_else_keeps_no_template(data: Json) -> None:
+    world = World()
+    world.add(CONTROLLER_REVISIONS, "odd", data=data, revision=1)
+    assert template_in(history(world)[0]) == {}
