@@ -12,6 +12,7 @@ from __future__ import annotations
 import importlib
 import re
 import sys
+import textwrap
 from collections.abc import Callable, Iterable
 from operator import attrgetter
 from pathlib import Path
@@ -20,7 +21,10 @@ from typing import NamedTuple
 from fairlead.api.admission import DEFAULT_STEPS
 from fairlead.cli.main import INTERRUPTED, PIPE_CLOSED
 from fairlead.core import errors
+from fairlead.model import plane_knobs
 from fairlead.model.catalog import CATALOG
+from fairlead.model.fields import MapOf
+from fairlead.model.files import load_tables
 from fairlead.runtime.server import retention as kept_history
 from fairlead.runtime.settings import ServeSettings
 from fairlead.store.machine import Limits
@@ -53,6 +57,7 @@ REQUESTS = (
     Bound("unknown fields named in one answer", "model.structure", "UNKNOWN_MAX", "", "the rest is left out"),
     Bound("warnings about fields in one answer", "api.body", "_WARNED_MAX", "", "the rest is left out"),
     Bound("length of `fieldManager`", "api.options", "FIELD_MANAGER_MAX", "", "400"),
+    Bound("objects named by one `fence`", "api.fencing", "FENCES_MAX", "", "400"),
     Bound("operations of one JSON patch", "model.patch.jsonpatch", "OPERATIONS_MAX", "", "413"),
     Bound("bytes one JSON patch may copy", "model.patch.jsonpatch", "COPIED_BYTES_MAX", "bytes", "413"),
     Bound("times a request is planned anew on a conflict", "api.plan", "ATTEMPTS_MAX", "", "503"),
@@ -151,21 +156,10 @@ TOKENS = (
 )
 PLANE = (
     Bound("effects of one decision", "decision.contract", "EFFECTS_MAX", "", "the rest is for the next turn"),
-    Bound("every key is decided anew every", "control.plane", "RESYNC_SECONDS", "seconds", "-"),
-    Bound(
-        "a new leader asks how far its mirrors are every",
-        "control.plane",
-        "ASK_PROGRESS_SECONDS",
-        "seconds",
-        "it does not act before they are",
-    ),
-    Bound(
-        "a look after an unknown outcome is repeated after about",
-        "control.controller",
-        "LOOK_LATER_SECONDS",
-        "seconds",
-        "-",
-    ),
+    Bound("writes remembered to find loops", "control.writes", "WRITES_KEPT_MAX", "", "the oldest go"),
+    Bound("contents remembered of one object", "control.writes", "CONTENTS_KEPT_MAX", "", "counted anew"),
+    Bound("write loops shown", "control.writes", "LOOPS_KEPT_MAX", "", "the oldest go"),
+    Bound("errors of one controller told apart", "control.complaints", "ERRORS_TOLD_MAX", "", "told again"),
     Bound("selectors kept compiled", "cache.handlers", "SELECTORS_KEPT_MAX", "", "they are compiled anew"),
     Bound("reports about hot keys kept", "queue.heat", "REPORTS_MAX", "", "the oldest go"),
     Bound(
@@ -200,6 +194,20 @@ PLANE = (
         "DELETION_SECONDS",
         "seconds",
         "it counts as staying",
+    ),
+    Bound("length of an Event's message", "control.events", "MESSAGE_MAX", "", "it is cut"),
+    Bound("notes that wait to be an Event", "control.events", "BUILT_IN.waiting_max", "", "not told"),
+    Bound("notes about one object at once", "control.events", "BUILT_IN.object_burst", "", "not told"),
+    Bound("Events written in a second", "control.events", "BUILT_IN.per_second", "", "they wait"),
+    Bound("Events kept", "reconcile.event_expiry", "EVENTS_MAX", "", "the oldest go"),
+    Bound("expired Events are looked for every", "runtime.expirer", "EXPIRE_EVERY_SECONDS", "seconds", "-"),
+    Bound("expired Events removed at once", "runtime.expirer", "EXPIRED_AT_ONCE_MAX", "", "the rest later"),
+    Bound(
+        "a start that a CronJob missed is told for",
+        "reconcile.cronjob",
+        "MISSED_TOLD_SECONDS",
+        "seconds",
+        "not told any more",
     ),
     Bound("hollow nodes", "cli.serving", "HOLLOW_NODES_MAX", "", "`fairlead up` refuses"),
 )
@@ -343,6 +351,27 @@ def retention() -> str:
     )
 
 
+def plane_settings() -> str:
+    """Every knob, section by section."""
+    tables = load_tables()
+    rows: list[tuple[str, ...]] = []
+    for title, section in plane_knobs.SECTIONS.items():
+        kind = tables["PlaneSettingsSpec"].fields[title].type
+        described = tables[(kind.value if isinstance(kind, MapOf) else kind).name].fields  # type: ignore[union-attr]
+        place = f"{title}.NAME" if section.names else title
+        for knob in section.knobs:
+            bounds = f"{knob.low:,g} to {knob.high:,g}"
+            what = described[knob.name].description
+            rows.append((f"`{place}.{knob.name}`", what, f"{knob.default:,}", bounds))
+    names = (
+        f"NAME is `default` or a name: in `queues` and `controllers` {_code(plane_knobs.CONTROLLERS)}; in `retries` "
+        f"{_code(plane_knobs.EFFECTS)}."
+    )
+    return (
+        table(("field of `spec`", "what", "without it", "bounds"), rows) + f"\n{textwrap.fill(names, 118)}\n"
+    )
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "kinds": kinds,
     "admission": admission,
@@ -356,6 +385,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "limits_tokens": _bounds(TOKENS),
     "limits_plane": _bounds(PLANE),
     "retention": retention,
+    "plane_settings": plane_settings,
 }
 
 

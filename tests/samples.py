@@ -394,6 +394,27 @@ SAMPLES: dict[str, Json] = {
         "preemptionPolicy": "PreemptLowerPriority",
         "description": "for what customers see",
     },
+    "PlaneSettings": {
+        "apiVersion": "fairlead.dev/v1",
+        "kind": "PlaneSettings",
+        "metadata": _meta("default", ""),
+        "spec": {
+            "queues": {"default": {"backoffSeconds": 0.5}, "job": {"ratePerSecond": 20, "rateBurst": 5}},
+            "controllers": {"deployment": {"turnsMax": 4, "turnSeconds": 2.5}},
+            "retries": {"create": {"attemptsMax": 3}},
+            "retryBudget": {"share": 0.1},
+            "breaker": {"failuresMax": 5},
+            "writeLoops": {"repeatsMax": 10},
+            "loop": {"resyncSeconds": 600},
+        },
+    },
+    "ControllerRevision": {
+        "apiVersion": "apps/v1",
+        "kind": "ControllerRevision",
+        "metadata": _meta("db-6d9f5c8b7f"),
+        "data": {"spec": {"template": {"$patch": "replace", "spec": {"containers": []}}}},
+        "revision": 3,
+    },
     "Lease": {
         "apiVersion": "coordination.k8s.io/v1",
         "kind": "Lease",

@@ -21,14 +21,17 @@ _HEADER = (
     "TURNS",
     "RETRIES",
     "STUCK",
+    "SETTINGS",
 )
+_LOOPS = ("LOOP OF", "OBJECT", "WRITES", "FIELDS")
 
 _EPILOG = """examples:
   fairlead queues                   one line for each controller
   fairlead queues -o json | jq '.items[] | {controller, mostRetried: .queue.most_retried}'
 
 OLDEST is how long the key that waits longest has been ready. FAILING counts keys whose last turn failed; HOT those
-that want turns so often that they are slowed down.
+that want turns so often that they are slowed down. SETTINGS names the entry of the PlaneSettings that a queue works
+with: its own, default, or none. A second table, if there is one, shows write loops: the same written over and over.
 """
 
 
@@ -49,6 +52,26 @@ def run(options: argparse.Namespace) -> int:
         print_json(answer)
         return 0
     print_table(_HEADER, [_row(item) for item in answer["items"]])
+    loops = answer["writeLoops"]
+    if loops:
+        print()
+        print_table(
+            _LOOPS,
+            [
+                (each["controller"], each["object"], each["writes"], ", ".join(each["fields"]))
+                for each in loops
+            ],
+        )
+    budget = answer["retryBudget"]
+    hint(
+        f"retries: {budget['left']} of {budget['settings']['burst']} left, {budget['waiting']} waiting, "
+        f"{budget['heldBack']} held back so far"
+    )
+    if answer["breaker"]["open"]:
+        hint("the API does not answer: nothing is written for a while")
+    dropped = answer["events"]["dropped"]
+    if dropped:
+        hint(f"{dropped} events for people to read were left out, because there were too many at once")
     if not answer["leads"]:
         hint(f"this plane stands by ({answer['phase']}): another one leads, or it has just started")
     return 0
@@ -67,4 +90,5 @@ def _row(item: dict[str, Any]) -> tuple[Any, ...]:
         item["decided"],
         queue["counts"]["retried"],
         item["stuck"],
+        item["settings"],
     )

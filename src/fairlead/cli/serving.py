@@ -13,6 +13,7 @@ from fairlead.runtime.settings import ServeSettings
 DEFAULT_PORT = 7443
 DEFAULT_LISTEN = "127.0.0.1"
 DEFAULT_HISTORY = "6h"
+DEFAULT_EVENT_TTL = "1h"
 HOLLOW_NODES_MAX = 5000
 
 
@@ -40,9 +41,16 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="how long old versions can be read and watches resumed (default: 6h)",
     )
     parser.add_argument(
+        "--event-ttl",
+        default=DEFAULT_EVENT_TTL,
+        metavar="DURATION",
+        help="how long an Event is kept after it was last written (default: 1h)",
+    )
+    parser.add_argument(
         "--without-controllers",
         action="store_true",
-        help="serve the API alone: no workload controllers, no scheduler; for testing controllers of your own",
+        help="serve the API alone: no workload controllers, no scheduler; for testing controllers of your own; "
+        "deletion is still completed (owners, namespaces), because the API promises it",
     )
     parser.add_argument(
         "--hollow-nodes",
@@ -72,19 +80,20 @@ def settings(options: argparse.Namespace, banner: bool) -> ServeSettings:
         options.listen,
         options.port,
         banner,
-        _history_seconds(options.history),
+        _kept_seconds("--history", options.history, "6h"),
         options.hollow_nodes,
         not options.without_controllers,
+        _kept_seconds("--event-ttl", options.event_ttl, "1h"),
     )
 
 
-def _history_seconds(text: str) -> float:
+def _kept_seconds(option: str, text: str, such_as: str) -> float:
     try:
         nanoseconds = parse_duration(text)
     except ValueError as error:
-        raise UsageError(f"--history {text}: {error}; write it like 30m, 6h or 72h") from error
+        raise UsageError(f"{option} {text}: {error}; write it like 30m, 6h or 72h") from error
     if nanoseconds <= 0:
-        raise UsageError(f"--history {text} keeps nothing: choose more than zero, such as 6h")
+        raise UsageError(f"{option} {text} keeps nothing: choose more than zero, such as {such_as}")
     return nanoseconds / 1e9
 
 

@@ -1,7 +1,8 @@
-"""One budget of retries for all controllers, and a breaker: a sick API is asked less, not more (lesson 017).
+"""A breaker shared by all controllers: an API that does not answer is left alone for a while (lesson 017).
 
 Plain arithmetic over the outcomes the plane sees. While the breaker is open no effects are sent; looks after unknown
-outcomes go on, slowly, because they are how the plane learns that the API is well again.
+outcomes go on, slowly, because they are how the plane learns that the API is well again. How often an API that is
+merely unwell is asked is the matter of `budget.py`.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ class BreakerSettings:
 
     failures_max: int = 10
     open_seconds: float = 0.5
-    open_seconds_max: float = 30.0
+    open_max_seconds: float = 30.0
 
 
 class Breaker:
@@ -27,6 +28,11 @@ class Breaker:
         self._open_for = self.settings.open_seconds
         self.open_until = 0.0
         self.opened = 0  # how often, for metrics
+
+    def apply(self, settings: BreakerSettings) -> None:
+        """From the next failure on; an open breaker closes when it was to."""
+        self.settings = settings
+        self._open_for = min(max(self._open_for, settings.open_seconds), settings.open_max_seconds)
 
     def is_open(self, now: float) -> bool:
         return now < self.open_until
@@ -40,6 +46,6 @@ class Breaker:
         self._failures += 1
         if self._failures >= self.settings.failures_max and not self.is_open(now):
             self.open_until = now + self._open_for
-            self._open_for = min(self._open_for * 2, self.settings.open_seconds_max)
+            self._open_for = min(self._open_for * 2, self.settings.open_max_seconds)
             self._failures = 0
             self.opened += 1

@@ -2,35 +2,31 @@
 
 Part of the plane (`plane.py`), which tells it of changes and answers and carries its instructions on. Pure: time and
 chance arrive with the events. Never two turns of one key; never a turn on a view older than the key's own writes.
+
+A Decider that raises is a fault of the program: its key's turn ends `DeciderFailed`, is retried a few times and then
+rests until something changes; the error is reported once, and all other keys go on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from fairlead.control.breaker import Breaker
-from fairlead.control.instructions import Call, Instruction, Record
+from fairlead.control.complaints import Complaints, one_line, tried
+from fairlead.control.health import Health
+from fairlead.control.instructions import Call, Instruction, Record, Report
 from fairlead.control.record import record_of
+from fairlead.control.settings import Settings
 from fairlead.control.turn import Next, Turn, Write
-from fairlead.decision.contract import Decider, Decision, Reading, Stuck
-from fairlead.decision.effects import RETRY
+from fairlead.control.writes import told
+from fairlead.decision.contract import Decider, Decision, EventNote, Reading, Stuck, Verdict, Waiting
+from fairlead.decision.effects import Change
 from fairlead.model.views import View
-from fairlead.port.outcome import Outcome, Refused, Unknown
+from fairlead.port.outcome import Done, Outcome, Unknown
+from fairlead.queue.heat import Quarantined
 from fairlead.queue.work import WorkQueue
 from fairlead.store.contract import Key
 
-LOOK_LATER_SECONDS = 1.0
 _MISSED_SHOWN = 5
-
-
-@dataclass(frozen=True, slots=True)
-class ControllerSettings:
-    """`turns_max`: how many keys are worked on at once. `turn_seconds`: how long effects of one decision are begun;
-    shorter than a lease, so that no decision outlives the leadership it was made in."""
-
-    turns_max: int = 16
-    turn_seconds: float = 5.0
 
 
 class Controller:
@@ -38,18 +34,20 @@ class Controller:
         self,
         decider: Decider,
         queue: WorkQueue[Key],
-        breaker: Breaker,
+        health: Health,
         new_call: Callable[[], int],
         seen: Callable[[Write], bool],
         view: Callable[[], Reading],
-        settings: ControllerSettings | None = None,
+        tell: Callable[[str, EventNote, float], None] | None = None,
     ) -> None:
         """`seen` tells whether the mirrors show a write of ours; `new_call` numbers the plane's calls; `view` is what
-        a turn reads."""
+        a turn reads; `tell` takes what a decision has for people to read."""
         self.decider = decider
+        self.component: str = getattr(decider, "component", f"{decider.name}-controller")
+        self._tell = tell
         self.queue = queue
-        self.settings = settings or ControllerSettings()
-        self._breaker = breaker
+        self.settings = health.settings.controller(decider.name)
+        self._health = health
         self._new_call = new_call
         self._seen = seen
         self._view = view
@@ -58,22 +56,47 @@ class Controller:
         self._unseen: dict[Key, list[Write]] = {}
         self._parked: dict[Key, None] = {}  # popped while their writes were unseen
         self._attempts: dict[Key, int] = {}
+        self._held: dict[Key, None] = {}  # in progress, waiting for the budget of retries
+        self._released: list[Key] = []  # no longer
+        self._raised: dict[Key, int] = {}  # turns in a row that ended with an error of the Decider
+        self._complaints = Complaints(decider.name)
         self.stirred = True  # something happened that may allow a turn: `step` is worth a call
         self.due_at = 0.0  # when it is worth one anyhow, as of the last; 0: only when stirred
-        self.decided = self.stuck = self.conflicts = self.unknown = 0  # plain counts for metrics
+        # Plain counts for metrics.
+        self.decided = self.stuck = self.conflicts = self.unknown = self.raised = 0
 
     # What the plane tells it
 
+    def apply(self, settings: Settings, now: float) -> None:
+        """Work with these from now on."""
+        self.settings = settings.controller(self.decider.name)
+        self.queue.apply(settings.queue(self.decider.name), now)
+        self.stirred = True
+
     def observe(self, resource: str, before: View | None, after: View | None, now: float) -> None:
-        for key in self.decider.keys(resource, before, after):
+        for key in self.keys(resource, before, after):
             self.queue.add(key, now)
             self.stirred = True
         # Whose selector matches an object that names no owner only a look at the others tells.
         adopters: Callable[..., Iterable[Key]] | None = getattr(self.decider, "adopters", None)
         if adopters is not None:
-            for key in adopters(self._view(), resource, before, after):
+            for key in self.guarded(adopters, self._view(), resource, before, after):
                 self.queue.add(key, now)
                 self.stirred = True
+
+    def keys(self, resource: str, before: View | None, after: View | None) -> Sequence[Key]:
+        """What the Decider says; nothing if it raises."""
+        return self.guarded(self.decider.keys, resource, before, after)
+
+    def initial_keys(self) -> Sequence[Key]:
+        """Keys that nothing in the world wakes."""
+        return self.guarded(getattr(self.decider, "initial_keys", tuple))
+
+    def release(self, key: Key) -> None:
+        """The budget of retries pays for this one now."""
+        del self._held[key]
+        self._released.append(key)
+        self.stirred = True
 
     def caught_up(self, now: float) -> None:
         """The mirrors moved: keys that waited for their own writes may go on."""
@@ -85,12 +108,14 @@ class Controller:
 
     def step(self, now: float) -> Iterator[Instruction]:
         """Begin as many turns as there is room for."""
-        for due in [item for item in self._looks_due if item[0] <= now]:
-            self._looks_due.remove(due)
-            yield self._call(due[1])
-        if self._breaker.is_open(now):
+        yield from self._take_reports()
+        yield from self._look(now)
+        if self._health.breaker.is_open(now):
             return
         while self.has_room:
+            if self._released:
+                yield from self._begin(self._released.pop(0), now)
+                continue
             popped = self.queue.pop(now)
             if popped is None:
                 return
@@ -98,24 +123,31 @@ class Controller:
             if not self._sees_own_writes(key):
                 self._parked[key] = None
                 self.queue.done(key, now)
-                continue
-            yield from self._begin(key, now)
+            elif key in self._attempts and not self._health.budget.take_or_wait(
+                (self.decider.name, key), now
+            ):
+                self._held[key] = None
+            else:
+                yield from self._begin(key, now)
 
     def answered(self, call: int, outcome: Outcome, now: float, chance: float) -> Iterator[Instruction]:
         self.stirred = True
         turn = self._turns.pop(call)
-        if isinstance(outcome, Unknown) or (isinstance(outcome, Refused) and outcome.retry == "later"):
-            self._breaker.failed(now)
-            self.unknown += isinstance(outcome, Unknown)
-        else:
-            self._breaker.succeeded()
+        self._health.heard(outcome, now)
+        self.unknown += isinstance(outcome, Unknown)
+        position, effect, sent = turn.position, turn.effect, not turn.looking
         following = turn.answered(outcome)
+        if sent and isinstance(outcome, Done) and isinstance(effect, Change):
+            yield from self._wrote(turn, effect, now)
+        if turn.position > position:
+            self._tell_notes(turn.decision, position, now)
         if following is Next.EFFECT and now - turn.began > self.settings.turn_seconds:
             self._cut_short(turn, now)
-        elif following in (Next.EFFECT, Next.LOOK):
-            yield self._call(turn)
-        elif following is Next.LOOK_LATER:
-            self._looks_due.append((now + LOOK_LATER_SECONDS * (0.5 + chance), turn))
+        elif following is Next.EFFECT or (following is Next.LOOK and self._health.budget.take(now)):
+            yield from self._send(turn, now)
+        elif following in (Next.LOOK, Next.LOOK_LATER):
+            wait = self._health.settings.loop.look_again_seconds
+            self._looks_due.append((now + wait * (0.5 + chance), turn))
         else:
             yield from self._end(turn, following, now, chance)
 
@@ -136,30 +168,61 @@ class Controller:
 
     @property
     def idle(self) -> bool:
-        return not self._turns and not self._looks_due and not self._parked
+        waits = self._looks_due or self._parked or self._held or self._released
+        return not self._turns and not waits
 
     # Turns
 
     def _begin(self, key: Key, now: float) -> Iterator[Instruction]:
         view = self._view()
-        decision = self.decider.decide(view, key, now)
         self.decided += 1
+        decision = tried(self.decider.decide, view, key, now)
+        if isinstance(decision, Exception):
+            yield from self._failed(Turn(key, Decision(), now), decision, now)
+            return
         missed = view.missed()
         if missed:
             # Decided without knowing all: what is not understood must not be taken for what is not there.
             names = ", ".join("/".join(each) for each in missed[:_MISSED_SHOWN])
             decision = Decision(Stuck("Unreadable", f"not carried out, because {names} could not be read"))
+        self._tell_notes(decision, -1, now)
         turn = Turn(key, decision, now)
         if decision.effects:
-            yield self._call(turn)
+            yield from self._send(turn, now)
         else:
             yield from self._end(turn, Next.FINISH, now, 0.0)
-        yield Record(record_of(self.decider.name, turn, view, now))
+        yield self._record(turn, now, view)
 
-    def _call(self, turn: Turn) -> Call:
+    def _tell_notes(self, decision: Decision, after: int, now: float) -> None:
+        """What there is to tell when it is decided (-1), or when this effect has succeeded."""
+        if decision.events and self._tell is not None:
+            for note in decision.events:
+                if note.after == after:
+                    self._tell(self.component, note, now)
+
+    def _send(self, turn: Turn, now: float) -> Iterator[Instruction]:
+        request = tried(turn.request)
+        if isinstance(request, Exception):  # an effect that cannot be put into words
+            yield from self._failed(turn, request, now)
+            return
         call = self._new_call()
         self._turns[call] = turn
-        return Call(call, self.decider.name, turn.request())
+        yield Call(call, self.decider.name, request)
+
+    def _look(self, now: float) -> Iterator[Instruction]:
+        """The looks that are due, as far as the budget of retries goes."""
+        for due in [item for item in self._looks_due if item[0] <= now]:
+            self._looks_due.remove(due)
+            if self._health.budget.take(now):
+                yield from self._send(due[1], now)
+            else:
+                self._looks_due.append((self._health.budget.ready_at(now), due[1]))
+
+    def _record(
+        self, turn: Turn, now: float, view: Reading | None = None, verdict: Verdict | None = None
+    ) -> Record:
+        revision = self._health.settings.revision
+        return Record(record_of(self.decider.name, turn, view, now, verdict, revision))
 
     def _cut_short(self, turn: Turn, now: float) -> None:
         """What was decided is too old to be acted on any further, perhaps of a former time as leader: decide again."""
@@ -170,6 +233,8 @@ class Controller:
 
     def _end(self, turn: Turn, following: Next, now: float, chance: float) -> Iterator[Instruction]:
         key, queue = turn.key, self.queue
+        if self._raised:
+            self._raised.pop(key, None)
         if turn.writes:
             self._unseen.setdefault(key, []).extend(turn.writes)
         if following is Next.FINISH:
@@ -183,18 +248,19 @@ class Controller:
             self.conflicts += 1
         attempt = self._attempts[key] = self._attempts.get(key, 0) + 1
         effect = turn.effect
-        exhausted = effect is not None and attempt >= RETRY[type(effect)].attempts_max
+        retries = self._health.settings.retries
+        exhausted = effect is not None and attempt >= retries[type(effect)].attempts_max
         if following is Next.STUCK or (exhausted and following is not Next.AGAIN):
             self.stuck += 1
             self._attempts.pop(key, None)
             verdict = Stuck("EffectRefused", turn.trouble)
-            yield Record(record_of(self.decider.name, turn, None, now, verdict))
-            told = self._refusal(turn, now)
-            if told is not None:
-                yield self._call(told)  # the key stays in progress until it is told
+            yield self._record(turn, now, verdict=verdict)
+            telling = self._refusal(turn, now)
+            if telling is not None:
+                yield from self._send(telling, now)  # the key stays in progress until it is told
                 return
         else:
-            queue.retry(key, now, chance, RETRY[type(effect)] if effect is not None else None)
+            queue.retry(key, now, chance, retries[type(effect)] if effect is not None else None)
         queue.done(key, now)
 
     def _refusal(self, turn: Turn, now: float) -> Turn | None:
@@ -205,8 +271,63 @@ class Controller:
         tell: Callable[..., Decision] | None = getattr(self.decider, "refused", None)
         if tell is None or turn.tells or turn.effect is None:
             return None
-        decision = tell(self._view(), turn.key, turn.effect, turn.trouble, now)
+        decision = tried(tell, self._view(), turn.key, turn.effect, turn.trouble, now)
+        if isinstance(decision, Exception):
+            self._complain("telling of a refusal", decision)
+            return None
+        self._tell_notes(decision, -1, now)
         return Turn(turn.key, decision, now, tells=True) if decision.effects else None
+
+    # What goes wrong
+
+    def _failed(self, turn: Turn, error: Exception, now: float) -> Iterator[Instruction]:
+        """The Decider raised: this turn ends here."""
+        key = turn.key
+        if turn.writes:
+            self._unseen.setdefault(key, []).extend(turn.writes)
+        yield self._record(turn, now, verdict=Stuck("DeciderFailed", one_line(error)))
+        self._complain("/".join(part for part in key if part), error)
+        yield from self._take_reports()
+        tries = self._raised.get(key, 0) + 1
+        if tries < self._health.settings.loop.raised_attempts_max:
+            self._raised[key] = tries
+            self.queue.retry(key, now, 0.5)
+        else:
+            self._raised.pop(key, None)
+            self.stuck += 1
+        self.queue.done(key, now)
+
+    def guarded(self, ask: Callable[..., Iterable[Key]], *arguments: object) -> Sequence[Key]:
+        """The keys a Decider names; none if it raises, which the next resync finds out again."""
+        try:
+            return tuple(ask(*arguments))
+        except Exception as error:  # noqa: BLE001 - like `tried`, but asked for every change
+            self._complain("naming keys", error)
+            return ()
+
+    def _complain(self, what: str, error: Exception) -> None:
+        self.raised += 1
+        self._complaints.about(what, error)
+        self.stirred = True
+
+    def _wrote(self, turn: Turn, effect: Change, now: float) -> Iterator[Instruction]:
+        """Look out for a write loop; slow it down."""
+        found = self._health.writes.wrote(self.decider.name, effect, now)
+        if found is None:
+            return
+        loop, is_new = found
+        self.queue.quarantine(turn.key, now, loop.writes)
+        if is_new:
+            yield self._record(turn, now, verdict=Waiting("WriteLoop", told(loop)))
+            yield Report(self.decider.name, told(loop))
+
+    def _take_reports(self) -> Iterator[Report]:
+        yield from self._complaints.take()
+        for hot in self.queue.take_reports():
+            if isinstance(hot, Quarantined):
+                name = "/".join(part for part in hot.key if part)
+                text = f"{self.decider.name} looked at {name} {hot.turns} times within a window; it is slowed down"
+                yield Report(self.decider.name, text)
 
     def _sees_own_writes(self, key: Key) -> bool:
         writes = self._unseen.get(key)

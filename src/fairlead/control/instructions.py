@@ -47,4 +47,13 @@ class Record(msgspec.Struct, frozen=True):
     body: bytes
 
 
-Instruction = Call | WakeAt | Record
+class Report(msgspec.Struct, frozen=True):
+    """Tell whoever runs the plane, in its log: something is wrong that no object can say. `error` is what a Decider
+    raised, a fault of the program; each distinct one is reported once."""
+
+    controller: str
+    message: str
+    error: Exception | None = None
+
+
+Instruction = Call | WakeAt | Record | Report

@@ -8,28 +8,28 @@ anew (level, not edge). Writes of the leader carry its fence. All time and chanc
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import count
 from typing import Any
 
 from fairlead.cache import events as mirrored
 from fairlead.cache.mirror import Mirror
 from fairlead.cache.view import MirrorView
-from fairlead.control.breaker import Breaker
 from fairlead.control.controller import Controller
-from fairlead.control.instructions import Call, Instruction, Replied, WakeAt, Woke
+from fairlead.control.events import Recorder
+from fairlead.control.health import Health
+from fairlead.control.instructions import Call, Instruction, Replied, Report, WakeAt, Woke
 from fairlead.control.leadership import Leadership
-from fairlead.control.turn import Write
+from fairlead.control.placing import Placer
+from fairlead.control.settings import settings_of
+from fairlead.control.turn import Turn, Write
 from fairlead.decision.contract import Decider
-from fairlead.model.views import Resource, View
+from fairlead.model import plane_knobs
+from fairlead.model.views import PLANE_SETTINGS, PlaneSettings, Resource, Stored, View
 from fairlead.port.outcome import Done
-from fairlead.port.request import READ_VERBS, Request
-from fairlead.queue.settings import QueueSettings
+from fairlead.port.request import FENCE, READ_VERBS, Request
 from fairlead.queue.work import WorkQueue
 from fairlead.store.contract import Key
-
-RESYNC_SECONDS = 300.0
-ASK_PROGRESS_SECONDS = 0.5
 
 MirrorCall = mirrored.ListAll | mirrored.Follow
 
@@ -57,21 +57,23 @@ PlaneInstruction = Instruction | MirrorCall | MirrorWakeAt | AskProgress
 
 class Plane:
     def __init__(
-        self, identity: str, deciders: Sequence[Decider], queue_settings: QueueSettings | None = None
+        self, identity: str, deciders: Sequence[Decider], scheduler: type[Placer] | None = None
     ) -> None:
         self._calls = count(1)
-        self.breaker = Breaker()
+        self.health = Health()
         self.leadership = Leadership(identity, lambda: next(self._calls))
-        resources = _resources(deciders)
+        self.recorder = Recorder(lambda: next(self._calls))
+        resources = _resources((*deciders, scheduler) if scheduler is not None else deciders)
         self.mirrors: dict[str, Mirror[Any]] = {name: Mirror(resources[name]) for name in sorted(resources)}
         self.controllers = tuple(
             Controller(
                 decider,
-                WorkQueue(queue_settings),
-                self.breaker,
+                WorkQueue(self.health.settings.queue(decider.name)),
+                self.health,
                 lambda: next(self._calls),
                 self._seen,
                 self._view,
+                tell=self.recorder.tell,
             )
             for decider in deciders
         )
@@ -79,20 +81,36 @@ class Plane:
             name: tuple(c for c in self.controllers if any(r.name == name for r in c.decider.reads))
             for name in self.mirrors
         }
-        self._callers: dict[int, Controller] = {}
-        self._led = False
+        self.placer = (
+            scheduler(self.health, lambda: next(self._calls), self.mirrors, self.recorder.tell)
+            if scheduler is not None
+            else None
+        )
+        self._by_name = {controller.decider.name: controller for controller in self.controllers}
+        self._callers: dict[int, Controller | Placer] = {}
+        self._led = self._synced = False
         self._resync_at = 0.0
         self._ask_at = 0.0  # when to ask again how far the watches are; 0: nothing to ask
         self._wake_at = 0.0  # what the driver was last asked for
 
     @property
     def synced(self) -> bool:
-        return all(mirror.synced for mirror in self.mirrors.values())
+        self._synced = self._synced or all(mirror.synced for mirror in self.mirrors.values())
+        return self._synced
 
     @property
     def idle(self) -> bool:
         """Nothing is under way and nothing is due: what is left waits for time or for changes."""
-        return all(controller.idle for controller in self.controllers)
+        return all(controller.idle for controller in self.controllers) and (
+            self.placer is None or self.placer.idle
+        )
+
+    def turns(self) -> Iterator[Turn]:
+        """All that is under way."""
+        for controller in self.controllers:
+            yield from controller.turns()
+        if self.placer is not None:
+            yield from self.placer.turns()
 
     def begin(self, now: float, chance: float) -> Iterator[PlaneInstruction]:
         for name, mirror in self.mirrors.items():
@@ -118,6 +136,8 @@ class Plane:
                 mirror.heard_of(event.outcome.revision)
         if self.leadership.answers(event.call):
             yield from self._led_by(self.leadership.answered(event.outcome, now))
+        elif self.recorder.answers(event.call):
+            self.recorder.answered(event.call, event.outcome)
         else:
             controller = self._callers.pop(event.call)
             for instruction in controller.answered(event.call, event.outcome, now, event.chance):
@@ -126,7 +146,6 @@ class Plane:
 
     def woke(self, event: Woke) -> Iterator[PlaneInstruction]:
         self._wake_at = 0.0
-        self._stir()
         yield from self._led_by(self.leadership.woke(event.now))
         yield from self._step(event.now)
 
@@ -137,12 +156,32 @@ class Plane:
     ) -> Iterator[PlaneInstruction]:
         for instruction in instructions:
             if isinstance(instruction, mirrored.Changed):
+                if resource == PLANE_SETTINGS.name:
+                    yield from self._use_settings(instruction.after, now)
+                if not self.synced:
+                    continue  # nothing is decided yet, and whoever comes to lead looks at everything
                 for controller in self._readers[resource]:
                     controller.observe(resource, instruction.before, instruction.after, now)
+                if self.placer is not None and resource in self.placer.watched:
+                    self.placer.observe(resource, instruction.before, instruction.after, now)
             elif isinstance(instruction, mirrored.WakeAt):
                 yield MirrorWakeAt(resource, instruction.at)
             else:
                 yield instruction
+
+    def _use_settings(self, found: View | None, now: float) -> Iterator[Instruction]:
+        """The PlaneSettings changed: work with them from now on, leading or not."""
+        assert found is None or isinstance(found, PlaneSettings)
+        if found is not None and found.metadata.name != plane_knobs.NAME:
+            return
+        settings = settings_of(found)
+        if isinstance(settings, str):
+            yield Report("plane", f"the PlaneSettings cannot be used, those in use stay: {settings}")
+            return
+        self.health.apply(settings)
+        for controller in self.controllers:
+            controller.apply(settings, now)
+        self._resync_at = min(self._resync_at, now + settings.loop.resync_seconds)
 
     def _step(self, now: float) -> Iterator[PlaneInstruction]:
         """Begin what can be begun, and say when there is something to do next."""
@@ -151,20 +190,42 @@ class Plane:
             behind = self._behind_the_fence()
             yield from self._ask_progress(behind, now)
             leads = not behind
+            self.recorder.forget()  # what it knew was of a former time as leader
         if leads:
+            loop = self.health.settings.loop
+            for name, key in self.health.budget.released(now):
+                self._by_name[name].release(key)
             if not self._led or now >= self._resync_at:
-                self._resync(now, 0.0 if not self._led else RESYNC_SECONDS / 10)
+                self._resync(now, 0.0 if not self._led else loop.resync_spread_seconds)
             for controller in self.controllers:
                 if controller.stirred or 0.0 < controller.due_at <= now:
                     for instruction in controller.step(now):
                         yield self._sent(controller, instruction)
                     controller.stirred = False
                     controller.due_at = self._next_turn_at(controller, now)
+            yield from self._schedule(now)
+            yield from self._tell_events(now)
         self._led = leads
-        at = min((at for at in self._due(leads, now) if at), default=0.0)
+        at = self._next_at(leads, now)
         if at and at != self._wake_at:
             self._wake_at = at
             yield WakeAt(max(now, at))
+
+    def _schedule(self, now: float) -> Iterator[Instruction]:
+        placer = self.placer
+        if placer is not None and (placer.stirred or 0.0 < placer.due_at <= now):
+            for instruction in placer.step(now):
+                yield self._sent(placer, instruction)
+            placer.stirred = False
+            placer.due_at = placer.next_at(now)
+
+    def _tell_events(self, now: float) -> Iterator[Instruction]:
+        """Events are the first to wait when the API is ill."""
+        if self.health.breaker.is_open(now):
+            self.recorder.rest_until(self.health.breaker.open_until)
+            return
+        for call in self.recorder.step(now):
+            yield self._fenced(call)
 
     def _behind_the_fence(self) -> tuple[str, ...]:
         """Mirrors that may not show yet what the former leader did: on those nothing is decided."""
@@ -175,25 +236,27 @@ class Plane:
         if not behind:
             self._ask_at = 0.0
         elif now >= self._ask_at:
-            self._ask_at = now + ASK_PROGRESS_SECONDS
+            self._ask_at = now + self.health.settings.loop.ask_progress_seconds
             for name in behind:
                 yield AskProgress(name)
 
-    def _due(self, leads: bool, now: float) -> Iterator[float]:
-        yield self.leadership.next_at
+    def _next_at(self, leads: bool, now: float) -> float:
+        """When there is something to do next without being told; 0 if there is nothing."""
+        due = [self.leadership.next_at]
         if self._ask_at > now and self.leadership.leads:
-            yield self._ask_at
-        if not leads:
-            return
-        yield self._resync_at
-        for controller in self.controllers:
-            yield controller.due_at
+            due.append(self._ask_at)
+        if leads:
+            due += (self._resync_at, self.recorder.next_at)
+            if self.health.budget.waiting:
+                due.append(self.health.budget.ready_at(now))
+            due += [controller.due_at for controller in self.controllers]
+        return min(filter(None, due), default=0.0)
 
     def _next_turn_at(self, controller: Controller, now: float) -> float:
         """When it may begin something without being stirred first; 0 if only then."""
         look_at = controller.next_at
-        if self.breaker.is_open(now):
-            turn_at = self.breaker.open_until
+        if self.health.breaker.is_open(now):
+            turn_at = self.health.breaker.open_until
         else:
             turn_at = (controller.queue.next_ready_at(now) or 0.0) if controller.has_room else 0.0
         return min(look_at, turn_at) if look_at and turn_at else look_at or turn_at
@@ -202,35 +265,47 @@ class Plane:
         """Have every controller look: what it may do can have changed by something it was not told of."""
         for controller in self.controllers:
             controller.stirred = True
+        if self.placer is not None:
+            self.placer.stirred = True
 
     def _led_by(self, instructions: tuple[Instruction, ...]) -> Iterator[Instruction]:
-        """Leadership's calls. Its timer is one of those that `_due` joins into one."""
+        """Leadership's calls. Its timer is one of those that `_next_at` joins into one."""
         return (instruction for instruction in instructions if not isinstance(instruction, WakeAt))
 
     def _resync(self, now: float, spread: float) -> None:
         """Look at everything again: what was missed, by us or by a former leader, is found."""
-        self._resync_at = now + RESYNC_SECONDS
+        self._resync_at = now + self.health.settings.loop.resync_seconds
         for controller in self.controllers:
-            first: Callable[[], tuple[Key, ...]] = getattr(controller.decider, "initial_keys", tuple)
-            controller.queue.resync(first(), now, spread)
-            for resource in controller.decider.reads:
-                keys: dict[Key, None] = {}
-                for view in self.mirrors[resource.name].index.all():
-                    keys.update(dict.fromkeys(controller.decider.keys(resource.name, None, view)))
-                controller.queue.resync(tuple(keys), now, spread)
+            controller.queue.resync(controller.initial_keys(), now, spread)
+            unsettled: Callable[..., Iterable[Key]] | None = getattr(controller.decider, "unsettled", None)
+            if unsettled is not None:
+                controller.queue.resync(controller.guarded(unsettled, self._view()), now, spread)
+                continue
+            named = controller.decider.reads[0].name  # what is not there needs no turn
+            keys: dict[Key, None] = {}
+            for view in self.mirrors[named].index.all():
+                keys.update(dict.fromkeys(controller.keys(named, None, view)))
+            controller.queue.resync(tuple(keys), now, spread)
+        if self.placer is not None:
+            if self._led:
+                self.placer.resync(now)
+            else:
+                self.placer.lead(now)
         self._stir()
 
     def _view(self) -> MirrorView:
         return MirrorView(self.mirrors)
 
-    def _sent(self, controller: Controller, instruction: Instruction) -> Instruction:
+    def _sent(self, controller: Controller | Placer, instruction: Instruction) -> Instruction:
         if not isinstance(instruction, Call):
             return instruction
         self._callers[instruction.call] = controller
-        request = instruction.request
-        if request.verb in READ_VERBS:
-            return instruction
-        return Call(instruction.call, instruction.controller, _with_fence(request, self.leadership.fence))
+        return self._fenced(instruction)
+
+    def _fenced(self, call: Call) -> Call:
+        if call.request.verb in READ_VERBS:
+            return call
+        return Call(call.call, call.controller, _with_fence(call.request, self.leadership.fence))
 
     def _seen(self, write: Write) -> bool:
         mirror = self.mirrors.get(write.key.resource)
@@ -242,13 +317,16 @@ class Plane:
         return mirror.passed(write.revision) if write.creates else True
 
 
-def _resources(deciders: Sequence[Decider]) -> dict[str, Resource[View]]:
-    """What all of them read. One mirror serves all readers of a resource, so they must mean the same view of it."""
-    found: dict[str, Resource[View]] = {}
+def _resources(deciders: Sequence[Decider | type[Placer]]) -> dict[str, Resource[View]]:
+    """What all of them read, and the settings. One mirror serves all readers of a resource, so they must mean the
+    same view of it; who needs no more than what is stored is served by any."""
+    found: dict[str, Resource[View]] = {PLANE_SETTINGS.name: PLANE_SETTINGS}
     for decider in deciders:
         for resource in decider.reads:
-            known = found.setdefault(resource.name, resource)
-            if known.type is not resource.type:
+            known = found.get(resource.name)
+            if known is None or known.type is Stored:
+                found[resource.name] = resource
+            elif resource.type not in (known.type, Stored):
                 raise ValueError(
                     f"{decider.name} reads {resource.name} as {resource.type.__name__}, "
                     f"another controller as {known.type.__name__}"
@@ -257,6 +335,7 @@ def _resources(deciders: Sequence[Decider]) -> dict[str, Resource[View]]:
 
 
 def _with_fence(request: Request, fence: str) -> Request:
+    premise = request.query.get(FENCE)
     return Request(
         request.verb,
         request.group,
@@ -265,7 +344,7 @@ def _with_fence(request: Request, fence: str) -> Request:
         request.namespace,
         request.name,
         request.subresource,
-        {**request.query, "fence": fence},
+        {**request.query, FENCE: f"{fence},{premise}" if premise else fence},
         request.body,
         request.content_type,
         request.accept,

@@ -1,7 +1,7 @@
 """The record of one decision: small, because its detail is recomputed by running the same pure function again.
 
 Names the instant, the controller and key, the verdict, the effects by identity, and for every resource that was read
-the revision used and the newest that was known then (law 9).
+the revision used and the newest that was known then, and the revision of the settings (law 9).
 """
 
 from __future__ import annotations
@@ -17,8 +17,14 @@ STREAM = "decisions"
 
 
 def record_of(
-    controller: str, turn: Turn, view: Reading | None, now: float, verdict: Verdict | None = None
+    controller: str,
+    turn: Turn,
+    view: Reading | None,
+    now: float,
+    verdict: Verdict | None = None,
+    settings: int = 0,
 ) -> bytes:
+    """`settings` is the revision of the PlaneSettings in use, 0 for what is built in."""
     told = verdict or turn.decision.verdict
     line: dict[str, Any] = {
         "time": microtime(now),
@@ -34,6 +40,8 @@ def record_of(
         line["effects"] = [f"{type(effect).__name__} {effect.identity}" for effect in turn.decision.effects]
     if turn.trouble:
         line["trouble"] = turn.trouble
+    if settings:
+        line["settings"] = settings
     reads = getattr(view, "reads", None)
     if reads is not None:
         line["reads"] = {name: list(revisions) for name, revisions in sorted(reads().items())}

@@ -5,23 +5,35 @@ from __future__ import annotations
 from typing import Any
 
 from fairlead.core import codec
-from fairlead.decision.effects import Bind, Change, Create, Delete, Effect
-from fairlead.port.request import MERGE_PATCH, Request
+from fairlead.decision.effects import Bind, Change, Create, Delete, Effect, Finalize
+from fairlead.port.request import FENCE, MERGE_PATCH, Request
 
 Json = dict[str, Any]
 
 
 def request_of(effect: Effect) -> Request:
-    """What to send. Every write but a create is bound to the uid, and most to the revision, that was decided on."""
+    """What to send. Every write but a create is bound to the uid, and most to the revision, that was decided on;
+    where another object was its premise, to that object's revision as well."""
     match effect:
         case Create():
-            return _to(effect, "create", "", effect.body)
+            return _to(effect, "create", "", effect.body, premise=effect.premise)
         case Bind():
             return _to(effect, "create", effect.name, _binding(effect), "binding")
         case Delete():
-            return _to(effect, "delete", effect.name, _deletion(effect))
+            return _to(effect, "delete", effect.name, _deletion(effect), premise=effect.premise)
+        case Finalize():
+            whole = {"apiVersion": effect.api_version, "kind": "Namespace", **_patch(effect)}
+            return _to(effect, "update", effect.name, whole, effect.subresource)
         case Change():
-            return _to(effect, "patch", effect.name, _patch(effect), effect.subresource, MERGE_PATCH)
+            return _to(
+                effect,
+                "patch",
+                effect.name,
+                _patch(effect),
+                effect.subresource,
+                MERGE_PATCH,
+                effect.premise,
+            )
 
 
 def look_at(effect: Effect) -> Request:
@@ -36,6 +48,7 @@ def _to(
     body: Json | None,
     subresource: str = "",
     content_type: str = "application/json",
+    premise: str = "",
 ) -> Request:
     group, _, version = effect.api_version.rpartition("/")
     raw = b"" if body is None else codec.encode(body)
@@ -47,6 +60,7 @@ def _to(
         effect.namespace,
         name,
         subresource,
+        {FENCE: premise} if premise else {},
         body=raw,
         content_type=content_type,
     )
@@ -65,9 +79,10 @@ def _deletion(effect: Delete) -> Json:
     options: Json = {
         "kind": "DeleteOptions",
         "apiVersion": "v1",
-        "propagationPolicy": effect.policy,
         "preconditions": {"uid": effect.uid, "resourceVersion": str(effect.revision)},
     }
+    if effect.policy:
+        options["propagationPolicy"] = effect.policy
     if effect.grace_seconds is not None:
         options["gracePeriodSeconds"] = effect.grace_seconds
     return options

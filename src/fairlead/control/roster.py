@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 from fairlead.decision.contract import Decider
+from fairlead.model.catalog import CATALOG, Catalog
 from fairlead.reconcile.cronjob import CronJobDecider
 from fairlead.reconcile.daemonset import DaemonSetDecider
 from fairlead.reconcile.deployment import DeploymentDecider
 from fairlead.reconcile.disruption_budget import BudgetDecider
 from fairlead.reconcile.first_fit import FirstFitDecider
+from fairlead.reconcile.garbage import GarbageDecider
 from fairlead.reconcile.job import JobDecider
 from fairlead.reconcile.job_orphans import JobOrphanDecider
+from fairlead.reconcile.namespace import NamespaceDecider
+from fairlead.reconcile.plane_settings import PlaneSettingsDecider
 from fairlead.reconcile.replicaset import ReplicaSetDecider
 from fairlead.reconcile.statefulset import StatefulSetDecider
 
 
-def default_deciders() -> tuple[Decider, ...]:
+def deletion_deciders(catalog: Catalog = CATALOG) -> tuple[Decider, ...]:
+    """What the API promises by taking a deletion: without these two, foreground deletions and namespaces would wait for
+    ever. They run in every server, also in one that serves the API alone."""
+    return GarbageDecider(catalog), NamespaceDecider(catalog)
+
+
+def default_deciders(catalog: Catalog = CATALOG) -> tuple[Decider, ...]:
+    """All of them. `catalog`: which kinds there may be objects of."""
     return (
+        *deletion_deciders(catalog),
         DeploymentDecider(),
         ReplicaSetDecider(),
         StatefulSetDecider(),
@@ -25,4 +37,5 @@ def default_deciders() -> tuple[Decider, ...]:
         CronJobDecider(),
         BudgetDecider(),
         FirstFitDecider(),
+        PlaneSettingsDecider(),
     )

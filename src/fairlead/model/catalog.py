@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from fairlead.model.kind import Kind
 from fairlead.model.kinds import (
     configmap,
+    controllerrevision,
     cronjob,
     daemonset,
     deployment,
@@ -23,11 +24,15 @@ from fairlead.model.kinds import (
     limitrange,
     namespace,
     node,
+    placementquota,
+    planesettings,
     pod,
     poddisruptionbudget,
     priorityclass,
     replicaset,
+    reservation,
     resourcequota,
+    schedulingpolicy,
     secret,
     service,
     serviceaccount,
@@ -94,6 +99,7 @@ CATALOG = Catalog(
         secret.KIND,
         serviceaccount.KIND,
         service.KIND,
+        controllerrevision.KIND,
         daemonset.KIND,
         deployment.KIND,
         replicaset.KIND,
@@ -105,5 +111,9 @@ CATALOG = Catalog(
         priorityclass.KIND,
         lease.KIND,
         endpointslice.KIND,
+        planesettings.KIND,
+        schedulingpolicy.KIND,
+        placementquota.KIND,
+        reservation.KIND,
     )
 )

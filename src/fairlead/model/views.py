@@ -11,6 +11,8 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
+from fairlead.model.key import Key
+
 Json = dict[str, Any]
 
 
@@ -23,8 +25,8 @@ class Owner(View, frozen=True):
     name: str
     uid: str
     api_version: str = ""
-    controller: bool = False
-    block_owner_deletion: bool = False
+    controller: bool | None = None
+    block_owner_deletion: bool | None = None
 
 
 class Meta(View, frozen=True):
@@ -75,6 +77,57 @@ class Anything(View, frozen=True):
     metadata: Meta
 
 
+_metadata = msgspec.json.Decoder(Anything).decode
+
+
+class Stored(View, frozen=True):
+    """An object of any kind as it is stored, for those who decide on metadata of every kind. It shares all it holds
+    with the store; its metadata is decoded whenever it is asked for. Its bytes are searched once: most objects mention
+    neither owners nor a deletion, and of those nothing needs to be decoded."""
+
+    key: Key
+    uid: str
+    revision: int
+    data: bytes
+    mentions_owners: bool
+    mentions_deletion: bool
+
+    @staticmethod
+    def of(key: Key, uid: str, revision: int, data: bytes) -> Stored:
+        owners, deletion = b'"ownerReferences"' in data, b'"deletionTimestamp"' in data
+        return Stored(key, uid, revision, data, owners, deletion)
+
+    @property
+    def metadata(self) -> Meta:
+        return _metadata(self.data).metadata
+
+    @property
+    def owners(self) -> tuple[Owner, ...]:
+        return self.metadata.owner_references if self.mentions_owners else ()
+
+    @property
+    def deleting(self) -> bool:
+        return self.mentions_deletion and bool(self.metadata.deletion_timestamp)
+
+
+# Namespaces
+
+
+class NamespaceSpec(View, frozen=True):
+    finalizers: tuple[str, ...] = ()
+
+
+class NamespaceStatus(View, frozen=True):
+    phase: str = ""
+    conditions: tuple[Condition, ...] = ()
+
+
+class Namespace(View, frozen=True):
+    metadata: Meta
+    spec: NamespaceSpec = NamespaceSpec()
+    status: NamespaceStatus = NamespaceStatus()
+
+
 # Pods and nodes
 
 
@@ -89,6 +142,7 @@ class Container(View, frozen=True):
     image: str = ""
     restart_policy: str = ""
     resources: Needs = Needs()
+    ports: tuple[Json, ...] = ()
 
 
 class Toleration(View, frozen=True):
@@ -96,6 +150,7 @@ class Toleration(View, frozen=True):
     operator: str = ""
     value: str = ""
     effect: str = ""
+    toleration_seconds: int | None = None
 
 
 class PodSpec(View, frozen=True):
@@ -107,7 +162,11 @@ class PodSpec(View, frozen=True):
     tolerations: tuple[Toleration, ...] = ()
     scheduler_name: str = "default-scheduler"
     scheduling_gates: tuple[Json, ...] = ()
+    affinity: Json = {}
+    topology_spread_constraints: tuple[Json, ...] = ()
+    overhead: dict[str, str | int | float] = {}
     priority: int = 0
+    preemption_policy: str = "PreemptLowerPriority"
     termination_grace_period_seconds: int = 30
     active_deadline_seconds: int | None = None
 
@@ -117,7 +176,9 @@ class PodStatus(View, frozen=True):
     reason: str = ""
     conditions: tuple[Condition, ...] = ()
     start_time: str = ""
+    nominated_node_name: str = ""
     container_statuses: tuple[Json, ...] = ()
+    init_container_statuses: tuple[Json, ...] = ()
 
 
 class Pod(View, frozen=True):
@@ -127,7 +188,10 @@ class Pod(View, frozen=True):
 
     @property
     def ready(self) -> bool:
-        return any(c.type == "Ready" and c.status == "True" for c in self.status.conditions)
+        for condition in self.status.conditions:
+            if condition.type == "Ready":
+                return condition.status == "True"
+        return False
 
     @property
     def ready_since(self) -> str:
@@ -227,6 +291,10 @@ class JobSpec(View, frozen=True):
     completions: int | None = None
     completion_mode: str = "NonIndexed"
     backoff_limit: int = 6
+    backoff_limit_per_index: int | None = None
+    max_failed_indexes: int | None = None
+    pod_failure_policy: Json = {}
+    success_policy: Json = {}
     active_deadline_seconds: int | None = None
     ttl_seconds_after_finished: int | None = None
     suspend: bool = False
@@ -243,6 +311,7 @@ class JobStatus(View, frozen=True):
     start_time: str = ""
     completion_time: str = ""
     completed_indexes: str = ""
+    failed_indexes: str = ""
     conditions: tuple[Condition, ...] = ()
     uncounted_terminated_pods: Json = {}
 
@@ -306,6 +375,12 @@ class StatefulSet(View, frozen=True):
     status: StatefulSetStatus = StatefulSetStatus()
 
 
+class ControllerRevision(View, frozen=True):
+    metadata: Meta
+    data: Json = {}
+    revision: int = 0
+
+
 class DaemonSetSpec(View, frozen=True):
     selector: Json = {}
     template: Json = {}
@@ -366,6 +441,17 @@ class Lease(View, frozen=True):
     spec: LeaseSpec = LeaseSpec()
 
 
+class PlaneSettingsStatus(View, frozen=True):
+    observed_generation: int = 0
+    conditions: tuple[Condition, ...] = ()
+
+
+class PlaneSettings(View, frozen=True):
+    metadata: Meta
+    spec: Json = {}  # read by model/plane_knobs.py
+    status: PlaneSettingsStatus = PlaneSettingsStatus()
+
+
 T_co = TypeVar("T_co", bound=View, covariant=True)
 
 
@@ -384,13 +470,18 @@ class Resource(Generic[T_co]):
         return f"Resource({self.name})"
 
 
+NAMESPACES = Resource("namespaces", "v1", "Namespace", Namespace)
 PODS = Resource("pods", "v1", "Pod", Pod)
 NODES = Resource("nodes", "v1", "Node", Node)
 REPLICASETS = Resource("replicasets.apps", "apps/v1", "ReplicaSet", ReplicaSet)
 DEPLOYMENTS = Resource("deployments.apps", "apps/v1", "Deployment", Deployment)
 STATEFULSETS = Resource("statefulsets.apps", "apps/v1", "StatefulSet", StatefulSet)
 DAEMONSETS = Resource("daemonsets.apps", "apps/v1", "DaemonSet", DaemonSet)
+CONTROLLER_REVISIONS = Resource(
+    "controllerrevisions.apps", "apps/v1", "ControllerRevision", ControllerRevision
+)
 JOBS = Resource("jobs.batch", "batch/v1", "Job", Job)
 CRONJOBS = Resource("cronjobs.batch", "batch/v1", "CronJob", CronJob)
 BUDGETS = Resource("poddisruptionbudgets.policy", "policy/v1", "PodDisruptionBudget", Budget)
 LEASES = Resource("leases.coordination.k8s.io", "coordination.k8s.io/v1", "Lease", Lease)
+PLANE_SETTINGS = Resource("planesettings.fairlead.dev", "fairlead.dev/v1", "PlaneSettings", PlaneSettings)

@@ -14,7 +14,8 @@ from fairlead.model.metadata import metadata_warnings
 from fairlead.model.names import label_key_problems
 
 NAME_LABEL = "kubernetes.io/metadata.name"
-_STANDARD_FINALIZERS = ("kubernetes", "orphan", "foregroundDeletion")
+FINALIZER = "kubernetes"  # of spec.finalizers: the namespace waits until it is empty
+_STANDARD_FINALIZERS = (FINALIZER, "orphan", "foregroundDeletion")
 
 
 def _defaults(namespace: Json) -> None:
@@ -71,7 +72,7 @@ KIND = Kind(
     columns=(Column("Status", _phase_cell, description="Active, or Terminating while it empties."), AGE),
     generation=False,
     name_rule="label",
-    finalizers_spec=("kubernetes",),
+    finalizers_spec=(FINALIZER,),
     defaults=_defaults,
     validate=_validate,
     validate_status=_validate_status,

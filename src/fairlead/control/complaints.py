@@ -1,0 +1,61 @@
+"""Errors that a Decider raises, caught in one place and reported once for each kind and place.
+
+Called by `controller.py`. The error itself goes with the report: the driver in `runtime/` logs its traceback, the
+simulator ends the run with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import TracebackType
+from typing import TypeVar
+
+from fairlead.control.instructions import Report
+
+# Distinct errors that are remembered as reported, per controller.
+ERRORS_TOLD_MAX = 100
+_SHOWN = 200
+
+T = TypeVar("T")
+
+
+def tried(ask: Callable[..., T], *arguments: object) -> T | Exception:
+    """The answer, or what was raised instead of one."""
+    try:
+        return ask(*arguments)
+    except Exception as error:  # noqa: BLE001 - whatever it is, it ends one turn and not the plane
+        return error
+
+
+class Complaints:
+    def __init__(self, controller: str) -> None:
+        self._controller = controller
+        self._told: dict[tuple[str, str, int], None] = {}
+        self._reports: list[Report] = []
+
+    def about(self, what: str, error: Exception) -> None:
+        mark = (type(error).__name__, *_place(error.__traceback__))
+        if mark in self._told:
+            return
+        self._told[mark] = None
+        if len(self._told) > ERRORS_TOLD_MAX:
+            del self._told[next(iter(self._told))]
+        message = f"{self._controller} failed at {what}: {one_line(error)}"
+        self._reports.append(Report(self._controller, message, error))
+
+    def take(self) -> list[Report]:
+        """What was not taken yet."""
+        reports, self._reports = self._reports, []
+        return reports
+
+
+def one_line(error: Exception) -> str:
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text}"[:_SHOWN]
+
+
+def _place(trace: TracebackType | None) -> tuple[str, int]:
+    """Where an error comes from: file and line of the innermost frame."""
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return (trace.tb_frame.f_code.co_filename, trace.tb_lineno) if trace is not None else ("", 0)

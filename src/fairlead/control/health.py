@@ -1,0 +1,35 @@
+"""What the controllers of one plane share so that together they do no harm: settings, breaker, retry budget, and
+the detector of write loops. Made by `plane.py`, handed to each controller.
+"""
+
+from __future__ import annotations
+
+from fairlead.control.breaker import Breaker
+from fairlead.control.budget import RetryBudget
+from fairlead.control.settings import BUILT_IN, Settings
+from fairlead.control.writes import WriteLoops
+from fairlead.port.outcome import Done, Outcome, Refused, Unknown
+from fairlead.store.contract import Key
+
+
+class Health:
+    def __init__(self) -> None:
+        self.settings = BUILT_IN
+        self.breaker = Breaker()
+        self.budget: RetryBudget[tuple[str, Key]] = RetryBudget()  # waiting: controller and key
+        self.writes = WriteLoops()
+
+    def apply(self, settings: Settings) -> None:
+        self.settings = settings
+        self.breaker.apply(settings.breaker)
+        self.budget.apply(settings.budget)
+        self.writes.apply(settings.writes)
+
+    def heard(self, outcome: Outcome, now: float) -> None:
+        """An answer, or that there was none."""
+        if isinstance(outcome, Unknown) or (isinstance(outcome, Refused) and outcome.retry == "later"):
+            self.breaker.failed(now)
+            return
+        self.breaker.succeeded()
+        if isinstance(outcome, Done):
+            self.budget.earned()

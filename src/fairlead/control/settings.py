@@ -1,0 +1,109 @@
+"""What the plane works with: the PlaneSettings object as typed, frozen records; without one, what is built in.
+
+`plane.py` reads the object through a mirror and makes these anew on each change; controllers, queues, the breaker and
+the rest take theirs from here while they run. The numbers themselves, and their bounds, are in `model/plane_knobs.py`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
+
+from fairlead.control.breaker import BreakerSettings
+from fairlead.control.budget import BudgetSettings
+from fairlead.control.writes import WriteLoopSettings
+from fairlead.core.problems import Problems
+from fairlead.decision.effects import RETRY
+from fairlead.decision.retry import RetryPolicy
+from fairlead.model import plane_knobs
+from fairlead.model.kind import Json
+from fairlead.model.views import PlaneSettings
+from fairlead.queue.settings import QueueSettings
+
+_CAPITAL = re.compile("[A-Z]")
+
+S = TypeVar("S")
+
+
+@dataclass(frozen=True, slots=True)
+class ControllerSettings:
+    """`turns_max`: how many keys are worked on at once. `turn_seconds`: how long effects of one decision are begun;
+    shorter than a lease, so that no decision outlives the leadership it was made in."""
+
+    turns_max: int = 16
+    turn_seconds: float = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class LoopSettings:
+    resync_seconds: float = 300.0
+    resync_spread_seconds: float = 30.0
+    look_again_seconds: float = 1.0
+    ask_progress_seconds: float = 0.5
+    raised_attempts_max: int = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """`revision` is that of the object they come from, 0 if there is none: what records name."""
+
+    revision: int = 0
+    generation: int = 0
+    loop: LoopSettings = field(default_factory=LoopSettings)
+    breaker: BreakerSettings = field(default_factory=BreakerSettings)
+    budget: BudgetSettings = field(default_factory=BudgetSettings)
+    writes: WriteLoopSettings = field(default_factory=WriteLoopSettings)
+    retries: dict[type, RetryPolicy] = field(default_factory=lambda: RETRY)
+    spec: Json = field(default_factory=dict)
+
+    def queue(self, controller: str) -> QueueSettings:
+        return _made(QueueSettings, self.spec, "queues", controller)
+
+    def controller(self, controller: str) -> ControllerSettings:
+        return _made(ControllerSettings, self.spec, "controllers", controller)
+
+    def source(self, controller: str) -> str:
+        """Where a controller's queue settings come from: its own entry, `default`, or "" for what is built in."""
+        return plane_knobs.source(self.spec, "queues", controller)
+
+
+BUILT_IN = Settings()
+
+
+def settings_of(found: PlaneSettings | None) -> Settings | str:
+    """The settings an object asks for; or why they cannot be used, which the API prevents for what it stores."""
+    if found is None:
+        return BUILT_IN
+    spec = found.spec
+    problems = Problems()
+    plane_knobs.check(spec, problems)
+    if problems:
+        return problems.summary()
+    retries = {
+        effect: replace(policy, **_snaked(plane_knobs.numbers(spec, "retries", _camel(effect.__name__))))
+        for effect, policy in RETRY.items()
+    }
+    return Settings(
+        found.metadata.revision,
+        found.metadata.generation,
+        _made(LoopSettings, spec, "loop"),
+        _made(BreakerSettings, spec, "breaker"),
+        _made(BudgetSettings, spec, "retryBudget"),
+        _made(WriteLoopSettings, spec, "writeLoops"),
+        retries,
+        spec,
+    )
+
+
+def _made(record: Callable[..., S], spec: Json, section: str, name: str = "") -> S:
+    return record(**_snaked(plane_knobs.numbers(spec, section, name)))
+
+
+def _snaked(numbers: plane_knobs.Numbers) -> dict[str, Any]:
+    return {_CAPITAL.sub(lambda found: "_" + found[0].lower(), name): each for name, each in numbers.items()}
+
+
+def _camel(name: str) -> str:
+    return name[0].lower() + name[1:]

@@ -1,0 +1,159 @@
+"""Every knob of the control plane that a PlaneSettings can turn: its name, what it is without one, and its bounds.
+
+The one table behind the kind's validation, the documentation and what the plane works with (`control/settings.py`).
+Durations are plain numbers of seconds, fractions allowed. Sections with names below them (`queues`, `controllers`,
+`retries`) are read in three layers: built in, the entry `default`, the entry of the name itself.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from fairlead.core.problems import Problems
+from fairlead.model.kind import Json
+
+NAME = "default"  # the only PlaneSettings there is
+# Who `queues` and `controllers` may name: the roster, and the hollow nodes. A test compares it with them.
+CONTROLLERS = (
+    "cronjob",
+    "daemonset",
+    "deployment",
+    "disruption",
+    "first-fit",
+    "garbage-collector",
+    "hollow",
+    "job",
+    "job-orphans",
+    "namespace",
+    "plane-settings",
+    "replicaset",
+    "statefulset",
+)
+EFFECTS = ("bind", "change", "changeStatus", "create", "delete", "finalize")
+
+Numbers = dict[str, float]
+_MONTH = 30 * 86400.0
+
+
+class Knob(NamedTuple):
+    name: str
+    default: float  # an int where only whole numbers are allowed
+    low: float
+    high: float
+
+
+class Section(NamedTuple):
+    """`names`: who may have an entry of their own; none means that the knobs stand in the section itself.
+    `ordered`: pairs of which the second must not be less than the first."""
+
+    knobs: tuple[Knob, ...]
+    names: tuple[str, ...] = ()
+    ordered: tuple[tuple[str, str], ...] = ()
+
+
+_BACKOFF = (("backoffSeconds", "backoffMaxSeconds"),)
+SECTIONS: dict[str, Section] = {
+    "queues": Section(
+        (
+            Knob("backoffSeconds", 0.1, 0.0, 3600.0),
+            Knob("backoffMaxSeconds", 30.0, 0.0, 86400.0),
+            Knob("backoffJitter", 0.2, 0.0, 1.0),
+            Knob("ratePerSecond", 0.0, 0.0, 1e6),
+            Knob("rateBurst", 100, 1, 1_000_000),
+            Knob("passesMax", 15, 1, 1_000_000),
+            Knob("hotTurnsMax", 600, 0, 1_000_000_000),
+            Knob("hotWindowSeconds", 60.0, 1.0, 86400.0),
+            Knob("quarantineIntervalSeconds", 1.0, 0.001, 3600.0),
+            Knob("quarantineSeconds", 30.0, 0.001, 86400.0),
+            Knob("keysMax", 1_000_000, 1, 1_000_000_000),
+        ),
+        CONTROLLERS,
+        _BACKOFF,
+    ),
+    "controllers": Section(
+        (Knob("turnsMax", 16, 1, 10_000), Knob("turnSeconds", 5.0, 0.1, 10.0)), CONTROLLERS
+    ),
+    "retries": Section(
+        (
+            Knob("attemptsMax", 8, 1, 1000),
+            Knob("backoffSeconds", 0.1, 0.001, 3600.0),
+            Knob("backoffMaxSeconds", 30.0, 0.001, 86400.0),
+            Knob("jitter", 0.2, 0.0, 1.0),
+        ),
+        EFFECTS,
+        _BACKOFF,
+    ),
+    "retryBudget": Section(
+        (Knob("share", 0.2, 0.0, 10.0), Knob("perSecond", 10.0, 0.1, 1e6), Knob("burst", 100, 1, 1_000_000))
+    ),
+    "breaker": Section(
+        (
+            Knob("failuresMax", 10, 1, 1_000_000),
+            Knob("openSeconds", 0.5, 0.001, 3600.0),
+            Knob("openMaxSeconds", 30.0, 0.001, 3600.0),
+        ),
+        ordered=(("openSeconds", "openMaxSeconds"),),
+    ),
+    "writeLoops": Section((Knob("repeatsMax", 20, 0, 1_000_000), Knob("windowSeconds", 60.0, 1.0, 86400.0))),
+    "loop": Section(
+        (
+            Knob("resyncSeconds", 300.0, 1.0, _MONTH),
+            Knob("resyncSpreadSeconds", 30.0, 0.0, _MONTH),
+            Knob("lookAgainSeconds", 1.0, 0.001, 3600.0),
+            Knob("askProgressSeconds", 0.5, 0.001, 3600.0),
+            Knob("raisedAttemptsMax", 8, 1, 1000),
+        ),
+        ordered=(("resyncSpreadSeconds", "resyncSeconds"),),
+    ),
+}
+
+
+def numbers(spec: Json, section: str, name: str = "") -> Numbers:
+    """What applies: every knob of a section, for one of its names."""
+    found = {knob.name: knob.default for knob in SECTIONS[section].knobs}
+    for given in _layers(spec, section, name):
+        found.update((each, value) for each, value in given.items() if value is not None)
+    return found
+
+
+def source(spec: Json, section: str, name: str) -> str:
+    """The nearest layer that says anything: the name itself, `default`, or "" for what is built in."""
+    entries = spec.get(section) or {}
+    return next((each for each in (name, NAME) if entries.get(each)), "")
+
+
+def check(spec: Json, problems: Problems) -> None:
+    """Name every value that is out of bounds, every name nobody has, and every pair in the wrong order."""
+    for title, section in SECTIONS.items():
+        given = spec.get(title) or {}
+        if not section.names:
+            _check_entry(spec, title, "", given, f"spec.{title}", problems)
+            continue
+        for name, entry in given.items():
+            path = f"spec.{title}[{name}]"
+            if name != NAME and name not in section.names:
+                problems.unsupported(path, name, (NAME, *section.names))
+            else:
+                _check_entry(spec, title, name, entry or {}, path, problems)
+
+
+def _check_entry(spec: Json, title: str, name: str, given: Json, path: str, problems: Problems) -> None:
+    section = SECTIONS[title]
+    for knob in section.knobs:
+        value = given.get(knob.name)
+        if value is not None and not knob.low <= value <= knob.high:
+            wanted = f"must be between {knob.low:g} and {knob.high:g}; without it, {knob.default:g} applies"
+            problems.invalid(f"{path}.{knob.name}", value, wanted)
+    applied = numbers(spec, title, name)
+    for less, more in section.ordered:
+        if applied[more] < applied[less]:
+            wrong = more if given.get(more) is not None else less
+            rule = f"{more} ({applied[more]:g} here) must not be less than {less} ({applied[less]:g} here)"
+            problems.invalid(f"{path}.{wrong}", applied[wrong], rule)
+
+
+def _layers(spec: Json, section: str, name: str) -> tuple[Json, ...]:
+    given = spec.get(section) or {}
+    if not SECTIONS[section].names:
+        return (given,)
+    return tuple(given.get(each) or {} for each in dict.fromkeys((NAME, name)))
