@@ -105,7 +105,7 @@ class Plane:
         self.port = free_port()
         began = time.perf_counter()
         self.process = subprocess.Popen(
-            [FAIRLEAD, "up", "--data-dir", directory, "--port", str(self.port), *options],
+            [*self.command(), "up", "--data-dir", directory, "--port", str(self.port), *options],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
@@ -116,6 +116,9 @@ class Plane:
         assert found is not None
         self.token = found[1]
         self.ca = directory / "identity" / "ca.crt"
+
+    def command(self) -> list[str]:
+        return [str(FAIRLEAD)]
 
     def _await_ready(self, began: float) -> float:
         import ssl

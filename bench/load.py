@@ -132,18 +132,24 @@ class Load:
         }
 
 
+def encoded(requests: list[list[str]], host: str, token: str) -> list[bytes]:
+    head = f"Host: {host}\r\nAccept: application/json\r\n"
+    if token:
+        head += f"Authorization: Bearer {token}\r\n"
+    found = []
+    for method, path, body in requests:
+        payload = body.encode() if body else b""
+        form = "application/merge-patch+json" if method == "PATCH" else "application/json"
+        length = f"Content-Type: {form}\r\nContent-Length: {len(payload)}\r\n" if payload else ""
+        found.append(f"{method} {path} HTTP/1.1\r\n{head}{length}\r\n".encode() + payload)
+    return found
+
+
 async def run(options: argparse.Namespace) -> dict[str, object]:
     with open(options.plan) as file:
         plan = json.load(file)
     url = urlsplit(options.url)
-    head = f"Host: {url.netloc}\r\nContent-Type: application/json\r\nAccept: application/json\r\n"
-    if options.token:
-        head += f"Authorization: Bearer {options.token}\r\n"
-    requests = []
-    for method, path, body in plan["requests"]:
-        payload = body.encode() if body else b""
-        length = f"Content-Length: {len(payload)}\r\n" if payload else ""
-        requests.append(f"{method} {path} HTTP/1.1\r\n{head}{length}\r\n".encode() + payload)
+    requests = encoded(plan["requests"], url.netloc, options.token)
     tls = None
     if url.scheme == "https":
         tls = ssl.create_default_context(cafile=options.ca)

@@ -41,6 +41,7 @@ from fairlead.api.status import failure
 from fairlead.api.users import MASTERS, User
 from fairlead.cache import events as mirrored
 from fairlead.control.instructions import Call, Record, Replied, Report, WakeAt, Woke
+from fairlead.control.placing import Placer
 from fairlead.control.plane import AskProgress, MirrorWakeAt, Plane, PlaneInstruction
 from fairlead.control.roster import default_deciders
 from fairlead.core import codec
@@ -114,7 +115,7 @@ class Process:
 
     def __init__(self, server: Server, identity: str, nodes: int) -> None:
         self.server = server
-        self.plane = Plane(identity, (*default_deciders(), HollowDecider("node-", nodes)))
+        self.plane = Plane(identity, (*default_deciders(), HollowDecider("node-", nodes)), Placer)
         self.calls = self.records = self.reports = 0
         self.wake_at = 0.0
         self._todo: deque[Any] = deque()
@@ -307,6 +308,7 @@ def main() -> None:
     parser.add_argument("--nodes", type=int, default=200)
     parser.add_argument("--profile", default="", metavar="PHASE")
     options = parser.parse_args()
+    gc.set_threshold(50_000, 20, 100)  # as runtime/server.py does
     phases = Bench(options.deployments, options.nodes, options.profile).run()
     peak = round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
     if options.json:

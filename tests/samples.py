@@ -408,6 +408,49 @@ SAMPLES: dict[str, Json] = {
             "loop": {"resyncSeconds": 600},
         },
     },
+    "SchedulingPolicy": {
+        "apiVersion": "fairlead.dev/v1",
+        "kind": "SchedulingPolicy",
+        "metadata": _meta("packed", ""),
+        "spec": {
+            "plugins": [{"name": "TaintToleration", "weight": 5}, {"name": "NodePorts", "disabled": True}],
+            "scoring": {"strategy": "MostAllocated", "resources": [{"name": "cpu", "weight": 2}]},
+            "capacityClasses": [
+                {
+                    "name": "recovery",
+                    "nodeSelector": {"matchLabels": {"class": "recovery"}},
+                    "allowed": {
+                        "namespaces": ["risk"],
+                        "podSelector": {"matchLabels": {"app": "risk-api"}},
+                        "priorityClassNames": ["high"],
+                    },
+                }
+            ],
+        },
+    },
+    "PlacementQuota": {
+        "apiVersion": "fairlead.dev/v1",
+        "kind": "PlacementQuota",
+        "metadata": _meta("zone-c"),
+        "spec": {
+            "nodeSelector": {"matchLabels": {"topology.kubernetes.io/zone": "c"}},
+            "hard": {"cpu": "4", "memory": "8Gi", "pods": "10"},
+        },
+    },
+    "Reservation": {
+        "apiVersion": "fairlead.dev/v1",
+        "kind": "Reservation",
+        "metadata": _meta("recover-ee20c5dd592c"),
+        "spec": {
+            "owner": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "risk-api", "uid": "u-1"},
+            "intent": "recover",
+            "nodeName": "node-1",
+            "capacityClass": "recovery",
+            "requests": {"cpu": "1", "memory": "1Gi"},
+            "ttlSeconds": 600,
+            "allocateOnce": True,
+        },
+    },
     "ControllerRevision": {
         "apiVersion": "apps/v1",
         "kind": "ControllerRevision",

@@ -18,8 +18,6 @@ NOT_LISTED = {
     "sim.checkers.live_children.GRACE_SECONDS",
     "sim.planes.RESTART_MS_MAX",
     "cli.client.TIMEOUT_SECONDS",  # of the command line's own requests
-    "runtime.collector.RETRY_SECONDS",
-    "reconcile.garbage.STEP_MAX",
 }
 
 

@@ -16,7 +16,7 @@ from fairlead.sim.worlds import fraud_batch
 from tests.sim.directed import FAULTS, Asked, calls, calm, strike
 
 SOAK = bool(os.environ.get("FAIRLEAD_SOAK"))
-CONTROLLERS = ("replicaset", "first-fit", "hollow") if SOAK else ("replicaset", "first-fit")
+CONTROLLERS = ("replicaset", "scheduler", "hollow") if SOAK else ("replicaset", "scheduler")
 
 
 @pytest.fixture(scope="module")

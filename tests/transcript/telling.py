@@ -12,7 +12,7 @@ from typing import Any
 Json = dict[str, Any]
 
 HEADER = ("SECOND", "STATE", "DECISION", "EFFECT", "OUTCOME")
-_TOLD = ("replicaset", "first-fit")  # the nodes' own doing shows in the state
+_TOLD = ("replicaset", "scheduler")  # the nodes' own doing shows in the state
 _OUTCOMES = {"Done": "done", "Unknown": "unknown", "Conflict": "conflict", "Refused": "refused"}
 
 

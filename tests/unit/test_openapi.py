@@ -16,7 +16,7 @@ from tests.samples import SAMPLES
 
 TABLES = load_tables()
 SCALED = ("Deployment", "ReplicaSet", "StatefulSet")
-CLUSTER = ("Namespace", "Node", "PriorityClass", "PlaneSettings")
+CLUSTER = ("Namespace", "Node", "PriorityClass", "PlaneSettings", "SchedulingPolicy")
 
 
 def _kind(name: str) -> Kind:

@@ -19,7 +19,7 @@ from urllib.parse import urlencode, urlsplit
 
 from fairlead import __version__
 from fairlead.cli.options import DEFAULT_DATA_DIR
-from fairlead.core.errors import ApiError, Unreachable, UsageError
+from fairlead.core.errors import AlreadyExists, ApiError, Unreachable, UsageError
 from fairlead.runtime import kubeconfig
 
 TIMEOUT_SECONDS = 30.0
@@ -53,7 +53,7 @@ def connect(named: Path | None) -> Client:
 
 
 class Client:
-    """GET requests over one kept connection."""
+    """Requests over one kept connection."""
 
     def __init__(self, target: kubeconfig.Connection) -> None:
         self.target = target
@@ -75,12 +75,23 @@ class Client:
 
     def get(self, path: str, query: Mapping[str, str] | None = None, accept: str = JSON) -> dict[str, Any]:
         """The decoded answer; ApiError with the server's own words if it refused."""
+        return self._ask("GET", path, query, accept, None)
+
+    def post(self, path: str, body: Any, query: Mapping[str, str] | None = None) -> dict[str, Any]:
+        """The same for what needs a body: a question, or a dry run."""
+        return self._ask("POST", path, query, JSON, json.dumps(body).encode())
+
+    def _ask(
+        self, method: str, path: str, query: Mapping[str, str] | None, accept: str, body: bytes | None
+    ) -> dict[str, Any]:
         address = self._prefix + path + ("?" + urlencode(query) if query else "")
         headers = {"Accept": accept, "User-Agent": f"fairlead/{__version__} (cli)"}
+        if body is not None:
+            headers["Content-Type"] = JSON
         if self.target.token:
             headers["Authorization"] = f"Bearer {self.target.token}"
         try:
-            self._connection.request("GET", address, headers=headers)
+            self._connection.request(method, address, body, headers)
             response = self._connection.getresponse()
             body = response.read()
         except ssl.SSLCertVerificationError as error:
@@ -107,6 +118,8 @@ def _decoded(status: int, body: bytes, server: str) -> dict[str, Any]:
         document = None
     if not isinstance(document, dict):
         raise ApiError(f"{server} answered {status} with something that is not JSON: is it an API server?")
+    if status == 409 and document.get("reason") == AlreadyExists.reason:
+        raise AlreadyExists(str(document.get("message")))
     if status >= 400:
         raise ApiError(str(document.get("message") or f"the server answered {status}"))
     return document

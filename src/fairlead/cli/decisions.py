@@ -63,7 +63,7 @@ def _all(client: Client) -> Iterator[dict[str, Any]]:
 
 def _accepts(options: argparse.Namespace, record: dict[str, Any]) -> bool:
     return (not options.controller or record["controller"] == options.controller) and (
-        not options.object or record["object"] == options.object
+        not options.object or record.get("object") == options.object
     )
 
 
@@ -71,4 +71,6 @@ def _row(record: dict[str, Any]) -> tuple[Any, ...]:
     effects = [effect.partition(" ")[0] for effect in record.get("effects", ())]
     counted = ", ".join(f"{effects.count(name)} {name}" for name in dict.fromkeys(effects))
     detail = record.get("trouble") or record.get("message") or record.get("reason") or ""
+    if "object" not in record:  # what the attempts of a batch share
+        return record["time"], record["controller"], "", "Batch", "", f"{len(record['pods'])} pods to be placed"
     return record["time"], record["controller"], record["object"], record["verdict"], counted, detail

@@ -129,7 +129,13 @@ class Plane:
                 controller.caught_up(now)
         yield from self._step(now)
 
-    def replied(self, event: Replied) -> Iterator[PlaneInstruction]:
+    def replied(self, *events: Replied) -> Iterator[PlaneInstruction]:
+        """Calls were answered. As with mirrors, what arrives together is taken in before anything is decided."""
+        for event in events:
+            yield from self._answered(event)
+        yield from self._step(events[-1].now)
+
+    def _answered(self, event: Replied) -> Iterator[PlaneInstruction]:
         now = event.now
         if isinstance(event.outcome, Done) and event.outcome.revision:
             for mirror in self.mirrors.values():
@@ -142,7 +148,6 @@ class Plane:
             controller = self._callers.pop(event.call)
             for instruction in controller.answered(event.call, event.outcome, now, event.chance):
                 yield self._sent(controller, instruction)
-        yield from self._step(now)
 
     def woke(self, event: Woke) -> Iterator[PlaneInstruction]:
         self._wake_at = 0.0
@@ -250,6 +255,8 @@ class Plane:
             if self.health.budget.waiting:
                 due.append(self.health.budget.ready_at(now))
             due += [controller.due_at for controller in self.controllers]
+            if self.placer is not None:
+                due.append(self.placer.due_at)
         return min(filter(None, due), default=0.0)
 
     def _next_turn_at(self, controller: Controller, now: float) -> float:

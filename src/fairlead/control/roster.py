@@ -1,4 +1,7 @@
-"""Which controllers exist. One list: production, the simulator and tests take it from here."""
+"""Which controllers exist. One list: production, the simulator and tests take it from here.
+
+The scheduler is not among them: it decides over all pods at once (`placing.py`).
+"""
 
 from __future__ import annotations
 
@@ -8,13 +11,16 @@ from fairlead.reconcile.cronjob import CronJobDecider
 from fairlead.reconcile.daemonset import DaemonSetDecider
 from fairlead.reconcile.deployment import DeploymentDecider
 from fairlead.reconcile.disruption_budget import BudgetDecider
-from fairlead.reconcile.first_fit import FirstFitDecider
 from fairlead.reconcile.garbage import GarbageDecider
 from fairlead.reconcile.job import JobDecider
 from fairlead.reconcile.job_orphans import JobOrphanDecider
 from fairlead.reconcile.namespace import NamespaceDecider
+from fairlead.reconcile.placement_quota import PlacementQuotaDecider
 from fairlead.reconcile.plane_settings import PlaneSettingsDecider
 from fairlead.reconcile.replicaset import ReplicaSetDecider
+from fairlead.reconcile.reservation import ReservationDecider
+from fairlead.reconcile.resource_quota import ResourceQuotaDecider
+from fairlead.reconcile.scheduling_policy import SchedulingPolicyDecider
 from fairlead.reconcile.statefulset import StatefulSetDecider
 
 
@@ -36,6 +42,9 @@ def default_deciders(catalog: Catalog = CATALOG) -> tuple[Decider, ...]:
         JobOrphanDecider(),
         CronJobDecider(),
         BudgetDecider(),
-        FirstFitDecider(),
         PlaneSettingsDecider(),
+        SchedulingPolicyDecider(),
+        PlacementQuotaDecider(),
+        ResourceQuotaDecider(catalog),
+        ReservationDecider(catalog),
     )

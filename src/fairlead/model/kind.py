@@ -90,6 +90,8 @@ class Kind:
     generation: bool = True  # bumped when anything but metadata and status changes
     name_rule: str = "subdomain"  # of: subdomain, label, label1035, path-segment (see model/names.py)
     finalizers_spec: tuple[str, ...] = ()  # spec.finalizers set at create (namespaces)
+    # The name that follows from the content ("" if it says too little); filled in at create if none is given.
+    name_of: Callable[[Json], str] | None = None
     defaults: Callable[[Json], None] = _nothing
     validate: Callable[[Json, Problems], None] = _anything
     validate_update: Callable[[Json, Json, Problems], None] = _any_change

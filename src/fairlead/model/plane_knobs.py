@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from fairlead.core.problems import Problems
 from fairlead.model.kind import Json
+from fairlead.model.names import name_problems
 
 NAME = "default"  # the only PlaneSettings there is
 # Who `queues` and `controllers` may name: the roster, and the hollow nodes. A test compares it with them.
@@ -19,14 +20,17 @@ CONTROLLERS = (
     "daemonset",
     "deployment",
     "disruption",
-    "first-fit",
     "garbage-collector",
     "hollow",
     "job",
     "job-orphans",
     "namespace",
+    "placement-quota",
     "plane-settings",
     "replicaset",
+    "reservation",
+    "resource-quota",
+    "scheduling-policy",
     "statefulset",
 )
 EFFECTS = ("bind", "change", "changeStatus", "create", "delete", "finalize")
@@ -124,6 +128,9 @@ def source(spec: Json, section: str, name: str) -> str:
 
 def check(spec: Json, problems: Problems) -> None:
     """Name every value that is out of bounds, every name nobody has, and every pair in the wrong order."""
+    policy = spec.get("schedulingPolicy")
+    for text in name_problems("subdomain", policy) if policy else ():
+        problems.invalid("spec.schedulingPolicy", policy, text)
     for title, section in SECTIONS.items():
         given = spec.get(title) or {}
         if not section.names:

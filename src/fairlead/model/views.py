@@ -132,9 +132,10 @@ class Namespace(View, frozen=True):
 
 
 class Needs(View, frozen=True):
-    """What a container asks for, as quantities."""
+    """What a container asks for, and may use at most, as quantities."""
 
     requests: dict[str, str | int | float] = {}
+    limits: dict[str, str | int | float] = {}
 
 
 class Container(View, frozen=True):
@@ -166,6 +167,7 @@ class PodSpec(View, frozen=True):
     topology_spread_constraints: tuple[Json, ...] = ()
     overhead: dict[str, str | int | float] = {}
     priority: int = 0
+    priority_class_name: str = ""
     preemption_policy: str = "PreemptLowerPriority"
     termination_grace_period_seconds: int = 30
     active_deadline_seconds: int | None = None
@@ -452,6 +454,89 @@ class PlaneSettings(View, frozen=True):
     status: PlaneSettingsStatus = PlaneSettingsStatus()
 
 
+# Quotas, reservations and policies
+
+
+class ResourceQuotaSpec(View, frozen=True):
+    hard: dict[str, str] = {}
+    scopes: tuple[str, ...] = ()
+    scope_selector: Json = {}
+
+
+class ResourceQuotaStatus(View, frozen=True):
+    hard: dict[str, str] = {}
+    used: dict[str, str] = {}
+
+
+class ResourceQuota(View, frozen=True):
+    metadata: Meta
+    spec: ResourceQuotaSpec = ResourceQuotaSpec()
+    status: ResourceQuotaStatus = ResourceQuotaStatus()
+
+
+class PlacementQuotaSpec(View, frozen=True):
+    node_selector: Json = {}
+    hard: dict[str, str] = {}
+
+
+class PlacementQuotaStatus(View, frozen=True):
+    used: dict[str, str] = {}
+    observed_generation: int = 0
+    conditions: tuple[Condition, ...] = ()
+
+
+class PlacementQuota(View, frozen=True):
+    metadata: Meta
+    spec: PlacementQuotaSpec = PlacementQuotaSpec()
+    status: PlacementQuotaStatus = PlacementQuotaStatus()
+
+
+class ReservationOwner(View, frozen=True):
+    api_version: str
+    kind: str
+    name: str
+    uid: str
+
+
+class ReservationSpec(View, frozen=True):
+    owner: ReservationOwner
+    intent: str
+    node_name: str = ""
+    node_selector: Json | None = None
+    capacity_class: str = ""
+    requests: dict[str, str] = {}
+    expires_at: str = ""
+    ttl_seconds: int | None = None
+    allocate_once: bool = True
+
+
+class ReservationStatus(View, frozen=True):
+    phase: str = ""
+    node_name: str = ""
+    allocated_to: ReservationOwner | None = None
+    observed_generation: int = 0
+    conditions: tuple[Condition, ...] = ()
+
+
+class Reservation(View, frozen=True):
+    metadata: Meta
+    spec: ReservationSpec
+    status: ReservationStatus = ReservationStatus()
+
+
+class SchedulingPolicyStatus(View, frozen=True):
+    observed_generation: int = 0
+    active: bool = False
+    observed_by: str = ""
+    conditions: tuple[Condition, ...] = ()
+
+
+class SchedulingPolicy(View, frozen=True):
+    metadata: Meta
+    spec: Json = {}  # read by schedule/policy.py
+    status: SchedulingPolicyStatus = SchedulingPolicyStatus()
+
+
 T_co = TypeVar("T_co", bound=View, covariant=True)
 
 
@@ -485,3 +570,11 @@ CRONJOBS = Resource("cronjobs.batch", "batch/v1", "CronJob", CronJob)
 BUDGETS = Resource("poddisruptionbudgets.policy", "policy/v1", "PodDisruptionBudget", Budget)
 LEASES = Resource("leases.coordination.k8s.io", "coordination.k8s.io/v1", "Lease", Lease)
 PLANE_SETTINGS = Resource("planesettings.fairlead.dev", "fairlead.dev/v1", "PlaneSettings", PlaneSettings)
+RESOURCE_QUOTAS = Resource("resourcequotas", "v1", "ResourceQuota", ResourceQuota)
+PLACEMENT_QUOTAS = Resource(
+    "placementquotas.fairlead.dev", "fairlead.dev/v1", "PlacementQuota", PlacementQuota
+)
+RESERVATIONS = Resource("reservations.fairlead.dev", "fairlead.dev/v1", "Reservation", Reservation)
+SCHEDULING_POLICIES = Resource(
+    "schedulingpolicies.fairlead.dev", "fairlead.dev/v1", "SchedulingPolicy", SchedulingPolicy
+)

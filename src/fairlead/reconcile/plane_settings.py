@@ -14,18 +14,29 @@ from fairlead.core.times import timestamp
 from fairlead.decision.contract import NOTHING, SETTLED, Decision, Reading, Stuck
 from fairlead.decision.ensure import ensure_status
 from fairlead.model import plane_knobs
-from fairlead.model.views import PLANE_SETTINGS, Condition, PlaneSettings, PlaneSettingsStatus, Resource, View
+from fairlead.model.views import (
+    PLANE_SETTINGS,
+    SCHEDULING_POLICIES,
+    Condition,
+    PlaneSettings,
+    PlaneSettingsStatus,
+    Resource,
+    SchedulingPolicy,
+    View,
+)
 from fairlead.store.contract import Key
 
 _NAME = "plane-settings"
-_APPLIED = "Applied"
+_APPLIED, _POLICY = "Applied", "SchedulingPolicy"
 
 
 class PlaneSettingsDecider:
     name = _NAME
-    reads: tuple[Resource[View], ...] = (PLANE_SETTINGS,)
+    reads: tuple[Resource[View], ...] = (PLANE_SETTINGS, SCHEDULING_POLICIES)
 
     def keys(self, resource: str, before: View | None, after: View | None) -> Iterable[Key]:
+        if isinstance(before or after, SchedulingPolicy) and (before is None or after is None):
+            return (Key(PLANE_SETTINGS.name, "", plane_knobs.NAME),)
         if not isinstance(after, PlaneSettings):
             return ()
         return (Key(PLANE_SETTINGS.name, "", after.metadata.name),)
@@ -36,19 +47,37 @@ class PlaneSettingsDecider:
             return NOTHING
         problems = Problems()
         plane_knobs.check(found.spec, problems)
-        wanted = PlaneSettingsStatus(found.metadata.generation, (_condition(found, problems, now),))
+        conditions = [_applied(found, problems, now)]
+        policy = found.spec.get("schedulingPolicy")
+        if policy and not problems:
+            exists = view.get(SCHEDULING_POLICIES, "", policy) is not None
+            conditions.append(_policy(found, policy, exists, now))
+        wanted = PlaneSettingsStatus(found.metadata.generation, tuple(conditions))
         status = ensure_status(_NAME, PLANE_SETTINGS, found, wanted)
         verdict = Stuck("Invalid", problems.summary()) if problems else SETTLED
         return Decision(verdict, (status,) if status is not None else ())
 
 
-def _condition(found: PlaneSettings, problems: Problems, now: float) -> Condition:
+def _applied(found: PlaneSettings, problems: Problems, now: float) -> Condition:
     status, reason, message = "True", "InUse", "the leading plane works with these settings"
     if problems:
         status, reason, message = "False", "Invalid", f"the settings before stay in use: {problems.summary()}"
+    return _condition(found, _APPLIED, status, reason, message, now)
+
+
+def _policy(found: PlaneSettings, name: str, exists: bool, now: float) -> Condition:
+    if exists:
+        return _condition(found, _POLICY, "True", "InUse", f"the scheduler works with policy {name}", now)
+    message = f"there is no SchedulingPolicy {name}; the policy in use stays until there is"
+    return _condition(found, _POLICY, "False", "NotFound", message, now)
+
+
+def _condition(
+    found: PlaneSettings, kind: str, status: str, reason: str, message: str, now: float
+) -> Condition:
     since = timestamp(now)
     for before in found.status.conditions:
-        if before.type == _APPLIED and before.status == status:
+        if before.type == kind and before.status == status:
             since = before.last_transition_time
     generation = found.metadata.generation
-    return Condition(_APPLIED, status, reason, message, since, observed_generation=generation)
+    return Condition(kind, status, reason, message, since, observed_generation=generation)

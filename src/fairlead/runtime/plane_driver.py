@@ -1,8 +1,8 @@
 """Drives a plane in the process of the API: carries its instructions out and feeds back what happened.
 
 Calls go through the same verbs, admission and audit as any client's; mirrors list from the store and follow its hub,
-sharing its immutable entries. Everything runs on the event loop, each answer in a turn of its own, so that requests
-of clients get theirs in between.
+sharing its immutable entries. Everything runs on the event loop, a bounded number of answers or changes per turn, so
+that requests of clients get theirs in between.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
+from collections import deque
 from collections.abc import Callable, Iterable
 from functools import partial
 
@@ -27,6 +28,7 @@ from fairlead.store.watch import Hub, Subscription
 log = logging.getLogger("fairlead.plane")
 
 _CHANGES_PER_TURN = 256
+_REPLIES_PER_TURN = 64
 
 
 class PlaneDriver:
@@ -50,6 +52,7 @@ class PlaneDriver:
         self._timer: asyncio.TimerHandle | None = None
         self._mirror_timers: dict[str, asyncio.TimerHandle] = {}
         self._users: dict[str, User] = {}
+        self._replies: deque[tuple[int, Reply]] = deque()
         self._stopped = False
 
     def start(self) -> None:
@@ -73,13 +76,18 @@ class PlaneDriver:
     # Carrying out
 
     def _carry_out(self, instructions: Iterable[PlaneInstruction]) -> None:
+        records: list[Note] = []
         for instruction in instructions:
+            if isinstance(instruction, Record):
+                records.append(Note(STREAM, instruction.body))
+                continue
+            if records:  # in one transaction, and before what was decided
+                self._host.note(tuple(records))
+                records = []
             if isinstance(instruction, Call):
                 self._call(instruction)
             elif isinstance(instruction, WakeAt):
                 self._wake_at(instruction.at)
-            elif isinstance(instruction, Record):
-                self._host.note((Note(STREAM, instruction.body),))
             elif isinstance(instruction, Report):
                 log.warning("%s", instruction.message, exc_info=instruction.error)
             elif isinstance(instruction, mirrored.ListAll):
@@ -92,6 +100,8 @@ class PlaneDriver:
                 self._wake_mirror_at(instruction.resource, instruction.at)
             elif isinstance(instruction, AskProgress):
                 self._loop.call_soon(self._tell_progress, instruction.resource)
+        if records:
+            self._host.note(tuple(records))
 
     def _call(self, call: Call) -> None:
         user = self._users.get(call.controller)
@@ -101,12 +111,22 @@ class PlaneDriver:
         self._host.send(call.request, user, partial(self._reply_soon, call.call))
 
     def _reply_soon(self, call: int, reply: Reply) -> None:
-        self._loop.call_soon(self._replied, call, reply)
+        self._replies.append((call, reply))
+        if len(self._replies) == 1:
+            self._loop.call_soon(self._replied)
 
-    def _replied(self, call: int, reply: Reply) -> None:
-        if not self._stopped:
-            event = Replied(call, outcome_of(reply), self._clock(), self._chance.random())
-            self._carry_out(self.plane.replied(event))
+    def _replied(self) -> None:
+        """Those of one commit come together."""
+        replies = self._replies
+        if self._stopped or not replies:
+            return
+        now, chance = self._clock(), self._chance.random
+        taken = [replies.popleft() for _ in range(min(_REPLIES_PER_TURN, len(replies)))]
+        if replies:
+            self._loop.call_soon(self._replied)
+        self._carry_out(
+            self.plane.replied(*[Replied(call, outcome_of(reply), now, chance()) for call, reply in taken])
+        )
 
     def _wake_at(self, at: float) -> None:
         if self._timer is not None:

@@ -31,12 +31,14 @@ from fairlead.api.discovery import Discovery, Virtual
 from fairlead.api.reviews import REVIEWS
 from fairlead.api.server import Api
 from fairlead.control import record
+from fairlead.control.placing import Placer
 from fairlead.control.plane import Plane
 from fairlead.control.roster import default_deciders, deletion_deciders
 from fairlead.core.errors import OperatorError
+from fairlead.explain.sources import Sources
 from fairlead.model.catalog import CATALOG
 from fairlead.model.files import load_tables
-from fairlead.runtime import extensions, identity, logs
+from fairlead.runtime import explanations, extensions, identity, logs
 from fairlead.runtime.bootstrap import ensure_initial_objects
 from fairlead.runtime.datadir import DataDirectory, open_data_directory
 from fairlead.runtime.expirer import Expirer
@@ -141,7 +143,7 @@ class _Server:
         if hollow:
             deciders = (*deciders, HollowDecider("hollow-", hollow))
         # The data directory has one process at a time: who restarts on it is the same holder and need not wait.
-        return Plane(socket.gethostname(), deciders)
+        return Plane(socket.gethostname(), deciders, Placer if self._settings.controllers else None)
 
     def _publish(self, changes: tuple[Change, ...]) -> None:
         woken = self._hub.publish(changes)
@@ -156,6 +158,7 @@ class _Server:
     def _documents(self, desk: Desk, handler: Callable[[], Handler]) -> Documents:
         virtual = [Virtual(r.group, r.version, r.plural, r.kind, r.namespaced, r.verbs) for r in REVIEWS]
         healthy = extensions.health(self._store)
+        sources = Sources(self._store, self._journal, self._planes.plane, time.time)
         return Documents(
             Discovery(CATALOG, virtual),
             desk.authorizer,
@@ -170,7 +173,10 @@ class _Server:
                 extensions.AUDIT: extensions.lines(self._journal, audit.STREAM),
                 extensions.DECISIONS: extensions.lines(self._journal, record.STREAM),
                 extensions.QUEUES: extensions.queues(self._planes.plane, time.time),
+                explanations.EXPLAIN: explanations.explanations(sources),
+                explanations.WHY_NOT: explanations.objections(sources),
             },
+            {explanations.PLAN: explanations.plans(sources)},
         )
 
     def _samples(self, desk: Desk, handler: Handler) -> Iterator[Sample]:

@@ -1,7 +1,8 @@
 """What the simulated plane is made of, as factories by name, so that a plant can replace one of them.
 
     deciders   () -> tuple of Deciders
-    plane      (identity, deciders) -> Plane
+    plane      (identity, deciders, scheduler) -> Plane
+    scheduler  the class of the scheduler, a Placer
     nodes      (prefix) -> the Decider that plays the nodes with this prefix
 
 A plant is a function that takes this dict and returns it changed; `load_plant` finds one by its import path.
@@ -16,6 +17,7 @@ from functools import partial
 from typing import Any
 
 from fairlead.agent.hollow import HollowDecider
+from fairlead.control.placing import Placer
 from fairlead.control.plane import Plane
 from fairlead.control.roster import default_deciders
 from fairlead.core.errors import UsageError
@@ -42,7 +44,12 @@ Plant = Callable[[Parts], Parts]
 
 
 def default_parts() -> Parts:
-    return {"deciders": partial(default_deciders, _KINDS), "plane": Plane, "nodes": HollowDecider}
+    return {
+        "deciders": partial(default_deciders, _KINDS),
+        "plane": Plane,
+        "scheduler": Placer,
+        "nodes": HollowDecider,
+    }
 
 
 def load_plant(path: str) -> Plant:

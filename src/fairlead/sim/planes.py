@@ -96,7 +96,7 @@ class PlaneProcess:
         return any(True for _ in self._turns()) if self.up else self._died_mid_turn
 
     def _turns(self) -> Iterator[Turn]:
-        return (turn for controller in self.plane.controllers for turn in controller.turns())
+        return self.plane.turns()
 
     def _restart(self, life: int) -> None:
         if life == self._life and not self.up:

@@ -98,7 +98,7 @@ class World:
     def _plane(self, slot: int, parts: Parts) -> PlaneProcess:
         def make(identity: str) -> Plane:
             nodes = parts["nodes"](self.scenario.hollow_prefix)
-            plane: Plane = parts["plane"](identity, (*parts["deciders"](), nodes))
+            plane: Plane = parts["plane"](identity, (*parts["deciders"](), nodes), parts["scheduler"])
             plane.leadership.settings = self.scenario.leadership
             for mirror in plane.mirrors.values():
                 mirror.decode = self._decoded.decoder(mirror.resource.type)

@@ -239,6 +239,11 @@ class Reader(Protocol):
 
     def get(self, key: Key) -> Entry | None: ...
 
+    def newest(self, key: Key) -> Entry | None:
+        """The version that a precondition would be judged against now, durable or not. For counters that many
+        transactions at once move on, and only together with AtRevision of what it gave."""
+        ...
+
     def list(self, resource: str, namespace: str = "") -> Sequence[Entry]:
         """Entries in (namespace, name) order; namespace "" means all. Must not be changed by the caller."""
         ...

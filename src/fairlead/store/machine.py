@@ -316,6 +316,10 @@ class Store:
     def get(self, key: Key) -> Entry | None:
         return self._durable.objects.get(key)
 
+    def newest(self, key: Key) -> Entry | None:
+        pending = self._overlay.get(key)
+        return self._durable.objects.get(key) if pending is None else _after(pending)
+
     def list(self, resource: str, namespace: str = "") -> Sequence[Entry]:
         return self._durable.objects.list(resource, namespace)
 

@@ -18,10 +18,12 @@ from fairlead.wire.openapi import OpenApi
 
 # A document by path, query and who asks.
 Extension = Callable[[str, Mapping[str, str], Context], Reply]
+# A question with a body, which changes nothing.
+Question = Callable[[bytes, Context], Reply]
 
 
 class Documents:
-    """`extensions` are mounted by prefix and asked first."""
+    """`extensions` are mounted by prefix and asked first; `questions` by path, and take POST."""
 
     def __init__(
         self,
@@ -31,6 +33,7 @@ class Documents:
         version: Mapping[str, str],
         openapi: OpenApi,
         extensions: Mapping[str, Extension],
+        questions: Mapping[str, Question] | None = None,
     ) -> None:
         self._discovery = discovery
         self._authorizer = authorizer
@@ -38,6 +41,7 @@ class Documents:
         self._version = codec.encode(version)
         self._openapi = openapi
         self._extensions = extensions
+        self._questions = questions or {}
         self._cache: dict[tuple[str, bool], bytes | None] = {}
 
     def answer(self, exchange: Exchange, path: str, query: Mapping[str, str], context: Context) -> int:
@@ -49,6 +53,13 @@ class Documents:
         verdict = self._authorizer.authorize(asked)
         if not verdict.allowed:
             raise forbidden(asked, verdict)
+        question = self._questions.get(path)
+        if question is not None:
+            if verb != "post":
+                raise MethodNotAllowed(f"{verb.upper()} is not allowed on {path}; only POST is")
+            reply = question(exchange.body, context)
+            exchange.respond(reply.status, reply.content_type.encode(), reply.body, b"")
+            return reply.status
         if verb not in ("get", "head"):
             raise MethodNotAllowed(f"{verb.upper()} is not allowed on {path}; only GET is")
         reply, extra = self._reply(exchange, path, query, context)

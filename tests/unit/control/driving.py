@@ -9,6 +9,7 @@ from typing import Any
 from fairlead.agent.hollow import HollowDecider
 from fairlead.cache import events as mirrored
 from fairlead.control.instructions import Call, Record, Replied, Report, WakeAt, Woke
+from fairlead.control.placing import Placer
 from fairlead.control.plane import AskProgress, MirrorWakeAt, Plane, PlaneInstruction
 from fairlead.control.roster import default_deciders
 from fairlead.decision.contract import Decider
@@ -35,7 +36,7 @@ class Driver:
         self.api = api
         self.lose = lose or (lambda request: "")
         chosen = deciders if deciders is not None else (*default_deciders(), HollowDecider("node-", 2))
-        self.plane = Plane(identity, chosen)
+        self.plane = Plane(identity, chosen, Placer if deciders is None else None)
         self.now = api.now
         self.stopped = False  # the process died: it hears and does nothing any more
         self.wake_at = 0.0

@@ -35,6 +35,9 @@ KINDS = {
     "PriorityClass",
     "Lease",
     "PlaneSettings",
+    "SchedulingPolicy",
+    "PlacementQuota",
+    "Reservation",
     "ControllerRevision",
 }
 

@@ -120,7 +120,7 @@ def test_every_controller_and_every_effect_can_be_named() -> None:
 def test_the_field_table_has_exactly_the_knobs_with_the_right_type() -> None:
     tables = load_tables()
     spec = tables["PlaneSettingsSpec"].fields
-    assert set(spec) == set(SECTIONS)
+    assert set(spec) == {*SECTIONS, "schedulingPolicy"}
     types = {
         "queues": "PlaneQueue",
         "controllers": "PlaneController",

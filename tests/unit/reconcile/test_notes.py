@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from fairlead.core.times import timestamp
-from fairlead.decision.contract import Decider
+from fairlead.decision.contract import Decider, Regarding
 from fairlead.decision.effects import Create, Delete
 from fairlead.decision.notes import failure
 from fairlead.model.views import (
@@ -22,7 +22,6 @@ from fairlead.model.views import (
 from fairlead.reconcile.cronjob import CronJobDecider
 from fairlead.reconcile.daemonset import EVERY, DaemonSetDecider
 from fairlead.reconcile.deployment import DeploymentDecider
-from fairlead.reconcile.first_fit import BATCH, NO_NODE, FirstFitDecider
 from fairlead.reconcile.job import JobDecider
 from fairlead.reconcile.replicaset import ReplicaSetDecider
 from fairlead.reconcile.statefulset import StatefulSetDecider
@@ -117,7 +116,7 @@ def test_every_refusal_is_told_although_the_condition_says_it_already() -> None:
 
 
 def test_a_deletion_that_is_refused_and_a_message_of_another_form() -> None:
-    regarding = FirstFitDecider().decide(_waiting(), BATCH, NOW).events[0].regarding
+    regarding = Regarding("v1", "Pod", "default", "web", "uid")
     delete = Delete("id", "pods", "v1", "pods", "default", "web-1", "uid", 1)
     (note,) = failure(regarding, delete, "no")
     assert (note.reason, note.message) == ("FailedDelete", "Error deleting: no")
@@ -284,24 +283,3 @@ def test_a_start_that_came_too_late_is_told_for_a_while() -> None:
     assert occasions(world, decider) == [("Warning", "MissSchedule", str(january))]
     world.tick(3600)
     assert occasions(world, decider) == []
-
-
-def _waiting() -> Any:
-    world = World()
-    world.add(PODS, "web", spec={"containers": [{"name": "main", "image": "a"}]})
-    return world
-
-
-def test_a_pod_that_fits_nowhere_says_so_once_and_then_where_it_went() -> None:
-    world, decider = _waiting(), FirstFitDecider()
-    assert story(world, decider) == [("Pod/web", "FailedScheduling", NO_NODE)]
-    (condition,) = world.objects[Key("pods", "default", "web")]["status"]["conditions"]
-    assert (condition["type"], condition["status"], condition["reason"]) == (
-        "PodScheduled", "False", "Unschedulable",
-    )  # fmt: skip
-    assert condition["message"] == NO_NODE
-    world.tick(600)
-    assert story(world, decider) == []
-    status = {"allocatable": {"cpu": "1", "pods": "9"}, "conditions": [{"type": "Ready", "status": "True"}]}
-    world.add(NODES, "node-1", status=status)
-    assert story(world, decider) == [("Pod/web", "Scheduled", "Successfully assigned default/web to node-1")]

@@ -33,12 +33,12 @@ from fairlead.port.request import Reply
 from fairlead.reconcile.cronjob import CronJobDecider
 from fairlead.reconcile.daemonset import EVERY, DaemonSetDecider
 from fairlead.reconcile.disruption_budget import BudgetDecider
-from fairlead.reconcile.first_fit import BATCH, FirstFitDecider
 from fairlead.reconcile.job import JobDecider
 from fairlead.reconcile.job_orphans import JobOrphanDecider
 from fairlead.reconcile.statefulset import StatefulSetDecider
 from fairlead.store.contract import Key
 from tests.inprocess import InProcess
+from tests.unit.reconcile.first_fit import BATCH, FirstFitDecider
 from tests.unit.reconcile.world import selector, template
 
 T = TypeVar("T", bound=View)

@@ -11,6 +11,7 @@ from fairlead.api.admission import (
     namespace_lifecycle,
     node_restriction,
     priority,
+    quotas,
     service_account,
 )
 from fairlead.api.admission.step import Step
@@ -24,6 +25,7 @@ DEFAULT_STEPS: tuple[Step, ...] = (
     priority.STEP,
     priority.CLASS_STEP,
     limits.STEP,
+    *quotas.STEPS,
 )
 
 

@@ -3,11 +3,14 @@
 Whoever binds is told the truth about a pod that has a node already: 409 with its name, whether that was the
 caller's own earlier attempt or somebody else's. Binding again to the same node is a conflict too, as in
 Kubernetes: after an unknown outcome the next step is to look.
+
+Binding, charging every PlacementQuota that is about the node, and using the reservation which the Binding names
+(annotation `fairlead.dev/reservation`) are one transaction: `api/charging.py`.
 """
 
 from __future__ import annotations
 
-from fairlead.api import body, options
+from fairlead.api import body, charging, options
 from fairlead.api.attempt import Attempt
 from fairlead.api.desk import Desk
 from fairlead.api.finding import find
@@ -18,10 +21,11 @@ from fairlead.api.writing import plan_at, stamp_changed, transaction_for
 from fairlead.core.errors import Conflict
 from fairlead.core.problems import Problems
 from fairlead.core.times import timestamp
+from fairlead.ledger.reservation import ANNOTATION
 from fairlead.model.kind import Json, Kind
 from fairlead.model.names import name_problems
 from fairlead.port.request import Reply, Request
-from fairlead.store.contract import Entry
+from fairlead.store.contract import AtRevision, Entry, Key
 
 
 def create(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply | Plan:
@@ -39,9 +43,25 @@ def create(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply 
         dry_run=options.dry_run(request.query),
     )  # fmt: skip
     desk.chain.admit(attempt)
+    _charge(attempt, node, asked)
     if attempt.dry_run:
         return accepted()
     return plan_at(transaction_for(desk, attempt), lambda _: accepted())
+
+
+def _charge(attempt: Attempt, node: str, asked: Json) -> None:
+    """What else this binding takes. That no quota was added meanwhile is the namespace's revision to say."""
+    current, read = attempt.current, attempt.read
+    assert current is not None
+    space = read.get(Key("namespaces", "", current.key.namespace))
+    if space is not None:
+        attempt.preconditions.append(AtRevision(space.key, space.revision))
+    reservation = ((asked.get("metadata") or {}).get("annotations") or {}).get(ANNOTATION)
+    if reservation or read.list(charging.PLACEMENT, current.key.namespace):
+        pod = charging.decode_pod(current.data)
+        charging.charge_placement(attempt, pod, node)
+        if reservation:
+            charging.use_reservation(attempt, pod, reservation, node)
 
 
 def _target(kind: Kind, request: Request, asked: Json) -> str:

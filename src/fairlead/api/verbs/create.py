@@ -38,6 +38,8 @@ def _named(
     desk: Desk, request: Request, kind: Kind, context: Context, obj: Json, warnings: list[str], tries: int
 ) -> Reply | Plan:
     metadata = obj.setdefault("metadata", {})
+    if kind.name_of is not None and not metadata.get("name"):
+        metadata["name"] = kind.name_of(obj)
     prefix = metadata.get("generateName", "")
     generated = not metadata.get("name") and bool(prefix)
     name = ids.generated_name(prefix, context.entropy, tries) if generated else metadata.get("name", "")

@@ -70,7 +70,9 @@ def _validate(reservation: Json, problems: Problems) -> None:
 def _validate_place(spec: Json, problems: Problems) -> None:
     node, selector = spec.get("nodeName"), spec.get("nodeSelector")
     if bool(node) == (selector is not None):
-        problems.invalid("spec", {"nodeName": node, "nodeSelector": selector}, "give nodeName or nodeSelector")
+        problems.invalid(
+            "spec", {"nodeName": node, "nodeSelector": selector}, "give nodeName or nodeSelector"
+        )
     if node:
         for text in name_problems("subdomain", node):
             problems.invalid("spec.nodeName", node, text)
@@ -83,7 +85,9 @@ def _validate_place(spec: Json, problems: Problems) -> None:
 def _validate_end(spec: Json, problems: Problems) -> None:
     ttl = spec.get("ttlSeconds")
     if (ttl is None) == (not spec.get("expiresAt")):
-        problems.required("spec.ttlSeconds", "a reservation has an end: give ttlSeconds or expiresAt, one of them")
+        problems.required(
+            "spec.ttlSeconds", "a reservation has an end: give ttlSeconds or expiresAt, one of them"
+        )
     if ttl is not None and not 1 <= ttl <= TTL_SECONDS_MAX:
         problems.invalid("spec.ttlSeconds", ttl, f"must be between 1 and {TTL_SECONDS_MAX}")
 
@@ -91,6 +95,12 @@ def _validate_end(spec: Json, problems: Problems) -> None:
 def _validate_update(new: Json, old: Json, problems: Problems) -> None:
     """It may be prolonged or shortened; for anything else there is a new one."""
     check_unchanged(part(new, "spec"), part(old, "spec"), _FIXED, "spec", problems)
+
+
+def _validate_status(new: Json, old: Json, problems: Problems) -> None:
+    phase = part(new, "status").get("phase")
+    if phase and phase not in PHASES:
+        problems.unsupported("status.phase", phase, PHASES)
 
 
 def expires_at(created: str, expires: str | None, ttl_seconds: int | None) -> float:
@@ -128,4 +138,5 @@ KIND = Kind(
     defaults=_defaults,
     validate=_validate,
     validate_update=_validate_update,
+    validate_status=_validate_status,
 )

@@ -27,7 +27,7 @@ def _validate(policy: Json, problems: Problems) -> None:
 def _validate_plugins(plugins: list[Json], problems: Problems) -> None:
     seen = set()
     for index, plugin in enumerate(plugins):
-        at, name, weight = f"spec.plugins[{index}]", plugin["name"], plugin.get("weight")
+        at, name, weight = f"spec.plugins[{index}]", plugin.get("name") or "", plugin.get("weight")
         if name not in PLUGINS:
             problems.unsupported(f"{at}.name", name, PLUGINS)
         elif name in seen:
@@ -36,7 +36,9 @@ def _validate_plugins(plugins: list[Json], problems: Problems) -> None:
         if weight is None:
             continue
         if not 0 <= weight <= WEIGHT_MAX:
-            fix = f"must be between 0 and {WEIGHT_MAX}; 0 takes its scores out, disabled: true the whole plugin"
+            fix = (
+                f"must be between 0 and {WEIGHT_MAX}; 0 takes its scores out, disabled: true the whole plugin"
+            )
             problems.invalid(f"{at}.weight", weight, fix)
         elif weight and name in PLUGINS and name not in SCORING:
             problems.invalid(f"{at}.weight", weight, f"{name} only filters and has no scores; leave it out")
@@ -45,7 +47,7 @@ def _validate_plugins(plugins: list[Json], problems: Problems) -> None:
 def _validate_scoring(scoring: Json, problems: Problems) -> None:
     seen = set()
     for index, resource in enumerate(scoring.get("resources") or []):
-        at, name = f"spec.scoring.resources[{index}]", resource["name"]
+        at, name = f"spec.scoring.resources[{index}]", resource.get("name") or ""
         for text in label_key_problems(name):
             problems.invalid(f"{at}.name", name, text)
         if name in seen:
@@ -62,7 +64,7 @@ def _validate_classes(classes: list[Json], problems: Problems) -> None:
         problems.too_many("spec.capacityClasses", len(classes), CAPACITY_CLASSES_MAX)
     seen = set()
     for index, each in enumerate(classes):
-        at, name, selector = f"spec.capacityClasses[{index}]", each["name"], each["nodeSelector"]
+        at, name, selector = f"spec.capacityClasses[{index}]", each.get("name") or "", part(each, "nodeSelector")
         for text in label_problems(name):
             problems.invalid(f"{at}.name", name, text)
         if name in seen:
@@ -77,7 +79,7 @@ def _validate_classes(classes: list[Json], problems: Problems) -> None:
 
 def _warnings(policy: Json) -> list[str]:
     spec = part(policy, "spec")
-    off = [each["name"] for each in spec.get("plugins") or () if each.get("disabled")]
+    off = [each.get("name") for each in spec.get("plugins") or () if each.get("disabled")]
     return [
         f"spec.plugins: without {name} pods are bound to nodes that do not have room for them"
         for name in off

@@ -1,6 +1,7 @@
 """No plane takes a ready pod of a Deployment when fewer than desired minus maxUnavailable would be left.
 
-Only the plane's own deletions are judged: pods that end by themselves, or that others take, may bring the number lower.
+Only the plane's own deletions are judged: pods that end by themselves, or that others take, may bring the number lower;
+so may the scheduler, for a pod that is more important.
 Three allowances are left, each because a Deployment acts through its sets and by what their status said:
 
     what is desired has risen    until the status tells that the generation was observed, and for GRACE_SECONDS, the
@@ -22,6 +23,7 @@ from typing import Any
 from fairlead.model.views import DEPLOYMENTS, PODS, REPLICASETS
 from fairlead.sim.checkers.contract import Objects, Sight
 from fairlead.sim.checkers.live_children import GRACE_SECONDS
+from fairlead.sim.checkers.preemption import is_preempted
 from fairlead.sim.violation import Violation
 from fairlead.store.contract import Key
 
@@ -93,7 +95,8 @@ class Availability:
             mine.setdefault(sight.key, sight.seconds)
         elif (since := mine.pop(sight.key, None)) is not None:
             is_deleted = pod is None or bool(pod.metadata.deletion_timestamp)
-            if is_deleted and sight.by_plane and sight.seconds - since >= GRACE_SECONDS:
+            is_late = sight.seconds - since >= GRACE_SECONDS
+            if is_deleted and is_late and sight.by_plane and not is_preempted(sight.before):
                 self._judge(owner.uid, sight)
 
     def _judge(self, set_uid: str, sight: Sight) -> None:

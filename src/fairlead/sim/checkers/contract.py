@@ -17,8 +17,10 @@ from fairlead.model.views import (
     JOBS,
     LEASES,
     NODES,
+    PLACEMENT_QUOTAS,
     PODS,
     REPLICASETS,
+    RESERVATIONS,
     STATEFULSETS,
     Anything,
     Resource,
@@ -30,7 +32,7 @@ from fairlead.store.contract import DELETED, Change, Key
 LATE = "late "  # before the origin of what was carried out after its sender gave up
 
 _TYPED: tuple[Resource[Any], ...] = (
-    PODS, NODES, REPLICASETS, DEPLOYMENTS, JOBS, STATEFULSETS, DAEMONSETS, LEASES,
+    PODS, NODES, REPLICASETS, DEPLOYMENTS, JOBS, STATEFULSETS, DAEMONSETS, LEASES, PLACEMENT_QUOTAS, RESERVATIONS,
 )  # fmt: skip
 
 

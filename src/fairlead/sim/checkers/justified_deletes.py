@@ -4,9 +4,10 @@ Judged at the very revision of the deletion: the owner by uid, not by name; what
 There is no allowance for what a plane has not seen yet, nor for requests that arrive after their sender gave up: a
 deletion commits only while the set is as it was when the deletion was decided (its premise).
 
-One allowance is left. A pod that somebody else takes (people, a node, the pod's own end) is not held against the plane
-until the set has changed again: the premise covers the set, not each of its pods, and the set learns of such a loss
-only by looking. ReplicaSets only: others do not delete pods for being too many.
+One allowance is left. A pod that somebody else takes (people, a node, the pod's own end, the scheduler for a pod that
+matters more) is not held against the plane until the set has changed again: the premise covers the set, not each of
+its pods, and the set learns of such a loss only by looking. ReplicaSets only: others do not delete pods for being too
+many.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from dataclasses import dataclass, field
 
 from fairlead.model.views import PODS, REPLICASETS
 from fairlead.sim.checkers.contract import Objects, Sight
+from fairlead.sim.checkers.preemption import is_preempted
 from fairlead.sim.violation import Violation
 from fairlead.store.contract import Key
 
@@ -72,7 +74,7 @@ class JustifiedDeletes:
             return
         former.live.discard(key)
         is_deleted = pod is None or bool(pod.metadata.deletion_timestamp)
-        if not (is_deleted and sight.by_plane):
+        if not (is_deleted and sight.by_plane) or is_preempted(sight.before):
             former.taken += 1
         elif not self._may_empty(former) and len(former.live) + former.taken < former.replicas:
             raise Violation(

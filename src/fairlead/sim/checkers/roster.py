@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fairlead.sim.checkers.availability import Availability
 from fairlead.sim.checkers.bound_once import BoundOnce
+from fairlead.sim.checkers.capacity import Capacity
 from fairlead.sim.checkers.contract import Checker
 from fairlead.sim.checkers.finished_jobs import FinishedJobs
 from fairlead.sim.checkers.identities import OneIdentity
@@ -13,7 +14,11 @@ from fairlead.sim.checkers.no_ghost import NoGhost
 from fairlead.sim.checkers.no_orphan import NoOrphan
 from fairlead.sim.checkers.observed_generation import ObservedGeneration
 from fairlead.sim.checkers.one_leader import OneLeader
+from fairlead.sim.checkers.placed_at_rest import PlacedAtRest
+from fairlead.sim.checkers.preemption import PreemptionEnds
 from fairlead.sim.checkers.quiet import QuietAtRest
+from fairlead.sim.checkers.quotas import QuotaKept
+from fairlead.sim.checkers.reservations import OneReservation
 from fairlead.sim.checkers.revisions import RevisionsIncrease
 
 
@@ -22,6 +27,10 @@ def all_checkers() -> tuple[Checker, ...]:
         RevisionsIncrease(),
         OneLeader(),
         BoundOnce(),
+        Capacity(),
+        QuotaKept(),
+        OneReservation(),
+        PreemptionEnds(),
         LiveChildren(),
         JustifiedDeletes(),
         Availability(),
@@ -30,5 +39,6 @@ def all_checkers() -> tuple[Checker, ...]:
         FinishedJobs(),
         ObservedGeneration(),
         NoOrphan(),
+        PlacedAtRest(),
         QuietAtRest(),
     )

@@ -14,11 +14,14 @@ from fairlead.sim.zoo.wrapping import FreshNames, wrap
 
 
 class HastyPlane(Plane):
-    def replied(self, event: Replied) -> Iterator[PlaneInstruction]:
+    def replied(self, *events: Replied) -> Iterator[PlaneInstruction]:
+        return super().replied(*map(self._misread, events))
+
+    def _misread(self, event: Replied) -> Replied:
         if isinstance(event.outcome, Unknown) and not self.leadership.answers(event.call):
             refused = Refused(503, "ServiceUnavailable", "it did not happen, or did it?", "later")
-            event = structs.replace(event, outcome=refused)
-        return super().replied(event)
+            return structs.replace(event, outcome=refused)
+        return event
 
 
 def plant(parts: Parts) -> Parts:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from msgspec import structs
 
@@ -26,6 +27,10 @@ class Wrapped:
 
     def decide(self, view: Reading, key: Key, now: float) -> Decision:
         return self.inner.decide(view, key, now)
+
+    def __getattr__(self, name: str) -> Any:
+        """What a Decider may have besides: `adopters`, `unsettled`, ..."""
+        return getattr(self.inner, name)
 
 
 class FreshNames(Wrapped):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from fairlead.control.controller import Controller
 from fairlead.control.instructions import Call, Instruction
+from fairlead.control.placing import Placer
 from fairlead.control.plane import Plane
 from fairlead.sim.parts import Parts
 
 
 class UnfencedPlane(Plane):
-    def _sent(self, controller: Controller, instruction: Instruction) -> Instruction:
+    def _sent(self, controller: Controller | Placer, instruction: Instruction) -> Instruction:
         if isinstance(instruction, Call):
             self._callers[instruction.call] = controller
         return instruction

@@ -1,0 +1,103 @@
+"""Runs `fairlead` and samples, 250 times per second of CPU, which part of it is at work. Started by `scheduling.py`.
+
+    python bench/stages.py OUT up --data-dir D --port N ...
+
+SIGUSR1 starts the count anew, SIGUSR2 writes it to OUT: {"samples": n, "stages": {...}, "lines": {...}}. A sample costs
+some 20 us, under one per cent. A part is told by the innermost frame on the stack that names one, so that whatever
+the API does for a binding counts as `bind`, and whatever it does for a client as `create`.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+from collections import Counter
+from pathlib import Path
+from types import FrameType
+
+from fairlead.cli.main import main
+
+EVERY_SECONDS = 0.004
+# (file, function or "") -> stage; the innermost frame that is listed decides.
+_STAGES: dict[tuple[str, str], str] = {
+    ("control/attempts.py", ""): "records",
+    ("control/events.py", ""): "events",
+    ("schedule/waiting.py", ""): "queue",
+    ("schedule/cycle.py", ""): "placing",
+    ("schedule/preemption.py", ""): "preemption",
+    ("control/placing.py", "observe"): "snapshot",
+    ("control/placing.py", "answered"): "bind",
+    ("control/placing.py", ""): "placer",
+    ("cache/mirror.py", ""): "mirror",
+    ("wire/watching.py", ""): "watch",
+    ("wire/handler.py", ""): "create",
+    ("wire/http.py", ""): "create",
+    ("runtime/expirer.py", ""): "store",
+    ("runtime/store_driver.py", ""): "store",
+    ("runtime/plane_driver.py", ""): "plane",
+}
+_BY_CALLER = {"scheduler": "bind", "events": "events"}
+
+
+class Sampler:
+    def __init__(self, out: Path) -> None:
+        self._out = out
+        self.clear()
+
+    def clear(self, *_: object) -> None:
+        self.samples = 0
+        self.stages: Counter[str] = Counter()
+        self.lines: Counter[str] = Counter()
+
+    def take(self, _: int, frame: FrameType | None) -> None:
+        self.samples += 1
+        stage = _stage_of(frame)
+        self.stages[stage] += 1
+        if frame is not None:
+            code = frame.f_code
+            self.lines[f"{stage}: {_short(code.co_filename)}:{code.co_name}"] += 1
+
+    def write(self, *_: object) -> None:
+        samples, stages, lines = self.samples, self.stages, self.lines
+        self.clear()  # a sample may be taken while this is written
+        counted = {
+            "samples": samples,
+            "stages": dict(stages.most_common()),
+            "lines": dict(lines.most_common(100)),
+        }
+        scratch = self._out.with_suffix(".new")
+        scratch.write_text(json.dumps(counted))
+        scratch.rename(self._out)
+
+
+def _stage_of(frame: FrameType | None) -> str:
+    while frame is not None:
+        code = frame.f_code
+        file = _short(code.co_filename)
+        if file == "runtime/plane_driver.py" and code.co_name == "_call":
+            caller = frame.f_locals["call"].controller
+            return _BY_CALLER.get(caller, f"controllers: {caller}")
+        if file == "control/controller.py":
+            return (
+                f"controllers: {frame.f_locals['self'].decider.name}" if "self" in frame.f_locals else "plane"
+            )
+        stage = _STAGES.get((file, code.co_name)) or _STAGES.get((file, ""))
+        if stage is not None:
+            return stage
+        frame = frame.f_back
+    return "loop"  # sockets, TLS, timers; and the writer's thread while the loop waits
+
+
+def _short(path: str) -> str:
+    return "/".join(path.split("/")[-2:])
+
+
+if __name__ == "__main__":
+    sampler = Sampler(Path(sys.argv[1]))
+    signal.signal(signal.SIGPROF, sampler.take)
+    signal.signal(signal.SIGUSR1, sampler.clear)
+    signal.signal(signal.SIGUSR2, sampler.write)
+    signal.setitimer(signal.ITIMER_PROF, EVERY_SECONDS, EVERY_SECONDS)
+    sys.argv = ["fairlead", *sys.argv[2:]]
+    sys.exit(main())

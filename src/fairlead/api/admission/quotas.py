@@ -1,0 +1,59 @@
+"""Quotas: new objects are charged, a quota's use is counted by the server whoever writes its status, and a quota that
+is new or changed is known to everybody at once. The work is done in `api/charging.py`.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from fairlead.api import charging
+from fairlead.api.admission.step import Step
+from fairlead.api.attempt import Attempt
+from fairlead.ledger import quota as ledger
+from fairlead.model.views import Pod, ResourceQuotaSpec
+
+_CHANGES = frozenset({"update", "patch"})
+
+
+def _charge(attempt: Attempt) -> None:
+    if attempt.kind.namespaced and attempt.read.list(charging.RESOURCES, attempt.key.namespace):
+        charging.charge_resources(attempt)
+
+
+def _charge_placed(attempt: Attempt) -> None:
+    """A pod that is created with its node is bound by that."""
+    assert attempt.new is not None
+    node = attempt.new["spec"].get("nodeName")
+    if node and attempt.read.list(charging.PLACEMENT, attempt.key.namespace):
+        charging.charge_placement(attempt, msgspec.convert(attempt.new, Pod), node)
+
+
+def _announce(attempt: Attempt) -> None:
+    assert attempt.new is not None
+    if attempt.old is None or attempt.old.get("spec") != attempt.new.get("spec"):
+        charging.touch_namespace(attempt)
+
+
+def _count_placed(attempt: Attempt) -> None:
+    quota = attempt.new
+    if attempt.subresource == "status" and quota is not None:
+        used = charging.placed_usage_of(attempt.read, quota, attempt.key.namespace)
+        quota["status"] = ledger.with_usage(quota, used, attempt.context.now)["status"]
+
+
+def _count(attempt: Attempt) -> None:
+    quota = attempt.new
+    if attempt.subresource == "status" and quota is not None:
+        spec = msgspec.convert(quota.get("spec") or {}, ResourceQuotaSpec)
+        used = charging.resource_usage_of(attempt.read, spec, attempt.key.namespace)
+        quota["status"] = {"hard": spec.hard, "used": ledger.plus(spec.hard, used, {})}
+
+
+_QUOTAS = frozenset({charging.RESOURCES, charging.PLACEMENT})
+STEPS = (
+    Step("QuotaChange", _announce, _CHANGES | {"create"}, _QUOTAS),
+    Step("PlacementQuotaCount", _count_placed, _CHANGES, frozenset({charging.PLACEMENT}), subresources=True),
+    Step("ResourceQuotaCount", _count, _CHANGES, frozenset({charging.RESOURCES}), subresources=True),
+    Step("PlacementQuota", _charge_placed, frozenset({"create"}), frozenset({"pods"})),
+    Step("ResourceQuota", _charge, frozenset({"create"})),
+)

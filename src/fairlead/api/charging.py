@@ -1,0 +1,186 @@
+"""Quotas are charged and reservations used in the transaction that creates or binds: all of it commits, or nothing.
+
+A charge rests on the newest version of the quota, durable or not (`Reader.newest`), and names its revision as a
+precondition: many charges can be under way at once, in the order in which they commit, and none is lost or shared.
+Which quotas there are is read from durable state; that none was added or changed meanwhile is known from the namespace,
+which every new or changed quota touches (`touch_namespace`) and every charge names as a precondition.
+
+A status that is not about the present spec is no basis: then pods are counted on the spot. What was bound before the
+spec was durable is durable too, and what comes after has charged it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import msgspec
+
+from fairlead.api.attempt import Attempt
+from fairlead.api.objects import put, tree
+from fairlead.core.errors import Conflict, Forbidden
+from fairlead.ledger import quota as ledger
+from fairlead.ledger import reservation as reservations
+from fairlead.ledger import resource_quota
+from fairlead.ledger.pod_needs import Usage, add, placed_usage
+from fairlead.model.kind import Json
+from fairlead.model.kinds import namespace, placementquota, reservation, resourcequota
+from fairlead.model.views import Anything, Pod, Reservation, ResourceQuotaSpec
+from fairlead.store.contract import AtRevision, Entry, Key, Reader
+
+_NODES, _PODS = "nodes", "pods"
+PLACEMENT = placementquota.KIND.resource
+RESOURCES = resourcequota.KIND.resource
+
+decode_pod = msgspec.json.Decoder(Pod).decode
+_metadata = msgspec.json.Decoder(Anything).decode
+_reservation = msgspec.json.Decoder(Reservation).decode
+
+
+class _Found(NamedTuple):
+    entry: Entry
+    quota: Json
+
+
+def touch_namespace(attempt: Attempt) -> None:
+    """Whatever was planned in the namespace without knowing this quota's spec is planned again."""
+    key = Key(namespace.KIND.resource, "", attempt.key.namespace)
+    entry = attempt.read.get(key)
+    if entry is not None:
+        attempt.preconditions.append(AtRevision(key, entry.revision))
+        attempt.operations.append(put(namespace.KIND, key, tree(entry)))
+
+
+def charge_placement(attempt: Attempt, pod: Pod, node: str) -> None:
+    """Charge every PlacementQuota of the pod's namespace that is about this node; Forbidden if one has no room."""
+    read, space = attempt.read, attempt.key.namespace
+    labels: dict[str, str] | None = None
+    selecting = False
+    for entry, quota in _newest(read, PLACEMENT, space):
+        selector = quota["spec"].get("nodeSelector")
+        if selector and not selecting:
+            selecting = True
+            labels = _rest_on_node(attempt, node)
+        if not ledger.covers(selector, labels):
+            continue
+        counted = ledger.is_counted(quota)
+        used = ledger.used_of(quota) if counted else placed_usage_of(read, quota, space)
+        asked = placed_usage(pod.spec)
+        hard = quota["spec"].get("hard") or {}
+        _check_room(attempt, entry, ledger.over(hard, used, asked))
+        add(used, asked)
+        attempt.preconditions.append(AtRevision(entry.key, entry.revision))
+        charged = ledger.with_usage(quota, used, attempt.context.now)
+        attempt.operations.append(put(placementquota.KIND, entry.key, charged))
+
+
+def charge_resources(attempt: Attempt) -> None:
+    """Charge every ResourceQuota of the namespace that counts the new object; Forbidden if one has no room."""
+    assert attempt.new is not None
+    resource, space = attempt.kind.resource, attempt.key.namespace
+    pod = msgspec.convert(attempt.new, Pod) if resource == _PODS else None
+    for entry, quota in _newest(attempt.read, RESOURCES, space):
+        spec = msgspec.convert(quota.get("spec") or {}, ResourceQuotaSpec)
+        if not resource_quota.is_about(spec.hard, resource):
+            continue
+        if pod is not None:
+            if not resource_quota.in_scope(spec, pod):
+                continue
+            unsaid = resource_quota.unsaid(spec.hard, pod)
+            if unsaid:
+                raise _forbidden(attempt, f"failed quota: {entry.key.name}: must specify {unsaid}")
+            asked = resource_quota.usage_of_pod(pod)
+        elif resource_quota.is_scoped(spec):
+            continue
+        else:
+            asked = resource_quota.usage_of_object(resource, msgspec.json.encode(attempt.new))
+        if not any(asked.get(name) for name in spec.hard):
+            continue
+        counted = (quota.get("status") or {}).get("hard") == spec.hard
+        used = ledger.used_of(quota) if counted else resource_usage_of(attempt.read, spec, space)
+        _check_room(attempt, entry, ledger.over(spec.hard, used, asked))
+        attempt.preconditions.append(AtRevision(entry.key, entry.revision))
+        status = {"hard": spec.hard, "used": ledger.plus(spec.hard, used, asked)}
+        attempt.operations.append(put(resourcequota.KIND, entry.key, {**quota, "status": status}))
+
+
+def use_reservation(attempt: Attempt, pod: Pod, name: str, node: str) -> None:
+    """Mark the named reservation as used by this pod; a conflict if it cannot be."""
+    key = Key(reservation.KIND.resource, attempt.key.namespace, name)
+    entry = attempt.read.newest(key)
+    why = "it does not exist"
+    if entry is not None:
+        found = _reservation(entry.data)
+        meta = pod.metadata
+        named = meta.annotations.get(reservations.ANNOTATION, "")
+        uids = (meta.uid, *(owner.uid for owner in meta.owner_references))
+        if not reservations.may_use(found, meta.namespace, named, uids):
+            owner = found.spec.owner
+            why = f"it is kept for {owner.kind} {owner.name}, which does not own this pod"
+            raise _forbidden(attempt, f'reservation "{name}" cannot be used: {why}')
+        why = reservations.refusal(found, node, attempt.context.now)
+    if entry is None or why:
+        raise Conflict(
+            f'Operation cannot be fulfilled on pods/binding "{attempt.key.name}": '
+            f'reservation "{name}" cannot be used: {why}',
+            kind="pods/binding",
+            name=attempt.key.name,
+        )
+    attempt.preconditions.append(AtRevision(key, entry.revision))
+    used = reservations.allocated(tree(entry), attempt.key.name, pod.metadata.uid, attempt.context.now)
+    attempt.operations.append(put(reservation.KIND, key, used))
+
+
+# Counting durable state
+
+
+def placed_usage_of(read: Reader, quota: Json, space: str) -> Usage:
+    def labels_of(node: str) -> dict[str, str] | None:
+        entry = read.get(Key(_NODES, "", node))
+        return None if entry is None else _metadata(entry.data).metadata.labels
+
+    bound = (decode_pod(each.data) for each in read.list(_PODS, space) if b'"nodeName"' in each.data)
+    return ledger.taken(quota["spec"].get("nodeSelector"), bound, labels_of)
+
+
+def resource_usage_of(read: Reader, spec: ResourceQuotaSpec, space: str) -> Usage:
+    total: Usage = {}
+    if resource_quota.is_about(spec.hard, _PODS):
+        pods = (decode_pod(each.data) for each in read.list(_PODS, space))
+        total = resource_quota.counted_pods(spec, pods)
+    if not resource_quota.is_scoped(spec):
+        for resource in resource_quota.counted_resources(spec.hard):
+            for each in read.list(resource, space):
+                add(total, resource_quota.usage_of_object(resource, each.data))
+    return total
+
+
+# Inside
+
+
+def _newest(read: Reader, resource: str, space: str) -> Iterator[_Found]:
+    for durable in read.list(resource, space):
+        entry = read.newest(durable.key)
+        if entry is not None:
+            yield _Found(entry, tree(entry))
+
+
+def _rest_on_node(attempt: Attempt, node: str) -> dict[str, str] | None:
+    """The node's labels, which must be the same when this commits; None if there is no such node."""
+    entry = attempt.read.get(Key(_NODES, "", node))
+    if entry is None:
+        return None
+    attempt.preconditions.append(AtRevision(entry.key, entry.revision))
+    return _metadata(entry.data).metadata.labels
+
+
+def _check_room(attempt: Attempt, quota: Entry, exceeded: ledger.Exceeded | None) -> None:
+    if exceeded is not None:
+        raise _forbidden(attempt, exceeded.told(quota.key.name))
+
+
+def _forbidden(attempt: Attempt, why: str) -> Forbidden:
+    kind, name = attempt.kind, attempt.key.name
+    return Forbidden(
+        f'{kind.resource} "{name}" is forbidden: {why}', group=kind.group, kind=kind.plural, name=name
+    )

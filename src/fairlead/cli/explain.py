@@ -1,0 +1,166 @@
+"""`fairlead explain`: the latest attempt to place a pod, how it came out and what would have to change."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from fairlead.cli import options as shared
+from fairlead.cli.client import Client, connect
+from fairlead.cli.output import print_json, print_table
+from fairlead.cli.pods import pod_name, score_header, score_row
+from fairlead.core.errors import UsageError
+from fairlead.core.times import human_duration
+
+PATH = "/fairlead/v1/explain"
+_EPILOG = """examples:
+  fairlead explain pod/web-0                the latest attempt: waterfall, reasons, best nodes, ways out
+  fairlead explain pod/web-0 -n shop --all  every attempt that the log keeps
+  fairlead explain pod/web-0 --attempt 412  one of them, by its number
+  fairlead explain pod/web-0 -o json | jq .again
+
+The attempt is run again on the store's history; `run again` says whether that comes to the same. "stale by 2" says that
+a view lacked 2 changes that had been made: a reason for decisions that look wrong later.
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = _EPILOG
+    parser.add_argument("pod", metavar="pod/NAME", help="the pod; its name alone works, too")
+    shared.namespace(parser, "namespace (default: the kubeconfig's, or default)")
+    parser.add_argument("--all", action="store_true", help="list all attempts that are kept")
+    parser.add_argument(
+        "--attempt", type=shared.whole, metavar="N", help="the attempt with this number, not the latest"
+    )
+    shared.output(parser, "table", "json")
+    shared.kubeconfig(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    name = pod_name(options.pod)
+    if options.all and options.attempt is not None:
+        raise UsageError("--all lists every attempt, --attempt shows one: give one of them")
+    if options.attempt is not None and options.attempt < 1:
+        raise UsageError("--attempt takes a number greater than 0: --all lists those that are kept")
+    client = connect(options.kubeconfig)
+    try:
+        answer = _ask(client, options, name)
+    finally:
+        client.close()
+    if options.output == "json":
+        print_json(answer)
+    elif options.all:
+        _print_all(answer)
+    else:
+        _print_one(answer)
+    return 0
+
+
+def _ask(client: Client, options: argparse.Namespace, name: str) -> dict[str, Any]:
+    namespace = options.namespace or client.target.namespace
+    query = {"all": "true"} if options.all else {}
+    if options.attempt is not None:
+        query["attempt"] = str(options.attempt)
+    return client.get(f"{PATH}/{namespace}/{name}", query)
+
+
+def _print_all(answer: dict[str, Any]) -> None:
+    if not answer["attempts"]:
+        print(f"pod/{answer['name']}: {answer['outcome']}")
+        return
+    print_table(
+        ("NUMBER", "TIME", "ATTEMPT", "CAUSE", "WAITED", "POLICY", "OUTCOME"),
+        [
+            (
+                each["number"],
+                each["time"],
+                each["attempt"],
+                each["cause"],
+                f"{each['waited']:.3f}s",
+                "@".join(map(str, each["policy"])),
+                each["outcome"],
+            )
+            for each in answer["attempts"]
+        ],
+    )
+
+
+def _print_one(answer: dict[str, Any]) -> None:
+    gone = "" if answer["exists"] else " (it no longer exists)"
+    print(f"pod/{answer['name']} in {answer['namespace']}{gone}: {answer['outcome']}")
+    if answer.get("queue"):
+        print(f"queue: {_queue(answer['queue'])}")
+    record = answer["attempt"]
+    if record is None:
+        return
+    print(
+        f"tried: {record['time']}, attempt {record['attempt']}, because of {record['cause']},"
+        f" after {record['waited']:.3f}s in the queue; policy {'@'.join(map(str, record['policy']))}"
+    )
+    print(f"read: {', '.join(map(_read, answer['reads']))}")
+    print(f"run again: {_again(answer['again'])}")
+    for differing in answer["again"].get("differences") or ():
+        print(f"  {differing['field']}: recorded {differing['recorded']}, now {differing['again']}")
+    _print_parts(answer, record)
+
+
+def _print_parts(answer: dict[str, Any], record: dict[str, Any]) -> None:
+    rows = [("(all nodes)", record["nodes"], 0)]
+    rows += [(each["filter"], each["left"], each["refused"]) for each in answer["waterfall"]]
+    print()
+    print_table(("FILTER", "NODES LEFT", "REFUSED"), rows)
+    if record.get("refusals"):
+        print()
+        print_table(
+            ("NODES", "REASON", "FILTER", "WHO MAY REACT"),
+            [
+                (each["nodes"], each["reason"], each["plugin"], ", ".join(each["concerns"]))
+                for each in record["refusals"]
+            ],
+        )
+    if record.get("best"):
+        plugins = list(record["best"][0]["parts"])
+        print()
+        print_table(
+            score_header(plugins, answer["weights"]), [score_row(each, plugins) for each in record["best"]]
+        )
+    if record.get("victims"):
+        print()
+        print_table(
+            ("VICTIM", "PRIORITY", "BREAKS A BUDGET"),
+            [
+                ("/".join(each["key"][1:]), each["priority"], each["breaks_budget"])
+                for each in record["victims"]
+            ],
+        )
+    for title, part in (("what would have to change, any of:", "remedies"), ("note:", "remarks")):
+        if answer[part]:
+            print(f"\n{title}")
+            for text in answer[part]:
+                print(f"  - {text}")
+
+
+def _queue(queue: dict[str, Any]) -> str:
+    told = {
+        "active": f"{queue['position']} pods before it",
+        "backoff": f"rests for {queue.get('readyInSeconds', 0)}s more, woken by {queue.get('wokenBy', '')}",
+        "unschedulable": f"waits for {' or '.join(queue.get('wakesOn', ()))}",
+        "taken": "being tried, or on its way to a node",
+    }[queue["state"]]
+    waited = human_duration(queue["waitedSeconds"])
+    return f"{queue['state']} ({told}); waiting for {waited}, attempts so far: {queue['attempts']}"
+
+
+def _read(read: dict[str, Any]) -> str:
+    known = f"{read['newest']} was known"
+    if "stale" not in read:
+        return f"{read['resource']}@{read['used']} ({known})"
+    stale = f" (stale by {read['stale']}: {known})" if read["stale"] else ""
+    return f"{read['resource']}@{read['used']}{stale}"
+
+
+def _again(again: dict[str, Any]) -> str:
+    if again["agrees"] is None:
+        return f"not possible, {again['why']}; this is the record alone"
+    return "agrees" if again["agrees"] else "differs"

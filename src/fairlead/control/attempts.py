@@ -1,0 +1,196 @@
+"""What is left of an attempt to place a pod: a record, effects, events. Called by `placing.py` alone.
+
+A batch has one record with what its attempts share: the revisions read, the policy, what was assumed; each attempt one
+with its outcome. Together they are all that is needed to run the batch again on the store's history (law 9).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import msgspec
+from msgspec import structs
+
+from fairlead.control.turn import Write
+from fairlead.core import codec
+from fairlead.core.times import microtime, timestamp
+from fairlead.decision.contract import EventNote, Regarding
+from fairlead.decision.effects import Bind, ChangeStatus, Delete, Effect, identity, premise_of
+from fairlead.decision.ensure import ensure_status
+from fairlead.model.views import PODS, Condition, Pod
+from fairlead.schedule.contract import Attempt, Refusal, Scored, Stage, Victim
+from fairlead.schedule.policy import Policy
+from fairlead.schedule.snapshot import Snapshot
+from fairlead.schedule.waiting import Taken
+
+SCHEDULER = "scheduler"
+_SCHEDULED = "PodScheduled"
+_UNSCHEDULABLE = "Unschedulable"
+PREEMPTED = "PreemptionByScheduler"  # why a victim's DisruptionTarget is true
+_PREEMPTED_TEXT = "default-scheduler: preempting to accommodate a higher priority pod"
+
+Reads = dict[str, list[int]]  # resource -> [revision used, newest known then]
+
+
+class Batch(msgspec.Struct, frozen=True):
+    """What the records of a batch's attempts share, encoded once."""
+
+    number: int
+    time: str
+    policy: msgspec.Raw
+    reads: msgspec.Raw
+
+
+class _Line(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One attempt's record, as it is written."""
+
+    time: str
+    controller: str
+    object: str
+    uid: str
+    verdict: str
+    attempt: int
+    waited: float
+    cause: str
+    batch: int
+    position: int
+    policy: msgspec.Raw
+    reads: msgspec.Raw
+    nodes: int
+    node: str = ""
+    nominated: str = ""
+    reason: str = ""
+    waterfall: tuple[Stage, ...] = ()
+    refusals: tuple[Refusal, ...] = ()
+    best: tuple[Scored, ...] = ()
+    victims: tuple[Victim, ...] = ()
+
+
+def batch_of(number: int, policy: Policy, reads: Reads, now: float) -> Batch:
+    return Batch(
+        number,
+        microtime(now),
+        msgspec.Raw(codec.encode([policy.name, policy.revision])),
+        msgspec.Raw(codec.encode(reads)),
+    )
+
+
+def batch_record(batch: Batch, pods: Sequence[Taken], snapshot: Snapshot) -> bytes:
+    return codec.encode(
+        {
+            "time": batch.time,
+            "controller": SCHEDULER,
+            "batch": batch.number,
+            "policy": batch.policy,
+            "reads": batch.reads,
+            "pods": [_version(taken.pod) for taken in pods],
+            "assumed": [
+                f"{key.namespace}/{key.name}@{placed.node}{'?' if placed.nominated else ''}"
+                for key, placed in snapshot.assumed.items()
+            ],
+        }
+    )
+
+
+def record_for(batch: Batch, position: int, taken: Taken, attempt: Attempt) -> bytes:
+    return codec.encode(
+        _Line(
+            batch.time,
+            SCHEDULER,
+            "/".join(attempt.key),
+            attempt.uid,
+            "Placed" if attempt.node else _UNSCHEDULABLE,
+            taken.attempts,
+            round(taken.waited_seconds, 6),
+            taken.woken_by,
+            batch.number,
+            position,
+            batch.policy,
+            batch.reads,
+            attempt.nodes,
+            attempt.node,
+            attempt.nominated,
+            attempt.message,
+            attempt.waterfall,
+            attempt.refusals,
+            attempt.best,
+            attempt.victims,
+        )
+    )
+
+
+def binding(pod: Pod, node: str) -> Bind:
+    meta = pod.metadata
+    label = identity(SCHEDULER, meta.uid, "bind")
+    return Bind(label, PODS.name, "v1", "pods", meta.namespace, meta.name, meta.uid, node)
+
+
+def unschedulable(pod: Pod, message: str, nominated: str, now: float) -> ChangeStatus | None:
+    """PodScheduled=False with this message, and the node it waits for; None if that is what the pod says already."""
+    known = next((each for each in pod.status.conditions if each.type == _SCHEDULED), None)
+    said = (known.status, known.reason, known.message) if known is not None else None
+    conditions = pod.status.conditions
+    if said != ("False", _UNSCHEDULABLE, message):
+        since = (
+            known.last_transition_time if known is not None and known.status == "False" else timestamp(now)
+        )
+        condition = Condition(_SCHEDULED, "False", _UNSCHEDULABLE, message, since)
+        conditions = (*(each for each in conditions if each.type != _SCHEDULED), condition)
+    wanted = structs.replace(pod.status, conditions=conditions, nominated_node_name=nominated)
+    return ensure_status(SCHEDULER, PODS, pod, wanted)
+
+
+def evictions(preemptor: Pod, victims: Iterable[Pod], now: float) -> Iterator[Effect]:
+    """Each says why it goes, then goes; only while the preemptor is there and still waits (its premise)."""
+    premise = premise_of(PODS, preemptor.metadata)
+    target = Condition("DisruptionTarget", "True", PREEMPTED, _PREEMPTED_TEXT, timestamp(now))
+    for pod in victims:
+        meta, status = pod.metadata, pod.status
+        if not any(each.type == target.type and each.status == "True" for each in status.conditions):
+            others = tuple(each for each in status.conditions if each.type != target.type)
+            mark = ensure_status(SCHEDULER, PODS, pod, structs.replace(status, conditions=(*others, target)))
+            assert mark is not None
+            yield structs.replace(mark, premise=premise)
+        label = identity(SCHEDULER, meta.uid, "preempt", preemptor.metadata.uid)
+        yield Delete(
+            label,
+            PODS.name,
+            "v1",
+            "pods",
+            meta.namespace,
+            meta.name,
+            meta.uid,
+            meta.revision,
+            premise=premise,
+        )
+
+
+def following(effect: Effect, write: Write) -> Effect:
+    """An effect that was decided together with a write, and is carried out after it: bound to what came of that."""
+    address = f"{write.key.resource}/{write.key.namespace}/{write.key.name}@"
+    if isinstance(effect, ChangeStatus | Delete):
+        if effect.key == write.key:
+            effect = structs.replace(effect, revision=write.revision)
+        if effect.premise.startswith(address):
+            effect = structs.replace(effect, premise=f"{address}{write.revision}")
+    return effect
+
+
+def notes_for(pod: Pod, attempt: Attempt, effects: Sequence[Effect]) -> tuple[EventNote, ...]:
+    meta = pod.metadata
+    regarding = Regarding("v1", "Pod", meta.namespace, meta.name, meta.uid)
+    if attempt.node:
+        text = f"Successfully assigned {meta.namespace}/{meta.name} to {attempt.node}"
+        return (EventNote(regarding, "Normal", "Scheduled", text, after=0),)
+    notes = [EventNote(regarding, "Warning", "FailedScheduling", attempt.message)]
+    for place, effect in enumerate(effects):
+        if isinstance(effect, Delete):
+            victim = Regarding("v1", "Pod", effect.namespace, effect.name, effect.uid)
+            text = f"Preempted by pod {meta.uid} on node {attempt.nominated}"
+            notes.append(EventNote(victim, "Normal", "Preempted", text, after=place))
+    return tuple(notes)
+
+
+def _version(pod: Pod) -> str:
+    meta = pod.metadata
+    return f"{meta.namespace}/{meta.name}@{meta.resource_version}"

@@ -1,0 +1,386 @@
+"""The scheduler at work: pods that wait, the snapshot they are placed on, bindings under way. Part of the plane.
+
+    changes -> snapshot and queue -> a batch is placed, each pod assumed where it goes -> Bind -> answered -> shown
+
+What an answer to a Bind means:
+
+    Done      it is so; the pod stays assumed until the mirror shows it (law 5)
+    Unknown   look. Bound: it is so. Not bound: the same node again, because the first request may still arrive
+    Conflict  look. Bound: it is so, by whomever. Not bound: as Refused
+    Refused   it cannot be so: the assumption is dropped, and the pod is tried again after a back-off
+
+A pod that fits nowhere says so (its condition), with the node it waits for if others make room for it there; only then
+are those evicted. It is not tried again before the mirror shows all of that: nobody chooses victims twice (law 5).
+
+Whoever comes to lead builds its snapshot anew from mirrors that have passed its fence; what a former leader still has
+under way is refused by the fence. Pure: time and chance arrive with the events.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from msgspec import structs
+
+from fairlead.cache.mirror import Mirror
+from fairlead.control.attempts import (
+    batch_of,
+    batch_record,
+    binding,
+    evictions,
+    following,
+    notes_for,
+    record_for,
+    unschedulable,
+)
+from fairlead.control.health import Health
+from fairlead.control.instructions import Call, Instruction, Record
+from fairlead.control.turn import Next, Turn, Write
+from fairlead.core import codec
+from fairlead.decision.contract import SETTLED, Decision, EventNote, Waiting
+from fairlead.decision.effects import Bind, Effect
+from fairlead.model.key import Key
+from fairlead.model.views import NAMESPACES, NODES, PODS, Json, Node, Pod, Resource, View
+from fairlead.port.outcome import Conflict, Done, Outcome
+from fairlead.schedule.contract import Attempt
+from fairlead.schedule.cycle import Cycle
+from fairlead.schedule.policy import Policy
+from fairlead.schedule.registry import default_policy
+from fairlead.schedule.snapshot import Placed, Snapshot
+from fairlead.schedule.waiting import Taken, WaitingPods
+
+NAME = "scheduler"
+COMPONENT = "default-scheduler"
+_WITHOUT_NODES = frozenset((NODES.name,))  # what helps a pod that no plugin refused
+_NOT_READY: Json = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
+
+
+@dataclass(frozen=True, slots=True)
+class PlacingSettings:
+    """`batch_max`: pods placed on one look at the world. `in_flight_max`: bindings under way."""
+
+    batch_max: int = 64
+    in_flight_max: int = 256
+
+
+@dataclass(slots=True)
+class _Flight:
+    """What is under way for a pod: its binding, or what follows from its refusal."""
+
+    turn: Turn
+    pod: Pod
+    binds: bool
+    refused_by: frozenset[str] = frozenset()
+    wakes_on: frozenset[str] = frozenset()
+    was_conflict: bool = False  # it is not bound by us, and the look is to tell whether by another
+
+    @property
+    def uid(self) -> str:
+        return self.pod.metadata.uid
+
+
+class Placer:
+    name: ClassVar[str] = NAME
+    reads: ClassVar[tuple[Resource[Any], ...]] = (PODS, NODES, NAMESPACES)
+    watched: ClassVar[frozenset[str]] = frozenset(resource.name for resource in reads)
+
+    def __init__(
+        self,
+        health: Health,
+        new_call: Callable[[], int],
+        mirrors: Mapping[str, Mirror[Any]],
+        tell: Callable[[str, EventNote, float], None],
+        settings: PlacingSettings | None = None,
+    ) -> None:
+        self.settings = settings or PlacingSettings()
+        self.policy: Policy = default_policy()
+        self.snapshot = Snapshot()
+        self.waiting = WaitingPods()
+        self._health, self._new_call, self._mirrors, self._tell = health, new_call, mirrors, tell
+        self._flights: dict[int, _Flight] = {}
+        self._later: list[tuple[float, _Flight]] = []  # looks and second tries that are postponed
+        self._unseen: list[_Flight] = []  # done, and the mirror does not show it yet
+        self._batches = 0
+        self._cycle_of = (self.snapshot, self.policy)
+        self._cycle = Cycle(*self._cycle_of)
+        self.stirred = True
+        self.due_at = 0.0
+        self.attempts = self.placed = self.unplaced = self.conflicts = self.unknown = 0  # plain counts
+
+    # What the plane tells it
+
+    def lead(self, now: float) -> None:
+        """It leads from now on: everything is taken from the mirrors, nothing from a former time."""
+        self.snapshot, self.waiting = Snapshot(), WaitingPods(self.waiting.settings)
+        self._flights.clear()
+        self._later.clear()
+        self._unseen.clear()
+        for resource in self.reads:
+            for view in self._mirrors[resource.name].index.all():
+                self.observe(resource.name, None, view, now)
+
+    def resync(self, now: float) -> None:
+        """A safety net: pods without a node that the queue does not know."""
+        for pod in self._mirrors[PODS.name].index.all():
+            key = _key(pod)
+            if _is_ours(pod) and key not in self.waiting:
+                self.waiting.put(key, pod, now, True)
+                self.stirred = True
+
+    def observe(self, resource: str, before: View | None, after: View | None, now: float) -> None:
+        self.stirred = True
+        if resource == PODS.name:
+            assert before is None or isinstance(before, Pod)
+            assert after is None or isinstance(after, Pod)
+            self._observe_pod(before, after, now)
+            return
+        version = self.snapshot.nodes.version
+        if isinstance(after, Node):
+            after = _as_placed_on(after)
+        self.snapshot.observe(resource, before, after)
+        if resource != NODES.name or self.snapshot.nodes.version != version:
+            self.waiting.caused(resource, now)
+
+    def caught_up(self, now: float) -> None:
+        """Nothing waits for mirrors here: what is under way is assumed."""
+
+    def step(self, now: float) -> Iterator[Instruction]:
+        self._release_seen(now)
+        yield from self._send_due(now)
+        settings = self.settings
+        while len(self._flights) + len(self._later) < settings.in_flight_max:
+            if self._health.breaker.is_open(now):
+                return
+            batch: list[Taken] = []
+            while len(batch) < settings.batch_max and (taken := self.waiting.pop(now)) is not None:
+                batch.append(taken)
+            if not batch:
+                return
+            yield from self._place(batch, now)
+
+    def answered(self, call: int, outcome: Outcome, now: float, chance: float) -> Iterator[Instruction]:
+        self.stirred = True
+        self._health.heard(outcome, now)
+        flight = self._flights.pop(call, None)
+        if flight is None:
+            return  # of a former time as leader
+        turn = flight.turn
+        looked = turn.looking
+        if flight.binds and not looked and isinstance(outcome, Conflict):
+            flight.was_conflict = turn.looking = True
+            following_step = Next.LOOK
+        else:
+            following_step = turn.answered(outcome)
+        if following_step is Next.FINISH:
+            self._finished(flight, outcome, now)
+        elif following_step is Next.EFFECT:
+            rest = tuple(following(effect, turn.writes[-1]) for effect in turn.decision.effects)
+            turn.decision = structs.replace(turn.decision, effects=rest)
+            self._tell_after(turn, turn.position - 1, now)
+            yield self._call(flight)
+        elif following_step is Next.LOOK and self._health.budget.take(now):
+            yield self._call(flight)
+        elif following_step in (Next.LOOK, Next.LOOK_LATER) or (
+            looked and flight.binds and not flight.was_conflict
+        ):
+            # After a look that found nothing it is the same node again: the first request may still arrive.
+            self.unknown += 1
+            self._later.append((now + self._health.settings.loop.look_again_seconds * (0.5 + chance), flight))
+        else:
+            self._failed(flight, now, chance)
+
+    def next_at(self, now: float) -> float:
+        """When there is something to do without being stirred; 0: only then."""
+        times = [at for at, _ in self._later]
+        if self._health.breaker.is_open(now):
+            times.append(self._health.breaker.open_until)
+        elif len(self._flights) + len(self._later) < self.settings.in_flight_max:
+            times.append(self.waiting.next_ready_at(now) or 0.0)
+        return min((at for at in times if at), default=0.0)
+
+    def turns(self) -> Iterator[Turn]:
+        for flight in (*self._flights.values(), *(flight for _, flight in self._later)):
+            yield flight.turn
+
+    @property
+    def idle(self) -> bool:
+        return not self._flights and not self._later and not self._unseen
+
+    # Pods
+
+    def _observe_pod(self, before: Pod | None, after: Pod | None, now: float) -> None:
+        pod = after or before
+        assert pod is not None
+        key = _key(pod)
+        was = self.snapshot.placed.get(key)
+        self.snapshot.observe(PODS.name, before, after)
+        if after is not None and _is_ours(after):
+            changed = before is None or (before.spec, before.metadata.labels) != (
+                after.spec,
+                after.metadata.labels,
+            )
+            self.waiting.put(key, after, now, changed)
+        else:
+            self.waiting.gone(key)
+        found = self.snapshot.placed.get(key)
+        changed = was is None or found is None or _differ(was, found)
+        if was is not None and changed:
+            self.waiting.caused("pods.deleted", now)
+        is_there = found is not None and not found.assumed and not found.nominated
+        if is_there and (changed or was is None or was.assumed):
+            self.waiting.caused("pods.added", now)
+
+    def _place(self, batch: list[Taken], now: float) -> Iterator[Instruction]:
+        self._batches += 1
+        number = self._batches
+        reads = {name: [mirror.revision, mirror.newest_seen] for name, mirror in self._read()}
+        shared = batch_of(number, self.policy, reads, now)
+        yield Record(batch_record(shared, batch, self.snapshot))
+        place = self._current_cycle().place
+        attempts = [place(taken.pod) for taken in batch]
+        self.attempts += len(attempts)
+        for position, (taken, attempt) in enumerate(zip(batch, attempts, strict=True)):
+            yield Record(record_for(shared, position, taken, attempt))
+        for taken, attempt in zip(batch, attempts, strict=True):
+            yield from self._carry_out(taken.pod, attempt, now)
+
+    def _current_cycle(self) -> Cycle:
+        """What it keeps of classes of pods is worth keeping as long as snapshot and policy are the same."""
+        if self._cycle_of != (self.snapshot, self.policy):
+            self._cycle_of = (self.snapshot, self.policy)
+            self._cycle = Cycle(*self._cycle_of)
+        return self._cycle
+
+    def _carry_out(self, pod: Pod, attempt: Attempt, now: float) -> Iterator[Instruction]:
+        refused_by = wakes_on = frozenset[str]()
+        effects: tuple[Effect, ...]
+        if attempt.node:
+            self.placed += 1
+            effects = (binding(pod, attempt.node),)
+        else:
+            self.unplaced += 1
+            refused_by = frozenset(each.plugin for each in attempt.refusals)
+            plugins = (plugin for plugin in self.policy.plugins if plugin.name in refused_by)
+            wakes_on = frozenset[str]().union(*(plugin.wakes_on for plugin in plugins)) or _WITHOUT_NODES
+            told = unschedulable(pod, attempt.message, attempt.nominated, now)
+            effects = (*((told,) if told is not None else ()), *evictions(pod, self._victims(attempt), now))
+        verdict = SETTLED if attempt.node else Waiting("Unschedulable", attempt.message)
+        turn = Turn(attempt.key, Decision(verdict, effects, events=notes_for(pod, attempt, effects)), now)
+        flight = _Flight(turn, pod, bool(attempt.node), refused_by, wakes_on)
+        self._tell_after(turn, -1, now)
+        if effects:
+            yield self._call(flight)
+        else:
+            self._refuse(flight, now)
+
+    def _victims(self, attempt: Attempt) -> Iterator[Pod]:
+        """Those who are to leave and do not yet."""
+        pods = self._mirrors[PODS.name].index
+        for victim in attempt.victims:
+            pod = None if victim.leaving or victim.nominated else pods.get(victim.key)
+            if pod is not None and pod.metadata.uid == victim.uid:
+                yield pod
+
+    def _finished(self, flight: _Flight, outcome: Outcome, now: float) -> None:
+        turn = flight.turn
+        if not flight.binds:
+            self._tell_after(turn, turn.position - 1, now)
+            self._unseen.append(flight)
+            return
+        effect = turn.decision.effects[0]
+        assert isinstance(effect, Bind)
+        node = _bound_to(outcome, flight.uid)
+        if node in ("", effect.node):
+            self._tell_after(turn, 0, now)
+        elif flight.uid == getattr(self.snapshot.assumed.get(turn.key), "uid", ""):
+            self.snapshot.assume(flight.pod, node)  # another was faster, with another node
+
+    def _failed(self, flight: _Flight, now: float, chance: float) -> None:
+        """It did not happen and will not."""
+        turn = flight.turn
+        self.conflicts += 1
+        is_claimed = turn.position > 0 or bool(flight.pod.status.nominated_node_name)
+        if flight.binds or not is_claimed:
+            self.snapshot.forget(turn.key, flight.uid)
+            self.waiting.caused("pods.deleted", now)  # what was assumed there is free again
+        self.waiting.put_back(turn.key, flight.uid, now, chance)
+
+    def _refuse(self, flight: _Flight, now: float) -> None:
+        key = flight.turn.key
+        self.waiting.refused(key, flight.uid, flight.refused_by, flight.wakes_on, now, 0.5)
+
+    def _release_seen(self, now: float) -> None:
+        """Refused pods may be tried again once the mirror shows all that was written for them."""
+        if self._unseen:
+            seen = [flight for flight in self._unseen if all(map(self._seen, flight.turn.writes))]
+            for flight in seen:
+                self._unseen.remove(flight)
+                self._refuse(flight, now)
+
+    def _seen(self, write: Write) -> bool:
+        """Also what is not there any more is seen."""
+        current = self._mirrors[write.key.resource].revision_of(write.key)
+        return not current or current >= write.revision
+
+    # Requests
+
+    def _call(self, flight: _Flight) -> Call:
+        call = self._new_call()
+        self._flights[call] = flight
+        return Call(call, NAME, flight.turn.request())
+
+    def _send_due(self, now: float) -> Iterator[Instruction]:
+        health = self._health
+        for due in [item for item in self._later if item[0] <= now]:
+            self._later.remove(due)
+            flight = due[1]
+            if not flight.turn.looking and health.breaker.is_open(now):
+                self._later.append((health.breaker.open_until, flight))
+            elif health.budget.take(now):
+                yield self._call(flight)
+            else:
+                self._later.append((health.budget.ready_at(now), flight))
+
+    def _tell_after(self, turn: Turn, place: int, now: float) -> None:
+        for note in turn.decision.events:
+            if note.after == place:
+                self._tell(COMPONENT, note, now)
+
+    def _read(self) -> Iterator[tuple[str, Mirror[Any]]]:
+        for resource in self.reads:
+            yield resource.name, self._mirrors[resource.name]
+
+
+def _key(pod: Pod) -> Key:
+    return Key(PODS.name, pod.metadata.namespace, pod.metadata.name)
+
+
+def _is_ours(pod: Pod) -> bool:
+    spec = pod.spec
+    return not spec.node_name and spec.scheduler_name == COMPONENT and pod.live and not spec.scheduling_gates
+
+
+def _as_placed_on(node: Node) -> Node:
+    """A node that does not say that it is ready, or is on its way out, repels like one that is tainted for it."""
+    if node.ready and not node.metadata.deletion_timestamp:
+        return node
+    return structs.replace(node, spec=structs.replace(node.spec, taints=(*node.spec.taints, _NOT_READY)))
+
+
+def _differ(one: Placed, other: Placed) -> bool:
+    """In what others may depend on."""
+    return (one.uid, one.node, one.leaving, one.facts.labels) != (
+        other.uid, other.node, other.leaving, other.facts.labels,
+    )  # fmt: skip
+
+
+def _bound_to(outcome: Outcome, uid: str) -> str:
+    """The node that a look found this pod on; "" where it tells none."""
+    if not isinstance(outcome, Done) or not outcome.body:
+        return ""
+    found = codec.decode(outcome.body)
+    if found.get("kind") != PODS.kind or found["metadata"].get("uid") != uid:
+        return ""
+    return str(found["spec"].get("nodeName", ""))

@@ -1,0 +1,212 @@
+"""The answers to `explain` and `why-not`, as plain data that the command line turns into tables.
+
+An attempt's record is shown as it was written; then the attempt is run again on history (`again.py`), which also gives
+the world in which to say what would have to change. Called by `runtime/explanations.py`.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import Any
+
+from fairlead.core.errors import NotFound
+from fairlead.explain import again, records
+from fairlead.explain.remedies import remarks, remedies
+from fairlead.explain.sources import Sources, no_such_pod, untried
+from fairlead.explain.why_not import WhyNot, why_not
+from fairlead.explain.worlds import world_now
+from fairlead.model.key import Key
+from fairlead.model.views import PODS, Pod
+from fairlead.schedule.facts import Facts
+from fairlead.schedule.policy import Policy
+from fairlead.schedule.snapshot import Snapshot
+from fairlead.schedule.waiting import State
+from fairlead.store.contract import Compacted
+
+Json = dict[str, Any]
+ATTEMPTS_SHOWN_MAX = 1000
+MISSED_COUNTED_MAX = 1000
+
+
+def explain(sources: Sources, namespace: str, name: str, number: int = 0) -> Json:
+    """The latest attempt for a pod, or with `number` the one with that number in the log."""
+    pod = sources.pod(namespace, name)
+    lines = records.attempts_of(sources.journal, namespace, name)
+    line = next((each for each in lines if number in (0, each.sequence)), None)
+    if line is None and pod is None:
+        raise no_such_pod(namespace, name)
+    if line is None and number:
+        raise NotFound(f'no attempt of pod "{name}" has the number {number}: --all lists those kept')
+    answer: Json = {"namespace": namespace, "name": name, "exists": pod is not None}
+    if pod is not None:
+        answer["node"] = pod.spec.node_name
+        answer["queue"] = queued(sources, pod)
+    if line is None:
+        assert pod is not None
+        return answer | {"outcome": f"not tried: {untried(sources, pod)}", "attempt": None}
+    record = line.record
+    policy = sources.policy(*record["policy"])
+    answer |= {
+        "number": line.sequence,
+        "outcome": outcome(record),
+        "attempt": record,
+        "waterfall": waterfall(record),
+        "weights": policy.weights if policy is not None else {},
+        "reads": [_read(sources, name, *revisions) for name, revisions in sorted(record["reads"].items())],
+    }
+    if pod is not None and record["uid"] != pod.metadata.uid:
+        answer["outcome"] += " (that was an earlier pod of this name)"
+    return answer | _run_again(sources, line, policy)
+
+
+def history(sources: Sources, namespace: str, name: str) -> Json:
+    """Every attempt that the log keeps, oldest first."""
+    lines = list(islice(records.attempts_of(sources.journal, namespace, name), ATTEMPTS_SHOWN_MAX))
+    pod = sources.pod(namespace, name)
+    if not lines and pod is None:
+        raise no_such_pod(namespace, name)
+    attempts = [
+        {"number": line.sequence, **line.record, "outcome": outcome(line.record)} for line in reversed(lines)
+    ]
+    told = {} if lines or pod is None else {"outcome": f"not tried: {untried(sources, pod)}"}
+    return {"namespace": namespace, "name": name, "attempts": attempts, **told}
+
+
+def why_not_there(sources: Sources, namespace: str, name: str, node: str) -> Json:
+    """For a pod that waits: on the world as it is now; for one that was placed: as it was when that was decided."""
+    pod = sources.pod(namespace, name)
+    if pod is None:
+        raise no_such_pod(namespace, name)
+    placer = sources.placer()
+    key = Key(PODS.name, namespace, name)
+    snapshot, facts, policy = placer.snapshot, placer.snapshot.facts_of(pod), placer.policy
+    when, chosen = "now", pod.spec.node_name
+    found = _when_placed(sources, pod) if chosen else ""
+    if not isinstance(found, str):
+        snapshot, facts, policy, when = found
+    elif key in snapshot.placed:  # where it is, or what it has claimed, is not in its own way
+        snapshot = world_now(sources.plane, without=key)
+        facts = snapshot.facts_of(pod)
+        when = f"now, had it no node ({found})" if found else "now"
+    if node not in snapshot.nodes.slot:
+        known = ", ".join(sorted(snapshot.nodes.slot)[:5])
+        raise NotFound(f'there is no node "{node}"; there are {len(snapshot.nodes)}: {known or "none"}')
+    told = why_not(snapshot, policy, facts, node, chosen)
+    return {
+        "namespace": namespace,
+        "name": name,
+        "node": node,
+        "chosen": chosen,
+        "when": when,
+        "outcome": _why_not_told(told, node, chosen),
+        "filters": [each._asdict() for each in told.filters],
+        "score": told.score._asdict(),
+        "best": told.chosen._asdict() if told.chosen is not None else None,
+        "weights": policy.weights,
+        "evictingHelps": told.evicting_helps,
+    }
+
+
+# Parts
+
+
+def outcome(record: Json) -> str:
+    """One sentence."""
+    if record.get("node"):
+        return f"placed on {record['node']}"
+    if record.get("nominated"):
+        victims = len(record.get("victims") or ())
+        leaving = "one pod has" if victims == 1 else f"{victims} pods have"
+        return f"goes to {record['nominated']} once {leaving} left it"
+    return f"fits on no node: {record.get('reason') or 'no reason is recorded'}"
+
+
+def waterfall(record: Json) -> list[Json]:
+    rows, before = [], record["nodes"]
+    for stage in record.get("waterfall", ()):
+        rows.append({"filter": stage["plugin"], "left": stage["left"], "refused": before - stage["left"]})
+        before = stage["left"]
+    return rows
+
+
+def queued(sources: Sources, pod: Pod) -> Json | None:
+    """Where a pod is in the queue of the running scheduler; None: it is not in it."""
+    placer = sources.plane.placer
+    key = Key(PODS.name, pod.metadata.namespace, pod.metadata.name)
+    entry = placer.waiting.get(key) if placer is not None else None
+    if placer is None or entry is None:
+        return None
+    now = sources.clock()
+    told: Json = {
+        "state": entry.state.value,
+        "attempts": entry.attempts,
+        "waitedSeconds": round(max(0.0, now - entry.since), 3),
+        "position": placer.waiting.position(key),
+    }
+    if entry.state is State.WAITING:
+        told |= {"wakesOn": sorted(entry.wakes_on), "refusedBy": sorted(entry.refused_by)}
+    elif entry.state is State.RESTING:
+        told |= {"wokenBy": entry.woken_by, "readyInSeconds": round(max(0.0, entry.ready_at - now), 3)}
+    return told
+
+
+def _read(sources: Sources, resource: str, used: int, newest: int) -> Json:
+    """Revisions count the changes of all resources: whether a view was stale is told by those of its own."""
+    told: Json = {"resource": resource, "used": used, "newest": newest}
+    try:
+        later = sources.reader.changes_after(used, resource, MISSED_COUNTED_MAX) if newest > used else ()
+    except Compacted:
+        return told  # it cannot be told any more
+    return told | {"stale": sum(change.entry.revision <= newest for change in later)}
+
+
+def _run_again(sources: Sources, line: records.Line, policy: Policy | None) -> Json:
+    found = _again(sources, line, policy)
+    if isinstance(found, str):
+        return {"again": {"agrees": None, "why": found}, "remedies": [], "remarks": []}
+    assert policy is not None
+    differing = again.differences(line.record, found.attempt)
+    return {
+        "again": {"agrees": not differing, "differences": [each._asdict() for each in differing]},
+        "remedies": list(remedies(found.snapshot, policy, found.facts)),
+        "remarks": list(remarks(found.snapshot, found.facts)),
+    }
+
+
+def _again(sources: Sources, line: records.Line, policy: Policy | None) -> again.Again | str:
+    if policy is None:
+        name, revision = line.record["policy"]
+        return f"its policy {name}@{revision} is no longer known"
+    batch = records.batch_of(sources.journal, line)
+    if batch is None:
+        return "the record of its batch is no longer kept"
+    return again.run_again(sources.reader, batch, line.record["position"], policy)
+
+
+def _when_placed(sources: Sources, pod: Pod) -> tuple[Snapshot, Facts, Policy, str] | str:
+    meta = pod.metadata
+    for line in records.attempts_of(sources.journal, meta.namespace, meta.name):
+        record = line.record
+        if record["uid"] == meta.uid and record.get("node") == pod.spec.node_name:
+            policy = sources.policy(*record["policy"])
+            found = _again(sources, line, policy)
+            if isinstance(found, str) or policy is None:
+                return str(found)
+            return found.snapshot, found.facts, policy, f"when it was placed, {record['time']}"
+    return "no attempt that placed it is on record"
+
+
+def _why_not_told(told: WhyNot, node: str, chosen: str) -> str:
+    refusing = [each for each in told.filters if not each.passes]
+    if refusing:
+        first = refusing[0]
+        return f"{node} does not take it: {first.filter} refuses ({first.reason})"
+    if node == chosen:
+        return f"{node} is where it is: the best of those that take it"
+    best = told.chosen
+    if best is None or best.node == node:
+        return f"{node} takes it, and is the best of those that do"
+    short = best.total - told.score.total
+    if short == 0:
+        return f"{node} would take it and is as good as {best.node}, which comes first by name"
+    return f"{node} would take it, but {best.node} is better by {short} points"

@@ -1,0 +1,144 @@
+"""Where pods would go that do not exist, and whom they would evict: placed on a copy of the world, nothing is written.
+
+Pods are tried as the queue would: by priority, then in the order given. Whoever has to leave for one is gone for those
+after it. Called by `runtime/explanations.py` for `fairlead plan`, with pods that the API has defaulted (dry run).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from fairlead.core.errors import BadRequest, TooLarge
+from fairlead.explain.remedies import remarks, remedies
+from fairlead.explain.sources import Sources
+from fairlead.explain.worlds import pods_now, world_now
+from fairlead.model.key import Key
+from fairlead.model.views import PODS, Meta, Pod, View
+from fairlead.schedule.contract import Attempt
+from fairlead.schedule.cycle import Cycle
+from fairlead.schedule.policy import Policy
+from fairlead.schedule.snapshot import Snapshot
+
+Json = dict[str, Any]
+PLAN_PODS_MAX = 5000
+
+
+class Wanted(msgspec.Struct, frozen=True):
+    """Pods that differ in nothing but their names."""
+
+    pod: Json
+    names: tuple[str, ...]
+
+
+class Question(msgspec.Struct, frozen=True):
+    items: tuple[Wanted, ...]
+
+
+class Planned(NamedTuple):
+    namespace: str
+    name: str
+    node: str
+    evicts: tuple[str, ...]
+    message: str
+    remedies: tuple[str, ...]
+    remarks: tuple[str, ...]
+
+
+def answer(sources: Sources, body: bytes) -> Json:
+    try:
+        question = msgspec.json.decode(body, type=Question)
+        pods = [
+            _named(msgspec.convert(each.pod, Pod), name) for each in question.items for name in each.names
+        ]
+    except (msgspec.ValidationError, msgspec.DecodeError) as error:
+        raise BadRequest(f"this is not a question for a plan: {error}") from error
+    if len(pods) > PLAN_PODS_MAX:
+        raise TooLarge(
+            f"{len(pods)} pods are more than can be planned at once: {PLAN_PODS_MAX}; plan them in parts"
+        )
+    placer = sources.placer()
+    planned = plan(world_now(sources.plane), placer.policy, pods, pods_now(sources.plane))
+    return {
+        "policy": [placer.policy.name, placer.policy.revision],
+        "revision": sources.plane.mirrors[PODS.name].revision,
+        "waiting": len(placer.waiting),
+        "fits": all(each.node for each in planned),
+        "items": [each._asdict() for each in planned],
+    }
+
+
+def plan(
+    snapshot: Snapshot, policy: Policy, pods: Sequence[Pod], there: dict[Key, Pod] | None = None
+) -> tuple[Planned, ...]:
+    """In the order given. Pods that exist are in `there`: those who are evicted are looked up in it."""
+    cycle = Cycle(snapshot, policy)
+    order = sorted(range(len(pods)), key=lambda place: -pods[place].spec.priority)
+    found: dict[int, Planned] = {}
+    for place in order:
+        pod = pods[place]
+        if pod.spec.node_name:
+            found[place] = _told(pod, pod.spec.node_name, (), "names its node itself")
+            snapshot.assume(pod, pod.spec.node_name)
+            continue
+        attempt = cycle.place(pod, assume=False)
+        node = attempt.node or attempt.nominated
+        facts = snapshot.facts_of(pod)
+        ways = () if node else remedies(snapshot, policy, facts)
+        found[place] = _told(pod, node, _evicted(attempt), attempt.message, ways, remarks(snapshot, facts))
+        if node:
+            _make_room(snapshot, attempt, there or {})
+            snapshot.assume(pod, node)
+    return tuple(found[place] for place in range(len(pods)))
+
+
+def _make_room(snapshot: Snapshot, attempt: Attempt, there: dict[Key, Pod]) -> None:
+    for victim in attempt.victims:
+        snapshot.forget(victim.key, victim.uid)
+        snapshot.release(victim.key)
+        gone: View | None = there.get(victim.key)
+        if gone is not None:
+            snapshot.observe(PODS.name, gone, None)
+
+
+def _evicted(attempt: Attempt) -> tuple[str, ...]:
+    """A pod that is leaving anyhow, or was not there yet, is not evicted."""
+    return tuple(
+        f"{victim.key.namespace}/{_shown(victim.key.name)}"
+        for victim in attempt.victims
+        if not victim.leaving and not victim.nominated
+    )
+
+
+def _told(
+    pod: Pod,
+    node: str,
+    evicts: tuple[str, ...],
+    message: str,
+    ways: Iterable[str] = (),
+    more: Iterable[str] = (),
+) -> Planned:
+    meta = pod.metadata
+    return Planned(
+        meta.namespace,
+        _shown(meta.name),
+        node,
+        evicts,
+        message if not node or not evicts else "",
+        (*ways,),
+        (*more,),
+    )
+
+
+_MARK = " (planned)"  # no object can be called so: a planned pod never is taken for one that exists
+
+
+def _named(pod: Pod, name: str) -> Pod:
+    meta: Meta = msgspec.structs.replace(pod.metadata, name=name + _MARK, uid=name + _MARK)
+    return msgspec.structs.replace(pod, metadata=meta)
+
+
+def _shown(name: str) -> str:
+    return name.removesuffix(_MARK)

@@ -1,0 +1,70 @@
+"""Finds what was recorded of attempts to place a pod, in the bounded log of decisions. Reads backwards: what people ask
+about is mostly young. Called by `explaining.py`; `control/attempts.py` wrote the lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from fairlead.control.attempts import SCHEDULER
+from fairlead.control.record import STREAM
+from fairlead.core import codec
+from fairlead.store.contract import Journal
+
+Json = dict[str, Any]
+_WINDOW = 1000
+
+
+class Line(NamedTuple):
+    sequence: int
+    record: Json
+
+
+def attempts_of(journal: Journal, namespace: str, name: str) -> Iterator[Line]:
+    """Attempts to place pods of that name, the newest first."""
+    wanted = b'"object":"pods/%s/%s"' % (namespace.encode(), name.encode())
+    for sequence, body in _backwards(journal, _newest(journal)):
+        if wanted in body:
+            record = codec.decode(body)
+            if record["controller"] == SCHEDULER and "batch" in record:
+                yield Line(sequence, record)
+
+
+def batch_of(journal: Journal, attempt: Line) -> Json | None:
+    """The record of the batch that an attempt was part of; None if the log no longer has it."""
+    number = attempt.record["batch"]
+    wanted = b'"batch":%d' % number
+    for _, body in _backwards(journal, attempt.sequence):
+        if wanted in body and b'"assumed":' in body:
+            record: Json = codec.decode(body)
+            if record["batch"] == number and "pods" in record:
+                return record if record["time"] == attempt.record["time"] else None
+    return None
+
+
+def _backwards(journal: Journal, end: int) -> Iterator[tuple[int, bytes]]:
+    """Lines up to that sequence, the newest first."""
+    first = journal.notes(STREAM, 0, 1)
+    oldest = first[0][0] if first else end + 1
+    while end >= oldest:
+        start = max(0, end - _WINDOW)
+        for sequence, _, note in reversed(journal.notes(STREAM, start, _WINDOW)):
+            if sequence <= end:
+                yield sequence, note.body
+        end = start
+
+
+def _newest(journal: Journal) -> int:
+    """The log can be read forwards only: its end is found by asking for what comes after, ever further on."""
+    low, step = 0, _WINDOW
+    while further := journal.notes(STREAM, low + step, 1):
+        low, step = further[0][0], step * 2
+    high = low + step
+    while low < high:
+        middle = (low + high) // 2
+        if journal.notes(STREAM, middle, 1):
+            low = middle + 1
+        else:
+            high = middle
+    return low

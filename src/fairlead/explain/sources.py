@@ -1,0 +1,81 @@
+"""What an explanation is made from: the store with its history, the log of decisions, the scheduler as it runs.
+
+Made once by `runtime/`, handed to every function here that answers a question.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import msgspec
+
+from fairlead.control.placing import COMPONENT, Placer
+from fairlead.control.plane import Plane
+from fairlead.core.errors import NotFound, Unavailable
+from fairlead.model.key import Key
+from fairlead.model.views import PODS, Pod
+from fairlead.schedule.policy import Policy
+from fairlead.schedule.registry import default_policy
+from fairlead.store.contract import Journal, Reader
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    reader: Reader
+    journal: Journal
+    plane: Plane
+    clock: Callable[[], float]
+
+    def pod(self, namespace: str, name: str) -> Pod | None:
+        entry = self.reader.get(Key(PODS.name, namespace, name))
+        return None if entry is None else msgspec.json.decode(entry.data, type=Pod)
+
+    def placer(self) -> Placer:
+        """The scheduler at work, or why there is none."""
+        placer = self.plane.placer
+        if placer is None:
+            raise Unavailable("this server runs without a scheduler: start it without --without-controllers")
+        if not self.plane.leadership.leads or not self.plane.synced:
+            phase = self.plane.leadership.phase.value
+            raise Unavailable(f"the scheduler of this server stands by ({phase}): ask again in a moment")
+        return placer
+
+    def policy(self, name: str, revision: int) -> Policy | None:
+        """The policy that an attempt was made under; None if it is neither in use nor built in."""
+        placer = self.plane.placer
+        known: list[Policy] = [default_policy()] if placer is None else [placer.policy, default_policy()]
+        return next((each for each in known if (each.name, each.revision) == (name, revision)), None)
+
+
+def no_such_pod(namespace: str, name: str) -> NotFound:
+    return NotFound(
+        f'there is no pod "{name}" in namespace "{namespace}", and no attempt to place one is kept',
+        kind="pods",
+        name=name,
+    )
+
+
+def untried(sources: Sources, pod: Pod) -> str:
+    """Why there is no attempt on record for a pod that exists."""
+    spec = pod.spec
+    if sources.plane.placer is None:
+        return "this server runs without a scheduler"
+    if spec.scheduler_name != COMPONENT:
+        return f"it asks for the scheduler {spec.scheduler_name}; this one is {COMPONENT}"
+    if spec.scheduling_gates:
+        names = ", ".join(gate.get("name", "") for gate in spec.scheduling_gates)
+        return f"it is held back by scheduling gates: {names}"
+    if spec.node_name:
+        return (
+            f"it is on {spec.node_name}, and no attempt of ours is on record: it was created with a node,"
+            " bound by somebody else, or placed so long ago that the log has dropped it"
+        )
+    if not pod.live:
+        return "it has ended, or is being deleted: nothing is tried any more"
+    if not sources.plane.leadership.leads or not sources.plane.synced:
+        return f"the scheduler stands by ({sources.plane.leadership.phase.value})"
+    place = sources.plane.placer.waiting.position(Key(PODS.name, pod.metadata.namespace, pod.metadata.name))
+    if place >= 0:
+        return f"it has not been tried yet; {place} pods are before it in the queue"
+    return "it has not been tried yet"

@@ -1,0 +1,127 @@
+"""Quotas: does one more fit, and what is used afterwards. Arithmetic of ResourceQuota and of PlacementQuota.
+
+The API charges in the transaction that creates or binds, against the quota's newest version, so that no two ever
+share the last of it; controllers only have it counted again when something went (`recounted`). The scheduler asks
+`over` of the same numbers before it proposes. `used` is spelt as `hard` is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple
+
+from fairlead.core.quantity import Quantity, parse
+from fairlead.core.times import timestamp
+from fairlead.ledger.pod_needs import Usage, add, exact, placed_usage
+from fairlead.model.kind import Json
+from fairlead.model.selectors import from_object
+from fairlead.model.views import Pod
+
+FULL = "Full"
+
+LabelsOf = Callable[[str], Mapping[str, str] | None]  # of a node by name; None: there is no such node
+
+
+class Exceeded(NamedTuple):
+    """What does not fit, in the words of Kubernetes."""
+
+    requested: str
+    used: str
+    limited: str
+
+    def told(self, quota: str) -> str:
+        return f"exceeded quota: {quota}, requested: {self.requested}, used: {self.used}, limited: {self.limited}"
+
+
+def over(hard: Mapping[str, str], used: Usage, asked: Usage) -> Exceeded | None:
+    """What of a request is beyond the limits; what is not asked for is not judged."""
+    beyond = [
+        name
+        for name in sorted(hard)
+        if asked.get(name) and used.get(name, 0) + asked[name] > parse(hard[name]).nano
+    ]
+    if not beyond:
+        return None
+    return Exceeded(
+        ",".join(f"{name}={spelt(asked[name], hard[name])}" for name in beyond),
+        ",".join(f"{name}={spelt(used.get(name, 0), hard[name])}" for name in beyond),
+        ",".join(f"{name}={hard[name]}" for name in beyond),
+    )
+
+
+def plus(hard: Mapping[str, str], used: Usage, asked: Usage) -> dict[str, str]:
+    """`used` with one more, as a status says it: every resource that has a limit, and no other."""
+    return {name: spelt(used.get(name, 0) + asked.get(name, 0), hard[name]) for name in sorted(hard)}
+
+
+def spelt(nano: int, like: str) -> str:
+    return str(Quantity(nano, parse(like).form))
+
+
+# Placement quotas
+
+
+def covers(selector: Json | None, labels: Mapping[str, str] | None) -> bool:
+    """Whether a PlacementQuota with this nodeSelector is about a node with these labels (None: unknown node). Without
+    a selector it is about every node, known or not."""
+    return not selector or (labels is not None and from_object(selector).matches(labels))
+
+
+def is_counted(quota: Json) -> bool:
+    """Whether `status.used` is about the spec as it is now."""
+    observed = (quota.get("status") or {}).get("observedGeneration", 0)
+    return bool(observed >= quota["metadata"].get("generation", 1))
+
+
+def used_of(quota: Json) -> Usage:
+    return exact((quota.get("status") or {}).get("used") or {})
+
+
+def taken(selector: Json | None, pods: Iterable[Pod], labels_of: LabelsOf) -> Usage:
+    """What bound, unfinished pods take of the nodes that a PlacementQuota is about."""
+    total: Usage = {}
+    known: dict[str, bool] = {}
+    for pod in pods:
+        node = pod.spec.node_name
+        if not node or pod.finished:
+            continue
+        if selector:
+            covered = known.get(node)
+            if covered is None:
+                covered = known[node] = covers(selector, labels_of(node))
+            if not covered:
+                continue
+        add(total, placed_usage(pod.spec))
+    return total
+
+
+def with_usage(quota: Json, used: Usage, now: float) -> Json:
+    """The PlacementQuota saying that so much is used of its present spec."""
+    hard: dict[str, str] = (quota.get("spec") or {}).get("hard") or {}
+    before = quota.get("status") or {}
+    status = {
+        "used": plus(hard, used, {}),
+        "observedGeneration": quota["metadata"].get("generation", 1),
+        "conditions": _conditions(quota, hard, used, before.get("conditions") or [], now),
+    }
+    return {**quota, "status": status}
+
+
+def _conditions(
+    quota: Json, hard: dict[str, str], used: Usage, conditions: list[Json], now: float
+) -> list[Json]:
+    """Nothing more fits where a limit is reached; it can be passed when the limit is lowered or nodes change labels."""
+    full = [name for name in sorted(hard) if used.get(name, 0) >= parse(hard[name]).nano]
+    beyond = [name for name in full if used.get(name, 0) > parse(hard[name]).nano]
+    held = "True" if full else "False"
+    others = [each for each in conditions if each.get("type") != FULL]
+    known = [each for each in conditions if each.get("type") == FULL and each.get("status") == held]
+    condition = {
+        "type": FULL,
+        "status": held,
+        "reason": "Exceeded" if beyond else "LimitReached" if full else "RoomLeft",
+        "message": f"no room for {', '.join(full)}" if full else "",
+        "lastTransitionTime": known[0]["lastTransitionTime"] if known else timestamp(now),
+        "observedGeneration": quota["metadata"].get("generation", 1),
+    }
+    return [*others, condition]

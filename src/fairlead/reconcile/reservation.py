@@ -1,0 +1,191 @@
+"""The Reservation controller: finds the node that keeps the room, and ends what has come to its end.
+
+    Pending     a node of those meant that is ready and has the room: Active; otherwise it waits
+    Active      its node is gone: Pending
+    any of them its time is over: Expired, and removed a while later; its owner is gone: Released, and removed
+    Allocated   its pod is gone: Released, and removed
+
+Which pod uses it is written by the API in the transaction that binds the pod. Everything is read off the objects, so a
+crash loses nothing. One key stands for all reservations: two decisions can never give away the same room.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from msgspec import structs
+
+from fairlead.core.times import timestamp
+from fairlead.decision.contract import EFFECTS_MAX, NOTHING, SETTLED, Decision, Reading, Waiting
+from fairlead.decision.effects import Effect
+from fairlead.decision.ensure import ensure_gone, ensure_status
+from fairlead.ledger import reservation as ledger
+from fairlead.ledger.pod_needs import Usage, add, exact, placed_usage
+from fairlead.model.catalog import CATALOG, Catalog
+from fairlead.model.selectors import from_object
+from fairlead.model.views import (
+    NODES,
+    PODS,
+    RESERVATIONS,
+    Condition,
+    Node,
+    Owner,
+    Pod,
+    Reservation,
+    Resource,
+    View,
+)
+from fairlead.reconcile.ownership import owner_key, resources_of, uid_of
+from fairlead.store.contract import Key
+
+_NAME = "reservation"
+ALL = Key(RESERVATIONS.name, "", "")
+# How long an expired one can still be looked at.
+EXPIRED_KEPT_SECONDS = 600.0
+_READY = "Ready"
+
+Held = dict[str, Usage]  # by node, what active reservations keep
+
+
+class ReservationDecider:
+    name = _NAME
+
+    def __init__(self, catalog: Catalog = CATALOG) -> None:
+        self._catalog = catalog
+        typed: dict[str, Resource[View]] = {each.name: each for each in (RESERVATIONS, PODS, NODES)}
+        self._resources: dict[str, Resource[View]] = {**typed, **resources_of(catalog), **typed}
+        self.reads: tuple[Resource[View], ...] = tuple(self._resources.values())
+
+    def keys(self, resource: str, before: View | None, after: View | None) -> Iterable[Key]:
+        if after is None or isinstance(after, Reservation):
+            return (ALL,)
+        if isinstance(after, Pod):
+            return (ALL,) if after.finished and not (isinstance(before, Pod) and before.finished) else ()
+        return (ALL,) if isinstance(after, Node) and _matters(before, after) else ()
+
+    def decide(self, view: Reading, key: Key, now: float) -> Decision:
+        found = view.list(RESERVATIONS)
+        if not found:
+            return NOTHING
+        held: Held = {}
+        for each in found:
+            if ledger.keeps(each):
+                add(held.setdefault(each.status.node_name, {}), ledger.room_of(each))
+        effects: list[Effect] = []
+        times: list[float] = []
+        waiting = 0
+        for each in found:
+            if each.metadata.deletion_timestamp:
+                continue
+            phase, node, message = self._wanted(view, each, held, now)
+            waiting += phase == ledger.PENDING
+            effect: Effect | None = _status(each, phase, node, message, now)
+            removable = phase == ledger.EXPIRED and now >= ledger.end_of(each) + EXPIRED_KEPT_SECONDS
+            if effect is None and (phase == ledger.RELEASED or removable):
+                effect = ensure_gone(_NAME, each.metadata, RESERVATIONS, each)
+            if effect is not None:
+                effects.append(effect)
+            if phase != ledger.RELEASED and not removable:
+                kept = EXPIRED_KEPT_SECONDS if phase == ledger.EXPIRED else 0.0
+                times.append(ledger.end_of(each) + kept)
+        again_at = now if len(effects) > EFFECTS_MAX else min(times, default=0.0)
+        verdict = Waiting("NoRoom", f"{waiting} reservations wait for room") if waiting else SETTLED
+        return Decision(verdict, tuple(effects[:EFFECTS_MAX]), again_at)
+
+    def _wanted(self, view: Reading, found: Reservation, held: Held, now: float) -> tuple[str, str, str]:
+        """Phase, node and why."""
+        phase, node = found.status.phase or ledger.PENDING, found.status.node_name
+        if phase in (ledger.RELEASED, ledger.EXPIRED):
+            return phase, node, _told(found)
+        owner = found.spec.owner
+        if not self._is_there(view, found):
+            return ledger.RELEASED, node, f"{owner.kind} {owner.name}, its owner, is gone"
+        if now >= ledger.end_of(found):
+            return ledger.EXPIRED, node, "its time is over"
+        if phase == ledger.ALLOCATED:
+            pod = found.status.allocated_to
+            there = view.get(PODS, found.metadata.namespace, pod.name) if pod is not None else None
+            if pod is not None and (there is None or there.metadata.uid != pod.uid):
+                return ledger.RELEASED, node, f"pod {pod.name}, which used it, is gone"
+            return phase, node, _told(found)
+        if phase == ledger.ACTIVE and view.get(NODES, "", node) is not None:
+            return phase, node, ""
+        place, why = _place(view, found, held)
+        if not place:
+            return ledger.PENDING, "", why
+        add(held.setdefault(place, {}), ledger.room_of(found))
+        return ledger.ACTIVE, place, ""
+
+    def _is_there(self, view: Reading, found: Reservation) -> bool:
+        """Whether its owner is; one of a kind that is not served here is taken to be."""
+        owner = found.spec.owner
+        reference = Owner(owner.kind, owner.name, owner.uid, owner.api_version)
+        key = owner_key(self._catalog, reference, found.metadata.namespace)
+        if key is None:
+            return True
+        there = view.get(self._resources[key.resource], key.namespace, key.name)
+        return there is not None and uid_of(there) == owner.uid
+
+
+def _place(view: Reading, found: Reservation, held: Held) -> tuple[str, str]:
+    """The first node by name that has the room; or why there is none."""
+    spec = found.spec
+    if spec.node_name:
+        named = view.get(NODES, "", spec.node_name)
+        nodes = [] if named is None else [named]
+    else:
+        matches = from_object(spec.node_selector).matches
+        nodes = [node for node in view.list(NODES) if matches(node.metadata.labels)]
+    if not nodes:
+        return (
+            "",
+            f"node {spec.node_name} does not exist" if spec.node_name else "nodeSelector matches no node",
+        )
+    room = ledger.room_of(found)
+    for node in nodes:
+        if node.ready and not node.spec.unschedulable and _fits(view, node, room, held):
+            return node.metadata.name, ""
+    return "", f"none of {len(nodes)} nodes is ready, schedulable, and has room for it"
+
+
+def _fits(view: Reading, node: Node, room: Usage, held: Held) -> bool:
+    name = node.metadata.name
+    used = dict(held.get(name, {}))
+    for pod in view.on_node(name):
+        if isinstance(pod, Pod) and not pod.finished:
+            add(used, placed_usage(pod.spec))
+    free = exact(node.status.allocatable)
+    return all(used.get(each, 0) + asked <= free.get(each, 0) for each, asked in room.items())
+
+
+def _status(found: Reservation, phase: str, node: str, message: str, now: float) -> Effect | None:
+    status = found.status
+    held = "True" if phase == ledger.ACTIVE else "False"
+    known = next((each for each in status.conditions if each.type == _READY), None)
+    since = known.last_transition_time if known is not None and known.status == held else timestamp(now)
+    ready = Condition(_READY, held, phase, message, since)
+    others = tuple(each for each in status.conditions if each.type != _READY)
+    wanted = structs.replace(
+        status,
+        phase=phase,
+        node_name=node,
+        observed_generation=found.metadata.generation,
+        conditions=(*others, ready),
+    )
+    return ensure_status(_NAME, RESERVATIONS, found, wanted)
+
+
+def _told(found: Reservation) -> str:
+    return next((each.message for each in found.status.conditions if each.type == _READY), "")
+
+
+def _matters(before: View | None, after: Node) -> bool:
+    """Whether a node's change may give room."""
+    if not isinstance(before, Node):
+        return True
+    return (before.metadata.labels, before.spec, before.status.allocatable, before.ready) != (
+        after.metadata.labels,
+        after.spec,
+        after.status.allocatable,
+        after.ready,
+    )

@@ -1,0 +1,90 @@
+"""The ResourceQuota controller: has the use of a quota counted again when something that it counts went.
+
+Charging is done as objects are created (`api/charging.py`); this is the way down, as in `placement_quota.py`: what the
+mirrors say tells only that a count is due, and the server counts. Every deletion wakes the key of its namespace.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from fairlead.decision.contract import EFFECTS_MAX, NOTHING, Decision, Reading
+from fairlead.decision.effects import ChangeStatus
+from fairlead.decision.ensure import ensure_status
+from fairlead.ledger import quota as ledger
+from fairlead.ledger import resource_quota
+from fairlead.ledger.pod_needs import Usage, add
+from fairlead.model.catalog import CATALOG, Catalog
+from fairlead.model.views import (
+    PODS,
+    RESOURCE_QUOTAS,
+    Pod,
+    Resource,
+    ResourceQuota,
+    ResourceQuotaStatus,
+    Stored,
+    View,
+)
+from fairlead.reconcile.ownership import key_of, resources_of
+from fairlead.store.contract import Key
+
+_NAME = "resource-quota"
+_NOTHING_SAID = b"{}"
+
+
+class ResourceQuotaDecider:
+    name = _NAME
+
+    def __init__(self, catalog: Catalog = CATALOG) -> None:
+        spaced = {kind.resource for kind in catalog if kind.namespaced}
+        known = {name: each for name, each in resources_of(catalog).items() if name in spaced}
+        self._resources: dict[str, Resource[View]] = {
+            RESOURCE_QUOTAS.name: RESOURCE_QUOTAS,
+            **known,
+            PODS.name: PODS,
+        }
+        self._resources[RESOURCE_QUOTAS.name] = RESOURCE_QUOTAS
+        self.reads: tuple[Resource[View], ...] = tuple(self._resources.values())
+
+    def keys(self, resource: str, before: View | None, after: View | None) -> Iterable[Key]:
+        if isinstance(after, ResourceQuota):
+            return (Key(RESOURCE_QUOTAS.name, after.metadata.namespace, after.metadata.name),)
+        ended = isinstance(before, Pod) and isinstance(after, Pod) and after.finished and not before.finished
+        if before is not None and (after is None or ended):
+            return (Key(RESOURCE_QUOTAS.name, key_of(resource, before).namespace, ""),)
+        return ()
+
+    def decide(self, view: Reading, key: Key, now: float) -> Decision:
+        if key.name:
+            found = view.get(RESOURCE_QUOTAS, key.namespace, key.name)
+            quotas = [] if found is None else [found]
+        else:
+            quotas = list(view.list(RESOURCE_QUOTAS, key.namespace))
+        if not quotas:
+            return NOTHING
+        effects = [effect for quota in quotas if (effect := self._recounted(view, quota)) is not None]
+        return Decision(
+            effects=tuple(effects[:EFFECTS_MAX]), again_at=now if len(effects) > EFFECTS_MAX else 0.0
+        )
+
+    def _recounted(self, view: Reading, quota: ResourceQuota) -> ChangeStatus | None:
+        spec = quota.spec
+        if quota.metadata.deletion_timestamp:
+            return None
+        used = self._used(view, quota)
+        wanted = ResourceQuotaStatus(spec.hard, ledger.plus(spec.hard, used, {}))
+        return ensure_status(_NAME, RESOURCE_QUOTAS, quota, wanted)
+
+    def _used(self, view: Reading, quota: ResourceQuota) -> Usage:
+        spec, space = quota.spec, quota.metadata.namespace
+        total: Usage = {}
+        if resource_quota.is_about(spec.hard, PODS.name):
+            total = resource_quota.counted_pods(spec, view.list(PODS, space))
+        if resource_quota.is_scoped(spec):
+            return total
+        for name in resource_quota.counted_resources(spec.hard):
+            resource = self._resources.get(name)
+            for each in view.list(resource, space) if resource is not None else ():
+                data = each.data if isinstance(each, Stored) else _NOTHING_SAID
+                add(total, resource_quota.usage_of_object(name, data))
+        return total

@@ -1,0 +1,57 @@
+"""What `fairlead explain`, `why-not` and `plan` ask for, mounted beside Kubernetes' documents.
+
+GET  /fairlead/v1/explain/NAMESPACE/POD[?attempt=N][?all=true]
+GET  /fairlead/v1/why-not/NAMESPACE/POD/NODE
+POST /fairlead/v1/plan
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from fairlead.api import options
+from fairlead.api.plan import Context
+from fairlead.core import codec
+from fairlead.core.errors import NotFound
+from fairlead.explain import planning
+from fairlead.explain.explaining import explain, history, why_not_there
+from fairlead.explain.sources import Sources
+from fairlead.port.request import Reply
+
+EXPLAIN = "/fairlead/v1/explain"
+WHY_NOT = "/fairlead/v1/why-not"
+PLAN = "/fairlead/v1/plan"
+
+
+def explanations(sources: Sources) -> Callable[[str, Mapping[str, str], Context], Reply]:
+    def answer(path: str, query: Mapping[str, str], context: Context) -> Reply:
+        namespace, name = _parts(path, EXPLAIN, 2, "NAMESPACE/POD")
+        if options.flag(query, "all"):
+            found = history(sources, namespace, name)
+        else:
+            found = explain(sources, namespace, name, options.whole(query, "attempt") or 0)
+        return Reply(200, codec.encode(found))
+
+    return answer
+
+
+def objections(sources: Sources) -> Callable[[str, Mapping[str, str], Context], Reply]:
+    def answer(path: str, query: Mapping[str, str], context: Context) -> Reply:
+        namespace, name, node = _parts(path, WHY_NOT, 3, "NAMESPACE/POD/NODE")
+        return Reply(200, codec.encode(why_not_there(sources, namespace, name, node)))
+
+    return answer
+
+
+def plans(sources: Sources) -> Callable[[bytes, Context], Reply]:
+    def answer(body: bytes, context: Context) -> Reply:
+        return Reply(200, codec.encode(planning.answer(sources, body)))
+
+    return answer
+
+
+def _parts(path: str, prefix: str, number: int, form: str) -> list[str]:
+    parts = path.removeprefix(prefix).split("/")[1:]
+    if len(parts) != number or not all(parts):
+        raise NotFound(f"ask for {prefix}/{form}")
+    return parts

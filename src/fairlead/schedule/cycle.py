@@ -1,0 +1,127 @@
+"""Places pods on a snapshot, one after the other, each seeing the placements before it.
+
+    Cycle(snapshot, policy).place(pod) -> Attempt
+
+Pure but for the snapshot, which a placed pod is assumed on, or nominated if others have to make room first. Called by
+`control/` for the queue, by `explain/` for what-if and for running a recorded attempt again. A Cycle may live as long
+as its snapshot and its policy: what it keeps of classes of pods follows the snapshot's changes, and is the same that
+a new Cycle would compute.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from fairlead.model.key import Key
+from fairlead.model.views import Pod
+from fairlead.schedule.budgets import Budget
+from fairlead.schedule.classes import ClassState
+from fairlead.schedule.contract import Attempt, Refusal
+from fairlead.schedule.facts import Facts
+from fairlead.schedule.messages import unschedulable
+from fairlead.schedule.policy import Policy
+from fairlead.schedule.preemption import Chosen, Preemption
+from fairlead.schedule.snapshot import Snapshot
+
+CLASS_SLOTS_MAX = 1_000_000  # over all classes that are kept: some 40 bytes each
+_CLASSES_MIN = 16
+
+
+class Cycle:
+    """`budgets` are the PodDisruptionBudgets as they are now; whoever feeds the snapshot sets them. `preempting` says
+    whether pods that fit nowhere may push others out at all."""
+
+    def __init__(self, snapshot: Snapshot, policy: Policy, preempting: bool = True) -> None:
+        self._snapshot = snapshot
+        self._policy = policy
+        self._preempting = preempting
+        self._states: dict[Facts, ClassState] = {}  # those used last are last
+        self._preemption = Preemption(snapshot)
+        self.budgets: Sequence[Budget] = ()
+
+    def place(self, pod: Pod, assume: bool = True) -> Attempt:
+        snapshot = self._snapshot
+        key = Key("pods", pod.metadata.namespace, pod.metadata.name)
+        claim = snapshot.release(key)  # a nomination is in nobody's way but its own
+        attempt = self._attempt(pod, key, claim.node if claim is not None else "")
+        if claim is not None and (not assume or attempt.nominated == claim.node):
+            snapshot.restore(claim)
+        elif assume:
+            self._keep(pod, attempt)
+        return attempt
+
+    def _attempt(self, pod: Pod, key: Key, claimed: str) -> Attempt:
+        snapshot = self._snapshot
+        state = self.state(snapshot.facts_of(pod))
+        number = len(snapshot.nodes)
+        slot = snapshot.nodes.slot.get(claimed, -1) if claimed else -1
+        if slot < 0 or not state.open.item(slot):
+            slot = state.best()
+        if slot >= 0:
+            (node,) = snapshot.nodes.names((slot,))
+            best = state.ranking(slot)
+            return Attempt(key, pod.metadata.uid, node, number, state.waterfall, best=best)
+        refusals = self.refusals(state)
+        preemption = self._preemption
+        chosen = preemption.choose(state, claimed, self.budgets) if self._preempting else Chosen()
+        ready = bool(chosen.victims) and all(victim.nominated for victim in chosen.victims)
+        return Attempt(
+            key,
+            pod.metadata.uid,
+            chosen.node if ready else "",  # nobody is there who would have to leave first
+            number,
+            state.waterfall,
+            refusals,
+            nominated="" if ready else chosen.node,
+            victims=chosen.victims,
+            considered=chosen.considered,
+            message="" if ready else unschedulable(number, refusals, chosen.message),
+        )
+
+    def _keep(self, pod: Pod, attempt: Attempt) -> None:
+        for victim in attempt.victims:
+            if victim.nominated:
+                self._snapshot.release(victim.key)
+        if attempt.node:
+            self._snapshot.assume(pod, attempt.node)
+        elif attempt.nominated:
+            self._snapshot.nominate(pod, attempt.nominated)
+
+    def state(self, facts: Facts) -> ClassState:
+        """What is known of a class, up to date with the snapshot."""
+        snapshot, states = self._snapshot, self._states
+        state = states.pop(facts, None)
+        if state is not None and state.epoch == snapshot.epoch:
+            end = snapshot.changes.end
+            if state.seen != end:
+                # Past that many it is quicker to ask anew.
+                changes = snapshot.changes.since(state.seen, 16 + snapshot.nodes.slots // 128)
+                if changes is None:
+                    state = None
+                else:
+                    state.catch_up(changes, end)
+        else:
+            state = None
+        if state is None:
+            state = ClassState(snapshot, self._policy, facts)
+            while len(states) >= max(_CLASSES_MIN, CLASS_SLOTS_MAX // snapshot.nodes.slots):
+                del states[next(iter(states))]
+        states[facts] = state
+        return state
+
+    def refusals(self, state: ClassState) -> tuple[Refusal, ...]:
+        """Each node counted once, by the first filter that refuses it, with all that this filter has against it."""
+        left = self._snapshot.nodes.present.copy()
+        found = []
+        for plugin, prepared in state.prepared:
+            mask = prepared.mask()
+            if mask is None:
+                continue
+            refused = np.flatnonzero(left & ~mask)
+            left &= mask
+            if len(refused):
+                for reason, number in sorted(prepared.reasons(refused).items()):
+                    found.append(Refusal(plugin.name, reason, number, plugin.concerns))
+        return tuple(found)

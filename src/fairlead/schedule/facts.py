@@ -1,0 +1,310 @@
+"""What a pod's placement depends on, read once per kind of pod: pods with equal facts are one equivalence class.
+
+`FactsOf` interns: two pods that differ only in name, uid or status get the very same `Facts`, so that plugins can keep
+what they computed for a class by identity. Everything here is Kubernetes' meaning of the fields; nothing knows nodes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from fairlead.core import quantity
+from fairlead.model.selectors import NOTHING, LabelSelector, Requirement, from_object, label_selector
+from fairlead.model.views import Container, Json, Meta, Pod, PodSpec, Toleration
+
+CLASSES_MAX = 20_000
+# What a container without requests counts as when nodes are scored, though not when they are filtered.
+CPU_UNSAID, MEMORY_UNSAID = 100, 200 * 1024 * 1024
+
+Amounts = dict[str, int]  # resource -> cpu in thousandths, all others in whole units
+Labels = tuple[tuple[str, str], ...]  # sorted
+
+
+@dataclass(frozen=True, slots=True)
+class NodeTerm:
+    """One nodeSelectorTerm: all of it must hold. A term without conditions matches no node."""
+
+    labels: tuple[Requirement, ...] = ()
+    fields: tuple[Requirement, ...] = ()  # metadata.name only
+
+
+@dataclass(frozen=True, slots=True)
+class PodTerm:
+    """One pod (anti-)affinity term. `namespaces` None: all; otherwise those named, besides those selected."""
+
+    topology_key: str
+    selector: LabelSelector
+    namespaces: frozenset[str] | None
+    namespace_selector: LabelSelector | None = None
+    anti: bool = False
+    weight: int = 0  # 0: required
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    max_skew: int
+    topology_key: str
+    required: bool  # DoNotSchedule
+    selector: LabelSelector
+    min_domains: int = 1
+    honours_affinity: bool = True
+    honours_taints: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Port:
+    number: int
+    protocol: str = "TCP"
+    address: str = "0.0.0.0"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Facts:
+    """Compared by identity: `FactsOf` makes equal ones the same."""
+
+    namespace: str
+    labels: dict[str, str]
+    label_key: Labels
+    requests: Amounts  # what filtering counts; "pods" is 1
+    scored_cpu: int  # with the defaults for containers that do not say
+    scored_memory: int
+    node_selector: tuple[Requirement, ...]
+    required_terms: tuple[NodeTerm, ...] | None  # any of them; None: not asked for
+    preferred_terms: tuple[tuple[int, NodeTerm], ...]
+    tolerations: tuple[Toleration, ...]
+    affinity: tuple[PodTerm, ...]
+    anti_affinity: tuple[PodTerm, ...]
+    preferred_pods: tuple[PodTerm, ...]  # of both kinds, weights positive
+    spreads: tuple[Spread, ...]
+    ports: tuple[Port, ...]
+    priority: int
+    preempts: bool
+
+
+class FactsOf:
+    """Facts of pods, each class once. Bounded: when full it starts anew, which costs time and nothing else."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[Any, ...], Facts] = {}
+        self._encode = msgspec.json.Encoder().encode
+        self._last: tuple[Pod, Facts] | None = None  # who is placed is asked about twice
+
+    def __call__(self, pod: Pod) -> Facts:
+        if self._last is not None and self._last[0] is pod:
+            return self._last[1]
+        facts = self._found(pod)
+        self._last = pod, facts
+        return facts
+
+    def _found(self, pod: Pod) -> Facts:
+        spec, meta = pod.spec, pod.metadata
+        key = (
+            meta.namespace,
+            tuple(sorted(meta.labels.items())),
+            spec.priority,
+            self._encode(
+                (
+                    [(c.resources.requests, c.ports) for c in spec.containers],
+                    [(c.resources.requests, c.ports, c.restart_policy) for c in spec.init_containers],
+                    spec.overhead,
+                    spec.node_selector,
+                    spec.affinity,
+                    spec.tolerations,
+                    spec.topology_spread_constraints,
+                    spec.preemption_policy,
+                )
+            ),
+        )
+        facts = self._known.get(key)
+        if facts is None:
+            if len(self._known) >= CLASSES_MAX:
+                self._known.clear()
+            facts = self._known[key] = facts_of(pod)
+        return facts
+
+
+def facts_of(pod: Pod) -> Facts:
+    spec, meta = pod.spec, pod.metadata
+    node_affinity = spec.affinity.get("nodeAffinity") or {}
+    required = node_affinity.get("requiredDuringSchedulingIgnoredDuringExecution")
+    preferred = node_affinity.get("preferredDuringSchedulingIgnoredDuringExecution") or ()
+    pods = spec.affinity.get("podAffinity") or {}
+    others = spec.affinity.get("podAntiAffinity") or {}
+    scored = _summed(spec, _scored)
+    return Facts(
+        namespace=meta.namespace,
+        labels=meta.labels,
+        label_key=tuple(sorted(meta.labels.items())),
+        requests={**_summed(spec, _asked), "pods": 1},
+        scored_cpu=scored["cpu"],
+        scored_memory=scored["memory"],
+        node_selector=tuple(Requirement(k, "in", (v,)) for k, v in sorted(spec.node_selector.items())),
+        required_terms=None
+        if required is None
+        else tuple(map(_node_term, required.get("nodeSelectorTerms") or ())),
+        preferred_terms=tuple(
+            (each["weight"], _node_term(each.get("preference") or {})) for each in preferred
+        ),
+        tolerations=spec.tolerations,
+        affinity=_required_pods(pods, meta, False),
+        anti_affinity=_required_pods(others, meta, True),
+        preferred_pods=(
+            *_preferred_pods(pods, meta, False),
+            *_preferred_pods(others, meta, True),
+        ),
+        spreads=tuple(_spread(each, meta.labels) for each in spec.topology_spread_constraints),
+        ports=tuple(_ports(spec)),
+        priority=spec.priority,
+        preempts=spec.preemption_policy != "Never",
+    )
+
+
+# Amounts
+
+
+def amount(resource: str, value: Any) -> int:
+    """A quantity in the unit of its column: thousandths of a cpu, whole units of everything else, rounded up."""
+    return _in_units(resource, quantity.from_json(value))
+
+
+def _in_units(resource: str, exact: quantity.Quantity) -> int:
+    return exact.milli() if resource == "cpu" else exact.value()
+
+
+# Below amounts are exact, in quantity's own nanos: what a pod needs is rounded up once, not per container.
+
+
+def _asked(container: Container) -> Amounts:
+    return {name: quantity.from_json(value).nano for name, value in container.resources.requests.items()}
+
+
+def _scored(container: Container) -> Amounts:
+    asked = _asked(container)
+    return {
+        "cpu": asked.get("cpu", CPU_UNSAID * quantity.NANO // 1000),
+        "memory": asked.get("memory", MEMORY_UNSAID * quantity.NANO),
+    }
+
+
+def _summed(spec: PodSpec, of: Any) -> Amounts:
+    """Containers run together; an init container runs alone, beside the sidecars (restartPolicy Always) started
+    before it; sidecars stay. The pod needs the larger of the two phases, and its overhead."""
+    running: Amounts = {}
+    for container in spec.containers:
+        _add(running, of(container))
+    sidecars: Amounts = {}
+    starting: Amounts = {}
+    for container in spec.init_containers:
+        asked = of(container)
+        if container.restart_policy == "Always":
+            _add(running, asked)
+            _add(sidecars, asked)
+            _raise(starting, sidecars)
+        else:
+            beside = dict(sidecars)
+            _add(beside, asked)
+            _raise(starting, beside)
+    _raise(running, starting)
+    _add(running, {name: quantity.from_json(value).nano for name, value in spec.overhead.items()})
+    return {name: _in_units(name, quantity.Quantity(nano)) for name, nano in running.items()}
+
+
+def _add(total: Amounts, more: Amounts) -> None:
+    for name, value in more.items():
+        total[name] = total.get(name, 0) + value
+
+
+def _raise(total: Amounts, other: Amounts) -> None:
+    for name, value in other.items():
+        total[name] = max(total.get(name, 0), value)
+
+
+def _ports(spec: PodSpec) -> list[Port]:
+    sidecars = [each for each in spec.init_containers if each.restart_policy == "Always"]
+    return [
+        Port(port["hostPort"], port.get("protocol") or "TCP", port.get("hostIP") or "0.0.0.0")
+        for container in (*spec.containers, *sidecars)
+        for port in container.ports
+        if port.get("hostPort")
+    ]
+
+
+# Terms
+
+_NODE_OPERATORS = {
+    "In": "in",
+    "NotIn": "notin",
+    "Exists": "exists",
+    "DoesNotExist": "!",
+    "Gt": ">",
+    "Lt": "<",
+}
+
+
+def _node_term(term: Json) -> NodeTerm:
+    return NodeTerm(
+        tuple(map(_requirement, term.get("matchExpressions") or ())),
+        tuple(map(_requirement, term.get("matchFields") or ())),
+    )
+
+
+def _requirement(expression: Json) -> Requirement:
+    values = tuple(expression.get("values") or ())
+    return Requirement(expression["key"], _NODE_OPERATORS[expression["operator"]], values)
+
+
+def _required_pods(affinity: Json, meta: Meta, anti: bool) -> tuple[PodTerm, ...]:
+    terms = affinity.get("requiredDuringSchedulingIgnoredDuringExecution") or ()
+    return tuple(_pod_term(term, meta, anti, 0) for term in terms)
+
+
+def _preferred_pods(affinity: Json, meta: Meta, anti: bool) -> tuple[PodTerm, ...]:
+    terms = affinity.get("preferredDuringSchedulingIgnoredDuringExecution") or ()
+    return tuple(_pod_term(each.get("podAffinityTerm") or {}, meta, anti, each["weight"]) for each in terms)
+
+
+def _pod_term(term: Json, meta: Meta, anti: bool, weight: int) -> PodTerm:
+    """No namespaces and no namespaceSelector: the pod's own; an empty namespaceSelector: all."""
+    named = term.get("namespaces") or ()
+    selecting = term.get("namespaceSelector")
+    every = (
+        selecting is not None and not selecting.get("matchLabels") and not selecting.get("matchExpressions")
+    )
+    return PodTerm(
+        topology_key=term.get("topologyKey", ""),
+        selector=_narrowed(term, meta.labels),
+        namespaces=None
+        if every
+        else frozenset(named or (() if selecting is not None else (meta.namespace,))),
+        namespace_selector=None if selecting is None or every else from_object(selecting),
+        anti=anti,
+        weight=weight,
+    )
+
+
+def _spread(constraint: Json, labels: dict[str, str]) -> Spread:
+    return Spread(
+        max_skew=constraint["maxSkew"],
+        topology_key=constraint["topologyKey"],
+        required=constraint.get("whenUnsatisfiable", "DoNotSchedule") == "DoNotSchedule",
+        selector=_narrowed(constraint, labels),
+        min_domains=constraint.get("minDomains") or 1,
+        honours_affinity=constraint.get("nodeAffinityPolicy", "Honor") == "Honor",
+        honours_taints=constraint.get("nodeTaintsPolicy", "Ignore") == "Honor",
+    )
+
+
+def _narrowed(owner: Json, labels: dict[str, str]) -> LabelSelector:
+    """A labelSelector with matchLabelKeys and mismatchLabelKeys: keys that the pod has, with the pod's own values."""
+    selector = from_object(owner.get("labelSelector"))
+    same = [Requirement(k, "in", (labels[k],)) for k in owner.get("matchLabelKeys") or () if k in labels]
+    other = [
+        Requirement(k, "notin", (labels[k],)) for k in owner.get("mismatchLabelKeys") or () if k in labels
+    ]
+    more = (*same, *other)
+    if not more or selector is NOTHING:
+        return selector
+    return label_selector((*selector.requirements, *more))

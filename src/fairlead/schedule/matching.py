@@ -1,0 +1,158 @@
+"""Which placed pods a selector means, counted per node: what spreading and pod affinity are computed from.
+
+Pods with the same namespace and labels are one group. A `Matcher` (namespaces and selector) sums the groups it means;
+it is registered when a class of pods first needs it and kept up to date from then on. A `Holding` counts the pods that
+carry a given affinity term, for the symmetric half of pod affinity. All counts are per slot of `nodes.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairlead.model.selectors import LabelSelector
+from fairlead.schedule.facts import Facts, Labels, PodTerm
+
+Counts = NDArray[np.int32]
+Spaces = Mapping[str, Mapping[str, str]]  # the labels of each namespace
+MATCHERS_MAX = 4096  # beyond it those of classes not seen lately are dropped, and made again when needed
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    selector: LabelSelector
+    namespaces: frozenset[str] | None  # None: all
+    namespace_selector: LabelSelector | None = None
+
+    def matches(self, namespace: str, labels: Mapping[str, str], spaces: Spaces) -> bool:
+        if self.namespaces is not None and namespace not in self.namespaces:
+            chosen = self.namespace_selector
+            if chosen is None or not chosen.matches(spaces.get(namespace, {})):
+                return False
+        return self.selector.matches(labels)
+
+
+@dataclass(frozen=True, slots=True)
+class Meant:
+    """A matcher's identity: the pods that every clause means. Pods on their way out count where Kubernetes counts
+    them: for affinity they do, for spreading they do not."""
+
+    clauses: tuple[Clause, ...]
+    leaving_too: bool = True
+
+    def matches(self, namespace: str, labels: Mapping[str, str], spaces: Spaces) -> bool:
+        return all(clause.matches(namespace, labels, spaces) for clause in self.clauses)
+
+
+def clause_of(term: PodTerm) -> Clause:
+    return Clause(term.selector, term.namespaces, term.namespace_selector)
+
+
+@dataclass(slots=True, eq=False)
+class Group:
+    namespace: str
+    labels: dict[str, str]
+    leaving: bool
+    on: dict[int, int] = field(default_factory=dict)  # slot -> pods
+    matchers: list[Meant] = field(default_factory=list)  # that mean this group
+
+    def is_meant(self, meant: Meant, spaces: Spaces) -> bool:
+        return (meant.leaving_too or not self.leaving) and meant.matches(self.namespace, self.labels, spaces)
+
+
+class Matching:
+    def __init__(self, slots: int) -> None:
+        self.slots = slots
+        self.epoch = (
+            0  # moves when counts that were handed out no longer hold, other than by pods coming and going
+        )
+        self.spaces: dict[str, dict[str, str]] = {}  # labels of namespaces
+        self._groups: dict[tuple[str, Labels, bool], Group] = {}
+        self._counts: dict[Meant, Counts] = {}
+        self._holdings: dict[PodTerm, tuple[Counts, list[int]]] = {}  # counts, [pods in all]
+
+    def counts(self, meant: Meant) -> Counts:
+        """How many placed pods of those meant are on each node. Not to be changed by the caller."""
+        known = self._counts.get(meant)
+        if known is None:
+            if len(self._counts) >= MATCHERS_MAX:
+                self._drop_all()
+            known = self._counts[meant] = np.zeros(self.slots, np.int32)
+            for group in self._groups.values():
+                if group.is_meant(meant, self.spaces):
+                    group.matchers.append(meant)
+                    for slot, number in group.on.items():
+                        known[slot] += number
+        return known
+
+    def holdings(self) -> Iterator[tuple[PodTerm, Counts]]:
+        """Every affinity term that a placed pod carries, with how many carry it on each node."""
+        for term, (counts, total) in self._holdings.items():
+            if total[0]:
+                yield term, counts
+
+    # Changes, by the snapshot only
+
+    def charge(self, slot: int, facts: Facts, leaving: bool, sign: int) -> None:
+        group = self._group(facts, leaving)
+        left = group.on.get(slot, 0) + sign
+        if left:
+            group.on[slot] = left
+        else:
+            del group.on[slot]
+        for meant in group.matchers:
+            self._counts[meant][slot] += sign
+        for term in (*facts.affinity, *facts.anti_affinity, *facts.preferred_pods):
+            self._hold(term, slot, sign)
+        if not group.on:
+            del self._groups[(facts.namespace, facts.label_key, leaving)]
+
+    def grow(self, slots: int) -> None:
+        extra = np.zeros(slots - self.slots, np.int32)
+        self.slots = slots
+        for meant, counts in self._counts.items():
+            self._counts[meant] = np.concatenate([counts, extra])
+        for term, (counts, total) in self._holdings.items():
+            self._holdings[term] = (np.concatenate([counts, extra]), total)
+
+    def put_namespace(self, name: str, labels: dict[str, str] | None) -> None:
+        """A namespace's labels changed (None: it is gone): what selects by them is counted anew."""
+        if self.spaces.get(name) == labels:
+            return
+        if labels is None:
+            self.spaces.pop(name, None)
+        else:
+            self.spaces[name] = labels
+        self.epoch += 1
+        by_space = [m for m in self._counts if any(c.namespace_selector is not None for c in m.clauses)]
+        for meant in by_space:
+            del self._counts[meant]
+            for group in self._groups.values():
+                if meant in group.matchers:
+                    group.matchers.remove(meant)
+
+    def _group(self, facts: Facts, leaving: bool) -> Group:
+        key = (facts.namespace, facts.label_key, leaving)
+        group = self._groups.get(key)
+        if group is None:
+            group = self._groups[key] = Group(facts.namespace, facts.labels, leaving)
+            group.matchers = [meant for meant in self._counts if group.is_meant(meant, self.spaces)]
+        return group
+
+    def _hold(self, term: PodTerm, slot: int, sign: int) -> None:
+        known = self._holdings.get(term)
+        if known is None:
+            known = self._holdings[term] = (np.zeros(self.slots, np.int32), [0])
+        known[0][slot] += sign
+        known[1][0] += sign
+        if not known[1][0]:
+            del self._holdings[term]
+
+    def _drop_all(self) -> None:
+        self.epoch += 1
+        self._counts.clear()
+        for group in self._groups.values():
+            group.matchers.clear()

@@ -1,0 +1,84 @@
+"""Taints keep pods away that do not tolerate them; those that only prefer to count against a node."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import ClassVar
+
+import numpy as np
+
+from fairlead.model.views import Toleration
+from fairlead.schedule.contract import Prepared
+from fairlead.schedule.facts import Facts
+from fairlead.schedule.nodes import Ints, Mask, Nodes, Taint
+from fairlead.schedule.plugins.static import Static
+from fairlead.schedule.snapshot import Snapshot
+
+_REPELLING = ("NoSchedule", "NoExecute")
+
+
+class TaintToleration:
+    name: ClassVar[str] = "TaintToleration"
+    wakes_on: ClassVar[frozenset[str]] = frozenset({"nodes"})
+    evicting_helps: ClassVar[bool] = False
+    concerns: ClassVar[tuple[str, ...]] = ("user", "node-admin")
+
+    def prepare(self, snapshot: Snapshot, facts: Facts) -> Prepared | None:
+        nodes = snapshot.nodes
+        if len(nodes.taint_sets()[1]) == 1:
+            return None
+        return nodes.derived((self.name, facts), lambda: _prepared(nodes, facts))
+
+
+def _prepared(nodes: Nodes, facts: Facts) -> Static:
+    ids, sets = nodes.taint_sets()
+    repelling = [_first_repelling(taints, facts.tolerations) for taints in sets]
+    mask = np.array([taint is None for taint in repelling], np.bool_)[ids]
+    preferring = [each for each in facts.tolerations if each.effect in ("", "PreferNoSchedule")]
+    disliked = np.array([_disliked(taints, preferring) for taints in sets], np.int64)[ids]
+
+    def reasons(slots: Ints) -> dict[str, int]:
+        found = (repelling[ids[slot]] for slot in slots)
+        return Counter(
+            f"node(s) had untolerated taint {{{taint.key}: {taint.value}}}"
+            for taint in found
+            if taint is not None
+        )
+
+    return Static(mask, reasons, disliked, reverse=True)
+
+
+def _first_repelling(taints: Iterable[Taint], tolerations: tuple[Toleration, ...]) -> Taint | None:
+    for taint in taints:
+        if taint.effect in _REPELLING and not tolerated(taint, tolerations):
+            return taint
+    return None
+
+
+def _disliked(taints: Iterable[Taint], tolerations: Iterable[Toleration]) -> int:
+    tolerations = tuple(tolerations)
+    return sum(each.effect == "PreferNoSchedule" and not tolerated(each, tolerations) for each in taints)
+
+
+def tolerated(taint: Taint, tolerations: Iterable[Toleration]) -> bool:
+    return any(_covers(each, taint) for each in tolerations)
+
+
+def _covers(toleration: Toleration, taint: Taint) -> bool:
+    """An empty effect covers every effect; an empty key, which only Exists may have, every key."""
+    if toleration.effect and toleration.effect != taint.effect:
+        return False
+    if toleration.key and toleration.key != taint.key:
+        return False
+    if toleration.operator == "Exists":
+        return True
+    return bool(toleration.key) and toleration.value == taint.value
+
+
+def where_tolerated(nodes: Nodes, facts: Facts) -> Mask:
+    """Where no taint keeps such pods away. Also how spreading decides which nodes count."""
+    ids, sets = nodes.taint_sets()
+    free = [_first_repelling(taints, facts.tolerations) is None for taints in sets]
+    mask: Mask = np.array(free, np.bool_)[ids]
+    return mask

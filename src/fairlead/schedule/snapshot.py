@@ -1,0 +1,215 @@
+"""The cluster as the scheduler sees it: nodes as columns, placed pods, and its own placements not yet confirmed.
+
+Fed with the changes of mirrors (`observe`) and with what the scheduler has decided (`assume`, `forget`). An assumed pod
+counts like a placed one; it stops being assumed when a mirror shows it placed, or when its binding is known to have
+failed (`forget`). A snapshot that saw the same objects by any way, and has the same assumptions, is the same snapshot.
+
+    observe(resource, before, after)   a mirror's change
+    assume(pod, node)                  decided, not yet confirmed
+    nominate(pod, node)                it will go there once its victims are gone, not yet confirmed
+    forget(key, uid)                   it is known that it did not happen
+
+A pod with a nominated node counts there as if it were placed, for everybody but itself: the room its victims leave is
+not given to others. Who has a higher priority may take it by preemption only, for which it is a victim that need not be
+evicted. Whoever keeps something that depends on pods reads `changes`; all else that it may depend on moves `epoch`.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from fairlead.model.key import Key
+from fairlead.model.views import Namespace, Node, Pod, View
+from fairlead.schedule.changes import Change, Changes
+from fairlead.schedule.facts import Facts, FactsOf, Port
+from fairlead.schedule.matching import Matching
+from fairlead.schedule.nodes import Nodes
+
+
+class Placed(msgspec.Struct, frozen=True, gc=False):
+    """A pod that takes room on a node."""
+
+    key: Key
+    uid: str
+    node: str
+    facts: Facts
+    started: str  # startTime, or creationTimestamp: who came later goes first
+    leaving: bool = False  # it has a deletionTimestamp
+    assumed: bool = False
+    owner: str = ""  # uid of its controller
+    nominated: bool = False  # it is not there yet
+
+
+class Snapshot:
+    def __init__(self) -> None:
+        self.nodes = Nodes()
+        self.matching = Matching(self.nodes.slots)
+        self.changes = Changes()
+        self.facts_of = FactsOf()
+        self.placed: dict[Key, Placed] = {}
+        self.on: dict[str, dict[Key, Placed]] = {}  # by node name, also of nodes that are not known
+        self.moves: dict[
+            str, int
+        ] = {}  # by node name: how often anything was put there, changed or taken away
+        self.ports: dict[str, dict[Port, int]] = {}
+        self.assumed: dict[Key, Placed] = {}
+
+    # What happens
+
+    def observe(self, resource: str, before: View | None, after: View | None) -> None:
+        if resource == "pods":
+            assert before is None or isinstance(before, Pod)
+            assert after is None or isinstance(after, Pod)
+            self._observe_pod(before, after)
+        elif resource == "nodes":
+            assert before is None or isinstance(before, Node)
+            assert after is None or isinstance(after, Node)
+            self._observe_node(before, after)
+        elif resource == "namespaces":
+            space = after or before
+            assert isinstance(space, Namespace)
+            self.matching.put_namespace(
+                space.metadata.name, space.metadata.labels if after is not None else None
+            )
+
+    def assume(self, pod: Pod, node: str, nominated: bool = False) -> None:
+        placed = self._placed(pod, node, True, nominated)
+        self.assumed[placed.key] = placed
+        self._put(placed)
+
+    def nominate(self, pod: Pod, node: str) -> None:
+        self.assume(pod, node, True)
+
+    def forget(self, key: Key, uid: str) -> None:
+        assumed = self.assumed.get(key)
+        if assumed is not None and assumed.uid == uid:
+            del self.assumed[key]
+            self._take(key)
+
+    def release(self, key: Key) -> Placed | None:
+        """Its nomination, if it has one, is void or about to be judged anew."""
+        claim = self.placed.get(key)
+        if claim is None or not claim.nominated:
+            return None
+        self.assumed.pop(key, None)
+        self._take(key)
+        return claim
+
+    def restore(self, claim: Placed) -> None:
+        """It was released to look, and holds after all."""
+        if claim.assumed:
+            self.assumed[claim.key] = claim
+        self._put(claim)
+
+    @property
+    def epoch(self) -> tuple[int, int]:
+        return self.nodes.version, self.matching.epoch
+
+    # Inside
+
+    def _observe_pod(self, before: Pod | None, after: Pod | None) -> None:
+        pod = after or before
+        assert pod is not None
+        key = Key("pods", pod.metadata.namespace, pod.metadata.name)
+        live = after is not None and not after.finished
+        nominated = "" if pod.metadata.deletion_timestamp else pod.status.nominated_node_name
+        assumed = self.assumed.get(key)
+        if assumed is not None and live and not pod.spec.node_name and pod.metadata.uid == assumed.uid:
+            shown = assumed.nominated and assumed.node == nominated
+            if not shown:
+                return  # what was decided still holds
+        self.assumed.pop(key, None)  # the truth, whatever was assumed
+        if live and (pod.spec.node_name or nominated):
+            waits = not pod.spec.node_name
+            placed = self._placed(pod, nominated if waits else pod.spec.node_name, False, waits)
+            if self.placed.get(key) != placed:
+                self._put(placed)
+        else:
+            self._take(key)
+
+    def _observe_node(self, before: Node | None, after: Node | None) -> None:
+        node = after or before
+        assert node is not None
+        name = node.metadata.name
+        nodes = self.nodes
+        known = name in nodes.slot
+        if after is None:
+            if known:
+                self._charge_all(name, -1)
+                nodes.remove(name)
+                if name not in self.on:
+                    self.moves.pop(name, None)
+            return
+        nodes.put(after)
+        if nodes.slots > self.matching.slots:
+            self.matching.grow(nodes.slots)
+        if not known:
+            self._charge_all(name, 1)
+
+    def _placed(self, pod: Pod, node: str, assumed: bool, nominated: bool) -> Placed:
+        meta = pod.metadata
+        controller = meta.controller
+        return Placed(
+            Key("pods", meta.namespace, meta.name),
+            meta.uid,
+            node,
+            self.facts_of(pod),
+            pod.status.start_time or meta.creation_timestamp,
+            bool(meta.deletion_timestamp),
+            assumed,
+            controller.uid if controller is not None else "",
+            nominated,
+        )
+
+    def _put(self, placed: Placed) -> None:
+        old = self.placed.get(placed.key)
+        same = old is not None and _takes_the_same(old, placed)
+        if old is not None and not same:
+            self._take(placed.key)
+        self.moves[placed.node] = self.moves.get(placed.node, 0) + 1
+        if same:
+            self.placed[placed.key] = placed  # it takes what it took before
+            self.on[placed.node][placed.key] = placed
+            return
+        self.placed[placed.key] = placed
+        self.on.setdefault(placed.node, {})[placed.key] = placed
+        slot = self.nodes.slot.get(placed.node)
+        if slot is not None:
+            self._charge(slot, placed, 1)
+
+    def _take(self, key: Key) -> None:
+        placed = self.placed.pop(key, None)
+        if placed is None:
+            return
+        self.moves[placed.node] = self.moves.get(placed.node, 0) + 1
+        beside = self.on[placed.node]
+        del beside[key]
+        slot = self.nodes.slot.get(placed.node)
+        if not beside:
+            del self.on[placed.node]
+            if slot is None:
+                del self.moves[placed.node]
+        if slot is not None:
+            self._charge(slot, placed, -1)
+
+    def _charge_all(self, node: str, sign: int) -> None:
+        """A node came or went: so do the pods on it, as far as columns are concerned."""
+        slot = self.nodes.slot[node]
+        for placed in self.on.get(node, {}).values():
+            self._charge(slot, placed, sign)
+
+    def _charge(self, slot: int, placed: Placed, sign: int) -> None:
+        facts = placed.facts
+        self.changes.append(Change(slot, facts, sign, placed.leaving))
+        self.nodes.charge(slot, facts, sign)
+        self.matching.charge(slot, facts, placed.leaving, sign)
+        if facts.ports:
+            taken = self.ports.setdefault(placed.node, {})
+            for port in facts.ports:
+                taken[port] = taken.get(port, 0) + sign
+                if not taken[port]:
+                    del taken[port]
+
+
+def _takes_the_same(one: Placed, other: Placed) -> bool:
+    return one.node == other.node and one.facts is other.facts and one.leaving == other.leaving

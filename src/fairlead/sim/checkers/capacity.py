@@ -1,0 +1,34 @@
+"""Never more on a node than it has: what its pods request, at every revision at which one comes to it.
+
+Judged by the node as it is at that revision. What is restored comes in any order: a node that is not there yet, or has
+not told what it has, is not judged.
+"""
+
+from __future__ import annotations
+
+from fairlead.model.views import NODES
+from fairlead.sim.checkers.contract import Objects, Sight
+from fairlead.sim.checkers.room import Amounts, Bound, amounts, exceeded
+from fairlead.sim.violation import Violation
+
+
+class Capacity:
+    name = "capacity"
+
+    def __init__(self) -> None:
+        self._bound = Bound()
+        self._room: dict[str, Amounts] = {}
+
+    def saw(self, sight: Sight) -> None:
+        if sight.key.resource == NODES.name:
+            if sight.before is None or sight.before.status.allocatable != sight.last.status.allocatable:
+                self._room[sight.key.name] = amounts(sight.last.status.allocatable)
+            return
+        node = self._bound.saw(sight)
+        if node and (room := self._room.get(node)):
+            over = exceeded(self._bound.total(node), room)
+            if over:
+                raise Violation(self.name, f"{node} has {over} with {sight.key.name}")
+
+    def quiesced(self, objects: Objects, seconds: float) -> None:
+        """Says nothing about rest."""

@@ -1,0 +1,58 @@
+"""At rest no pod waits that fits: a wake-up that was lost is found here.
+
+Judged with plain means: room, selectors, node affinity and taints. Pods that look at other pods (affinity, spread) and
+namespaces with a PlacementQuota are not judged, and a node with a taint that repels counts as closed.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fairlead.model.views import NODES, PLACEMENT_QUOTAS, PODS
+from fairlead.reconcile.eligibility import repelled, selected
+from fairlead.sim.checkers.contract import Objects, Sight
+from fairlead.sim.checkers.room import Amounts, add, amounts, exceeded, requested
+from fairlead.sim.violation import Violation
+
+
+class PlacedAtRest:
+    name = "placed-at-rest"
+
+    def saw(self, sight: Sight) -> None:
+        """Says nothing about the way to rest."""
+
+    def quiesced(self, objects: Objects, seconds: float) -> None:
+        pods = objects.of(PODS.name)
+        limited = {key.namespace for key in objects.of(PLACEMENT_QUOTAS.name)}
+        waiting = [(key, pod) for key, pod in pods.items() if _waits(pod) and key.namespace not in limited]
+        if not waiting:
+            return
+        taken: dict[str, Amounts] = {}
+        for pod in pods.values():
+            # Room that was promised to another is not free.
+            node = pod.spec.node_name or pod.status.nominated_node_name
+            if node and not pod.finished:
+                add(taken.setdefault(node, {}), requested(pod))
+        for key, pod in waiting:
+            for node in objects.of(NODES.name).values():
+                total = dict(taken.get(node.metadata.name, {}))
+                add(total, requested(pod))
+                if _open(node, pod) and not exceeded(total, amounts(node.status.allocatable)):
+                    raise Violation(
+                        self.name, f"{key.name} has no node, and {node.metadata.name} has room for it"
+                    )
+
+
+def _waits(pod: Any) -> bool:
+    spec = pod.spec
+    looks_at_others = spec.topology_spread_constraints or spec.affinity.keys() - {"nodeAffinity"}
+    return pod.live and not (spec.node_name or spec.scheduling_gates or looks_at_others)
+
+
+def _open(node: Any, pod: Any) -> bool:
+    return (
+        node.ready
+        and not node.spec.unschedulable
+        and not repelled(node.spec.taints, pod.spec.tolerations)
+        and selected(pod.spec, node)
+    )

@@ -1,0 +1,88 @@
+"""Preemption ends: each eviction is for somebody who waits for that very node, and nobody evicts anew meanwhile.
+
+A victim is known by its DisruptionTarget. When it goes there must be a pod without a node that has claimed the victim's
+node (nominatedNodeName), has a higher priority, has no victims that are still leaving another node, and has pushed out
+no more than `EVICTIONS_MAX`. Where several have claimed the node, one of them is enough.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fairlead.control.attempts import PREEMPTED
+from fairlead.model.views import PODS
+from fairlead.sim.checkers.contract import Objects, Sight
+from fairlead.sim.violation import Violation
+from fairlead.store.contract import Key
+
+EVICTIONS_MAX = 8
+
+
+def is_preempted(pod: Any) -> bool:
+    return any(
+        each.type == "DisruptionTarget" and each.status == "True" and each.reason == PREEMPTED
+        for each in pod.status.conditions
+    )
+
+
+class PreemptionEnds:
+    name = "preemption-ends"
+
+    def __init__(self) -> None:
+        self._claims: dict[Key, Any] = {}  # pods that wait for a node they claimed
+        self._evictions: dict[str, int] = {}  # uid of a preemptor -> how many
+        self._leaving: dict[Key, tuple[str, frozenset[str]]] = {}  # victims: node, uids of whom it may be for
+
+    def saw(self, sight: Sight) -> None:
+        if sight.key.resource != PODS.name:
+            return
+        key, pod = sight.key, sight.after
+        if pod is None or pod.finished:
+            self._leaving.pop(key, None)
+            self._claims.pop(key, None)
+        elif pod.status.nominated_node_name and not pod.spec.node_name and pod.live:
+            self._claims[key] = pod
+        else:
+            self._claims.pop(key, None)
+        is_going = pod is None or pod.metadata.deletion_timestamp
+        was = sight.before
+        if was is None or not is_going or not sight.by_plane:
+            return
+        if was.live and was.spec.node_name and is_preempted(was):
+            self._evicted(sight)
+
+    def quiesced(self, objects: Objects, seconds: float) -> None:
+        for key in sorted(self._leaving):
+            raise Violation(self.name, f"{key.name} was evicted and does not go")
+
+    def _evicted(self, sight: Sight) -> None:
+        victim = sight.before
+        node = victim.spec.node_name
+        complaints = []
+        good = set[str]()
+        for key, pod in self._claims.items():
+            complaint = self._complaint(pod, victim, node)
+            if complaint:
+                complaints.append(f"{key.name} {complaint}")
+            else:
+                good.add(pod.metadata.uid)
+        if not good:
+            why = "; ".join(complaints) or "nobody waits for it"
+            raise Violation(self.name, f"{sight.origin} evicted {sight.key.name} from {node}: {why}")
+        for uid in good:
+            self._evictions[uid] = self._evictions.get(uid, 0) + 1
+        if sight.after is not None:
+            self._leaving[sight.key] = (node, frozenset(good))
+
+    def _complaint(self, pod: Any, victim: Any, node: str) -> str:
+        uid, claimed = pod.metadata.uid, pod.status.nominated_node_name
+        if claimed != node:
+            return f"has claimed {claimed}"
+        if pod.spec.priority <= victim.spec.priority:
+            return "is no more important"
+        if self._evictions.get(uid, 0) >= EVICTIONS_MAX:
+            return f"has pushed out {EVICTIONS_MAX} already"
+        for key, (other, whom) in self._leaving.items():
+            if other != node and whom == {uid}:
+                return f"has pushed {key.name} out of {other}, which still leaves"
+        return ""

@@ -1,0 +1,33 @@
+"""At most one active Reservation per owner and intent, at every revision."""
+
+from __future__ import annotations
+
+from fairlead.model.views import RESERVATIONS
+from fairlead.sim.checkers.contract import Objects, Sight
+from fairlead.sim.violation import Violation
+from fairlead.store.contract import Key
+
+ACTIVE = ("Active", "Allocated")
+
+
+class OneReservation:
+    name = "one-reservation"
+
+    def __init__(self) -> None:
+        self._active: dict[tuple[str, str], set[Key]] = {}
+
+    def saw(self, sight: Sight) -> None:
+        if sight.key.resource != RESERVATIONS.name:
+            return
+        spec = sight.last.spec
+        held = self._active.setdefault((spec.owner.uid, spec.intent), set())
+        if sight.after is None or sight.after.status.phase not in ACTIVE:
+            held.discard(sight.key)
+            return
+        held.add(sight.key)
+        if len(held) > 1:
+            names = ", ".join(sorted(key.name for key in held))
+            raise Violation(self.name, f"{spec.owner.name} holds {names} for {spec.intent}")
+
+    def quiesced(self, objects: Objects, seconds: float) -> None:
+        """Says nothing about rest."""

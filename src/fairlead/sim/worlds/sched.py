@@ -1,0 +1,112 @@
+"""`sched`: four nodes that are nearly full, two priorities, and mirrors that lag: what the scheduler has to get right.
+
+Room is short, so that a placement which is forgotten, doubled or woken too late shows: more on a node than it has, more
+evicted than needed, or a pod that waits although it fits. At the end there is room for everything.
+
+    before  4 nodes of 32 cpu; ReplicaSets low (12 of 8 cpu) and mid (7 of 4 cpu): 124 of 128 cpu are taken
+    20 s    ReplicaSet urgent, 2 of 16 cpu with priority 1000: it fits nowhere, so others are evicted, and wait
+    40 s    Job batch: 6 pods of 4 cpu, 3 at a time
+    60 s    node-1 is cordoned, until 100 s
+    75 s    urgent is scaled to 3
+    120 s   mid is deleted: its room is what the others wait for
+    140 s   low is scaled down to 6
+    150 s   urgent is scaled down to 2
+"""
+
+from __future__ import annotations
+
+from fairlead.control.leadership import LeadershipSettings
+from fairlead.sim.faults import Faults
+from fairlead.sim.scenario import Json, Scenario, Step, create, delete, patch
+
+URGENT = 1000
+FAULTS = Faults(
+    request_lost=0.02,
+    request_late=0.04,
+    reply_lost=0.05,
+    crash_at_write=0.01,
+    sync_slow=0.02,
+    sync_failed=0.005,
+    list_lost=0.05,
+    watch_lag=0.15,
+    watch_broken=0.01,
+    incident=0.2,
+    clock_skew=0.5,
+)
+
+
+def scenario() -> Scenario:
+    return Scenario(
+        name="sched",
+        standing=_standing(),
+        steps=_steps(),
+        hollow_prefix="node-",
+        planes=2,
+        faults_until_seconds=180.0,
+        seconds_min=240.0,
+        seconds_max=900.0,
+        quiet_seconds=50.0,
+        leadership=LeadershipSettings(duration_seconds=10.0, renew_seconds=4.0, retry_seconds=4.0),
+    )
+
+
+def _standing() -> tuple[Step, ...]:
+    return (
+        *(
+            create(0.1, "v1", "nodes", {"kind": "Node", "metadata": {"name": f"node-{number}"}}, "")
+            for number in range(4)
+        ),
+        create(2.0, "apps/v1", "replicasets", _set("low", 12, "8")),
+        create(4.0, "apps/v1", "replicasets", _set("mid", 7, "4")),
+    )
+
+
+def _steps() -> tuple[Step, ...]:
+    return (
+        create(20.0, "apps/v1", "replicasets", _set("urgent", 2, "16", URGENT)),
+        create(40.0, "batch/v1", "jobs", _job("batch", 6, 3)),
+        _cordon(60.0, "node-1", True),
+        _scale(75.0, "urgent", 3),
+        _cordon(100.0, "node-1", False),
+        delete(120.0, "apps/v1", "replicasets", "mid"),
+        _scale(140.0, "low", 6),
+        _scale(150.0, "urgent", 2),
+    )
+
+
+def _cordon(at: float, node: str, closed: bool) -> Step:
+    return patch(at, "v1", "nodes", node, {"spec": {"unschedulable": closed or None}}, "")
+
+
+def _scale(at: float, name: str, replicas: int) -> Step:
+    return patch(at, "apps/v1", "replicasets", name, {"spec": {"replicas": replicas}})
+
+
+def _template(app: str, cpu: str, priority: int = 0) -> Json:
+    container = {"name": "main", "image": f"{app}:1", "resources": {"requests": {"cpu": cpu}}}
+    spec: Json = {"containers": [container]}
+    if priority:
+        spec["priority"] = priority
+    return {"metadata": {"labels": {"app": app}}, "spec": spec}
+
+
+def _set(name: str, replicas: int, cpu: str, priority: int = 0) -> Json:
+    spec = {
+        "replicas": replicas,
+        "selector": {"matchLabels": {"app": name}},
+        "template": _template(name, cpu, priority),
+    }
+    return {"kind": "ReplicaSet", "metadata": {"name": name}, "spec": spec}
+
+
+def _job(name: str, completions: int, parallelism: int) -> Json:
+    template = _template(name, "4")
+    template["spec"]["restartPolicy"] = "Never"
+    template["metadata"]["annotations"] = {"hollow.fairlead.dev/runs-for": "5s"}
+    spec = {
+        "completions": completions,
+        "parallelism": parallelism,
+        "backoffLimit": 100,  # pods that are evicted count as failed
+        "template": template,
+    }
+    return {"kind": "Job", "metadata": {"name": name}, "spec": spec}

@@ -1,0 +1,148 @@
+"""What is kept up to date one place at a time is what is computed for all places at once."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any, cast
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fairlead.schedule import changes as changes_module
+from fairlead.schedule import cycle as cycle_module
+from fairlead.schedule.changes import Change, Changes
+from fairlead.schedule.contract import Yielding
+from fairlead.schedule.cycle import Cycle
+from fairlead.schedule.plugins.balanced_allocation import BalancedAllocation
+from fairlead.schedule.plugins.node_resources_fit import LEAST, MOST, NodeResourcesFit, whole_parts
+from fairlead.schedule.registry import default_policy
+from tests.unit.schedule.clusters import HOSTNAME, ZONE, cluster, node, pod
+
+WEB = {"app": "web"}
+amounts = st.one_of(st.integers(0, 3), st.integers(0, 2**36), st.integers(0, 2**50))
+rows = st.lists(st.tuples(amounts, amounts, amounts, amounts), min_size=1, max_size=8)
+
+
+@settings(max_examples=150, deadline=None)
+@given(rows, st.integers(0, 10**6), st.integers(0, 2**50), st.sampled_from((LEAST, MOST)))
+def test_one_place_scores_what_it_scores_among_all(found: Any, cpu: int, memory: int, strategy: str) -> None:
+    nodes = tuple(
+        node(f"n{place}", room={"cpu": f"{cpus}m", "memory": str(memories)})
+        for place, (cpus, memories, _, _) in enumerate(found)
+    )
+    pods = tuple(
+        pod(f"p{place}", f"n{place}", f"{used}m", requests={"memory": str(more)})
+        for place, (_, _, used, more) in enumerate(found)
+    )
+    snapshot = cluster(nodes, pods)
+    facts = snapshot.facts_of(pod("p", cpu=f"{cpu}m", requests={"memory": str(memory)}))
+    for plugin in (NodeResourcesFit(strategy), BalancedAllocation()):
+        whole, by_one = plugin.prepare(snapshot, facts), plugin.prepare(snapshot, facts)
+        if whole is None or by_one is None:
+            continue
+        expected, scores = whole.scores(snapshot.nodes.present), by_one.scores(snapshot.nodes.present)
+        assert expected is not None
+        assert scores is not None
+        scores[:] = -1
+        mask, expected_mask = by_one.mask(), whole.mask()
+        if mask is not None:
+            mask[:] = False
+        for slot in snapshot.nodes.slot.values():
+            assert by_one.touched(Change(slot, facts, 1)) is False
+            assert scores[slot] == expected[slot]
+            assert mask is None or expected_mask is None or mask[slot] == expected_mask[slot]
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.integers(1, 2**45), st.integers(0, 1000), st.integers(-2, 2))
+def test_shares_are_whole_to_the_last_unit(of: int, share: int, beside: int) -> None:
+    amount = max(0, share * of + beside)
+    assert whole_parts(np.array([amount]), np.array([of]))[0] == amount // of
+
+
+def affinity(random: Random) -> dict[str, Any]:
+    term = {"topologyKey": random.choice((HOSTNAME, ZONE)), "labelSelector": {"matchLabels": WEB}}
+    return {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+
+
+def spreading(random: Random) -> list[dict[str, Any]]:
+    constraint = {"maxSkew": random.randint(1, 2), "topologyKey": random.choice((HOSTNAME, ZONE))}
+    return [{**constraint, "whenUnsatisfiable": "DoNotSchedule", "labelSelector": {"matchLabels": WEB}}]
+
+
+def drawn(random: Random, name: str, on: str = "") -> Any:
+    more: dict[str, Any] = {}
+    if random.random() < 0.2:
+        more["affinity"] = affinity(random)
+    if random.random() < 0.2:
+        more["topologySpreadConstraints"] = spreading(random)
+    if random.random() < 0.2:
+        more["ports"] = ({"containerPort": 1, "hostPort": random.choice((80, 81))},)
+    labels = random.choice(({}, WEB))
+    cpu = random.choice(("", "1", "2", "3"))
+    return pod(name, on, cpu, labels, priority=random.choice((0, 0, 1, 5)), **more)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_a_cycle_that_lives_long_places_evicts_and_explains_like_a_new_one(seed: int) -> None:
+    random = Random(seed)
+    nodes = tuple(node(f"n{number}", f"z{number % 3}") for number in range(random.randint(2, 9)))
+    snapshot, policy = cluster(nodes), default_policy()
+    kept = Cycle(snapshot, policy)
+    there: dict[str, Any] = {}
+    for number in range(70):
+        name = f"p{number}"
+        what = random.random()
+        if what < 0.3 and there:
+            gone = there.pop(random.choice(sorted(there)))
+            snapshot.observe("pods", gone, None)
+        elif what < 0.4 and there:
+            old = there[random.choice(sorted(there))]
+            there[old.metadata.name] = drawn(random, old.metadata.name, random.choice(nodes).metadata.name)
+            snapshot.observe("pods", old, there[old.metadata.name])
+        else:
+            incoming = drawn(random, name)
+            fresh = Cycle(snapshot, policy).place(incoming, assume=False)
+            assert kept.place(incoming, assume=False) == fresh
+            assert kept.place(incoming) == fresh
+            there[name] = incoming
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_what_passes_without_nobody_is_what_passes(seed: int) -> None:
+    random = Random(seed)
+    nodes = tuple(node(f"n{number}", f"z{number % 3}") for number in range(6))
+    pods = tuple(drawn(random, f"p{number}", f"n{random.randint(0, 5)}") for number in range(14))
+    snapshot = cluster(nodes, pods)
+    for number in range(8):
+        facts = snapshot.facts_of(drawn(random, f"new-{number}"))
+        for plugin in default_policy().plugins:
+            prepared = plugin.prepare(snapshot, facts) if plugin.evicting_helps else None
+            mask = None if prepared is None else prepared.mask()
+            if prepared is not None and mask is not None:
+                for slot in snapshot.nodes.slot.values():
+                    assert cast(Yielding, prepared).without(slot, ()) == mask[slot], plugin.name
+
+
+def test_whoever_is_too_far_behind_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(changes_module, "CHANGES_MAX", 4)
+    facts = cluster(()).facts_of(pod("p"))
+    changes = Changes()
+    for slot in range(7):
+        changes.append(Change(slot, facts, 1))
+    assert [each.slot for each in changes.since(5) or ()] == [5, 6]
+    assert changes.since(5, at_most=1) is None
+    changes.append(Change(7, facts, 1))
+    assert (changes.end, changes.since(3)) == (8, None)
+    assert [each.slot for each in changes.since(4) or ()] == [4, 5, 6, 7]
+    assert changes.since(8) == []
+
+
+def test_classes_are_kept_within_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cycle_module, "CLASS_SLOTS_MAX", 0)
+    cycle = Cycle(cluster((node("a", room={"cpu": "100"}),)), default_policy())
+    for number in range(40):
+        assert cycle.place(pod(f"p{number}", cpu=f"{number + 1}m")).node == "a"
+    assert len(cycle._states) == 16
