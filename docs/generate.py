@@ -211,7 +211,17 @@ PLANE = (
     ),
     Bound("hollow nodes", "cli.serving", "HOLLOW_NODES_MAX", "", "`fairlead up` refuses"),
 )
-BOUNDS = (*REQUESTS, *CONNECTIONS, *OBJECTS, *STORE, *AUDIT, *TOKENS, *PLANE)
+SCHEDULER = (
+    Bound("what a plugin gives a node at most", "schedule.contract", "SCORE_MAX", "", "-"),
+    Bound("classes of pods known by what they ask for", "schedule.facts", "CLASSES_MAX", "", "read anew"),
+    Bound("nodes rated, over all classes of pods", "schedule.cycle", "CLASS_SLOTS_MAX", "", "rated anew"),
+    Bound("comings and goings of pods kept", "schedule.changes", "CHANGES_MAX", "", "all is rated anew"),
+    Bound("selectors of pods counted per node", "schedule.matching", "MATCHERS_MAX", "", "counted anew"),
+    Bound("answers kept that nodes alone decide", "schedule.nodes", "DERIVED_MAX", "", "computed anew"),
+    Bound("priorities that preempt kept", "schedule.lower", "PRIORITIES_MAX", "", "summed up anew"),
+    Bound("classes whose victims are kept", "schedule.preemption", "REMEMBERED_MAX", "", "tried anew"),
+)
+BOUNDS = (*REQUESTS, *CONNECTIONS, *OBJECTS, *STORE, *AUDIT, *TOKENS, *PLANE, *SCHEDULER)
 _STORE_LIMITS = {
     "batch_changes_max": ("changes and audit lines in one commit", "", "the rest is the next commit"),
     "pending_max": ("writes that wait for the disk", "", "429"),
@@ -383,7 +393,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "limits_store": store,
     "limits_audit": _bounds(AUDIT),
     "limits_tokens": _bounds(TOKENS),
-    "limits_plane": _bounds(PLANE),
+    "limits_plane": _bounds((*PLANE, *SCHEDULER)),
     "retention": retention,
     "plane_settings": plane_settings,
 }

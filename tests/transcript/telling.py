@@ -133,10 +133,12 @@ class Telling:
     def _record(self, rest: str) -> None:
         record = json.loads(rest.partition(" ")[2])
         controller = record["controller"]
-        if controller not in _TOLD:
-            return
+        if controller not in _TOLD or "verdict" not in record:
+            return  # the record of a batch tells nothing that those of its attempts do not
         second = f"{float(record['time'][14:16]) * 60 + float(record['time'][17:-1]):.0f}"
         told = record.get("message") or record.get("reason") or record["verdict"].lower()
+        if record.get("node"):
+            told = f"{record['nodes']} nodes, {record['waterfall'][-1]['left']} with room"
         self._decided[controller] = (second, f"{controller}: {told}")
 
     def _crash(self, rest: str) -> None:

@@ -23,7 +23,7 @@ from fairlead.control.roster import default_deciders
 from fairlead.core.errors import UsageError
 from fairlead.model.catalog import CATALOG, Catalog
 
-# No world has objects of these: mirrors of them would be empty, and every restart would have to fill them.
+# No world has objects of these that are owned: mirrors of them would be of no use, and every restart would fill them.
 _ABSENT = frozenset(
     {
         "configmaps",

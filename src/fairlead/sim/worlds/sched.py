@@ -4,7 +4,7 @@ Room is short, so that a placement which is forgotten, doubled or woken too late
 evicted than needed, or a pod that waits although it fits. At the end there is room for everything.
 
     before  4 nodes of 32 cpu; ReplicaSets low (12 of 8 cpu) and mid (7 of 4 cpu): 124 of 128 cpu are taken
-    20 s    ReplicaSet urgent, 2 of 16 cpu with priority 1000: it fits nowhere, so others are evicted, and wait
+    20 s    ReplicaSet urgent, 2 of 16 cpu with a higher priority: it fits nowhere, so others are evicted, and wait
     40 s    Job batch: 6 pods of 4 cpu, 3 at a time
     60 s    node-1 is cordoned, until 100 s
     75 s    urgent is scaled to 3
@@ -19,7 +19,7 @@ from fairlead.control.leadership import LeadershipSettings
 from fairlead.sim.faults import Faults
 from fairlead.sim.scenario import Json, Scenario, Step, create, delete, patch
 
-URGENT = 1000
+URGENT = "urgent"
 FAULTS = Faults(
     request_lost=0.02,
     request_late=0.04,
@@ -56,6 +56,7 @@ def _standing() -> tuple[Step, ...]:
             create(0.1, "v1", "nodes", {"kind": "Node", "metadata": {"name": f"node-{number}"}}, "")
             for number in range(4)
         ),
+        create(0.1, "scheduling.k8s.io/v1", "priorityclasses", _class(URGENT, 1000), ""),
         create(2.0, "apps/v1", "replicasets", _set("low", 12, "8")),
         create(4.0, "apps/v1", "replicasets", _set("mid", 7, "4")),
     )
@@ -82,15 +83,19 @@ def _scale(at: float, name: str, replicas: int) -> Step:
     return patch(at, "apps/v1", "replicasets", name, {"spec": {"replicas": replicas}})
 
 
-def _template(app: str, cpu: str, priority: int = 0) -> Json:
+def _class(name: str, value: int) -> Json:
+    return {"kind": "PriorityClass", "metadata": {"name": name}, "value": value}
+
+
+def _template(app: str, cpu: str, priority: str = "") -> Json:
     container = {"name": "main", "image": f"{app}:1", "resources": {"requests": {"cpu": cpu}}}
     spec: Json = {"containers": [container]}
     if priority:
-        spec["priority"] = priority
+        spec["priorityClassName"] = priority
     return {"metadata": {"labels": {"app": app}}, "spec": spec}
 
 
-def _set(name: str, replicas: int, cpu: str, priority: int = 0) -> Json:
+def _set(name: str, replicas: int, cpu: str, priority: str = "") -> Json:
     spec = {
         "replicas": replicas,
         "selector": {"matchLabels": {"app": name}},

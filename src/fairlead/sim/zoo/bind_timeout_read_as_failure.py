@@ -1,0 +1,22 @@
+"""Zoo 12, of placements: a binding without an answer is taken for refused, and another node is chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fairlead.control.instructions import Instruction
+from fairlead.control.placing import Placer
+from fairlead.port.outcome import Outcome, Refused, Unknown
+from fairlead.sim.parts import Parts
+
+
+class HastyPlacer(Placer):
+    def answered(self, call: int, outcome: Outcome, now: float, chance: float) -> Iterator[Instruction]:
+        flight = self._flights.get(call)
+        if flight is not None and flight.binds and isinstance(outcome, Unknown):
+            outcome = Refused(503, "ServiceUnavailable", "it did not happen, or did it?", "later")
+        return super().answered(call, outcome, now, chance)
+
+
+def plant(parts: Parts) -> Parts:
+    return {**parts, "scheduler": HastyPlacer}

@@ -1,0 +1,21 @@
+"""Zoo 20: a claim to the room that victims leave is not kept: others take it, and more are evicted for the same pod."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fairlead.control.instructions import Instruction
+from fairlead.control.placing import Placer
+from fairlead.sim.parts import Parts
+
+
+class ThrashingPlacer(Placer):
+    def step(self, now: float) -> Iterator[Instruction]:
+        for key, placed in list(self.snapshot.placed.items()):
+            if placed.nominated:
+                self.snapshot.release(key)
+        return super().step(now)
+
+
+def plant(parts: Parts) -> Parts:
+    return {**parts, "scheduler": ThrashingPlacer}

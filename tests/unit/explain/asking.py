@@ -1,0 +1,53 @@
+"""A plane in one thread whose records are kept as the server keeps them, and the questions asked about it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fairlead.control.record import STREAM
+from fairlead.core import codec
+from fairlead.explain.sources import Sources
+from fairlead.store.contract import Batch, Note
+from tests.inprocess import InProcess
+from tests.unit.control.driving import Driver
+
+PODS = "/api/v1/namespaces/default/pods"
+
+
+class Asked:
+    """Two hollow nodes of 32 cpu: node-0 and node-1."""
+
+    def __init__(self) -> None:
+        self.api = InProcess()
+        self.driver = Driver(self.api)
+        self._kept = 0
+        self.run(10)
+
+    def run(self, seconds: float) -> None:
+        self.driver.run(seconds)
+        new = self.driver.records[self._kept :]
+        self._kept += len(new)
+        notes = tuple(Note(STREAM, codec.encode(each), 0) for each in new)
+        self.api.journal.append(Batch((), notes, self.driver.now))
+
+    def create(self, name: str, cpu: str = "1", **spec: Any) -> None:
+        container = {"name": "c", "image": "i", "resources": {"requests": {"cpu": cpu}}}
+        body = {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": name, "labels": {"app": name}},
+            "spec": {"containers": [container], **spec},
+        }
+        code, answer = self.api.post(PODS, body)
+        assert code == 201, answer
+
+    @property
+    def sources(self) -> Sources:
+        return Sources(self.api.store, self.api.journal, self.driver.plane, lambda: self.driver.now)
+
+    def attempts(self) -> list[dict[str, Any]]:
+        return [
+            each
+            for each in self.driver.records
+            if "waterfall" in each or ("verdict" in each and "batch" in each)
+        ]
