@@ -161,6 +161,11 @@ PLANE = (
     Bound("write loops shown", "control.writes", "LOOPS_KEPT_MAX", "", "the oldest go"),
     Bound("errors of one controller told apart", "control.complaints", "ERRORS_TOLD_MAX", "", "told again"),
     Bound("selectors kept compiled", "cache.handlers", "SELECTORS_KEPT_MAX", "", "they are compiled anew"),
+    Bound("pods of one plan", "explain.planning", "PLAN_PODS_MAX", "", "413"),
+    Bound(
+        "attempts of a pod listed", "explain.explaining", "ATTEMPTS_SHOWN_MAX", "", "the oldest are left out"
+    ),
+    Bound("missed changes counted", "explain.explaining", "MISSED_COUNTED_MAX", "", "not counted further"),
     Bound("reports about hot keys kept", "queue.heat", "REPORTS_MAX", "", "the oldest go"),
     Bound(
         "a failed pod of a Job is replaced after",

@@ -201,7 +201,9 @@ def a_second_pod_taken_after_the_set_told_of_the_first(story: Story) -> None:
     story.commit("pods", pod("a"))
     story.commit("pods", pod("b"))
     story.commit("pods", pod("a", deletionTimestamp=GOING), origin="people")
-    story.commit("replicasets.apps", replicaset(2))
+    knows = replicaset(2)
+    knows["status"]["replicas"] = 1
+    story.commit("replicasets.apps", knows)
     story.commit("pods", pod("b", deletionTimestamp=GOING), origin="plane-0-1")
 
 

@@ -72,5 +72,12 @@ def _row(record: dict[str, Any]) -> tuple[Any, ...]:
     counted = ", ".join(f"{effects.count(name)} {name}" for name in dict.fromkeys(effects))
     detail = record.get("trouble") or record.get("message") or record.get("reason") or ""
     if "object" not in record:  # what the attempts of a batch share
-        return record["time"], record["controller"], "", "Batch", "", f"{len(record['pods'])} pods to be placed"
+        return (
+            record["time"],
+            record["controller"],
+            "",
+            "Batch",
+            "",
+            f"{len(record['pods'])} pods to be placed",
+        )
     return record["time"], record["controller"], record["object"], record["verdict"], counted, detail

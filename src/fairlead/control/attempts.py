@@ -119,10 +119,10 @@ def record_for(batch: Batch, position: int, taken: Taken, attempt: Attempt) -> b
     )
 
 
-def binding(pod: Pod, node: str) -> Bind:
+def binding(pod: Pod, node: str, reservation: str = "") -> Bind:
     meta = pod.metadata
     label = identity(SCHEDULER, meta.uid, "bind")
-    return Bind(label, PODS.name, "v1", "pods", meta.namespace, meta.name, meta.uid, node)
+    return Bind(label, PODS.name, "v1", "pods", meta.namespace, meta.name, meta.uid, node, reservation)
 
 
 def unschedulable(pod: Pod, message: str, nominated: str, now: float) -> ChangeStatus | None:

@@ -103,6 +103,9 @@ class Recorder:
         return len(self._waiting)
 
     def tell(self, component: str, note: EventNote, now: float) -> None:
+        if len(self._waiting) >= self.settings.waiting_max:
+            self.dropped += 1  # before any work on it: this is what happens when there are thousands
+            return
         name, note = self._correlated(component, note, now)
         told = self._told.get(name)
         if told is not None and note.occasion and told.note.occasion == note.occasion:

@@ -37,23 +37,39 @@ from fairlead.control.attempts import (
 )
 from fairlead.control.health import Health
 from fairlead.control.instructions import Call, Instruction, Record
+from fairlead.control.tally import ERROR, SCHEDULED, UNSCHEDULABLE, Tally
 from fairlead.control.turn import Next, Turn, Write
 from fairlead.core import codec
 from fairlead.decision.contract import SETTLED, Decision, EventNote, Waiting
 from fairlead.decision.effects import Bind, Effect
+from fairlead.model import plane_knobs
 from fairlead.model.key import Key
-from fairlead.model.views import NAMESPACES, NODES, PODS, Json, Node, Pod, Resource, View
+from fairlead.model.views import (
+    NAMESPACES,
+    NODES,
+    PLACEMENT_QUOTAS,
+    PLANE_SETTINGS,
+    PODS,
+    RESERVATIONS,
+    SCHEDULING_POLICIES,
+    Json,
+    Node,
+    Pod,
+    Resource,
+    View,
+)
 from fairlead.port.outcome import Conflict, Done, Outcome
 from fairlead.schedule.contract import Attempt
 from fairlead.schedule.cycle import Cycle
 from fairlead.schedule.policy import Policy
-from fairlead.schedule.registry import default_policy
+from fairlead.schedule.registry import default_policy, policy_from
 from fairlead.schedule.snapshot import Placed, Snapshot
 from fairlead.schedule.waiting import Taken, WaitingPods
 
 NAME = "scheduler"
 COMPONENT = "default-scheduler"
 _WITHOUT_NODES = frozenset((NODES.name,))  # what helps a pod that no plugin refused
+_POLICY = "policy"  # another one helps whoever was refused
 _NOT_READY: Json = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
 
 
@@ -70,20 +86,33 @@ class _Flight:
     """What is under way for a pod: its binding, or what follows from its refusal."""
 
     turn: Turn
-    pod: Pod
+    taken: Taken
     binds: bool
     refused_by: frozenset[str] = frozenset()
     wakes_on: frozenset[str] = frozenset()
     was_conflict: bool = False  # it is not bound by us, and the look is to tell whether by another
+    is_undone: bool = False  # not all of it was carried out
+
+    @property
+    def pod(self) -> Pod:
+        return self.taken.pod
 
     @property
     def uid(self) -> str:
-        return self.pod.metadata.uid
+        return self.taken.pod.metadata.uid
 
 
 class Placer:
     name: ClassVar[str] = NAME
-    reads: ClassVar[tuple[Resource[Any], ...]] = (PODS, NODES, NAMESPACES)
+    reads: ClassVar[tuple[Resource[Any], ...]] = (
+        PODS,
+        NODES,
+        NAMESPACES,
+        PLACEMENT_QUOTAS,
+        RESERVATIONS,
+        SCHEDULING_POLICIES,
+        PLANE_SETTINGS,
+    )
     watched: ClassVar[frozenset[str]] = frozenset(resource.name for resource in reads)
 
     def __init__(
@@ -107,16 +136,20 @@ class Placer:
         self._cycle = Cycle(*self._cycle_of)
         self.stirred = True
         self.due_at = 0.0
+        self.tally = Tally()
         self.attempts = self.placed = self.unplaced = self.conflicts = self.unknown = 0  # plain counts
 
     # What the plane tells it
 
     def lead(self, now: float) -> None:
         """It leads from now on: everything is taken from the mirrors, nothing from a former time."""
+        counted = self.waiting.incoming
         self.snapshot, self.waiting = Snapshot(), WaitingPods(self.waiting.settings)
+        self.waiting.incoming = counted
         self._flights.clear()
         self._later.clear()
         self._unseen.clear()
+        self._choose_policy(now)
         for resource in self.reads:
             for view in self._mirrors[resource.name].index.all():
                 self.observe(resource.name, None, view, now)
@@ -136,12 +169,30 @@ class Placer:
             assert after is None or isinstance(after, Pod)
             self._observe_pod(before, after, now)
             return
+        if resource in (PLANE_SETTINGS.name, SCHEDULING_POLICIES.name):
+            self._choose_policy(now)
+            return
         version = self.snapshot.nodes.version
         if isinstance(after, Node):
             after = _as_placed_on(after)
         self.snapshot.observe(resource, before, after)
         if resource != NODES.name or self.snapshot.nodes.version != version:
             self.waiting.caused(resource, now)
+
+    def _choose_policy(self, now: float) -> None:
+        """Work with the policy that PlaneSettings names. While there is none of that name, the one in use stays."""
+        settings = self._mirrors[PLANE_SETTINGS.name].index.get((PLANE_SETTINGS.name, "", plane_knobs.NAME))
+        name = settings.spec.get("schedulingPolicy") if settings is not None else ""
+        if not name:
+            chosen = default_policy()
+        else:
+            found = self._mirrors[SCHEDULING_POLICIES.name].index.get((SCHEDULING_POLICIES.name, "", name))
+            if found is None:
+                return
+            chosen = policy_from(found)
+        if (chosen.name, chosen.revision) != (self.policy.name, self.policy.revision):
+            self.policy = chosen
+            self.waiting.caused(_POLICY, now)
 
     def caught_up(self, now: float) -> None:
         """Nothing waits for mirrors here: what is under way is assumed."""
@@ -150,7 +201,7 @@ class Placer:
         self._release_seen(now)
         yield from self._send_due(now)
         settings = self.settings
-        while len(self._flights) + len(self._later) < settings.in_flight_max:
+        while self.under_way < settings.in_flight_max:
             if self._health.breaker.is_open(now):
                 return
             batch: list[Taken] = []
@@ -175,6 +226,10 @@ class Placer:
             following_step = turn.answered(outcome)
         if following_step is Next.FINISH:
             self._finished(flight, outcome, now)
+        elif following_step is Next.EFFECT and looked:
+            # Something was written, by us or by another: whom to evict is decided anew when it is seen.
+            flight.is_undone = True
+            self._unseen.append(flight)
         elif following_step is Next.EFFECT:
             rest = tuple(following(effect, turn.writes[-1]) for effect in turn.decision.effects)
             turn.decision = structs.replace(turn.decision, effects=rest)
@@ -182,10 +237,8 @@ class Placer:
             yield self._call(flight)
         elif following_step is Next.LOOK and self._health.budget.take(now):
             yield self._call(flight)
-        elif following_step in (Next.LOOK, Next.LOOK_LATER) or (
-            looked and flight.binds and not flight.was_conflict
-        ):
-            # After a look that found nothing it is the same node again: the first request may still arrive.
+        elif following_step in (Next.LOOK, Next.LOOK_LATER) or (looked and self._may_still_arrive(flight)):
+            # After a look that found nothing it is the same again: the same node, the same victim.
             self.unknown += 1
             self._later.append((now + self._health.settings.loop.look_again_seconds * (0.5 + chance), flight))
         else:
@@ -196,13 +249,18 @@ class Placer:
         times = [at for at, _ in self._later]
         if self._health.breaker.is_open(now):
             times.append(self._health.breaker.open_until)
-        elif len(self._flights) + len(self._later) < self.settings.in_flight_max:
+        elif self.under_way < self.settings.in_flight_max:
             times.append(self.waiting.next_ready_at(now) or 0.0)
         return min((at for at in times if at), default=0.0)
 
     def turns(self) -> Iterator[Turn]:
         for flight in (*self._flights.values(), *(flight for _, flight in self._later)):
             yield flight.turn
+
+    @property
+    def under_way(self) -> int:
+        """Pods whose binding, or whose refusal, is being told."""
+        return len(self._flights) + len(self._later)
 
     @property
     def idle(self) -> bool:
@@ -244,7 +302,7 @@ class Placer:
         for position, (taken, attempt) in enumerate(zip(batch, attempts, strict=True)):
             yield Record(record_for(shared, position, taken, attempt))
         for taken, attempt in zip(batch, attempts, strict=True):
-            yield from self._carry_out(taken.pod, attempt, now)
+            yield from self._carry_out(taken, attempt, now)
 
     def _current_cycle(self) -> Cycle:
         """What it keeps of classes of pods is worth keeping as long as snapshot and policy are the same."""
@@ -253,22 +311,25 @@ class Placer:
             self._cycle = Cycle(*self._cycle_of)
         return self._cycle
 
-    def _carry_out(self, pod: Pod, attempt: Attempt, now: float) -> Iterator[Instruction]:
+    def _carry_out(self, taken: Taken, attempt: Attempt, now: float) -> Iterator[Instruction]:
+        pod = taken.pod
         refused_by = wakes_on = frozenset[str]()
         effects: tuple[Effect, ...]
         if attempt.node:
             self.placed += 1
-            effects = (binding(pod, attempt.node),)
+            effects = (binding(pod, attempt.node, self.snapshot.reservation_for(pod, attempt.node)),)
         else:
             self.unplaced += 1
+            self.tally.preempted(attempt)
             refused_by = frozenset(each.plugin for each in attempt.refusals)
             plugins = (plugin for plugin in self.policy.plugins if plugin.name in refused_by)
             wakes_on = frozenset[str]().union(*(plugin.wakes_on for plugin in plugins)) or _WITHOUT_NODES
+            wakes_on |= {_POLICY}
             told = unschedulable(pod, attempt.message, attempt.nominated, now)
             effects = (*((told,) if told is not None else ()), *evictions(pod, self._victims(attempt), now))
         verdict = SETTLED if attempt.node else Waiting("Unschedulable", attempt.message)
         turn = Turn(attempt.key, Decision(verdict, effects, events=notes_for(pod, attempt, effects)), now)
-        flight = _Flight(turn, pod, bool(attempt.node), refused_by, wakes_on)
+        flight = _Flight(turn, taken, bool(attempt.node), refused_by, wakes_on)
         self._tell_after(turn, -1, now)
         if effects:
             yield self._call(flight)
@@ -292,15 +353,24 @@ class Placer:
         effect = turn.decision.effects[0]
         assert isinstance(effect, Bind)
         node = _bound_to(outcome, flight.uid)
+        self.tally.ended(SCHEDULED if node in ("", effect.node) else ERROR, flight.taken, turn.began, now)
         if node in ("", effect.node):
             self._tell_after(turn, 0, now)
         elif flight.uid == getattr(self.snapshot.assumed.get(turn.key), "uid", ""):
             self.snapshot.assume(flight.pod, node)  # another was faster, with another node
 
+    def _may_still_arrive(self, flight: _Flight) -> bool:
+        """A request that nobody answered; but for a binding to a node that is gone."""
+        effect = flight.turn.effect
+        if isinstance(effect, Bind) and effect.node not in self.snapshot.nodes.slot:
+            return False
+        return not flight.was_conflict
+
     def _failed(self, flight: _Flight, now: float, chance: float) -> None:
         """It did not happen and will not."""
         turn = flight.turn
         self.conflicts += 1
+        self.tally.ended(ERROR, flight.taken, turn.began, now)
         is_claimed = turn.position > 0 or bool(flight.pod.status.nominated_node_name)
         if flight.binds or not is_claimed:
             self.snapshot.forget(turn.key, flight.uid)
@@ -309,6 +379,7 @@ class Placer:
 
     def _refuse(self, flight: _Flight, now: float) -> None:
         key = flight.turn.key
+        self.tally.ended(UNSCHEDULABLE, flight.taken, flight.turn.began, now)
         self.waiting.refused(key, flight.uid, flight.refused_by, flight.wakes_on, now, 0.5)
 
     def _release_seen(self, now: float) -> None:
@@ -317,7 +388,10 @@ class Placer:
             seen = [flight for flight in self._unseen if all(map(self._seen, flight.turn.writes))]
             for flight in seen:
                 self._unseen.remove(flight)
-                self._refuse(flight, now)
+                if flight.is_undone:
+                    self.waiting.put_back(flight.turn.key, flight.uid, now, 0.5)
+                else:
+                    self._refuse(flight, now)
 
     def _seen(self, write: Write) -> bool:
         """Also what is not there any more is seen."""

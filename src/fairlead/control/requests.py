@@ -6,6 +6,7 @@ from typing import Any
 
 from fairlead.core import codec
 from fairlead.decision.effects import Bind, Change, Create, Delete, Effect, Finalize
+from fairlead.ledger.reservation import ANNOTATION
 from fairlead.port.request import FENCE, MERGE_PATCH, Request
 
 Json = dict[str, Any]
@@ -67,10 +68,13 @@ def _to(
 
 
 def _binding(effect: Bind) -> Json:
+    metadata: Json = {"name": effect.name, "uid": effect.uid}
+    if effect.reservation:
+        metadata["annotations"] = {ANNOTATION: effect.reservation}
     return {
         "apiVersion": "v1",
         "kind": "Binding",
-        "metadata": {"name": effect.name, "uid": effect.uid},
+        "metadata": metadata,
         "target": {"kind": "Node", "name": effect.node},
     }
 

@@ -102,6 +102,7 @@ class Delete(_Effect, frozen=True, tag=True):
 class Bind(_Effect, frozen=True, tag=True):
     uid: str
     node: str
+    reservation: str = ""  # that it uses, marked as used in the same transaction
 
     def is_done(self, found: Json | None) -> bool:
         """Bound anywhere: the question is answered, by us or by another."""

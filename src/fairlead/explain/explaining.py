@@ -33,10 +33,10 @@ def explain(sources: Sources, namespace: str, name: str, number: int = 0) -> Jso
     pod = sources.pod(namespace, name)
     lines = records.attempts_of(sources.journal, namespace, name)
     line = next((each for each in lines if number in (0, each.sequence)), None)
-    if line is None and pod is None:
-        raise no_such_pod(namespace, name)
     if line is None and number:
         raise NotFound(f'no attempt of pod "{name}" has the number {number}: --all lists those kept')
+    if line is None and pod is None:
+        raise no_such_pod(namespace, name)
     answer: Json = {"namespace": namespace, "name": name, "exists": pod is not None}
     if pod is not None:
         answer["node"] = pod.spec.node_name
@@ -45,7 +45,7 @@ def explain(sources: Sources, namespace: str, name: str, number: int = 0) -> Jso
         assert pod is not None
         return answer | {"outcome": f"not tried: {untried(sources, pod)}", "attempt": None}
     record = line.record
-    policy = sources.policy(*record["policy"])
+    policy = sources.policy(record)
     answer |= {
         "number": line.sequence,
         "outcome": outcome(record),
@@ -188,7 +188,7 @@ def _when_placed(sources: Sources, pod: Pod) -> tuple[Snapshot, Facts, Policy, s
     for line in records.attempts_of(sources.journal, meta.namespace, meta.name):
         record = line.record
         if record["uid"] == meta.uid and record.get("node") == pod.spec.node_name:
-            policy = sources.policy(*record["policy"])
+            policy = sources.policy(record)
             found = _again(sources, line, policy)
             if isinstance(found, str) or policy is None:
                 return str(found)

@@ -1,8 +1,8 @@
 """What would have to change for a pod that fits nowhere, from the filters that refuse it and the nodes they refuse.
 
 Each plugin's sentence is one way out: it names the node that is closest to taking the pod, or says plainly that no node
-can: a label that none has, a selector that matches nothing. One function per plugin, by its name; a plugin without one
-is told by its own reason. Called by `explaining.py` and `planning.py`.
+can: a label that none has, a selector that matches nothing. One function per plugin, by its name; of those without one
+the reason says enough, beside a word of advice. Called by `explaining.py` and `planning.py`.
 """
 
 from __future__ import annotations
@@ -63,7 +63,8 @@ def remedies(snapshot: Snapshot, policy: Policy, facts: Facts) -> tuple[str, ...
         ordered = tuple(int(slot) for slot in slots[nodes.rank[slots].argsort()])
         remedy = REMEDIES.get(name)
         if remedy is None:
-            found += [f"{name}: {reason}" for reason in prepared.reasons(slots)]
+            advice = ADVICE.get(name, name)
+            found += [f"{advice} ({reason})" for reason in prepared.reasons(slots)]
         else:
             found += remedy(Refused(snapshot, facts, ordered))
     return tuple(dict.fromkeys(found))
@@ -259,4 +260,11 @@ REMEDIES: dict[str, Remedy] = {
     "NodePorts": _ports,
     "PodTopologySpread": _spread,
     "InterPodAffinity": _neighbours,
+}
+
+# Where the reason has the numbers already.
+ADVICE = {
+    "PlacementQuota": "raise the quota, or free some of it",
+    "Reservations": "wait until the reservation ends, name it if it is the pod's, or add a node",
+    "CapacityClass": "be one of those that the class is kept for, or add a node outside it",
 }

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import msgspec
 
@@ -14,10 +15,10 @@ from fairlead.control.placing import COMPONENT, Placer
 from fairlead.control.plane import Plane
 from fairlead.core.errors import NotFound, Unavailable
 from fairlead.model.key import Key
-from fairlead.model.views import PODS, Pod
+from fairlead.model.views import PODS, SCHEDULING_POLICIES, Pod, SchedulingPolicy
 from fairlead.schedule.policy import Policy
-from fairlead.schedule.registry import default_policy
-from fairlead.store.contract import Journal, Reader
+from fairlead.schedule.registry import default_policy, policy_from
+from fairlead.store.contract import Compacted, Journal, Reader
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +42,21 @@ class Sources:
             raise Unavailable(f"the scheduler of this server stands by ({phase}): ask again in a moment")
         return placer
 
-    def policy(self, name: str, revision: int) -> Policy | None:
-        """The policy that an attempt was made under; None if it is neither in use nor built in."""
+    def policy(self, record: dict[str, Any]) -> Policy | None:
+        """The policy that an attempt was made under; None if it cannot be found any more."""
+        name, revision = record["policy"]
         placer = self.plane.placer
         known: list[Policy] = [default_policy()] if placer is None else [placer.policy, default_policy()]
-        return next((each for each in known if (each.name, each.revision) == (name, revision)), None)
+        for each in known:
+            if (each.name, each.revision) == (name, revision):
+                return each
+        used, _ = record["reads"].get(SCHEDULING_POLICIES.name, (0, 0))
+        try:
+            entry = self.reader.get_at(Key(SCHEDULING_POLICIES.name, "", name), used)
+        except Compacted:
+            return None
+        found = None if entry is None else msgspec.json.decode(entry.data, type=SchedulingPolicy)
+        return policy_from(found) if found is not None and found.metadata.generation == revision else None
 
 
 def no_such_pod(namespace: str, name: str) -> NotFound:

@@ -10,14 +10,21 @@ from fairlead.control.placing import Placer
 from fairlead.control.plane import Plane
 from fairlead.decision.contract import EventNote
 from fairlead.model.key import Key
-from fairlead.model.views import PODS, Pod, Resource, View
+from fairlead.model.views import PLANE_SETTINGS, PODS, SCHEDULING_POLICIES, Pod, Resource, View
 from fairlead.schedule.snapshot import Snapshot
+
+_CHOOSING = (
+    PLANE_SETTINGS,
+    SCHEDULING_POLICIES,
+)  # they say which policy holds, and are not part of the world
 
 
 def snapshot_of(views: Callable[[Resource[Any]], Iterable[View]]) -> Snapshot:
     """A snapshot from scratch, as the scheduler makes it of all that it reads."""
     placer = Placer(Health(), _no_call, {}, _tell_nobody)
     for resource in Placer.reads:
+        if resource in _CHOOSING:
+            continue
         for view in views(resource):
             placer.observe(resource.name, None, view, 0.0)
     return placer.snapshot

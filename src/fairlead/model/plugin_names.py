@@ -1,7 +1,7 @@
 """The plugins of the scheduler by name, as a SchedulingPolicy may name them.
 
 Here and not in `schedule/`, because validation is below it; a test compares the two. `SCORING` are those with scores,
-and what each score weighs when nobody says otherwise, as in Kubernetes.
+and what each score weighs when nobody says otherwise: as in Kubernetes, as far as Kubernetes has them.
 """
 
 from __future__ import annotations
@@ -27,5 +27,6 @@ SCORING = {
     "InterPodAffinity": 2,
     "NodeResourcesFit": 1,
     "NodeResourcesBalancedAllocation": 1,
+    "Reservations": 10,
 }
 WEIGHT_MAX = 100

@@ -114,12 +114,16 @@ def health(store: Store) -> Callable[[str, Mapping[str, str], Context], Reply]:
     return answer
 
 
+Label = tuple[str, str]
+
+
 class Sample(NamedTuple):
-    """One number for /metrics."""
+    """One number for /metrics; one of many that make up a histogram names that."""
 
     name: str
     value: float
-    labels: tuple[tuple[str, str], ...] = ()
+    labels: tuple[Label, ...] = ()
+    histogram: str = ""
 
 
 def plane_samples(plane: Plane, now: float) -> Iterator[Sample]:
@@ -166,10 +170,11 @@ def metrics(read: Callable[[], Iterable[Sample]]) -> Callable[[str, Mapping[str,
     def answer(path: str, query: Mapping[str, str], context: Context) -> Reply:
         lines: list[str] = []
         announced = ""
-        for name, value, labels in read():
-            if name != announced:
-                lines.append(f"# TYPE {name} {'counter' if name.endswith('_total') else 'gauge'}")
-                announced = name
+        for name, value, labels, histogram in read():
+            if (histogram or name) != announced:
+                announced = histogram or name
+                plain = "counter" if name.endswith("_total") else "gauge"
+                lines.append(f"# TYPE {announced} {'histogram' if histogram else plain}")
             told = ",".join(f'{key}="{text}"' for key, text in labels)
             number = int(value) if value == int(value) else value  # whole numbers with every digit
             lines.append(f"{name}{{{told}}} {number}" if told else f"{name} {number}")

@@ -47,6 +47,7 @@ from fairlead.runtime.host import ServingHost
 from fairlead.runtime.identity import Identity
 from fairlead.runtime.kubeconfig import server_url
 from fairlead.runtime.plane_driver import PlaneDriver
+from fairlead.runtime.scheduler_metrics import scheduler_samples
 from fairlead.runtime.settings import ServeSettings
 from fairlead.runtime.store_driver import StoreDriver
 from fairlead.store.contract import Change, Retention
@@ -194,6 +195,7 @@ class _Server:
             yield Sample("fairlead_audit_counted_total", count, labels)
         yield Sample("fairlead_audit_suppressed_total", audit.suppressed)
         yield from extensions.plane_samples(self._planes.plane, time.time())
+        yield from scheduler_samples(self._planes.plane.placer)
         for (verb, resource, code), count in sorted(handler.requests.items()):
             labels = (("verb", verb), ("resource", resource), ("code", str(code)))
             yield Sample("apiserver_request_total", count, labels)

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from fairlead.core import quantity
+from fairlead.ledger.reservation import ANNOTATION
 from fairlead.model.selectors import NOTHING, LabelSelector, Requirement, from_object, label_selector
 from fairlead.model.views import Container, Json, Meta, Pod, PodSpec, Toleration
 
@@ -82,6 +83,9 @@ class Facts:
     ports: tuple[Port, ...]
     priority: int
     preempts: bool
+    priority_class: str = ""
+    controller: str = ""  # uid of the owner that manages it
+    reservation: str = ""  # the one it names
 
 
 class FactsOf:
@@ -105,6 +109,9 @@ class FactsOf:
             meta.namespace,
             tuple(sorted(meta.labels.items())),
             spec.priority,
+            spec.priority_class_name,
+            meta.owner_references,
+            meta.annotations.get(ANNOTATION),
             self._encode(
                 (
                     [(c.resources.requests, c.ports) for c in spec.containers],
@@ -134,6 +141,7 @@ def facts_of(pod: Pod) -> Facts:
     pods = spec.affinity.get("podAffinity") or {}
     others = spec.affinity.get("podAntiAffinity") or {}
     scored = _summed(spec, _scored)
+    controller = meta.controller
     return Facts(
         namespace=meta.namespace,
         labels=meta.labels,
@@ -159,6 +167,9 @@ def facts_of(pod: Pod) -> Facts:
         ports=tuple(_ports(spec)),
         priority=spec.priority,
         preempts=spec.preemption_policy != "Never",
+        priority_class=spec.priority_class_name,
+        controller=controller.uid if controller is not None else "",
+        reservation=meta.annotations.get(ANNOTATION, ""),
     )
 
 

@@ -16,12 +16,15 @@ evicted. Whoever keeps something that depends on pods reads `changes`; all else 
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+
 import msgspec
 
 from fairlead.model.key import Key
-from fairlead.model.views import Namespace, Node, Pod, View
+from fairlead.model.views import PLACEMENT_QUOTAS, RESERVATIONS, Namespace, Node, Pod, View
 from fairlead.schedule.changes import Change, Changes
 from fairlead.schedule.facts import Facts, FactsOf, Port
+from fairlead.schedule.holds import Holds, Quota
 from fairlead.schedule.matching import Matching
 from fairlead.schedule.nodes import Nodes
 
@@ -45,6 +48,7 @@ class Snapshot:
         self.nodes = Nodes()
         self.matching = Matching(self.nodes.slots)
         self.changes = Changes()
+        self.holds = Holds()
         self.facts_of = FactsOf()
         self.placed: dict[Key, Placed] = {}
         self.on: dict[str, dict[Key, Placed]] = {}  # by node name, also of nodes that are not known
@@ -71,6 +75,22 @@ class Snapshot:
             self.matching.put_namespace(
                 space.metadata.name, space.metadata.labels if after is not None else None
             )
+        elif resource == PLACEMENT_QUOTAS.name:
+            self.holds.observe_quota(before, after)
+        elif resource == RESERVATIONS.name:
+            self.holds.observe_reservation(before, after)
+
+    def reservation_for(self, pod: Pod, node: str) -> str:
+        """The reservation on a node that this pod uses there; "" if there is none."""
+        return self.holds.usable(self.facts_of(pod), node) if self.holds.keeps_any else ""
+
+    def quotas(self, namespace: str) -> tuple[Quota, ...]:
+        """Those of a namespace, counted up to now."""
+        found = self.holds.quotas(namespace)
+        for quota in found:
+            if quota.stale:
+                self.holds.recount(quota, self._placed_in(namespace))
+        return found
 
     def assume(self, pod: Pod, node: str, nominated: bool = False) -> None:
         placed = self._placed(pod, node, True, nominated)
@@ -103,7 +123,7 @@ class Snapshot:
 
     @property
     def epoch(self) -> tuple[int, int]:
-        return self.nodes.version, self.matching.epoch
+        return self.nodes.version, self.matching.epoch + self.holds.version
 
     # Inside
 
@@ -140,7 +160,10 @@ class Snapshot:
                 if name not in self.on:
                     self.moves.pop(name, None)
             return
+        version = nodes.version
         nodes.put(after)
+        if self.holds and nodes.version != version:
+            self.holds.nodes_moved()
         if nodes.slots > self.matching.slots:
             self.matching.grow(nodes.slots)
         if not known:
@@ -192,6 +215,16 @@ class Snapshot:
         if slot is not None:
             self._charge(slot, placed, -1)
 
+    def _placed_in(self, namespace: str) -> Iterator[tuple[Facts, Mapping[str, str]]]:
+        for placed in self.placed.values():
+            slot = self.nodes.slot.get(placed.node)
+            if slot is not None and placed.facts.namespace == namespace:
+                yield placed.facts, self._labels(slot)
+
+    def _labels(self, slot: int) -> Mapping[str, str]:
+        facts = self.nodes.facts[slot]
+        return facts.labels if facts is not None else {}
+
     def _charge_all(self, node: str, sign: int) -> None:
         """A node came or went: so do the pods on it, as far as columns are concerned."""
         slot = self.nodes.slot[node]
@@ -202,6 +235,8 @@ class Snapshot:
         facts = placed.facts
         self.changes.append(Change(slot, facts, sign, placed.leaving))
         self.nodes.charge(slot, facts, sign)
+        if self.holds:
+            self.holds.charge(facts, self._labels(slot), sign)
         self.matching.charge(slot, facts, placed.leaving, sign)
         if facts.ports:
             taken = self.ports.setdefault(placed.node, {})

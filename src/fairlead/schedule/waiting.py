@@ -13,6 +13,7 @@ forgot to name. Pure: time and chance arrive with the calls. Used by `control/pl
 from __future__ import annotations
 
 import heapq
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
@@ -22,6 +23,7 @@ from fairlead.model.key import Key
 from fairlead.model.views import Pod
 
 CAUSES_KEPT = 1024
+FLUSH = "Flush"  # the cause of a try that nothing but time called for
 
 
 class State(Enum):
@@ -73,6 +75,8 @@ class WaitingPods:
         self._causes_before = 0
         self._numbers = 0
         self._stamps = 0
+        # How often pods came into a state, by what happened; whoever begins with a new queue may count on.
+        self.incoming: defaultdict[tuple[State, str], int] = defaultdict(int)
         self.flushed = 0  # tried because they had waited long, and for no other cause
 
     def __len__(self) -> int:
@@ -153,6 +157,7 @@ class WaitingPods:
         if cause or entry.taken_at < self._causes_before:
             self._rest(key, entry, now, cause or "Overflow")
             return
+        self.incoming[State.WAITING, "ScheduleAttemptFailure"] += 1
         self._enter(entry, State.WAITING, now)
         for name in sorted(wakes_on):
             self._by_cause.setdefault(name, {})[key] = None
@@ -213,9 +218,9 @@ class WaitingPods:
                 continue
             if entry.state is State.WAITING:
                 self.flushed += 1
-                self._activate(key, entry, now, "Flush")
+                self._activate(key, entry, now, FLUSH)
             elif entry.state is State.RESTING:
-                self._activate(key, entry, now, entry.woken_by)
+                self._activate(key, entry, now, entry.woken_by, "BackoffComplete")
 
     def _wake(self, key: Key, entry: Entry, now: float, cause: str) -> None:
         if entry.ready_at > now:
@@ -226,12 +231,14 @@ class WaitingPods:
     def _rest(self, key: Key, entry: Entry, now: float, cause: str) -> None:
         self._unlist(key, entry)
         entry.woken_by = cause
+        self.incoming[State.RESTING, cause] += 1
         self._enter(entry, State.RESTING, now)
         heapq.heappush(self._timed, (entry.ready_at, entry.stamp, key))
 
-    def _activate(self, key: Key, entry: Entry, now: float, cause: str) -> None:
+    def _activate(self, key: Key, entry: Entry, now: float, cause: str, event: str = "") -> None:
         self._unlist(key, entry)
         entry.woken_by = cause
+        self.incoming[State.ACTIVE, event or cause] += 1
         self._enter(entry, State.ACTIVE, now)
         priority, since, number = self._place(entry)
         heapq.heappush(self._active, (priority, since, number, entry.stamp, key))

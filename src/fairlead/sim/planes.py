@@ -198,7 +198,7 @@ class PlaneProcess:
             name = f"system:fairlead:{call.controller}"
             user = self._users[call.controller] = User(name, groups=(MASTERS,))
         # Leases are how leadership itself is settled: only what a leader does is a leader's.
-        origin = "" if call.controller == "leadership" else self.identity
+        origin = "" if call.controller == "leadership" else f"{call.controller} of {self.identity}"
         heard = partial(self._hear, self._life, self._replied, call.call)
         self.link.call(call.request, user, origin, heard)
 

@@ -44,10 +44,3 @@ class Asked:
     @property
     def sources(self) -> Sources:
         return Sources(self.api.store, self.api.journal, self.driver.plane, lambda: self.driver.now)
-
-    def attempts(self) -> list[dict[str, Any]]:
-        return [
-            each
-            for each in self.driver.records
-            if "waterfall" in each or ("verdict" in each and "batch" in each)
-        ]

@@ -23,7 +23,6 @@ from typing import Any
 from fairlead.model.views import DEPLOYMENTS, PODS, REPLICASETS
 from fairlead.sim.checkers.contract import Objects, Sight
 from fairlead.sim.checkers.live_children import GRACE_SECONDS
-from fairlead.sim.checkers.preemption import is_preempted
 from fairlead.sim.violation import Violation
 from fairlead.store.contract import Key
 
@@ -96,7 +95,7 @@ class Availability:
         elif (since := mine.pop(sight.key, None)) is not None:
             is_deleted = pod is None or bool(pod.metadata.deletion_timestamp)
             is_late = sight.seconds - since >= GRACE_SECONDS
-            if is_deleted and is_late and sight.by_plane and not is_preempted(sight.before):
+            if is_deleted and is_late and sight.by_plane and not sight.by_scheduler:
                 self._judge(owner.uid, sight)
 
     def _judge(self, set_uid: str, sight: Sight) -> None:

@@ -45,7 +45,7 @@ class Sight:
     before: Any  # None: it was not there
     after: Any  # None: it is gone
     last: Any  # the newest state in either case
-    origin: str  # identity of the plane whose leader wrote it; else "collector", "people" or "";
+    origin: str  # controller and identity of the plane whose leader wrote it; else "people" or "";
     # with "late " before it when its sender had given up
     seconds: float  # of the run
 
@@ -53,6 +53,10 @@ class Sight:
     def by_plane(self) -> bool:
         """Written by a plane as leader, in time or late."""
         return "plane-" in self.origin
+
+    @property
+    def by_scheduler(self) -> bool:
+        return "scheduler of plane-" in self.origin
 
 
 class Checker(Protocol):

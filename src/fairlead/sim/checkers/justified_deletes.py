@@ -5,9 +5,9 @@ There is no allowance for what a plane has not seen yet, nor for requests that a
 deletion commits only while the set is as it was when the deletion was decided (its premise).
 
 One allowance is left. A pod that somebody else takes (people, a node, the pod's own end, the scheduler for a pod that
-matters more) is not held against the plane until the set has changed again: the premise covers the set, not each of
-its pods, and the set learns of such a loss only by looking. ReplicaSets only: others do not delete pods for being too
-many.
+matters more) is not held against the plane until the set's status says how many are left: the premise covers the set,
+not each of its pods, and the set learns of such a loss only by looking. ReplicaSets only: others do not delete pods for
+being too many.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from dataclasses import dataclass, field
 
 from fairlead.model.views import PODS, REPLICASETS
 from fairlead.sim.checkers.contract import Objects, Sight
-from fairlead.sim.checkers.preemption import is_preempted
 from fairlead.sim.violation import Violation
 from fairlead.store.contract import Key
 
@@ -28,7 +27,7 @@ class _Set:
     key: Key
     replicas: int = 0
     is_going: bool = False
-    taken: int = 0  # live pods that others took since the set last changed
+    taken: int = 0  # live pods that others took since the status was last right
     live: set[Key] = field(default_factory=set)
 
 
@@ -57,7 +56,8 @@ class JustifiedDeletes:
         found = self._set(meta.uid, sight.key)
         found.replicas = sight.last.spec.replicas
         found.is_going = sight.after is None or bool(meta.deletion_timestamp)
-        found.taken = 0
+        if sight.last.status.replicas == len(found.live):
+            found.taken = 0
 
     def _pod(self, sight: Sight) -> None:
         key, pod = sight.key, sight.after
@@ -74,7 +74,7 @@ class JustifiedDeletes:
             return
         former.live.discard(key)
         is_deleted = pod is None or bool(pod.metadata.deletion_timestamp)
-        if not (is_deleted and sight.by_plane) or is_preempted(sight.before):
+        if not (is_deleted and sight.by_plane) or sight.by_scheduler:
             former.taken += 1
         elif not self._may_empty(former) and len(former.live) + former.taken < former.replicas:
             raise Violation(

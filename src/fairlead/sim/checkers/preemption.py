@@ -1,28 +1,20 @@
 """Preemption ends: each eviction is for somebody who waits for that very node, and nobody evicts anew meanwhile.
 
-A victim is known by its DisruptionTarget. When it goes there must be a pod without a node that has claimed the victim's
-node (nominatedNodeName), has a higher priority, has no victims that are still leaving another node, and has pushed out
-no more than `EVICTIONS_MAX`. Where several have claimed the node, one of them is enough.
+When the scheduler deletes a pod there must be one without a node that has claimed the victim's node
+(nominatedNodeName), has a higher priority, has no victims that are still leaving another node, and has pushed out no
+more than `EVICTIONS_MAX`. Where several have claimed the node, one of them is enough.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from fairlead.control.attempts import PREEMPTED
 from fairlead.model.views import PODS
 from fairlead.sim.checkers.contract import Objects, Sight
 from fairlead.sim.violation import Violation
 from fairlead.store.contract import Key
 
 EVICTIONS_MAX = 8
-
-
-def is_preempted(pod: Any) -> bool:
-    return any(
-        each.type == "DisruptionTarget" and each.status == "True" and each.reason == PREEMPTED
-        for each in pod.status.conditions
-    )
 
 
 class PreemptionEnds:
@@ -46,9 +38,7 @@ class PreemptionEnds:
             self._claims.pop(key, None)
         is_going = pod is None or pod.metadata.deletion_timestamp
         was = sight.before
-        if was is None or not is_going or not sight.by_plane:
-            return
-        if was.live and was.spec.node_name and is_preempted(was):
+        if was is not None and is_going and was.live and sight.by_scheduler:
             self._evicted(sight)
 
     def quiesced(self, objects: Objects, seconds: float) -> None:

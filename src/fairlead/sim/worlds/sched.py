@@ -111,7 +111,10 @@ def _job(name: str, completions: int, parallelism: int) -> Json:
     spec = {
         "completions": completions,
         "parallelism": parallelism,
-        "backoffLimit": 100,  # pods that are evicted count as failed
+        # Who is evicted for others has not failed.
+        "podFailurePolicy": {
+            "rules": [{"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]}]
+        },
         "template": template,
     }
     return {"kind": "Job", "metadata": {"name": name}, "spec": spec}

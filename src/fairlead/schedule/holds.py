@@ -1,0 +1,190 @@
+"""What keeps pods off nodes though there is room: placement quotas of their namespace, reservations of others.
+
+Part of the snapshot, which is its only writer. A quota's use is what its status says or what the snapshot counts,
+whichever is more: the status knows bindings that no mirror shows yet, the snapshot knows placements that are not bound
+yet. It is a forecast; binding charges the quota in its own transaction. `version` moves when an answer may have changed
+by anything but the comings and goings of pods.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from fairlead.core.quantity import NANO, Quantity, parse
+from fairlead.ledger import reservation as ledger
+from fairlead.model.key import Key
+from fairlead.model.selectors import LabelSelector, from_object
+from fairlead.model.views import PlacementQuota, Reservation, View
+from fairlead.schedule.facts import Amounts, Facts, amount
+
+_MILLI = NANO // 1000
+
+
+@dataclass(slots=True, eq=False)
+class Quota:
+    name: str
+    spec: tuple[LabelSelector | None, Amounts]
+    told: Amounts  # by its status
+    counted: Amounts = field(default_factory=dict)  # by the snapshot
+    stale: bool = True  # it has to be counted anew
+
+    @property
+    def selector(self) -> LabelSelector | None:
+        """None: all nodes."""
+        return self.spec[0]
+
+    @property
+    def hard(self) -> Amounts:
+        return self.spec[1]
+
+    def used(self, resource: str) -> int:
+        return max(self.told.get(resource, 0), self.counted.get(resource, 0))
+
+    def covers(self, labels: Mapping[str, str]) -> bool:
+        return self.selector is None or self.selector.matches(labels)
+
+    def exceeded(self, asked: Amounts) -> str:
+        """`cpu (requested 500m, used 4, limited 4)`; "" if there is room."""
+        return ", ".join(
+            f"{name} (requested {_spelt(name, asked[name])}, used {_spelt(name, self.used(name))}, "
+            f"limited {_spelt(name, limit)})"
+            for name, limit in self.hard.items()
+            if asked.get(name) and self.used(name) + asked[name] > limit
+        )
+
+    def charge(self, facts: Facts, sign: int) -> None:
+        counted = self.counted
+        for name in self.hard:
+            if name in facts.requests:
+                counted[name] = counted.get(name, 0) + sign * facts.requests[name]
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Room that an active reservation keeps on a node."""
+
+    namespace: str
+    name: str
+    node: str
+    owner: str  # uid
+    capacity_class: str
+    room: tuple[tuple[str, int], ...]
+
+    def is_for(self, facts: Facts) -> bool:
+        if facts.namespace != self.namespace:
+            return False
+        return facts.reservation == self.name or (bool(facts.controller) and facts.controller == self.owner)
+
+
+Placements = Iterable[tuple[Facts, Mapping[str, str]]]  # of each placed pod, with the labels of its node
+
+
+class Holds:
+    def __init__(self) -> None:
+        self.version = 0
+        self._quotas: dict[str, dict[str, Quota]] = {}  # by namespace and name
+        self._kept: dict[Key, Kept] = {}
+        self._by_node: dict[str, dict[Key, Kept]] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._quotas)
+
+    @property
+    def keeps_any(self) -> bool:
+        return bool(self._kept)
+
+    def quotas(self, namespace: str) -> tuple[Quota, ...]:
+        """In the order of names; some may be stale."""
+        found = self._quotas.get(namespace)
+        return tuple(found[name] for name in sorted(found)) if found else ()
+
+    def recount(self, quota: Quota, placements: Placements) -> None:
+        quota.counted, quota.stale = {}, False
+        for facts, labels in placements:
+            if quota.covers(labels):
+                quota.charge(facts, 1)
+
+    def kept(self) -> Iterator[tuple[str, Iterable[Kept]]]:
+        """By node, for nodes with any."""
+        for node, found in self._by_node.items():
+            yield node, found.values()
+
+    def usable(self, facts: Facts, node: str) -> str:
+        """The reservation on this node that such a pod uses, the one it names first; "" if there is none."""
+        found = [each for each in self._by_node.get(node, {}).values() if each.is_for(facts)]
+        return min(found, key=lambda each: (each.name != facts.reservation, each.name)).name if found else ""
+
+    # Changes, by the snapshot only
+
+    def observe_quota(self, before: View | None, after: View | None) -> None:
+        quota = after or before
+        assert isinstance(quota, PlacementQuota)
+        space, name = quota.metadata.namespace, quota.metadata.name
+        spaced = self._quotas.setdefault(space, {})
+        known = spaced.get(name)
+        if after is None:
+            spaced.pop(name, None)
+            if not spaced:
+                del self._quotas[space]
+            self.version += known is not None
+            return
+        selector = from_object(quota.spec.node_selector) if quota.spec.node_selector else None
+        spec = (selector, {each: _limit(each, text) for each, text in sorted(quota.spec.hard.items())})
+        told = {each: amount(each, text) for each, text in quota.status.used.items()}
+        if known is None or known.spec != spec:
+            spaced[name] = Quota(name, spec, told)
+            self.version += 1
+            return
+        before_used = {each: known.used(each) for each in known.hard}
+        known.told = told
+        # Mostly a status catches up with what was counted, and nobody has to look again.
+        self.version += before_used != {each: known.used(each) for each in known.hard}
+
+    def observe_reservation(self, before: View | None, after: View | None) -> None:
+        found = after or before
+        assert isinstance(found, Reservation)
+        meta = found.metadata
+        key = Key("reservations.fairlead.dev", meta.namespace, meta.name)
+        known = self._kept.get(key)
+        kept = _kept(found) if after is not None and ledger.keeps(found) else None
+        if kept == known:
+            return
+        self.version += 1
+        if known is not None:
+            del self._kept[key]
+            beside = self._by_node[known.node]
+            del beside[key]
+            if not beside:
+                del self._by_node[known.node]
+        if kept is not None:
+            self._kept[key] = kept
+            self._by_node.setdefault(kept.node, {})[key] = kept
+
+    def charge(self, facts: Facts, labels: Mapping[str, str], sign: int) -> None:
+        """A pod came to a node with these labels (1) or left it (-1)."""
+        for quota in self._quotas.get(facts.namespace, {}).values():
+            if not quota.stale and quota.covers(labels):
+                quota.charge(facts, sign)
+
+    def nodes_moved(self) -> None:
+        """Nodes may have other labels."""
+        for spaced in self._quotas.values():
+            for quota in spaced.values():
+                quota.stale = quota.stale or quota.selector is not None
+
+
+def _kept(found: Reservation) -> Kept:
+    meta, spec = found.metadata, found.spec
+    room = tuple(sorted((name, amount(name, value)) for name, value in spec.requests.items()))
+    return Kept(meta.namespace, meta.name, found.status.node_name, spec.owner.uid, spec.capacity_class, room)
+
+
+def _limit(resource: str, text: str) -> int:
+    """In the unit of the columns, rounded down: what is requested is rounded up."""
+    return parse(text).nano // (_MILLI if resource == "cpu" else NANO)
+
+
+def _spelt(resource: str, value: int) -> str:
+    binary = resource in ("memory", "ephemeral-storage")
+    return str(Quantity(value * (_MILLI if resource == "cpu" else NANO), "binary" if binary else "decimal"))
