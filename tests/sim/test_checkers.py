@@ -127,6 +127,125 @@ def a_pod_on_no_node(story: Story) -> None:
     story.rest()
 
 
+def node(name: str, cpu: str = "4", **labels: str) -> Json:
+    status = {"allocatable": {"cpu": cpu}, "conditions": [{"type": "Ready", "status": "True"}]}
+    return {"metadata": {"name": name, "labels": labels}, "status": status}
+
+
+def needs(name: str, cpu: str, at: str = "", claims: str = "", priority: int = 0, **meta: Any) -> Json:
+    containers = [{"name": "main", "resources": {"requests": {"cpu": cpu}}}]
+    status = {"phase": "Running" if at else "Pending", "nominatedNodeName": claims}
+    spec = {"nodeName": at, "containers": containers, "priority": priority}
+    return {"metadata": {"name": name, **meta}, "spec": spec, "status": status}
+
+
+def more_than_a_node_has(story: Story) -> None:
+    story.commit("nodes", node("one"))
+    for name in ("a", "b", "c"):
+        story.commit("pods", needs(name, "1500m"))
+        story.commit("pods", needs(name, "1500m", "one"))
+
+
+def a_pod_that_waits_although_it_fits(story: Story) -> None:
+    story.commit("nodes", node("full"))
+    story.commit("nodes", node("one"))
+    story.commit("pods", needs("a", "4", "full"))
+    story.commit("pods", needs("b", "4"))
+    story.rest()
+
+
+def quota(hard: str, used: str = "0") -> Json:
+    spec = {"hard": {"cpu": hard}, "nodeSelector": {"matchLabels": {"zone": "z"}}}
+    return {"metadata": {"name": "q"}, "spec": spec, "status": {"used": {"cpu": used}}}
+
+
+def more_than_a_quota_allows(story: Story) -> None:
+    story.commit("nodes", node("one", "32", zone="z"))
+    story.commit("placementquotas.fairlead.dev", quota("3"))
+    for name in ("a", "b"):
+        story.commit("pods", needs(name, "2", "one"))
+
+
+def a_quota_that_says_more_is_used_than_it_allows(story: Story) -> None:
+    story.commit("placementquotas.fairlead.dev", quota("3", "2"))
+    story.commit("placementquotas.fairlead.dev", quota("3", "4"))
+
+
+def two_reservations_for_one_purpose(story: Story) -> None:
+    owner = {"apiVersion": "batch/v1", "kind": "Job", "name": "fraud", "uid": "uid-fraud"}
+    for name in ("first", "second"):
+        spec = {"owner": owner, "intent": "recovery"}
+        body = {"metadata": {"name": name}, "spec": spec, "status": {"phase": "Active"}}
+        story.commit("reservations.fairlead.dev", body)
+
+
+SCHEDULER = "scheduler of plane-0-1"
+
+
+def evicts(story: Story, name: str, at: str, origin: str = SCHEDULER) -> None:
+    story.commit("pods", needs(name, "2", at, deletionTimestamp=GOING), origin=origin)
+
+
+def crowd(story: Story) -> None:
+    leads(story, "plane-0-1")
+    for name in ("one", "two"):
+        story.commit("nodes", node(name))
+        for number in (1, 2):
+            story.commit("pods", needs(f"{name}-{number}", "2", name))
+
+
+def an_eviction_for_nobody(story: Story) -> None:
+    crowd(story)
+    story.commit("pods", needs("urgent", "4", priority=9))
+    evicts(story, "one-1", "one")
+
+
+def an_eviction_for_one_who_is_no_more_important(story: Story) -> None:
+    crowd(story)
+    story.commit("pods", needs("equal", "4", claims="one"))
+    evicts(story, "one-1", "one", "late " + SCHEDULER)
+
+
+def a_second_choice_before_the_first_has_left(story: Story) -> None:
+    crowd(story)
+    story.commit("pods", needs("urgent", "4", claims="one", priority=9))
+    evicts(story, "one-1", "one")
+    story.commit("pods", needs("urgent", "4", claims="two", priority=9))
+    evicts(story, "two-1", "two")
+
+
+def evictions_without_end(story: Story) -> None:
+    leads(story, "plane-0-1")
+    story.commit("nodes", node("one", "64"))
+    story.commit("pods", needs("urgent", "4", claims="one", priority=9))
+    for number in range(20):
+        story.commit("pods", needs(f"low-{number}", "2", "one"))
+        evicts(story, f"low-{number}", "one")
+        story.commit("pods", needs(f"low-{number}", "2", "one"), gone=True)
+
+
+def a_victim_that_does_not_go(story: Story) -> None:
+    crowd(story)
+    story.commit("pods", needs("urgent", "4", claims="one", priority=9))
+    evicts(story, "one-1", "one")
+    story.rest()
+
+
+def test_a_story_of_preemption_breaks_nothing() -> None:
+    story = Story()
+    crowd(story)
+    story.commit("placementquotas.fairlead.dev", quota("3"))  # of nodes that there are none of
+    story.commit("pods", needs("urgent", "4", priority=9))
+    story.commit("pods", needs("urgent", "4", claims="one", priority=9))
+    for number in (1, 2):
+        evicts(story, f"one-{number}", "one")
+    for number in (1, 2):
+        story.commit("pods", needs(f"one-{number}", "2", "one"), gone=True)
+    story.commit("pods", needs("urgent", "4", "one", claims="one", priority=9))
+    story.commit("pods", needs("low", "2"))  # fits nowhere
+    story.rest()
+
+
 def leads(story: Story, holder: str) -> None:
     story.revision += 1
     metadata = {"name": FENCE, "uid": "f", "resourceVersion": str(story.revision)}
@@ -327,6 +446,16 @@ def test_pods_of_a_set_or_namespace_that_goes_may_be_taken() -> None:
         ("finished-jobs", a_pod_of_a_finished_job),
         ("finished-jobs", a_job_that_is_not_finished_any_more),
         ("one-leader", a_write_of_a_former_leader),
+        ("capacity", more_than_a_node_has),
+        ("placed-at-rest", a_pod_that_waits_although_it_fits),
+        ("quota-kept", more_than_a_quota_allows),
+        ("quota-kept", a_quota_that_says_more_is_used_than_it_allows),
+        ("one-reservation", two_reservations_for_one_purpose),
+        ("preemption-ends", an_eviction_for_nobody),
+        ("preemption-ends", an_eviction_for_one_who_is_no_more_important),
+        ("preemption-ends", a_second_choice_before_the_first_has_left),
+        ("preemption-ends", evictions_without_end),
+        ("preemption-ends", a_victim_that_does_not_go),
     ],
 )
 def test_a_fabricated_violation_is_told(invariant: str, tell: Callable[[Story], None]) -> None:

@@ -45,6 +45,7 @@ from fairlead.decision.effects import Bind, Effect
 from fairlead.model import plane_knobs
 from fairlead.model.key import Key
 from fairlead.model.views import (
+    BUDGETS,
     NAMESPACES,
     NODES,
     PLACEMENT_QUOTAS,
@@ -108,6 +109,7 @@ class Placer:
         PODS,
         NODES,
         NAMESPACES,
+        BUDGETS,
         PLACEMENT_QUOTAS,
         RESERVATIONS,
         SCHEDULING_POLICIES,

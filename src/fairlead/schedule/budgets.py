@@ -1,12 +1,16 @@
-"""PodDisruptionBudgets as preemption sees them: plain data, made by whoever reads them."""
+"""PodDisruptionBudgets as preemption sees them: plain data, part of the snapshot."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from fairlead.model.selectors import LabelSelector
-from fairlead.schedule.snapshot import Placed
+from fairlead.model import views
+from fairlead.model.selectors import LabelSelector, from_object
+
+if TYPE_CHECKING:
+    from fairlead.schedule.snapshot import Placed
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,7 +18,14 @@ class Budget:
     namespace: str
     selector: LabelSelector
     allowed: int  # status.disruptionsAllowed
-    disrupted: frozenset[str] = frozenset()  # uids of pods whose eviction is counted already
+    disrupted: frozenset[str] = frozenset()  # names of pods whose eviction is counted already
+
+
+def budget_of(view: views.Budget) -> Budget:
+    """What it allows now. One that its controller has not looked at yet allows nothing."""
+    status, meta = view.status, view.metadata
+    allowed = status.disruptions_allowed if status.observed_generation >= meta.generation else 0
+    return Budget(meta.namespace, from_object(view.spec.selector), allowed, frozenset(status.disrupted_pods))
 
 
 def breaking(pods: Sequence[Placed], budgets: Sequence[Budget]) -> set[str]:
@@ -24,7 +35,7 @@ def breaking(pods: Sequence[Placed], budgets: Sequence[Budget]) -> set[str]:
     for pod in pods:
         for place, budget in enumerate(budgets):
             facts = pod.facts
-            if budget.namespace != facts.namespace or pod.uid in budget.disrupted or not facts.labels:
+            if budget.namespace != facts.namespace or pod.key.name in budget.disrupted or not facts.labels:
                 continue
             if budget.selector.matches(facts.labels):
                 left[place] -= 1

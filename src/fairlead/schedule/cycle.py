@@ -10,13 +10,10 @@ a new Cycle would compute.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from fairlead.model.key import Key
 from fairlead.model.views import Pod
-from fairlead.schedule.budgets import Budget
 from fairlead.schedule.classes import ClassState
 from fairlead.schedule.contract import Attempt, Refusal
 from fairlead.schedule.facts import Facts
@@ -30,8 +27,7 @@ _CLASSES_MIN = 16
 
 
 class Cycle:
-    """`budgets` are the PodDisruptionBudgets as they are now; whoever feeds the snapshot sets them. `preempting` says
-    whether pods that fit nowhere may push others out at all."""
+    """`preempting` says whether pods that fit nowhere may push others out at all."""
 
     def __init__(self, snapshot: Snapshot, policy: Policy, preempting: bool = True) -> None:
         self._snapshot = snapshot
@@ -39,7 +35,6 @@ class Cycle:
         self._preempting = preempting
         self._states: dict[Facts, ClassState] = {}  # those used last are last
         self._preemption = Preemption(snapshot)
-        self.budgets: Sequence[Budget] = ()
 
     def place(self, pod: Pod, assume: bool = True) -> Attempt:
         snapshot = self._snapshot
@@ -65,7 +60,7 @@ class Cycle:
             return Attempt(key, pod.metadata.uid, node, number, state.waterfall, best=best)
         refusals = self.refusals(state)
         preemption = self._preemption
-        chosen = preemption.choose(state, claimed, self.budgets) if self._preempting else Chosen()
+        chosen = preemption.choose(state, claimed, snapshot.budgets) if self._preempting else Chosen()
         ready = bool(chosen.victims) and all(victim.nominated for victim in chosen.victims)
         return Attempt(
             key,

@@ -20,8 +20,10 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
+from fairlead.model import views
 from fairlead.model.key import Key
-from fairlead.model.views import PLACEMENT_QUOTAS, RESERVATIONS, Namespace, Node, Pod, View
+from fairlead.model.views import BUDGETS, PLACEMENT_QUOTAS, RESERVATIONS, Namespace, Node, Pod, View
+from fairlead.schedule.budgets import Budget, budget_of
 from fairlead.schedule.changes import Change, Changes
 from fairlead.schedule.facts import Facts, FactsOf, Port
 from fairlead.schedule.holds import Holds, Quota
@@ -57,6 +59,8 @@ class Snapshot:
         ] = {}  # by node name: how often anything was put there, changed or taken away
         self.ports: dict[str, dict[Port, int]] = {}
         self.assumed: dict[Key, Placed] = {}
+        self.budgets: tuple[Budget, ...] = ()  # another object whenever one of them changed
+        self._budgets: dict[tuple[str, str], Budget] = {}
 
     # What happens
 
@@ -79,6 +83,17 @@ class Snapshot:
             self.holds.observe_quota(before, after)
         elif resource == RESERVATIONS.name:
             self.holds.observe_reservation(before, after)
+        elif resource == BUDGETS.name:
+            self._observe_budget(before, after)
+
+    def _observe_budget(self, before: View | None, after: View | None) -> None:
+        budget = after or before
+        assert isinstance(budget, views.Budget)
+        name = (budget.metadata.namespace, budget.metadata.name)
+        self._budgets.pop(name, None)
+        if after is not None:
+            self._budgets[name] = budget_of(budget)
+        self.budgets = tuple(self._budgets[name] for name in sorted(self._budgets))
 
     def reservation_for(self, pod: Pod, node: str) -> str:
         """The reservation on a node that this pod uses there; "" if there is none."""

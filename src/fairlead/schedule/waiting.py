@@ -5,9 +5,10 @@
     WAITING  refused, and nothing that could help has happened since: the plugins that refused it say what could
     TAKEN    being tried, or on its way to a node
 
-A cause that comes while a pod is being tried is not lost: it is remembered and weighed when the pod is refused. What
-waits longer than `flush_seconds` is tried anyhow, and counted: every flush that then succeeds is a cause that a plugin
-forgot to name. Pure: time and chance arrive with the calls. Used by `control/placing.py`.
+A cause that comes while a pod is being tried, or a change of the pod itself, is not lost: it is remembered and weighed
+when the pod is refused. What waits longer than `flush_seconds` is tried anyhow, and counted: every flush that then
+succeeds is a cause that a plugin forgot to name. Pure: time and chance arrive with the calls. Used by
+`control/placing.py`.
 """
 
 from __future__ import annotations
@@ -52,6 +53,7 @@ class Entry:
     wakes_on: frozenset[str] = frozenset()
     woken_by: str = ""  # the cause of its last try
     taken_at: int = 0  # how many causes there had been when it was taken
+    has_changed: bool = False  # itself, since it was taken
     ready_at: float = 0.0
     stamp: int = field(default=0)  # tells its latest place in a heap from former ones
 
@@ -119,6 +121,8 @@ class WaitingPods:
         before, entry.pod = entry.pod, pod
         if before.spec.priority != pod.spec.priority and entry.state is State.ACTIVE:
             self._activate(key, entry, now, entry.woken_by)
+        elif again and entry.state is State.TAKEN:
+            entry.has_changed = True
         elif again and entry.state is State.WAITING:
             self._wake(key, entry, now, "PodUpdated")
 
@@ -138,6 +142,7 @@ class WaitingPods:
                 continue
             waited = now - entry.queued_at
             entry.attempts += 1
+            entry.has_changed = False
             entry.taken_at = self._causes_before + len(self._causes)
             self._enter(entry, State.TAKEN, now)
             return Taken(entry.pod, entry.attempts, waited, entry.since, entry.woken_by)
@@ -154,6 +159,8 @@ class WaitingPods:
         entry.ready_at = now + self._backoff(entry.attempts, chance)
         missed = max(0, entry.taken_at - self._causes_before)
         cause = next((each for each in self._causes[missed:] if each in wakes_on), "")
+        if entry.has_changed:
+            cause = "PodUpdated"
         if cause or entry.taken_at < self._causes_before:
             self._rest(key, entry, now, cause or "Overflow")
             return

@@ -188,6 +188,16 @@ def test_a_pod_created_with_its_node_is_charged_too() -> None:
     assert bind(plane, "c", "node-1")[0] == 403
 
 
+def test_what_is_bound_when_a_placement_quota_is_made_counts_from_the_first_charge() -> None:
+    plane = InProcess()
+    made(plane, PODS, pod("a", "node-1"))
+    done = made(plane, PODS, pod("done", "node-1"))["metadata"]["name"]
+    plane.patch(f"{PODS}/{done}/status", {"status": {"phase": "Failed"}})
+    made(plane, PLACEMENT, placement(pods="2"))
+    assert plane.post(PODS, pod("b", "node-1"))[0] == 201
+    assert plane.post(PODS, pod("c", "node-1"))[0] == 403
+
+
 def test_a_full_quota_says_so_and_a_lowered_one_that_it_is_exceeded() -> None:
     plane = InProcess()
     made(plane, PLACEMENT, placement(pods="1"))

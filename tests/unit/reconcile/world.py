@@ -30,7 +30,7 @@ from fairlead.model.kind import Kind
 from fairlead.model.metadata import validate_metadata
 from fairlead.model.patch.merge import merge_patch
 from fairlead.model.selectors import LabelSelector, from_object
-from fairlead.model.views import PODS, PodSpec, Resource, View
+from fairlead.model.views import PODS, PodSpec, Resource, Stored, View
 from fairlead.reconcile.eligibility import pinned
 from fairlead.store.contract import Key
 
@@ -94,7 +94,11 @@ class World:
         at = (key, resource.type.__name__)
         known = self._views.get(at)
         if known is None or known[0] != revision:
-            known = (revision, msgspec.json.decode(codec.encode(self.objects[key]), type=resource.type))
+            data = codec.encode(self.objects[key])
+            if issubclass(resource.type, Stored):
+                known = (revision, Stored.of(key, self.objects[key]["metadata"]["uid"], revision, data))
+            else:
+                known = (revision, msgspec.json.decode(data, type=resource.type))
             self._views[at] = known
         return known[1]  # type: ignore[return-value]
 

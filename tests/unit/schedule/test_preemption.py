@@ -20,7 +20,7 @@ NOBODY: tuple[str, list[str]] = ("", [])
 
 def cycle_on(snapshot: Snapshot, *budgets: Budget) -> Cycle:
     cycle = Cycle(snapshot, default_policy())
-    cycle.budgets = budgets
+    snapshot.budgets = budgets
     return cycle
 
 
@@ -29,8 +29,7 @@ def came_of(attempt: Attempt) -> tuple[str, list[str]]:
 
 
 def budget(allowed: int, *disrupted: str, **labels: str) -> Budget:
-    uids = frozenset(f"{name}-uid" for name in disrupted)
-    return Budget("default", from_object({"matchLabels": labels}), allowed, uids)
+    return Budget("default", from_object({"matchLabels": labels}), allowed, frozenset(disrupted))
 
 
 def high(cpu: str = "2", **more: Any) -> Pod:
@@ -291,7 +290,7 @@ def test_what_was_found_on_a_node_is_found_anew_when_its_pods_change() -> None:
     assert came_of(cycle.place(high(), assume=False)) == ("a", ["two"])
     snapshot.observe("pods", one, pod("one", "a", "2", started="2026-01-01T10:00:00Z"))
     assert came_of(cycle.place(high(), assume=False)) == ("a", ["one"])
-    cycle.budgets = (budget(0),)
+    snapshot.budgets = (budget(0),)
     snapshot.observe("pods", two, pod("two", "a", "2", started=late, labels=WEB))
     assert came_of(cycle.place(high(), assume=False)) == ("a", ["one"])
 
