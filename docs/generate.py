@@ -103,6 +103,9 @@ OBJECTS = (
     Bound("data of one ConfigMap or Secret", "model.kinds.keyed_data", "TOTAL_BYTES_MAX", "bytes", "422"),
     Bound("grace of a deletion", "api.deletion", "GRACE_SECONDS_MAX", "seconds", "it is shortened to this"),
     Bound("unconfirmed evictions of one budget", "ledger.disruption", "DISRUPTED_PODS_MAX", "", "429"),
+    Bound("weight of a plugin, or of a scored resource", "model.plugin_names", "WEIGHT_MAX", "", "422"),
+    Bound("classes of a policy", "model.kinds.schedulingpolicy", "CAPACITY_CLASSES_MAX", "", "422"),
+    Bound("time a reservation may ask for", "model.kinds.reservation", "TTL_SECONDS_MAX", "seconds", "422"),
 )
 STORE = (
     Bound(
@@ -199,6 +202,13 @@ PLANE = (
         "DELETION_SECONDS",
         "seconds",
         "it counts as staying",
+    ),
+    Bound(
+        "an expired reservation is kept for",
+        "reconcile.reservation",
+        "EXPIRED_KEPT_SECONDS",
+        "seconds",
+        "it is removed",
     ),
     Bound("length of an Event's message", "control.events", "MESSAGE_MAX", "", "it is cut"),
     Bound("notes that wait to be an Event", "control.events", "BUILT_IN.waiting_max", "", "not told"),

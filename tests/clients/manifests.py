@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from fairlead.model.kinds.reservation import name_for
+
 Manifest = dict[str, Any]
 
 
@@ -79,6 +81,30 @@ def one_of_each(namespace: str) -> list[Manifest]:
             "kind": "PlaneSettings",
             "metadata": {"name": "default"},
             "spec": {"queues": {"job": {"ratePerSecond": 20}}},
+        },
+        {
+            "apiVersion": "fairlead.dev/v1",
+            "kind": "SchedulingPolicy",
+            "metadata": {"name": "packed"},
+            "spec": {"scoring": {"strategy": "MostAllocated"}},
+        },
+        {
+            "apiVersion": "fairlead.dev/v1",
+            "kind": "PlacementQuota",
+            "metadata": {"name": "zone-c"},
+            "spec": {"nodeSelector": {"matchLabels": {"zone": "c"}}, "hard": {"cpu": "4", "pods": "9"}},
+        },
+        {
+            "apiVersion": "fairlead.dev/v1",
+            "kind": "Reservation",
+            "metadata": {"name": name_for("u-1", "recover")},
+            "spec": {
+                "owner": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "uid": "u-1"},
+                "intent": "recover",
+                "nodeName": "worker-1",
+                "requests": {"cpu": "1"},
+                "ttlSeconds": 600,
+            },
         },
         pod("web-1"),
         config("settings", {"colour": "blue", "size": "3"}),

@@ -23,6 +23,12 @@ ROWS: dict[str, dict[str, str]] = {
         "PREEMPTIONPOLICY": "PreemptLowerPriority",
     },
     "planesettings": {"NAME": "default", "APPLIED": "Unknown", "AGE": "AGE"},
+    "schedulingpolicies": {"NAME": "packed", "ACTIVE": "Unknown", "OBSERVED BY": "", "AGE": "AGE"},
+    "placementquotas": {"NAME": "zone-c", "NODES": "zone=c", "USED": "cpu: 0/4, pods: 0/9", "AGE": "AGE"},
+    "reservations": {
+        "NAME": "recover-ee20c5dd592c", "OWNER": "Deployment/web", "INTENT": "recover", "PHASE": "Pending",
+        "NODE": "<none>", "AGE": "AGE",
+    },
     "pods": {
         "NAME": "web-1", "READY": "0/1", "STATUS": "Pending", "RESTARTS": "0", "AGE": "AGE", "IP": "<none>",
         "NODE": "<none>", "NOMINATED NODE": "<none>", "READINESS GATES": "<none>",
@@ -74,6 +80,9 @@ DESCRIBED: dict[str, tuple[str, ...]] = {
     "nodes/worker-1": ("Roles: worker", "Taints: <none>", "Unschedulable: false", "cpu 0 (0%) 0 (0%)"),
     "priorityclasses/high": ("Value: 7", "GlobalDefault: false", "PreemptionPolicy: PreemptLowerPriority"),
     "planesettings/default": ("Queues:", "Job:", "Rate Per Second: 20"),
+    "schedulingpolicies/packed": ("Scoring:", "Strategy: MostAllocated"),
+    "placementquotas/zone-c": ("Hard:", "Cpu: 4", "Pods: 9"),
+    "reservations/recover-ee20c5dd592c": ("Allocate Once: true", "Intent: recover", "Ttl Seconds: 600"),
     "pods/web-1": ("Priority: 0", "Status: Pending", "Image: busybox:1", "QoS Class: BestEffort"),
     "configmaps/settings": ("colour:", "blue", "size:", "3"),
     "secrets/pass": ("Type: Opaque", "word: 9 bytes"),
@@ -146,10 +155,11 @@ def test_limit_ranges_show_when_they_were_made(filled: Operator) -> None:
 
 
 def test_a_quota_shows_what_is_used_of_what_is_granted(filled: Operator) -> None:
-    status = '{"status":{"hard":{"pods":"10","requests.cpu":"4"},"used":{"pods":"1","requests.cpu":"250m"}}}'
-    filled(f"patch quota small --subresource=status --type=merge -p '{status}'")
+    claimed = '{"status":{"used":{"pods":"7","requests.cpu":"250m"}}}'
+    filled(f"patch quota small --subresource=status --type=merge -p '{claimed}'")
     (row,) = table(filled("get quota"))
-    assert row == {"NAME": "small", "REQUEST": "pods: 1/10, requests.cpu: 250m/4", "LIMIT": "", "AGE": "AGE"}
+    counted = "pods: 1/10, requests.cpu: 0/4"  # by the server, whatever is claimed
+    assert row == {"NAME": "small", "REQUEST": counted, "LIMIT": "", "AGE": "AGE"}
 
 
 @pytest.mark.parametrize("which", DESCRIBED)

@@ -14,7 +14,7 @@ DEFAULT_PORT = 7443
 DEFAULT_LISTEN = "127.0.0.1"
 DEFAULT_HISTORY = "6h"
 DEFAULT_EVENT_TTL = "1h"
-HOLLOW_NODES_MAX = 5000
+HOLLOW_NODES_MAX = 20_000
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

@@ -72,7 +72,7 @@ def remedies(snapshot: Snapshot, policy: Policy, facts: Facts) -> tuple[str, ...
 
 def remarks(snapshot: Snapshot, facts: Facts) -> tuple[str, ...]:
     """What a pod asks for and cannot get, though it does not keep it from being placed."""
-    keys = [each.topology_key for each in facts.spreads if not each.required]
+    keys = [each.topology_key for each in facts.spreads if not each.required and not each.by_default]
     keys += [each.topology_key for each in facts.preferred_pods]
     told = [
         f"no node has the label {key}: what prefers to spread or gather by it has no effect"

@@ -20,6 +20,9 @@ CLASSES_MAX = 20_000
 # What a container without requests counts as when nodes are scored, though not when they are filtered.
 CPU_UNSAID, MEMORY_UNSAID = 100, 200 * 1024 * 1024
 
+_SPREAD_BY_DEFAULT = ("ReplicaSet", "StatefulSet", "ReplicationController")
+_PER_POD = ("statefulset.kubernetes.io/pod-name", "apps.kubernetes.io/pod-index")
+
 Amounts = dict[str, int]  # resource -> cpu in thousandths, all others in whole units
 Labels = tuple[tuple[str, str], ...]  # sorted
 
@@ -53,6 +56,7 @@ class Spread:
     min_domains: int = 1
     honours_affinity: bool = True
     honours_taints: bool = False
+    by_default: bool = False  # nobody asked for it: a node without the label is judged without it
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +167,8 @@ def facts_of(pod: Pod) -> Facts:
             *_preferred_pods(pods, meta, False),
             *_preferred_pods(others, meta, True),
         ),
-        spreads=tuple(_spread(each, meta.labels) for each in spec.topology_spread_constraints),
+        spreads=tuple(_spread(each, meta.labels) for each in spec.topology_spread_constraints)
+        or _default_spreads(meta),
         ports=tuple(_ports(spec)),
         priority=spec.priority,
         preempts=spec.preemption_policy != "Never",
@@ -293,6 +298,21 @@ def _pod_term(term: Json, meta: Meta, anti: bool, weight: int) -> PodTerm:
         namespace_selector=None if selecting is None or every else from_object(selecting),
         anti=anti,
         weight=weight,
+    )
+
+
+def _default_spreads(meta: Meta) -> tuple[Spread, ...]:
+    """Pods of a set that say nothing are spread over nodes and zones all the same, where that costs nothing else. Those
+    alike are the pods with the same labels, but for the ones that tell a StatefulSet's pods apart."""
+    controller = meta.controller
+    if controller is None or controller.kind not in _SPREAD_BY_DEFAULT:
+        return ()
+    alike = label_selector(
+        Requirement(key, "in", (value,)) for key, value in meta.labels.items() if key not in _PER_POD
+    )
+    return tuple(
+        Spread(max_skew, key, False, alike, by_default=True)
+        for max_skew, key in ((3, "kubernetes.io/hostname"), (5, "topology.kubernetes.io/zone"))
     )
 
 

@@ -99,11 +99,12 @@ class _Spreading:
         self.local = not self._hard
 
     def _constraints(self, snapshot: Snapshot, facts: Facts, required: bool) -> list[_Constraint]:
-        """Only nodes that have the labels of all constraints of the kind count for any of them."""
+        """Only nodes that have the labels of all constraints of the kind, as far as somebody asked for them, count for
+        any of them."""
         spreads = [each for each in facts.spreads if each.required == required]
         nodes = snapshot.nodes
         labelled = nodes.present.copy()
-        for spread in spreads:
+        for spread in (each for each in spreads if not each.by_default):
             labelled &= nodes.topology(spread.topology_key).ids >= 0
         return [_Constraint(snapshot, facts, spread, labelled) for spread in spreads]
 
@@ -164,7 +165,8 @@ class _Spreading:
             return None
         rated = open_slots.copy()
         for each in self._soft:
-            rated &= each.domains.has
+            if not each.spread.by_default:
+                rated &= each.domains.has
         dear = np.zeros(self._nodes.slots, np.float64)
         for each in self._soft:
             dear += self._dear(each, rated)
@@ -182,8 +184,8 @@ class _Spreading:
     def _dear(self, each: _Constraint, rated: Mask) -> Any:
         domains = each.domains
         if each.spread.topology_key == _HOSTNAME:
-            return _weighed(each.on_node, int(np.count_nonzero(rated)), each.spread)
-        size = int(np.count_nonzero(np.bincount(domains.ids[rated])))
+            return _weighed(each.on_node, int(np.count_nonzero(rated)), each.spread) * domains.has
+        size = int(np.count_nonzero(np.bincount(domains.ids[rated & domains.has])))
         return domains.over(_weighed(domains.numbers, size, each.spread))
 
 
