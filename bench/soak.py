@@ -27,6 +27,7 @@ from fairlead.runtime.seeds import run_in_processes
 from fairlead.sim import zoo
 from fairlead.sim.run import Runner, Tally
 from fairlead.sim.sample import report, tally_of
+from fairlead.sim.worlds.roster import STANDARD, WORLDS
 
 ROOT = Path(__file__).parent.parent
 RESULT = ROOT / "bench" / "results" / "sim-std20-soak.json"
@@ -78,13 +79,14 @@ class Soak:
     def plants(self) -> None:
         for name in sorted({module.name for module in pkgutil.iter_modules(zoo.__path__)} - {"wrapping"}):
             if name not in self.told["plants"]:
-                found = self._search(f"fairlead.sim.zoo.{name}:plant")
+                found = self._search(name)
                 self._write({**self.told, "plants": {**self.told["plants"], name: found}})
                 say(f"plant {name}: {found}")
 
-    def _search(self, plant: str) -> Json | None:
+    def _search(self, name: str) -> Json | None:
         """The first seed that finds it, and by which invariant."""
-        runner = Runner(plant=plant)
+        scenario, faults = WORLDS[zoo.WORLD_OF.get(name, STANDARD)]
+        runner = Runner(scenario(), faults, plant=f"fairlead.sim.zoo.{name}:plant")
         for chunk in chunks(0, PLANT_SEEDS, 4 * self._options.jobs):
             self._check_time()
             results = run_in_processes(runner, chunk, self._options.jobs)

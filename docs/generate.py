@@ -257,6 +257,11 @@ _STEPS = {
     "PriorityDefault": "one class at most is the default",
     "DefaultTolerationSeconds": "lets a pod stay five minutes on a node that is not ready or out of reach",
     "LimitRanger": "default requests and limits, and bounds",
+    "QuotaChange": "a new or changed quota is known to every write that is under way in its namespace",
+    "PlacementQuotaCount": "`used` is counted by the server",
+    "ResourceQuotaCount": "`used` is counted by the server",
+    "PlacementQuota": "charges the placement quotas of a pod that is created with its node",
+    "ResourceQuota": "charges the namespace's quotas, or refuses with 403",
 }
 
 

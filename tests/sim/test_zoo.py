@@ -1,4 +1,4 @@
-"""Every planted bug is found in seeds 0-999 of the standard world; without a plant the same seeds find nothing.
+"""Every planted bug is found in seeds 0-999 of its world; without a plant the same seeds find nothing.
 
 A search begins near where the plant was first found when this was written and goes round the range: it stays short as
 long as that holds, and needs no change when it does not. `bench/soak.py` searches from 0.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import pkgutil
 from collections.abc import Callable
+from functools import cache
 
 import pytest
 
@@ -15,6 +16,7 @@ from fairlead.core.errors import UsageError
 from fairlead.sim import zoo
 from fairlead.sim.parts import default_parts, load_plant
 from fairlead.sim.run import Failure, Runner
+from fairlead.sim.worlds.roster import STANDARD, WORLDS
 from tests.sim.quota import PLANT
 
 RANGE = 1000
@@ -30,12 +32,16 @@ PLANTS = {
     "status_write_loop": (0, _UNFINISHED),
     "decider_raises": (0, {"deciders-do-not-raise"}),
     "no_resync": (0, _UNFINISHED),
+    "assumed_expires": (4, {"capacity"}),
+    "bind_timeout_read_as_failure": (73, {"capacity"}),
+    "preemption_thrash": (1, {"preemption-ends"}),
 }
 
 
-@pytest.fixture(scope="module")
-def clean() -> Runner:
-    return Runner()
+@cache
+def runner_for(world: str, plant: str = "") -> Runner:
+    scenario, faults = WORLDS[world]
+    return Runner(scenario(), faults, plant=plant)
 
 
 def search(runner: Runner, start: int) -> tuple[Failure | None, list[int]]:
@@ -51,12 +57,14 @@ def search(runner: Runner, start: int) -> tuple[Failure | None, list[int]]:
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("name", PLANTS)
 def test_a_planted_bug_is_found_and_nothing_without_it(
-    name: str, clean: Runner, record_property: Callable[[str, object], None]
+    name: str, record_property: Callable[[str, object], None]
 ) -> None:
     start, invariants = PLANTS[name]
-    found, tried = search(Runner(plant=f"fairlead.sim.zoo.{name}:plant"), start)
+    world = zoo.WORLD_OF.get(name, STANDARD)
+    found, tried = search(runner_for(world, f"fairlead.sim.zoo.{name}:plant"), start)
     assert found is not None, f"{name} was not found in {RANGE} seeds"
     assert found.invariant in invariants, found
+    clean = runner_for(world)
     assert [clean.run(seed).failure for seed in tried] == [None] * len(tried)
     record_property(PLANT, name)
 

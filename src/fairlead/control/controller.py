@@ -143,9 +143,11 @@ class Controller:
             self._tell_notes(turn.decision, position, now)
         if following is Next.EFFECT and now - turn.began > self.settings.turn_seconds:
             self._cut_short(turn, now)
-        elif following is Next.EFFECT or (following is Next.LOOK and self._health.budget.take(now)):
+        elif following is Next.EFFECT or (
+            following in (Next.LOOK, Next.SAME) and self._health.budget.take(now)
+        ):
             yield from self._send(turn, now)
-        elif following in (Next.LOOK, Next.LOOK_LATER):
+        elif following in (Next.LOOK, Next.LOOK_LATER, Next.SAME):
             wait = self._health.settings.loop.look_again_seconds
             self._looks_due.append((now + wait * (0.5 + chance), turn))
         else:

@@ -221,28 +221,30 @@ class Placer:
             return  # of a former time as leader
         turn = flight.turn
         looked = turn.looking
-        if flight.binds and not looked and isinstance(outcome, Conflict):
+        if isinstance(outcome, Conflict) and not looked:
             flight.was_conflict = turn.looking = True
-            following_step = Next.LOOK
+            then = Next.LOOK
         else:
-            following_step = turn.answered(outcome)
-        if following_step is Next.FINISH:
-            self._finished(flight, outcome, now)
-        elif following_step is Next.EFFECT and looked:
-            # Something was written, by us or by another: whom to evict is decided anew when it is seen.
-            flight.is_undone = True
-            self._unseen.append(flight)
-        elif following_step is Next.EFFECT:
+            then = turn.answered(outcome)
+        if then is Next.FINISH:
+            self._finished(flight, outcome, looked, now)
+        elif then is Next.EFFECT and looked:
+            self._undo(flight)
+        elif then is Next.EFFECT:
             rest = tuple(following(effect, turn.writes[-1]) for effect in turn.decision.effects)
             turn.decision = structs.replace(turn.decision, effects=rest)
             self._tell_after(turn, turn.position - 1, now)
             yield self._call(flight)
-        elif following_step is Next.LOOK and self._health.budget.take(now):
+        elif then is Next.LOOK and self._health.budget.take(now):
             yield self._call(flight)
-        elif following_step in (Next.LOOK, Next.LOOK_LATER) or (looked and self._may_still_arrive(flight)):
+        elif then in (Next.LOOK, Next.LOOK_LATER) or (looked and self._may_still_arrive(flight)):
             # After a look that found nothing it is the same again: the same node, the same victim.
             self.unknown += 1
             self._later.append((now + self._health.settings.loop.look_again_seconds * (0.5 + chance), flight))
+        elif looked and not flight.binds and isinstance(outcome, Done):
+            assert turn.effect is not None
+            turn.writes.append(Write(turn.effect.key, outcome.revision, False))
+            self._undo(flight)
         else:
             self._failed(flight, now, chance)
 
@@ -316,6 +318,7 @@ class Placer:
     def _carry_out(self, taken: Taken, attempt: Attempt, now: float) -> Iterator[Instruction]:
         pod = taken.pod
         refused_by = wakes_on = frozenset[str]()
+        is_undone = False
         effects: tuple[Effect, ...]
         if attempt.node:
             self.placed += 1
@@ -328,28 +331,35 @@ class Placer:
             wakes_on = frozenset[str]().union(*(plugin.wakes_on for plugin in plugins)) or _WITHOUT_NODES
             wakes_on |= {_POLICY}
             told = unschedulable(pod, attempt.message, attempt.nominated, now)
-            effects = (*((told,) if told is not None else ()), *evictions(pod, self._victims(attempt), now))
+            victims, is_undone = self._victims(attempt)
+            effects = (*((told,) if told is not None else ()), *evictions(pod, victims, now))
         verdict = SETTLED if attempt.node else Waiting("Unschedulable", attempt.message)
         turn = Turn(attempt.key, Decision(verdict, effects, events=notes_for(pod, attempt, effects)), now)
-        flight = _Flight(turn, taken, bool(attempt.node), refused_by, wakes_on)
+        flight = _Flight(turn, taken, bool(attempt.node), refused_by, wakes_on, is_undone=is_undone)
         self._tell_after(turn, -1, now)
         if effects:
             yield self._call(flight)
         else:
-            self._refuse(flight, now)
+            self._settle(flight, now)
 
-    def _victims(self, attempt: Attempt) -> Iterator[Pod]:
-        """Those who are to leave and do not yet."""
+    def _victims(self, attempt: Attempt) -> tuple[list[Pod], bool]:
+        """Those who are to leave and do not yet; nobody while some of them are not shown where they were placed, and
+        then that they are to be chosen anew."""
         pods = self._mirrors[PODS.name].index
+        found = []
         for victim in attempt.victims:
-            pod = None if victim.leaving or victim.nominated else pods.get(victim.key)
-            if pod is not None and pod.metadata.uid == victim.uid:
-                yield pod
+            if not victim.leaving and not victim.nominated:
+                pod = pods.get(victim.key)
+                if pod is None or pod.metadata.uid != victim.uid or not pod.spec.node_name:
+                    return [], True
+                found.append(pod)
+        return found, False
 
-    def _finished(self, flight: _Flight, outcome: Outcome, now: float) -> None:
+    def _finished(self, flight: _Flight, outcome: Outcome, looked: bool, now: float) -> None:
         turn = flight.turn
         if not flight.binds:
             self._tell_after(turn, turn.position - 1, now)
+            flight.is_undone |= looked
             self._unseen.append(flight)
             return
         effect = turn.decision.effects[0]
@@ -379,10 +389,19 @@ class Placer:
             self.waiting.caused("pods.deleted", now)  # what was assumed there is free again
         self.waiting.put_back(turn.key, flight.uid, now, chance)
 
-    def _refuse(self, flight: _Flight, now: float) -> None:
+    def _undo(self, flight: _Flight) -> None:
+        """What is there is not what was decided on: it is decided anew when the mirror shows it."""
+        flight.is_undone = True
+        self._unseen.append(flight)
+
+    def _settle(self, flight: _Flight, now: float) -> None:
         key = flight.turn.key
-        self.tally.ended(UNSCHEDULABLE, flight.taken, flight.turn.began, now)
-        self.waiting.refused(key, flight.uid, flight.refused_by, flight.wakes_on, now, 0.5)
+        result = ERROR if flight.is_undone else UNSCHEDULABLE
+        self.tally.ended(result, flight.taken, flight.turn.began, now)
+        if flight.is_undone:
+            self.waiting.put_back(key, flight.uid, now, 0.5)
+        else:
+            self.waiting.refused(key, flight.uid, flight.refused_by, flight.wakes_on, now, 0.5)
 
     def _release_seen(self, now: float) -> None:
         """Refused pods may be tried again once the mirror shows all that was written for them."""
@@ -390,10 +409,7 @@ class Placer:
             seen = [flight for flight in self._unseen if all(map(self._seen, flight.turn.writes))]
             for flight in seen:
                 self._unseen.remove(flight)
-                if flight.is_undone:
-                    self.waiting.put_back(flight.turn.key, flight.uid, now, 0.5)
-                else:
-                    self._refuse(flight, now)
+                self._settle(flight, now)
 
     def _seen(self, write: Write) -> bool:
         """Also what is not there any more is seen."""

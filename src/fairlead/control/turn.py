@@ -7,7 +7,8 @@ what comes next:
 
     answer     of an effect                                     of a look
     Done       the next effect; the write is remembered          did it happen? then as Done,
-               until the mirror shows it (law 5)                  else as Conflict
+               until the mirror shows it (law 5)                  else as Conflict; a create is sent
+                                                                  once more: the first may still arrive
     Conflict   the turn ends, the key is decided again soon;     -
                a name that exists already: look whose it is
     Refused    the turn ends, the key is retried by the          the turn ends, retried
@@ -15,8 +16,9 @@ what comes next:
     Unknown    look: read the object before anything else        look again after a while
                happens to this key
 
-Nothing is repeated blindly: an effect is sent once per decision, and a decision is made on state that includes all
-that this controller has written for the key.
+Nothing is repeated blindly: a decision is made on state that includes all that this controller has written for the
+key, and an effect is sent once per decision, but for a create that a look did not find. That one has a premise: while
+this holds the decision is as good as new, and when it does not, neither request comes to anything.
 """
 
 from __future__ import annotations
@@ -39,6 +41,7 @@ class Next(Enum):
     EFFECT = "carry out the next effect"
     LOOK = "read what became of the effect"
     LOOK_LATER = "read again after a while"
+    SAME = "carry out the same effect once more"
     FINISH = "the turn is complete"
     AGAIN = "decide again on fresh state"
     LATER = "decide again after a back-off"
@@ -102,7 +105,8 @@ class Turn:
         if effect.is_done(found):
             return self._advance(int(found["metadata"]["resourceVersion"]) if found else 0)
         self.trouble = f"{type(effect).__name__} {effect.name}: it had not happened"
-        return Next.AGAIN
+        # What is under way to a name that nobody else will ask for can only be met by asking for it again.
+        return Next.SAME if isinstance(effect, Create) and effect.premise else Next.AGAIN
 
     def _advance(self, revision: int) -> Next:
         effect = self.effect

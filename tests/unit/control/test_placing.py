@@ -26,6 +26,7 @@ from fairlead.store.contract import ADDED, DELETED, Entry
 Json = dict[str, Any]
 BUSY = Refused(503, "ServiceUnavailable", "not now", "later")
 TAKEN = Conflict("Conflict", "pod p is already assigned")
+MODIFIED = Conflict("Conflict", "the object has been modified")
 GONE = Refused(404, "NotFound", "no such pod")
 
 
@@ -114,9 +115,18 @@ def pod(name: str, cpu: str = "1", status: Json | None = None, **spec: Any) -> J
 
 def found(name: str, node: str = "", uid: str = "") -> Done:
     """What a look reads."""
-    body = pod(name, uid=uid or f"uid-{name}", **({"nodeName": node} if node else {}))
+    body = pod(name, uid=uid or f"uid-{name}")
+    if node:
+        body["spec"]["nodeName"] = node
     body["metadata"]["resourceVersion"] = "900"
     return Done(900, codec.encode(body))
+
+
+def changed(name: str, revision: int) -> Done:
+    """A look that shows the pod at a later revision than was decided on."""
+    body = pod(name)
+    body["metadata"]["resourceVersion"] = str(revision)
+    return Done(revision, codec.encode(body))
 
 
 def target(call: Call) -> str:
@@ -356,10 +366,18 @@ def test_a_refused_pod_is_not_tried_before_the_mirror_shows_what_it_says_and_no_
 
 
 def test_a_condition_that_could_not_be_written_is_written_later(scheduler: Scheduler) -> None:
+    """And not before the mirror shows what was in the way."""
     scheduler.pod("p", "9")
-    scheduler.answer(scheduler.one(), Conflict("Conflict", "the object has been modified"))
+    (look,) = scheduler.answer(scheduler.one(), MODIFIED)
+    assert is_look(look)
+    assert scheduler.answer(look, changed("p", 5)) == []
+    assert scheduler.later(60) == []
+    while scheduler.revision < 5:
+        scheduler.pod("p", "9", labels={"some": "label"})
+    assert scheduler.step() == []
     (again,) = scheduler.later(2)
     assert again.request.subresource == "status"
+    assert json.loads(again.request.body)["metadata"]["resourceVersion"] == "5"
 
 
 def test_while_the_api_is_ill_nothing_is_begun(scheduler: Scheduler) -> None:
@@ -418,17 +436,43 @@ def test_the_room_of_those_who_leave_is_kept_for_whom_they_leave(crowded: Schedu
 
 
 def test_a_claim_of_which_nobody_knows_whether_it_was_written_evicts_nobody(crowded: Scheduler) -> None:
+    """The pod has changed since: by this write, by an earlier one that came late, or by another."""
     (look,) = crowded.answer(crowded.one(), Unknown("no answer"))
-    changed = pod("urgent", "4", {"nominatedNodeName": "elsewhere"}, priority=100)
-    changed["metadata"]["resourceVersion"] = "90"
-    assert crowded.answer(look, Done(90, codec.encode(changed))) == []
+    assert crowded.answer(look, changed("urgent", 90)) == []
     assert crowded.later(30) == []
 
 
-def test_a_claim_that_was_not_written_is_given_up(crowded: Scheduler) -> None:
-    assert crowded.answer(crowded.one(), Conflict("Conflict", "the object has been modified")) == []
+def test_a_claim_that_was_refused_is_given_up(crowded: Scheduler) -> None:
+    assert crowded.answer(crowded.one(), Refused(403, "Forbidden", "no")) == []
     assert crowded.placer.snapshot.assumed == {}
     assert crowded.state("urgent") is State.RESTING
+
+
+def test_victims_that_have_gone_on_are_chosen_anew_when_that_is_seen(crowded: Scheduler) -> None:
+    (mark,) = crowded.answer(crowded.one(), Done(4))
+    crowded.pod("urgent", "4", {"nominatedNodeName": "a"}, priority=100)
+    (look,) = crowded.answer(mark, MODIFIED)
+    assert crowded.answer(look, changed("low-1", 6)) == []
+    assert crowded.later(60) == []
+    crowded.pod("low-1", "2", nodeName="a", labels={"some": "label"})
+    assert crowded.step() == []
+    (again,) = crowded.later(2)
+    assert parts(again)[:2] in {("patch", "low-1"), ("patch", "urgent")}
+
+
+def test_who_is_not_shown_on_its_node_yet_is_not_evicted(scheduler: Scheduler) -> None:
+    scheduler.pod("low", "4")
+    bind = scheduler.one()
+    scheduler.answer(bind, Done(50))
+    scheduler.pod("urgent", "4", priority=100)
+    claim = scheduler.one()
+    assert scheduler.answer(claim, Done(scheduler.revision + 1)) == []
+    scheduler.pod("urgent", "4", unschedulable(claim), priority=100)
+    scheduler.step()
+    assert scheduler.later(2) == []
+    scheduler.pod("low", "4", nodeName="a")
+    (mark,) = scheduler.later(20)
+    assert parts(mark) == ("patch", "low", "status")
 
 
 def test_an_eviction_without_an_answer_is_of_the_same_victim_again(crowded: Scheduler) -> None:

@@ -45,12 +45,15 @@ def reservation(name: str, at: str, cpu: str = "3", owner: str = "rs-1", **spec:
 def owned(incoming: Pod, uid: str = "rs-1", names: str = "") -> Pod:
     owner = {"kind": "ReplicaSet", "name": "web", "uid": uid, "controller": True}
     annotations = {"fairlead.dev/reservation": names} if names else {}
-    meta = {"name": incoming.metadata.name, "uid": "u", "namespace": "default", "annotations": annotations}
+    meta: Json = {
+        "name": incoming.metadata.name,
+        "uid": "u",
+        "namespace": "default",
+        "annotations": annotations,
+    }
     if uid:
         meta["ownerReferences"] = [owner]
-    return structs.replace(
-        incoming, metadata=viewed({"metadata": meta}, type(viewed({"metadata": meta}, Pod))).metadata
-    )
+    return structs.replace(incoming, metadata=viewed({"metadata": meta}, Pod).metadata)
 
 
 def told(plugin: Plugin, snapshot: Snapshot, incoming: Pod) -> tuple[str, dict[str, int]]:

@@ -113,7 +113,9 @@ def _job(name: str, completions: int, parallelism: int) -> Json:
         "parallelism": parallelism,
         # Who is evicted for others has not failed.
         "podFailurePolicy": {
-            "rules": [{"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]}]
+            "rules": [
+                {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]}
+            ]
         },
         "template": template,
     }

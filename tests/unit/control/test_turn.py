@@ -1,0 +1,50 @@
+"""What comes after an answer, where the way through the plane is too long to show it."""
+
+from __future__ import annotations
+
+from fairlead.control.turn import Next, Turn
+from fairlead.core import codec
+from fairlead.decision.contract import Decision
+from fairlead.decision.effects import OPERATION, Create, Delete, Effect
+from fairlead.model.key import Key
+from fairlead.port.outcome import Conflict, Done, Refused, Unknown
+
+KEY = Key("replicasets.apps", "default", "web")
+ABSENT = Refused(404, "NotFound", "no such pod")
+EXISTS = Conflict("AlreadyExists", "there is one")
+
+
+def create(premise: str) -> Create:
+    return Create("web/create/7", "pods", "v1", "pods", "default", "web-x", {}, premise)
+
+
+def turn(effect: Effect) -> Turn:
+    return Turn(KEY, Decision(effects=(effect,)), 0.0)
+
+
+def test_a_create_that_a_look_did_not_find_is_sent_once_more_because_the_first_may_still_arrive() -> None:
+    subject = turn(create("replicasets.apps/default/web@7"))
+    sent = subject.request()
+    assert subject.answered(Unknown("no answer")) is Next.LOOK
+    assert subject.answered(ABSENT) is Next.SAME
+    assert subject.request() == sent
+    assert subject.answered(EXISTS) is Next.LOOK
+    ours = {"metadata": {"resourceVersion": "9", "annotations": {OPERATION: "web/create/7"}}}
+    assert subject.answered(Done(9, codec.encode(ours))) is Next.FINISH
+    assert [write.revision for write in subject.writes] == [9]
+
+
+def test_once_its_premise_is_gone_neither_request_comes_to_anything_and_it_is_decided_again() -> None:
+    subject = turn(create("replicasets.apps/default/web@7"))
+    subject.answered(Unknown("no answer"))
+    subject.answered(ABSENT)
+    assert subject.answered(Conflict("Conflict", "the write was bound to a state that is gone")) is Next.AGAIN
+
+
+def test_without_a_premise_it_is_decided_again() -> None:
+    for effect in (create(""), Delete("web/gone", "pods", "v1", "pods", "default", "web-x", "u", 7)):
+        subject = turn(effect)
+        subject.answered(Unknown("no answer"))
+        found = {"metadata": {"resourceVersion": "9", "uid": "u"}}
+        looked = ABSENT if isinstance(effect, Create) else Done(9, codec.encode(found))
+        assert subject.answered(looked) is Next.AGAIN
