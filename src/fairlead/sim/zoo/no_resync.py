@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from fairlead.cache.events import Changed
 from fairlead.cache.mirror import Mirror
 from fairlead.control.plane import Plane
-from fairlead.decision.contract import Decider
 from fairlead.sim.parts import Parts
 from fairlead.store.contract import Entry
 
@@ -23,9 +22,9 @@ class SilentMirror(Mirror[Any]):
 
 
 class TrustingPlane(Plane):
-    def __init__(self, identity: str, deciders: Sequence[Decider]) -> None:
-        super().__init__(identity, deciders)
-        self.mirrors = {name: SilentMirror(mirror.resource) for name, mirror in self.mirrors.items()}
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self.mirrors.update({name: SilentMirror(each.resource) for name, each in self.mirrors.items()})
 
     def _resync(self, now: float, spread: float) -> None:
         if not self._resync_at:
