@@ -85,7 +85,8 @@ def test_a_policy_with_an_unknown_plugin_or_a_negative_weight_is_refused(team: O
 
 
 def test_a_policy_is_chosen_by_name_and_rolled_back_by_the_former_name(team: Operator) -> None:
-    packed = {"scoring": {"strategy": "MostAllocated"}}
+    alone = [{"name": "PodTopologySpread", "weight": 0}]  # by default the pods of a set are spread
+    packed = {"scoring": {"strategy": "MostAllocated"}, "plugins": alone}
     team("create -f -", ours("SchedulingPolicy", "v3"))
     team("create -f -", ours("SchedulingPolicy", "v4", **packed))
     team("apply -f -", ours("PlaneSettings", "default", schedulingPolicy="v4"))

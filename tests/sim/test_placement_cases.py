@@ -52,7 +52,9 @@ def api() -> InProcess:
     return InProcess()
 
 
-def test_a_placement_whose_answer_was_lost_is_found_by_the_next_leader_and_not_made_again(api: InProcess) -> None:
+def test_a_placement_whose_answer_was_lost_is_found_by_the_next_leader_and_not_made_again(
+    api: InProcess,
+) -> None:
     def dies(request: Request) -> str:
         if request.subresource != "binding":
             return ""
@@ -81,7 +83,10 @@ def test_a_placement_whose_answer_was_lost_is_found_by_the_next_leader_and_not_m
     assert second.bindings() == []
     assert second.records_of("fraud") == []
     now = api.get(f"{PODS}/fraud")[1]
-    assert (now["metadata"]["uid"], now["spec"]["nodeName"]) == (bound["metadata"]["uid"], bound["spec"]["nodeName"])
+    assert (now["metadata"]["uid"], now["spec"]["nodeName"]) == (
+        bound["metadata"]["uid"],
+        bound["spec"]["nodeName"],
+    )
 
 
 def test_a_quota_that_fills_up_between_the_look_and_the_binding_is_not_exceeded_and_the_records_say_so(
@@ -97,7 +102,12 @@ def test_a_quota_that_fills_up_between_the_look_and_the_binding_is_not_exceeded_
         return ""
 
     at_refusal: list[int] = []
-    by_hand = {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": "other"}, "target": {"name": "node-0"}}
+    by_hand = {
+        "apiVersion": "v1",
+        "kind": "Binding",
+        "metadata": {"name": "other"},
+        "target": {"name": "node-0"},
+    }
     plane = Lagging(api, race)
     plane.run(30)
     quota = {"apiVersion": "fairlead.dev/v1", "kind": "PlacementQuota", "metadata": {"name": "team"}}
@@ -117,7 +127,7 @@ def test_a_quota_that_fills_up_between_the_look_and_the_binding_is_not_exceeded_
     placed, failed, *_, last = plane.records_of("fraud")
     assert (placed["verdict"], failed["verdict"], last["verdict"]) == ("Placed", "NotBound", "Unschedulable")
     assert "exceeded quota: team" in failed["reason"]
-    read, newest = placed["reads"]["placementquotas.fairlead.dev"]
+    read, _ = placed["reads"]["placementquotas.fairlead.dev"]
     assert read < at_refusal[0] <= last["reads"]["placementquotas.fairlead.dev"][0]
     assert "PlacementQuota" in {refusal["plugin"] for refusal in last["refusals"]}
 

@@ -23,15 +23,15 @@ RANGE = 1000
 _UNFINISHED = {"no-orphan", "ends-as-without-faults", "observed-generation", "converges", "quiet-at-rest"}
 # Where to begin, and the invariants that may tell it.
 PLANTS = {
-    "no_read_your_writes": (2, {"live-children", "justified-deletes"}),
-    "timeout_read_as_failure": (79, {"live-children"}),
-    "name_not_uid": (151, {"justified-deletes"}),
+    "no_read_your_writes": (3, {"live-children", "justified-deletes"}),
+    "timeout_read_as_failure": (31, {"live-children"}),
+    "name_not_uid": (0, {"justified-deletes"}),
     "guard_first": (0, _UNFINISHED),
-    "zombie_leader": (331, {"one-leader"}),
-    "edge_triggered_cleanup": (1, {"live-children", *_UNFINISHED}),
+    "zombie_leader": (44, {"one-leader"}),
+    "edge_triggered_cleanup": (14, {"live-children", *_UNFINISHED}),
     "status_write_loop": (0, _UNFINISHED),
     "decider_raises": (0, {"deciders-do-not-raise"}),
-    "no_resync": (0, _UNFINISHED),
+    "no_resync": (3, _UNFINISHED),
     "assumed_expires": (4, {"capacity"}),
     "bind_timeout_read_as_failure": (73, {"capacity"}),
     "preemption_thrash": (1, {"preemption-ends"}),

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 from msgspec import structs
 
-from fairlead.control.turn import Write
+from fairlead.control.turn import Turn, Write
 from fairlead.core import codec
 from fairlead.core.times import microtime, timestamp
 from fairlead.decision.contract import EventNote, Regarding
@@ -116,6 +116,22 @@ def record_for(batch: Batch, position: int, taken: Taken, attempt: Attempt) -> b
             attempt.best,
             attempt.victims,
         )
+    )
+
+
+def failure_record(turn: Turn, taken: Taken, reads: Reads, now: float) -> bytes:
+    """What was decided could not be carried out: why, and what is known by now of all that it was decided on."""
+    return codec.encode(
+        {
+            "time": microtime(now),
+            "controller": SCHEDULER,
+            "object": "/".join(turn.key),
+            "uid": taken.pod.metadata.uid,
+            "verdict": "NotBound" if isinstance(turn.decision.effects[0], Bind) else "NotTold",
+            "attempt": taken.attempts,
+            "reason": turn.trouble,
+            "reads": reads,
+        }
     )
 
 

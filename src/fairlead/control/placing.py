@@ -26,10 +26,12 @@ from msgspec import structs
 
 from fairlead.cache.mirror import Mirror
 from fairlead.control.attempts import (
+    Reads,
     batch_of,
     batch_record,
     binding,
     evictions,
+    failure_record,
     following,
     notes_for,
     record_for,
@@ -247,6 +249,7 @@ class Placer:
             self._undo(flight)
         else:
             self._failed(flight, now, chance)
+            yield Record(failure_record(turn, flight.taken, self._read(), now))
 
     def next_at(self, now: float) -> float:
         """When there is something to do without being stirred; 0: only then."""
@@ -297,8 +300,7 @@ class Placer:
     def _place(self, batch: list[Taken], now: float) -> Iterator[Instruction]:
         self._batches += 1
         number = self._batches
-        reads = {name: [mirror.revision, mirror.newest_seen] for name, mirror in self._read()}
-        shared = batch_of(number, self.policy, reads, now)
+        shared = batch_of(number, self.policy, self._read(), now)
         yield Record(batch_record(shared, batch, self.snapshot))
         place = self._current_cycle().place
         attempts = [place(taken.pod) for taken in batch]
@@ -440,9 +442,9 @@ class Placer:
             if note.after == place:
                 self._tell(COMPONENT, note, now)
 
-    def _read(self) -> Iterator[tuple[str, Mirror[Any]]]:
-        for resource in self.reads:
-            yield resource.name, self._mirrors[resource.name]
+    def _read(self) -> Reads:
+        mirrors = ((each.name, self._mirrors[each.name]) for each in self.reads)
+        return {name: [mirror.revision, mirror.newest_seen] for name, mirror in mirrors}
 
 
 def _key(pod: Pod) -> Key:

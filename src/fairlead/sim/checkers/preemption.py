@@ -2,7 +2,7 @@
 
 When the scheduler deletes a pod there must be one without a node that has claimed the victim's node
 (nominatedNodeName), has a higher priority, has no victims that are still leaving another node, and has pushed out no
-more than `EVICTIONS_MAX`. Where several have claimed the node, one of them is enough.
+more than `_EVICTIONS_MAX`. Where several have claimed the node, one of them is enough.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from fairlead.sim.checkers.contract import Objects, Sight
 from fairlead.sim.violation import Violation
 from fairlead.store.contract import Key
 
-EVICTIONS_MAX = 8
+_EVICTIONS_MAX = 8
 
 
 class PreemptionEnds:
@@ -70,8 +70,8 @@ class PreemptionEnds:
             return f"has claimed {claimed}"
         if pod.spec.priority <= victim.spec.priority:
             return "is no more important"
-        if self._evictions.get(uid, 0) >= EVICTIONS_MAX:
-            return f"has pushed out {EVICTIONS_MAX} already"
+        if self._evictions.get(uid, 0) >= _EVICTIONS_MAX:
+            return f"has pushed out {_EVICTIONS_MAX} already"
         for key, (other, whom) in self._leaving.items():
             if other != node and whom == {uid}:
                 return f"has pushed {key.name} out of {other}, which still leaves"

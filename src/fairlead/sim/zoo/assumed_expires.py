@@ -9,7 +9,7 @@ from fairlead.control.placing import Placer
 from fairlead.model.key import Key
 from fairlead.sim.parts import Parts
 
-TTL_SECONDS = 3.0
+_TTL_SECONDS = 3.0
 
 
 class ForgetfulPlacer(Placer):
@@ -20,7 +20,7 @@ class ForgetfulPlacer(Placer):
         known = getattr(self, "_since", {})
         self._since = {key: known.get(key, now) for key in assumed}
         for key, since in self._since.items():
-            if now - since > TTL_SECONDS:
+            if now - since > _TTL_SECONDS:
                 self.snapshot.forget(key, assumed[key].uid)
         yield from super().step(now)
 
