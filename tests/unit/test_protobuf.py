@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from base64 import b64decode
 from contextlib import suppress
 from typing import Any
@@ -141,6 +142,8 @@ def written(kind: Type, number: int, value: Any) -> bytes:
         return block(number, message(kind.name, value))
     if kind.name in ("int32", "int64", "boolean"):
         return integer(number, int(value))
+    if kind.name == "number":
+        return varint(number << 3 | 1) + struct.pack("<d", value)
     if kind.name == "quantity":
         return block(number, block(1, str(value).encode()))
     if kind.name in ("time", "microtime"):

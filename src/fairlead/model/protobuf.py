@@ -14,6 +14,8 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Callable, Mapping
+from math import isfinite
+from struct import unpack_from
 from typing import Any, NoReturn
 
 import msgspec
@@ -26,7 +28,7 @@ from fairlead.model.kind import Json
 MEDIA_TYPE = "application/vnd.kubernetes.protobuf"
 MAGIC = b"k8s\x00"
 
-_NUMBER, _BLOCK = 0, 2  # wire types: the low three bits of a field's tag
+_NUMBER, _DOUBLE, _BLOCK = 0, 1, 2  # wire types: the low three bits of a field's tag
 _IF_SET, _ALWAYS, _APPEND, _ENTRY, _FOLDED = range(5)  # where a value goes
 
 _Read = Callable[[bytes, int, int], Any]  # of a block: the whole body, where the block begins and ends
@@ -79,6 +81,9 @@ def _fill(found: Json, plan: _Plan, data: bytes, position: int, end: int) -> Non
         if target is None:
             position = _pass_over(plan, tag, data, position, end)
             continue
+        if tag & 7 == _DOUBLE:
+            found[target[0]], position = _double(data, position)
+            continue
         number = data[position]
         position += 1
         if number > 127:
@@ -114,6 +119,15 @@ def _message(plan: _Plan, data: bytes, start: int, end: int) -> Json:
     found: Json = {}
     _fill(found, plan, data, start, end)
     return found
+
+
+def _double(data: bytes, position: int) -> tuple[float, int]:
+    if position + 8 > len(data):
+        _refuse("it ends in the middle of a number")
+    (value,) = unpack_from("<d", data, position)
+    if not isfinite(value):
+        _refuse("a number is infinite, or none")
+    return value, position + 8
 
 
 def _varint(data: bytes, position: int) -> tuple[int, int]:
@@ -175,7 +189,9 @@ def _add(tables: FieldTables, plan: _Plan, field: Field) -> None:
         place = _ALWAYS
     elif kind.name in _INSTANTS:
         place = _IF_SET  # an unset one comes as an empty message
-    if isinstance(kind, Scalar) and kind.name in _NUMBERS:
+    if kind == Scalar("number"):
+        plan[number << 3 | _DOUBLE] = field.name, _ALWAYS, None
+    elif isinstance(kind, Scalar) and kind.name in _NUMBERS:
         plan[number << 3 | _NUMBER] = field.name, place, _NUMBERS[kind.name]
     else:
         plan[number << 3 | _BLOCK] = field.name, place, _block_reader(tables, kind)

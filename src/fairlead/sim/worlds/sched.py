@@ -3,9 +3,10 @@
 Room is short, so that a placement which is forgotten, doubled or woken too late shows: more on a node than it has, more
 evicted than needed, or a pod that waits although it fits. At the end there is room for everything.
 
-    before  4 nodes of 32 cpu; ReplicaSets low (12 of 8 cpu) and mid (7 of 4 cpu): 124 of 128 cpu are taken
+    before  4 nodes of 32 cpu; ReplicaSets low (12 of 8 cpu) and mid (7 of 4 cpu): 124 of 128 cpu are taken;
+            namespace team may have 8 cpu
     20 s    ReplicaSet urgent, 2 of 16 cpu with a higher priority: it fits nowhere, so others are evicted, and wait
-    40 s    Job batch: 6 pods of 4 cpu, 3 at a time
+    40 s    Job batch in team: 6 pods of 4 cpu, 3 at a time, of which two may be placed
     60 s    node-1 is cordoned, until 100 s
     75 s    urgent is scaled to 3
     120 s   mid is deleted: its room is what the others wait for
@@ -19,7 +20,7 @@ from fairlead.control.leadership import LeadershipSettings
 from fairlead.sim.faults import Faults
 from fairlead.sim.scenario import Json, Scenario, Step, create, delete, patch
 
-URGENT = "urgent"
+URGENT, TEAM = "urgent", "team"
 FAULTS = Faults(
     request_lost=0.02,
     request_late=0.04,
@@ -57,6 +58,8 @@ def _standing() -> tuple[Step, ...]:
             for number in range(4)
         ),
         create(0.1, "scheduling.k8s.io/v1", "priorityclasses", _class(URGENT, 1000), ""),
+        create(0.1, "v1", "namespaces", {"kind": "Namespace", "metadata": {"name": TEAM}}, ""),
+        create(1.0, "fairlead.dev/v1", "placementquotas", _quota("cpu", "8"), TEAM),
         create(2.0, "apps/v1", "replicasets", _set("low", 12, "8")),
         create(4.0, "apps/v1", "replicasets", _set("mid", 7, "4")),
     )
@@ -65,7 +68,7 @@ def _standing() -> tuple[Step, ...]:
 def _steps() -> tuple[Step, ...]:
     return (
         create(20.0, "apps/v1", "replicasets", _set("urgent", 2, "16", URGENT)),
-        create(40.0, "batch/v1", "jobs", _job("batch", 6, 3)),
+        create(40.0, "batch/v1", "jobs", _job("batch", 6, 3), TEAM),
         _cordon(60.0, "node-1", True),
         _scale(75.0, "urgent", 3),
         _cordon(100.0, "node-1", False),
@@ -85,6 +88,10 @@ def _scale(at: float, name: str, replicas: int) -> Step:
 
 def _class(name: str, value: int) -> Json:
     return {"kind": "PriorityClass", "metadata": {"name": name}, "value": value}
+
+
+def _quota(resource: str, limit: str) -> Json:
+    return {"kind": "PlacementQuota", "metadata": {"name": "limit"}, "spec": {"hard": {resource: limit}}}
 
 
 def _template(app: str, cpu: str, priority: str = "") -> Json:
