@@ -32,9 +32,9 @@ PLANTS = {
     "status_write_loop": (0, _UNFINISHED),
     "decider_raises": (0, {"deciders-do-not-raise"}),
     "no_resync": (3, _UNFINISHED),
-    "assumed_expires": (4, {"capacity"}),
-    "bind_timeout_read_as_failure": (73, {"capacity"}),
-    "preemption_thrash": (1, {"preemption-ends"}),
+    "assumed_expires": (7, {"capacity"}),
+    "bind_timeout_read_as_failure": (30, {"capacity"}),
+    "preemption_thrash": (5, {"preemption-ends"}),
 }
 
 

@@ -64,7 +64,11 @@ def _validate_classes(classes: list[Json], problems: Problems) -> None:
         problems.too_many("spec.capacityClasses", len(classes), CAPACITY_CLASSES_MAX)
     seen = set()
     for index, each in enumerate(classes):
-        at, name, selector = f"spec.capacityClasses[{index}]", each.get("name") or "", part(each, "nodeSelector")
+        at, name, selector = (
+            f"spec.capacityClasses[{index}]",
+            each.get("name") or "",
+            part(each, "nodeSelector"),
+        )
         for text in label_problems(name):
             problems.invalid(f"{at}.name", name, text)
         if name in seen:
