@@ -71,6 +71,8 @@ def _row(record: dict[str, Any]) -> tuple[Any, ...]:
     effects = [effect.partition(" ")[0] for effect in record.get("effects", ())]
     counted = ", ".join(f"{effects.count(name)} {name}" for name in dict.fromkeys(effects))
     detail = record.get("trouble") or record.get("message") or record.get("reason") or ""
+    if record.get("node"):
+        detail = f"to {record['node']}"
     if "object" not in record:  # what the attempts of a batch share
         return (
             record["time"],
@@ -78,6 +80,6 @@ def _row(record: dict[str, Any]) -> tuple[Any, ...]:
             "",
             "Batch",
             "",
-            f"{len(record['pods'])} pods to be placed",
+            f"pods to be placed: {len(record['pods'])}",
         )
     return record["time"], record["controller"], record["object"], record["verdict"], counted, detail

@@ -282,10 +282,9 @@ class Placer:
         was = self.snapshot.placed.get(key)
         self.snapshot.observe(PODS.name, before, after)
         if after is not None and _is_ours(after):
-            changed = before is None or (before.spec, before.metadata.labels) != (
-                after.spec,
-                after.metadata.labels,
-            )
+            # Whatever its placement depends on is in its facts; gates are not, but a pod that had one was not ours.
+            facts_of = self.snapshot.facts_of
+            changed = before is None or not _is_ours(before) or facts_of(before) is not facts_of(after)
             self.waiting.put(key, after, now, changed)
         else:
             self.waiting.gone(key)
