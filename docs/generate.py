@@ -229,6 +229,10 @@ PLANE = (
 SCHEDULER = (
     Bound("what a plugin gives a node at most", "schedule.contract", "SCORE_MAX", "", "-"),
     Bound("classes of pods known by what they ask for", "schedule.facts", "CLASSES_MAX", "", "read anew"),
+    Bound(
+        "amount of a resource that is told from more", "schedule.facts", "AMOUNT_MAX", "", "taken for this"
+    ),
+    Bound("pods of one object in a plan", "explain.manifests", "NAMES_MAX", "", "413"),
     Bound("nodes rated, over all classes of pods", "schedule.cycle", "CLASS_SLOTS_MAX", "", "rated anew"),
     Bound("comings and goings of pods kept", "schedule.changes", "CHANGES_MAX", "", "all is rated anew"),
     Bound("selectors of pods counted per node", "schedule.matching", "MATCHERS_MAX", "", "counted anew"),

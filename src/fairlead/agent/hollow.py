@@ -80,7 +80,8 @@ class HollowDecider:
         return Decision(Waiting("PodsInTransition"), tuple(effects), again_at)
 
     def _is_fine(self, node: Node) -> bool:
-        return node.ready and node.status.allocatable == self._allocatable
+        """What others have added to it is theirs."""
+        return node.ready and self._allocatable.items() <= node.status.allocatable.items()
 
     def _register(self, name: str, now: float) -> Create:
         label = identity(self.name, name, "register")

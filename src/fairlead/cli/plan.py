@@ -96,9 +96,15 @@ def _documents(filename: str) -> Iterator[dict[str, Any]]:
         where = str(error).splitlines()[0]
         raise UsageError(f"{filename} is not YAML: {where}") from error
     for each in found:
-        if not isinstance(each, dict) or not isinstance(each.get("kind"), str):
-            raise UsageError(f"{filename} has a document that is no object: apiVersion and kind are needed")
-        yield from each.get("items") or () if each["kind"] == "List" else (each,)
+        _check_object(filename, each)
+        for item in (each.get("items") or ()) if each["kind"] == "List" else (each,):
+            _check_object(filename, item)
+            yield item
+
+
+def _check_object(filename: str, found: Any) -> None:
+    if not isinstance(found, dict) or not isinstance(found.get("kind"), str):
+        raise UsageError(f"{filename} has a document that is no object: apiVersion and kind are needed")
 
 
 def _wanted(client: Client, document: dict[str, Any], namespace: str) -> Expanded | None:

@@ -37,6 +37,7 @@ from fairlead.control.attempts import (
     record_for,
     unschedulable,
 )
+from fairlead.control.complaints import Complaints, one_line, tried
 from fairlead.control.health import Health
 from fairlead.control.instructions import Call, Instruction, Record
 from fairlead.control.tally import ERROR, SCHEDULED, UNSCHEDULABLE, Tally
@@ -141,6 +142,7 @@ class Placer:
         self.stirred = True
         self.due_at = 0.0
         self.tally = Tally()
+        self._complaints = Complaints(NAME)
         self.attempts = self.placed = self.unplaced = self.conflicts = self.unknown = 0  # plain counts
 
     # What the plane tells it
@@ -179,7 +181,7 @@ class Placer:
         version = self.snapshot.nodes.version
         if isinstance(after, Node):
             after = _as_placed_on(after)
-        self.snapshot.observe(resource, before, after)
+        self._see(resource, before, after)
         if resource != NODES.name or self.snapshot.nodes.version != version:
             self.waiting.caused(resource, now)
 
@@ -202,6 +204,7 @@ class Placer:
         """Nothing waits for mirrors here: what is under way is assumed."""
 
     def step(self, now: float) -> Iterator[Instruction]:
+        yield from self._complaints.take()
         self._release_seen(now)
         yield from self._send_due(now)
         settings = self.settings
@@ -280,7 +283,7 @@ class Placer:
         assert pod is not None
         key = _key(pod)
         was = self.snapshot.placed.get(key)
-        self.snapshot.observe(PODS.name, before, after)
+        self._see(PODS.name, before, after)
         if after is not None and _is_ours(after):
             # Whatever its placement depends on is in its facts; gates are not, but a pod that had one was not ours.
             facts_of = self.snapshot.facts_of
@@ -301,13 +304,31 @@ class Placer:
         number = self._batches
         shared = batch_of(number, self.policy, self._read(), now)
         yield Record(batch_record(shared, batch, self.snapshot))
-        place = self._current_cycle().place
-        attempts = [place(taken.pod) for taken in batch]
+        attempts = [self._attempt(taken.pod) for taken in batch]
+        yield from self._complaints.take()
         self.attempts += len(attempts)
         for position, (taken, attempt) in enumerate(zip(batch, attempts, strict=True)):
             yield Record(record_for(shared, position, taken, attempt))
         for taken, attempt in zip(batch, attempts, strict=True):
             yield from self._carry_out(taken, attempt, now)
+
+    def _attempt(self, pod: Pod) -> Attempt:
+        """A plugin that raises is a fault of the program: this pod waits and says so, and all others go on."""
+        attempt = tried(self._current_cycle().place, pod)
+        if isinstance(attempt, Attempt):
+            return attempt
+        key, uid = _key(pod), pod.metadata.uid
+        self._complaints.about(f"placing {key.namespace}/{key.name}", attempt)
+        self.snapshot.forget(key, uid)
+        self._cycle = Cycle(*self._cycle_of)  # what it kept may be half done
+        told = f"the scheduler failed on this pod: {one_line(attempt)}"
+        return Attempt(key, uid, nodes=len(self.snapshot.nodes), message=told)
+
+    def _see(self, resource: str, before: View | None, after: View | None) -> None:
+        """One object that cannot be taken in must not keep the others out."""
+        error = tried(self.snapshot.observe, resource, before, after)
+        if error is not None:
+            self._complaints.about(f"taking in {resource}", error)
 
     def _current_cycle(self) -> Cycle:
         """What it keeps of classes of pods is worth keeping as long as snapshot and policy are the same."""

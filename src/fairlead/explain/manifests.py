@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 Json = dict[str, Any]
+NAMES_MAX = 5001  # one more than a plan takes (planning.PLAN_PODS_MAX)
 WORKLOADS = ("Deployment", "ReplicaSet", "StatefulSet", "Job")
 
 
@@ -30,6 +31,7 @@ def expand(document: Json, existing: int = 0) -> Expanded | None:
         return None
     wanted = parallel(spec) if kind == "Job" else replicas(document)
     first = (spec.get("ordinals") or {}).get("start", 0) if kind == "StatefulSet" else 0
+    wanted = min(wanted, existing + NAMES_MAX)  # the server refuses to plan so many
     names = tuple(f"{name}-{number}" for number in range(first + existing, first + wanted))
     template = spec.get("template") or {}
     pod = {

@@ -117,7 +117,9 @@ def _test(requirement: Requirement) -> Matches:
         return lambda labels: labels.get(key) in allowed
     if operator == "notin":
         return lambda labels: labels.get(key) not in allowed
-    bound = int(values[0])
+    bound = _integer(values[0])
+    if bound is None:
+        return _nothing  # what is no number is neither more nor less
     if operator == ">":
         return lambda labels: (number := _integer(labels.get(key))) is not None and number > bound
     return lambda labels: (number := _integer(labels.get(key))) is not None and number < bound

@@ -17,6 +17,8 @@ from fairlead.model.selectors import NOTHING, LabelSelector, Requirement, from_o
 from fairlead.model.views import Container, Json, Meta, Pod, PodSpec, Toleration
 
 CLASSES_MAX = 20_000
+# More than any machine has; thousands of such pods, and a hundred times their sum, still fit into a column.
+AMOUNT_MAX = 2**50
 # What a container without requests counts as when nodes are scored, though not when they are filtered.
 CPU_UNSAID, MEMORY_UNSAID = 100, 200 * 1024 * 1024
 
@@ -187,7 +189,7 @@ def amount(resource: str, value: Any) -> int:
 
 
 def _in_units(resource: str, exact: quantity.Quantity) -> int:
-    return exact.milli() if resource == "cpu" else exact.value()
+    return min(exact.milli() if resource == "cpu" else exact.value(), AMOUNT_MAX)
 
 
 # Below amounts are exact, in quantity's own nanos: what a pod needs is rounded up once, not per container.

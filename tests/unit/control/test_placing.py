@@ -4,6 +4,7 @@ test lets them show, and no earlier."""
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from itertools import count
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 from fairlead.cache import events as mirrored
 from fairlead.cache.mirror import Mirror
 from fairlead.control.health import Health
-from fairlead.control.instructions import Call, Record
+from fairlead.control.instructions import Call, Record, Report
 from fairlead.control.placing import Placer
 from fairlead.core import codec
 from fairlead.decision.contract import EventNote
@@ -483,3 +484,57 @@ def test_an_eviction_without_an_answer_is_of_the_same_victim_again(crowded: Sche
     assert crowded.answer(look, found("low-1", "a")) == []
     (again,) = crowded.later(2)
     assert again.request == delete.request
+
+
+# What goes wrong in the program
+
+
+class Poisonous:
+    name, wakes_on, evicting_helps, concerns = "Poisonous", frozenset[str](), False, ()
+
+    def prepare(self, snapshot: Any, facts: Any) -> None:
+        if facts.labels.get("poison"):
+            raise ZeroDivisionError("a plugin of no use")
+
+
+def test_a_pod_on_which_a_plugin_raises_says_so_and_all_others_are_placed() -> None:
+    plane = Scheduler()
+    policy = default_policy()
+    plane.placer.policy = poisoned(policy)
+    plane.node("a")
+    for name in ("first", "bad", "last"):
+        plane.pod(name, labels={"poison": "yes"} if name == "bad" else {})
+    instructions = list(plane.placer.step(plane.now))
+    calls = [each for each in instructions if isinstance(each, Call)]
+    bound = [each.request.name for each in calls if each.request.subresource == "binding"]
+    assert bound == ["first", "last"]
+    (status,) = [each for each in calls if each.request.subresource == "status"]
+    assert b"the scheduler failed on this pod: ZeroDivisionError: a plugin of no use" in status.request.body
+    (report,) = [each for each in instructions if isinstance(each, Report)]
+    assert isinstance(report.error, ZeroDivisionError)
+    assert Key("pods", "default", "bad") not in plane.placer.snapshot.assumed
+
+
+def poisoned(policy: Any) -> Any:
+    return replace(policy, name="poisoned", plugins=(Poisonous(), *policy.plugins))
+
+
+def test_an_object_that_cannot_be_taken_in_keeps_no_other_out() -> None:
+    plane = Scheduler()
+    plane.placer.snapshot.nodes.put = _refuse(plane.placer.snapshot.nodes.put)  # type: ignore[method-assign]
+    plane.node("bad")
+    plane.node("good")
+    plane.pod("p")
+    instructions = list(plane.placer.step(plane.now))
+    assert [target(each) for each in instructions if isinstance(each, Call)] == ["good"]
+    assert [each.controller for each in instructions if isinstance(each, Report)] == ["scheduler"]
+
+
+def _refuse(put: Any) -> Any:
+    def refusing(node: Any) -> int:
+        if node.metadata.name == "bad":
+            raise OverflowError("too large")
+        number: int = put(node)
+        return number
+
+    return refusing
