@@ -210,6 +210,8 @@ class Link:
     def break_watches(self) -> None:
         """All at once, as when the server dies or a proxy is restarted."""
         for subscription, follow in list(self._follows.items()):
+            if subscription not in self._follows:
+                return  # told of the one before, the plane at this end has died
             self._end(
                 subscription, follow, mirrored.Broke("the connection broke", follow.clock(), follow.attempt)
             )
