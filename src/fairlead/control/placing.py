@@ -200,9 +200,6 @@ class Placer:
             self.policy = chosen
             self.waiting.caused(_POLICY, now)
 
-    def caught_up(self, now: float) -> None:
-        """Nothing waits for mirrors here: what is under way is assumed."""
-
     def step(self, now: float) -> Iterator[Instruction]:
         yield from self._complaints.take()
         self._release_seen(now)
@@ -285,10 +282,7 @@ class Placer:
         was = self.snapshot.placed.get(key)
         self._see(PODS.name, before, after)
         if after is not None and _is_ours(after):
-            # Whatever its placement depends on is in its facts; gates are not, but a pod that had one was not ours.
-            facts_of = self.snapshot.facts_of
-            changed = before is None or not _is_ours(before) or facts_of(before) is not facts_of(after)
-            self.waiting.put(key, after, now, changed)
+            self.waiting.put(key, after, now, self._may_go_elsewhere(before, after))
         else:
             self.waiting.gone(key)
         found = self.snapshot.placed.get(key)
@@ -298,6 +292,13 @@ class Placer:
         is_there = found is not None and not found.assumed and not found.nominated
         if is_there and (changed or was is None or was.assumed):
             self.waiting.caused("pods.added", now)
+
+    def _may_go_elsewhere(self, before: Pod | None, after: Pod) -> bool:
+        """Whatever its placement depends on is in its facts; gates are not, but a pod that had one was not ours."""
+        if before is None or not _is_ours(before):
+            return True
+        facts_of = self.snapshot.facts_of
+        return tried(facts_of, before) is not tried(facts_of, after)
 
     def _place(self, batch: list[Taken], now: float) -> Iterator[Instruction]:
         self._batches += 1

@@ -1,6 +1,6 @@
 """What a pod asks for in all, exact, in billionths. Containers run together; an init container runs alone, beside the
 sidecars (restartPolicy Always) started before it; sidecars stay. The pod needs the larger of the two phases, and its
-overhead. Used by everything that counts pods: quotas here, and rooms that reservations keep.
+overhead. Used by everything that counts pods: quotas, rooms that reservations keep, and the scheduler.
 """
 
 from __future__ import annotations
@@ -14,10 +14,13 @@ from fairlead.model.views import Container, PodSpec
 Usage = dict[str, int]  # resource -> billionths of its unit
 
 
-def requests_of(spec: PodSpec) -> Usage:
-    needed = _summed(spec, lambda container: container.resources.requests)
-    for name, value in spec.overhead.items():
-        needed[name] = needed.get(name, 0) + from_json(value).nano
+def requests_of(
+    spec: PodSpec,
+    of: Callable[[Container], Mapping[str, Any]] = lambda container: container.resources.requests,
+) -> Usage:
+    """`of`: what a container is taken to request, where that is not what it says."""
+    needed = _summed(spec, of)
+    add(needed, exact(spec.overhead))
     return needed
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from fairlead.core import quantity
+from fairlead.ledger.pod_needs import requests_of
 from fairlead.ledger.reservation import ANNOTATION
 from fairlead.model.selectors import NOTHING, LabelSelector, Requirement, from_object, label_selector
 from fairlead.model.views import Container, Json, Meta, Pod, PodSpec, Toleration
@@ -146,13 +147,13 @@ def facts_of(pod: Pod) -> Facts:
     preferred = node_affinity.get("preferredDuringSchedulingIgnoredDuringExecution") or ()
     pods = spec.affinity.get("podAffinity") or {}
     others = spec.affinity.get("podAntiAffinity") or {}
-    scored = _summed(spec, _scored)
+    scored = _rounded(requests_of(spec, _scored))
     controller = meta.controller
     return Facts(
         namespace=meta.namespace,
         labels=meta.labels,
         label_key=tuple(sorted(meta.labels.items())),
-        requests={**_summed(spec, _asked), "pods": 1},
+        requests={**_rounded(requests_of(spec)), "pods": 1},
         scored_cpu=scored["cpu"],
         scored_memory=scored["memory"],
         node_selector=tuple(Requirement(k, "in", (v,)) for k, v in sorted(spec.node_selector.items())),
@@ -192,52 +193,14 @@ def _in_units(resource: str, exact: quantity.Quantity) -> int:
     return min(exact.milli() if resource == "cpu" else exact.value(), AMOUNT_MAX)
 
 
-# Below amounts are exact, in quantity's own nanos: what a pod needs is rounded up once, not per container.
+def _rounded(exact: Amounts) -> Amounts:
+    """What a pod needs is rounded up once, not per container."""
+    return {name: _in_units(name, quantity.Quantity(nano)) for name, nano in exact.items()}
 
 
-def _asked(container: Container) -> Amounts:
-    return {name: quantity.from_json(value).nano for name, value in container.resources.requests.items()}
-
-
-def _scored(container: Container) -> Amounts:
-    asked = _asked(container)
-    return {
-        "cpu": asked.get("cpu", CPU_UNSAID * quantity.NANO // 1000),
-        "memory": asked.get("memory", MEMORY_UNSAID * quantity.NANO),
-    }
-
-
-def _summed(spec: PodSpec, of: Any) -> Amounts:
-    """Containers run together; an init container runs alone, beside the sidecars (restartPolicy Always) started
-    before it; sidecars stay. The pod needs the larger of the two phases, and its overhead."""
-    running: Amounts = {}
-    for container in spec.containers:
-        _add(running, of(container))
-    sidecars: Amounts = {}
-    starting: Amounts = {}
-    for container in spec.init_containers:
-        asked = of(container)
-        if container.restart_policy == "Always":
-            _add(running, asked)
-            _add(sidecars, asked)
-            _raise(starting, sidecars)
-        else:
-            beside = dict(sidecars)
-            _add(beside, asked)
-            _raise(starting, beside)
-    _raise(running, starting)
-    _add(running, {name: quantity.from_json(value).nano for name, value in spec.overhead.items()})
-    return {name: _in_units(name, quantity.Quantity(nano)) for name, nano in running.items()}
-
-
-def _add(total: Amounts, more: Amounts) -> None:
-    for name, value in more.items():
-        total[name] = total.get(name, 0) + value
-
-
-def _raise(total: Amounts, other: Amounts) -> None:
-    for name, value in other.items():
-        total[name] = max(total.get(name, 0), value)
+def _scored(container: Container) -> dict[str, Any]:
+    said = container.resources.requests
+    return {"cpu": said.get("cpu", f"{CPU_UNSAID}m"), "memory": said.get("memory", MEMORY_UNSAID)}
 
 
 def _ports(spec: PodSpec) -> list[Port]:

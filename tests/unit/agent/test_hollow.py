@@ -75,6 +75,13 @@ def test_a_node_that_was_marked_not_ready_comes_back() -> None:
     assert world.list(NODES)[0].ready
 
 
+def test_a_resource_that_somebody_added_to_a_node_is_no_reason_to_write_it() -> None:
+    world = ready_world()
+    more = {**world.list(NODES)[0].status.allocatable, "example.com/gpu": "2"}
+    world.edit_status(NODES, "hollow-0", {"allocatable": more}, namespace="")
+    assert world.decide(DECIDER, NODE) == NOTHING
+
+
 def test_nodes_of_others_are_left_alone() -> None:
     world = World()
     world.add(NODES, "real-0", spec={})

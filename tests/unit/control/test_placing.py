@@ -17,6 +17,7 @@ from fairlead.control.instructions import Call, Record, Report
 from fairlead.control.placing import Placer
 from fairlead.core import codec
 from fairlead.decision.contract import EventNote
+from fairlead.ledger.reservation import ANNOTATION
 from fairlead.model.key import Key
 from fairlead.port.outcome import Conflict, Done, Outcome, Refused, Unknown
 from fairlead.port.request import FENCE
@@ -538,3 +539,17 @@ def _refuse(put: Any) -> Any:
         return number
 
     return refusing
+
+
+def test_a_reservation_that_a_waiting_pod_comes_to_name_has_it_tried_again() -> None:
+    plane = Scheduler()
+    plane.node("a", cpu="1")
+    plane.pod("p", cpu="2")
+    revision = plane.revision
+    plane.answer(plane.one(), Done(revision, b""))
+    plane.step()
+    assert plane.state("p") is State.WAITING
+    body = pod("p", "2")
+    body["metadata"]["annotations"] = {ANNOTATION: "kept"}
+    plane.show("pods", body)
+    assert plane.state("p") is State.RESTING

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from fairlead.core.errors import BadRequest, TooLarge, Unavailable
-from fairlead.explain.manifests import expand
+from fairlead.explain.manifests import NAMES_MAX, expand
 from fairlead.explain.planning import PLAN_PODS_MAX, answer, plan
 from fairlead.model.key import Key
 from fairlead.model.views import Pod
@@ -128,3 +128,9 @@ def test_other_kinds_lead_to_no_pods() -> None:
     found = expand(of("Deployment"))
     assert found is not None
     assert found.pod["metadata"] == {"labels": {"app": "x"}, "namespace": "n"}
+
+
+def test_no_more_names_are_made_than_it_takes_to_be_refused() -> None:
+    found = expand({"kind": "Deployment", "metadata": {"name": "w"}, "spec": {"replicas": 2_000_000_000}})
+    assert found is not None
+    assert len(found.names) == NAMES_MAX == PLAN_PODS_MAX + 1
