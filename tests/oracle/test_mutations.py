@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from msgspec import structs
 
 from fairlead.model.selectors import from_object
 from fairlead.model.views import Pod
@@ -221,8 +222,13 @@ def first_slot(state: Any) -> int:
     return int(state.total.argmax()) if state.total.max() >= 0 else -1
 
 
+def without_sidecars(spec: Any, *of: Any) -> Any:
+    ending = tuple(each for each in spec.init_containers if each.restart_policy != "Always")
+    return REAL_REQUESTS(structs.replace(spec, init_containers=ending), *of)
+
+
 REAL_NORMALISED = static.normalised
-REAL_ASKED = facts_module._asked
+REAL_REQUESTS = facts_module.requests_of
 PATCHES: dict[str, tuple[Any, str, Any]] = {
     "scores are not scaled": (static, "normalised", unscaled),
     "scores are scaled over all nodes": (static, "normalised", scaled_over_all),
@@ -242,11 +248,7 @@ PATCHES: dict[str, tuple[Any, str, Any]] = {
         "_narrowed",
         lambda owner, labels: from_object(owner.get("labelSelector")),
     ),
-    "sidecars are taken for containers that end": (
-        facts_module,
-        "_asked",
-        lambda container: {} if container.restart_policy == "Always" else REAL_ASKED(container),
-    ),
+    "sidecars are forgotten": (facts_module, "requests_of", without_sidecars),
     "ties are broken by slot": (ClassState, "best", first_slot),
     "pods that ended still take room": (Pod, "finished", False),
     "nothing is charged for an assumed pod": (Snapshot, "assume", lambda self, pod, node: None),
