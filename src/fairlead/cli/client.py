@@ -19,7 +19,7 @@ from urllib.parse import urlencode, urlsplit
 
 from fairlead import __version__
 from fairlead.cli.options import DEFAULT_DATA_DIR
-from fairlead.core.errors import AlreadyExists, ApiError, Unreachable, UsageError
+from fairlead.core.errors import AlreadyExists, ApiError, NotFound, Unreachable, UsageError
 from fairlead.runtime import kubeconfig
 
 TIMEOUT_SECONDS = 30.0
@@ -120,6 +120,8 @@ def _decoded(status: int, body: bytes, server: str) -> dict[str, Any]:
         raise ApiError(f"{server} answered {status} with something that is not JSON: is it an API server?")
     if status == 409 and document.get("reason") == AlreadyExists.reason:
         raise AlreadyExists(str(document.get("message")))
+    if status == 404:
+        raise NotFound(str(document.get("message")))
     if status >= 400:
         raise ApiError(str(document.get("message") or f"the server answered {status}"))
     return document

@@ -36,6 +36,7 @@ def wanted_status(
         available_replicas=available,
         unavailable_replicas=max(0, told - available),
         collision_count=deployment.status.collision_count,
+        progress=deployment.status.progress,
     )
     conditions = (
         _availability(deployment, counted, bounds, now),

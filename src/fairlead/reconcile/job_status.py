@@ -220,6 +220,7 @@ def wanted_status(job: Job, account: Account, crew: Crew, ending: Ending | None,
         failed_indexes=format_indexes(account.hopeless),
         conditions=conditions,
         uncounted_terminated_pods=uncounted,
+        progress=job.status.progress,
     )
 
 

@@ -107,7 +107,7 @@ def test_columns_are_those_of_kubectl() -> None:
     assert shown(KIND) == [
         "DESIRED", "CURRENT", "READY", "UP-TO-DATE", "AVAILABLE", "NODE SELECTOR", "AGE"
     ]  # fmt: skip
-    assert shown(KIND, wide=True)[7:] == ["CONTAINERS", "IMAGES", "SELECTOR"]
+    assert shown(KIND, wide=True)[7:] == ["CONTAINERS", "IMAGES", "SELECTOR", "PROGRESS"]
     obj = workload(KIND, template=template(nodeSelector={"zone": "a", "disk": "ssd"}))
     obj["status"] = {"desiredNumberScheduled": 5, "numberReady": 4}
     cells = row(KIND, obj)

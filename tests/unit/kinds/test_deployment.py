@@ -177,7 +177,7 @@ def test_status(status: dict[str, Any], before: dict[str, Any], expected: list[s
 
 def test_columns_are_those_of_kubectl() -> None:
     assert shown(KIND) == ["READY", "UP-TO-DATE", "AVAILABLE", "AGE"]
-    assert shown(KIND, wide=True)[4:] == ["CONTAINERS", "IMAGES", "SELECTOR"]
+    assert shown(KIND, wide=True)[4:] == ["CONTAINERS", "IMAGES", "SELECTOR", "PROGRESS"]
     obj = defaulted(KIND, workload(KIND, replicas=3))
     obj["spec"]["template"]["spec"]["containers"].append({"name": "side", "image": "envoy"})
     obj["status"] = {"readyReplicas": 2, "updatedReplicas": 3, "availableReplicas": 1}
@@ -189,6 +189,7 @@ def test_columns_are_those_of_kubectl() -> None:
         "Containers": "main,side",
         "Images": "nginx:1.27,envoy",
         "Selector": "app=web",
+        "Progress": "<none>",
     }
     assert row(KIND, workload(KIND, replicas=0))["Ready"] == "0/0"
 

@@ -369,5 +369,5 @@ def test_the_duration_runs_until_completion() -> None:
 
 def test_columns_and_field_selectors() -> None:
     assert shown(KIND) == ["STATUS", "COMPLETIONS", "DURATION", "AGE"]
-    assert shown(KIND, wide=True)[4:] == ["CONTAINERS", "IMAGES", "SELECTOR"]
+    assert shown(KIND, wide=True)[4:] == ["CONTAINERS", "IMAGES", "SELECTOR", "PROGRESS"]
     assert KIND.selectable["status.successful"](_status(succeeded=2)) == "2"

@@ -203,4 +203,5 @@ def test_columns_stand_in_kubectls_order() -> None:
         ("Node", 1),
         ("Nominated Node", 1),
         ("Readiness Gates", 1),
+        ("Stage", 1),
     ]

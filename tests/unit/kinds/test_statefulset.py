@@ -182,5 +182,5 @@ def test_available_replicas_are_ready_and_collisions_only_grow() -> None:
 
 
 def test_columns_are_those_of_kubectl() -> None:
-    assert shown(KIND, wide=True) == ["READY", "AGE", "CONTAINERS", "IMAGES"]
+    assert shown(KIND, wide=True) == ["READY", "AGE", "CONTAINERS", "IMAGES", "PROGRESS"]
     assert row(KIND, workload(KIND, replicas=2))["Ready"] == "0/2"

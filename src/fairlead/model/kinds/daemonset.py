@@ -24,7 +24,7 @@ from fairlead.model.kinds.workload import (
     made,
     part,
 )
-from fairlead.model.kinds.workload_columns import counter, template_columns
+from fairlead.model.kinds.workload_columns import PROGRESS, counter, template_columns
 
 _STRATEGIES = ("OnDelete", "RollingUpdate")
 _STATUS_COUNTERS = (
@@ -112,6 +112,7 @@ KIND = Kind(
         Column("Node Selector", _node_selector, description="Labels a node needs to run a pod of the set."),
         AGE,
         *template_columns(),
+        PROGRESS,
     ),
     defaults=_defaults,
     validate=_validate,

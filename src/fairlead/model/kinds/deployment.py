@@ -25,7 +25,7 @@ from fairlead.model.kinds.workload import (
     made,
     part,
 )
-from fairlead.model.kinds.workload_columns import counter, ready_column, template_columns
+from fairlead.model.kinds.workload_columns import PROGRESS, counter, ready_column, template_columns
 
 _COUNTERS = ("replicas", "minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds")
 _STATUS_COUNTERS = (
@@ -118,6 +118,7 @@ KIND = Kind(
         counter("Available", "status", "availableReplicas", kind="string"),
         AGE,
         *template_columns(),
+        PROGRESS,
     ),
     defaults=_defaults,
     validate=_validate,

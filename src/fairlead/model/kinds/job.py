@@ -19,7 +19,7 @@ from fairlead.model.kinds.job_validation import (
     validate_job_update,
 )
 from fairlead.model.kinds.workload import choose, default_template, fill, made, part
-from fairlead.model.kinds.workload_columns import template_columns
+from fairlead.model.kinds.workload_columns import PROGRESS, template_columns
 
 _INT32_MAX = 2**31 - 1
 # What the Status column shows, first match wins; a deletion in progress comes after the final two.
@@ -114,6 +114,7 @@ KIND = Kind(
         Column("Duration", _duration, description="Time required to complete the job."),
         AGE,
         *template_columns(),
+        PROGRESS,
     ),
     selectable={"status.successful": lambda obj: str(part(obj, "status").get("succeeded") or 0)},
     defaults=_defaults,

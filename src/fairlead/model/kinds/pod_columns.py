@@ -11,6 +11,7 @@ from typing import NamedTuple
 from fairlead.core.times import human_duration, parse_time
 from fairlead.model.cells import AGE, NONE
 from fairlead.model.kind import Cell, Column, Json
+from fairlead.model.stages import standing_of_object
 
 
 class Summary(NamedTuple):
@@ -185,6 +186,11 @@ def _readiness_gates(pod: Json, now: float) -> Cell:
     return f"{passed}/{len(gates)}"
 
 
+def _stage(pod: Json, now: float) -> Cell:
+    stage, reason, *_ = standing_of_object(pod)
+    return f"{stage}: {reason}" if reason else stage
+
+
 COLUMNS = (
     Column("Ready", _ready, description="Containers that are ready, of all that should run."),
     Column("Status", _status, description="State of the pod and its containers in one word."),
@@ -194,4 +200,5 @@ COLUMNS = (
     Column("Node", _node, priority=1, description="Node the pod is bound to."),
     Column("Nominated Node", _nominated_node, priority=1, description="Node being cleared for the pod."),
     Column("Readiness Gates", _readiness_gates, priority=1, description="Further conditions that hold."),
+    Column("Stage", _stage, priority=1, description="How far it has come, and what holds it up."),
 )

@@ -26,7 +26,7 @@ from fairlead.model.kinds.workload import (
     made,
     part,
 )
-from fairlead.model.kinds.workload_columns import ready_column, template_columns
+from fairlead.model.kinds.workload_columns import PROGRESS, ready_column, template_columns
 
 _MUTABLE = (
     "replicas",
@@ -154,6 +154,7 @@ KIND = Kind(
         ready_column("Number of the pod with ready state"),
         AGE,
         *template_columns(with_selector=False),
+        PROGRESS,
     ),
     defaults=_defaults,
     validate=_validate,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from fairlead.model.cells import label_selector_text
+from fairlead.model.cells import NONE, label_selector_text
 from fairlead.model.kind import Cell, Column, Json
 from fairlead.model.kinds.workload import part
 
@@ -69,3 +69,21 @@ def template_columns(
         description="Label selector for the pods of this object.",
     )
     return (*columns, chosen)
+
+
+def _progress(obj: Json, now: float) -> Cell:
+    """What its controllers last wrote down: the furthest stage that all have not reached yet, and why."""
+    told = part(part(obj, "status"), "progress")
+    if not told:
+        return NONE
+    limit = told.get("limit")
+    if not limit:
+        return "done"
+    reason = f": {limit['reason']}" if limit.get("reason") else ""
+    waiting = sum(each.get("count") or 0 for each in told.get("pending") or ())
+    return f"{waiting} at {limit.get('stage') or 'unknown'}{reason}"
+
+
+PROGRESS = Column(
+    "Progress", _progress, priority=1, description="Pods that are not done, where most of them are, and why."
+)

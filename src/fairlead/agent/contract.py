@@ -1,0 +1,269 @@
+"""What a node's agent is told and what it asks for: its events (past tense) and instructions (imperative).
+
+    mirrors of its pods, services ─┐                    ┌─> Ask        the API: node, lease, status, deletion
+    answers of the API ────────────┤                    ├─> Open, Start, Stop, Refresh, Close, Extend   the driver
+    what the driver sees ──────────┼──> Agent (pure) ───┼─> Probe
+    results of probes ─────────────┤                    ├─> Serve      the proxy
+    time ──────────────────────────┘                    └─> WakeAt
+
+`machine.py` is the Agent. A driver (`drivers/process.py` for real processes, the simulator's own) carries the
+instructions out; `runtime/agent_driver.py` joins them with the API. All instants are of the agent's clock: seconds
+since the epoch that never jump (boot time plus an offset fixed when the agent starts), so that a deadline handed to a
+driver means the same there.
+
+A Sandbox is all that is known of one pod on this machine. It is kept by a supervisor that outlives the agent: it owns
+the pod's processes, writes down how they end, and kills them all when its deadline passes. Reports are levels, not
+edges: the newest Sandbox of a pod replaces what was known before, and may be told any number of times.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from fairlead.port.outcome import Outcome
+from fairlead.port.request import Request
+
+Json = dict[str, Any]
+
+
+# What the driver tells
+
+
+class Ended(msgspec.Struct, frozen=True):
+    """How one run of a container ended."""
+
+    attempt: int
+    exit_code: int  # 128 + signal where a signal ended it
+    signal: int = 0
+    reason: str = ""  # Completed, Error, OOMKilled, StartError, DeadlineExceeded (fenced), SupervisorLost
+    message: str = ""
+    started_at: float = 0.0
+    finished_at: float = 0.0
+
+
+class ContainerState(msgspec.Struct, frozen=True):
+    """The newest run of a container. `ended` is None while it runs; `previous` is the run before it."""
+
+    name: str
+    attempt: int  # 0 for the first; how often it was restarted
+    started_at: float
+    pid: int = 0
+    ended: Ended | None = None
+    previous: Ended | None = None
+
+
+class Sandbox(msgspec.Struct, frozen=True):
+    uid: str
+    namespace: str
+    name: str
+    address: str = ""  # its own loopback address
+    containers: tuple[ContainerState, ...] = ()  # those that were ever started, in the order of their first start
+    alive: bool = True  # its supervisor answers; if not, nothing of it runs any more and a new one may be opened
+    fenced: bool = False  # the deadline passed: everything was killed, nothing is started in it again
+
+
+# What the driver is asked
+
+
+class Volume(msgspec.Struct, frozen=True):
+    """Files that a pod finds in the directory of a volume. None of `files` for one it may write (emptyDir)."""
+
+    name: str
+    files: tuple[tuple[str, bytes, int], ...] | None  # (path in it, content, mode)
+
+
+class Mount(msgspec.Struct, frozen=True):
+    """`path` is where the container wants it; the process driver puts it there under $FAIRLEAD_ROOT."""
+
+    volume: str
+    path: str
+    sub_path: str = ""
+    read_only: bool = False
+
+
+class ContainerRun(msgspec.Struct, frozen=True):
+    """All it takes to start a container once."""
+
+    name: str
+    attempt: int
+    argv: tuple[str, ...]
+    environment: tuple[tuple[str, str], ...]
+    working_directory: str = ""  # "": the root of the pod
+    mounts: tuple[Mount, ...] = ()
+    user: int | None = None
+    group: int | None = None
+    cpu_millis: int = 0  # limits; 0: none
+    memory_bytes: int = 0
+
+
+class Open(msgspec.Struct, frozen=True):
+    """Make the pod's directory, volumes and supervisor. Asked again, what exists is kept. Answered by Saw or Failed."""
+
+    uid: str
+    namespace: str
+    name: str
+    address: str
+    volumes: tuple[Volume, ...]
+    deadline: float
+
+
+class Start(msgspec.Struct, frozen=True):
+    """Start a container. A supervisor starts each (container, attempt) at most once, whoever asks how often."""
+
+    uid: str
+    run: ContainerRun
+
+
+class Stop(msgspec.Struct, frozen=True):
+    """SIGTERM to all of a container ("": of the pod), SIGKILL when the grace is over; a shorter one replaces a longer.
+    `first` is run before the signal (preStop), within the grace."""
+
+    uid: str
+    container: str
+    grace_seconds: float
+    first: tuple[str, ...] = ()
+
+
+class Refresh(msgspec.Struct, frozen=True):
+    """The files of these volumes have new content."""
+
+    uid: str
+    volumes: tuple[Volume, ...]
+
+
+class Close(msgspec.Struct, frozen=True):
+    """Nothing of it is needed any more: kill what is left, end the supervisor, remove directory and logs. Told by
+    Closed when nothing of it runs and nothing of it is left."""
+
+    uid: str
+
+
+class Extend(msgspec.Struct, frozen=True):
+    """Every supervisor of this node may go on until this instant."""
+
+    deadline: float
+
+
+class Probe(msgspec.Struct, frozen=True):
+    """Look once; answered by exactly one Probed. `action` is the probe's exec, httpGet or tcpSocket, as in the spec,
+    with ports as numbers and the pod's address as host where none was given."""
+
+    number: int
+    uid: str
+    container: str
+    action: Json
+    timeout_seconds: float
+
+
+class Backend(msgspec.Struct, frozen=True):
+    address: str
+    port: int
+
+
+class Route(msgspec.Struct, frozen=True):
+    """Connections to `address`:`port` go to one of the backends in turn; with none they are refused."""
+
+    service: str  # namespace/name:port, for people
+    address: str
+    port: int
+    backends: tuple[Backend, ...]
+
+
+class Serve(msgspec.Struct, frozen=True):
+    """All routes there are now."""
+
+    routes: tuple[Route, ...]
+
+
+class Ask(msgspec.Struct, frozen=True):
+    """Send this request; answered by exactly one Answered."""
+
+    call: int
+    request: Request
+
+
+class WakeAt(msgspec.Struct, frozen=True):
+    """Send Woke at this instant. A later one replaces an earlier one."""
+
+    at: float
+
+
+class MirrorWakeAt(msgspec.Struct, frozen=True):
+    """A mirror's own timer."""
+
+    resource: str
+    at: float
+
+
+class Log(msgspec.Struct, frozen=True):
+    """For whoever runs the agent: something is wrong that no object can say."""
+
+    message: str
+
+
+# Events
+
+
+class Found(msgspec.Struct, frozen=True):
+    """All sandboxes on this machine, once, after the start. Before it nothing is opened, started or closed."""
+
+    sandboxes: tuple[Sandbox, ...]
+    now: float
+
+
+class Saw(msgspec.Struct, frozen=True):
+    sandbox: Sandbox
+    now: float
+
+
+class Closed(msgspec.Struct, frozen=True):
+    uid: str
+    now: float
+
+
+class Failed(msgspec.Struct, frozen=True):
+    """An Open, Start, Stop, Refresh or Close could not be carried out: tried again after a back-off, told in status."""
+
+    uid: str
+    what: str  # the instruction's name
+    message: str
+    now: float
+
+
+class Probed(msgspec.Struct, frozen=True):
+    number: int
+    good: bool
+    message: str
+    now: float
+
+
+class Answered(msgspec.Struct, frozen=True):
+    call: int
+    outcome: Outcome
+    now: float
+
+
+class Woke(msgspec.Struct, frozen=True):
+    now: float
+    chance: float
+
+
+def _room() -> dict[str, str]:
+    return {"cpu": "2", "memory": "4Gi", "pods": "110"}
+
+
+class NodeSettings(msgspec.Struct, frozen=True):
+    """What a node is, as told on its command line or found out on its machine."""
+
+    name: str
+    labels: dict[str, str] = {}
+    capacity: dict[str, str] = msgspec.field(default_factory=_room)
+    allocatable: dict[str, str] = msgspec.field(default_factory=_room)
+    annotations: dict[str, str] = {}  # the endpoint and its certificate
+    info: dict[str, str] = {}  # status.nodeInfo
+    lease_seconds: int = 40
+    renew_seconds: float = 10.0
+    fence_margin_seconds: float = 2.0  # a supervisor's deadline is this much before the lease's end
+    boot: str = ""  # tells one start of an agent from another

@@ -1,0 +1,58 @@
+"""How long pods take from stage to stage, and how many are on their way: plain numbers that become metrics.
+
+The plane tells it of every change of a pod. Only pods on their way are remembered, so it costs nothing for those that
+run; a pod counts from when this plane first saw it, and one that was ready when first seen does not count at all.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import NamedTuple
+
+from fairlead.control.tally import Distribution
+from fairlead.ledger.progress import standing_of
+from fairlead.model.stages import ENDED, READY, SERVING, STAGES
+from fairlead.model.views import Pod
+
+STUCK_SECONDS = 60.0
+ON_THE_WAY_MAX = 100_000
+_BOUNDS = tuple(0.01 * 4**power for power in range(10))
+_THERE = frozenset({READY, SERVING, ENDED})
+
+
+class _Way(NamedTuple):
+    stage: str
+    since: float
+
+
+class StageTally:
+    def __init__(self) -> None:
+        self.seconds = {stage: Distribution(_BOUNDS) for stage in STAGES[: STAGES.index(READY)]}
+        self._ways: dict[str, _Way] = {}
+
+    def observe(self, before: Pod | None, after: Pod | None, now: float) -> None:
+        """One change; None: it was not there, it is gone."""
+        pod = after if after is not None else before
+        if pod is None:
+            return
+        uid = pod.metadata.uid
+        way = self._ways.get(uid)
+        if way is None and before is not None:
+            return
+        stage = ENDED if after is None or pod.metadata.deletion_timestamp else standing_of(pod).stage
+        if way is None:
+            if stage not in _THERE and len(self._ways) < ON_THE_WAY_MAX:
+                self._ways[uid] = _Way(stage, now)
+        elif stage != way.stage:
+            self.seconds[way.stage].add(max(0.0, now - way.since))
+            if stage in _THERE:
+                del self._ways[uid]
+            else:
+                self._ways[uid] = _Way(stage, now)
+
+    def on_the_way(self) -> Counter[str]:
+        return Counter(way.stage for way in self._ways.values())
+
+    def stuck(self, now: float) -> Counter[str]:
+        """Those that have been at one stage for longer than STUCK_SECONDS."""
+        return Counter(way.stage for way in self._ways.values() if now - way.since > STUCK_SECONDS)

@@ -1,0 +1,96 @@
+"""A workload's progress: how many of its pods have come how far, what holds up the rest, and whose turn it is.
+
+`reconcile/progress.py` writes it into the workload's status, `fairlead progress` shows it. The numbers are a funnel:
+each counts the pods that have come at least so far, so they never grow from left to right.
+
+    desired >= admitted >= queued >= scheduled >= bound >= starting >= ready >= serving
+
+A workload that no Service selects ends at ready, and `serving` is left out. A pod that was released, or is going, has
+no part in it: its owner has been told to replace it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Set
+from typing import Any
+
+from fairlead.model.marks import RELEASED
+from fairlead.model.stages import ENDED, READY, SERVING, STAGES, Standing, Told, standing
+from fairlead.model.views import Pod
+
+Json = dict[str, Any]
+
+PENDING_MAX = 8  # groups of pods that wait for the same thing
+MESSAGE_MAX = 256  # characters of what is told of each
+
+
+def standing_of(pod: Pod, served: Set[str] = frozenset()) -> Standing:
+    status = pod.status
+    return standing(
+        pod.spec.node_name,
+        bool(pod.spec.scheduling_gates),
+        status.nominated_node_name,
+        status.phase,
+        [Told(c.type, c.status, c.reason, c.message) for c in status.conditions],
+        (*status.init_container_statuses, *status.container_statuses),
+        is_served=pod.metadata.name in served,
+    )
+
+
+def counts(pod: Pod) -> bool:
+    """Whether it is one of those that its workload wants."""
+    if pod.metadata.deletion_timestamp:
+        return False
+    return not any(c.type == RELEASED and c.status == "True" for c in pod.status.conditions)
+
+
+def progress(pods: Iterable[Pod], desired: int, served: Set[str] | None) -> Json:
+    """`served`: names of pods that receive traffic; None when no Service selects the workload's pods."""
+    stages = STAGES if served is not None else STAGES[:-1]
+    last = SERVING if served is not None else READY
+    standings = [(pod, standing_of(pod, served or frozenset())) for pod in pods if counts(pod)]
+    reached = [stages.index(each.stage) if each.stage in stages else len(stages) - 1 for _, each in standings]
+    told: Json = {"desired": desired}
+    for index, stage in enumerate(stages):
+        told[stage] = sum(1 for each in reached if each >= index)
+    waiting = [(pod, each) for pod, each in standings if each.stage not in (last, ENDED)]
+    groups = _groups(waiting, stages)
+    missing = desired - len(standings)
+    if missing > 0:
+        groups.insert(
+            0, {"stage": "desired", "count": missing, "reason": "NotCreated", "owner": "its controller"}
+        )
+    if groups:
+        told["pending"] = groups[:PENDING_MAX]
+        # What most wait for; of equals the one furthest back, as nothing behind it can go on either.
+        told["limit"] = {k: v for k, v in max(groups, key=lambda g: g["count"]).items() if k in _LIMIT}
+    return told
+
+
+_LIMIT = ("stage", "reason", "message", "owner")
+
+
+def _groups(waiting: Iterable[tuple[Pod, Standing]], stages: tuple[str, ...]) -> list[Json]:
+    found: dict[tuple[str, str, str], Json] = {}
+    for pod, each in waiting:
+        group = found.get((each.stage, each.reason, each.owner))
+        if group is not None:
+            group["count"] += 1
+            continue
+        told: Json = {
+            "stage": each.stage,
+            "count": 1,
+            "pod": pod.metadata.name,
+            "owner": _owner(each, stages),
+        }
+        if each.reason:
+            told["reason"] = each.reason
+        if each.message:
+            told["message"] = each.message[:MESSAGE_MAX]
+        found[(each.stage, each.reason, each.owner)] = told
+    return sorted(found.values(), key=lambda group: stages.index(group["stage"]))
+
+
+def _owner(each: Standing, stages: tuple[str, ...]) -> str:
+    """A ready pod that is not served yet has nobody to wait for but its Service's endpoints."""
+    return each.owner or ("endpoints of its Service" if each.stage == READY else "")

@@ -1,0 +1,42 @@
+"""Names that several parts must spell alike: taints, conditions, labels and annotations of nodes and pods.
+
+Written by one part and read by another: the agent and the controllers of node health, replica sets and progress. A
+name that only one file uses stays in that file.
+"""
+
+from __future__ import annotations
+
+NODE_LEASES = "kube-node-lease"  # the namespace; a lease is called like its node
+
+# Labels of nodes
+ZONE = "topology.kubernetes.io/zone"
+REGION = "topology.kubernetes.io/region"
+HOSTNAME = "kubernetes.io/hostname"
+DRIVER = "fairlead.dev/driver"  # what runs its pods: process, hollow
+
+# Taints of nodes, in the order of a silent node's days
+SUSPECT = "fairlead.dev/suspect"  # NoSchedule: nothing new is placed there, nothing else follows from it
+UNREACHABLE = "node.kubernetes.io/unreachable"  # NoSchedule and NoExecute: its pods have a grace, as they tolerate it
+NOT_READY = "node.kubernetes.io/not-ready"  # the node itself says so
+OUT_OF_SERVICE = "node.kubernetes.io/out-of-service"  # a human confirms that nothing runs there any more
+
+# Annotations of nodes
+FENCES_AFTER = "fairlead.dev/fences-after"  # "40s": this long after its last renewal nothing of it runs any more
+NODE_ENDPOINT = "fairlead.dev/endpoint"  # https://ADDRESS:PORT where the agent tells logs and usage
+NODE_CERTIFICATE = "fairlead.dev/endpoint-certificate"  # sha256 of that endpoint's certificate, hex
+SILENT_SINCE = "fairlead.dev/silent-since"  # its last renewal, by its own clock, while it bears our taints
+REASON = "fairlead.dev/reason"  # why somebody cordoned it
+AUTHOR = "fairlead.dev/author"  # who did
+
+# Pods
+RELEASED = "fairlead.dev/Released"  # condition: it no longer counts for its owner, who may replace it
+RETURNED = "Returned"  # reason of that condition: its node is back, and by the rule it is to count again
+REPLACES = "fairlead.dev/replaces"  # annotation of a replacement: the uid of the pod whose place it takes
+AT_MOST_ONE = "fairlead.dev/at-most-one"  # annotation "true": a replacement never runs beside the original
+ON_RETURN = "fairlead.dev/on-return"  # annotation: which stays if the released one comes back
+KEEP_ORIGINAL, KEEP_REPLACEMENT, KEEP_NEWEST = "keep-original", "keep-replacement", "keep-newest"
+RETURN_RULES = (KEEP_REPLACEMENT, KEEP_ORIGINAL, KEEP_NEWEST)  # the first is the default
+
+# Addresses on the loopback network, so that pods of one machine do not meet on ports
+POD_NETWORK = "127.128.0.0/9"  # a /24 of it is a node's spec.podCIDR
+SERVICE_NETWORK = "127.96.0.0/16"  # clusterIPs

@@ -1,0 +1,304 @@
+"""Progress as state: `status.progress` of every workload says how far its pods have come and what holds them up.
+
+    Deployment, StatefulSet, DaemonSet, Job  ->  {desired, admitted ... serving, pending, limit, deadline,
+                                                  lastAction, lastError, observedGeneration, updated}
+
+The arithmetic is in `ledger/progress.py`; here it is found out which pods are a workload's, which of them receive
+traffic, and what was last done and last went wrong. It is written on visible change and at most once in SECONDS_BETWEEN
+for a workload, because pods come far in a short time. Nothing is decided on it here; other controllers may read it.
+
+A pod of a Deployment wakes the key of its ReplicaSet, which names the Deployment: two turns on one Deployment at once
+are harmless, as the second write is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from fairlead.core.times import parse_time, timestamp
+from fairlead.decision.contract import NOTHING, Decision, Reading, Settled, Waiting
+from fairlead.decision.effects import ChangeStatus, identity, plural_of
+from fairlead.ledger.progress import MESSAGE_MAX, progress
+from fairlead.model.service_views import ENDPOINT_SLICES, SERVICES, EndpointSlice, Service
+from fairlead.model.stages import STAGES
+from fairlead.model.views import (
+    DAEMONSETS,
+    DEPLOYMENTS,
+    JOBS,
+    PODS,
+    REPLICASETS,
+    STATEFULSETS,
+    DaemonSet,
+    Deployment,
+    Job,
+    Json,
+    Pod,
+    Resource,
+    StatefulSet,
+    View,
+)
+from fairlead.store.contract import Key
+
+SECONDS_BETWEEN = 1.0
+_NAME = "progress"
+_NO_DEADLINE = 2**31 - 1
+_WORKLOADS: dict[str, Resource[Any]] = {
+    each.kind: each for each in (DEPLOYMENTS, STATEFULSETS, DAEMONSETS, JOBS, REPLICASETS)
+}
+
+Workload = Deployment | StatefulSet | DaemonSet | Job
+
+
+class ProgressDecider:
+    name = _NAME
+    reads: tuple[Resource[View], ...] = (
+        DEPLOYMENTS,
+        STATEFULSETS,
+        DAEMONSETS,
+        JOBS,
+        REPLICASETS,
+        PODS,
+        SERVICES,
+        ENDPOINT_SLICES,
+    )
+
+    def keys(self, resource: str, before: View | None, after: View | None) -> Iterable[Key]:
+        newest = after if after is not None else before
+        if isinstance(newest, Pod):
+            key = _owner_key(newest)
+            return () if key is None else (key,)
+        if isinstance(newest, Workload):
+            return (Key(resource, newest.metadata.namespace, newest.metadata.name),)
+        return ()
+
+    def adopters(
+        self, view: Reading, resource: str, before: View | None, after: View | None
+    ) -> Iterable[Key]:
+        """Workloads whose traffic changed: a slice names their pods, a Service selects their labels."""
+        if isinstance(before, EndpointSlice) or isinstance(after, EndpointSlice):
+            namespace = (after or before).metadata.namespace  # type: ignore[union-attr]
+            names = _receiving(before) ^ _receiving(after)
+            pods = (view.get(PODS, namespace, name) for name in sorted(names))
+            keys = {key for pod in pods if pod is not None and (key := _owner_key(pod)) is not None}
+            return sorted(keys)
+        if isinstance(before, Service) or isinstance(after, Service):
+            return sorted({key for each in (before, after) for key in _selected(view, each)})
+        return ()
+
+    def decide(self, view: Reading, key: Key, now: float) -> Decision:
+        found = _find(view, key)
+        if found is None:
+            return NOTHING
+        resource, workload = found
+        told = _told(view, workload)
+        known = workload.status.progress
+        updated = known.get("updated", "")
+        if {**known, "updated": ""} == {**told, "updated": ""}:
+            return Decision(Settled())
+        since = now - parse_time(updated) if updated else SECONDS_BETWEEN
+        if 0.0 <= since < SECONDS_BETWEEN:  # a leader whose clock was ahead does not count
+            return Decision(Waiting("ToldAMomentAgo"), again_at=now + SECONDS_BETWEEN - since)
+        told["updated"] = timestamp(now)
+        return Decision(effects=(_write(resource, workload, _instead(known, told)),))
+
+
+def _instead(known: Json, told: Json) -> Json:
+    """The merge patch that leaves nothing of what was known: what is not told any more is removed, at every depth."""
+    return {
+        **dict.fromkeys(known),
+        **{
+            name: _instead(known[name], value)
+            if isinstance(value, dict) and isinstance(known.get(name), dict)
+            else value
+            for name, value in told.items()
+        },
+    }
+
+
+def _write(resource: Resource[Any], workload: Workload, told: Json) -> ChangeStatus:
+    meta = workload.metadata
+    return ChangeStatus(
+        identity(_NAME, meta.uid, "progress", meta.resource_version), resource.name, resource.api_version,
+        plural_of(resource), meta.namespace, meta.name, meta.uid, meta.revision, {"status": {"progress": told}},
+    )  # fmt: skip
+
+
+def _find(view: Reading, key: Key) -> tuple[Resource[Any], Workload] | None:
+    if key.resource == REPLICASETS.name:
+        replicas = view.get(REPLICASETS, key.namespace, key.name)
+        owner = replicas.metadata.controller if replicas is not None else None
+        if owner is None or owner.kind != DEPLOYMENTS.kind:
+            return None
+        key = Key(DEPLOYMENTS.name, key.namespace, owner.name)
+    resource = next(each for each in _WORKLOADS.values() if each.name == key.resource)
+    workload: Workload | None = view.get(resource, key.namespace, key.name)
+    if workload is None or workload.metadata.deletion_timestamp:
+        return None
+    return resource, workload
+
+
+# What is told
+
+
+def _told(view: Reading, workload: Workload) -> Json:
+    pods = _pods(view, workload)
+    if isinstance(workload, Job) and _has_ended(workload):
+        told: Json = dict.fromkeys(
+            ("desired", *STAGES[:-1]), workload.status.succeeded
+        )  # its pods may be gone by now
+    else:
+        told = progress(pods, _desired(workload, pods), _served(view, workload))
+    told["observedGeneration"] = workload.metadata.generation
+    for name, value in (
+        ("lastAction", _last_action(workload, pods)),
+        ("lastError", _last_error(workload, pods)),
+    ):
+        if value is not None:
+            told[name] = value.told()
+    if isinstance(workload, Deployment):
+        told |= _deadline(workload)
+    return told
+
+
+def _has_ended(job: Job) -> bool:
+    return any(
+        each.type in ("Complete", "Failed") and each.status == "True" for each in job.status.conditions
+    )
+
+
+def _pods(view: Reading, workload: Workload) -> Sequence[Pod]:
+    uid = workload.metadata.uid
+    if not isinstance(workload, Deployment):
+        return view.owned(PODS, uid)
+    return [pod for each in view.owned(REPLICASETS, uid) for pod in view.owned(PODS, each.metadata.uid)]
+
+
+def _desired(workload: Workload, pods: Sequence[Pod]) -> int:
+    if isinstance(workload, DaemonSet):
+        return workload.status.desired_number_scheduled
+    if isinstance(workload, Job):
+        spec = workload.spec
+        if spec.suspend:
+            return 0
+        done = max(workload.status.succeeded, sum(1 for pod in pods if pod.status.phase == "Succeeded"))
+        if spec.completions is None:
+            return max(done, spec.parallelism)
+        return min(spec.completions, done + spec.parallelism)
+    return workload.spec.replicas
+
+
+def _served(view: Reading, workload: Workload) -> frozenset[str] | None:
+    namespace, labels = workload.metadata.namespace, _template_labels(workload)
+    services = [
+        each.metadata.name
+        for each in view.list(SERVICES, namespace)
+        if each.spec.selector and each.spec.selector.items() <= labels.items()
+    ]
+    if not services or isinstance(workload, Job):
+        return None
+    slices = (
+        each
+        for name in services
+        for each in view.select(
+            ENDPOINT_SLICES, namespace, {"matchLabels": {"kubernetes.io/service-name": name}}
+        )
+    )
+    return frozenset(name for each in slices for name in _receiving(each))
+
+
+def _template_labels(workload: Workload) -> dict[str, str]:
+    return (workload.spec.template.get("metadata") or {}).get("labels") or {}
+
+
+def _deadline(deployment: Deployment) -> Json:
+    seconds = deployment.spec.progress_deadline_seconds
+    if seconds >= _NO_DEADLINE:
+        return {}
+    current = next((each for each in deployment.status.conditions if each.type == "Progressing"), None)
+    if current is None or not current.last_update_time:
+        return {}
+    if current.reason == "ProgressDeadlineExceeded":
+        return {"deadline": {"state": "Exceeded", "seconds": seconds}}
+    if current.reason == "NewReplicaSetAvailable":
+        return {"deadline": {"state": "Met", "seconds": seconds}}
+    at = timestamp(parse_time(current.last_update_time) + seconds)
+    return {"deadline": {"state": "Running", "seconds": seconds, "at": at}}
+
+
+class _Happened(NamedTuple):
+    at: str
+    reason: str
+    message: str
+    pod: str = ""
+
+    def told(self) -> Json:
+        whole = {"at": self.at, "reason": self.reason, "message": self.message[:MESSAGE_MAX], "pod": self.pod}
+        return {name: value for name, value in whole.items() if value}
+
+
+def _last_action(workload: Workload, pods: Sequence[Pod]) -> _Happened | None:
+    happened = [_Happened(p.metadata.creation_timestamp, "CreatedPod", "", p.metadata.name) for p in pods]
+    if isinstance(workload, Deployment):
+        happened += [
+            _Happened(each.last_update_time, each.reason, each.message)
+            for each in workload.status.conditions
+            if each.type == "Progressing" and each.last_update_time
+        ]
+    return max(happened, default=None)
+
+
+def _last_error(workload: Workload, pods: Sequence[Pod]) -> _Happened | None:
+    happened = [
+        _Happened(each.last_transition_time, each.reason, each.message)
+        for each in workload.status.conditions
+        if each.type == "ReplicaFailure" and each.status == "True"
+    ]
+    for pod in pods:
+        name = pod.metadata.name
+        happened += [
+            _Happened(each.last_transition_time, each.reason, each.message, name)
+            for each in pod.status.conditions
+            if each.type == "PodScheduled" and each.status == "False" and each.reason != "SchedulingGated"
+        ]
+        for status in (*pod.status.init_container_statuses, *pod.status.container_statuses):
+            for state in (status.get("state") or {}, status.get("lastState") or {}):
+                ended = state.get("terminated")
+                if ended and ended.get("exitCode"):
+                    text = f"container {status.get('name')} ended with exit code {ended['exitCode']}"
+                    happened.append(
+                        _Happened(ended.get("finishedAt") or "", ended.get("reason") or "Error", text, name)
+                    )
+    return max(happened, default=None)
+
+
+# Which workloads a change concerns
+
+
+def _owner_key(pod: Pod) -> Key | None:
+    owner = pod.metadata.controller
+    resource = _WORKLOADS.get(owner.kind) if owner is not None else None
+    if owner is None or resource is None or owner.api_version != resource.api_version:
+        return None
+    return Key(resource.name, pod.metadata.namespace, owner.name)
+
+
+def _receiving(view: View | None) -> frozenset[str]:
+    """Names of the pods that a slice sends traffic to."""
+    if not isinstance(view, EndpointSlice):
+        return frozenset()
+    return frozenset(
+        (each.get("targetRef") or {}).get("name") or ""
+        for each in view.endpoints
+        if (each.get("conditions") or {}).get("ready", True)
+    )
+
+
+def _selected(view: Reading, service: View | None) -> Iterable[Key]:
+    if not isinstance(service, Service) or not service.spec.selector:
+        return
+    wanted, namespace = service.spec.selector.items(), service.metadata.namespace
+    for resource in (DEPLOYMENTS, STATEFULSETS, DAEMONSETS, JOBS):
+        for each in view.list(resource, namespace):
+            if isinstance(each, Workload) and wanted <= _template_labels(each).items():
+                yield Key(resource.name, namespace, each.metadata.name)

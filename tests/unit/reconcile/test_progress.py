@@ -1,0 +1,111 @@
+"""The progress of workloads, kept in their status."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fairlead.core.times import timestamp
+from fairlead.decision.effects import ChangeStatus
+from fairlead.model.service_views import ENDPOINT_SLICES, SERVICES
+from fairlead.model.views import DEPLOYMENTS, PODS
+from fairlead.reconcile.deployment import DeploymentDecider
+from fairlead.reconcile.progress import ProgressDecider
+from fairlead.reconcile.replicaset import ReplicaSetDecider
+from fairlead.store.contract import Key
+from tests.unit.reconcile.world import World
+
+Json = dict[str, Any]
+LABELS = {"app": "web"}
+KEY = Key(DEPLOYMENTS.name, "default", "web")
+
+
+def deployed(replicas: int = 2) -> World:
+    world = World()
+    spec = {
+        "replicas": replicas,
+        "selector": {"matchLabels": LABELS},
+        "template": {
+            "metadata": {"labels": LABELS},
+            "spec": {"containers": [{"name": "main", "image": "web:1"}]},
+        },
+    }
+    world.add(DEPLOYMENTS, "web", spec=spec)
+    settle(world)
+    return world
+
+
+def settle(world: World) -> Json:
+    """Progress is told at most once a second."""
+    for _ in range(3):
+        world.settle([DeploymentDecider(), ReplicaSetDecider(), ProgressDecider()])
+        world.tick(2)
+    world.settle([DeploymentDecider(), ReplicaSetDecider(), ProgressDecider()])
+    return told(world)
+
+
+def told(world: World) -> Json:
+    progress: Json = world.objects[KEY]["status"].get("progress", {})
+    return progress
+
+
+def test_from_the_queue_to_the_end() -> None:
+    world = deployed()
+    assert told(world)["queued"] == 2
+    assert told(world)["limit"] == {"stage": "queued", "owner": "scheduler"}
+    world.start_pods()
+    done = settle(world)
+    assert (done["ready"], done["desired"]) == (2, 2)
+    assert "limit" not in done
+    assert "pending" not in done
+    assert "serving" not in done
+
+
+def test_a_service_makes_serving_the_end() -> None:
+    world = deployed()
+    world.add(SERVICES, "web", spec={"selector": LABELS, "ports": [{"port": 80}]})
+    world.start_pods()
+    waiting = settle(world)
+    assert waiting["serving"] == 0
+    assert waiting["limit"]["stage"] == "ready"
+    assert waiting["limit"]["owner"] == "endpoints of its Service"
+    (first, *_) = world.list(PODS)
+    endpoint = {"addresses": ["127.128.0.1"], "targetRef": {"kind": "Pod", "name": first.metadata.name}}
+    world.add(
+        ENDPOINT_SLICES,
+        "web-a",
+        metadata={"labels": {"kubernetes.io/service-name": "web"}},
+        addressType="IPv4",
+        endpoints=[endpoint],
+        ports=[],
+    )
+    assert settle(world)["serving"] == 1
+    decider, slices = ProgressDecider(), world.list(ENDPOINT_SLICES)
+    (key,) = decider.adopters(world, ENDPOINT_SLICES.name, None, slices[0])
+    assert key.resource == "replicasets.apps"
+    (key,) = decider.adopters(world, SERVICES.name, None, world.list(SERVICES)[0])
+    assert key == KEY
+
+
+def test_nothing_of_the_former_state_stays_behind() -> None:
+    """Or it would differ from what is told for ever, and be written for ever."""
+    world = deployed()
+    world.start_pods()
+    settle(world)
+    before = len(world.writes)
+    settle(world)
+    assert world.writes[before:] == []
+
+
+def test_told_at_most_once_a_second() -> None:
+    world = deployed()
+    world.settle([ProgressDecider()])
+    world.tick(0.2)
+    world.edit(DEPLOYMENTS, "web", {"spec": {"replicas": 3}})
+    wrote = [
+        each for each in world.writes if isinstance(each, ChangeStatus) and "progress" in each.patch["status"]
+    ]
+    world.edit_status(DEPLOYMENTS, "web", {"progress": {"updated": timestamp(world.now)}})
+    decision = ProgressDecider().decide(world, KEY, world.now)
+    assert decision.effects == ()
+    assert decision.again_at > world.now
+    assert wrote
