@@ -48,8 +48,9 @@ def calls(run: Run) -> list[Asked]:
     return found
 
 
-def strike(runner: Runner, run: Run, asked: Asked, fault: str) -> Run:
-    """The same run with this fault at this call, and none after it."""
+def strike(runner: Runner, run: Run, asked: Asked, fault: str, told_late: int = 0) -> Run:
+    """The same run with this fault at this call, and none after it; but that the so-manieth delivery of a watch from
+    there on (`told_late`, from 1) lags as long as one can."""
     choices = list(run.tape.choices)
     if fault.startswith("crash"):
         at = _position(choices, asked.write, lambda label: label == "crash_at_write")
@@ -61,6 +62,15 @@ def strike(runner: Runner, run: Run, asked: Asked, fault: str) -> Run:
         struck = (label, n, int(n * (1.0 - _middle(runner.faults, fault))))
         late = [("call.late", 5_000, 4_999)] if fault == "request_late" else []
         choices[at : at + 1] = [struck, *late]
+    struck_run = runner.play(Tape.replay(choices), trail=True)
+    return _told_late(runner, struck_run, at + 1, told_late) if told_late else struck_run
+
+
+def _told_late(runner: Runner, run: Run, since: int, which: int) -> Run:
+    choices = list(run.tape.choices)
+    at = [at for at in range(since, len(choices)) if choices[at][0] == "watch_lag"][which - 1]
+    label, n, _ = choices[at]
+    choices[at : at + 1] = [(label, n, n - 1), ("watch.lag", 12_000, 11_999)]
     return runner.play(Tape.replay(choices), trail=True)
 
 

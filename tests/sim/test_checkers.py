@@ -28,11 +28,13 @@ class Story:
         self.seconds = 0.0
         self._objects: dict[Key, str] = {}
 
-    def commit(self, resource: str, obj: Json, origin: str = "", gone: bool = False) -> None:
+    def commit(
+        self, resource: str, obj: Json, origin: str = "", gone: bool = False, namespace: str = "default"
+    ) -> None:
         self.revision += 1
         metadata = {"uid": f"uid-{obj['metadata']['name']}", **obj["metadata"]}
         metadata["resourceVersion"] = str(self.revision)
-        key = Key(resource, "default", metadata["name"])
+        key = Key(resource, namespace, metadata["name"])
         change = DELETED if gone else MODIFIED if key in self._objects else ADDED
         entry = Entry(key, metadata["uid"], self.revision, codec.encode({**obj, "metadata": metadata}))
         self._objects[key] = metadata["uid"]
@@ -179,6 +181,90 @@ def two_reservations_for_one_purpose(story: Story) -> None:
         story.commit("reservations.fairlead.dev", body)
 
 
+def guarded(story: Story, **spec: Any) -> None:
+    """Four ready pods and a budget for them."""
+    budget = {"metadata": {"name": "web"}, "spec": {"selector": {"matchLabels": {"app": "web"}}, **spec}}
+    story.commit("poddisruptionbudgets.policy", budget)
+    story.commit("replicasets.apps", replicaset(4))
+    for name in "abcd":
+        story.commit("pods", pod(name, labels={"app": "web"}))
+    story.seconds += 60
+
+
+def evicted(story: Story, name: str) -> None:
+    body = pod(name, labels={"app": "web"}, deletionTimestamp=GOING)
+    target = {"type": "DisruptionTarget", "status": "True", "reason": "EvictionByEvictionAPI"}
+    body["status"]["conditions"].append(target)
+    story.commit("pods", body, origin="people")
+
+
+def falls_ill(story: Story, *names: str) -> None:
+    for name in names:
+        body = pod(name, labels={"app": "web"})
+        body["status"]["conditions"][0]["status"] = "False"
+        story.commit("pods", body)
+
+
+def replaced(story: Story, old: str, new: str) -> None:
+    story.commit("pods", pod(old, labels={"app": "web"}), gone=True)
+    story.commit("pods", pod(new, labels={"app": "web"}))
+
+
+def one_eviction_too_many(story: Story) -> None:
+    guarded(story, maxUnavailable=1)
+    evicted(story, "a")
+    replaced(story, "a", "e")
+    evicted(story, "b")
+    evicted(story, "c")
+
+
+def one_eviction_more_than_a_share_allows(story: Story) -> None:
+    guarded(story, minAvailable="60%")
+    evicted(story, "a")
+    evicted(story, "b")
+
+
+def an_eviction_long_after_others_fell_ill(story: Story) -> None:
+    guarded(story, minAvailable=2)
+    falls_ill(story, "a", "b")
+    story.seconds += 6
+    evicted(story, "c")
+
+
+def an_eviction_on_what_an_older_budget_allowed(story: Story) -> None:
+    guarded(story, minAvailable=2)
+    falls_ill(story, "a")
+    story.seconds += 6
+    spec = {"selector": {"matchLabels": {"app": "web"}}, "minAvailable": 3}
+    story.commit("poddisruptionbudgets.policy", {"metadata": {"name": "web"}, "spec": spec})
+    evicted(story, "b")
+
+
+def test_evictions_that_a_budget_allows_break_nothing() -> None:
+    story = Story()
+    guarded(story, minAvailable=2)
+    evicted(story, "a")
+    evicted(story, "b")
+    replaced(story, "a", "e")
+    falls_ill(story, "e")  # but that cannot be known yet
+    evicted(story, "c")
+    replaced(story, "b", "f")
+    replaced(story, "c", "g")
+    story.seconds += 6
+    evicted(story, "d")
+    evicted(story, "e")  # one that is ill costs nothing
+
+
+def test_what_needs_no_replacement_is_not_in_flight_for_ever() -> None:
+    story = Story()
+    guarded(story, maxUnavailable=1)
+    evicted(story, "a")
+    story.commit("replicasets.apps", replicaset(3, generation=2, observed=2))
+    falls_ill(story, "b")
+    story.commit("pods", pod("b", labels={"app": "web"}))
+    evicted(story, "c")
+
+
 SCHEDULER = "scheduler of plane-0-1"
 
 
@@ -272,6 +358,21 @@ def a_status_that_goes_back(story: Story) -> None:
 
 def a_status_left_behind(story: Story) -> None:
     story.commit("replicasets.apps", replicaset(1, generation=2, observed=1))
+    story.rest()
+
+
+def a_progress_that_grows_on_the_way(story: Story) -> None:
+    whole = deployment(1, 1, 0)
+    whole["status"] = {**whole.get("status", {}), "progress": {"admitted": 1, "ready": 2}}
+    story.commit("deployments.apps", whole)
+
+
+def a_progress_that_lags_at_rest(story: Story) -> None:
+    whole = deployment(1, 1, 0)
+    told = {"desired": 1, "admitted": 1, "ready": 0}
+    generation = whole["metadata"].get("generation", 0)
+    whole["status"] = {"observedGeneration": generation, "readyReplicas": 1, "progress": told}
+    story.commit("deployments.apps", whole)
     story.rest()
 
 
@@ -372,6 +473,168 @@ def a_status_that_was_never_written(story: Story) -> None:
     story.rest()
 
 
+def service(name: str = "web", address: str = "127.96.0.1", **port: Any) -> Json:
+    spec = {"clusterIP": address, "selector": {"app": "web"}, "ports": [{"port": 80, **port}]}
+    return {"metadata": {"name": name}, "spec": spec}
+
+
+def cut(*addresses: str, ready: bool = True, name: str = "s") -> Json:
+    labels = {
+        "kubernetes.io/service-name": "web",
+        "endpointslice.kubernetes.io/managed-by": "endpointslice-controller.k8s.io",
+    }
+    told = {"ready": ready, "serving": ready, "terminating": False}
+    endpoints = [{"addresses": [address], "conditions": told} for address in addresses]
+    return {"metadata": {"name": name, "labels": labels}, "endpoints": endpoints}
+
+
+def with_address(found: Json, address: str, *more: Json) -> Json:
+    status = {**found["status"], "podIP": address, "conditions": [*found["status"]["conditions"], *more]}
+    meta = {**found["metadata"], "labels": {"app": "web"}, "ownerReferences": []}
+    return {**found, "metadata": meta, "status": status}
+
+
+SLICES = "endpointslices.discovery.k8s.io"
+
+
+def a_service_and_a_pod(story: Story, *more: Json) -> None:
+    story.commit("nodes", {"metadata": {"name": "one"}})
+    story.commit("services", service())
+    story.commit("pods", with_address(pod("a", node="one"), "127.128.0.1", *more))
+
+
+def two_services_with_one_address(story: Story) -> None:
+    story.commit("services", service("a"))
+    story.commit("services", service("b"))
+
+
+def two_services_with_one_node_port(story: Story) -> None:
+    story.commit("services", service("a", "127.96.0.1", nodePort=30000))
+    story.commit("services", service("b", "127.96.0.2", nodePort=30000))
+
+
+def two_nodes_with_one_network(story: Story) -> None:
+    for name in ("one", "two"):
+        story.commit("nodes", {"metadata": {"name": name}, "spec": {"podCIDR": "127.128.0.0/24"}})
+
+
+def a_pod_that_no_slice_names(story: Story) -> None:
+    a_service_and_a_pod(story)
+    story.rest()
+
+
+def a_slice_that_calls_a_released_pod_ready(story: Story) -> None:
+    a_service_and_a_pod(story, {"type": "fairlead.dev/Released", "status": "True"})
+    story.commit(SLICES, cut("127.128.0.1"))
+    story.rest()
+
+
+def a_pod_in_two_slices(story: Story) -> None:
+    a_service_and_a_pod(story)
+    story.commit(SLICES, cut("127.128.0.1"))
+    story.commit(SLICES, cut("127.128.0.1", name="t"))
+    story.rest()
+
+
+def a_slice_with_too_much(story: Story) -> None:
+    story.commit("services", service())
+    story.commit(SLICES, cut(*(f"127.128.0.{number}" for number in range(101))))
+    story.rest()
+
+
+def test_slices_that_tell_the_truth_and_addresses_handed_on_break_nothing() -> None:
+    story = Story()
+    a_service_and_a_pod(story)
+    story.commit(SLICES, cut("127.128.0.1"))
+    story.commit("services", service("old", "127.96.0.9"))
+    story.commit("services", service("old", "127.96.0.9"), gone=True)
+    new = service("new", "127.96.0.9")
+    del new["spec"]["selector"]
+    story.commit("services", new)
+    story.commit("services", new)
+    story.seconds = 100
+    story.rest()
+
+
+def silence(story: Story, nodes: int = 4, state: str = "Normal", zone: str = "-") -> None:
+    """Unreachable nodes with a pod each, and the brake of their zone."""
+    spec = {"zones": {"releasesPerMinute": 1}}
+    zones = [{"name": zone, "state": state}]
+    story.commit(
+        "evidencepolicies.fairlead.dev",
+        {"metadata": {"name": "default"}, "spec": spec, "status": {"zones": zones}},
+    )
+    story.commit("replicasets.apps", replicaset(nodes, name="web"))
+    for number in range(nodes):
+        taint = {"key": "node.kubernetes.io/unreachable", "effect": "NoExecute", "timeAdded": GOING}
+        found = node(f"n{number}")
+        story.commit("nodes", {**found, "spec": {"taints": [taint]}})
+        story.commit("pods", pod(f"p{number}", node=f"n{number}"))
+
+
+def lets_go(story: Story, number: int, reason: str = "NodeSilent") -> None:
+    found = pod(f"p{number}", node=f"n{number}")
+    condition = {"type": "fairlead.dev/Released", "status": "True", "reason": reason}
+    found["status"]["conditions"] = [condition]
+    story.commit("pods", found)
+
+
+def more_releases_than_a_zone_allows(story: Story) -> None:
+    silence(story)
+    for number in range(4):
+        lets_go(story, number)
+        story.seconds += 10.0
+
+
+def a_release_while_the_brake_is_on(story: Story) -> None:
+    silence(story, state="Stopped")
+    lets_go(story, 0, "NodeFenced")
+
+
+def a_replacement_of_a_pod_that_counts(story: Story) -> None:
+    silence(story)
+    story.commit("pods", pod("p0", node="n0"), gone=True)
+    story.commit("pods", pod("r", annotations={"fairlead.dev/replaces": "uid-p1"}))
+
+
+def two_replacements_of_one_pod(story: Story) -> None:
+    silence(story)
+    lets_go(story, 0)
+    story.commit("replicasets.apps", replicaset(5, name="web", generation=2))
+    for name in ("r", "s"):
+        story.commit("pods", pod(name, annotations={"fairlead.dev/replaces": "uid-p0"}))
+
+
+def a_mark_on_a_node_that_is_heard(story: Story) -> None:
+    silence(story)
+    story.commit("leases.coordination.k8s.io", {"metadata": {"name": "n1"}}, namespace="kube-node-lease")
+    story.rest()
+
+
+def a_pod_that_still_waits_for_its_release(story: Story) -> None:
+    story.commit("nodes", node("n0"))
+    found = pod("p0", node="n0")
+    found["metadata"]["ownerReferences"] = []
+    waits = {"type": "fairlead.dev/Released", "status": "False", "reason": "NodeUnknown"}
+    found["status"]["conditions"] = [waits]
+    story.commit("pods", found)
+    story.commit("leases.coordination.k8s.io", {"metadata": {"name": "n0"}}, namespace="kube-node-lease")
+    story.rest()
+
+
+def test_releases_within_the_limits_and_what_humans_confirm_break_nothing() -> None:
+    story = Story()
+    silence(story)
+    for number in range(3):
+        lets_go(story, number)
+        story.seconds += 60.0
+    story.commit("pods", pod("r", annotations={"fairlead.dev/replaces": "uid-p0"}))
+    story = Story()
+    silence(story, state="Stopped")
+    for number in range(4):
+        lets_go(story, number, "OutOfServiceConfirmed")
+
+
 def test_a_good_story_breaks_nothing() -> None:
     story = Story()
     story.commit("nodes", {"metadata": {"name": "one"}})
@@ -432,6 +695,8 @@ def test_pods_of_a_set_or_namespace_that_goes_may_be_taken() -> None:
         ("observed-generation", a_status_from_the_future),
         ("observed-generation", a_status_that_goes_back),
         ("observed-generation", a_status_left_behind),
+        ("truthful-progress", a_progress_that_grows_on_the_way),
+        ("truthful-progress", a_progress_that_lags_at_rest),
         ("no-orphan", an_orphan),
         ("no-orphan", a_deletion_that_does_not_end),
         ("quiet-at-rest", a_write_after_rest),
@@ -451,11 +716,28 @@ def test_pods_of_a_set_or_namespace_that_goes_may_be_taken() -> None:
         ("quota-kept", more_than_a_quota_allows),
         ("quota-kept", a_quota_that_says_more_is_used_than_it_allows),
         ("one-reservation", two_reservations_for_one_purpose),
+        ("one-address", two_services_with_one_address),
+        ("one-address", two_services_with_one_node_port),
+        ("one-address", two_nodes_with_one_network),
+        ("slices-at-rest", a_pod_that_no_slice_names),
+        ("slices-at-rest", a_slice_that_calls_a_released_pod_ready),
+        ("slices-at-rest", a_pod_in_two_slices),
+        ("slices-at-rest", a_slice_with_too_much),
+        ("disruptions-in-flight", one_eviction_too_many),
+        ("disruptions-in-flight", one_eviction_more_than_a_share_allows),
+        ("fresh-allowance", an_eviction_long_after_others_fell_ill),
+        ("fresh-allowance", an_eviction_on_what_an_older_budget_allowed),
         ("preemption-ends", an_eviction_for_nobody),
         ("preemption-ends", an_eviction_for_one_who_is_no_more_important),
         ("preemption-ends", a_second_choice_before_the_first_has_left),
         ("preemption-ends", evictions_without_end),
         ("preemption-ends", a_victim_that_does_not_go),
+        ("releases-keep-limits", more_releases_than_a_zone_allows),
+        ("releases-keep-limits", a_release_while_the_brake_is_on),
+        ("replacements-follow-releases", a_replacement_of_a_pod_that_counts),
+        ("replacements-follow-releases", two_replacements_of_one_pod),
+        ("no-stranded-marks", a_mark_on_a_node_that_is_heard),
+        ("no-stranded-marks", a_pod_that_still_waits_for_its_release),
     ],
 )
 def test_a_fabricated_violation_is_told(invariant: str, tell: Callable[[Story], None]) -> None:

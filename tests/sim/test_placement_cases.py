@@ -9,32 +9,11 @@ import pytest
 
 from fairlead.port.request import Request
 from tests.inprocess import InProcess
-from tests.unit.control.driving import Driver, Lose
+from tests.sim.lagging import Lagging
 
 Json = dict[str, Any]
 PODS = "/api/v1/namespaces/default/pods"
 QUOTAS = "/apis/fairlead.dev/v1/namespaces/default/placementquotas"
-
-
-class Lagging(Driver):
-    """Keeps back what the watches of some resources would tell."""
-
-    def __init__(self, api: InProcess, lose: Lose | None = None, identity: str = "test") -> None:
-        self.held: set[str] = set()
-        super().__init__(api, lose, identity=identity)
-
-    def _deliver(self) -> bool:
-        held = {name: self._follows.pop(name) for name in self.held & self._follows.keys()}
-        try:
-            return super()._deliver()
-        finally:
-            self._follows.update(held)
-
-    def bindings(self) -> list[Request]:
-        return [each for each in self.sent if each.subresource == "binding"]
-
-    def records_of(self, pod: str) -> list[Json]:
-        return [each for each in self.records if each.get("object") == f"pods/default/{pod}"]
 
 
 def pod(name: str, cpu: str) -> Json:

@@ -14,9 +14,13 @@ import pytest
 
 from fairlead.core.errors import UsageError
 from fairlead.sim import zoo
-from fairlead.sim.parts import default_parts, load_plant
+from fairlead.sim.parts import Parts, Plant, default_parts, load_plant
 from fairlead.sim.run import Failure, Runner
+from fairlead.sim.tape import Tape
+from fairlead.sim.world import World
 from fairlead.sim.worlds.roster import STANDARD, WORLDS
+from fairlead.sim.zoo.budget_overwritten import HalfSightedApi, Stubborn
+from fairlead.sim.zoo.wrapping import wrap
 from tests.sim.quota import PLANT
 
 RANGE = 1000
@@ -32,10 +36,21 @@ PLANTS = {
     "status_write_loop": (0, _UNFINISHED),
     "decider_raises": (0, {"deciders-do-not-raise"}),
     "no_resync": (3, _UNFINISHED),
-    "assumed_expires": (7, {"capacity"}),
-    "bind_timeout_read_as_failure": (30, {"capacity"}),
-    "preemption_thrash": (5, {"preemption-ends"}),
+    "assumed_expires": (0, {"capacity"}),
+    "bind_timeout_read_as_failure": (14, {"capacity"}),
+    "budget_from_dead_controller": (1, {"fresh-allowance"}),
+    "budget_overwritten": (1, {"disruptions-in-flight"}),
+    "duplicate_reservation": (94, {"one-reservation"}),
+    "preemption_thrash": (7, {"preemption-ends"}),
 }
+
+
+def alone_stubborn(parts: Parts) -> Parts:
+    return wrap(parts, "disruption", Stubborn)
+
+
+def alone_half_sighted(parts: Parts) -> Parts:
+    return {**parts, "api": HalfSightedApi}
 
 
 @cache
@@ -67,6 +82,14 @@ def test_a_planted_bug_is_found_and_nothing_without_it(
     clean = runner_for(world)
     assert [clean.run(seed).failure for seed in tried] == [None] * len(tried)
     record_property(PLANT, name)
+
+
+@pytest.mark.parametrize("half", [alone_stubborn, alone_half_sighted])
+def test_an_allowance_that_is_overwritten_needs_an_eviction_that_believes_it(half: Plant) -> None:
+    """Where the two faults of `budget_overwritten` are found together, either alone breaks nothing."""
+    clean, (start, _) = runner_for("sched"), PLANTS["budget_overwritten"]
+    world = World(clean.scenario, Tape(start), clean.faults, half(default_parts()), backup=clean.backup())
+    assert world.run().violation is None
 
 
 def test_every_plant_of_the_zoo_is_looked_for() -> None:

@@ -13,6 +13,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
+from tests.transcript import stub_scheduling
+
 TOKEN = "fairlead_" + "t" * 43
 _PAGE = 2
 
@@ -124,6 +126,8 @@ def _listed(items: list[dict[str, Any]], query: dict[str, str], table: bool) -> 
 def answer(path: str, query: dict[str, str], table: bool) -> tuple[int, dict[str, Any]]:
     if path in DISCOVERY:
         return 200, DISCOVERY[path]
+    if (told := stub_scheduling.answer(path, query)) is not None:
+        return 200, told
     if path == "/fairlead/v1/audit":
         after = int(query["after"])
         return 200, {"items": [item for item in AUDIT if item["sequence"] > after]}
@@ -152,6 +156,13 @@ class _Handler(BaseHTTPRequestHandler):
             code, body = _status(401, "the bearer token is unknown or was revoked")
         else:
             code, body = answer(url.path, dict(parse_qsl(url.query)), "as=Table" in self.headers["Accept"])
+        self._tell(code, body)
+
+    def do_POST(self) -> None:
+        sent = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self._tell(200, stub_scheduling.posted(urlsplit(self.path).path, sent))
+
+    def _tell(self, code: int, body: dict[str, Any]) -> None:
         content = json.dumps(body).encode()
         self.send_response(code)
         self.send_header("Content-Length", str(len(content)))

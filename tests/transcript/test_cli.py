@@ -21,6 +21,15 @@ from tests.transcript import stub_api
 
 TRANSCRIPTS = sorted((Path(__file__).parent / "cli").glob("*.txt"))
 NOW = 1_800_000_000.0
+_POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: %s}\nspec: {containers: [{name: c, image: i}]%s}\n"
+MANIFESTS = {
+    "shop/a.yaml": _POD % ("web", ""),
+    "shop/b.yml": _POD % ("later", ", schedulingGates: [{name: shop/paid}]"),
+    "shop/notes.txt": "no manifest",
+    "shop/below/c.json": '{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "deep"}, "spec": {}}',
+    "empty/readme": "",
+    "broken/d.yaml": "a: [",
+}
 
 
 @pytest.fixture
@@ -38,6 +47,10 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
             ("closed", "http://127.0.0.1:1", stub_api.TOKEN),
         ):
             kubeconfig.write(Path(name), url, "CA", "admin", token)
+        for name, text in MANIFESTS.items():
+            path = Path(name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
         monkeypatch.setattr("time.time", lambda: NOW)
         yield address
 

@@ -13,11 +13,12 @@ from typing import Any
 
 import pytest
 
-from fairlead.cli import audit, output
+from fairlead.cli import audit, decisions, output
 from fairlead.cli.client import find_kubeconfig
 from fairlead.cli.main import main
 from fairlead.core.errors import UsageError
 from fairlead.runtime.settings import ServeSettings
+from fairlead.store.sqlite import NOTES_MAX
 
 COMMAND = [sys.executable, "-m", "fairlead.cli.main"]
 SOURCE = str(Path(__file__).parents[2] / "src")
@@ -217,3 +218,7 @@ def test_following_shows_what_comes_and_repeats_nothing(
         audit._follow(log, wanted, first, 1, form)  # type: ignore[arg-type]
     shown = capsys.readouterr().out
     assert [shown.count(f"u{number}") for number in range(1, 6)] == [1, 1, 1, 1, 0]
+
+
+def test_the_most_decisions_one_can_ask_for_are_all_that_the_server_keeps() -> None:
+    assert decisions._LIMIT_MAX == NOTES_MAX

@@ -9,10 +9,15 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from fairlead.model.views import DEPLOYMENTS, JOBS, LEASES, PODS, REPLICASETS
+from fairlead.api.claims import CLAIMS
+from fairlead.model.service_views import ENDPOINT_SLICES
+from fairlead.model.views import DEPLOYMENTS, JOBS, LEASES, PODS, REPLICASETS, RESERVATIONS
 from fairlead.sim.checkers.contract import Objects
 
 _REVISION = "deployment.kubernetes.io/revision"
+
+# What there are and what they are called follows from uids and from entropy: claims of addresses, slices.
+_CHANCES = frozenset({PODS.name, LEASES.name, "events", ENDPOINT_SLICES.name, CLAIMS})
 
 EndState = dict[str, str]
 
@@ -28,7 +33,10 @@ def end_state(objects: Objects) -> EndState:
             lines[name] = _replicaset(view)
         elif key.resource == JOBS.name:
             lines[name] = _job(view)
-        elif key.resource not in (PODS.name, LEASES.name, "events"):
+        elif key.resource == RESERVATIONS.name:
+            owner = view.spec.owner  # its uid, from which the name follows, is chance's
+            lines[f"{key.resource} of {owner.kind} {owner.name} for {view.spec.intent}"] = view.status.phase
+        elif key.resource not in _CHANCES:
             lines[name] = "is there"
     pods = Counter(_pod(view) for view in objects.of(PODS.name).values())
     for what, number in sorted(pods.items()):

@@ -38,6 +38,14 @@ class Faults:
     clock_skew: float = 0.0  # per start of a plane
 
 
+@dataclass(frozen=True, slots=True)
+class NodeFaults(Faults):
+    """Where agents run as well: what befalls them besides the calls they make."""
+
+    agent_crash_at_write: float = 0.0  # the agent dies as the write leaves
+    driver_failed: float = 0.0  # per instruction to a machine: it cannot be carried out
+
+
 CALM = Faults()
 DEFAULT = Faults(
     request_lost=0.01,

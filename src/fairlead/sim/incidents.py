@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from fairlead.sim.agents import AgentProcess
 from fairlead.sim.faults import Faults
+from fairlead.sim.node_incidents import NodeIncidents
 from fairlead.sim.planes import PlaneProcess
 from fairlead.sim.server import Server
 from fairlead.sim.tape import Tape
@@ -18,12 +20,18 @@ EVERY_MS = 5_000
 
 class Incidents:
     def __init__(
-        self, timeline: Timeline, tape: Tape, server: Server, planes: Sequence[PlaneProcess]
+        self,
+        timeline: Timeline,
+        tape: Tape,
+        server: Server,
+        planes: Sequence[PlaneProcess],
+        agents: Sequence[AgentProcess] = (),
     ) -> None:
         self._timeline = timeline
         self._tape = tape
         self._server = server
         self._planes = planes
+        self.of_nodes = NodeIncidents(timeline, tape, planes, agents)
 
     def perhaps(self, faults: Faults) -> None:
         """Draw whether one begins now, and which."""
@@ -59,6 +67,8 @@ class Incidents:
             plane.link.break_watches()
         elif name == "watches_cut":
             plane.link.break_watches()
+        else:
+            self.of_nodes.begin(name)
 
     def _restart_server(self) -> None:
         if not self._server.up:

@@ -26,7 +26,7 @@ from fairlead.sim.faults import Faults
 from fairlead.sim.server import Server
 from fairlead.sim.tape import Tape
 from fairlead.sim.time import Timeline
-from fairlead.store.contract import Compacted, FutureRevision
+from fairlead.store.contract import Compacted, Entry, FutureRevision
 from fairlead.store.watch import Subscription
 
 TIMEOUT_MS = 10_000
@@ -52,11 +52,14 @@ class _Follow:
 
 
 class Link:
+    label = "call"  # of what is drawn for its calls
+
     def __init__(self, timeline: Timeline, tape: Tape, server: Server) -> None:
         self.faults = Faults()
         self.cut_until = 0  # milliseconds
         self.deaf_until = 0
-        self.paused_until = 0  # the plane at this end takes nothing from its watches until then
+        self.paused_until = 0  # the process at this end takes nothing from its watches until then
+        self.stalled: dict[str, int] = {}  # a resource whose lists and watches alone bring nothing until then
         self._timeline = timeline
         self._tape = tape
         self._server = server
@@ -68,7 +71,7 @@ class Link:
     # Calls
 
     def call(self, request: Request, user: User, origin: str, heard: Heard) -> None:
-        delay = self._tape.choose("call.delay", _DELAYS * _DELAYS)
+        delay = self._tape.choose(f"{self.label}.delay", _DELAYS * _DELAYS)
         there, back = 1 + delay % _DELAYS, 1 + delay // _DELAYS
         fate = self._fate()
         if fate in ("request_lost", "request_late"):
@@ -76,7 +79,7 @@ class Link:
         if fate == "request_lost":
             return
         if fate == "request_late":
-            there = TIMEOUT_MS + 1 + self._tape.choose("call.late", _LATE_MS_MAX)
+            there = TIMEOUT_MS + 1 + self._tape.choose(f"{self.label}.late", _LATE_MS_MAX)
         self._timeline.after(there, self._arrive, request, user, origin, heard, fate, back)
 
     def _fate(self) -> str:
@@ -85,7 +88,7 @@ class Link:
         faults = self.faults
         if not faults.reply_lost:
             return ""
-        drawn = self._tape.choose("call.fate", _STEPS) / _STEPS
+        drawn = self._tape.choose(f"{self.label}.fate", _STEPS) / _STEPS
         # From the top, because 0 is the calm choice.
         drawn = 1.0 - drawn
         for name in ("request_lost", "request_late", "reply_lost"):
@@ -122,13 +125,13 @@ class Link:
 
     def _list(self, resource: str, attempt: int, tell: Tell, clock: Clock) -> None:
         server = self._server
-        lost = self._timeline.ms < max(self.cut_until, self.deaf_until) or not server.up
+        lost = self._timeline.ms < self._unheard_until(resource) or not server.up
         if lost or self._tape.happens("list_lost", self.faults.list_lost):
             self._timeline.after(
                 1000, lambda: tell(mirrored.ListFailed("no answer in time", clock(), attempt))
             )
             return
-        entries, revision = tuple(server.store.list(resource)), server.store.revision
+        entries, revision = self._entries(resource)
         tell(mirrored.Listed(revision, entries, clock(), attempt))
 
     def follow(self, resource: str, since: int, attempt: int, tell: Tell, clock: Clock) -> None:
@@ -137,11 +140,11 @@ class Link:
 
     def _follow(self, resource: str, since: int, attempt: int, tell: Tell, clock: Clock) -> None:
         server = self._server
-        if not server.up or self._timeline.ms < max(self.cut_until, self.deaf_until):
+        if not server.up or self._timeline.ms < self._unheard_until(resource):
             self._timeline.after(1000, lambda: tell(mirrored.Broke("no connection", clock(), attempt)))
             return
         try:
-            subscription = server.hub.subscribe(resource, "", None, since)
+            subscription = self._subscribe(resource, since)
         except Compacted:
             self.expired += 1
             tell(mirrored.Expired(clock(), attempt))
@@ -170,7 +173,7 @@ class Link:
         follow = self._follows.get(subscription)
         if follow is None:
             return
-        away = max(self.cut_until, self.deaf_until, self.paused_until) - self._timeline.ms
+        away = max(self._unheard_until(subscription.resource), self.paused_until) - self._timeline.ms
         if away > 0:
             self._timeline.after(away, self._deliver, subscription)
             return
@@ -204,8 +207,26 @@ class Link:
         if self._timeline.ms < max(self.cut_until, self.deaf_until, self.paused_until):
             return
         for subscription, follow in list(self._follows.items()):
+            if self._timeline.ms < self._unheard_until(subscription.resource):
+                continue
             if subscription.resource in asked and (revision := self._server.hub.progress(subscription)):
                 follow.tell(mirrored.Marked(revision, follow.clock(), follow.attempt))
+
+    def _entries(self, resource: str) -> tuple[tuple[Entry, ...], int]:
+        store = self._server.store
+        return tuple(store.list(resource)), store.revision
+
+    def _subscribe(self, resource: str, since: int) -> Subscription:
+        return self._server.hub.subscribe(resource, "", None, since)
+
+    def _unheard_until(self, resource: str) -> int:
+        return max(self.cut_until, self.deaf_until, self.stalled.get(resource, 0))
+
+    def join(self) -> None:
+        """Whatever was cut works again."""
+        now = self._timeline.ms
+        self.cut_until, self.deaf_until = min(self.cut_until, now), min(self.deaf_until, now)
+        self.stalled.clear()
 
     def break_watches(self) -> None:
         """All at once, as when the server dies or a proxy is restarted."""

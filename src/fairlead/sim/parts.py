@@ -4,6 +4,8 @@
     plane      (identity, deciders, scheduler) -> Plane
     scheduler  the class of the scheduler, a Placer
     nodes      (prefix) -> the Decider that plays the nodes with this prefix
+    api        (desk, tokens) -> Api, of the server
+    agent      (settings, pace) -> Agent, of a node with a machine of its own
 
 A plant is a function that takes this dict and returns it changed; `load_plant` finds one by its import path.
 Production code carries no switch for any of it.
@@ -13,14 +15,16 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 from fairlead.agent.hollow import HollowDecider
+from fairlead.agent.machine import Agent
+from fairlead.api.server import Api
 from fairlead.control.placing import Placer
 from fairlead.control.plane import Plane
 from fairlead.control.roster import default_deciders
 from fairlead.core.errors import UsageError
+from fairlead.decision.contract import Decider
 from fairlead.model.catalog import CATALOG, Catalog
 
 # No world has objects of these that are owned: mirrors of them would be of no use, and every restart would fill them.
@@ -43,12 +47,15 @@ Parts = dict[str, Callable[..., Any]]
 Plant = Callable[[Parts], Parts]
 
 
-def default_parts() -> Parts:
+def default_parts(*more: Callable[[], Decider]) -> Parts:
+    """`more`: controllers of the world's own."""
     return {
-        "deciders": partial(default_deciders, _KINDS),
+        "deciders": lambda: (*default_deciders(_KINDS), *(make() for make in more)),
         "plane": Plane,
         "scheduler": Placer,
         "nodes": HollowDecider,
+        "api": Api,
+        "agent": Agent,
     }
 
 

@@ -102,7 +102,7 @@ class Runner:
 
     def play(self, tape: Tape, trail: bool = False) -> Run:
         """One tape, drawn or replayed, with everything that came of it."""
-        parts = default_parts()
+        parts = default_parts(*self.scenario.controllers)
         if self._plant is not None:
             parts = self._plant(parts)
         run = _fenced_run(World(self.scenario, tape, self.faults, parts, trail, self.backup()))

@@ -5,11 +5,15 @@ A world file (`worlds/`) makes one Scenario. Its steps are people's doing: each 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from fairlead.agent.contract import NodeSettings
+from fairlead.agent.pace import Pace
 from fairlead.control.leadership import LeadershipSettings
 from fairlead.core import codec
+from fairlead.decision.contract import Decider
 from fairlead.port.request import MERGE_PATCH, Request
 
 Json = dict[str, Any]
@@ -19,6 +23,16 @@ Json = dict[str, Any]
 class Step:
     at_seconds: float
     request: Request
+
+
+@dataclass(frozen=True, slots=True)
+class Mishap:
+    """Something that befalls a node at a certain time, in every run: a name from `node_incidents.py`."""
+
+    at_seconds: float
+    name: str
+    node: str
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +47,10 @@ class Scenario:
     quiet_seconds: float  # nothing written for so long is quiescence
     rest_seconds: float = 0.0  # and so long it must then stay at rest; at least as long as quiet took
     leadership: LeadershipSettings = field(default_factory=LeadershipSettings)
+    controllers: tuple[Callable[[], Decider], ...] = ()  # besides those of production
+    nodes: tuple[NodeSettings, ...] = ()  # with an agent and a machine of their own each
+    pace: Pace = field(default_factory=Pace)  # of these agents
+    mishaps: tuple[Mishap, ...] = ()
     standing: tuple[Step, ...] = ()  # done long before: runs start from what came of it (`backup.py`)
 
 
@@ -56,6 +74,13 @@ def patch(
     request = Request(
         "patch", group, version, plural, namespace, name, subresource, body=body, content_type=MERGE_PATCH
     )
+    return Step(at, request)
+
+
+def evict(at: float, pod: str, namespace: str = "default") -> Step:
+    """As a drain asks for it: refused (429) or not there (404), it is asked again."""
+    body = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": pod, "namespace": namespace}}
+    request = Request("create", "", "v1", "pods", namespace, pod, "eviction", body=codec.encode(body))
     return Step(at, request)
 
 

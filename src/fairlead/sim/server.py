@@ -72,7 +72,13 @@ class _Waiting:
 
 class Server:
     def __init__(
-        self, timeline: Timeline, tape: Tape, digest: Digest, witness: Witness, backup: Backup = EMPTY
+        self,
+        timeline: Timeline,
+        tape: Tape,
+        digest: Digest,
+        witness: Witness,
+        backup: Backup = EMPTY,
+        api: Callable[[Desk, Tokens], Api] = Api,
     ) -> None:
         self.faults = Faults()
         self.up = False
@@ -80,6 +86,7 @@ class Server:
         self._tape = tape
         self._digest = digest
         self._witness = witness
+        self._make_api = api
         self._journal = MemoryJournal()
         self._keep(Batch(backup.changes, (), timeline.now))
         self._life = 0  # what was asked of a former life is not carried out
@@ -97,7 +104,8 @@ class Server:
         self.store = Store(self._journal.recover(), self._journal)
         self.hub = Hub(self.store)
         authorizer = builtin_chain(self.store, _RESOURCES)
-        self.api = Api(Desk(CATALOG, load_tables(), self.store, authorizer, Chain(), Audit()), Tokens({}))
+        desk = Desk(CATALOG, load_tables(), self.store, authorizer, Chain(), Audit())
+        self.api = self._make_api(desk, Tokens({}))
         # What became durable as the last life ended: nobody was told yet.
         missed = self._journal.changes_after(self._witnessed, "", self.store.revision)
         if missed:

@@ -12,23 +12,29 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import partial
 
+from fairlead.agent.contract import NodeSettings
+from fairlead.agent.machine import Agent
 from fairlead.api.users import MASTERS, User
 from fairlead.control.leadership import FENCE
 from fairlead.control.plane import Plane
 from fairlead.core import codec
 from fairlead.model.views import LEASES
 from fairlead.port.request import Reply, Request
+from fairlead.model.marks import NODE_LEASES
+from fairlead.sim.agents import AgentProcess, NodeLink
 from fairlead.sim.backup import EMPTY, Backup
 from fairlead.sim.checkers.contract import Objects, Observed
-from fairlead.sim.checkers.roster import all_checkers
+from fairlead.sim.checkers.roster import all_checkers, process_checkers
 from fairlead.sim.decoded import Decoded
 from fairlead.sim.digest import Digest
 from fairlead.sim.faults import CALM, Faults
 from fairlead.sim.fence import Trespass
 from fairlead.sim.incidents import EVERY_MS, Incidents
+from fairlead.sim.machines import Machine
 from fairlead.sim.network import Link
 from fairlead.sim.parts import Parts, default_parts
 from fairlead.sim.planes import PlaneProcess
+from fairlead.sim.process_runs import RunLog
 from fairlead.sim.probes import (
     CALLS,
     CRASH_BETWEEN_WRITES,
@@ -82,16 +88,21 @@ class World:
         self.timeline = Timeline(tape, epoch)
         self.digest = Digest(trail)
         self._decoded = Decoded()
-        self.observed = Observed(all_checkers(), self._decoded)
+        of_processes = process_checkers()
+        self.observed = Observed((*all_checkers(), *of_processes), self._decoded)
+        self.runs = RunLog(of_processes)
         self.commits = 0
         self._quiet_since_ms = 0
         self._rested_at: float | None = None
         self._takeovers_mid_turn = 0
         self._steps_left = len(scenario.steps)
-        self.server = Server(self.timeline, tape, self.digest, self, backup)
+        parts = parts or default_parts(*scenario.controllers)
+        self.server = Server(self.timeline, tape, self.digest, self, backup, parts["api"])
         self.observed.committed(backup.changes, {}, 0.0)
-        self.planes = tuple(self._plane(slot, parts or default_parts()) for slot in range(scenario.planes))
-        self._incidents = Incidents(self.timeline, tape, self.server, self.planes)
+        self.planes = tuple(self._plane(slot, parts) for slot in range(scenario.planes))
+        self.agents = tuple(self._agent(settings, parts) for settings in scenario.nodes)
+        self._links = tuple(each.link for each in (*self.planes, *self.agents))
+        self._incidents = Incidents(self.timeline, tape, self.server, self.planes, self.agents)
         self._faults = CALM
         self._set_faults(faults)
 
@@ -106,6 +117,18 @@ class World:
 
         link = Link(self.timeline, self.tape, self.server)
         return PlaneProcess(slot, make, self.timeline, self.tape, self.digest, link)
+
+    def _agent(self, settings: NodeSettings, parts: Parts) -> AgentProcess:
+        def make(started: NodeSettings) -> Agent:
+            agent: Agent = parts["agent"](started, self.scenario.pace)
+            for mirror in agent.mirrors.values():
+                mirror.decode = self._decoded.decoder(mirror.resource.type)
+            return agent
+
+        timeline, tape = self.timeline, self.tape
+        machine = Machine(settings.name, timeline, tape, self.digest, self.runs)
+        link = NodeLink(timeline, tape, self.server, settings.name)
+        return AgentProcess(settings, make, machine, timeline, tape, self.digest, link)
 
     # The run
 
@@ -140,13 +163,18 @@ class World:
         )
 
     def _begin(self) -> None:
-        for name in _NAMESPACES:
+        for name in (*_NAMESPACES, NODE_LEASES) if self.agents else _NAMESPACES:
             body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
             self._ask(Request("create", "", "v1", "namespaces", body=codec.encode(body)), False)
         for step in self.scenario.steps:
             self.timeline.at(int(step.at_seconds * 1000), self._take_step, step)
         for plane in self.planes:
             self.timeline.after(10 + self.tape.choose("start", 1000), plane.start)
+        for agent in self.agents:
+            self.timeline.after(10 + self.tape.choose("agent.start", 1000), agent.start)
+        for mishap in self.scenario.mishaps:
+            at, arguments = int(mishap.at_seconds * 1000), (mishap.name, mishap.node, int(mishap.seconds * 1000))
+            self.timeline.at(at, self._incidents.of_nodes.befall, *arguments)
         if self._faults.incident:
             self.timeline.after(EVERY_MS, self._tick)
 
@@ -158,7 +186,7 @@ class World:
         while self._steps_left or timeline.ms - self._quiet_since_ms < quiet_ms:
             if timeline.ms >= scenario.seconds_max * 1000:
                 raise Violation("converges", f"still writing after {scenario.seconds_max:.0f} s")
-            if not all(plane.follows for plane in self.planes):
+            if not all(each.follows for each in (*self.planes, *self.agents)):
                 self._quiet_since_ms = timeline.ms  # who does not see what is to be done is not at rest
             self._until(timeline.ms / 1000 + 1.0)
         self._rested_at = timeline.ms / 1000
@@ -175,17 +203,19 @@ class World:
     def _calm_down(self) -> None:
         """Faults stop: what is cut is joined, what is down comes up, clocks stay as they are."""
         self._set_faults(CALM)
-        now = self._quiet_since_ms = (
+        self._quiet_since_ms = (
             self.timeline.ms
         )  # quiet is counted from here: before it, nobody might have been able to write
-        for plane in self.planes:
-            plane.link.cut_until = min(plane.link.cut_until, now)
-            plane.link.deaf_until = min(plane.link.deaf_until, now)
+        for link in self._links:
+            link.join()
 
     def _set_faults(self, faults: Faults) -> None:
         self._faults = self.server.faults = faults
         for plane in self.planes:
             plane.faults = plane.link.faults = faults
+        for agent in self.agents:
+            agent.faults = faults
+        self._incidents.of_nodes.goes_on = bool(faults.incident)
 
     def _tick(self) -> None:
         if self._faults.incident:
@@ -224,13 +254,13 @@ class World:
 
     def woken(self, subscriptions: list[Subscription]) -> None:
         for subscription in subscriptions:
-            for plane in self.planes:
-                if plane.link.wake(subscription):
+            for link in self._links:
+                if link.wake(subscription):
                     break
 
     def server_died(self) -> None:
-        for plane in self.planes:
-            plane.link.break_watches()
+        for link in self._links:
+            link.break_watches()
 
     def _probes(self) -> dict[str, int]:
         """What must happen sometimes, or the seeds prove little; 0 where it did not."""

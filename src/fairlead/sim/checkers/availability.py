@@ -1,7 +1,7 @@
 """No plane takes a ready pod of a Deployment when fewer than desired minus maxUnavailable would be left.
 
 Only the plane's own deletions are judged: pods that end by themselves, or that others take, may bring the number lower;
-so may the scheduler, for a pod that is more important.
+so may the scheduler, for a pod that is more important, and what happens to a node.
 Three allowances are left, each because a Deployment acts through its sets and by what their status said:
 
     what is desired has risen    until the status tells that the generation was observed, and for GRACE_SECONDS, the
@@ -95,7 +95,7 @@ class Availability:
         elif (since := mine.pop(sight.key, None)) is not None:
             is_deleted = pod is None or bool(pod.metadata.deletion_timestamp)
             is_late = sight.seconds - since >= GRACE_SECONDS
-            if is_deleted and is_late and sight.by_plane and not sight.by_scheduler:
+            if is_deleted and is_late and sight.by_plane and not (sight.by_scheduler or sight.for_a_node):
                 self._judge(owner.uid, sight)
 
     def _judge(self, set_uid: str, sight: Sight) -> None:

@@ -11,9 +11,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from fairlead.model.marks import KEEP_REPLACEMENT, ON_RETURN, REPLACES
+from fairlead.model.service_views import ENDPOINT_SLICES, SERVICES
 from fairlead.model.views import (
+    BUDGETS,
     DAEMONSETS,
     DEPLOYMENTS,
+    EVIDENCE_POLICIES,
     JOBS,
     LEASES,
     NODES,
@@ -33,6 +37,9 @@ LATE = "late "  # before the origin of what was carried out after its sender gav
 
 _TYPED: tuple[Resource[Any], ...] = (
     PODS, NODES, REPLICASETS, DEPLOYMENTS, JOBS, STATEFULSETS, DAEMONSETS, LEASES, PLACEMENT_QUOTAS, RESERVATIONS,
+    BUDGETS,
+    SERVICES, ENDPOINT_SLICES,
+    EVIDENCE_POLICIES,
 )  # fmt: skip
 
 
@@ -53,6 +60,14 @@ class Sight:
     def by_plane(self) -> bool:
         """Written by a plane as leader, in time or late."""
         return "plane-" in self.origin
+
+    @property
+    def for_a_node(self) -> bool:
+        """What a plane did because of a node: a taint drove a pod out, or the rule for one that came back."""
+        replaces = REPLACES in self.last.metadata.annotations
+        return "taint-eviction of plane-" in self.origin or (
+            replaces and self.last.metadata.annotations.get(ON_RETURN, KEEP_REPLACEMENT) != KEEP_REPLACEMENT
+        )
 
     @property
     def by_scheduler(self) -> bool:

@@ -5,9 +5,9 @@ There is no allowance for what a plane has not seen yet, nor for requests that a
 deletion commits only while the set is as it was when the deletion was decided (its premise).
 
 One allowance is left. A pod that somebody else takes (people, a node, the pod's own end, the scheduler for a pod that
-matters more) is not held against the plane until the set's status says how many are left: the premise covers the set,
-not each of its pods, and the set learns of such a loss only by looking. ReplicaSets only: others do not delete pods for
-being too many.
+matters more, a taint, the rule for a node that came back) is not held against the plane until the set's status says how
+many are left: the premise covers the set, not each of its pods, and the set learns of such a loss only by looking.
+ReplicaSets only: others do not delete pods for being too many.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class JustifiedDeletes:
             return
         former.live.discard(key)
         is_deleted = pod is None or bool(pod.metadata.deletion_timestamp)
-        if not (is_deleted and sight.by_plane) or sight.by_scheduler:
+        if not (is_deleted and sight.by_plane) or sight.by_scheduler or sight.for_a_node:
             former.taken += 1
         elif not self._may_empty(former) and len(former.live) + former.taken < former.replicas:
             raise Violation(

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from fairlead.sim.checkers.addresses import OneAddress
+from fairlead.sim.checkers.allowances import FreshAllowance
 from fairlead.sim.checkers.availability import Availability
 from fairlead.sim.checkers.bound_once import BoundOnce
 from fairlead.sim.checkers.capacity import Capacity
 from fairlead.sim.checkers.contract import Checker
+from fairlead.sim.checkers.disruptions import DisruptionsInFlight
 from fairlead.sim.checkers.finished_jobs import FinishedJobs
 from fairlead.sim.checkers.identities import OneIdentity
 from fairlead.sim.checkers.justified_deletes import JustifiedDeletes
@@ -16,10 +19,14 @@ from fairlead.sim.checkers.observed_generation import ObservedGeneration
 from fairlead.sim.checkers.one_leader import OneLeader
 from fairlead.sim.checkers.placed_at_rest import PlacedAtRest
 from fairlead.sim.checkers.preemption import PreemptionEnds
+from fairlead.sim.checkers.progress import TruthfulProgress
 from fairlead.sim.checkers.quiet import QuietAtRest
 from fairlead.sim.checkers.quotas import QuotaKept
+from fairlead.sim.checkers.releases import ReleasesKeepLimits, ReplacementsFollowReleases
 from fairlead.sim.checkers.reservations import OneReservation
 from fairlead.sim.checkers.revisions import RevisionsIncrease
+from fairlead.sim.checkers.slices import SlicesAtRest
+from fairlead.sim.checkers.stranded_marks import NoStrandedMarks
 
 
 def all_checkers() -> tuple[Checker, ...]:
@@ -30,7 +37,10 @@ def all_checkers() -> tuple[Checker, ...]:
         Capacity(),
         QuotaKept(),
         OneReservation(),
+        OneAddress(),
         PreemptionEnds(),
+        DisruptionsInFlight(),
+        FreshAllowance(),
         LiveChildren(),
         JustifiedDeletes(),
         Availability(),
@@ -38,7 +48,12 @@ def all_checkers() -> tuple[Checker, ...]:
         NoGhost(),
         FinishedJobs(),
         ObservedGeneration(),
+        ReleasesKeepLimits(),
+        ReplacementsFollowReleases(),
         NoOrphan(),
+        NoStrandedMarks(),
         PlacedAtRest(),
+        SlicesAtRest(),
+        TruthfulProgress(),
         QuietAtRest(),
     )

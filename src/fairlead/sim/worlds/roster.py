@@ -6,11 +6,12 @@ from collections.abc import Callable
 
 from fairlead.sim.faults import DEFAULT, Faults
 from fairlead.sim.scenario import Scenario
-from fairlead.sim.worlds import fraud_batch, sched, std20
+from fairlead.sim.worlds import fraud_batch, recovery, sched, std20
 
 STANDARD = "std20"
 WORLDS: dict[str, tuple[Callable[[], Scenario], Faults]] = {
     STANDARD: (std20.scenario, DEFAULT),
     "fraud-batch": (fraud_batch.scenario, fraud_batch.FAULTS),
+    "recovery": (recovery.scenario, recovery.FAULTS),
     "sched": (sched.scenario, sched.FAULTS),
 }

@@ -24,7 +24,9 @@ class SilentMirror(Mirror[Any]):
 class TrustingPlane(Plane):
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
-        self.mirrors.update({name: SilentMirror(each.resource) for name, each in self.mirrors.items()})
+        for name, each in self.mirrors.items():
+            self.mirrors[name] = SilentMirror(each.resource)
+            self.mirrors[name].hearing = each.hearing
 
     def _resync(self, now: float, spread: float) -> None:
         if not self._resync_at:

@@ -1,0 +1,94 @@
+"""Disruption budgets as checkers see them, counted for themselves: nothing here is the ledger's or the controller's.
+
+`Guarded` follows budgets, the pods they cover and what the owners of these are scaled to. The worlds' guarded pods
+belong to StatefulSets and to ReplicaSets without a Deployment. Shared by `disruptions.py` and `allowances.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from fairlead.model.selectors import matches_label_selector
+from fairlead.model.views import BUDGETS, PODS, REPLICASETS, STATEFULSETS
+from fairlead.sim.checkers.contract import Sight
+from fairlead.store.contract import Key
+
+_SCALED = (REPLICASETS.name, STATEFULSETS.name)
+
+
+class Guarded:
+    def __init__(self) -> None:
+        self.budgets: dict[Key, Any] = {}
+        self.pods: dict[Key, Any] = {}
+        self._scales: dict[str, int] = {}  # uid of an owner -> replicas
+
+    def saw(self, sight: Sight) -> bool:
+        """Whether it was a pod."""
+        resource = sight.key.resource
+        if resource == PODS.name:
+            _put(self.pods, sight)
+        elif resource == BUDGETS.name:
+            _put(self.budgets, sight)
+        elif resource in _SCALED:
+            self._scales[sight.last.metadata.uid] = sight.last.spec.replicas
+        return resource == PODS.name
+
+    def over(self, pod: Key, labels: dict[str, str]) -> Iterator[tuple[Key, Any]]:
+        """The budgets that cover such a pod."""
+        for key, budget in self.budgets.items():
+            if key.namespace == pod.namespace and _covers(budget, labels):
+                yield key, budget
+
+    def under(self, at: Key) -> Iterator[tuple[Key, Any]]:
+        """The pods that a budget covers."""
+        budget = self.budgets[at]
+        for key, pod in self.pods.items():
+            if key.namespace == at.namespace and _covers(budget, pod.metadata.labels):
+                yield key, pod
+
+    def expected(self, at: Key) -> int:
+        owners = {pod.metadata.controller.uid for _, pod in self.under(at) if pod.metadata.controller}
+        return sum(self._scales.get(uid, 0) for uid in owners)
+
+    def needed(self, at: Key) -> int:
+        """How many healthy pods the budget, as it is written now, wants kept. One that says nothing: all."""
+        spec = self.budgets[at].spec
+        if spec.min_available is not None:
+            return _amount(spec.min_available, self.expected(at))
+        if spec.max_unavailable is not None:
+            expected = self.expected(at)
+            return max(0, expected - _amount(spec.max_unavailable, expected))
+        return self.expected(at)
+
+
+def is_healthy(pod: Any) -> bool:
+    return pod is not None and pod.live and bool(pod.ready)
+
+
+def was_evicted(sight: Sight) -> bool:
+    """Whether this commit takes a healthy pod away through the eviction subresource."""
+    if not is_healthy(sight.before) or is_healthy(sight.after):
+        return False
+    is_going = sight.after is None or bool(sight.after.metadata.deletion_timestamp)
+    return is_going and any(
+        each.type == "DisruptionTarget" and each.reason == "EvictionByEvictionAPI"
+        for each in sight.last.status.conditions
+    )
+
+
+def _put(held: dict[Key, Any], sight: Sight) -> None:
+    if sight.after is None:
+        held.pop(sight.key, None)
+    else:
+        held[sight.key] = sight.after
+
+
+def _covers(budget: Any, labels: dict[str, str]) -> bool:
+    selector = budget.spec.selector
+    return selector is not None and matches_label_selector(selector, labels)
+
+
+def _amount(value: int | str, of: int) -> int:
+    """A share is rounded up, as Kubernetes does for both fields."""
+    return value if isinstance(value, int) else -(-of * int(value.rstrip("%")) // 100)

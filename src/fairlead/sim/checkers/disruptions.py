@@ -1,0 +1,56 @@
+"""Voluntary disruptions in flight never exceed the budget: evicted pods that nothing has made up for yet.
+
+Only evictions are counted, whatever else is ill. One is made up for when a pod that is new becomes ready; and there are
+never more in flight than pods missing, so one that needs no replacement (its owner shrank) is forgotten.
+"""
+
+from __future__ import annotations
+
+from fairlead.sim.checkers.budgets import Guarded, is_healthy, was_evicted
+from fairlead.sim.checkers.contract import Objects, Sight
+from fairlead.sim.violation import Violation
+from fairlead.store.contract import Key
+
+
+class DisruptionsInFlight:
+    name = "disruptions-in-flight"
+
+    def __init__(self) -> None:
+        self._guarded = Guarded()
+        self._flying: dict[Key, list[str]] = {}  # budget -> names of pods, the oldest eviction first
+        self._known: set[str] = set()  # uids of pods that were healthy once
+
+    def saw(self, sight: Sight) -> None:
+        if not self._guarded.saw(sight):
+            return
+        if was_evicted(sight):
+            self._evicted(sight)
+        elif is_healthy(sight.after) and not is_healthy(sight.before):
+            self._came(sight)
+
+    def quiesced(self, objects: Objects, seconds: float) -> None:
+        """Says nothing about rest."""
+
+    def _evicted(self, sight: Sight) -> None:
+        guarded = self._guarded
+        for at, _ in guarded.over(sight.key, sight.before.metadata.labels):
+            flying = self._flying.setdefault(at, [])
+            flying.append(sight.key.name)
+            allowed = max(0, guarded.expected(at) - guarded.needed(at))
+            if len(flying) > allowed:
+                raise Violation(
+                    self.name, f"{', '.join(flying)} are away at once: {at.name} allows {allowed} disruptions"
+                )
+
+    def _came(self, sight: Sight) -> None:
+        meta = sight.after.metadata
+        is_new = meta.uid not in self._known
+        self._known.add(meta.uid)
+        for at, _ in self._guarded.over(sight.key, meta.labels):
+            flying = self._flying.get(at)
+            if flying and is_new:
+                flying.pop(0)
+            if flying:
+                healthy = sum(is_healthy(pod) for _, pod in self._guarded.under(at))
+                missing = max(0, self._guarded.expected(at) - healthy)
+                del flying[: max(0, len(flying) - missing)]

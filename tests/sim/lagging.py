@@ -1,0 +1,40 @@
+"""A plane against the real API whose watches can be held back, for stories in which what a mirror shows is late."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from fairlead.decision.contract import Decider
+from fairlead.port.request import Request
+from tests.inprocess import InProcess
+from tests.unit.control.driving import Driver, Lose
+
+Json = dict[str, Any]
+
+
+class Lagging(Driver):
+    """Keeps back what the watches of some resources would tell."""
+
+    def __init__(
+        self,
+        api: InProcess,
+        lose: Lose | None = None,
+        identity: str = "test",
+        deciders: Sequence[Decider] | None = None,
+    ) -> None:
+        self.held: set[str] = set()
+        super().__init__(api, lose, deciders, identity)
+
+    def _deliver(self) -> bool:
+        held = {name: self._follows.pop(name) for name in self.held & self._follows.keys()}
+        try:
+            return super()._deliver()
+        finally:
+            self._follows.update(held)
+
+    def bindings(self) -> list[Request]:
+        return [each for each in self.sent if each.subresource == "binding"]
+
+    def records_of(self, pod: str) -> list[Json]:
+        return [each for each in self.records if each.get("object") == f"pods/default/{pod}"]

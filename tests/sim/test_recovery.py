@@ -1,0 +1,74 @@
+"""Room reserved for replicas, whatever happens to any one write: one Reservation each, made once, used once, ended once."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import pytest
+
+from fairlead.sim.run import Runner, run_seeds
+from fairlead.sim.world import Run
+from fairlead.sim.worlds import recovery
+from tests.sim.directed import FAULTS, Asked, calls, calm, strike
+
+SOAK = bool(os.environ.get("FAIRLEAD_SOAK"))
+CONTROLLERS = ("recovery", "reservation", "scheduler") if SOAK else ("recovery",)
+KEPT = ["made", "Active", "Allocated"]
+ENDED = [*KEPT, "Released", "gone"]
+
+
+@pytest.fixture(scope="module")
+def runner() -> Runner:
+    return Runner(recovery.scenario(), recovery.FAULTS)
+
+
+@pytest.fixture(scope="module")
+def undisturbed(runner: Runner) -> Run:
+    return calm(runner)
+
+
+def lives(run: Run) -> dict[str, list[str]]:
+    """By replica, what became of its Reservations, in the order of the commits."""
+    told: dict[str, list[str]] = {}
+    for line in run.trail or ():
+        if line.startswith("commit "):
+            _, change, body = line.split(" ", 2)
+            obj = json.loads(body)
+            if obj["kind"] == "Reservation":
+                phase = obj.get("status", {}).get("phase", "made")
+                life = told.setdefault(obj["spec"]["owner"]["name"], [])
+                life.append("gone" if change == "DELETED" else "made" if change == "ADDED" else phase)
+    return told
+
+
+def wanted() -> dict[str, list[str]]:
+    return {name: KEPT if name == recovery.REPLICAS[0] else ENDED for name in recovery.REPLICAS}
+
+
+def writes(run: Run) -> list[Asked]:
+    found = [asked for asked in calls(run) if asked.write >= 0 and asked.controller in CONTROLLERS]
+    return found if SOAK else found[:4]
+
+
+def test_undisturbed_each_replica_s_reservation_is_made_used_and_ended_once(undisturbed: Run) -> None:
+    assert undisturbed.violation is None
+    assert lives(undisturbed) == wanted()
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_whatever_happens_to_any_one_write_no_reservation_is_made_or_used_twice(
+    runner: Runner, undisturbed: Run, fault: str
+) -> None:
+    struck = writes(undisturbed)
+    assert len(struck) >= 4
+    for asked in struck:
+        run = strike(runner, undisturbed, asked, fault)
+        assert run.violation is None, (asked, run.violation)
+        assert lives(run) == wanted(), asked
+
+
+def test_with_many_faults_at_once_it_holds_as_well(runner: Runner) -> None:
+    tally = run_seeds(runner, range(1000 if SOAK else 12))
+    assert tally.failures == []
+    assert tally.probes["timeout after commit of Create"] > 0

@@ -1,0 +1,145 @@
+"""A duplicate reservation, step by step: the create is committed, its answer lost, the leader gone, and the next one has
+not been told. There is one Reservation for the replica's intent; it is found again, used once, and goes with its owner."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from fairlead.agent.hollow import HollowDecider
+from fairlead.control.roster import default_deciders
+from fairlead.port.request import Request
+from fairlead.sim.worlds.recovery import GATE, INTENT, RecoveryDecider
+from tests.inprocess import InProcess
+from tests.sim.lagging import Lagging
+from tests.unit.control.driving import Lose
+
+Json = dict[str, Any]
+PODS = "/api/v1/namespaces/default/pods"
+RESERVATIONS = "/apis/fairlead.dev/v1/namespaces/default/reservations"
+WATCH = "reservations.fairlead.dev"
+
+
+def plane(api: InProcess, identity: str, lose: Lose | None = None) -> Lagging:
+    deciders = (*default_deciders(), RecoveryDecider(), HollowDecider("node-", 2))
+    return Lagging(api, lose, identity, deciders)
+
+
+def replica(name: str, annotations: Json, gates: tuple[str, ...] = ()) -> Json:
+    container = {"name": "main", "image": "i", "resources": {"requests": {"cpu": "4"}}}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "annotations": annotations},
+        "spec": {
+            "containers": [container],
+            "terminationGracePeriodSeconds": 0,
+            "schedulingGates": [{"name": gate} for gate in gates],
+        },
+    }
+
+
+def reservations(api: InProcess) -> list[Json]:
+    found: list[Json] = api.get(RESERVATIONS)[1]["items"]
+    return found
+
+
+def creates(driver: Lagging) -> list[Request]:
+    return [each for each in driver.sent if (each.verb, each.resource) == ("create", "reservations")]
+
+
+@pytest.fixture
+def api() -> InProcess:
+    return InProcess()
+
+
+@pytest.fixture
+def second(api: InProcess) -> Lagging:
+    """Follows the first, which made a Reservation and was gone before it heard of it; its own watch is late."""
+
+    def dies(request: Request) -> str:
+        if request.resource != "reservations":
+            return ""
+        first.stopped = True  # before it can look
+        return "reply"
+
+    first = plane(api, "first", dies)
+    first.run(30)
+    follower = plane(api, "second")
+    follower.run(1)
+    assert not follower.plane.leadership.leads
+    follower.held.add(WATCH)
+    api.post(PODS, replica("replica-042", {INTENT: "recovery"}, (GATE,)))
+    first.run(5)
+    assert len(creates(first)) == len(reservations(api)) == 1
+    return follower
+
+
+def test_who_takes_over_waits_until_it_is_told_and_goes_on_with_what_is_there(
+    api: InProcess, second: Lagging
+) -> None:
+    made = reservations(api)[0]
+    second.run(120)
+    assert second.plane.leadership.leads
+    assert (
+        second.records_of("replica-042") == []
+    )  # what it knows may be older than what the former leader did
+
+    second.held.clear()
+    second.run(30)
+    assert creates(second) == []
+    (found,) = reservations(api)
+    assert found["metadata"]["uid"] == made["metadata"]["uid"]
+    assert found["status"]["phase"] == "Active"
+    opened = api.get(f"{PODS}/replica-042")[1]
+    assert "schedulingGates" not in opened["spec"]
+    assert opened["metadata"]["annotations"]["fairlead.dev/reservation"] == found["metadata"]["name"]
+
+
+def test_one_that_does_not_wait_meets_the_first_under_the_same_name_and_takes_it_for_its_own(
+    api: InProcess, second: Lagging, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(second.plane, "_behind_the_fence", lambda: ())
+    made = reservations(api)[0]
+    second.run(120)
+    assert len(creates(second)) == 1
+    looks = [each for each in second.sent if (each.verb, each.resource) == ("get", "reservations")]
+    assert [each.name for each in looks] == [made["metadata"]["name"]]
+    assert [each["metadata"]["uid"] for each in reservations(api)] == [made["metadata"]["uid"]]
+
+
+def test_a_second_one_for_the_same_purpose_is_refused_whatever_it_is_called(
+    api: InProcess, second: Lagging
+) -> None:
+    made = reservations(api)[0]
+    body = {"apiVersion": made["apiVersion"], "kind": made["kind"], "spec": made["spec"]}
+    unnamed, named = {**body, "metadata": {}}, {**body, "metadata": {"name": "another"}}
+    assert [api.post(RESERVATIONS, each)[0] for each in (unnamed, named)] == [409, 422]
+
+
+def test_it_is_used_once_and_goes_with_its_owner(api: InProcess, second: Lagging) -> None:
+    second.held.clear()
+    second.run(60)
+    (found,) = reservations(api)
+    name, node = found["metadata"]["name"], found["status"]["nodeName"]
+    api.post(PODS, replica("other", {"fairlead.dev/reservation": name}))
+
+    assert bind(api, "replica-042", name, node)[0] == 201
+    status, refused = bind(api, "other", name, node)
+    assert (status, "it is Allocated to pod replica-042" in refused["message"]) == (409, True)
+    assert reservations(api)[0]["status"]["allocatedTo"]["name"] == "replica-042"
+
+    api.delete(f"{PODS}/replica-042")
+    second.run(30)
+    assert reservations(api) == []
+
+
+def bind(api: InProcess, pod: str, reservation: str, node: str) -> tuple[int, Json]:
+    body = {
+        "apiVersion": "v1",
+        "kind": "Binding",
+        "metadata": {"name": pod, "annotations": {"fairlead.dev/reservation": reservation}},
+        "target": {"kind": "Node", "name": node},
+    }
+    return api.post(f"{PODS}/{pod}/binding", body)
