@@ -139,6 +139,8 @@ class _Drawing:
             room["ephemeral-storage"] = self.one("1Gi", "3Gi")
         if odd and self.chance(0.15):
             room[self.one("cpu", "memory")] = "0"
+        if odd and self.chance(0.05):
+            del room[self.one("cpu", "memory", "pods")]  # what a node does not name it has none of
         spec: Json = {}
         if self.uses("taints", 0.35):
             spec["taints"] = [self.taint(*each) for each in self.some(TAINTS, 3)]

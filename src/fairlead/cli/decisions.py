@@ -14,6 +14,7 @@ from fairlead.core.errors import UsageError
 
 PATH = "/fairlead/v1/decisions"
 _PAGE = 1000
+_LIMIT_MAX = 100_000  # what the server keeps; a test compares them
 _HEADER = ("TIME", "CONTROLLER", "OBJECT", "VERDICT", "EFFECTS", "DETAIL")
 
 _EPILOG = """examples:
@@ -39,8 +40,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    if options.limit < 1:
-        raise UsageError("--limit takes a number greater than 0")
+    if not 1 <= options.limit <= _LIMIT_MAX:
+        raise UsageError(f"--limit takes a number from 1 to {_LIMIT_MAX}: the log keeps no more")
     client = connect(options.kubeconfig)
     try:
         wanted = (item for item in _all(client) if _accepts(options, item["record"]))

@@ -7,7 +7,7 @@ from typing import Any
 
 from fairlead.cli import options as shared
 from fairlead.cli.client import Client, connect
-from fairlead.cli.output import print_json, print_table
+from fairlead.cli.output import hint, print_json, print_table
 from fairlead.cli.pods import pod_name, score_header, score_row
 from fairlead.core.errors import UsageError
 from fairlead.core.times import human_duration
@@ -16,7 +16,7 @@ PATH = "/fairlead/v1/explain"
 _EPILOG = """examples:
   fairlead explain pod/web-0                the latest attempt: waterfall, reasons, best nodes, ways out
   fairlead explain pod/web-0 -n shop --all  every attempt that the log keeps
-  fairlead explain pod/web-0 --attempt 412  one of them, by its number
+  fairlead explain pod/web-0 --attempt 412  one of them, by its number in the log (--all shows it as NUMBER)
   fairlead explain pod/web-0 -o json | jq .again
 
 The attempt is run again on the store's history; `run again` says whether that comes to the same. "stale by 2" says that
@@ -30,7 +30,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     shared.namespace(parser, "namespace (default: the kubeconfig's, or default)")
     parser.add_argument("--all", action="store_true", help="list all attempts that are kept")
     parser.add_argument(
-        "--attempt", type=shared.whole, metavar="N", help="the attempt with this number, not the latest"
+        "--attempt",
+        type=shared.whole,
+        metavar="NUMBER",
+        help="the attempt with this NUMBER in --all, not the latest",
     )
     shared.output(parser, "table", "json")
     shared.kubeconfig(parser)
@@ -69,6 +72,19 @@ def _print_all(answer: dict[str, Any]) -> None:
     if not answer["attempts"]:
         print(f"pod/{answer['name']}: {answer['outcome']}")
         return
+    by_uid: dict[str, list[dict[str, Any]]] = {}
+    for each in answer["attempts"]:
+        by_uid.setdefault(each["uid"], []).append(each)
+    for place, (uid, attempts) in enumerate(by_uid.items()):
+        if len(by_uid) > 1:  # of one name there can be one after the other
+            gap = "\n" if place else ""
+            which = "the one that exists" if uid == answer["uid"] else "an earlier one, which is gone"
+            print(f"{gap}pod/{answer['name']} with uid {uid}: {which}")
+        _print_attempts(attempts)
+    hint("fairlead explain --attempt NUMBER shows one of them")
+
+
+def _print_attempts(attempts: list[dict[str, Any]]) -> None:
     print_table(
         ("NUMBER", "TIME", "ATTEMPT", "CAUSE", "WAITED", "POLICY", "OUTCOME"),
         [
@@ -81,7 +97,7 @@ def _print_all(answer: dict[str, Any]) -> None:
                 "@".join(map(str, each["policy"])),
                 each["outcome"],
             )
-            for each in answer["attempts"]
+            for each in attempts
         ],
     )
 
@@ -95,7 +111,8 @@ def _print_one(answer: dict[str, Any]) -> None:
     if record is None:
         return
     print(
-        f"tried: {record['time']}, attempt {record['attempt']}, because of {record['cause']},"
+        f"tried: {record['time']}, attempt {record['attempt']} (--attempt {answer['number']}),"
+        f" because of {record['cause']},"
         f" after {record['waited']:.3f}s in the queue; policy {'@'.join(map(str, record['policy']))}"
     )
     print(f"read: {', '.join(map(_read, answer['reads']))}")

@@ -6,13 +6,11 @@ Every object is sent to the server as a dry run first, which checks and complete
 from __future__ import annotations
 
 import argparse
-import sys
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from fairlead.cli import options as shared
 from fairlead.cli.client import Client, connect
+from fairlead.cli.manifests import documents
 from fairlead.cli.output import hint, print_json, print_table
 from fairlead.cli.resources import Resource, resolve
 from fairlead.core.errors import AlreadyExists, UsageError
@@ -22,18 +20,29 @@ PATH = "/fairlead/v1/plan"
 _DRY = {"dryRun": "All"}
 _EPILOG = """examples:
   fairlead plan -f web.yaml                 where each pod would go now
+  fairlead plan -f shop/ -f extra.yaml      all manifests of a directory, and one more, together
   fairlead plan -f web.yaml -o json | jq '.items[] | select(.evicts != [])'
   helm template chart | fairlead plan -f -  exit code 1 if something would not fit
 
-Pods, Deployments, ReplicaSets, StatefulSets and Jobs are planned, other kinds are left out. Of a workload that exists
-only the replicas are planned that it would have in addition; a rollout of a changed template is not.
+All of it is planned together, so that later pods see earlier ones. Pods, Deployments, ReplicaSets, StatefulSets and
+Jobs are planned, other kinds are left out. Of a workload that exists only the replicas are planned that it would have
+in addition; a rollout of a changed template is not. Pods that scheduling gates hold back, or that ask for another
+scheduler, are shown, and count neither as fitting nor as not.
 """
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.epilog = _EPILOG
     parser.add_argument(
-        "-f", "--filename", metavar="FILE", required=True, help="a manifest; - is standard input"
+        "-f",
+        "--filename",
+        metavar="FILE",
+        required=True,
+        action="append",
+        help="a manifest, or a directory of them; - is standard input; can be given several times",
+    )
+    parser.add_argument(
+        "-R", "--recursive", action="store_true", help="also the directories below a directory"
     )
     shared.namespace(parser, "namespace of objects that name none (default: the kubeconfig's, or default)")
     shared.output(parser, "table", "json")
@@ -42,13 +51,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    documents = list(_documents(options.filename))
+    found_in = list(documents(options.filename, options.recursive))
     client = connect(options.kubeconfig)
     try:
         namespace = options.namespace or client.target.namespace
-        wanted = [found for each in documents if (found := _wanted(client, each, namespace)) is not None]
+        wanted = [found for each in found_in if (found := _wanted(client, each, namespace)) is not None]
         if not wanted:
-            raise UsageError(f"{options.filename} has nothing that leads to pods: nothing to plan")
+            raise UsageError(f"{', '.join(options.filename)} has nothing that leads to pods: nothing to plan")
         items = [{"pod": each.pod, "names": each.names} for each in wanted]
         answer = client.post(PATH, {"items": items})
     finally:
@@ -74,7 +83,9 @@ def _print(answer: dict[str, Any]) -> None:
             for text in told:
                 print(f"  - {text}")
     fitting = sum(bool(each["node"]) for each in items)
-    hint(f"{fitting} of {len(items)} pods would be placed; nothing was written")
+    held = sum(each["held"] for each in items)
+    also = f", {held} held back" if held else ""
+    hint(f"{fitting} of {len(items)} pods would be placed{also}; nothing was written")
     if answer["waiting"]:
         hint(f"{answer['waiting']} pods wait for a node already, and may come first")
 
@@ -82,29 +93,6 @@ def _print(answer: dict[str, Any]) -> None:
 def _row(item: dict[str, Any]) -> tuple[str, ...]:
     detail = item["message"] or ("fits once they are gone" if item["evicts"] else "fits")
     return item["name"], item["owner"], item["node"], ", ".join(item["evicts"]), detail
-
-
-def _documents(filename: str) -> Iterator[dict[str, Any]]:
-    import yaml  # only here
-
-    try:
-        text = sys.stdin.read() if filename == "-" else Path(filename).read_text("utf-8")
-        found = [each for each in yaml.safe_load_all(text) if each is not None]
-    except OSError as error:
-        raise UsageError(f"{filename} cannot be read: {(error.strerror or str(error)).lower()}") from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        where = str(error).splitlines()[0]
-        raise UsageError(f"{filename} is not YAML: {where}") from error
-    for each in found:
-        _check_object(filename, each)
-        for item in (each.get("items") or ()) if each["kind"] == "List" else (each,):
-            _check_object(filename, item)
-            yield item
-
-
-def _check_object(filename: str, found: Any) -> None:
-    if not isinstance(found, dict) or not isinstance(found.get("kind"), str):
-        raise UsageError(f"{filename} has a document that is no object: apiVersion and kind are needed")
 
 
 def _wanted(client: Client, document: dict[str, Any], namespace: str) -> Expanded | None:

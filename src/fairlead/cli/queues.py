@@ -8,6 +8,7 @@ from typing import Any
 from fairlead.cli import options as shared
 from fairlead.cli.client import connect
 from fairlead.cli.output import hint, print_json, print_table
+from fairlead.core.times import human_duration
 
 PATH = "/fairlead/v1/queues"
 _HEADER = (
@@ -23,15 +24,33 @@ _HEADER = (
     "STUCK",
     "SETTINGS",
 )
+_SCHEDULER = (
+    "SCHEDULER",
+    "ACTIVE",
+    "BACK-OFF",
+    "WAITING",
+    "UNDER WAY",
+    "OLDEST",
+    "ATTEMPTS",
+    "PLACED",
+    "FLUSHES",
+    "NEEDED",
+    "POLICY",
+)
 _LOOPS = ("LOOP OF", "OBJECT", "WRITES", "FIELDS")
 
 _EPILOG = """examples:
-  fairlead queues                   one line for each controller
+  fairlead queues                   one line for each controller, and one for the scheduler
   fairlead queues -o json | jq '.items[] | {controller, mostRetried: .queue.most_retried}'
 
 OLDEST is how long the key that waits longest has been ready. FAILING counts keys whose last turn failed; HOT those
 that want turns so often that they are slowed down. SETTINGS names the entry of the PlaneSettings that a queue works
-with: its own, default, or none. A second table, if there is one, shows write loops: the same written over and over.
+with: its own, default, or none.
+
+The second table is of pods that wait for a node: to be tried next, resting after a refusal, waiting for something that
+could help; OLDEST is how long one has been without a node. FLUSHES are tries for no other cause than a long wait; of
+them those were NEEDED that found a node: a cause that nobody named. A third table, if there is one, shows write loops:
+the same written over and over.
 """
 
 
@@ -52,6 +71,9 @@ def run(options: argparse.Namespace) -> int:
         print_json(answer)
         return 0
     print_table(_HEADER, [_row(item) for item in answer["items"]])
+    if answer["scheduler"] is not None:
+        print()
+        print_table(_SCHEDULER, [_scheduler_row(answer["scheduler"])])
     loops = answer["writeLoops"]
     if loops:
         print()
@@ -91,4 +113,20 @@ def _row(item: dict[str, Any]) -> tuple[Any, ...]:
         queue["counts"]["retried"],
         item["stuck"],
         item["settings"],
+    )
+
+
+def _scheduler_row(found: dict[str, Any]) -> tuple[Any, ...]:
+    return (
+        "default-scheduler",
+        found["active"],
+        found["backoff"],
+        found["unschedulable"],
+        found["underWay"],
+        human_duration(found["oldestSeconds"]),
+        found["attempts"],
+        found["placed"],
+        found["flushes"],
+        found["flushesNeeded"],
+        "@".join(map(str, found["policy"])),
     )

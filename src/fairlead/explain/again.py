@@ -3,17 +3,19 @@
 A batch's record names the revision of every resource that was read, what was assumed besides, and the pods in order.
 From those the snapshot is built that the scheduler had, by the scheduler's own code; pods before the one asked about
 are placed as they were then.
+The inputs are collected first (`inputs_of`), then the attempt is run on them, which may be done elsewhere.
 If history has been compacted, or the policy is no longer known, there is only the record: then it is said why.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
 
 from fairlead.core import codec
+from fairlead.explain.asking import Asking
 from fairlead.explain.worlds import snapshot_of
 from fairlead.model.key import Key
 from fairlead.model.views import PODS, Pod, Resource, View
@@ -22,7 +24,7 @@ from fairlead.schedule.cycle import Cycle
 from fairlead.schedule.facts import Facts
 from fairlead.schedule.policy import Policy
 from fairlead.schedule.snapshot import Snapshot
-from fairlead.store.contract import Compacted, FutureRevision, Reader
+from fairlead.store.contract import Compacted, Entry, FutureRevision, Reader
 
 Json = dict[str, Any]
 _COMPARED = ("node", "nominated", "waterfall", "refusals", "best", "victims", "reason")
@@ -42,22 +44,41 @@ class Again(NamedTuple):
     facts: Facts
 
 
-def run_again(reader: Reader, batch: Json, position: int, policy: Policy) -> Again | str:
-    """Or why that cannot be done."""
+class Inputs(NamedTuple):
+    """What an attempt was made on, as the store has it: entries never change."""
+
+    entries: dict[str, Sequence[Entry]]  # by resource
+    pods: tuple[Entry, ...]  # those before the one asked about, and that one
+    assumed: tuple[str, ...]
+
+
+def inputs_of(reader: Reader, batch: Json, position: int) -> Asking[Inputs | str]:
+    """Or why they cannot be had."""
+    reads, names = batch["reads"], batch["pods"][: position + 1]
+    entries: dict[str, Sequence[Entry]] = {}
     try:
-        snapshot, pods = _world(reader, batch["reads"])
-        names = batch["pods"]
-        wanted = [_pod(reader, pods, text) for text in names[: position + 1]]
+        for resource, (used, _) in reads.items():
+            entries[resource] = reader.list_at(resource, "", used)
+            yield None
+        wanted = {_key(text): int(text.rpartition("@")[2]) for text in names}
+        there = {entry.key: entry for entry in entries[PODS.name] if entry.key in wanted}
+        found = [_version(reader, there.get(key), key, version) for key, version in wanted.items()]
     except Compacted as error:
         return f"its inputs are compacted: revision {error.asked} is older than the history kept"
     except FutureRevision:
         return "its inputs are not in this store: the record names a revision that is still to come"
-    _assume(snapshot, pods, batch["assumed"])
-    missing = [name for name, pod in zip(names, wanted, strict=False) if pod is None]
+    missing = [name for name, entry in zip(names, found, strict=True) if entry is None]
     if missing:
         return f"its inputs are incomplete: {missing[0]} cannot be found in the history"
+    return Inputs(entries, tuple(each for each in found if each is not None), tuple(batch["assumed"]))
+
+
+def run_again(inputs: Inputs, policy: Policy) -> Again:
+    """Takes as long as it takes; touches nothing but what it is given."""
+    snapshot, pods = _world(inputs)
+    _assume(snapshot, pods, inputs.assumed)
     cycle = Cycle(snapshot, policy)
-    *before, last = [pod for pod in wanted if pod is not None]
+    *before, last = [msgspec.json.decode(entry.data, type=Pod) for entry in inputs.pods]
     for pod in before:
         cycle.place(pod)
     attempt = cycle.place(last, assume=False)
@@ -77,14 +98,12 @@ def differences(record: Json, attempt: Attempt) -> tuple[Difference, ...]:
     return tuple(found)
 
 
-def _world(reader: Reader, reads: dict[str, list[int]]) -> tuple[Snapshot, dict[str, Pod]]:
+def _world(inputs: Inputs) -> tuple[Snapshot, dict[str, Pod]]:
     pods: dict[str, Pod] = {}
 
     def at_then(resource: Resource[Any]) -> Iterable[View]:
-        if resource.name not in reads:
-            return
         decode = msgspec.json.Decoder(resource.type).decode
-        for entry in reader.list_at(resource.name, "", reads[resource.name][0]):
+        for entry in inputs.entries.get(resource.name, ()):
             try:
                 view = decode(entry.data)
             except msgspec.ValidationError:
@@ -104,12 +123,11 @@ def _assume(snapshot: Snapshot, pods: dict[str, Pod], assumed: Iterable[str]) ->
             snapshot.assume(pod, node.removesuffix("?"), node.endswith("?"))
 
 
-def _pod(reader: Reader, pods: dict[str, Pod], text: str) -> Pod | None:
+def _key(text: str) -> Key:
+    namespace, _, name = text.rpartition("@")[0].partition("/")
+    return Key(PODS.name, namespace, name)
+
+
+def _version(reader: Reader, there: Entry | None, key: Key, version: int) -> Entry | None:
     """The version that was tried: mostly the one that was there at the revision read."""
-    full, _, version = text.partition("@")
-    pod = pods.get(full)
-    if pod is not None and pod.metadata.resource_version == version:
-        return pod
-    namespace, _, name = full.partition("/")
-    entry = reader.get_at(Key(PODS.name, namespace, name), int(version))
-    return None if entry is None else msgspec.json.decode(entry.data, type=Pod)
+    return there if there is not None and there.revision == version else reader.get_at(key, version)

@@ -1,4 +1,4 @@
-"""The numbers behind a filter's yes or no on one node: `needs 500m cpu, free 200m of 4`.
+"""The numbers behind a filter's yes or no on one node: `needs 500m cpu, free 200m of 4000m`.
 
 One function per plugin, by its name; a plugin without one is told by its reason alone. Called by `why_not.py`.
 """
@@ -61,10 +61,12 @@ def _room(snapshot: Snapshot, facts: Facts, slot: int) -> str:
     told = []
     for resource in missing or {name: value for name, value in facts.requests.items() if name != "pods"}:
         allocatable, used = nodes.column(resource)
-        free = words.amount(resource, allocatable.item(slot) - used.item(slot))
-        needed = words.amount(resource, facts.requests[resource])
-        of = words.amount(resource, allocatable.item(slot))
-        told.append(f"needs {needed} {resource}, free {free} of {of}")
+        needed, has = facts.requests[resource], allocatable.item(slot)
+        free = has - used.item(slot)
+        unit = words.unit_for(resource, needed, free, has)
+        told.append(
+            f"needs {unit.at_least(needed)} {resource}, free {unit.at_most(free)} of {unit.at_most(has)}"
+        )
     return "; ".join(told)
 
 

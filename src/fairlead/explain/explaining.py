@@ -6,15 +6,15 @@ the world in which to say what would have to change. Called by `runtime/explanat
 
 from __future__ import annotations
 
-from itertools import islice
 from typing import Any
 
 from fairlead.core.errors import NotFound
 from fairlead.explain import again, records
+from fairlead.explain.asking import Asking
 from fairlead.explain.remedies import remarks, remedies
 from fairlead.explain.sources import Sources, no_such_pod, untried
 from fairlead.explain.why_not import WhyNot, why_not
-from fairlead.explain.worlds import world_now
+from fairlead.explain.worlds import seen_now
 from fairlead.model.key import Key
 from fairlead.model.views import PODS, Pod
 from fairlead.schedule.facts import Facts
@@ -28,11 +28,16 @@ ATTEMPTS_SHOWN_MAX = 1000
 MISSED_COUNTED_MAX = 1000
 
 
-def explain(sources: Sources, namespace: str, name: str, number: int = 0) -> Json:
+def explain(sources: Sources, namespace: str, name: str, number: int = 0) -> Asking[Json]:
     """The latest attempt for a pod, or with `number` the one with that number in the log."""
+    line: records.Line | None = None
+    for each in records.attempts_of(sources.journal, namespace, name):
+        if each is None:
+            yield None
+        elif number in (0, each.sequence):
+            line = each
+            break
     pod = sources.pod(namespace, name)
-    lines = records.attempts_of(sources.journal, namespace, name)
-    line = next((each for each in lines if number in (0, each.sequence)), None)
     if line is None and number:
         raise NotFound(f'no attempt of pod "{name}" has the number {number}: --all lists those kept')
     if line is None and pod is None:
@@ -56,12 +61,19 @@ def explain(sources: Sources, namespace: str, name: str, number: int = 0) -> Jso
     }
     if pod is not None and record["uid"] != pod.metadata.uid:
         answer["outcome"] += " (that was an earlier pod of this name)"
-    return answer | _run_again(sources, line, policy)
+    return answer | (yield from _run_again(sources, line, policy))
 
 
-def history(sources: Sources, namespace: str, name: str) -> Json:
+def history(sources: Sources, namespace: str, name: str) -> Asking[Json]:
     """Every attempt that the log keeps, oldest first."""
-    lines = list(islice(records.attempts_of(sources.journal, namespace, name), ATTEMPTS_SHOWN_MAX))
+    lines: list[records.Line] = []
+    for each in records.attempts_of(sources.journal, namespace, name):
+        if each is None:
+            yield None
+        else:
+            lines.append(each)
+            if len(lines) == ATTEMPTS_SHOWN_MAX:
+                break
     pod = sources.pod(namespace, name)
     if not lines and pod is None:
         raise no_such_pod(namespace, name)
@@ -69,25 +81,29 @@ def history(sources: Sources, namespace: str, name: str) -> Json:
         {"number": line.sequence, **line.record, "outcome": outcome(line.record)} for line in reversed(lines)
     ]
     told = {} if lines or pod is None else {"outcome": f"not tried: {untried(sources, pod)}"}
-    return {"namespace": namespace, "name": name, "attempts": attempts, **told}
+    uid = pod.metadata.uid if pod is not None else ""
+    return {"namespace": namespace, "name": name, "uid": uid, "attempts": attempts, **told}
 
 
-def why_not_there(sources: Sources, namespace: str, name: str, node: str) -> Json:
+def why_not_there(sources: Sources, namespace: str, name: str, node: str) -> Asking[Json]:
     """For a pod that waits: on the world as it is now; for one that was placed: as it was when that was decided."""
     pod = sources.pod(namespace, name)
     if pod is None:
         raise no_such_pod(namespace, name)
-    placer = sources.placer()
+    sources.placer()
+    chosen = pod.spec.node_name
+    found = (yield from _when_placed(sources, pod)) if chosen else ""
+    placer = sources.placer()  # others have had their turn since
     key = Key(PODS.name, namespace, name)
-    snapshot, facts, policy = placer.snapshot, placer.snapshot.facts_of(pod), placer.policy
-    when, chosen = "now", pod.spec.node_name
-    found = _when_placed(sources, pod) if chosen else ""
     if not isinstance(found, str):
         snapshot, facts, policy, when = found
-    elif key in snapshot.placed:  # where it is, or what it has claimed, is not in its own way
-        snapshot = world_now(sources.plane, without=key)
+    elif key in placer.snapshot.placed:  # where it is, or what it has claimed, is not in its own way
+        policy, seen = placer.policy, seen_now(sources.plane)
+        snapshot = yield lambda: seen.snapshot(without=key)
         facts = snapshot.facts_of(pod)
         when = f"now, had it no node ({found})" if found else "now"
+    else:
+        snapshot, facts, policy, when = placer.snapshot, placer.snapshot.facts_of(pod), placer.policy, "now"
     if node not in snapshot.nodes.slot:
         known = ", ".join(sorted(snapshot.nodes.slot)[:5])
         raise NotFound(f'there is no node "{node}"; there are {len(snapshot.nodes)}: {known or "none"}')
@@ -160,11 +176,16 @@ def _read(sources: Sources, resource: str, used: int, newest: int) -> Json:
     return told | {"stale": sum(change.entry.revision <= newest for change in later)}
 
 
-def _run_again(sources: Sources, line: records.Line, policy: Policy | None) -> Json:
-    found = _again(sources, line, policy)
-    if isinstance(found, str):
-        return {"again": {"agrees": None, "why": found}, "remedies": [], "remarks": []}
-    assert policy is not None
+def _run_again(sources: Sources, line: records.Line, policy: Policy | None) -> Asking[Json]:
+    inputs = yield from _inputs(sources, line, policy)
+    if isinstance(inputs, str) or policy is None:
+        return {"again": {"agrees": None, "why": inputs}, "remedies": [], "remarks": []}
+    told: Json = yield lambda: _told_again(inputs, line, policy)
+    return told
+
+
+def _told_again(inputs: again.Inputs, line: records.Line, policy: Policy) -> Json:
+    found = again.run_again(inputs, policy)
     differing = again.differences(line.record, found.attempt)
     return {
         "again": {"agrees": not differing, "differences": [each._asdict() for each in differing]},
@@ -173,27 +194,37 @@ def _run_again(sources: Sources, line: records.Line, policy: Policy | None) -> J
     }
 
 
-def _again(sources: Sources, line: records.Line, policy: Policy | None) -> again.Again | str:
+def _inputs(sources: Sources, line: records.Line, policy: Policy | None) -> Asking[again.Inputs | str]:
     if policy is None:
         name, revision = line.record["policy"]
         return f"its policy {name}@{revision} is no longer known"
     batch = records.batch_of(sources.journal, line)
     if batch is None:
         return "the record of its batch is no longer kept"
-    return again.run_again(sources.reader, batch, line.record["position"], policy)
+    return (yield from again.inputs_of(sources.reader, batch, line.record["position"]))
 
 
-def _when_placed(sources: Sources, pod: Pod) -> tuple[Snapshot, Facts, Policy, str] | str:
+def _when_placed(sources: Sources, pod: Pod) -> Asking[tuple[Snapshot, Facts, Policy, str] | str]:
     meta = pod.metadata
     for line in records.attempts_of(sources.journal, meta.namespace, meta.name):
+        if line is None:
+            yield None
+            continue
         record = line.record
         if record["uid"] == meta.uid and record.get("node") == pod.spec.node_name:
             policy = sources.policy(record)
-            found = _again(sources, line, policy)
-            if isinstance(found, str) or policy is None:
-                return str(found)
-            return found.snapshot, found.facts, policy, f"when it was placed, {record['time']}"
+            inputs = yield from _inputs(sources, line, policy)
+            if isinstance(inputs, str) or policy is None:
+                return str(inputs)
+            return (yield from _placed_again(inputs, policy, record["time"]))
     return "no attempt that placed it is on record"
+
+
+def _placed_again(
+    inputs: again.Inputs, policy: Policy, time: str
+) -> Asking[tuple[Snapshot, Facts, Policy, str] | str]:
+    found: again.Again = yield lambda: again.run_again(inputs, policy)
+    return found.snapshot, found.facts, policy, f"when it was placed, {time}"
 
 
 def _why_not_told(told: WhyNot, node: str, chosen: str) -> str:

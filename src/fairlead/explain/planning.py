@@ -12,13 +12,15 @@ from typing import Any, NamedTuple
 import msgspec
 
 from fairlead.core.errors import BadRequest, TooLarge
+from fairlead.explain.asking import Asking
 from fairlead.explain.remedies import remarks, remedies
-from fairlead.explain.sources import Sources
-from fairlead.explain.worlds import pods_now, world_now
+from fairlead.explain.sources import Sources, held_back
+from fairlead.explain.worlds import seen_now
 from fairlead.model.key import Key
 from fairlead.model.views import PODS, Meta, Pod, View
 from fairlead.schedule.contract import Attempt
 from fairlead.schedule.cycle import Cycle
+from fairlead.schedule.facts import Facts
 from fairlead.schedule.policy import Policy
 from fairlead.schedule.snapshot import Snapshot
 
@@ -45,9 +47,27 @@ class Planned(NamedTuple):
     message: str
     remedies: tuple[str, ...]
     remarks: tuple[str, ...]
+    held: bool = False  # nobody would try to place it yet, so that it neither fits nor does not
 
 
-def answer(sources: Sources, body: bytes) -> Json:
+def answer(sources: Sources, body: bytes) -> Asking[Json]:
+    pods: list[Pod] = yield lambda: _asked(body)
+    placer = sources.placer()
+    policy, seen = placer.policy, seen_now(sources.plane)
+    told = {
+        "policy": [policy.name, policy.revision],
+        "revision": sources.plane.mirrors[PODS.name].revision,
+        "waiting": len(placer.waiting),
+    }
+    planned: tuple[Planned, ...] = yield lambda: plan(seen.snapshot(), policy, pods, seen.pods())
+    return {
+        **told,
+        "fits": all(each.node or each.held for each in planned),
+        "items": [each._asdict() for each in planned],
+    }
+
+
+def _asked(body: bytes) -> list[Pod]:
     try:
         question = msgspec.json.decode(body, type=Question)
         pods = [
@@ -59,15 +79,7 @@ def answer(sources: Sources, body: bytes) -> Json:
         raise TooLarge(
             f"{len(pods)} pods are more than can be planned at once: {PLAN_PODS_MAX}; plan them in parts"
         )
-    placer = sources.placer()
-    planned = plan(world_now(sources.plane), placer.policy, pods, pods_now(sources.plane))
-    return {
-        "policy": [placer.policy.name, placer.policy.revision],
-        "revision": sources.plane.mirrors[PODS.name].revision,
-        "waiting": len(placer.waiting),
-        "fits": all(each.node for each in planned),
-        "items": [each._asdict() for each in planned],
-    }
+    return pods
 
 
 def plan(
@@ -77,18 +89,26 @@ def plan(
     cycle = Cycle(snapshot, policy)
     order = sorted(range(len(pods)), key=lambda place: -pods[place].spec.priority)
     found: dict[int, Planned] = {}
+    known: dict[Facts, tuple[str, ...]] = {}  # ways out of pods alike, as long as nobody else is placed
     for place in order:
         pod = pods[place]
         if pod.spec.node_name:
             found[place] = _told(pod, pod.spec.node_name, (), "names its node itself")
             snapshot.assume(pod, pod.spec.node_name)
+            known.clear()
+            continue
+        if held := held_back(pod):
+            found[place] = _told(pod, "", (), held)._replace(held=True)
             continue
         attempt = cycle.place(pod, assume=False)
         node = attempt.node or attempt.nominated
         facts = snapshot.facts_of(pod)
-        ways = () if node else remedies(snapshot, policy, facts)
+        if not node and facts not in known:
+            known[facts] = remedies(snapshot, policy, facts)
+        ways = () if node else known[facts]
         found[place] = _told(pod, node, _evicted(attempt), attempt.message, ways, remarks(snapshot, facts))
         if node:
+            known.clear()
             _make_room(snapshot, attempt, there or {})
             snapshot.assume(pod, node)
     return tuple(found[place] for place in range(len(pods)))

@@ -5,6 +5,7 @@ about is mostly young. Called by `explaining.py`; `control/attempts.py` wrote th
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any, NamedTuple
 
 from fairlead.control.attempts import SCHEDULER
@@ -21,21 +22,24 @@ class Line(NamedTuple):
     record: Json
 
 
-def attempts_of(journal: Journal, namespace: str, name: str) -> Iterator[Line]:
-    """Attempts to place pods of that name, the newest first."""
+def attempts_of(journal: Journal, namespace: str, name: str) -> Iterator[Line | None]:
+    """Attempts to place pods of that name, the newest first. None: a stretch of the log is read, and others may have
+    their turn."""
     wanted = b'"object":"pods/%s/%s"' % (namespace.encode(), name.encode())
-    for sequence, body in _backwards(journal, _newest(journal)):
-        if wanted in body:
-            record = codec.decode(body)
-            if record["controller"] == SCHEDULER and "batch" in record:
-                yield Line(sequence, record)
+    for window in _backwards(journal, _newest(journal)):
+        for sequence, body in window:
+            if wanted in body:
+                record = codec.decode(body)
+                if record["controller"] == SCHEDULER and "batch" in record:
+                    yield Line(sequence, record)
+        yield None
 
 
 def batch_of(journal: Journal, attempt: Line) -> Json | None:
     """The record of the batch that an attempt was part of; None if the log no longer has it."""
     number = attempt.record["batch"]
     wanted = b'"batch":%d' % number
-    for _, body in _backwards(journal, attempt.sequence):
+    for _, body in chain.from_iterable(_backwards(journal, attempt.sequence)):
         if wanted in body and b'"assumed":' in body:
             record: Json = codec.decode(body)
             if record["batch"] == number and "pods" in record:
@@ -43,15 +47,14 @@ def batch_of(journal: Journal, attempt: Line) -> Json | None:
     return None
 
 
-def _backwards(journal: Journal, end: int) -> Iterator[tuple[int, bytes]]:
-    """Lines up to that sequence, the newest first."""
+def _backwards(journal: Journal, end: int) -> Iterator[list[tuple[int, bytes]]]:
+    """Lines up to that sequence, the newest first, a stretch of the log at a time."""
     first = journal.notes(STREAM, 0, 1)
     oldest = first[0][0] if first else end + 1
     while end >= oldest:
         start = max(0, end - _WINDOW)
-        for sequence, _, note in reversed(journal.notes(STREAM, start, _WINDOW)):
-            if sequence <= end:
-                yield sequence, note.body
+        lines = reversed(journal.notes(STREAM, start, _WINDOW))
+        yield [(sequence, note.body) for sequence, _, note in lines if sequence <= end]
         end = start
 
 

@@ -93,9 +93,10 @@ def _room(refused: Refused) -> Iterator[str]:
     for resource, needed in facts.requests.items():
         largest = int(nodes.column(resource)[0][nodes.present].max(initial=0))
         if needed > largest:
-            has = f"the largest has {words.amount(resource, largest)}" if largest else "none has any"
+            unit = words.unit_for(resource, needed, largest)
+            has = f"the largest has {unit.at_most(largest)}" if largest else "none has any"
             yield (
-                f"no node is large enough for {words.amount(resource, needed)} {resource}: {has}; "
+                f"no node is large enough for {unit.at_least(needed)} {resource}: {has}; "
                 "ask for less, or add a larger node"
             )
             return
@@ -105,10 +106,19 @@ def _room(refused: Refused) -> Iterator[str]:
         return
     closest = min(missing, key=lambda slot: (len(missing[slot]), _shares(missing[slot], facts)))
     (name,) = nodes.names((closest,))
-    parts = [_more(resource, value) for resource, value in missing[closest].items()]
+    units = {
+        resource: words.unit_for(
+            resource, value, facts.requests[resource], nodes.column(resource)[0].item(closest)
+        )
+        for resource, value in missing[closest].items()
+    }
+    parts = [
+        "room for a pod" if resource == "pods" else f"{units[resource].at_least(value)} {resource}"
+        for resource, value in missing[closest].items()
+    ]
     asked = [
-        f"{words.amount(resource, facts.requests[resource])} {resource}"
-        for resource in missing[closest]
+        f"{unit.at_least(facts.requests[resource])} {resource}"
+        for resource, unit in units.items()
         if resource != "pods"
     ]
     yield (
@@ -116,10 +126,6 @@ def _room(refused: Refused) -> Iterator[str]:
         f" ({details.detail_of('NodeResourcesFit', snapshot, facts, closest)}),"
         f" or add a node{' with ' + ' and '.join(asked) + ' free' if asked else ''}"
     )
-
-
-def _more(resource: str, value: int) -> str:
-    return "room for a pod" if resource == "pods" else f"{words.amount(resource, value)} {resource}"
 
 
 def _shares(missing: dict[str, int], facts: Facts) -> float:

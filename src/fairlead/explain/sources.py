@@ -7,18 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
 from fairlead.control.placing import COMPONENT, Placer
 from fairlead.control.plane import Plane
 from fairlead.core.errors import NotFound, Unavailable
+from fairlead.model import plane_knobs
 from fairlead.model.key import Key
-from fairlead.model.views import PODS, SCHEDULING_POLICIES, Pod, SchedulingPolicy
+from fairlead.model.policy_in_use import policy_in_use
+from fairlead.model.views import PLANE_SETTINGS, PODS, SCHEDULING_POLICIES, Pod, Resource, View
 from fairlead.schedule.policy import Policy
-from fairlead.schedule.registry import default_policy, policy_from
-from fairlead.store.contract import Compacted, Journal, Reader
+from fairlead.schedule.registry import default_policy, policy_for
+from fairlead.store.contract import Compacted, FutureRevision, Journal, Reader
+
+T = TypeVar("T", bound=View)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,20 +47,28 @@ class Sources:
         return placer
 
     def policy(self, record: dict[str, Any]) -> Policy | None:
-        """The policy that an attempt was made under; None if it cannot be found any more."""
-        name, revision = record["policy"]
-        placer = self.plane.placer
-        known: list[Policy] = [default_policy()] if placer is None else [placer.policy, default_policy()]
-        for each in known:
-            if (each.name, each.revision) == (name, revision):
-                return each
-        used, _ = record["reads"].get(SCHEDULING_POLICIES.name, (0, 0))
+        """The policy that an attempt was made under; None if it cannot be found any more.
+
+        It is found as it was then: from the PlaneSettings and the policies at the revisions that were read, also if
+        the policy was deleted since, or before. What is in use now serves only where history does not reach: another
+        policy of that name may have come to the same generation."""
+        then = built_in = default_policy()
+        wanted = tuple(record["policy"])
+        if wanted == (built_in.name, built_in.revision):
+            return built_in
         try:
-            entry = self.reader.get_at(Key(SCHEDULING_POLICIES.name, "", name), used)
-        except Compacted:
-            return None
-        found = None if entry is None else msgspec.json.decode(entry.data, type=SchedulingPolicy)
-        return policy_from(found) if found is not None and found.metadata.generation == revision else None
+            settings = self._then(record, PLANE_SETTINGS, plane_knobs.NAME)
+            found = policy_in_use(settings, lambda name: self._then(record, SCHEDULING_POLICIES, name))
+            then = policy_for(found)
+        except (Compacted, FutureRevision, KeyError):  # or it does not say what it read
+            then = built_in if self.plane.placer is None else self.plane.placer.policy
+        return then if (then.name, then.revision) == wanted else None
+
+    def _then(self, record: dict[str, Any], resource: Resource[T], name: str) -> T | None:
+        """An object as it was at the revision that an attempt had read."""
+        used, _ = record["reads"][resource.name]
+        entry = self.reader.get_at(Key(resource.name, "", name), used)
+        return None if entry is None else msgspec.json.decode(entry.data, type=resource.type)
 
 
 def no_such_pod(namespace: str, name: str) -> NotFound:
@@ -67,16 +79,24 @@ def no_such_pod(namespace: str, name: str) -> NotFound:
     )
 
 
-def untried(sources: Sources, pod: Pod) -> str:
-    """Why there is no attempt on record for a pod that exists."""
+def held_back(pod: Pod) -> str:
+    """Why the scheduler leaves a pod without a node alone; "" if it does not."""
     spec = pod.spec
-    if sources.plane.placer is None:
-        return "this server runs without a scheduler"
     if spec.scheduler_name != COMPONENT:
         return f"it asks for the scheduler {spec.scheduler_name}; this one is {COMPONENT}"
     if spec.scheduling_gates:
         names = ", ".join(gate.get("name", "") for gate in spec.scheduling_gates)
         return f"it is held back by scheduling gates: {names}"
+    return ""
+
+
+def untried(sources: Sources, pod: Pod) -> str:
+    """Why there is no attempt on record for a pod that exists."""
+    spec = pod.spec
+    if sources.plane.placer is None:
+        return "this server runs without a scheduler"
+    if held := held_back(pod):
+        return held
     if spec.node_name:
         return (
             f"it is on {spec.node_name}, and no attempt of ours is on record: it was created with a node,"

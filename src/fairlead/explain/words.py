@@ -3,21 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
-from fairlead.core.quantity import NANO, Quantity
 from fairlead.model.selectors import NOTHING, LabelSelector, Requirement
 from fairlead.schedule.facts import NodeTerm
 
 _SHOWN = 3
 _BYTES = ("memory", "ephemeral-storage")
+_MEBI, _GIBI = 2**20, 2**30
 
 
-def amount(resource: str, value: int) -> str:
-    """`500m`, `2Gi`, `3`: a value of a column in the spelling of manifests."""
+class Unit(NamedTuple):
+    """`size`: so many of a column's own units. `sign` is what manifests write behind the number."""
+
+    size: int
+    sign: str
+
+    def at_least(self, value: int) -> str:
+        return f"{-(-value // self.size)}{self.sign}"
+
+    def at_most(self, value: int) -> str:
+        return f"{value // self.size}{self.sign}"
+
+
+def unit_for(resource: str, *values: int) -> Unit:
+    """One unit for all values that stand side by side: cores or thousandths of them, Gi or Mi. What is needed is
+    rounded up in it and what there is down, so that less never looks like enough."""
     if resource == "cpu":
-        return str(Quantity(value * NANO // 1000))
-    binary = resource in _BYTES or resource.startswith("hugepages-")
-    return str(Quantity(value * NANO, "binary" if binary else "decimal"))
+        return Unit(1000, "") if all(value % 1000 == 0 for value in values) else Unit(1, "m")
+    if resource in _BYTES or resource.startswith("hugepages-"):
+        return Unit(_GIBI, "Gi") if all(value % _GIBI == 0 for value in values) else Unit(_MEBI, "Mi")
+    return Unit(1, "")
 
 
 def some(names: Sequence[str]) -> str:

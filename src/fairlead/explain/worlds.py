@@ -1,9 +1,12 @@
-"""Snapshots to look at, made from scratch by the scheduler's own code: of history, or of now. Nobody else sees them."""
+"""Snapshots to look at, made from scratch by the scheduler's own code: of history, or of now. Nobody else sees them.
+
+What they are made of is taken at once, and never changes (`Seen`); making them takes long, and can be done elsewhere.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 from fairlead.control.health import Health
 from fairlead.control.placing import Placer
@@ -38,22 +41,36 @@ def _tell_nobody(component: str, note: EventNote, now: float) -> None:
     """Nobody is told of what is only looked at."""
 
 
-def pods_now(plane: Plane) -> dict[Key, Pod]:
-    pods = plane.mirrors[PODS.name].index.all()
-    return {Key(PODS.name, pod.metadata.namespace, pod.metadata.name): pod for pod in pods}
+class Seen(NamedTuple):
+    """What the scheduler sees at one moment, what it has assumed included."""
+
+    views: dict[str, tuple[View, ...]]
+    assumed: tuple[tuple[Key, str, bool], ...]  # pod, node, whether it only waits for it
+
+    def pods(self) -> dict[Key, Pod]:
+        found = {}
+        for pod in self.views[PODS.name]:
+            assert isinstance(pod, Pod)
+            found[Key(PODS.name, pod.metadata.namespace, pod.metadata.name)] = pod
+        return found
+
+    def snapshot(self, without: Key | None = None) -> Snapshot:
+        """As if `without` did not exist."""
+        pods = self.pods()
+        if without is not None:
+            pods.pop(without, None)
+
+        def views(resource: Resource[Any]) -> Iterable[View]:
+            return pods.values() if resource.name == PODS.name else self.views[resource.name]
+
+        snapshot = snapshot_of(views)
+        for key, node, nominated in self.assumed:
+            if key in pods:
+                snapshot.assume(pods[key], node, nominated)
+        return snapshot
 
 
-def world_now(plane: Plane, without: Key | None = None) -> Snapshot:
-    """What the scheduler sees, what it has assumed included; as if `without` did not exist."""
-    pods = pods_now(plane)
-    if without is not None:
-        pods.pop(without, None)
-
-    def views(resource: Resource[Any]) -> Iterable[View]:
-        return pods.values() if resource.name == PODS.name else plane.mirrors[resource.name].index.all()
-
-    snapshot = snapshot_of(views)
-    for key, placed in plane.placer.snapshot.assumed.items() if plane.placer is not None else ():
-        if key in pods:
-            snapshot.assume(pods[key], placed.node, placed.nominated)
-    return snapshot
+def seen_now(plane: Plane) -> Seen:
+    views = {each.name: tuple(plane.mirrors[each.name].index.all()) for each in Placer.reads}
+    assumed = plane.placer.snapshot.assumed if plane.placer is not None else {}
+    return Seen(views, tuple((key, placed.node, placed.nominated) for key, placed in assumed.items()))

@@ -1,19 +1,25 @@
-"""The PlaneSettings controller: says in its status that the plane works with the spec.
+"""The PlaneSettings controller: says in its status that the plane works with the spec, and keeps there the
+SchedulingPolicy in use, so that it can stay in use when the one that is named later on cannot be.
 
 Taking settings up is the plane's own doing (`control/plane.py`): it reads them from the mirror that this view shows,
 before any turn begins. So a turn that sees a spec is a turn of a plane that works with it, unless the spec cannot be
-used; what that means is judged by the same table (`model/plane_knobs.py`).
+used; what that means is judged by the same table (`model/plane_knobs.py`). Which policy is in use is the same function
+of the same objects here and in the scheduler (`model/policy_in_use.py`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
+
+from msgspec import structs
 
 from fairlead.core.problems import Problems
 from fairlead.core.times import timestamp
 from fairlead.decision.contract import NOTHING, SETTLED, Decision, Reading, Stuck
 from fairlead.decision.ensure import ensure_status
 from fairlead.model import plane_knobs
+from fairlead.model.policy_in_use import MISSING, InUse, policy_in_use, to_keep
 from fairlead.model.views import (
     PLANE_SETTINGS,
     SCHEDULING_POLICIES,
@@ -26,6 +32,7 @@ from fairlead.model.views import (
 )
 from fairlead.store.contract import Key
 
+Json = dict[str, Any]
 _NAME = "plane-settings"
 _APPLIED, _POLICY = "Applied", "SchedulingPolicy"
 
@@ -35,7 +42,9 @@ class PlaneSettingsDecider:
     reads: tuple[Resource[View], ...] = (PLANE_SETTINGS, SCHEDULING_POLICIES)
 
     def keys(self, resource: str, before: View | None, after: View | None) -> Iterable[Key]:
-        if isinstance(before or after, SchedulingPolicy) and (before is None or after is None):
+        if isinstance(before or after, SchedulingPolicy):
+            if before is not None and after is not None and _same_spec(before, after):
+                return ()
             return (Key(PLANE_SETTINGS.name, "", plane_knobs.NAME),)
         if not isinstance(after, PlaneSettings):
             return ()
@@ -48,12 +57,15 @@ class PlaneSettingsDecider:
         problems = Problems()
         plane_knobs.check(found.spec, problems)
         conditions = [_applied(found, problems, now)]
-        policy = found.spec.get("schedulingPolicy")
-        if policy and not problems:
-            exists = view.get(SCHEDULING_POLICIES, "", policy) is not None
-            conditions.append(_policy(found, policy, exists, now))
-        wanted = PlaneSettingsStatus(found.metadata.generation, tuple(conditions))
+        in_use = policy_in_use(found, lambda name: view.get(SCHEDULING_POLICIES, "", name))
+        if in_use.named:
+            conditions.append(_policy(found, in_use, now))
+        wanted = PlaneSettingsStatus(found.metadata.generation, tuple(conditions), to_keep(in_use.policy))
         status = ensure_status(_NAME, PLANE_SETTINGS, found, wanted)
+        if status is not None and wanted.scheduling_policy and "schedulingPolicy" in status.patch["status"]:
+            whole = _replacing(found.status.scheduling_policy, wanted.scheduling_policy)
+            patch = {"status": {**status.patch["status"], "schedulingPolicy": whole}}
+            status = structs.replace(status, patch=patch)
         verdict = Stuck("Invalid", problems.summary()) if problems else SETTLED
         return Decision(verdict, (status,) if status is not None else ())
 
@@ -65,11 +77,36 @@ def _applied(found: PlaneSettings, problems: Problems, now: float) -> Condition:
     return _condition(found, _APPLIED, status, reason, message, now)
 
 
-def _policy(found: PlaneSettings, name: str, exists: bool, now: float) -> Condition:
-    if exists:
-        return _condition(found, _POLICY, "True", "InUse", f"the scheduler works with policy {name}", now)
-    message = f"there is no SchedulingPolicy {name}; the policy in use stays until there is"
-    return _condition(found, _POLICY, "False", "NotFound", message, now)
+def _policy(found: PlaneSettings, in_use: InUse, now: float) -> Condition:
+    if not in_use.problem:
+        return _condition(
+            found, _POLICY, "True", "InUse", f"the scheduler works with policy {in_use.told}", now
+        )
+    reason = "NotFound" if in_use.problem == MISSING else "Invalid"
+    message = (
+        f"SchedulingPolicy {in_use.named} {in_use.problem}; until it can be used, {in_use.told} stays in use"
+    )
+    return _condition(found, _POLICY, "False", reason, message, now)
+
+
+def _same_spec(before: View, after: View) -> bool:
+    """Statuses are written when policies come into use: that is no news."""
+    assert isinstance(before, SchedulingPolicy)
+    assert isinstance(after, SchedulingPolicy)
+    return (before.metadata.uid, before.metadata.generation) == (
+        after.metadata.uid, after.metadata.generation,
+    )  # fmt: skip
+
+
+def _replacing(current: Json, wanted: Json) -> Json:
+    """The merge patch after which `wanted` is all there is, at any depth."""
+    patch: Json = dict.fromkeys(key for key in current if key not in wanted)
+    for key, value in wanted.items():
+        present = current.get(key)
+        if isinstance(value, dict) and isinstance(present, dict):
+            value = _replacing(present, value)
+        patch[key] = value
+    return patch
 
 
 def _condition(

@@ -14,6 +14,7 @@ from fairlead.control.plane import Plane
 from fairlead.core import codec
 from fairlead.port.request import Reply
 from fairlead.queue.snapshot import QueueSnapshot
+from fairlead.schedule.waiting import FLUSH, State
 from fairlead.store.contract import Journal, Key
 from fairlead.store.machine import Phase, Store
 
@@ -61,17 +62,42 @@ def queues(plane: Plane, clock: Callable[[], float]) -> Callable[[str, Mapping[s
             "suppressed": recorder.suppressed,
             "dropped": recorder.dropped,
             "unknown": recorder.unknown,
+            "settings": recorder.settings,
         }
         body = {
             "leads": plane.leadership.leads,
             "phase": plane.leadership.phase.value,
             "events": events,
+            "scheduler": scheduler_queue(plane, clock()),
             **_health(plane.health, clock()),
             "items": items,
         }
         return Reply(200, codec.encode(body))
 
     return answer
+
+
+def scheduler_queue(plane: Plane, now: float) -> dict[str, Any] | None:
+    """Pods that wait for a node; None where no scheduler runs."""
+    placer = plane.placer
+    if placer is None:
+        return None
+    counts, since = placer.waiting.counts(), placer.waiting.oldest_since()
+    return {
+        "active": counts[State.ACTIVE.value],
+        "backoff": counts[State.RESTING.value],
+        "unschedulable": counts[State.WAITING.value],
+        "underWay": placer.under_way,
+        "oldestSeconds": round(max(0.0, now - since), 3) if since else 0.0,
+        "attempts": placer.attempts,
+        "placed": placer.placed,
+        "conflicts": placer.conflicts,
+        "unknown": placer.unknown,
+        "flushes": placer.waiting.incoming.get((State.ACTIVE, FLUSH), 0),
+        "flushesNeeded": placer.tally.flushes_needed,
+        "policy": [placer.policy.name, placer.policy.revision],
+        "settings": {"placing": placer.settings, "waiting": placer.waiting.settings},
+    }
 
 
 def _health(health: Health, now: float) -> dict[str, Any]:

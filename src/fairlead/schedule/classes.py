@@ -54,6 +54,7 @@ class ClassState:
                 left &= mask
                 self._filters.append((plugin, mask))
                 self._left.append(int(np.count_nonzero(left)))
+        self._stages: tuple[Stage, ...] | None = None
         self.open: Mask = left
         self._score()
 
@@ -120,6 +121,7 @@ class ClassState:
         one = 1 if after > before else -1
         for stage in range(min(before, after), max(before, after)):
             self._left[stage] += one
+        self._stages = None
         self.open[slot] = after == all_pass
         if after != all_pass:
             self.keys[slot] = _CLOSED
@@ -136,9 +138,10 @@ class ClassState:
 
     @property
     def waterfall(self) -> tuple[Stage, ...]:
-        return tuple(
-            [Stage(plugin.name, left) for (plugin, _), left in zip(self._filters, self._left, strict=True)]
-        )
+        if self._stages is None:  # the same for pod after pod, until a node closes or opens
+            counted = zip(self._filters, self._left, strict=True)
+            self._stages = tuple([Stage(plugin.name, left) for (plugin, _), left in counted])
+        return self._stages
 
     @property
     def parts(self) -> list[tuple[Plugin, int, Ints]]:

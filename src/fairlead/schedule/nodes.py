@@ -25,7 +25,6 @@ Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
 _FIRST_SLOTS = 64
-_PODS_UNSAID = 110  # what a node that does not say takes
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +144,6 @@ class Nodes:
         facts = NodeFacts(name, node.metadata.labels, tuple(map(_taint, node.spec.taints)))
         blocked = node.spec.unschedulable
         room = {resource: amount(resource, value) for resource, value in node.status.allocatable.items()}
-        room.setdefault("pods", _PODS_UNSAID)
         if self.facts[slot] != facts or bool(self.unschedulable[slot]) != blocked or not self.present[slot]:
             self._moved()
         self.facts[slot] = facts

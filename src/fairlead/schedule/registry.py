@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from fairlead.model.plugin_names import SCORING
+from fairlead.model.policy_in_use import InUse
 from fairlead.model.views import SchedulingPolicy
 from fairlead.schedule.contract import Plugin
 from fairlead.schedule.plugins.balanced_allocation import BalancedAllocation
@@ -44,6 +45,10 @@ def default_policy() -> Policy:
     return Policy("default", 0, tuple(make() for make in PLUGINS.values()), dict(WEIGHTS))
 
 
+def policy_for(found: InUse) -> Policy:
+    return default_policy() if found.policy is None else policy_from(found.policy)
+
+
 def policy_from(found: SchedulingPolicy) -> Policy:
     """What an object asks for; plugins that it does not mention are as built in. It has been validated."""
     spec = found.spec
@@ -62,4 +67,5 @@ def policy_from(found: SchedulingPolicy) -> Policy:
         "CapacityClass": lambda: CapacityClasses(tuple(map(class_from, spec.get("capacityClasses") or ()))),
     }
     plugins = tuple(make() for name, make in made.items() if not chosen.get(name, {}).get("disabled"))
-    return Policy(found.metadata.name, found.metadata.generation, plugins, weights)
+    meta = found.metadata
+    return Policy(meta.name, meta.generation, plugins, weights, meta.uid)

@@ -93,6 +93,10 @@ class WaitingPods:
             counts[entry.state.value] += 1
         return counts
 
+    def oldest_since(self) -> float:
+        """When the one that has been without a node for longest was first seen; 0: there is none."""
+        return min((entry.since for entry in self._entries.values()), default=0.0)
+
     def get(self, key: Key) -> Entry | None:
         return self._entries.get(key)
 
@@ -104,6 +108,17 @@ class WaitingPods:
         mine = self._place(entry)
         others = (each for each in self._entries.values() if each.state is State.ACTIVE)
         return sum(self._place(each) < mine for each in others)
+
+    def apply(self, settings: WaitingSettings) -> None:
+        """Back-offs that have begun end as they were to; how long pods wait at most is as it is now said."""
+        before, self.settings = self.settings, settings
+        if settings.flush_seconds == before.flush_seconds:
+            return
+        for key, entry in self._entries.items():
+            if entry.state is State.WAITING:
+                self._stamps += 1
+                entry.stamp = self._stamps
+                heapq.heappush(self._timed, (entry.queued_at + settings.flush_seconds, entry.stamp, key))
 
     # What happens
 

@@ -6,6 +6,8 @@ from typing import Any
 
 from fairlead.control.record import STREAM
 from fairlead.core import codec
+from fairlead.explain import explaining
+from fairlead.explain.asking import answered
 from fairlead.explain.sources import Sources
 from fairlead.store.contract import Batch, Note
 from tests.inprocess import InProcess
@@ -44,3 +46,15 @@ class Asked:
     @property
     def sources(self) -> Sources:
         return Sources(self.api.store, self.api.journal, self.driver.plane, lambda: self.driver.now)
+
+
+def explain(sources: Sources, namespace: str, name: str, number: int = 0) -> dict[str, Any]:
+    return answered(explaining.explain(sources, namespace, name, number))
+
+
+def history(sources: Sources, namespace: str, name: str) -> dict[str, Any]:
+    return answered(explaining.history(sources, namespace, name))
+
+
+def why_not_there(sources: Sources, namespace: str, name: str, node: str) -> dict[str, Any]:
+    return answered(explaining.why_not_there(sources, namespace, name, node))

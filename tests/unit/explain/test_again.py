@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -9,11 +10,11 @@ import pytest
 from fairlead.control.record import STREAM
 from fairlead.core import codec
 from fairlead.core.errors import NotFound, Unavailable
-from fairlead.explain import again, records
-from fairlead.explain.explaining import explain, history, why_not_there
+from fairlead.explain import again, explaining, records
+from fairlead.explain.asking import answered
 from fairlead.store.contract import Batch, Note, Retention
 from fairlead.store.events import FloorsMoved
-from tests.unit.explain.asking import PODS, Asked
+from tests.unit.explain.asking import PODS, Asked, explain, history, why_not_there
 
 HIGH = {
     "apiVersion": "scheduling.k8s.io/v1",
@@ -51,10 +52,12 @@ def test_a_record_that_was_otherwise_is_told_with_both_sides() -> None:
     asked.create("web")
     asked.run(5)
     line = next(records.attempts_of(asked.api.journal, "default", "web"))
+    assert line is not None
     batch = records.batch_of(asked.api.journal, line)
     assert batch is not None
-    found = again.run_again(asked.api.store, batch, 0, asked.driver.plane.placer.policy)  # type: ignore[union-attr]
-    assert not isinstance(found, str)
+    inputs = answered(again.inputs_of(asked.api.store, batch, 0))
+    assert not isinstance(inputs, str)
+    found = again.run_again(inputs, asked.driver.plane.placer.policy)  # type: ignore[union-attr]
     assert again.differences(line.record, found.attempt) == ()
     forged = {**line.record, "node": "node-1"}
     assert again.differences(forged, found.attempt) == (again.Difference("node", "node-1", "node-0"),)
@@ -82,6 +85,7 @@ def test_a_policy_that_is_no_longer_known_is_named() -> None:
     asked.create("web")
     asked.run(5)
     line = next(records.attempts_of(asked.api.journal, "default", "web"))
+    assert line is not None
     changed = codec.encode({**line.record, "policy": ["other", 3]})
     asked.api.journal.append(Batch((), (Note(STREAM, changed, 0),), asked.driver.now))
     told = explain(asked.sources, "default", "web")
@@ -109,6 +113,37 @@ def test_an_attempt_under_an_earlier_revision_of_a_policy_is_run_under_that_one(
     assert [told[name]["attempt"]["policy"] for name in told] == [["packing", 1], ["packing", 2]]
     assert [told[name]["outcome"] for name in told] == ["placed on node-0", "placed on node-1"]
     assert [told[name]["again"]["agrees"] for name in told] == [True, True]
+
+
+def test_an_attempt_under_a_policy_that_was_deleted_is_run_again_under_it() -> None:
+    """Deleted since, or before the attempt was made: PlaneSettings kept it in use."""
+    asked = Asked()
+    policies, settings = "/apis/fairlead.dev/v1/schedulingpolicies", "/apis/fairlead.dev/v1/planesettings"
+    packing = {"apiVersion": "fairlead.dev/v1", "kind": "SchedulingPolicy", "metadata": {"name": "packing"}}
+    named = {"apiVersion": "fairlead.dev/v1", "kind": "PlaneSettings", "metadata": {"name": "default"}}
+    most = {"spec": {"scoring": {"strategy": "MostAllocated"}}}
+    least = {"spec": {"scoring": {"strategy": "LeastAllocated"}}}
+    assert asked.api.post(policies, packing | most)[0] == 201
+    assert asked.api.post(settings, named | {"spec": {"schedulingPolicy": "packing"}})[0] == 201
+    asked.run(5)
+    asked.create("one", "4")
+    asked.run(5)
+    assert asked.api.delete(f"{policies}/packing")[0] == 200
+    asked.run(5)
+    asked.create("two", "4")
+    asked.run(5)
+    assert asked.api.post(policies, packing | least)[0] == 201, "a namesake, and its generation is 1, too"
+    asked.run(5)
+    asked.create("three", "4")
+    asked.run(5)
+    told = {name: explain(asked.sources, "default", name) for name in ("one", "two", "three")}
+    assert [each["attempt"]["policy"] for each in told.values()] == [["packing", 1]] * 3
+    assert [each["outcome"] for each in told.values()] == [
+        "placed on node-0",
+        "placed on node-0",
+        "placed on node-1",
+    ]
+    assert [each["again"]["agrees"] for each in told.values()] == [True] * 3
 
 
 def test_a_pod_that_waits_is_told_with_its_place_and_ways_out() -> None:
@@ -191,3 +226,22 @@ def test_without_a_scheduler_the_answer_says_so() -> None:
     )
     with pytest.raises(Unavailable, match="without a scheduler"):
         why_not_there(asked.sources, "default", "web", "node-0")
+
+
+@pytest.mark.parametrize("ask", [explaining.explain, partial(explaining.why_not_there, node="node-1")])
+def test_what_happens_while_an_answer_is_given_does_not_change_it(ask: Any) -> None:
+    asked = Asked()
+    asked.create("web", "20")
+    asked.run(5)
+    before = answered(ask(asked.sources, namespace="default", name="web"))
+    asking = ask(asked.sources, namespace="default", name="web")
+    piece = None
+    while piece is None:
+        piece = asking.send(None)
+    asked.create("other", "20")
+    asked.run(5)
+    asked.api.delete(f"{PODS}/web")
+    asked.run(60)
+    with pytest.raises(StopIteration) as end:
+        asking.send(piece())
+    assert end.value.value == before

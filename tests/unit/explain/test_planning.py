@@ -8,8 +8,11 @@ from typing import Any
 import pytest
 
 from fairlead.core.errors import BadRequest, TooLarge, Unavailable
+from fairlead.explain import planning
+from fairlead.explain.asking import answered
 from fairlead.explain.manifests import NAMES_MAX, expand
-from fairlead.explain.planning import PLAN_PODS_MAX, answer, plan
+from fairlead.explain.planning import PLAN_PODS_MAX, plan
+from fairlead.explain.sources import Sources
 from fairlead.model.key import Key
 from fairlead.model.views import Pod
 from fairlead.schedule.registry import default_policy
@@ -65,6 +68,10 @@ def question(names: tuple[str, ...], cpu: str = "20") -> bytes:
     container = {"name": "c", "resources": {"requests": {"cpu": cpu}}}
     new = {"metadata": {"name": "n", "uid": "u", "namespace": "default"}, "spec": {"containers": [container]}}
     return json.dumps({"items": [{"pod": new, "names": names}]}).encode()
+
+
+def answer(sources: Sources, body: bytes) -> dict[str, Any]:
+    return answered(planning.answer(sources, body))
 
 
 def test_a_plan_on_a_running_plane_changes_nothing_and_comes_true() -> None:
@@ -134,3 +141,30 @@ def test_no_more_names_are_made_than_it_takes_to_be_refused() -> None:
     found = expand({"kind": "Deployment", "metadata": {"name": "w"}, "spec": {"replicas": 2_000_000_000}})
     assert found is not None
     assert len(found.names) == NAMES_MAX == PLAN_PODS_MAX + 1
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ({"schedulingGates": [{"name": "a/b"}]}, "it is held back by scheduling gates: a/b"),
+        ({"schedulerName": "mine"}, "it asks for the scheduler mine; this one is default-scheduler"),
+    ],
+)
+def test_pods_that_are_held_back_take_no_room_and_do_not_fail_a_plan(
+    spec: dict[str, Any], message: str
+) -> None:
+    asked = Asked()
+    container = {"name": "c", "resources": {"requests": {"cpu": "32"}}}
+    meta = {"name": "n", "uid": "u", "namespace": "default"}
+    held = {"metadata": meta, "spec": {"containers": [container], **spec}}
+    free = {"metadata": meta, "spec": {"containers": [container]}}
+    body = {"items": [{"pod": held, "names": ["h1", "h2"]}, {"pod": free, "names": ["f1", "f2"]}]}
+    told = answer(asked.sources, json.dumps(body).encode())
+    assert [(each["name"], each["node"], each["held"]) for each in told["items"]] == [
+        ("h1", "", True),
+        ("h2", "", True),
+        ("f1", "node-0", False),
+        ("f2", "node-1", False),
+    ]
+    assert told["items"][0]["message"] == message
+    assert told["fits"]

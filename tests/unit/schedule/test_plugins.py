@@ -17,7 +17,7 @@ from fairlead.schedule.plugins.node_resources_fit import MOST, NodeResourcesFit
 from fairlead.schedule.plugins.node_unschedulable import NodeUnschedulable
 from fairlead.schedule.plugins.pod_topology_spread import PodTopologySpread
 from fairlead.schedule.plugins.taint_toleration import TaintToleration
-from tests.unit.schedule.clusters import HOSTNAME, ZONE, cluster, node, pod
+from tests.unit.schedule.clusters import HOSTNAME, ZONE, cluster, node, pod, viewed
 
 Json = dict[str, Any]
 WEB, DB = {"app": "web"}, {"app": "db"}
@@ -185,6 +185,12 @@ def test_room_and_what_is_lacking() -> None:
     assert asked(NodeResourcesFit(), nodes, pods, incoming)[:2] == ("", told)
     lacking = asked(NodeResourcesFit(), nodes, (), pod("p", requests={"example.com/gpu": 1}))
     assert lacking[:2] == ("", {"Insufficient example.com/gpu": 3})
+
+
+def test_what_a_node_does_not_name_it_has_none_of() -> None:
+    """Also of room for pods, as in Kubernetes."""
+    silent = viewed({"metadata": {"name": "a", "uid": "a"}, "status": {"allocatable": {"cpu": "4"}}}, Node)
+    assert asked(NodeResourcesFit(), (silent,), (), pod("p"))[:2] == ("", {"Too many pods": 1})
 
 
 def test_emptier_or_fuller_nodes_are_worth_more() -> None:

@@ -111,6 +111,30 @@ def test_who_waits_long_is_tried_anyhow_and_counted() -> None:
     assert queue.flushed == 1
 
 
+@pytest.mark.parametrize("flush", [20.0, 200.0])
+def test_how_long_pods_wait_at_most_can_be_changed_while_they_wait(flush: float) -> None:
+    queue = WaitingPods(WaitingSettings(flush_seconds=60.0))
+    put(queue, "a")
+    names(queue, 0.0)
+    refuse(queue, "a", 0.0)
+    queue.apply(WaitingSettings(flush_seconds=flush))
+    assert queue.next_ready_at(1.0) == flush
+    assert names(queue, flush - 1) == []
+    assert names(queue, flush) == ["a"]
+    assert queue.flushed == 1
+
+
+def test_the_age_of_who_waits_longest() -> None:
+    queue = WaitingPods()
+    assert queue.oldest_since() == 0.0
+    put(queue, "a", now=7.0)
+    put(queue, "b", now=9.0)
+    names(queue, 10.0)
+    assert queue.oldest_since() == 7.0
+    queue.gone(key("a"))
+    assert queue.oldest_since() == 9.0
+
+
 def test_a_timer_of_a_former_wait_wakes_nobody() -> None:
     queue = WaitingPods(WaitingSettings(flush_seconds=60.0))
     put(queue, "a")
