@@ -6,15 +6,14 @@ change `new`, add warnings, and add preconditions and operations that must commi
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import msgspec
 
 from fairlead.api.plan import Context
 from fairlead.model.kind import Json, Kind
 from fairlead.store.contract import Entry, Key, Operation, Precondition, Reader
 
 
-@dataclass(slots=True)
-class Attempt:
+class Attempt(msgspec.Struct):
     kind: Kind
     verb: str  # create, update, patch, delete
     subresource: str
@@ -25,7 +24,7 @@ class Attempt:
     old: Json | None  # None for a create
     current: Entry | None
     dry_run: bool = False
-    warnings: list[str] = field(default_factory=list)
-    preconditions: list[Precondition] = field(default_factory=list)
+    warnings: list[str] = []
+    preconditions: list[Precondition] = []
     # Committed before the write itself: the audit line names the revision of a transaction's last change.
-    operations: list[Operation] = field(default_factory=list)
+    operations: list[Operation] = []

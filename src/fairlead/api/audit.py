@@ -12,7 +12,6 @@ reason, because messages quote values.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import msgspec
 
@@ -29,7 +28,7 @@ _COUNTERS_MAX = 4096
 _LEVELS_MAX = 4096
 
 
-class Target(NamedTuple):
+class Target(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """What a request was about: an object, a collection (no name), or a path that is no resource."""
 
     group: str = ""
@@ -41,23 +40,13 @@ class Target(NamedTuple):
     path: str = ""
 
 
-class _Object(msgspec.Struct, omit_defaults=True):
-    group: str = ""
-    resource: str = ""
-    namespace: str = ""
-    name: str = ""
-    subresource: str = ""
-    uid: str = ""
-    path: str = ""
-
-
-class _Line(msgspec.Struct, omit_defaults=True, rename="camel"):
+class _Line(msgspec.Struct, gc=False, omit_defaults=True, rename="camel"):
     time: str
     request_id: str
     user: str
     groups: tuple[str, ...]
     verb: str
-    object: _Object
+    object: Target
     code: int
     reason: str = ""
     revision_before: int = 0
@@ -88,7 +77,7 @@ def audit_record(
         user.name,
         user.groups,
         verb,
-        _Object(*target),
+        target,
         code,
         reason,
         revision_before,
@@ -148,7 +137,7 @@ class Audit:
         self, context: Context, verb: str, target: Target, code: int, reason: str
     ) -> tuple[Note, ...]:
         """The notes of a request that was answered with an error; they are committed without a change."""
-        target = Target._make([text[:_NAME_MAX] for text in target])
+        target = Target(*[text[:_NAME_MAX] for text in msgspec.structs.astuple(target)])
         level = self._level(context, verb, target, code, False)
         if level is Level.NONE or level is Level.COUNT:
             self._count(level, context, verb, target)

@@ -87,13 +87,13 @@ class AuthenticatorChain:
         self._chain = chain
 
     def authenticate(self, authorization: str | None) -> User:
-        refusal = Unauthorized("no way to sign in is configured: start the server with a token table")
+        refusal: Unauthorized | None = None
         for authenticator in self._chain:
             try:
                 return authenticator.authenticate(authorization)
             except Unauthorized as error:
                 refusal = error
-        raise refusal
+        raise refusal or Unauthorized("no way to sign in is configured: start the server with a token table")
 
 
 def is_public(path: str) -> bool:

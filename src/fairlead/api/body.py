@@ -6,6 +6,8 @@ at level Warn they become warnings. What a value may be is judged later, by the 
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from fairlead.api.desk import Desk
 from fairlead.api.status import invalid
 from fairlead.core import codec
@@ -14,11 +16,14 @@ from fairlead.core.problems import Problems, shown
 from fairlead.model import protobuf, structure
 from fairlead.model.kind import Json, Kind
 from fairlead.model.metadata import validate_metadata
+from fairlead.model.shapes import fits
 from fairlead.port.request import JSON, Request
 
 _WARNED_MAX = 16
+_MEDIA_KEPT = 256
 
 
+@lru_cache(maxsize=_MEDIA_KEPT)
 def media_type(content_type: str) -> str:
     return content_type.partition(";")[0].strip().lower()
 
@@ -79,15 +84,39 @@ def check_meant_for(obj: Json, request: Request, kind: str) -> None:
 
 
 def check_structure(
-    desk: Desk, schema: str, obj: Json, level: str, raw: bytes = b"", kind: Kind | None = None
+    desk: Desk,
+    schema: str,
+    obj: Json,
+    level: str,
+    raw: bytes = b"",
+    kind: Kind | None = None,
+    nulls: bool | None = None,
 ) -> list[str]:
     """Types and field names against the table; returns warnings, or raises with every problem at once.
 
-    Nulls count as absent and are dropped. `raw` is looked through for fields given twice. An object of a stored
-    kind is refused together with what the kind's own validation has to say of it, and without repeating what is
-    sensitive in that kind.
+    Nulls count as absent and are dropped; `nulls` says whether there may be any, which otherwise `raw` tells. `raw` is
+    looked through for fields given twice. An object of a stored kind is refused together with what the kind's own
+    validation has to say of it, and without repeating what is sensitive in that kind.
     """
     repeated = codec.duplicate_fields(raw, _WARNED_MAX, obj) if raw and level != "Ignore" else []
+    findings = [] if fits(desk.tables, schema, obj) else _unknown_fields(desk, schema, obj, kind)
+    if nulls if nulls is not None else not raw or b"null" in raw:
+        structure.drop_nulls(obj)
+    if level == "Ignore":
+        return []
+    findings += [f'duplicate field "{path}"' for path in repeated]
+    if findings and level == "Strict":
+        raise BadRequest(
+            "strict decoding error: " + ", ".join(findings),
+            causes=tuple(
+                Cause("FieldValueInvalid", text, text.partition('"')[2].rstrip('"')) for text in findings
+            ),
+        )
+    return findings[:_WARNED_MAX]
+
+
+def _unknown_fields(desk: Desk, schema: str, obj: Json, kind: Kind | None) -> list[str]:
+    """Raises with every problem at once, if there is another than fields that the table does not know."""
     unknown: list[str] = []
     values = Problems()
     hidden = kind.sensitive if kind is not None else ()
@@ -101,20 +130,7 @@ def check_structure(
             raise invalid(kind, name, values)
         text = f'{schema} "{name}" is invalid: {values.summary()}'
         raise Invalid(text, causes=tuple(values.causes), kind=schema, name=name)
-    findings = [f'unknown field "{path}"' for path in unknown]
-    if not raw or b"null" in raw:
-        structure.drop_nulls(obj)
-    if level == "Ignore":
-        return []
-    findings += [f'duplicate field "{path}"' for path in repeated]
-    if findings and level == "Strict":
-        raise BadRequest(
-            "strict decoding error: " + ", ".join(findings),
-            causes=tuple(
-                Cause("FieldValueInvalid", text, text.partition('"')[2].rstrip('"')) for text in findings
-            ),
-        )
-    return findings[:_WARNED_MAX]
+    return [f'unknown field "{path}"' for path in unknown]
 
 
 def _explain_further(kind: Kind, obj: Json, problems: Problems) -> None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from fairlead.api import body, options
 from fairlead.api.desk import Desk
+from fairlead.api.objects import is_finished as is_finished
 from fairlead.core import codec
 from fairlead.core.errors import BadRequest, Conflict
 from fairlead.core.problems import shown
@@ -138,15 +139,3 @@ def _propagate(metadata: Json, policy: str) -> None:
         metadata["finalizers"] = finalizers
     else:
         metadata.pop("finalizers", None)
-
-
-def is_finished(obj: Json) -> bool:
-    """Deleted, grace over, nobody has a finalizer on it: it may go."""
-    metadata = obj["metadata"]
-    return (
-        "deletionTimestamp" in metadata
-        and not metadata.get("finalizers")
-        and not metadata.get("deletionGracePeriodSeconds")
-        # Elsewhere such a field means nothing, and nothing could ever take its entries away.
-        and not (obj["kind"] == "Namespace" and (obj.get("spec") or {}).get("finalizers"))
-    )

@@ -7,6 +7,8 @@ add its premise (`decision/effects.py`): what was decided for an owner commits o
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from fairlead.api.plan import Again, Plan
 from fairlead.core.errors import BadRequest, Cause, Conflict
 from fairlead.core.problems import shown
@@ -14,6 +16,7 @@ from fairlead.port.request import FENCE, Reply, Request
 from fairlead.store.contract import Absent, AtRevision, Key, Outcome, Refused, Transaction
 
 FENCES_MAX = 64
+_FENCES_KEPT = 256  # a leader sends the same with each of its writes
 
 Fence = AtRevision | Absent
 
@@ -28,6 +31,7 @@ def fences_of(request: Request) -> tuple[Fence, ...]:
     return tuple(map(_fence, parts))
 
 
+@lru_cache(maxsize=_FENCES_KEPT)
 def _fence(text: str) -> Fence:
     """Revision 0 says that there is no such object."""
     address, _, revision = text.rpartition("@")

@@ -6,6 +6,7 @@ write the revision it gives at commit without decoding anything.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -14,6 +15,8 @@ from fairlead.model.kind import Json, Kind
 from fairlead.store.contract import Delete, Entry, Key, Put
 
 _encode = msgspec.json.encode
+_IN_HEAD = ("apiVersion", "kind")
+_HEADS_KEPT = 256
 _NAMED = ("name", "namespace", "uid", "resourceVersion")
 _tree = msgspec.json.Decoder(dict[str, Any]).decode
 
@@ -29,15 +32,22 @@ def key_of(kind: Kind, namespace: str, name: str) -> Key:
 
 def parts(kind: Kind, obj: Json) -> tuple[bytes, bytes]:
     """The bytes before and after the revision."""
-    head = (
-        f'{{"apiVersion":"{kind.api_version}","kind":"{kind.kind}","metadata":{{"resourceVersion":"'.encode()
-    )
-    metadata = obj["metadata"]
+    rest = obj.copy()
+    metadata: Json = rest.pop("metadata")
+    for name in _IN_HEAD:
+        rest.pop(name, None)
     if "resourceVersion" in metadata:
-        metadata = {name: value for name, value in metadata.items() if name != "resourceVersion"}
-    rest = {name: value for name, value in obj.items() if name not in ("apiVersion", "kind", "metadata")}
-    tail = b'",' + _encode(metadata)[1:]
-    return head, (tail + b"," + _encode(rest)[1:]) if rest else tail + b"}"
+        metadata = metadata.copy()
+        del metadata["resourceVersion"]
+    head, encoded = _head(kind.api_version, kind.kind), _encode(metadata)
+    if not rest:
+        return head, b'",%b}' % encoded[1:]
+    return head, b'",%b,%b' % (encoded[1:], _encode(rest)[1:])
+
+
+@lru_cache(maxsize=_HEADS_KEPT)
+def _head(api_version: str, kind: str) -> bytes:
+    return f'{{"apiVersion":"{api_version}","kind":"{kind}","metadata":{{"resourceVersion":"'.encode()
 
 
 def put(kind: Kind, key: Key, obj: Json) -> Put:
@@ -64,3 +74,15 @@ def named_by(asked: Json, old: Json) -> Json:
     given = asked.get("metadata") or {}
     named = {field: given[field] for field in _NAMED if given.get(field)}
     return {**old, "metadata": {**old["metadata"], **named}}
+
+
+def is_finished(obj: Json) -> bool:
+    """Deleted, grace over, nobody has a finalizer on it: it may go."""
+    metadata = obj["metadata"]
+    return (
+        "deletionTimestamp" in metadata
+        and not metadata.get("finalizers")
+        and not metadata.get("deletionGracePeriodSeconds")
+        # Elsewhere such a field means nothing, and nothing could ever take its entries away.
+        and not (obj["kind"] == "Namespace" and (obj.get("spec") or {}).get("finalizers"))
+    )

@@ -11,6 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 
+import msgspec
+
 from fairlead.api.users import User
 from fairlead.port.request import Reply
 from fairlead.store.contract import Change, Entry, Outcome, Transaction
@@ -28,8 +30,7 @@ AGAIN = Again.AGAIN
 ATTEMPTS_MAX = 32
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(msgspec.Struct, frozen=True):
     transaction: Transaction
     finish: Callable[[Outcome], Reply | Plan | Again]
 
@@ -53,8 +54,7 @@ class Watch:
 Step = Reply | Plan | Watch
 
 
-@dataclass(frozen=True, slots=True)
-class Context:
+class Context(msgspec.Struct, frozen=True, gc=False):
     """What arrives with a request besides its text: who, when, and the entropy its ids are made of."""
 
     user: User

@@ -54,6 +54,7 @@ _OWNED = (
     "selfLink",
 )
 
+_NOT_INTENT = frozenset({"metadata", "status", "apiVersion", "kind"})
 _DROPPED_EMPTY = ("labels", "annotations", "finalizers", "ownerReferences", "managedFields")
 
 
@@ -87,14 +88,19 @@ def stamp_changed(kind: Kind, new: Json, old: Json) -> None:
         else:
             metadata.pop(field, None)
     if kind.generation:
-        changed = any(
-            new.get(field) != old.get(field)
-            for field in new.keys() | old.keys()
-            if field not in ("metadata", "status", "apiVersion", "kind")
-        )
-        generation = before.get("generation", 0) + (1 if changed else 0)
+        generation = before.get("generation", 0) + _intends_otherwise(new, old)
         if generation:
             metadata["generation"] = generation
+
+
+def _intends_otherwise(new: Json, old: Json) -> bool:
+    for field, value in new.items():
+        before = old.get(field)
+        if value is not before and field not in _NOT_INTENT and value != before:
+            return True
+    if new.keys() == old.keys():
+        return False
+    return any(old[field] is not None for field in old.keys() - new.keys() - _NOT_INTENT)
 
 
 def drop_empty(metadata: Json) -> None:

@@ -102,6 +102,8 @@ class Collecting:
     def take_in(self, changes: Iterable[Change]) -> None:
         for change in changes:
             name = change.entry.key.resource
+            if name not in self.mirrors:
+                continue  # not of the API: claims
             for before, after in self._told(name, mirrored.Framed(change.type, change.entry, 0.0)):
                 for decider in self.deciders:
                     self._wake(decider, decider.keys(name, before, after))

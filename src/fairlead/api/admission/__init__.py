@@ -13,6 +13,7 @@ from fairlead.api.admission import (
     priority,
     quotas,
     service_account,
+    services,
 )
 from fairlead.api.admission.step import Step
 from fairlead.api.attempt import Attempt
@@ -25,6 +26,7 @@ DEFAULT_STEPS: tuple[Step, ...] = (
     priority.STEP,
     priority.CLASS_STEP,
     limits.STEP,
+    services.STEP,
     *quotas.STEPS,
 )
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from fairlead.api.admission.step import Step
 from fairlead.api.attempt import Attempt
 from fairlead.model.kind import Json
@@ -14,7 +16,9 @@ def _admit(attempt: Attempt) -> None:
     assert attempt.new is not None
     spec: Json = attempt.new["spec"]
     tolerations: list[Json] = spec.get("tolerations") or []
-    missing = [key for key in _TAINTS if not any(_tolerates(each, key) for each in tolerations)]
+    missing: Iterable[str] = _TAINTS
+    if tolerations:
+        missing = [key for key in _TAINTS if not any(_tolerates(each, key) for each in tolerations)]
     if missing:
         added = [
             {"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": _SECONDS}

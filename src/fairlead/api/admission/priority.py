@@ -57,7 +57,8 @@ def _class_for(attempt: Attempt, name: str) -> Json | None:
             )
         return tree(entry)
     # Two that were written at the same moment can both be defaults; the lower is the one that surprises less.
-    return min(_defaults(attempt), key=lambda c: (c["value"], c["metadata"]["name"]), default=None)
+    found = _defaults(attempt)
+    return min(found, key=lambda c: (c["value"], c["metadata"]["name"])) if found else None
 
 
 def _defaults(attempt: Attempt) -> list[Json]:

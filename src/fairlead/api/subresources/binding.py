@@ -30,7 +30,7 @@ from fairlead.store.contract import AtRevision, Entry, Key
 
 def create(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply | Plan:
     asked = body.read_json(desk, request)
-    body.check_structure(desk, "Binding", asked, "Ignore")
+    body.check_structure(desk, "Binding", asked, "Ignore", body.json_text(request))
     body.check_meant_for(asked, request, "Binding")
     current = find(desk, kind, request)
     old = tree(current)

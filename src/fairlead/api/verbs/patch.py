@@ -55,7 +55,12 @@ def patched(
             )
         new = json_patch(old, change_set)
     elif media == MERGE_PATCH:
-        new = merge_patch(old, body.require_object(change_set))
+        wanted = body.require_object(change_set)
+        if request.subresource == "status" and "status" in wanted and None not in wanted.values():
+            # Of the rest no more is taken than metadata, and that is in the patch or as it was.
+            new = {**old, **merge_patch({name: old[name] for name in wanted if name in old}, wanted)}
+        else:
+            new = merge_patch(old, wanted)
     else:
         tables = desk.tables
         new = strategic(old, body.require_object(change_set), tables[schema], tables)
@@ -65,4 +70,6 @@ def patched(
             raise BadRequest(
                 f"{field}: a patch may not change it from {shown(old.get(field))} to {shown(obj.get(field))}"
             )
-    return obj, body.check_structure(desk, schema, obj, level, kind=kind)
+    # What is stored has none.
+    nulls = b"null" in request.body
+    return obj, body.check_structure(desk, schema, obj, level, kind=kind, nulls=nulls)
