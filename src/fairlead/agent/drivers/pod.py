@@ -1,0 +1,272 @@
+"""One pod of this machine: what the driver does for it, one thing after the other.
+
+    instruction ──> queue ──> Pod ──> directories.py, contact.py
+    supervisor's line, its end ──┘ └──> tell: Saw, Closed, Failed, Probed
+
+Made and owned by `process.py`. Before it says that a supervisor is gone, it has made sure that nothing of the pod
+runs any more: strays are found by their environment and their cgroup, and killed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections import deque
+from pathlib import Path
+
+from fairlead.agent.contract import (
+    Close,
+    Closed,
+    ContainerRun,
+    Failed,
+    Open,
+    Refresh,
+    Sandbox,
+    Saw,
+    Start,
+    Stop,
+)
+from fairlead.agent.drivers import limits, procfs
+from fairlead.agent.drivers import state as states
+from fairlead.agent.drivers.contact import Contact
+from fairlead.agent.drivers.directories import PodDirectory, PodIdentity
+from fairlead.agent.drivers.sandboxes import explain, listed, sandbox
+from fairlead.agent.drivers.supervisor_link import SupervisorLink, reap, supervisor_runs
+from fairlead.agent.drivers.this_machine import ThisMachine
+
+Instruction = Open | Start | Stop | Refresh | Close
+WAITING_MAX = 256  # instructions for one pod
+_UNKILLABLE_SECONDS = 5.0
+
+
+class _Gone:
+    """A supervisor closed its connection, or does not answer (`hangs`)."""
+
+    def __init__(self, link: SupervisorLink, hangs: bool) -> None:
+        self.link = link
+        self.hangs = hangs
+
+
+class Pod:
+    def __init__(self, machine: ThisMachine, uid: str) -> None:
+        self.uid = uid
+        self.directory = PodDirectory(machine.parent, uid)
+        self.deadline = 0.0  # of the agent's clock
+        self.closed = False
+        self._machine = machine
+        self._clock = machine.clock
+        self._tell = machine.tell
+        self._identity: PodIdentity | None = None
+        self.contact = Contact(machine, uid, self._saw, self._gone)
+        self._waiting: deque[Instruction | _Gone] = deque()
+        self._more = asyncio.Event()
+        self._work = asyncio.create_task(self._serve(), name=f"pod {uid}")
+
+    # Told by the driver
+
+    def put(self, instruction: Instruction) -> None:
+        if len(self._waiting) >= WAITING_MAX:
+            self._fail(instruction, f"{WAITING_MAX} instructions already wait for this pod")
+            return
+        self._waiting.append(instruction)
+        self._more.set()
+
+    def extend(self, deadline: float) -> None:
+        """Does not wait for what else is under way."""
+        self.deadline = max(self.deadline, deadline)
+        self.contact.extend(self.deadline)
+
+    async def leave(self) -> None:
+        """The driver ends; the supervisor goes on."""
+        self._work.cancel()
+        await asyncio.gather(self._work, return_exceptions=True)
+        await self.contact.let_go()
+
+    async def attach(self) -> bool:
+        """Find the supervisor that runs already. False if there is none that answers."""
+        return await self.contact.find(self.directory.path)
+
+    def take_down(self) -> None:
+        """After nothing of it runs any more: how it ended. Blocks for a moment."""
+        if not self.directory.exists:
+            return
+        state = states.load(str(self.directory.path)) or self.contact.state or states.fresh(0.0)
+        reap(state["pid"])
+        if states.mark_lost(state):
+            try:
+                states.save(str(self.directory.path), state)
+            except OSError:
+                pass  # the same is found out at the next start
+        self.contact.state = state
+
+    def runs(self, container: str, attempt: int) -> bool:
+        """Whether this run may still print."""
+        state = self.contact.state
+        records = state["containers"] if state is not None and self.contact.link is not None else ()
+        return any(
+            each["name"] == container and each["attempt"] == attempt and each["ended"] is None
+            for each in records
+        )
+
+    def running(self) -> list[str]:
+        """Containers that run now."""
+        state = self.contact.state
+        records = state["containers"] if state is not None and self.contact.link is not None else ()
+        return [each["name"] for each in records if each["ended"] is None]
+
+    def sandbox(self) -> Sandbox:
+        if self._identity is None:
+            self._identity = self.directory.identity()
+        machine, contact = self._machine, self.contact
+        return sandbox(self._identity, contact.state, contact.link is not None, machine.boot, machine.offset)
+
+    # One thing after the other
+
+    async def _serve(self) -> None:
+        while not self.closed:
+            while not self._waiting:
+                self._more.clear()
+                await self._more.wait()
+            instruction = self._waiting.popleft()
+            try:
+                await self._carry_out(instruction)
+            except (OSError, ValueError) as error:
+                self._fail(instruction, explain(error, self.directory.path))
+            except Exception as error:  # noqa: BLE001  a defect in one pod must not end the others: it is told
+                self._fail(instruction, f"defect in the process driver: {error!r}")
+
+    async def _carry_out(self, instruction: Instruction | _Gone) -> None:
+        if self.contact.replaced and not isinstance(instruction, _Gone):
+            raise ValueError("another agent has taken over this pod: only one may run on a node's directory")
+        if not self.directory.exists and isinstance(instruction, Start | Stop | Refresh):
+            raise ValueError("the pod is not open on this machine")
+        match instruction:
+            case Open():
+                await self._open(instruction)
+            case Start():
+                await self._start(instruction.run)
+            case Stop():
+                if self.contact.link is None:
+                    self._saw()
+                grace, first = instruction.grace_seconds, instruction.first
+                self.contact.send(
+                    {"do": "stop", "container": instruction.container, "grace": grace, "first": first}
+                )
+            case Refresh():
+                await asyncio.to_thread(self.directory.refresh, instruction.volumes)
+            case Close():
+                await self._close()
+            case _Gone():
+                await self._lost(instruction)
+
+    async def _open(self, wanted: Open) -> None:
+        self.deadline = max(self.deadline, wanted.deadline)
+        made = not self.directory.exists
+        if self.contact.link is not None or (
+            not made and supervisor_runs(self.directory.path) and await self.attach()
+        ):
+            self._saw()
+            return
+        if made:
+            await asyncio.to_thread(self.directory.make, wanted, self._machine.cgroups)
+        elif self.contact.state is not None and self.contact.state["fenced"]:
+            raise ValueError(
+                "its deadline passed and it was killed: it must be closed, nothing is started in it again"
+            )
+        try:
+            await self.contact.start(self.directory.path, self.deadline)
+        except (OSError, ValueError):
+            if made:
+                await asyncio.to_thread(self.directory.remove)
+            raise
+        self.extend(self.deadline)
+        self._saw()
+
+    async def _start(self, run: ContainerRun) -> None:
+        if self.contact.link is None:
+            self._saw()
+            return
+        root = await asyncio.to_thread(self.directory.root, run)
+        self.contact.send(
+            {
+                "do": "start",
+                "groups": limits.directories(self._machine.cgroups_of(self.uid), self.uid, run.name),
+                "run": {
+                    "name": run.name,
+                    "attempt": run.attempt,
+                    "argv": run.argv,
+                    "environment": list(self._environment(run, root).items()),
+                    "working_directory": run.working_directory,
+                    "root": str(root.absolute()),
+                    "user": run.user,
+                    "group": run.group,
+                    "cpu_millis": run.cpu_millis,
+                    "memory_bytes": run.memory_bytes,
+                    "log": str(self.directory.log_directory(run.name).relative_to(self.directory.path)),
+                },
+            }
+        )
+
+    def _environment(self, run: ContainerRun, root: Path) -> dict[str, str]:
+        identity = self.directory.identity()
+        return {
+            "PATH": os.environ.get("PATH", os.defpath),
+            "HOME": str(root.absolute()),
+            "TMPDIR": str(root.absolute() / "tmp"),
+            "HOSTNAME": identity.name,
+            "POD_IP": identity.address,
+            **dict(run.environment),
+            "FAIRLEAD_ROOT": str(root.absolute()),
+            procfs.POD_TAG: self.uid,
+            procfs.CONTAINER_TAG: run.name,
+            procfs.ATTEMPT_TAG: str(run.attempt),
+        }
+
+    async def _close(self) -> None:
+        if self.contact.link is not None:
+            await self.contact.end()
+        left = await self._settle()
+        if left:
+            raise ValueError(f"processes {listed(left)} cannot be killed: see what they wait for")
+        cgroups = self._machine.cgroups_of(self.uid)
+        await asyncio.to_thread(self.directory.remove)
+        limits.remove_pod(cgroups, self.uid)
+        self.closed = True
+        self._tell(Closed(self.uid, self._clock()))
+
+    async def _lost(self, gone: _Gone) -> None:
+        if self.contact.link is not gone.link:
+            return
+        await self.contact.let_go()
+        if self.contact.replaced:
+            return
+        if not gone.hangs and supervisor_runs(self.directory.path) and await self.attach():
+            self._saw()
+            return
+        while left := await self._settle():
+            message = f"its supervisor is gone, and processes {listed(left)} cannot be killed: see what they wait for"
+            self._tell(Failed(self.uid, "Stop", message, self._clock()))
+            await asyncio.sleep(_UNKILLABLE_SECONDS)
+        self._saw()
+
+    async def _settle(self) -> set[int]:
+        """Make sure that nothing of it runs any more, and take down how it ended. Returns what cannot be killed."""
+        strays = await asyncio.to_thread(self._machine.strays, [self.uid])
+        left = strays.get(self.uid, set())
+        if not left:
+            await asyncio.to_thread(self.take_down)
+        return left
+
+    def _gone(self, link: SupervisorLink, hangs: bool) -> None:
+        """Before all that waits: it was meant for a supervisor that is no more."""
+        self._waiting.appendleft(_Gone(link, hangs))
+        self._more.set()
+
+    # What it tells
+
+    def _saw(self) -> None:
+        self._tell(Saw(self.sandbox(), self._clock()))
+
+    def _fail(self, instruction: object, message: str) -> None:
+        what = type(instruction).__name__ if not isinstance(instruction, _Gone) else "Stop"
+        self._tell(Failed(self.uid, what, message, self._clock()))

@@ -1,0 +1,76 @@
+"""What a supervisor keeps in state.json, as the agent's contract says it; and errors of the disk, as people read them.
+
+Pure. Used by `pod.py`.
+"""
+
+from __future__ import annotations
+
+import errno
+from pathlib import Path
+from typing import Any
+
+from fairlead.agent.contract import ContainerState, Ended, Sandbox
+from fairlead.agent.drivers.directories import PodIdentity
+
+Json = dict[str, Any]
+_FIXES = {
+    errno.ENOSPC: "free space on that disk",
+    errno.EDQUOT: "the agent's user has used up its quota of that disk",
+    errno.EROFS: "that disk is mounted read-only",
+    errno.EACCES: "let the agent's user write there",
+    errno.EAGAIN: "this node has too many processes",
+    errno.EMFILE: "raise the agent's limit of open files",
+}
+
+
+def sandbox(identity: PodIdentity, state: Json | None, alive: bool, boot: str, offset: float) -> Sandbox:
+    """`boot` and `offset` of the agent: they hold for states of the same start of the machine."""
+    records: list[Json] = state["containers"] if state else []
+    shift = float(offset if not state or state["boot"] == boot else state["offset"])
+    return Sandbox(
+        identity.uid,
+        identity.namespace,
+        identity.name,
+        identity.address,
+        tuple(_container(record, shift) for record in records),
+        alive=alive,
+        fenced=bool(state and state["fenced"]),
+    )
+
+
+def _container(record: Json, shift: float) -> ContainerState:
+    return ContainerState(
+        record["name"],
+        record["attempt"],
+        record["started"] + shift,
+        record["pid"],
+        _ended(record["ended"], shift),
+        _ended(record["previous"], shift),
+    )
+
+
+def _ended(record: Json | None, shift: float) -> Ended | None:
+    if record is None:
+        return None
+    return Ended(
+        record["attempt"],
+        record["exit_code"],
+        record["signal"],
+        record["reason"],
+        record["message"],
+        record["started"] + shift,
+        record["finished"] + shift,
+    )
+
+
+def explain(error: Exception, path: Path) -> str:
+    """One sentence with the place and the fix."""
+    if not isinstance(error, OSError):
+        return str(error)
+    where = error.filename or path
+    fix = _FIXES.get(error.errno or 0, "see that the agent can use that directory")
+    return f"{where}: {error.strerror}: {fix}"
+
+
+def listed(pids: set[int]) -> str:
+    return ", ".join(str(pid) for pid in sorted(pids)[:8])

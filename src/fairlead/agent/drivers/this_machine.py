@@ -1,0 +1,42 @@
+"""What the pods of one driver share: where they are, whom to tell, what limits them, and how instants are told.
+
+Made by `process.py`, used by `pod.py` and `contact.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from fairlead.agent.drivers import limits, procfs, state
+from fairlead.agent.drivers.directories import PodDirectory
+
+
+class ThisMachine:
+    def __init__(self, parent: Path, clock: Callable[[], float], tell: Callable[[Any], None]) -> None:
+        self.parent = parent
+        self.clock = clock
+        self.tell = tell
+        self.cgroups = limits.find()
+        self.boot = state.boot_id()
+        self.offset = clock() - state.boottime()  # from boot time to the agent's clock
+
+    def boot_instant(self, at: float) -> float:
+        return at - self.offset
+
+    def cgroups_of(self, uid: str) -> limits.Cgroups | None:
+        """Where a pod's are, which an earlier agent may have made elsewhere."""
+        try:
+            identity = PodDirectory(self.parent, uid).identity()
+        except (OSError, ValueError):
+            return self.cgroups
+        return (
+            limits.Cgroups(identity.cgroup_version, identity.cgroup_bases)
+            if identity.cgroup_version
+            else None
+        )
+
+    def strays(self, uids: list[str]) -> dict[str, set[int]]:
+        """Kill what is left of these pods. Blocks for a moment. Returns what cannot be killed."""
+        return procfs.end_strays(uids, lambda uid: limits.members_of_pod(self.cgroups_of(uid), uid))
