@@ -13,6 +13,7 @@ from fairlead.agent.hollow_pod import Pace, Step, next_step
 from fairlead.core.times import timestamp
 from fairlead.decision.contract import EFFECTS_MAX, NOTHING, Decision, Reading, Waiting
 from fairlead.decision.effects import OPERATION, ChangeStatus, Create, Delete, Effect, identity
+from fairlead.model.marks import UNREACHABLE
 from fairlead.model.views import NODES, PODS, Json, Meta, Node, Pod, Resource, View
 from fairlead.store.contract import Key
 
@@ -59,6 +60,8 @@ class HollowDecider:
         if node is None:
             effects = (self._register(key.name, now),) if key.name in self._registers else ()
             return Decision(effects=effects)
+        if any(taint.get("key") == UNREACHABLE for taint in node.spec.taints):
+            return NOTHING  # a hollow node whose lease fell silent plays dead
         if not node.metadata.deletion_timestamp and not self._is_fine(node):
             refresh = _change_status(NODES.name, node.metadata, "keep-ready", self._status(now))
             return Decision(effects=(refresh,))

@@ -32,7 +32,8 @@ class Pace(NamedTuple):
 
 
 class Step(NamedTuple):
-    """What comes next for a pod. Due in the future: only wait. `remove`: it is over, take the object away."""
+    """What comes next for a pod. Due in the future: only wait; its status is told when it is due. `remove`: it is over,
+    take the object away."""
 
     due: float
     intent: str
@@ -48,13 +49,14 @@ def next_step(pod: Pod, now: float, pace: Pace) -> Step | None:
     if pod.finished:
         return None
     if phase != "Running":
-        return Step(_scheduled_at(pod) + pace.start_seconds, "start", _running(pod, now))
+        due = _scheduled_at(pod) + pace.start_seconds
+        return Step(due, "start", _running(pod, now) if due <= now else None)
     if not pod.ready:
         return Step(now, "ready", _running(pod, now))
     if pod.spec.restart_policy == "Always":
         return None
     due = parse_time(pod.status.start_time or pod.metadata.creation_timestamp) + _runs_for(pod)
-    return Step(due, "end", _ended(pod, now, _exit_code(pod)))
+    return Step(due, "end", _ended(pod, now, _exit_code(pod)) if due <= now else None)
 
 
 def _stopping(pod: Pod, now: float, pace: Pace) -> Step | None:
@@ -63,7 +65,7 @@ def _stopping(pod: Pod, now: float, pace: Pace) -> Step | None:
     ends = parse_time(meta.deletion_timestamp)
     due = min(ends - grace + pace.stop_seconds, ends)
     if not pod.finished:
-        return Step(due, "stop", _ended(pod, now, _STOPPED))
+        return Step(due, "stop", _ended(pod, now, _STOPPED) if due <= now else None)
     # Without grace only a finalizer still holds it, and that is not the node's to remove.
     return Step(due, "remove", remove=True) if grace else None
 

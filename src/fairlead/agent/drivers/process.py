@@ -173,6 +173,15 @@ class ProcessDriver:
                 used.setdefault(uid, {})[name] = usage(groups, pids)
         return used
 
+    async def usage(self) -> usage.Sample:
+        """What every container that runs has used so far."""
+        running = [
+            (pod.sandbox(), pod.contact.state["pid"])
+            for pod in self._pods.values()
+            if pod.contact.link is not None and pod.contact.state is not None and pod.directory.exists
+        ]
+        return await asyncio.to_thread(usage.sample, running, self._machine.cgroups, self._clock)
+
     async def close(self) -> None:
         """Leaves the supervisors running."""
         for task in self._probes:

@@ -1,0 +1,114 @@
+"""The node's heartbeat: the Lease kube-node-lease/NAME, renewed on time, and what each renewal allows.
+
+A machine beside the others of `machine.py`. What a renewal is worth: if it is Done, everybody who judges this node
+counts its silence from a moment not before it was sent. So the supervisors may go on until `sent + lease_seconds -
+fence_margin_seconds`, and that is the only thing that moves `deadline`. An unknown outcome extends nothing.
+
+The write is a level (the newest renewTime), so sending it again after an unknown outcome does what sending it once
+does: renewals that arrive late or twice only make the plane wait longer before it gives this node up.
+
+| state  | Done            | Conflict                  | Refused 404 | any other           |
+| ------ | --------------- | ------------------------- | ----------- | ------------------- |
+| create | renew, Extend   | renew at once (it exists) | create      | create, after a rest |
+| renew  | renew, Extend   | renew                     | create      | renew, after a rest  |
+"""
+
+from __future__ import annotations
+
+from fairlead.agent.calls import Calls, Purpose
+from fairlead.agent.contract import Ask, Extend, NodeSettings
+from fairlead.agent.pace import Pace, Retry
+from fairlead.core import codec
+from fairlead.core.times import microtime
+from fairlead.model.marks import NODE_LEASES
+from fairlead.model.views import Json
+from fairlead.port.outcome import Conflict, Done, Outcome, Refused
+from fairlead.port.request import JSON, MERGE_PATCH, Request
+
+PART = "lease"
+
+
+class Heartbeat:
+    def __init__(self, settings: NodeSettings, pace: Pace, calls: Calls) -> None:
+        self._settings, self._pace, self._calls = settings, pace, calls
+        self._exists = False  # as far as known; wrong guesses are told by 409 and 404
+        self._sent_at = 0.0
+        self._in_flight = False
+        self._retry = Retry()
+        self._next_at = 0.0
+        self.deadline = 0.0  # until then everything may run; 0: never renewed
+        self.regained = 0  # the revision of the renewal since which the lease was held without a gap
+        self.renewals = self.failures = 0  # plain counts for metrics
+        self.trouble = ""
+
+    @property
+    def due(self) -> float:
+        """When the next renewal is; 0: when the one under way is answered."""
+        return 0.0 if self._in_flight else self._next_at
+
+    def held(self, now: float) -> bool:
+        return now < self.deadline
+
+    def step(self, now: float, node_uid: str) -> tuple[Ask, ...]:
+        """The renewal that is due, if one is."""
+        if self._in_flight or now < self._next_at:
+            return ()
+        self._in_flight = True
+        self._sent_at = now
+        return (self._calls.ask(Purpose(PART), self._request(now, node_uid)),)
+
+    def answered(self, outcome: Outcome, now: float, chance: float) -> tuple[Extend, ...]:
+        self._in_flight = False
+        settings = self._settings
+        if isinstance(outcome, Done):
+            self._exists = True
+            self._retry.succeeded()
+            if not self.held(now):
+                self.regained = outcome.revision
+            self.trouble = ""
+            self.renewals += 1
+            self._next_at = self._sent_at + settings.renew_seconds
+            self.deadline = max(
+                self.deadline, self._sent_at + settings.lease_seconds - settings.fence_margin_seconds
+            )
+            return (Extend(self.deadline),)
+        self.failures += 1
+        self.trouble = outcome.message
+        if isinstance(outcome, Conflict) and not self._exists:
+            self._exists = True
+            self._next_at = now
+        else:
+            if isinstance(outcome, Refused) and outcome.status == 404:
+                self._exists = False
+            self._retry.failed(now, self._pace, chance)
+            # Never slower than renewals are: the next attempt may be the one that keeps everything running.
+            self._next_at = min(self._retry.at, now + settings.renew_seconds)
+        return ()
+
+    def _request(self, now: float, node_uid: str) -> Request:
+        settings = self._settings
+        spec: Json = {
+            "holderIdentity": settings.name,
+            "leaseDurationSeconds": settings.lease_seconds,
+            "renewTime": microtime(now),
+        }
+        if self._exists:
+            return _to("patch", settings.name, {"spec": spec}, MERGE_PATCH)
+        metadata: Json = {"name": settings.name, "namespace": NODE_LEASES}
+        if node_uid:
+            owner = {"apiVersion": "v1", "kind": "Node", "name": settings.name, "uid": node_uid}
+            metadata["ownerReferences"] = [owner]
+        body = {
+            "apiVersion": "coordination.k8s.io/v1",
+            "kind": "Lease",
+            "metadata": metadata,
+            "spec": {**spec, "acquireTime": microtime(now)},
+        }
+        return _to("create", "", body, JSON)
+
+
+def _to(verb: str, name: str, body: Json, content_type: str) -> Request:
+    return Request(
+        verb, "coordination.k8s.io", "v1", "leases", NODE_LEASES, name,
+        body=codec.encode(body), content_type=content_type,
+    )  # fmt: skip

@@ -1,0 +1,43 @@
+"""What the pods of one agent share: its settings, its parts, and what it knows at this moment.
+
+Made by `machine.py`, which keeps the plain fields up to date; handed to each step of `pod.py`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fairlead.agent.addresses import Addresses
+from fairlead.agent.calls import Calls
+from fairlead.agent.contract import NodeSettings
+from fairlead.agent.notes import Notes
+from fairlead.agent.pace import Pace
+from fairlead.agent.references import Library
+
+
+class Means:
+    def __init__(self, settings: NodeSettings, pace: Pace) -> None:
+        self.settings, self.pace = settings, pace
+        self.calls = Calls()
+        self.addresses = Addresses()
+        self.library = Library(pace, self.calls)
+        self.notes = Notes(settings, pace, self.calls)
+        self.found = False  # the driver has said what is on this machine
+        self.leaving = False
+        self.deadline = 0.0  # until then what is opened may run
+        self.regained = 0  # the revision from which on what the API says of a pod holds (`at_most_one.py`)
+        self.pods_synced = False
+        self.unreadable: frozenset[str] = frozenset()  # uids of pods that are there and could not be decoded
+        self.pods_revision = 0  # what the mirror of pods has
+        self.services: tuple[Any, ...] = ()
+        self.services_known = False
+        self.host_address = ""
+        self.chance = 0.5
+
+    def may_start(self, now: float) -> bool:
+        """Whether anything may begin to run: the machine is known, and the plane counts on this node."""
+        return self.found and not self.leaving and now < self.deadline
+
+    def knows_absence_of(self, uid: str) -> bool:
+        """Whether a pod that was not seen is surely not there."""
+        return self.pods_synced and uid not in self.unreadable

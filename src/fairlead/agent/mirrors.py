@@ -1,0 +1,92 @@
+"""What an agent mirrors: its pods, its Node, and the services and endpoints of all.
+
+Part of `machine.py`, whose driver lists and watches what these mirrors ask for, with `selectors` as field selectors:
+a node may read its own pods and its own Node only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from fairlead.agent.contract import Log, MirrorWakeAt, Route
+from fairlead.agent.services import routes
+from fairlead.agent.views import BOUND_PODS, OWN_NODE, OwnNode
+from fairlead.cache import events as mirrored
+from fairlead.cache.mirror import Mirror
+from fairlead.model.service_views import ENDPOINT_SLICES, SERVICES
+from fairlead.store.contract import Key
+
+Passed = MirrorWakeAt | mirrored.ListAll | mirrored.Follow
+
+
+class Heard(NamedTuple):
+    """What events of one resource came to: instructions for the driver, and what changed."""
+
+    passed: list[Passed]
+    changes: list[mirrored.Changed]
+    first: bool  # it is known for the first time
+    now: float
+
+
+class Mirrors:
+    def __init__(self, node: str) -> None:
+        resources: tuple[Any, ...] = (BOUND_PODS, OWN_NODE, SERVICES, ENDPOINT_SLICES)
+        self.all: dict[str, Mirror[Any]] = {each.name: Mirror(each) for each in resources}
+        self.selectors = {
+            BOUND_PODS.name: f"spec.nodeName={node}",
+            OWN_NODE.name: f"metadata.name={node}",
+        }
+        self._node = node
+
+    def begin(self, now: float, chance: float) -> list[Passed]:
+        passed: list[Passed] = []
+        for name, mirror in self.all.items():
+            passed += _passed_on(name, mirror.handle(mirrored.Started(now, chance)))
+        return passed
+
+    def hear(self, resource: str, events: Iterable[mirrored.Event]) -> Heard:
+        mirror = self.all[resource]
+        was_synced, now = mirror.synced, 0.0
+        passed: list[Passed] = []
+        changes: list[mirrored.Changed] = []
+        for event in events:
+            now = event.now
+            made = mirror.handle(event)
+            changes += [each for each in made if isinstance(each, mirrored.Changed)]
+            passed += _passed_on(resource, made)
+        return Heard(passed, changes, mirror.synced and not was_synced, now)
+
+    @property
+    def own_node(self) -> OwnNode | None:
+        found: OwnNode | None = self.all[OWN_NODE.name].index.get(Key("nodes", "", self._node))
+        return found
+
+    @property
+    def routes(self) -> tuple[Route, ...] | None:
+        """None while services or their endpoints are not known."""
+        services, slices = self.all[SERVICES.name], self.all[ENDPOINT_SLICES.name]
+        if not (services.synced and slices.synced):
+            return None
+        return routes(services.index.all(), slices.index.all())
+
+    def unreadable_pods(self, changes: Iterable[mirrored.Changed]) -> list[Log]:
+        """Of those that changed just now, the ones that cannot be decoded any more."""
+        keys = {each.key for each in changes}
+        return [
+            Log(
+                f"pod {each.key.namespace}/{each.key.name} cannot be read and is left as it is: {each.message}"
+            )
+            for each in self.all[BOUND_PODS.name].troubled()
+            if each.key in keys
+        ]
+
+
+def _passed_on(resource: str, made: Iterable[mirrored.Instruction]) -> list[Passed]:
+    out: list[Passed] = []
+    for each in made:
+        if isinstance(each, mirrored.WakeAt):
+            out.append(MirrorWakeAt(resource, each.at))
+        elif not isinstance(each, mirrored.Changed):
+            out.append(each)
+    return out

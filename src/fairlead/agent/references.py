@@ -1,0 +1,204 @@
+"""ConfigMaps and Secrets that this node's pods refer to: which, what is in them, and when to read them again.
+
+`named_by` lists a pod's references; `Library` keeps what was read. Objects are read one at a time (the node's role
+allows no more), again about every minute while a pod uses them, and for a new pod anew, so that it starts with what
+was stored before it. Asked by `pod.py`, read by `environment.py` and `volumes.py`, driven by `machine.py`. Bounded by
+the references of the pods on this node: what no pod uses any more is forgotten.
+"""
+
+from __future__ import annotations
+
+import binascii
+from base64 import b64decode
+from typing import NamedTuple
+
+from fairlead.agent.calls import Calls, Purpose
+from fairlead.agent.contract import Ask
+from fairlead.agent.pace import Pace, Retry
+from fairlead.agent.views import BoundPod
+from fairlead.core import codec
+from fairlead.core.errors import ApiError
+from fairlead.model.views import Json
+from fairlead.port.outcome import Done, Outcome, Refused
+from fairlead.port.request import Request
+
+PART = "reference"
+CONFIG_MAP, SECRET = "configmap", "secret"
+
+
+class Reference(NamedTuple):
+    kind: str  # configmap, secret
+    namespace: str
+    name: str
+
+    @property
+    def about(self) -> str:
+        return "/".join(self)
+
+
+class Missing(Exception):
+    """Something that a pod needs is not there. The message is for its status."""
+
+
+class Pending(Exception):
+    """It is not known yet whether it is there."""
+
+
+def named_by(pod: BoundPod) -> tuple[Reference, ...]:
+    """Every ConfigMap and Secret that the pod's variables and volumes name, once, in order."""
+    namespace = pod.metadata.namespace
+    found: dict[Reference, None] = {}
+
+    def note(kind: str, source: Json | None, field: str = "name") -> None:
+        name = (source or {}).get(field)
+        if name:
+            found[Reference(kind, namespace, name)] = None
+
+    for container in pod.all_containers:
+        for group in container.env_from:
+            note(CONFIG_MAP, group.get("configMapRef"))
+            note(SECRET, group.get("secretRef"))
+        for variable in container.env:
+            source = variable.get("valueFrom") or {}
+            note(CONFIG_MAP, source.get("configMapKeyRef"))
+            note(SECRET, source.get("secretKeyRef"))
+    for volume in pod.spec.volumes:
+        note(CONFIG_MAP, volume.get("configMap"))
+        note(SECRET, volume.get("secret"), "secretName")
+        for source in (volume.get("projected") or {}).get("sources") or ():
+            note(CONFIG_MAP, source.get("configMap"))
+            note(SECRET, source.get("secret"))
+    return tuple(found)
+
+
+class _Book:
+    """One object: what was read of it, and who reads it."""
+
+    __slots__ = (
+        "asked_at",
+        "due",
+        "immutable",
+        "in_flight",
+        "items",
+        "read_at",
+        "readers",
+        "retry",
+        "trouble",
+    )
+
+    def __init__(self) -> None:
+        self.items: dict[str, bytes] | None = None  # None: it does not exist, or could never be read
+        self.read_at = -1.0  # when the request was sent whose answer this is
+        self.asked_at = 0.0
+        self.due = 0.0
+        self.in_flight = self.immutable = False
+        self.trouble = ""  # why it could not be read
+        self.readers: dict[str, float] = {}  # uid -> what it reads must be as new as this
+        self.retry = Retry()
+
+
+class Library:
+    def __init__(self, pace: Pace, calls: Calls) -> None:
+        self._pace, self._calls = pace, calls
+        self._books: dict[Reference, _Book] = {}
+        self.version = 0  # grows when the content of anything changes
+
+    def lend(self, uid: str, wanted: tuple[Reference, ...], now: float) -> None:
+        """This pod reads these from now on."""
+        for reference in wanted:
+            book = self._books.get(reference)
+            if book is None:
+                book = self._books[reference] = _Book()
+            if uid not in book.readers:
+                book.readers[uid] = now
+                if book.read_at < now and not book.immutable:
+                    book.due = min(book.due, now)
+
+    def give_back(self, uid: str) -> None:
+        for reference in list(self._books):
+            book = self._books[reference]
+            book.readers.pop(uid, None)
+            if not book.readers and not book.in_flight:
+                del self._books[reference]
+
+    def read(self, uid: str, reference: Reference) -> dict[str, bytes] | None:
+        """What is in it; None if it does not exist. Raises Pending while that is not known."""
+        book = self._books.get(reference)
+        if book is None or uid not in book.readers:
+            raise Pending(f"{reference.kind} {reference.name} has not been read yet")
+        if book.read_at < book.readers[uid] and not book.immutable:
+            detail = f": {book.trouble}" if book.trouble else ""
+            raise Pending(f"{reference.kind} {reference.name} has not been read yet{detail}")
+        return book.items
+
+    @property
+    def next_at(self) -> float:
+        """When something is to be read; 0: nothing is, or it waits for an answer."""
+        if self._calls.open_for(PART) >= self._pace.reads_in_flight_max:
+            return 0.0
+        return min((max(b.due, b.retry.at) for b in self._books.values() if not b.in_flight), default=0.0)
+
+    def step(self, now: float) -> tuple[Ask, ...]:
+        asks: list[Ask] = []
+        room = self._pace.reads_in_flight_max - self._calls.open_for(PART)
+        for reference, book in self._books.items():
+            if len(asks) >= room:
+                break
+            if book.in_flight or now < book.due or book.retry.waits(now):
+                continue
+            book.in_flight, book.asked_at = True, now
+            request = Request("get", "", "v1", f"{reference.kind}s", reference.namespace, reference.name)
+            asks.append(self._calls.ask(Purpose(PART, reference.about), request))
+        return tuple(asks)
+
+    def answered(self, about: str, outcome: Outcome, now: float, chance: float) -> tuple[str, ...]:
+        """The pods for which something changed."""
+        kind, namespace, name = about.split("/")
+        reference = Reference(kind, namespace, name)
+        book = self._books.get(reference)
+        if book is None:
+            return ()
+        book.in_flight = False
+        if not book.readers:
+            del self._books[reference]
+            return ()
+        known = isinstance(outcome, Done) or (isinstance(outcome, Refused) and outcome.status in (403, 404))
+        if not known:
+            book.trouble = outcome.message if not isinstance(outcome, Done) else ""
+            book.retry.failed(now, self._pace, chance)
+            return ()
+        items, immutable = _content(reference, outcome)
+        waited = any(book.read_at < since for since in book.readers.values())
+        changed = waited or items != book.items
+        self.version += changed
+        book.items, book.immutable, book.trouble = items, immutable, ""
+        book.read_at = book.asked_at
+        book.retry.succeeded()
+        rest = self._pace.absent_seconds if items is None else self._pace.refresh_seconds
+        book.due = float("inf") if immutable else now + rest
+        if any(book.read_at < since for since in book.readers.values()):
+            book.due = now  # somebody came while it was being read
+        return tuple(book.readers) if changed else ()
+
+
+def _content(reference: Reference, outcome: Outcome) -> tuple[dict[str, bytes] | None, bool]:
+    if not isinstance(outcome, Done):
+        return None, False
+    try:
+        body = codec.decode(outcome.body)
+    except ApiError:
+        return None, False
+    items: dict[str, bytes] = {}
+    for key, text in (body.get("data") or {}).items():
+        items[key] = _decoded(text) if reference.kind == SECRET else str(text).encode()
+    if reference.kind == CONFIG_MAP:
+        for key, text in (body.get("binaryData") or {}).items():
+            items[key] = _decoded(text)
+    return items, bool(body.get("immutable"))
+
+
+def _decoded(text: str) -> bytes:
+    try:
+        return b64decode(text)
+    except (binascii.Error, ValueError):
+        return b""
