@@ -11,6 +11,7 @@ from collections.abc import Iterable
 
 from fairlead.api.access import NO_OPINION, Attributes, Chain, PathRule, ResourceRule, Rules, Verdict
 from fairlead.api.authn import PUBLIC_PATHS, is_public
+from fairlead.api.metrics import METRICS
 from fairlead.api.node_access import NodeRole
 from fairlead.api.reviews import REVIEWS
 from fairlead.api.users import AUTHENTICATED, MASTERS, VIEWERS, User
@@ -24,6 +25,9 @@ _DISCOVERY_BELOW = ("/api/", "/apis/", "/openapi/")
 
 # Reading these is reading. `get pods/exec` would be running a command, whatever its verb is called.
 _VIEWER_SUBRESOURCES = frozenset({"", "status", "scale", "log"})
+
+# What is read without being stored, for those who list what they may.
+_ANSWERED = (("", "pods/log"), *((kind.group, kind.plural) for kind in METRICS))
 
 _MASTER = Verdict("allowed", f'group "{MASTERS}" may do everything')
 _VIEW = Verdict("allowed", f'group "{VIEWERS}" may read')
@@ -86,7 +90,7 @@ class ViewersRole:
 
     def __init__(self, resources: Iterable[tuple[str, str]]) -> None:
         by_group: dict[str, list[str]] = {}
-        for group, plural in sorted(resources):
+        for group, plural in sorted((*resources, *_ANSWERED)):
             if (group, plural) != ("", "secrets"):
                 by_group.setdefault(group, []).append(plural)
         self._by_group = by_group

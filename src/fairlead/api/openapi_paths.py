@@ -28,18 +28,30 @@ _TYPES = {
     "sendInitialEvents": "boolean",
     "timeoutSeconds": "integer",
     "watch": "boolean",
+    "follow": "boolean",
+    "insecureSkipTLSVerifyBackend": "boolean",
+    "limitBytes": "integer",
+    "previous": "boolean",
+    "sinceSeconds": "integer",
+    "tailLines": "integer",
+    "timestamps": "boolean",
 }
 _WRITE = ("dryRun", "fieldManager", "fieldValidation", "pretty")
 _DELETE = ("dryRun", "gracePeriodSeconds", "orphanDependents", "pretty", "propagationPolicy")
 _SELECT = ("continue", "fieldSelector", "labelSelector", "limit", "resourceVersion", "resourceVersionMatch")
 _LIST = ("allowWatchBookmarks", *_SELECT, "pretty", "sendInitialEvents", "timeoutSeconds", "watch")
+_LOG = (
+    "container", "follow", "insecureSkipTLSVerifyBackend", "limitBytes", "pretty", "previous", "sinceSeconds",
+    "sinceTime", "tailLines", "timestamps",
+)  # fmt: skip
+_TEXT = "text/plain"
 _STATUS = f"{META}.Status"
 _DELETE_OPTIONS = f"{META}.DeleteOptions"
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One method on one path. `body` and `result` are full names of schemas."""
+    """One method on one path. `body` and `result` are full names of schemas; a result without one is text."""
 
     path: str
     method: str
@@ -93,6 +105,8 @@ def _subresources(tables: FieldTables, kind: Kind, item: str, me: Json, name: st
             yield Operation(path, "post", "post", gvk("policy", "v1", "Eviction"), target, target, _WRITE)
         elif sub == "finalize":
             yield Operation(path, "put", "put", me, name, name, _WRITE)
+        elif sub == "log":
+            yield Operation(path, "get", "get", me, "", query=_LOG)
 
 
 def paths(tables: FieldTables, dialect: Dialect, kinds: Iterable[Kind]) -> Json:
@@ -118,7 +132,7 @@ def _operation(dialect: Dialect, operation: Operation, kind: Kind) -> Json:
     }
     if dialect.version == 2:
         entry["consumes"] = list(PATCH_TYPES) if operation.method == "patch" else [JSON]
-        entry["produces"] = [JSON]
+        entry["produces"] = [JSON if operation.result else _TEXT]
     if operation.body:
         _add_body(dialect, operation, entry)
     return entry
@@ -135,10 +149,10 @@ def _add_body(dialect: Dialect, operation: Operation, entry: Json) -> None:
 
 
 def _response(dialect: Dialect, result: str) -> Json:
-    schema = dialect.ref(result)
+    schema = dialect.ref(result) if result else {"type": "string"}
     if dialect.version == 2:
         return {"description": "OK", "schema": schema}
-    return {"description": "OK", "content": {JSON: {"schema": schema}}}
+    return {"description": "OK", "content": {JSON if result else _TEXT: {"schema": schema}}}
 
 
 def _parameter(dialect: Dialect, place: str, name: str) -> Json:

@@ -1,13 +1,14 @@
-"""What a verb gives back: a finished Reply, a Plan to commit first, or a Watch to open.
+"""What a verb gives back: a finished Reply, a Plan to commit first, a Watch to open, or what nodes have to be asked.
 
 A verb is two pure functions: planning reads durable state and yields a Transaction; `finish` turns the
 store's outcome into a Reply, into a further Plan, or into AGAIN: the state moved, plan the request anew.
-Whoever drives (runtime, simulator) runs `plan -> submit -> finish` until a Reply comes out.
+Whoever drives (runtime, simulator) runs `plan -> submit -> finish` until a Reply comes out. What only a node knows
+(what a pod printed, what it uses) is asked of it by `runtime/node_connections.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
@@ -51,7 +52,34 @@ class Watch:
     timeout_seconds: float
 
 
-Step = Reply | Plan | Watch
+class NodeAddress(msgspec.Struct, frozen=True):
+    """Where a node's agent tells what only it knows, and the sha256 (hex) of the certificate it must show there."""
+
+    name: str
+    url: str
+    certificate: str
+
+
+@dataclass(frozen=True, slots=True)
+class NodeStream:
+    """Pass on what the node answers to GET `target`, as it comes. `refused` words what it says with a status that is
+    not 200."""
+
+    node: NodeAddress
+    target: str
+    refused: Callable[[int, str], Exception]
+
+
+@dataclass(frozen=True, slots=True)
+class NodeQuestion:
+    """Ask all of these nodes; `finish` gets what those answered that did in time. It may raise an ApiError."""
+
+    nodes: tuple[NodeAddress, ...]
+    target: str
+    finish: Callable[[Mapping[str, bytes]], Reply]
+
+
+Step = Reply | Plan | Watch | NodeStream | NodeQuestion
 
 
 class Context(msgspec.Struct, frozen=True, gc=False):

@@ -14,8 +14,10 @@ from fairlead.api.authn import Tokens
 from fairlead.api.desk import Desk
 from fairlead.api.fencing import fenced, fences_of
 from fairlead.api.forms import Form, form_of, included_of
+from fairlead.api.metrics import find_metrics, measure
 from fairlead.api.plan import Context, Plan, Step
 from fairlead.api.reviews import find_review, review
+from fairlead.api.subresources import TEXTS
 from fairlead.api.subresources import VERBS as SUBRESOURCE_VERBS
 from fairlead.api.verbs.create import create
 from fairlead.api.verbs.delete import delete
@@ -57,16 +59,21 @@ class Api:
     def serves(self, request: Request) -> bool:
         """Whether the request's address names something that exists here."""
         address = request.group, request.version, request.resource
-        return self.desk.catalog.find(*address) is not None or find_review(*address) is not None
+        known = (self.desk.catalog.find(*address), find_review(*address), find_metrics(*address))
+        return any(each is not None for each in known)
 
     def plan(self, request: Request, context: Context) -> Step:
         """Raises ApiError for anything that cannot be served."""
         self._authorize(request, context)
         kind = self.desk.catalog.find(request.group, request.version, request.resource)
         if kind is None:
+            measured = find_metrics(request.group, request.version, request.resource)
+            if measured is not None:
+                form_of(request)
+                return measure(self.desk, request, measured, context)
             return self._review(request, context)
         verb = _verb_for(request, kind)
-        if form_of(request) is Form.TABLE:
+        if request.subresource not in TEXTS and form_of(request) is Form.TABLE:
             included_of(request)  # both are refused before anything is written, not after
         step = verb(self.desk, request, kind, context)
         fences = fences_of(request) if request.query else ()

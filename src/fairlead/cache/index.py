@@ -92,10 +92,8 @@ class Index(Generic[T]):
         self._objects[key] = after
         self._all.put(key, after)
         found_at = self._found_at(after)
-        if before is not None:
-            found_before = self._found_at(before)
-            if found_before != found_at:
-                self._leave(key, [place for place in found_before if place not in found_at])
+        if before is not None and not self._stays(before, after):
+            self._leave(key, [place for place in self._found_at(before) if place not in found_at])
         places = self._places
         for place in found_at:
             bucket = places.get(place)
@@ -103,6 +101,16 @@ class Index(Generic[T]):
                 bucket = places[place] = _Bucket()
             bucket.put(key, after)
         return before
+
+    def _stays(self, before: Any, after: Any) -> bool:
+        """Whether it is surely found at the same places as before: most changes are of the status."""
+        if self._as_stored:
+            return not (before.mentions_owners or after.mentions_owners)
+        was: Meta = before.metadata
+        now: Meta = after.metadata
+        if was.labels != now.labels or was.owner_references != now.owner_references:
+            return False
+        return not self._on_nodes or before.spec.node_name in ("", after.spec.node_name)
 
     def _leave(self, key: Key, found_at: Iterable[Place]) -> None:
         places = self._places

@@ -35,6 +35,7 @@ from fairlead.cache.events import (
     WakeAt,
     Woke,
 )
+from fairlead.cache.hearing import Hearing
 from fairlead.cache.index import Index
 from fairlead.model.views import Anything, Meta, Resource, Stored, View
 from fairlead.store.contract import DELETED, Entry, Key
@@ -104,6 +105,8 @@ class Mirror(Generic[T]):
         self.lists = self.stale_lists = self.frames = self.ignored = 0
         # Bytes to a view. Mirrors of one process may share one that remembers.
         self.decode: Callable[[bytes], T] = msgspec.json.Decoder(resource.type).decode
+        # When things were heard, for those who judge silence; kept only where that is asked for.
+        self.hearing: Hearing | None = None
         self._as_stored = issubclass(resource.type, Stored)
         self._name = resource.name
         self._revisions: dict[Key, int] = {}  # of every object, unreadable ones included
@@ -168,10 +171,12 @@ class Mirror(Generic[T]):
         self.frames += 1
         self.revision = revision
         self.failures = 0
+        if self.hearing is not None:
+            self.hearing.heard(event.now)
         if event.change_type == DELETED:
             self._revisions.pop(entry.key, None)
-            return tuple(self._replace(entry.key, None))
-        return tuple(self._hold(entry))
+            return self._replace(entry.key, None)
+        return self._hold(entry)
 
     def _marked(self, event: Marked) -> tuple[Instruction, ...]:
         revision = event.revision
@@ -179,6 +184,8 @@ class Mirror(Generic[T]):
             self.newest_seen = revision
         if self._current(event.attempt, Phase.FOLLOWING):
             self.failures = 0
+            if self.hearing is not None:
+                self.hearing.heard(event.now)
             if revision > self.revision:
                 self.revision = revision
         return _NOTHING
@@ -204,6 +211,8 @@ class Mirror(Generic[T]):
         self.lists += 1
         self.synced = True
         self.revision = event.revision
+        if self.hearing is not None:
+            self.hearing.heard(event.now)
         return (*self._differences(event.entries), *self._follow(event.now))
 
     def _differences(self, entries: Iterable[Entry]) -> list[Changed]:
@@ -221,9 +230,11 @@ class Mirror(Generic[T]):
 
     # The copy
 
-    def _hold(self, entry: Entry) -> list[Changed]:
+    def _hold(self, entry: Entry) -> tuple[Changed, ...]:
         key = entry.key
         self._revisions[key] = entry.revision
+        if self.hearing is not None:
+            self.hearing.saw(key)
         try:
             view: Any = _stored(entry) if self._as_stored else self.decode(entry.data)
         except (ValueError, RecursionError) as error:
@@ -232,16 +243,18 @@ class Mirror(Generic[T]):
             return changes
         return self._replace(key, view)
 
-    def _replace(self, key: Key, after: T | None) -> list[Changed]:
+    def _replace(self, key: Key, after: T | None) -> tuple[Changed, ...]:
         if self.unreadable:
             self.unreadable.pop(key, None)
         before = self.index.put(key, after)
+        if after is None and self.hearing is not None:
+            self.hearing.lost(key)
         if before is None:
-            return [] if after is None else [Changed(None, after, key)]
+            return () if after is None else (Changed(None, after, key),)
         if after is not None and _uid(before) != _uid(after):
             # Another object under the same name: those who cared for the first learn that it is gone.
-            return [Changed(before, None, key), Changed(None, after, key)]
-        return [Changed(before, after, key)]
+            return Changed(before, None, key), Changed(None, after, key)
+        return (Changed(before, after, key),)
 
     # Phases
 

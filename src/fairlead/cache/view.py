@@ -13,7 +13,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
+from fairlead.cache.hearing import Hearing
 from fairlead.cache.mirror import Mirror, Unreadable
+from fairlead.decision.contract import Sighting, Silent
 from fairlead.model.kind import Json
 from fairlead.model.selectors import LabelSelector, from_object
 from fairlead.model.views import PODS, Resource, View
@@ -33,12 +35,14 @@ class NotMirrored(Exception):
 class MirrorView:
     """Reading over mirrors by resource name. Two resources with one name are one mirror."""
 
-    __slots__ = ("_mirrors", "_missed", "_reads")
+    __slots__ = ("_mirrors", "_missed", "_reads", "_sightings", "_silent")
 
     def __init__(self, mirrors: Mapping[str, Mirror[Any]]) -> None:
         self._mirrors = mirrors
         self._reads: dict[str, tuple[int, int]] = {}
         self._missed: dict[Key, None] | None = None
+        self._sightings: dict[Key, Sighting | None] | None = None
+        self._silent: dict[tuple[str, str, float], Silent] | None = None
 
     def get(self, resource: Resource[T], namespace: str, name: str) -> T | None:
         mirror = self._mirror(resource)
@@ -81,6 +85,42 @@ class MirrorView:
                 lambda each: namespace in ("", each.key.namespace) and compiled.matches(each.metadata.labels),
             )
         return mirror.index.labelled(namespace, compiled)
+
+    def sighting(self, resource: Resource[T], namespace: str, name: str) -> Sighting | None:
+        """When the present version was first seen, and how long nothing newer was; None if it is not there."""
+        key = Key(resource.name, namespace, name)
+        found = self._hearing(resource).sighting(key)
+        if self._sightings is None:
+            self._sightings = {}
+        self._sightings[key] = found
+        return found
+
+    def silent(self, resource: Resource[T], namespace: str, seconds: float) -> Silent:
+        """Those of whom nothing new was seen for so long."""
+        found = self._hearing(resource).silent(namespace, seconds)
+        if self._silent is None:
+            self._silent = {}
+        self._silent[resource.name, namespace, seconds] = found
+        return found
+
+    def heard(self) -> Json:
+        """What was asked about silence, and what was answered: not in any history, so the record keeps it."""
+        told: Json = {}
+        for key, sighting in (self._sightings or {}).items():
+            told["/".join(key)] = None if sighting is None else list(sighting)
+        for (name, namespace, seconds), silent in (self._silent or {}).items():
+            told[f"{name}/{namespace}/"] = {
+                "seconds": seconds,
+                "next": silent.next_seconds,
+                "names": {each: list(sighting) for each, sighting in silent.names.items()},
+            }
+        return told
+
+    def _hearing(self, resource: Resource[Any]) -> Hearing:
+        hearing = self._mirror(resource).hearing
+        if hearing is None:
+            raise NotMirrored(f"{resource.name} in `dated`")
+        return hearing
 
     def reads(self) -> dict[str, tuple[int, int]]:
         """Resource read -> (revision used, newest revision known then), in the order of first use."""

@@ -186,7 +186,7 @@ def _collect(tree: Any, path: str, found: list[str], limit: int) -> None:
 
 def field_path(path: str, key: str) -> str:
     """`path.key`; keys that are no plain words are quoted: `metadata.annotations["a.b/c"]`."""
-    if _PLAIN_KEY.fullmatch(key):
+    if (key.isascii() and key.isidentifier()) or _PLAIN_KEY.fullmatch(key):
         return f"{path}.{key}" if path else key
     shown = key if len(key) <= _KEY_SHOWN_MAX else key[:_KEY_SHOWN_MAX] + "..."
     return f"{path}[{_encoder.encode(shown).decode()}]"

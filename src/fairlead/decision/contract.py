@@ -19,8 +19,8 @@ A Decider never sees a state older than its own writes: the loop waits until the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Protocol, TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple, Protocol, TypeVar
 
 import msgspec
 
@@ -93,6 +93,21 @@ class Decision(msgspec.Struct, frozen=True):
 NOTHING = Decision()
 
 
+class Sighting(NamedTuple):
+    """When the present version of an object was first seen, and for how long since then nothing newer was, of the
+    time in which it could have been."""
+
+    at: float
+    silent_seconds: float
+
+
+class Silent(NamedTuple):
+    """`next_seconds`: how soon another may join them; 0 if there is no other."""
+
+    names: Mapping[str, Sighting]
+    next_seconds: float
+
+
 class Reading(Protocol):
     """The read-only view a Decider gets. Whatever is asked through it is remembered with its revision."""
 
@@ -117,6 +132,14 @@ class Reading(Protocol):
         """Pods bound to a node, in (namespace, name) order."""
         ...
 
+    def sighting(self, resource: Resource[T], namespace: str, name: str) -> Sighting | None:
+        """Of a resource that the Decider names in `dated`."""
+        ...
+
+    def silent(self, resource: Resource[T], namespace: str, seconds: float) -> Silent:
+        """Those of a namespace of whom nothing new was seen for so long; of a resource in `dated`."""
+        ...
+
     def missed(self) -> Sequence[Key]:
         """What would have been read but could not be understood: such a decision is not carried out."""
         ...
@@ -129,7 +152,8 @@ class Decider(Protocol):
     `adopters(view, resource, before, after)`, keys that only a look at others tells, such as owners that may adopt a
     changed object which names no owner; `unsettled(view)`, all keys with something to do, for whom `keys` of each
     object would give far too many; `refused(view, key, effect, message, now)`, a Decision that reports an effect which
-    the API keeps refusing.
+    the API keeps refusing. `heeds` and `adopts` (`heeds.py`) say of a resource that changes often what must have
+    happened for its keys and adopters to be worth asking for. `dated`: resources of which it asks when they were seen.
     """
 
     @property

@@ -18,6 +18,7 @@ from fairlead.model.kinds import (
     deployment,
     endpointslice,
     event,
+    evidencepolicy,
     horizontalpodautoscaler,
     job,
     lease,
@@ -115,5 +116,6 @@ CATALOG = Catalog(
         schedulingpolicy.KIND,
         placementquota.KIND,
         reservation.KIND,
+        evidencepolicy.KIND,
     )
 )

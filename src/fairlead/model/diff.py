@@ -36,8 +36,9 @@ def _objects(old: Json, new: Json, path: str, found: list[str], limit: int) -> N
             found.append(field_path(path, key))
         else:
             after = new[key]
-            if before is not after and before != after:
-                _values(before, after, field_path(path, key), found, limit)
+            if before is after or before == after:
+                continue
+            _values(before, after, field_path(path, key), found, limit)
         if len(found) > limit:
             return
     for key in new:

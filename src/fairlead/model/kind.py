@@ -81,7 +81,7 @@ class Kind:
     singular: str = ""  # defaults to kind in lower case
     short_names: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
-    subresources: tuple[str, ...] = ()  # of: status, scale, binding, eviction, finalize
+    subresources: tuple[str, ...] = ()  # of: status, scale, binding, eviction, finalize, log
     scale: Scale | None = None
     columns: tuple[Column, ...] = ()  # without NAME; empty means AGE only
     status_on_create: bool = False  # a status sent with create is kept (nodes register with theirs)

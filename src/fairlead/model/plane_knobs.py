@@ -20,18 +20,27 @@ CONTROLLERS = (
     "daemonset",
     "deployment",
     "disruption",
+    "endpoint-slices",
+    "evidence-policy",
     "garbage-collector",
     "hollow",
     "job",
     "job-orphans",
     "namespace",
+    "node-health",
     "placement-quota",
     "plane-settings",
+    "pod-networks",
+    "progress",
+    "release",
     "replicaset",
     "reservation",
     "resource-quota",
+    "returned",
     "scheduling-policy",
+    "stale-disruption",
     "statefulset",
+    "taint-eviction",
 )
 EFFECTS = ("bind", "change", "changeStatus", "create", "delete", "finalize")
 
@@ -108,6 +117,30 @@ SECTIONS: dict[str, Section] = {
             Knob("raisedAttemptsMax", 8, 1, 1000),
         ),
         ordered=(("resyncSpreadSeconds", "resyncSeconds"),),
+    ),
+    "scheduler": Section(
+        (
+            Knob("backoffSeconds", 1.0, 0.001, 3600.0),
+            Knob("backoffMaxSeconds", 10.0, 0.001, 86400.0),
+            Knob("flushSeconds", 300.0, 1.0, _MONTH),
+            Knob("batchMax", 64, 1, 10_000),
+            Knob("inFlightMax", 256, 1, 100_000),
+        ),
+        ordered=_BACKOFF,
+    ),
+    "events": Section(
+        (
+            Knob("perSecond", 100, 1, 1_000_000),
+            Knob("burst", 500.0, 1.0, 1e6),
+            Knob("restSeconds", 0.25, 0.001, 3600.0),
+            Knob("waitingMax", 1000, 0, 1_000_000),
+            Knob("inFlightMax", 4, 1, 10_000),
+            Knob("objectBurst", 25, 1, 1_000_000),
+            Knob("objectRefillSeconds", 300.0, 0.001, _MONTH),
+            Knob("similarMax", 10, 1, 1_000_000),
+            Knob("similarSeconds", 600.0, 0.001, _MONTH),
+            Knob("rememberedMax", 4096, 1, 1_000_000),
+        ),
     ),
 }
 

@@ -12,6 +12,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from fairlead.model.key import Key
+from fairlead.model.marks import RELEASED
 
 Json = dict[str, Any]
 
@@ -64,6 +65,7 @@ class Condition(View, frozen=True):
     last_transition_time: str = ""
     last_update_time: str = ""
     observed_generation: int = 0
+    last_heartbeat_time: str = ""
 
 
 class LabelSelector(View, frozen=True):
@@ -181,6 +183,7 @@ class PodStatus(View, frozen=True):
     nominated_node_name: str = ""
     container_statuses: tuple[Json, ...] = ()
     init_container_statuses: tuple[Json, ...] = ()
+    pod_ip: str = msgspec.field(default="", name="podIP")
 
 
 class Pod(View, frozen=True):
@@ -208,14 +211,23 @@ class Pod(View, frozen=True):
         return self.status.phase in ("Succeeded", "Failed")
 
     @property
+    def released(self) -> bool:
+        """It no longer counts for its owner: its node was silent for too long (`reconcile/release.py`)."""
+        for condition in self.status.conditions:
+            if condition.type == RELEASED:
+                return condition.status == "True"
+        return False
+
+    @property
     def live(self) -> bool:
-        """Neither ended nor on its way out."""
-        return not self.finished and not self.metadata.deletion_timestamp
+        """Neither ended, nor on its way out, nor released."""
+        return not self.finished and not self.metadata.deletion_timestamp and not self.released
 
 
 class NodeSpec(View, frozen=True):
     unschedulable: bool = False
     taints: tuple[Json, ...] = ()
+    pod_cidr: str = msgspec.field(default="", name="podCIDR")
 
 
 class NodeStatus(View, frozen=True):
@@ -278,6 +290,7 @@ class DeploymentStatus(View, frozen=True):
     unavailable_replicas: int = 0
     collision_count: int = 0
     conditions: tuple[Condition, ...] = ()
+    progress: Json = {}  # ledger/progress.py
 
 
 class Deployment(View, frozen=True):
@@ -316,6 +329,7 @@ class JobStatus(View, frozen=True):
     failed_indexes: str = ""
     conditions: tuple[Condition, ...] = ()
     uncounted_terminated_pods: Json = {}
+    progress: Json = {}  # ledger/progress.py
 
 
 class Job(View, frozen=True):
@@ -369,6 +383,7 @@ class StatefulSetStatus(View, frozen=True):
     current_revision: str = ""
     update_revision: str = ""
     conditions: tuple[Condition, ...] = ()
+    progress: Json = {}  # ledger/progress.py
 
 
 class StatefulSet(View, frozen=True):
@@ -401,6 +416,7 @@ class DaemonSetStatus(View, frozen=True):
     number_available: int = 0
     number_unavailable: int = 0
     conditions: tuple[Condition, ...] = ()
+    progress: Json = {}  # ledger/progress.py
 
 
 class DaemonSet(View, frozen=True):
@@ -446,6 +462,7 @@ class Lease(View, frozen=True):
 class PlaneSettingsStatus(View, frozen=True):
     observed_generation: int = 0
     conditions: tuple[Condition, ...] = ()
+    scheduling_policy: Json = {}  # the one in use; read by model/policy_in_use.py
 
 
 class PlaneSettings(View, frozen=True):
@@ -537,6 +554,38 @@ class SchedulingPolicy(View, frozen=True):
     status: SchedulingPolicyStatus = SchedulingPolicyStatus()
 
 
+class EvidenceRelease(View, frozen=True):
+    node: str
+    uid: str
+    lease: str
+    at: str
+
+
+class EvidenceZone(View, frozen=True):
+    name: str
+    state: str
+    since: str = ""
+    reason: str = ""
+    message: str = ""
+    silent: int = 0
+    nodes: int = 0
+    releases_in_window: int = 0
+    released: tuple[EvidenceRelease, ...] = ()
+
+
+class EvidencePolicyStatus(View, frozen=True):
+    observed_generation: int = 0
+    state: str = ""
+    silent: int = 0
+    zones: tuple[EvidenceZone, ...] = ()
+
+
+class EvidencePolicy(View, frozen=True):
+    metadata: Meta
+    spec: Json = {}  # read by ledger/evidence.py
+    status: EvidencePolicyStatus = EvidencePolicyStatus()
+
+
 T_co = TypeVar("T_co", bound=View, covariant=True)
 
 
@@ -570,6 +619,9 @@ CRONJOBS = Resource("cronjobs.batch", "batch/v1", "CronJob", CronJob)
 BUDGETS = Resource("poddisruptionbudgets.policy", "policy/v1", "PodDisruptionBudget", Budget)
 LEASES = Resource("leases.coordination.k8s.io", "coordination.k8s.io/v1", "Lease", Lease)
 PLANE_SETTINGS = Resource("planesettings.fairlead.dev", "fairlead.dev/v1", "PlaneSettings", PlaneSettings)
+EVIDENCE_POLICIES = Resource(
+    "evidencepolicies.fairlead.dev", "fairlead.dev/v1", "EvidencePolicy", EvidencePolicy
+)
 RESOURCE_QUOTAS = Resource("resourcequotas", "v1", "ResourceQuota", ResourceQuota)
 PLACEMENT_QUOTAS = Resource(
     "placementquotas.fairlead.dev", "fairlead.dev/v1", "PlacementQuota", PlacementQuota

@@ -173,10 +173,16 @@ class Store:
         overlay = self._overlay
         durable_get = self._durable.objects.get
         for precondition in transaction.preconditions:
-            pending = overlay.get(precondition.key) if overlay else None
-            current = durable_get(precondition.key) if pending is None else _after(pending)
-            if _violated(precondition, current):
-                return self._refuse(ticket, precondition, current, pending is not None)
+            key = precondition.key
+            pending = overlay.get(key) if overlay else None
+            current = durable_get(key) if pending is None else _after(pending)
+            # Most are of this sort, and hold.
+            if type(precondition) is AtRevision and current is not None:
+                if current.revision == precondition.revision:
+                    continue
+            elif not _violated(precondition, current):
+                continue
+            return self._refuse(ticket, precondition, current, pending is not None)
         changes: list[Change] = []
         revision = self._next
         for operation in operations:

@@ -80,13 +80,11 @@ class Subscription:
         """Something is to be taken, or to be learnt (the cut)."""
         return self.behind or self.cut or bool(self._buffer)
 
-    def _offer(self, change: Change, changes_max: int, bytes_max: int) -> None:
-        self._buffer.append(change)
-        self._bytes += len(change.entry.data)
-        if len(self._buffer) > changes_max or self._bytes > bytes_max:
-            self.cut = True
-            self._buffer.clear()
-            self._bytes = 0
+    def _cut(self) -> None:
+        """It did not keep up."""
+        self.cut = True
+        self._buffer.clear()
+        self._bytes = 0
 
     def _drain(self, limit: int) -> list[Change]:
         buffer = self._buffer
@@ -169,7 +167,11 @@ class Hub:
             seen = change if accepts is None else seen_through(change, accepts)
             if seen is None:
                 continue
-            subscription._offer(seen, self._changes_max, self._bytes_max)
+            buffer = subscription._buffer
+            buffer.append(seen)
+            subscription._bytes += len(seen.entry.data)
+            if len(buffer) > self._changes_max or subscription._bytes > self._bytes_max:
+                subscription._cut()
             woken[subscription] = None
             if subscription.cut:
                 self.cuts += 1

@@ -6,6 +6,7 @@ Called by the handler for paths that name no resource. Built once; answers are b
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 from fairlead.api.access import Attributes, Authorizer, forbidden
 from fairlead.api.discovery import AGGREGATED, Discovery
@@ -16,10 +17,19 @@ from fairlead.port.request import JSON, Reply
 from fairlead.wire.http import Exchange
 from fairlead.wire.openapi import OpenApi
 
+Done = Callable[[Reply | Exception], None]
+
+
+class Later(NamedTuple):
+    """An answer that takes its time. `start` is called once, and calls back on the loop; it may refuse at once."""
+
+    start: Callable[[Done], None]
+
+
 # A document by path, query and who asks.
-Extension = Callable[[str, Mapping[str, str], Context], Reply]
+Extension = Callable[[str, Mapping[str, str], Context], Reply | Later]
 # A question with a body, which changes nothing.
-Question = Callable[[bytes, Context], Reply]
+Question = Callable[[bytes, Context], Reply | Later]
 
 
 class Documents:
@@ -44,8 +54,10 @@ class Documents:
         self._questions = questions or {}
         self._cache: dict[tuple[str, bool], bytes | None] = {}
 
-    def answer(self, exchange: Exchange, path: str, query: Mapping[str, str], context: Context) -> int:
-        """Returns the status it answered with."""
+    def answer(
+        self, exchange: Exchange, path: str, query: Mapping[str, str], context: Context
+    ) -> int | Later:
+        """Returns the status it answered with, or what is still to be started and answered."""
         if len(path) > 1:
             path = path.rstrip("/")
         verb = exchange.method.decode("latin-1").lower()
@@ -58,17 +70,21 @@ class Documents:
             if verb != "post":
                 raise MethodNotAllowed(f"{verb.upper()} is not allowed on {path}; only POST is")
             reply = question(exchange.body, context)
+            if isinstance(reply, Later):
+                return reply
             exchange.respond(reply.status, reply.content_type.encode(), reply.body, b"")
             return reply.status
         if verb not in ("get", "head"):
             raise MethodNotAllowed(f"{verb.upper()} is not allowed on {path}; only GET is")
         reply, extra = self._reply(exchange, path, query, context)
+        if isinstance(reply, Later):
+            return reply
         exchange.respond(reply.status, reply.content_type.encode(), reply.body, extra)
         return reply.status
 
     def _reply(
         self, exchange: Exchange, path: str, query: Mapping[str, str], context: Context
-    ) -> tuple[Reply, bytes]:
+    ) -> tuple[Reply | Later, bytes]:
         """The reply and its further header lines."""
         for prefix, extension in self._extensions.items():
             if path == prefix or path.startswith(prefix + "/"):

@@ -11,7 +11,16 @@ from collections.abc import Callable
 from typing import Protocol
 
 from fairlead.api.audit import Target
-from fairlead.api.plan import AGAIN, ATTEMPTS_MAX, Context, Plan, Step, Watch
+from fairlead.api.plan import (
+    AGAIN,
+    ATTEMPTS_MAX,
+    Context,
+    NodeQuestion,
+    NodeStream,
+    Plan,
+    Step,
+    Watch,
+)
 from fairlead.api.server import Api
 from fairlead.api.status import failure
 from fairlead.api.users import ANONYMOUS, User
@@ -26,7 +35,7 @@ from fairlead.core.errors import (
 )
 from fairlead.port.request import Reply, Request
 from fairlead.store.contract import Note, Outcome, Transaction
-from fairlead.wire.documents import Documents
+from fairlead.wire.documents import Documents, Later
 from fairlead.wire.http import Exchange
 from fairlead.wire.routes import resource_request, split_target
 from fairlead.wire.watching import Watches
@@ -54,13 +63,33 @@ class Host(Protocol):
         ...
 
 
-class Handler:
-    """One per server."""
+class Nodes(Protocol):
+    """How to ask the agents of nodes; all that is given is called back on the loop, once."""
 
-    def __init__(self, host: Host, documents: Documents, watches: Watches) -> None:
+    def stream(
+        self,
+        exchange: Exchange,
+        asked: NodeStream,
+        user: User,
+        began: Callable[[], None],
+        refused: Callable[[Exception], None],
+    ) -> None:
+        """Answers the exchange, or calls `refused`."""
+        ...
+
+    def ask(self, asked: NodeQuestion, done: Callable[[Reply | Exception], None]) -> None: ...
+
+
+class Handler:
+    """One per server. Without `nodes`, what only they know is refused."""
+
+    def __init__(
+        self, host: Host, documents: Documents, watches: Watches, nodes: Nodes | None = None
+    ) -> None:
         self._host = host
         self._documents = documents
         self._watches = watches
+        self._nodes = nodes
         # (verb, resource, code) -> count; read by metrics
         self.requests: dict[tuple[str, str, int], int] = {}
 
@@ -86,7 +115,11 @@ class Handler:
                 user, headers.get(b"user-agent", b"").decode("latin-1"), exchange.peer
             )
             if request is None:
-                self.count(None, self._documents.answer(exchange, path, query, context))
+                answered = self._documents.answer(exchange, path, query, context)
+                if isinstance(answered, Later):
+                    answered.start(lambda found: self._told_later(exchange, context, path, found))
+                else:
+                    self.count(None, answered)
                 return
             _Call(self, exchange, request, context).run()
         except ApiError as error:
@@ -97,6 +130,17 @@ class Handler:
         except Exception:
             log.exception("a request could not be handled: %s %s", exchange.method, path)
             self.apologise(exchange, request)
+
+    def _told_later(self, exchange: Exchange, context: Context, path: str, found: Reply | Exception) -> None:
+        """An answer that took its time is there."""
+        if isinstance(found, Reply):
+            self.count(None, found.status)
+            self.reply(exchange, found)
+        elif isinstance(found, ApiError):
+            self.refuse(exchange, None, context, found, path)
+        else:
+            log.error("a request could not be handled: %s %s", exchange.method, path, exc_info=found)
+            self.apologise(exchange, None)
 
     def refuse(
         self, exchange: Exchange, request: Request | None, context: Context, error: ApiError, path: str = ""
@@ -164,9 +208,38 @@ class _Call:
         elif isinstance(step, Watch):
             self._handler._watches.open(self._exchange, step, self._context.user)
             self._handler.count(self._request, 200)
-        else:
+        elif isinstance(step, Reply):
             self._handler.count(self._request, step.status)
             self._handler.reply(self._exchange, step)
+        else:
+            self._ask_nodes(step)
+
+    def _ask_nodes(self, step: NodeStream | NodeQuestion) -> None:
+        nodes = self._handler._nodes
+        if nodes is None:
+            raise Unavailable("this server asks no nodes")
+        if isinstance(step, NodeQuestion):
+            nodes.ask(step, self._told)
+        elif self._exchange.method == b"HEAD":
+            self._go(Reply(200, b"", "text/plain"))
+        else:
+            nodes.stream(
+                self._exchange,
+                step,
+                self._context.user,
+                lambda: self._handler.count(self._request, 200),
+                self._told,
+            )
+
+    def _told(self, found: Reply | Exception) -> None:
+        """What the nodes answered, or why they could not."""
+        if isinstance(found, Reply):
+            self._go(found)
+        elif isinstance(found, ApiError):
+            self._handler.refuse(self._exchange, self._request, self._context, found)
+        else:
+            log.error("nodes could not be asked: %s", self._request.resource, exc_info=found)
+            self._handler.apologise(self._exchange, self._request)
 
     def _finish(self, plan: Plan, outcome: Outcome) -> None:
         try:

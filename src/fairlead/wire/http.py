@@ -70,6 +70,11 @@ class Exchange:
     def peer(self) -> str:
         return self._connection.peer
 
+    @property
+    def certified_name(self) -> str:
+        """The common name in the client's certificate, which TLS has verified; "" where none was asked for."""
+        return self._connection.certified_name
+
     def respond(self, status: int, content_type: bytes, body: bytes, extra: bytes = b"") -> None:
         """`extra` is whole header lines, each ending in CRLF."""
         head = b"%b%b%b%d\r\n%b%b\r\n" % (
@@ -148,6 +153,15 @@ class Connection(asyncio.Protocol):
         self.peer = str(peername[0]) if peername else ""
         self._listener.joined(self)
 
+    @property
+    def certified_name(self) -> str:
+        shown = self._transport.get_extra_info("peercert") if self._transport is not None else None
+        for part in shown.get("subject", ()) if shown else ():
+            for field, value in part:
+                if field == "commonName":
+                    return str(value)
+        return ""
+
     def connection_lost(self, exc: Exception | None) -> None:
         self._listener.left(self)
         exchange, self._open = self._open, None
@@ -170,7 +184,9 @@ class Connection(asyncio.Protocol):
             if self._refused is None:
                 self._refuse(400, f"malformed HTTP request: {error}".encode())
         if self._in_header and message == self._messages:
-            self._count_header(len(data))  # of a line without end the parser tells nothing
+            self._header_bytes += len(data)  # of a line without end the parser tells nothing
+            if self._header_bytes > HEADER_BYTES_MAX:
+                self._refuse_header()
         if self._refused is not None and self._open is None and not self._waiting:
             self._send_refusal()
 
@@ -195,10 +211,14 @@ class Connection(asyncio.Protocol):
 
     def on_url(self, url: bytes) -> None:
         self._target += url
-        self._count_header(len(url))
+        self._header_bytes += len(url)
+        if self._header_bytes > HEADER_BYTES_MAX:
+            self._refuse_header()
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        self._count_header(len(name) + len(value))
+        self._header_bytes += len(name) + len(value)
+        if self._header_bytes > HEADER_BYTES_MAX:
+            self._refuse_header()
         if not self._in_header:
             return  # a trailer, after the body: nothing that we act on may stand there
         name = name.lower()
@@ -295,10 +315,8 @@ class Connection(asyncio.Protocol):
         if self._transport is not None:
             self._transport.abort()
 
-    def _count_header(self, size: int) -> None:
-        self._header_bytes += size
-        if self._header_bytes > HEADER_BYTES_MAX:
-            self._refuse(431, b"the request headers are larger than the limit of %d bytes" % HEADER_BYTES_MAX)
+    def _refuse_header(self) -> None:
+        self._refuse(431, b"the request headers are larger than the limit of %d bytes" % HEADER_BYTES_MAX)
 
     def _refuse(self, status: int, message: bytes) -> None:
         if self._refused is None:

@@ -3,12 +3,14 @@
 /api/v1/RESOURCE[/NAME[/SUBRESOURCE]]                          group ""
 /api/v1/namespaces/NS/RESOURCE[/NAME[/SUBRESOURCE]]
 /apis/GROUP/VERSION/... the same
+
+And back: `request_target` is where a client finds what a Request names.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from urllib.parse import parse_qsl, unquote
+from urllib.parse import parse_qsl, quote, unquote, urlencode
 
 from fairlead.core.errors import BadRequest, MethodNotAllowed
 from fairlead.port.request import Request
@@ -16,6 +18,16 @@ from fairlead.port.request import Request
 _NONE: Mapping[str, str] = {}
 _NAMESPACE_SUBRESOURCES = frozenset({"status", "finalize"})
 _WRITES = {b"POST": "create", b"PUT": "update", b"PATCH": "patch"}
+_METHODS = {
+    "get": "GET",
+    "list": "GET",
+    "watch": "GET",
+    "create": "POST",
+    "update": "PUT",
+    "patch": "PATCH",
+    "delete": "DELETE",
+    "deletecollection": "DELETE",
+}
 
 
 def split_target(target: bytes) -> tuple[str, Mapping[str, str]]:
@@ -91,3 +103,17 @@ def _verb(method: bytes, name: str, query: Mapping[str, str]) -> str:
     if verb is None:
         raise MethodNotAllowed(f"the server does not allow the method {method.decode(errors='replace')}")
     return verb
+
+
+def request_target(request: Request) -> tuple[str, str]:
+    """Method and target of a request, as a client sends them."""
+    parts = ["apis", request.group] if request.group else ["api"]
+    parts.append(request.version)
+    if request.namespace:
+        parts += ["namespaces", request.namespace]
+    parts += [part for part in (request.resource, request.name, request.subresource) if part]
+    query = dict(request.query)
+    if request.verb == "watch":
+        query["watch"] = "true"
+    path = "/" + "/".join(quote(part, safe=":") for part in parts)
+    return _METHODS[request.verb], f"{path}?{urlencode(query)}" if query else path

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 
 from fairlead.api.desk import Desk
 from fairlead.api.plan import Context, Step
-from fairlead.api.subresources import binding, eviction, finalize, scale
+from fairlead.api.subresources import binding, eviction, finalize, log, scale
 from fairlead.api.verbs.get import get
 from fairlead.api.verbs.patch import patch
 from fairlead.api.verbs.update import update
@@ -24,7 +24,10 @@ VERBS: Mapping[str, Mapping[str, Verb]] = {
     "binding": {"create": binding.create},
     "eviction": {"create": eviction.create},
     "finalize": {"update": finalize.update},
+    "log": {"get": log.get},
 }
+# Those that answer with text, whatever form of objects a client would accept.
+TEXTS = frozenset({"log"})
 # The object that is exchanged at the address: (group, version, kind); the parent's own where it is absent.
 BODIES: Mapping[str, tuple[str, str, str]] = {
     "scale": ("autoscaling", "v1", "Scale"),

@@ -1,10 +1,13 @@
-"""IP addresses in the fields of pods and services: the check, and Kubernetes' sentence for what fails it."""
+"""IP addresses and networks in the fields of pods, services and nodes: the checks, and Kubernetes' sentences for what
+fails them.
+"""
 
 from __future__ import annotations
 
 import ipaddress
 
 NOT_AN_ADDRESS = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
+NOT_A_NETWORK = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
 
 
 def is_address(text: str) -> bool:
@@ -14,3 +17,12 @@ def is_address(text: str) -> bool:
     except ValueError:
         return False
     return "%" not in text
+
+
+def is_network(text: str) -> bool:
+    """An IPv4 or IPv6 network with its prefix length, without bits beyond it."""
+    try:
+        ipaddress.ip_network(text)
+    except ValueError:
+        return False
+    return "/" in text and "%" not in text

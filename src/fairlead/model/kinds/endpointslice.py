@@ -5,16 +5,20 @@ Read by `model/catalog.py`. A slice holds addresses of one type for its whole li
 
 from __future__ import annotations
 
-from ipaddress import AddressValueError, IPv4Address, IPv6Address
+from ipaddress import AddressValueError, IPv4Address, IPv4Network, IPv6Address
 
 from fairlead.core.problems import Problems
 from fairlead.model.cells import AGE
 from fairlead.model.kind import Cell, Column, Json, Kind
 from fairlead.model.kinds.workload import choose, fill
 from fairlead.model.kinds.workload_columns import more_text
+from fairlead.model.marks import POD_NETWORK
 from fairlead.model.metadata import validate_immutable, validate_labels
 from fairlead.model.names import label_key_problems, label_problems, subdomain_problems
 
+# Processes that run as pods have addresses of the loopback network; all others of it are nobody's to name, as in
+# Kubernetes.
+_PODS = IPv4Network(POD_NETWORK)
 _ENDPOINTS_MAX = 1000
 _ADDRESSES_MAX = 100
 _PORTS_MAX = 20_000
@@ -87,8 +91,9 @@ def _check_address(address: str, kind: str, path: str, problems: Problems) -> No
         return
     if ip.is_unspecified:
         problems.invalid(path, address, f"may not be unspecified ({address})")
-    if ip.is_loopback:
-        problems.invalid(path, address, "may not be in the loopback range (127.0.0.0/8, ::1/128)")
+    if ip.is_loopback and not (isinstance(ip, IPv4Address) and ip in _PODS):
+        text = f"may not be in the loopback range (127.0.0.0/8, ::1/128), but for addresses of pods ({_PODS})"
+        problems.invalid(path, address, text)
     if ip.is_link_local:
         problems.invalid(path, address, "may not be in the link-local range (169.254.0.0/16, fe80::/10)")
     if ip.is_multicast and ip.packed[0] == (0xE0 if kind == "IPv4" else 0xFF) and _is_local_group(ip):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from fairlead.core.problems import Problems
 from fairlead.model.kind import Json, Kind
+from fairlead.model.kinds.addresses import NOT_A_NETWORK, is_network
 from fairlead.model.kinds.amounts import spell_amounts, validate_amount
 from fairlead.model.kinds.node_columns import COLUMNS
 from fairlead.model.metadata import metadata_warnings
@@ -17,7 +18,7 @@ _STAMPS = ("resourceVersion", "managedFields", "generation")
 
 
 def _defaults(node: Json) -> None:
-    node.setdefault("spec", {})
+    _default_networks(node.setdefault("spec", {}))
     status = node.get("status")
     if not status:
         return
@@ -27,13 +28,32 @@ def _defaults(node: Json) -> None:
         status["allocatable"] = dict(status["capacity"])
 
 
+def _default_networks(spec: Json) -> None:
+    """The first of `podCIDRs` and `podCIDR` are one thing under two names."""
+    if spec.get("podCIDR") and not spec.get("podCIDRs"):
+        spec["podCIDRs"] = [spec["podCIDR"]]
+    elif spec.get("podCIDRs") and not spec.get("podCIDR"):
+        spec["podCIDR"] = spec["podCIDRs"][0]
+
+
 def _validate(node: Json, problems: Problems) -> None:
     spec: Json = node.get("spec") or {}
     _validate_taints(spec.get("taints") or [], problems)
-    cidrs = spec.get("podCIDRs") or []
-    if cidrs and spec.get("podCIDR") and cidrs[0] != spec["podCIDR"]:
-        problems.invalid("spec.podCIDRs", cidrs, "the first entry must match `podCIDR`")
+    _validate_networks(spec, problems)
     _validate_amounts(node, problems)
+
+
+def _validate_networks(spec: Json, problems: Problems) -> None:
+    networks = spec.get("podCIDRs") or []
+    if networks and spec.get("podCIDR") and networks[0] != spec["podCIDR"]:
+        problems.invalid("spec.podCIDRs", networks, "the first entry must match `podCIDR`")
+    for index, network in enumerate(networks):
+        if not is_network(network):
+            problems.invalid(f"spec.podCIDRs[{index}]", network, NOT_A_NETWORK)
+    families = [":" in network for network in networks]
+    if len(families) > 1 and (len(families) > 2 or families[0] == families[1]):
+        text = "may specify no more than one CIDR for each IP family"
+        problems.invalid("spec.podCIDRs", networks, text)
 
 
 def _validate_amounts(node: Json, problems: Problems) -> None:

@@ -18,7 +18,11 @@ CAPACITY_CLASSES_MAX = 64
 
 
 def _validate(policy: Json, problems: Problems) -> None:
-    spec = part(policy, "spec")
+    check(part(policy, "spec"), problems)
+
+
+def check(spec: Json, problems: Problems) -> None:
+    """Name every plugin there is not, every weight out of bounds, every class that says too little."""
     _validate_plugins(spec.get("plugins") or [], problems)
     _validate_scoring(part(spec, "scoring"), problems)
     _validate_classes(spec.get("capacityClasses") or [], problems)

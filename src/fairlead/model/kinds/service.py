@@ -1,6 +1,6 @@
 """Service: one name and address for a changing set of pods.
 
-Addresses and node ports are not handed out here: a service has the address its author gave it, or none.
+Addresses and node ports are handed out as it is written (`api/admission/services.py`), unless its author names them.
 The rules are in `service_validation.py`.
 """
 
