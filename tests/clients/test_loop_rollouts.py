@@ -38,6 +38,7 @@ def test_a_deployment_runs_its_pods_and_says_so(team: Operator) -> None:
     assert team("create deployment web --image=nginx:1 --replicas=2") == "deployment.apps/web created\n"
     assert rolled_out(team, "deploy/web") == 'deployment "web" successfully rolled out'
     (row,) = table(team("get deploy -o wide"))
+    assert row.pop("PROGRESS")
     assert row == {
         "NAME": "web", "READY": "2/2", "UP-TO-DATE": "2", "AVAILABLE": "2", "AGE": "AGE",
         "CONTAINERS": "nginx", "IMAGES": "nginx:1", "SELECTOR": "app=web",
@@ -193,6 +194,7 @@ def test_a_deleted_pod_is_replaced_by_another(team: Operator) -> None:
 def test_a_settled_deployment_is_not_written_again(team: Operator) -> None:
     team("create -f -", _web(1))
     rolled_out(team, "deploy/web")
+    team("wait deploy web --for=jsonpath={.status.progress.deadline.state}=Met --timeout=20s")
     before = _revisions(team)
     team("annotate pods -l app=web note=looked-at")  # wakes its controllers
     team("create -f -", workload("ReplicaSet", "other", replicas=1))

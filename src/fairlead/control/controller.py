@@ -20,6 +20,7 @@ from fairlead.control.turn import Next, Turn, Write
 from fairlead.control.writes import told
 from fairlead.decision.contract import Decider, Decision, EventNote, Reading, Stuck, Verdict, Waiting
 from fairlead.decision.effects import Change
+from fairlead.decision.heeds import Heeds
 from fairlead.model.views import View
 from fairlead.port.outcome import Done, Outcome, Unknown
 from fairlead.queue.heat import Quarantined
@@ -44,6 +45,11 @@ class Controller:
         a turn reads; `tell` takes what a decision has for people to read."""
         self.decider = decider
         self.component: str = getattr(decider, "component", f"{decider.name}-controller")
+        self._adopters: Callable[..., Iterable[Key]] | None = getattr(decider, "adopters", None)
+        heeds: Heeds = getattr(decider, "heeds", ())
+        adopts: Heeds = getattr(decider, "adopts", ())
+        self._heeds = dict(heeds)
+        self._adopts = {**self._heeds, **dict(adopts)}
         self._tell = tell
         self.queue = queue
         self.settings = health.settings.controller(decider.name)
@@ -74,15 +80,28 @@ class Controller:
         self.stirred = True
 
     def observe(self, resource: str, before: View | None, after: View | None, now: float) -> None:
-        for key in self.keys(resource, before, after):
+        for key in self.guarded(self.decider.keys, resource, before, after):
             self.queue.add(key, now)
             self.stirred = True
-        # Whose selector matches an object that names no owner only a look at the others tells.
-        adopters: Callable[..., Iterable[Key]] | None = getattr(self.decider, "adopters", None)
-        if adopters is not None:
-            for key in self.guarded(adopters, self._view(), resource, before, after):
-                self.queue.add(key, now)
-                self.stirred = True
+
+    def observe_adoptable(
+        self, view: Reading, resource: str, before: View | None, after: View | None, now: float
+    ) -> None:
+        """Whose selector matches an object that names no owner only a look at the others tells."""
+        assert self._adopters is not None
+        for key in self.guarded(self._adopters, view, resource, before, after):
+            self.queue.add(key, now)
+            self.stirred = True
+
+    def heeds(self, resource: str, facts: int) -> bool:
+        """Whether its `keys` may name something for a change of which these are the facts."""
+        heeded = self._heeds.get(resource)
+        return heeded is None or bool(heeded & facts)
+
+    def adopts(self, resource: str, facts: int) -> bool:
+        """Whether its `adopters` may."""
+        heeded = self._adopts.get(resource)
+        return self._adopters is not None and (heeded is None or bool(heeded & facts))
 
     def keys(self, resource: str, before: View | None, after: View | None) -> Sequence[Key]:
         """What the Decider says; nothing if it raises."""

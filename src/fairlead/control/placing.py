@@ -40,6 +40,7 @@ from fairlead.control.attempts import (
 from fairlead.control.complaints import Complaints, one_line, tried
 from fairlead.control.health import Health
 from fairlead.control.instructions import Call, Instruction, Record
+from fairlead.control.settings import PlacingSettings, Settings
 from fairlead.control.tally import ERROR, SCHEDULED, UNSCHEDULABLE, Tally
 from fairlead.control.turn import Next, Turn, Write
 from fairlead.core import codec
@@ -47,6 +48,7 @@ from fairlead.decision.contract import SETTLED, Decision, EventNote, Waiting
 from fairlead.decision.effects import Bind, Effect
 from fairlead.model import plane_knobs
 from fairlead.model.key import Key
+from fairlead.model.policy_in_use import policy_in_use
 from fairlead.model.views import (
     BUDGETS,
     NAMESPACES,
@@ -66,7 +68,7 @@ from fairlead.port.outcome import Conflict, Done, Outcome
 from fairlead.schedule.contract import Attempt
 from fairlead.schedule.cycle import Cycle
 from fairlead.schedule.policy import Policy
-from fairlead.schedule.registry import default_policy, policy_from
+from fairlead.schedule.registry import default_policy, policy_for
 from fairlead.schedule.snapshot import Placed, Snapshot
 from fairlead.schedule.waiting import Taken, WaitingPods
 
@@ -75,14 +77,6 @@ COMPONENT = "default-scheduler"
 _WITHOUT_NODES = frozenset((NODES.name,))  # what helps a pod that no plugin refused
 _POLICY = "policy"  # another one helps whoever was refused
 _NOT_READY: Json = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
-
-
-@dataclass(frozen=True, slots=True)
-class PlacingSettings:
-    """`batch_max`: pods placed on one look at the world. `in_flight_max`: bindings under way."""
-
-    batch_max: int = 64
-    in_flight_max: int = 256
 
 
 @dataclass(slots=True)
@@ -160,6 +154,12 @@ class Placer:
             for view in self._mirrors[resource.name].index.all():
                 self.observe(resource.name, None, view, now)
 
+    def apply(self, settings: Settings) -> None:
+        """Work with these from now on."""
+        self.settings = settings.placing
+        self.waiting.apply(settings.waiting)
+        self.stirred = True
+
     def resync(self, now: float) -> None:
         """A safety net: pods without a node that the queue does not know."""
         for pod in self._mirrors[PODS.name].index.all():
@@ -186,17 +186,12 @@ class Placer:
             self.waiting.caused(resource, now)
 
     def _choose_policy(self, now: float) -> None:
-        """Work with the policy that PlaneSettings names. While there is none of that name, the one in use stays."""
+        """Work with the policy that PlaneSettings names. While that cannot be used, the one in use stays."""
         settings = self._mirrors[PLANE_SETTINGS.name].index.get((PLANE_SETTINGS.name, "", plane_knobs.NAME))
-        name = settings.spec.get("schedulingPolicy") if settings is not None else ""
-        if not name:
-            chosen = default_policy()
-        else:
-            found = self._mirrors[SCHEDULING_POLICIES.name].index.get((SCHEDULING_POLICIES.name, "", name))
-            if found is None:
-                return
-            chosen = policy_from(found)
-        if (chosen.name, chosen.revision) != (self.policy.name, self.policy.revision):
+        policies = self._mirrors[SCHEDULING_POLICIES.name].index
+        found = policy_in_use(settings, lambda name: policies.get((SCHEDULING_POLICIES.name, "", name)))
+        chosen = policy_for(found)
+        if chosen.identity != self.policy.identity:
             self.policy = chosen
             self.waiting.caused(_POLICY, now)
 

@@ -13,6 +13,7 @@ from itertools import count
 from typing import Any
 
 from fairlead.cache import events as mirrored
+from fairlead.cache.hearing import Hearing
 from fairlead.cache.mirror import Mirror
 from fairlead.cache.view import MirrorView
 from fairlead.control.controller import Controller
@@ -22,10 +23,12 @@ from fairlead.control.instructions import Call, Instruction, Replied, Report, Wa
 from fairlead.control.leadership import Leadership
 from fairlead.control.placing import Placer
 from fairlead.control.settings import settings_of
+from fairlead.control.stages import StageTally
 from fairlead.control.turn import Turn, Write
 from fairlead.decision.contract import Decider
+from fairlead.decision.heeds import facts_of
 from fairlead.model import plane_knobs
-from fairlead.model.views import PLANE_SETTINGS, PlaneSettings, Resource, Stored, View
+from fairlead.model.views import PLANE_SETTINGS, PODS, PlaneSettings, Resource, Stored, View
 from fairlead.port.outcome import Done
 from fairlead.port.request import FENCE, READ_VERBS, Request
 from fairlead.queue.work import WorkQueue
@@ -62,9 +65,12 @@ class Plane:
         self._calls = count(1)
         self.health = Health()
         self.leadership = Leadership(identity, lambda: next(self._calls))
+        self.stages = StageTally()
         self.recorder = Recorder(lambda: next(self._calls))
         resources = _resources((*deciders, scheduler) if scheduler is not None else deciders)
         self.mirrors: dict[str, Mirror[Any]] = {name: Mirror(resources[name]) for name in sorted(resources)}
+        for dated in _dated(deciders):
+            self.mirrors[dated].hearing = Hearing()
         self.controllers = tuple(
             Controller(
                 decider,
@@ -81,6 +87,8 @@ class Plane:
             name: tuple(c for c in self.controllers if any(r.name == name for r in c.decider.reads))
             for name in self.mirrors
         }
+        # By resource and facts, those of the readers who heed such a change: with `keys`, with `adopters`.
+        self._heeding: dict[tuple[str, int], tuple[tuple[Controller, ...], tuple[Controller, ...]]] = {}
         self.placer = (
             scheduler(self.health, lambda: next(self._calls), self.mirrors, self.recorder.tell)
             if scheduler is not None
@@ -131,15 +139,16 @@ class Plane:
 
     def replied(self, *events: Replied) -> Iterator[PlaneInstruction]:
         """Calls were answered. As with mirrors, what arrives together is taken in before anything is decided."""
+        newest = max((each.outcome.revision for each in events if isinstance(each.outcome, Done)), default=0)
+        if newest:
+            for mirror in self.mirrors.values():
+                mirror.heard_of(newest)
         for event in events:
             yield from self._answered(event)
         yield from self._step(events[-1].now)
 
     def _answered(self, event: Replied) -> Iterator[PlaneInstruction]:
         now = event.now
-        if isinstance(event.outcome, Done) and event.outcome.revision:
-            for mirror in self.mirrors.values():
-                mirror.heard_of(event.outcome.revision)
         if self.leadership.answers(event.call):
             yield from self._led_by(self.leadership.answered(event.outcome, now))
         elif self.recorder.answers(event.call):
@@ -165,14 +174,30 @@ class Plane:
                     yield from self._use_settings(instruction.after, now)
                 if not self.synced:
                     continue  # nothing is decided yet, and whoever comes to lead looks at everything
-                for controller in self._readers[resource]:
-                    controller.observe(resource, instruction.before, instruction.after, now)
+                self._ask_for_keys(resource, instruction.before, instruction.after, now)
+                if resource == PODS.name:
+                    self.stages.observe(instruction.before, instruction.after, now)
                 if self.placer is not None and resource in self.placer.watched:
                     self.placer.observe(resource, instruction.before, instruction.after, now)
             elif isinstance(instruction, mirrored.WakeAt):
                 yield MirrorWakeAt(resource, instruction.at)
             else:
                 yield instruction
+
+    def _ask_for_keys(self, resource: str, before: View | None, after: View | None, now: float) -> None:
+        """Of those who may have some to name for this change. Most changes of most objects concern few."""
+        mark = (resource, facts_of(before, after))
+        heeding = self._heeding.get(mark)
+        if heeding is None:
+            readers = self._readers[resource]
+            named = tuple(each for each in readers if each.heeds(*mark))
+            heeding = self._heeding[mark] = named, tuple(each for each in readers if each.adopts(*mark))
+        for controller in heeding[0]:
+            controller.observe(resource, before, after, now)
+        if heeding[1]:
+            view = self._view()
+            for controller in heeding[1]:
+                controller.observe_adoptable(view, resource, before, after, now)
 
     def _use_settings(self, found: View | None, now: float) -> Iterator[Instruction]:
         """The PlaneSettings changed: work with them from now on, leading or not."""
@@ -186,6 +211,9 @@ class Plane:
         self.health.apply(settings)
         for controller in self.controllers:
             controller.apply(settings, now)
+        self.recorder.settings = settings.events
+        if self.placer is not None:
+            self.placer.apply(settings)
         self._resync_at = min(self._resync_at, now + settings.loop.resync_seconds)
 
     def _step(self, now: float) -> Iterator[PlaneInstruction]:
@@ -310,7 +338,7 @@ class Plane:
         return self._fenced(instruction)
 
     def _fenced(self, call: Call) -> Call:
-        if call.request.verb in READ_VERBS:
+        if call.request.verb in READ_VERBS or not self.leadership.fence:
             return call
         return Call(call.call, call.controller, _with_fence(call.request, self.leadership.fence))
 
@@ -339,6 +367,11 @@ def _resources(deciders: Sequence[Decider | type[Placer]]) -> dict[str, Resource
                     f"another controller as {known.type.__name__}"
                 )
     return found
+
+
+def _dated(deciders: Sequence[Decider]) -> set[str]:
+    """Resources of which it matters when they were seen."""
+    return {each.name for decider in deciders for each in getattr(decider, "dated", ())}
 
 
 def _with_fence(request: Request, fence: str) -> Request:

@@ -1,7 +1,8 @@
 """The record of one decision: small, because its detail is recomputed by running the same pure function again.
 
 Names the instant, the controller and key, the verdict, the effects by identity, and for every resource that was read
-the revision used and the newest that was known then, and the revision of the settings (law 9).
+the revision used and the newest that was known then, and the revision of the settings (law 9). What was asked about
+silence is in no history, so it is kept with its answers.
 """
 
 from __future__ import annotations
@@ -45,4 +46,7 @@ def record_of(
     reads = getattr(view, "reads", None)
     if reads is not None:
         line["reads"] = {name: list(revisions) for name, revisions in sorted(reads().items())}
+    heard = getattr(view, "heard", None)
+    if heard is not None and (told := heard()):
+        line["heard"] = told
     return codec.encode(line)

@@ -7,27 +7,44 @@ from __future__ import annotations
 
 from fairlead.decision.contract import Decider
 from fairlead.model.catalog import CATALOG, Catalog
+from fairlead.model.service_views import SERVICES
 from fairlead.reconcile.cronjob import CronJobDecider
 from fairlead.reconcile.daemonset import DaemonSetDecider
 from fairlead.reconcile.deployment import DeploymentDecider
 from fairlead.reconcile.disruption_budget import BudgetDecider
+from fairlead.reconcile.endpoint_slices import EndpointSliceDecider
+from fairlead.reconcile.evidence_policy import EvidencePolicyDecider
 from fairlead.reconcile.garbage import GarbageDecider
 from fairlead.reconcile.job import JobDecider
 from fairlead.reconcile.job_orphans import JobOrphanDecider
 from fairlead.reconcile.namespace import NamespaceDecider
+from fairlead.reconcile.node_health import NodeHealthDecider
 from fairlead.reconcile.placement_quota import PlacementQuotaDecider
 from fairlead.reconcile.plane_settings import PlaneSettingsDecider
+from fairlead.reconcile.pod_networks import PodNetworkDecider
+from fairlead.reconcile.progress import ProgressDecider
+from fairlead.reconcile.release import ReleaseDecider
 from fairlead.reconcile.replicaset import ReplicaSetDecider
 from fairlead.reconcile.reservation import ReservationDecider
 from fairlead.reconcile.resource_quota import ResourceQuotaDecider
+from fairlead.reconcile.returned import ReturnedDecider
 from fairlead.reconcile.scheduling_policy import SchedulingPolicyDecider
+from fairlead.reconcile.stale_disruption import StaleDisruptionDecider
 from fairlead.reconcile.statefulset import StatefulSetDecider
+from fairlead.reconcile.taint_eviction import TaintEvictionDecider
 
 
 def deletion_deciders(catalog: Catalog = CATALOG) -> tuple[Decider, ...]:
     """What the API promises by taking a deletion: without these two, foreground deletions and namespaces would wait for
     ever. They run in every server, also in one that serves the API alone."""
     return GarbageDecider(catalog), NamespaceDecider(catalog)
+
+
+def traffic_deciders(catalog: Catalog = CATALOG) -> tuple[Decider, ...]:
+    """Addresses and who is behind them; where there are no Services, nobody asks."""
+    if catalog.of_resource(SERVICES.name) is None:
+        return ()
+    return PodNetworkDecider(), EndpointSliceDecider()
 
 
 def default_deciders(catalog: Catalog = CATALOG) -> tuple[Decider, ...]:
@@ -42,9 +59,17 @@ def default_deciders(catalog: Catalog = CATALOG) -> tuple[Decider, ...]:
         JobOrphanDecider(),
         CronJobDecider(),
         BudgetDecider(),
+        StaleDisruptionDecider(),
+        ProgressDecider(),
         PlaneSettingsDecider(),
         SchedulingPolicyDecider(),
         PlacementQuotaDecider(),
         ResourceQuotaDecider(catalog),
         ReservationDecider(catalog),
+        NodeHealthDecider(),
+        EvidencePolicyDecider(),
+        ReleaseDecider(),
+        ReturnedDecider(),
+        TaintEvictionDecider(),
+        *traffic_deciders(catalog),
     )

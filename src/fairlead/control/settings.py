@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, TypeVar
 
 from fairlead.control.breaker import BreakerSettings
 from fairlead.control.budget import BudgetSettings
+from fairlead.control.events import RecorderSettings
 from fairlead.control.writes import WriteLoopSettings
 from fairlead.core.problems import Problems
 from fairlead.decision.effects import RETRY
@@ -21,6 +22,7 @@ from fairlead.model import plane_knobs
 from fairlead.model.kind import Json
 from fairlead.model.views import PlaneSettings
 from fairlead.queue.settings import QueueSettings
+from fairlead.schedule.waiting import WaitingSettings
 
 _CAPITAL = re.compile("[A-Z]")
 
@@ -46,6 +48,14 @@ class LoopSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class PlacingSettings:
+    """`batch_max`: pods placed on one look at the world. `in_flight_max`: bindings under way."""
+
+    batch_max: int = 64
+    in_flight_max: int = 256
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """`revision` is that of the object they come from, 0 if there is none: what records name."""
 
@@ -57,6 +67,9 @@ class Settings:
     writes: WriteLoopSettings = field(default_factory=WriteLoopSettings)
     retries: dict[type, RetryPolicy] = field(default_factory=lambda: RETRY)
     spec: Json = field(default_factory=dict)
+    events: RecorderSettings = field(default_factory=RecorderSettings)
+    placing: PlacingSettings = field(default_factory=PlacingSettings)
+    waiting: WaitingSettings = field(default_factory=WaitingSettings)
 
     def queue(self, controller: str) -> QueueSettings:
         return _made(QueueSettings, self.spec, "queues", controller)
@@ -94,11 +107,21 @@ def settings_of(found: PlaneSettings | None) -> Settings | str:
         _made(WriteLoopSettings, spec, "writeLoops"),
         retries,
         spec,
+        _made(RecorderSettings, spec, "events"),
+        _part(PlacingSettings, spec, "scheduler"),
+        _part(WaitingSettings, spec, "scheduler"),
     )
 
 
 def _made(record: Callable[..., S], spec: Json, section: str, name: str = "") -> S:
     return record(**_snaked(plane_knobs.numbers(spec, section, name)))
+
+
+def _part(record: Callable[..., S], spec: Json, section: str) -> S:
+    """One of several records that share a section."""
+    own = {each.name for each in fields(record)}  # type: ignore[arg-type]
+    found = _snaked(plane_knobs.numbers(spec, section))
+    return record(**{name: value for name, value in found.items() if name in own})
 
 
 def _snaked(numbers: plane_knobs.Numbers) -> dict[str, Any]:

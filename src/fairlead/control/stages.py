@@ -12,7 +12,7 @@ from typing import NamedTuple
 from fairlead.control.tally import Distribution
 from fairlead.ledger.progress import standing_of
 from fairlead.model.stages import ENDED, READY, SERVING, STAGES
-from fairlead.model.views import Pod
+from fairlead.model.views import Pod, View
 
 STUCK_SECONDS = 60.0
 ON_THE_WAY_MAX = 100_000
@@ -30,10 +30,10 @@ class StageTally:
         self.seconds = {stage: Distribution(_BOUNDS) for stage in STAGES[: STAGES.index(READY)]}
         self._ways: dict[str, _Way] = {}
 
-    def observe(self, before: Pod | None, after: Pod | None, now: float) -> None:
+    def observe(self, before: View | None, after: View | None, now: float) -> None:
         """One change; None: it was not there, it is gone."""
         pod = after if after is not None else before
-        if pod is None:
+        if not isinstance(pod, Pod):
             return
         uid = pod.metadata.uid
         way = self._ways.get(uid)

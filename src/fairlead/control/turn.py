@@ -26,6 +26,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 
+import msgspec
+
 from fairlead.control.requests import look_at, request_of
 from fairlead.core import codec
 from fairlead.decision.contract import Decision
@@ -48,8 +50,7 @@ class Next(Enum):
     STUCK = "nothing to be done until the object changes"
 
 
-@dataclass(frozen=True, slots=True)
-class Write:
+class Write(msgspec.Struct, frozen=True, gc=False):
     """A write of our own that the mirror must show before the key is decided again."""
 
     key: Key

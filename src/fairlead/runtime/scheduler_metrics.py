@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from fairlead.control.placing import COMPONENT, Placer
+from fairlead.control.stages import StageTally
 from fairlead.control.tally import Distribution
 from fairlead.runtime.extensions import Label, Sample
 from fairlead.schedule.waiting import FLUSH, State
@@ -54,6 +55,17 @@ def scheduler_samples(placer: Placer | None) -> Iterator[Sample]:
     yield Sample("fairlead_scheduler_unknown_total", placer.unknown)
     yield Sample("fairlead_scheduler_flushes_total", waiting.incoming.get((State.ACTIVE, FLUSH), 0))
     yield Sample("fairlead_scheduler_flushes_needed_total", tally.flushes_needed)
+
+
+def stage_samples(stages: StageTally, now: float) -> Iterator[Sample]:
+    """How long pods take from stage to stage, and how many are on their way."""
+    on_the_way, stuck = stages.on_the_way(), stages.stuck(now)
+    for stage in stages.seconds:
+        yield Sample("fairlead_pods_on_the_way", on_the_way[stage], (("stage", stage),))
+    for stage in stages.seconds:
+        yield Sample("fairlead_pods_stuck", stuck[stage], (("stage", stage),))
+    for stage, seconds in stages.seconds.items():
+        yield from _histogram("fairlead_pod_stage_seconds", seconds, (("stage", stage),))
 
 
 def _incoming(placer: Placer) -> Iterator[Sample]:

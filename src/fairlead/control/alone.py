@@ -1,0 +1,36 @@
+"""Leadership of a plane that needs none: what it does nobody else can do, so it asks nobody and always acts.
+
+In place of `leadership.py` where a plane plays hollow nodes from a process of its own (`runtime/hollow_agent.py`). Its
+writes carry no fence: two such processes with the same names would play the same nodes, and conflicts would show it.
+"""
+
+from __future__ import annotations
+
+from fairlead.control.instructions import Instruction
+from fairlead.control.leadership import Leadership, Phase
+
+
+class Alone(Leadership):
+    def __init__(self, identity: str) -> None:
+        super().__init__(identity, lambda: 0)
+        self.phase = Phase.LEADING
+
+    @property
+    def next_at(self) -> float:
+        return 0.0
+
+    @property
+    def fence(self) -> str:
+        return ""
+
+    def may_act(self, now: float) -> bool:
+        return True
+
+    def begin(self, now: float) -> tuple[Instruction, ...]:
+        return ()
+
+    def woke(self, now: float) -> tuple[Instruction, ...]:
+        return ()
+
+    def answers(self, call: int) -> bool:
+        return False
