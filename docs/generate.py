@@ -21,7 +21,7 @@ from typing import NamedTuple
 from fairlead.api.admission import DEFAULT_STEPS
 from fairlead.cli.main import INTERRUPTED, PIPE_CLOSED
 from fairlead.core import errors
-from fairlead.model import plane_knobs
+from fairlead.model import evidence_rows, plane_knobs
 from fairlead.model.catalog import CATALOG
 from fairlead.model.fields import MapOf
 from fairlead.model.files import load_tables
@@ -105,6 +105,9 @@ OBJECTS = (
     Bound("unconfirmed evictions of one budget", "ledger.disruption", "DISRUPTED_PODS_MAX", "", "429"),
     Bound("weight of a plugin, or of a scored resource", "model.plugin_names", "WEIGHT_MAX", "", "422"),
     Bound("classes of a policy", "model.kinds.schedulingpolicy", "CAPACITY_CLASSES_MAX", "", "422"),
+    Bound("rows of an EvidencePolicy", "model.evidence_rows", "ROWS_MAX", "", "422"),
+    Bound("`afterSeconds` of a row", "model.evidence_rows", "ACT_SECONDS_MAX", "seconds", "422"),
+    Bound("ports of a Service with node ports", "api.admission.node_ports", "NODE_PORTS_MAX", "", "422"),
     Bound("time a reservation may ask for", "model.kinds.reservation", "TTL_SECONDS_MAX", "seconds", "422"),
 )
 STORE = (
@@ -168,6 +171,14 @@ PLANE = (
     Bound(
         "attempts of a pod listed", "explain.explaining", "ATTEMPTS_SHOWN_MAX", "", "the oldest are left out"
     ),
+    Bound("explanations and plans at a time", "runtime.answering", "ANSWERS_MAX", "", "429"),
+    Bound(
+        "one turned away comes back after",
+        "runtime.answering",
+        "ANSWERS_RETRY_SECONDS",
+        "seconds",
+        "it asks again",
+    ),
     Bound("missed changes counted", "explain.explaining", "MISSED_COUNTED_MAX", "", "not counted further"),
     Bound("reports about hot keys kept", "queue.heat", "REPORTS_MAX", "", "the oldest go"),
     Bound(
@@ -204,6 +215,13 @@ PLANE = (
         "it counts as staying",
     ),
     Bound(
+        "a mark of an eviction that did not happen is kept for",
+        "reconcile.stale_disruption",
+        "STALE_DISRUPTION_SECONDS",
+        "seconds",
+        "it is set to False",
+    ),
+    Bound(
         "an expired reservation is kept for",
         "reconcile.reservation",
         "EXPIRED_KEPT_SECONDS",
@@ -224,7 +242,125 @@ PLANE = (
         "seconds",
         "not told any more",
     ),
+    Bound("a pause that counts as silence", "cache.hearing", "PAUSE_SECONDS_MAX", "seconds", "nobody's"),
+    Bound(
+        "silence that is due is looked at every",
+        "reconcile.node_health",
+        "LOOK_AGAIN_SECONDS",
+        "seconds",
+        "-",
+    ),
+    Bound("the window of a zone's releases", "ledger.brake", "WINDOW_SECONDS", "seconds", "-"),
+    Bound("a release is remembered for at most", "ledger.brake", "KEPT_SECONDS_MAX", "seconds", "forgotten"),
     Bound("hollow nodes", "cli.serving", "HOLLOW_NODES_MAX", "", "`fairlead up` refuses"),
+    Bound(
+        "endpoints of one EndpointSlice",
+        "reconcile.slice_layout",
+        "SLICE_ENDPOINTS_MAX",
+        "",
+        "a further slice",
+    ),
+    Bound(
+        "namespaces whose selectors of Services are kept",
+        "reconcile.service_selectors",
+        "SELECTORS_KEPT_MAX",
+        "",
+        "read anew",
+    ),
+    Bound("connections through a node's proxy", "runtime.service_proxy", "CONNECTIONS_MAX", "", "they wait"),
+    Bound(
+        "connections that wait for it, per port",
+        "runtime.service_proxy",
+        "BACKLOG_MAX",
+        "",
+        "they wait longer",
+    ),
+    Bound(
+        "bytes that wait in it, per connection and direction",
+        "runtime.relay",
+        "BUFFER_BYTES",
+        "bytes",
+        "the sender waits",
+    ),
+    Bound(
+        "a pod must take a connection within",
+        "runtime.relay",
+        "CONNECT_SECONDS",
+        "seconds",
+        "the next is tried",
+    ),
+    Bound(
+        "a port in use is tried again every", "runtime.service_proxy", "BIND_AGAIN_SECONDS", "seconds", "-"
+    ),
+    Bound(
+        "a proxy without room accepts again after",
+        "runtime.service_proxy",
+        "ACCEPT_AGAIN_SECONDS",
+        "seconds",
+        "-",
+    ),
+    Bound("local nodes", "runtime.settings", "LOCAL_NODES_MAX", "", "`fairlead up` refuses"),
+    Bound(
+        "connections of an agent, beside its watches",
+        "wire.client",
+        "CLIENT_CONNECTIONS_MAX",
+        "",
+        "they wait",
+    ),
+    Bound(
+        "an answer that an agent reads", "wire.client_connection", "ANSWER_BYTES_MAX", "bytes", "it is cut"
+    ),
+    Bound(
+        "an agent keeps an unused connection for", "wire.client", "KEPT_SECONDS", "seconds", "it is closed"
+    ),
+    Bound("objects of one page of an agent's list", "runtime.remote", "PAGE_ITEMS_MAX", "", "the next page"),
+    Bound("one change that an agent reads", "runtime.remote", "FRAME_BYTES_MAX", "bytes", "the watch is cut"),
+    Bound(
+        "an agent's watch lasts at least",
+        "runtime.remote",
+        "WATCH_SECONDS",
+        "seconds",
+        "it is opened anew; at most twice as long",
+    ),
+    Bound(
+        "an agent waits for an answer",
+        "runtime.remote",
+        "ASK_SECONDS",
+        "seconds",
+        "the outcome is unknown",
+    ),
+    Bound("a node's lease, if nothing is said", "cli.agent", "DEFAULT_LEASE_SECONDS", "seconds", "-"),
+    Bound("a node's lease is renewed every", "cli.agent", "DEFAULT_RENEW_SECONDS", "seconds", "-"),
+    Bound("a node's lease", "cli.agent", "LEASE_SECONDS_MAX", "seconds", "`fairlead agent` refuses"),
+    Bound(
+        "`fairlead up` waits for its agents", "runtime.local_nodes", "AGENT_STOP_SECONDS", "seconds", "killed"
+    ),
+    Bound(
+        "an agent that ends is started again within",
+        "runtime.local_nodes",
+        "RESTART_SECONDS_MAX",
+        "seconds",
+        "doubling from a fifth of a second",
+    ),
+    Bound(
+        "the progress of the sample is shown for", "runtime.first_run", "FIRST_RUN_SECONDS", "seconds", "-"
+    ),
+)
+PROGRESS = (
+    Bound(
+        "groups of waiting pods told of a workload",
+        "ledger.progress",
+        "PENDING_MAX",
+        "",
+        "the rest is left out",
+    ),
+    Bound(
+        "of a message in a workload's progress", "ledger.progress", "MESSAGE_MAX", "", "cut, in characters"
+    ),
+    Bound("pods shown by `fairlead progress`", "cli.progress", "PODS_SHOWN_MAX", "", "the rest is counted"),
+    Bound("`fairlead progress` looks every", "cli.progress", "POLL_SECONDS", "seconds", "-"),
+    Bound("pods whose stages are timed at once", "control.stages", "ON_THE_WAY_MAX", "", "not timed"),
+    Bound("a pod counts as stuck at a stage after", "control.stages", "STUCK_SECONDS", "seconds", "-"),
 )
 SCHEDULER = (
     Bound("what a plugin gives a node at most", "schedule.contract", "SCORE_MAX", "", "-"),
@@ -240,7 +376,89 @@ SCHEDULER = (
     Bound("priorities that preempt kept", "schedule.lower", "PRIORITIES_MAX", "", "summed up anew"),
     Bound("classes whose victims are kept", "schedule.preemption", "REMEMBERED_MAX", "", "tried anew"),
 )
-BOUNDS = (*REQUESTS, *CONNECTIONS, *OBJECTS, *STORE, *AUDIT, *TOKENS, *PLANE, *SCHEDULER)
+PROCESSES = (
+    Bound(
+        "text of one record of a log",
+        "agent.drivers.log_files",
+        "TEXT_BYTES_MAX",
+        "bytes",
+        "a further record",
+    ),
+    Bound("one file of a log", "agent.drivers.log_files", "FILE_BYTES_MAX", "bytes", "it is rotated"),
+    Bound("files of one run's log", "agent.drivers.log_files", "FILES_MAX", "", "the oldest goes"),
+    Bound(
+        "runs of a container that keep their log", "agent.drivers.log_files", "RUNS_KEPT_MAX", "", "removed"
+    ),
+    Bound("a followed log is looked at every", "agent.drivers.logs", "FOLLOW_SECONDS", "seconds", "-"),
+    Bound(
+        "exec probes and hooks of one pod at a time",
+        "agent.drivers.side_processes",
+        "SIDE_PROCESSES_MAX",
+        "",
+        "the probe fails, the hook is left out",
+    ),
+    Bound(
+        "output of a probe that is kept", "agent.drivers.side_processes", "OUTPUT_BYTES_MAX", "bytes", "cut"
+    ),
+    Bound("probes over the network at a time", "agent.drivers.process", "PROBES_MAX", "", "they wait"),
+    Bound(
+        "first line of an answer to a probe", "agent.drivers.probing", "HEAD_BYTES_MAX", "bytes", "it fails"
+    ),
+    Bound(
+        "arguments and environment of a container",
+        "agent.drivers.agent_socket",
+        "LINE_BYTES_MAX",
+        "bytes",
+        "it is not started",
+    ),
+    Bound(
+        "answers that wait for an agent, per pod",
+        "agent.drivers.agent_socket",
+        "WAITING_BYTES_MAX",
+        "bytes",
+        "the agent is cut off and comes back",
+    ),
+    Bound("instructions that wait for one pod", "agent.drivers.pod", "WAITING_MAX", "", "the next one fails"),
+    Bound(
+        "supervisors asked at a time at a start", "agent.drivers.process", "ATTACHING_MAX", "", "they wait"
+    ),
+    Bound(
+        "a supervisor answers within", "agent.drivers.supervisor_link", "ANSWER_SECONDS", "seconds", "killed"
+    ),
+    Bound(
+        "grace of a pod whose supervisor gets SIGTERM",
+        "agent.drivers.supervising",
+        "TERMINATED_GRACE_SECONDS",
+        "seconds",
+        "SIGKILL",
+    ),
+    Bound(
+        "killed processes are looked for every",
+        "agent.drivers.supervising",
+        "LOOK_AGAIN_SECONDS",
+        "seconds",
+        "-",
+    ),
+    Bound(
+        "a state that could not be written is tried again every",
+        "agent.drivers.supervising",
+        "SAVE_AGAIN_SECONDS",
+        "seconds",
+        "-",
+    ),
+)
+BOUNDS = (
+    *REQUESTS,
+    *CONNECTIONS,
+    *OBJECTS,
+    *STORE,
+    *AUDIT,
+    *TOKENS,
+    *PLANE,
+    *PROGRESS,
+    *SCHEDULER,
+    *PROCESSES,
+)
 _STORE_LIMITS = {
     "batch_changes_max": ("changes and audit lines in one commit", "", "the rest is the next commit"),
     "pending_max": ("writes that wait for the disk", "", "429"),
@@ -256,11 +474,13 @@ _STORE_LIMITS = {
 _STEPS = {
     "NamespaceLifecycle": "the namespace must exist and not be ending, and is held at its revision until the commit",
     "NodeRestriction": "a node writes only what is its own",
+    "NodeAuthors": "keeps on a Node who cordoned it, when and why, and which person put which taint",
     "ServiceAccount": "`default` where none is named",
     "Priority": "the name of a class becomes a number",
     "PriorityDefault": "one class at most is the default",
     "DefaultTolerationSeconds": "lets a pod stay five minutes on a node that is not ready or out of reach",
     "LimitRanger": "default requests and limits, and bounds",
+    "ServiceAddress": "an address and node ports that no other Service has; gives them back",
     "QuotaChange": "a new or changed quota is known to every write that is under way in its namespace",
     "PlacementQuotaCount": "`used` is counted by the server",
     "ResourceQuotaCount": "`used` is counted by the server",
@@ -406,7 +626,32 @@ def plane_settings() -> str:
     )
 
 
+def evidence_authority() -> str:
+    rows = ((f"`{confidence}`", _code(acts)) for confidence, acts in evidence_rows.AUTHORITY.items())
+    return table(("confidence", "may decide"), rows)
+
+
+def evidence_table() -> str:
+    rows: list[tuple[str, ...]] = []
+    for row in evidence_rows.default_spec()["rows"]:
+        acts = ", ".join(f"`{each['act']}` {each['afterSeconds']} s" for each in row["acts"])
+        rows.append((f"`{row['name']}`", f"`{row['signal']}`", row["confidence"], acts, row["failureMode"]))
+    return table(("row", "signal", "confidence", "may decide, after", "how it may mislead"), rows)
+
+
+def evidence_zones() -> str:
+    fields = load_tables()["EvidenceZoneLimits"].fields
+    rows = (
+        (f"`{name}`", fields[name].description, f"{default:g}", f"{low:,g} to {high:,g}")
+        for name, default, low, high in evidence_rows.ZONE_LIMITS
+    )
+    return table(("field of `spec.zones`", "what", "without it", "bounds"), rows)
+
+
 TABLES: dict[str, Callable[[], str]] = {
+    "evidence_authority": evidence_authority,
+    "evidence_table": evidence_table,
+    "evidence_zones": evidence_zones,
     "kinds": kinds,
     "admission": admission,
     "api_errors": api_errors,
@@ -417,7 +662,8 @@ TABLES: dict[str, Callable[[], str]] = {
     "limits_store": store,
     "limits_audit": _bounds(AUDIT),
     "limits_tokens": _bounds(TOKENS),
-    "limits_plane": _bounds((*PLANE, *SCHEDULER)),
+    "limits_plane": _bounds((*PLANE, *PROGRESS, *SCHEDULER)),
+    "limits_processes": _bounds(PROCESSES),
     "retention": retention,
     "plane_settings": plane_settings,
 }

@@ -42,6 +42,9 @@ def test_the_first_start_makes_everything_for_its_owner_only(tmp_path: Path) -> 
         for name in (
             "ca.crt",
             "ca.key",
+            "plane.crt",
+            "plane.key",
+            "plane.json",
             "server.crt",
             "server.key",
             "server.json",
@@ -116,11 +119,12 @@ def changed_by(data_dir: Path, host: str, now: float) -> set[str]:
 
 
 SERVER_FILES = {"identity/server.crt", "identity/server.key", "identity/server.json"}
+PLANE_FILES = {"identity/plane.crt", "identity/plane.key", "identity/plane.json"}
 
 
 def test_a_certificate_near_its_end_is_renewed_by_the_same_authority(data_dir: Path) -> None:
     assert changed_by(data_dir, "127.0.0.1", NOW + 334 * DAY) == set()
-    assert changed_by(data_dir, "127.0.0.1", NOW + 336 * DAY) == SERVER_FILES
+    assert changed_by(data_dir, "127.0.0.1", NOW + 336 * DAY) == SERVER_FILES | PLANE_FILES
 
 
 def test_a_new_host_gets_into_the_certificate_and_old_ones_stay(data_dir: Path) -> None:
@@ -136,6 +140,28 @@ def test_a_damaged_server_certificate_is_made_anew(data_dir: Path, name: str, da
     path = data_dir / "identity" / name
     path.unlink() if damage is None else path.write_bytes(damage)
     assert changed_by(data_dir, "127.0.0.1", NOW) == SERVER_FILES
+
+
+@pytest.mark.parametrize("name", ["plane.crt", "plane.key", "plane.json"])
+@pytest.mark.parametrize("damage", [b"", b"torn", None])
+def test_a_damaged_certificate_of_the_plane_is_made_anew(
+    data_dir: Path, name: str, damage: bytes | None
+) -> None:
+    path = data_dir / "identity" / name
+    path.unlink() if damage is None else path.write_bytes(damage)
+    assert changed_by(data_dir, "127.0.0.1", NOW) == PLANE_FILES
+
+
+@pytest.mark.parametrize("damage", [b"torn", None])
+def test_without_a_good_authority_there_is_no_certificate_of_the_plane_and_it_serves(
+    data_dir: Path, damage: bytes | None
+) -> None:
+    for name in PLANE_FILES:
+        (data_dir / name).unlink()
+    key = data_dir / "identity/ca.key"
+    key.unlink() if damage is None else key.write_bytes(damage)
+    assert changed_by(data_dir, "127.0.0.1", NOW) == set()
+    assert not identity.of(data_dir).plane_certificate.exists()
 
 
 @pytest.mark.parametrize("damage", [b"torn", None])

@@ -16,17 +16,19 @@ DRIVER = "fairlead.dev/driver"  # what runs its pods: process, hollow
 
 # Taints of nodes, in the order of a silent node's days
 SUSPECT = "fairlead.dev/suspect"  # NoSchedule: nothing new is placed there, nothing else follows from it
-UNREACHABLE = "node.kubernetes.io/unreachable"  # NoSchedule and NoExecute: its pods have a grace, as they tolerate it
+UNREACHABLE = "node.kubernetes.io/unreachable"  # NoSchedule, NoExecute: pods have a grace as they tolerate it
 NOT_READY = "node.kubernetes.io/not-ready"  # the node itself says so
 OUT_OF_SERVICE = "node.kubernetes.io/out-of-service"  # a human confirms that nothing runs there any more
 
 # Annotations of nodes
-FENCES_AFTER = "fairlead.dev/fences-after"  # "40s": this long after its last renewal nothing of it runs any more
+FENCES_AFTER = "fairlead.dev/fences-after"  # "40s": so long after its last renewal nothing of it runs
 NODE_ENDPOINT = "fairlead.dev/endpoint"  # https://ADDRESS:PORT where the agent tells logs and usage
 NODE_CERTIFICATE = "fairlead.dev/endpoint-certificate"  # sha256 of that endpoint's certificate, hex
 SILENT_SINCE = "fairlead.dev/silent-since"  # its last renewal, by its own clock, while it bears our taints
 REASON = "fairlead.dev/reason"  # why somebody cordoned it
 AUTHOR = "fairlead.dev/author"  # who did
+CORDONED_AT = "fairlead.dev/cordoned-at"  # when
+TAINT_AUTHORS = "fairlead.dev/taint-authors"  # who put which taint, and when: {"KEY:EFFECT": "USER TIME"}
 
 # Pods
 RELEASED = "fairlead.dev/Released"  # condition: it no longer counts for its owner, who may replace it

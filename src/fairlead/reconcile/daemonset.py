@@ -24,6 +24,7 @@ from fairlead.core.times import parse_time
 from fairlead.decision.contract import EFFECTS_MAX, NOTHING, SETTLED, Decision, EventNote, Reading, Waiting
 from fairlead.decision.effects import Effect
 from fairlead.decision.ensure import ensure_child, ensure_gone, ensure_status
+from fairlead.decision.heeds import NEW, OWNED, RELABELLED, Heeds
 from fairlead.decision.notes import about, children, failure
 from fairlead.model.views import (
     CONTROLLER_REVISIONS,
@@ -61,6 +62,8 @@ _ALWAYS = ("currentNumberScheduled", "numberMisscheduled", "desiredNumberSchedul
 class DaemonSetDecider:
     name = _NAME
     reads: tuple[Resource[View], ...] = (DAEMONSETS, PODS, NODES, CONTROLLER_REVISIONS)
+    heeds: Heeds = ((PODS.name, OWNED),)
+    adopts: Heeds = ((PODS.name, NEW | OWNED | RELABELLED),)
 
     def keys(self, resource: str, before: View | None, after: View | None) -> Iterable[Key]:
         found: dict[Key, None] = {}
@@ -219,5 +222,6 @@ def _status(found: DaemonSet, template: Template, places: Sequence[Place], now: 
         ),
         number_available=available,
         number_unavailable=len(desired) - available,
+        progress=found.status.progress,
         conditions=found.status.conditions,
     )

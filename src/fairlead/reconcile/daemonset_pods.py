@@ -37,7 +37,7 @@ class Place(NamedTuple):
     may_stay: bool  # one that is there is left there
     chosen: Pod | None  # the pod that counts
     others: tuple[Pod, ...]  # live pods that are one too many
-    leaving: tuple[Pod, ...]  # on their way out
+    leaving: tuple[Pod, ...]  # on their way out, or released: nobody knows yet whether they run
     ended: tuple[Pod, ...]
 
     @property
@@ -86,7 +86,7 @@ def _place(name: str, should_run: bool, may_stay: bool, pods: Iterable[Pod]) -> 
         may_stay,
         live[0] if live else None,
         tuple(live[1:]),
-        tuple(pod for pod in pods if pod.metadata.deletion_timestamp),
+        tuple(pod for pod in pods if pod.metadata.deletion_timestamp or (pod.released and not pod.finished)),
         tuple(pod for pod in pods if pod.finished and not pod.metadata.deletion_timestamp),
     )
 

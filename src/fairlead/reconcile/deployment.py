@@ -3,8 +3,9 @@
 Per turn the first of these that has something to do: claim ReplicaSets; create the new one (or, if the strategy is
 Recreate, empty the old ones first); number the revision; scale when the number of replicas changed; take the next step
 of the rollout; forget old revisions; report. Sizes come from `deployment_rollout.py`, the history from
-`deployment_history.py`, conditions from `deployment_status.py`. Pods are looked at only to see whether old ones are
-gone; how many are available is what the ReplicaSets report.
+`deployment_history.py`, conditions from `deployment_status.py`, and what holds a rollout back from
+`deployment_caution.py`. Pods are looked at only to see whether old ones are gone, or out of reach when others are about
+to be given up for them; how many are available is what the ReplicaSets report.
 """
 
 from __future__ import annotations
@@ -26,9 +27,12 @@ from fairlead.decision.contract import (
 )
 from fairlead.decision.effects import OPERATION, Change, Create, Effect, identity
 from fairlead.decision.ensure import ensure_child, ensure_field, ensure_fields, ensure_gone, ensure_status
+from fairlead.decision.heeds import GONE, Heeds
 from fairlead.decision.notes import NORMAL, WARNING, about
 from fairlead.model.views import (
     DEPLOYMENTS,
+    EVIDENCE_POLICIES,
+    NODES,
     PODS,
     REPLICASETS,
     Deployment,
@@ -40,6 +44,15 @@ from fairlead.model.views import (
     View,
 )
 from fairlead.reconcile.children import claim, claimants
+from fairlead.reconcile.deployment_caution import (
+    LOOK_AGAIN_SECONDS,
+    cautious,
+    is_held,
+    is_late,
+    late_notes,
+    pause_due_at,
+    pause_of,
+)
 from fairlead.reconcile.deployment_history import (
     REVISION,
     TEMPLATE_HASH,
@@ -92,7 +105,8 @@ class _Scene(NamedTuple):
 
 class DeploymentDecider:
     name = NAME
-    reads: tuple[Resource[View], ...] = (DEPLOYMENTS, REPLICASETS, PODS)
+    reads: tuple[Resource[View], ...] = (DEPLOYMENTS, REPLICASETS, PODS, NODES, EVIDENCE_POLICIES)
+    heeds: Heeds = ((PODS.name, GONE), (NODES.name, 0))
 
     def keys(self, resource: str, before: View | None, after: View | None) -> Iterable[Key]:
         if resource == PODS.name:
@@ -100,12 +114,13 @@ class DeploymentDecider:
         if resource == REPLICASETS.name:
             return dict.fromkeys(key for found in (before, after) if (key := _owner_of(found)) is not None)
         found = after if after is not None else before
-        assert isinstance(found, Deployment)
-        return (Key(DEPLOYMENTS.name, found.metadata.namespace, found.metadata.name),)
+        return (_key_of(found),) if isinstance(found, Deployment) else ()
 
     def adopters(
         self, view: Reading, resource: str, before: View | None, after: View | None
     ) -> Iterable[Key]:
+        if resource == EVIDENCE_POLICIES.name:
+            return [_key_of(each) for each in view.list(DEPLOYMENTS) if is_late(each)]
         return claimants(view, DEPLOYMENTS, before, after) if resource == REPLICASETS.name else ()
 
     def decide(self, view: Reading, key: Key, now: float) -> Decision:
@@ -116,15 +131,20 @@ class DeploymentDecider:
         if claimed.effects:
             return Decision(Waiting("ClaimingReplicaSets"), claimed.effects[:EFFECTS_MAX])
         scene = _Scene(view, found, *split(found, claimed.mine), limits(found))
-        status = wanted_status(found, scene.new, scene.olds, scene.bounds, now)
-        again_at = deadline(found, status)
+        status = wanted_status(
+            found, scene.new, scene.olds, scene.bounds, now, lambda: pause_of(view, found, scene.new, now)
+        )
+        again_at = deadline(found, status) or pause_due_at(view, found, status, now)
         if not found.metadata.deletion_timestamp:
-            reason, effects = _next_step(scene, status)
+            reason, effects, waits = _next_step(scene, status)
+            if waits:
+                again_at = min(again_at or now + LOOK_AGAIN_SECONDS, now + LOOK_AGAIN_SECONDS)
             if effects:
                 effects = effects[:EFFECTS_MAX]
                 return Decision(Waiting(reason), tuple(effects), again_at, _scalings(scene, effects))
         report = ensure_status(NAME, DEPLOYMENTS, found, status)
-        return Decision(_verdict(scene, status), (report,) if report is not None else (), again_at)
+        notes = late_notes(found, status) if report is not None else ()
+        return Decision(_verdict(scene, status), (report,) if report is not None else (), again_at, notes)
 
     def refused(self, view: Reading, key: Key, effect: Effect, message: str, now: float) -> Decision:
         """What to report when the API keeps refusing to create the new ReplicaSet."""
@@ -139,26 +159,50 @@ class DeploymentDecider:
         )
 
 
-def _next_step(scene: _Scene, status: DeploymentStatus) -> tuple[str, Sequence[Effect]]:
-    """(reason, effects) of the first thing that is to be done; nothing if all is as it should be for now."""
+def _next_step(scene: _Scene, status: DeploymentStatus) -> tuple[str, Sequence[Effect], bool]:
+    """(reason, effects) of the first thing that is to be done; nothing if all is as it should be for now. And whether
+    pods out of reach are waited for."""
     spec, new = scene.deployment.spec, scene.new
     recreate = is_recreate(spec.strategy)
     steps: list[tuple[str, Sequence[Effect]]] = []
+    waits = False
     if new is not None:
         steps.append(("NumberingRevision", _numbered(scene, new)))
     if spec.paused or is_scaling(scene.sets, scene.bounds):
-        steps.append(("Scaling", _sized(scene, scaled(new, scene.olds, scene.bounds, rolling=not recreate))))
-    if not spec.paused:
-        steps.append(("RollingOut", _recreated(scene) if recreate else _rolled(scene)))
+        scaling, waits = _scaled(scene, rolling=not recreate)
+        steps.append(("Scaling", scaling))
+    if not spec.paused and recreate:
+        steps.append(("RollingOut", _recreated(scene)))
+    elif not spec.paused and not is_held(status, new):
+        rolling, lost = _rolled(scene)
+        waits |= lost
+        steps.append(("RollingOut", rolling))
     if spec.paused or is_complete(scene.deployment, status):
         steps.append(("ForgettingRevisions", _forgotten(scene)))
-    return next((step for step in steps if step[1]), ("", ()))
+    reason, effects = next((step for step in steps if step[1]), ("", ()))
+    return reason, effects, waits
 
 
-def _rolled(scene: _Scene) -> Sequence[Effect]:
-    if scene.new is None:
-        return _created(scene, first_size(scene.olds, scene.bounds))
-    return _sized(scene, rolled(scene.new, scene.olds, scene.bounds))
+def _scaled(scene: _Scene, *, rolling: bool) -> tuple[Sequence[Effect], bool]:
+    new, olds, bounds = scene.new, scene.olds, scene.bounds
+    sizes, waits = cautious(
+        scene.view,
+        scene.sets,
+        lambda seen: scaled(
+            seen(new) if new is not None else None, [*map(seen, olds)], bounds, rolling=rolling
+        ),
+    )
+    return _sized(scene, sizes), waits
+
+
+def _rolled(scene: _Scene) -> tuple[Sequence[Effect], bool]:
+    new, olds, bounds = scene.new, scene.olds, scene.bounds
+    if new is None:
+        return _created(scene, first_size(olds, bounds)), False
+    sizes, waits = cautious(
+        scene.view, scene.sets, lambda seen: rolled(seen(new), [*map(seen, olds)], bounds)
+    )
+    return _sized(scene, sizes), waits
 
 
 def _recreated(scene: _Scene) -> Sequence[Effect]:
@@ -286,6 +330,10 @@ def _verdict(scene: _Scene, status: DeploymentStatus) -> Verdict:
         return Waiting("Paused")
     wanted = scene.deployment.spec.replicas
     return Waiting("PodsUnavailable", f"{status.available_replicas} of {wanted} replicas are available")
+
+
+def _key_of(found: Deployment) -> Key:
+    return Key(DEPLOYMENTS.name, found.metadata.namespace, found.metadata.name)
 
 
 def _owner_of(found: View | None) -> Key | None:

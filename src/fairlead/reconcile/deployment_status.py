@@ -7,7 +7,8 @@ when something that a reader can see changes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from fairlead.core.times import parse_time, timestamp
 from fairlead.model.views import Condition, Deployment, DeploymentStatus, ReplicaSet
@@ -22,9 +23,26 @@ PAUSED, RESUMED = "DeploymentPaused", "DeploymentResumed"
 _NO_DEADLINE = 2**31 - 1
 
 
+class Pause(NamedTuple):
+    """What being late means for a rollout (`deployment_caution.py`). With a `note` it goes no further, which the note
+    tells, until its new pods have `recovered`."""
+
+    note: str = ""
+    recovered: bool = False
+
+
+NO_PAUSE = Pause()
+
+
 def wanted_status(
-    deployment: Deployment, new: ReplicaSet | None, olds: Sequence[ReplicaSet], bounds: Limits, now: float
+    deployment: Deployment,
+    new: ReplicaSet | None,
+    olds: Sequence[ReplicaSet],
+    bounds: Limits,
+    now: float,
+    pause: Callable[[], Pause] = lambda: NO_PAUSE,
 ) -> DeploymentStatus:
+    """`pause`: asked of a rollout that is late."""
     sets = (*olds, new) if new is not None else tuple(olds)
     told = sum(found.spec.replicas for found in sets)
     available = sum(found.status.available_replicas for found in sets)
@@ -40,7 +58,7 @@ def wanted_status(
     )
     conditions = (
         _availability(deployment, counted, bounds, now),
-        _progressing(deployment, counted, new, now),
+        _progressing(deployment, counted, new, now, pause),
         _failure(sets),
     )
     return _with(counted, deployment, conditions)
@@ -85,7 +103,11 @@ def _availability(deployment: Deployment, counted: DeploymentStatus, bounds: Lim
 
 
 def _progressing(
-    deployment: Deployment, counted: DeploymentStatus, new: ReplicaSet | None, now: float
+    deployment: Deployment,
+    counted: DeploymentStatus,
+    new: ReplicaSet | None,
+    now: float,
+    pause: Callable[[], Pause],
 ) -> Condition | None:
     current = condition(deployment, PROGRESSING)
     if deployment.spec.progress_deadline_seconds >= _NO_DEADLINE:
@@ -109,13 +131,21 @@ def _progressing(
         return _condition(deployment, PROGRESSING, "True", CREATED, f'Created new replica set "{name}"', now)
     if reason == COMPLETE and counted.replicas == counted.updated_replicas:
         return current  # pods come and go after a rollout too: that is not its failure
-    if _has_progressed(deployment.status, counted):
+    if _goes_on(deployment.status, counted, pause() if reason == TIMED_OUT else NO_PAUSE):
         text = f'ReplicaSet "{name}" is progressing.'
         return _condition(deployment, PROGRESSING, "True", UPDATED, text, now, touched=True)
+    if reason == TIMED_OUT and deployment.metadata.generation != deployment.status.observed_generation:
+        # Somebody did something about it: it gets its time anew.
+        text = f'ReplicaSet "{name}" is tried again: the Deployment was changed.'
+        return _condition(deployment, PROGRESSING, "True", UPDATED, text, now)
     if reason != COMPLETE and _is_late(deployment, current, now):
-        text = f'ReplicaSet "{name}" has timed out progressing.'
+        text = f'ReplicaSet "{name}" has timed out progressing.{pause().note}'
         return _condition(deployment, PROGRESSING, "False", TIMED_OUT, text, now)
     return current
+
+
+def _goes_on(before: DeploymentStatus, counted: DeploymentStatus, pause: Pause) -> bool:
+    return pause.recovered if pause.note else _has_progressed(before, counted)
 
 
 def _has_progressed(before: DeploymentStatus, after: DeploymentStatus) -> bool:

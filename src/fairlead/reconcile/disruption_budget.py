@@ -2,7 +2,7 @@
 
     expected pods    what the owners of the pods are scaled to (Deployment, ReplicaSet, StatefulSet)
     desired healthy  minAvailable, or expected pods less maxUnavailable
-    healthy          ready, not deleted, not evicted a moment ago (disruptedPods)
+    healthy          ready, not deleted, not released, not evicted a moment ago (disruptedPods)
     allowed          healthy less desired healthy
 
 Evictions spend the allowance themselves, in the transaction that deletes the pod (`ledger/disruption.py`). Here it is
@@ -157,7 +157,10 @@ def _status(
     budget: Budget, pods: Sequence[Pod], disrupted: dict[str, str], need: _Need, now: float
 ) -> BudgetStatus:
     healthy = sum(
-        pod.ready and not pod.metadata.deletion_timestamp and pod.metadata.name not in disrupted
+        pod.ready
+        and not pod.metadata.deletion_timestamp
+        and not pod.released
+        and pod.metadata.name not in disrupted
         for pod in pods
     )
     allowed = max(0, healthy - need.healthy) if need.expected > 0 else 0

@@ -18,9 +18,10 @@ from fairlead.api.fencing import FENCES_MAX
 from fairlead.decision.contract import NOTHING, Decision, Reading, Waiting
 from fairlead.decision.effects import Change, premises
 from fairlead.decision.ensure import ensure_fields, ensure_gone
+from fairlead.decision.heeds import GONE, LEAVING, OWNED, Heeds
 from fairlead.model.catalog import CATALOG, Catalog
 from fairlead.model.metadata import FOREGROUND, ORPHAN
-from fairlead.model.views import Meta, Resource, View
+from fairlead.model.views import PODS, Meta, Resource, View
 from fairlead.reconcile.ownership import (
     FREE,
     as_reference,
@@ -43,6 +44,8 @@ _GUARDS_MAX = FENCES_MAX - 1
 
 class GarbageDecider:
     name = NAME
+    heeds: Heeds = ((PODS.name, 0),)
+    adopts: Heeds = ((PODS.name, GONE | LEAVING | OWNED),)
 
     def __init__(self, catalog: Catalog = CATALOG) -> None:
         self._catalog = catalog

@@ -24,6 +24,7 @@ from fairlead.core.times import parse_time
 from fairlead.decision.contract import EFFECTS_MAX, NOTHING, SETTLED, Decision, EventNote, Reading, Waiting
 from fairlead.decision.effects import Effect, premise_of
 from fairlead.decision.ensure import ensure_child, ensure_gone, ensure_status
+from fairlead.decision.heeds import OWNED, Heeds
 from fairlead.decision.notes import about, children, failure
 from fairlead.model.views import JOBS, PODS, Job, Pod, Resource, View
 from fairlead.reconcile.children import is_controlled_by
@@ -60,6 +61,7 @@ _NAME = "job"
 class JobDecider:
     name = _NAME
     reads: tuple[Resource[View], ...] = (JOBS, PODS)
+    heeds: Heeds = ((PODS.name, OWNED),)
 
     def keys(self, resource: str, before: View | None, after: View | None) -> Iterable[Key]:
         newest = after if after is not None else before

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from fairlead.decision.contract import NOTHING, Decision, Reading, Waiting
+from fairlead.decision.heeds import LEAVING, Heeds
 from fairlead.model.views import JOBS, PODS, Pod, Resource, View
 from fairlead.reconcile.job_pods import is_tracked, released
 from fairlead.store.contract import Key
@@ -20,6 +21,7 @@ AGAIN_SECONDS = 60.0
 class JobOrphanDecider:
     name = "job-orphans"
     reads: tuple[Resource[View], ...] = (PODS, JOBS)
+    heeds: Heeds = ((PODS.name, LEAVING),)
 
     def keys(self, resource: str, before: View | None, after: View | None) -> Iterable[Key]:
         if not isinstance(after, Pod) or not _is_held(after):

@@ -35,7 +35,7 @@ class Crew(NamedTuple):
     failed: tuple[Pod, ...]  # tracked, ended badly or going before they ended
     strays: tuple[Pod, ...]  # tracked, ended, of no index that is wanted: released uncounted
     ignored: tuple[Pod, ...]  # tracked, ended badly, and the failure policy says to ignore that
-    terminating: tuple[Pod, ...]  # deleted and not ended; may be among the failed too
+    terminating: tuple[Pod, ...]  # deleted or released, and not ended; may be among the failed too
 
 
 def is_indexed(job: Job) -> bool:
@@ -57,7 +57,7 @@ def crew_of(job: Job, pods: Iterable[Pod]) -> Crew:
     waits_for_end = job.spec.pod_replacement_policy == "Failed"
     active, abandoned, succeeded, failed, strays, ignored, terminating = _lists()
     for pod in pods:
-        going = bool(pod.metadata.deletion_timestamp) and not pod.finished
+        going = (bool(pod.metadata.deletion_timestamp) or pod.released) and not pod.finished
         if going:
             terminating.append(pod)
         if pod.live:

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping
 from fairlead.decision.contract import EFFECTS_MAX, NOTHING, Decision, Reading
 from fairlead.decision.effects import ChangeStatus
 from fairlead.decision.ensure import ensure_status
+from fairlead.decision.heeds import ENDED, GONE, PLACED, Heeds
 from fairlead.ledger import quota as ledger
 from fairlead.model.views import (
     NODES,
@@ -35,6 +36,7 @@ _ALL = Key(PLACEMENT_QUOTAS.name, "", "")
 class PlacementQuotaDecider:
     name = _NAME
     reads: tuple[Resource[View], ...] = (PLACEMENT_QUOTAS, PODS, NODES)
+    heeds: Heeds = ((PODS.name, ENDED | GONE | PLACED),)
 
     def keys(self, resource: str, before: View | None, after: View | None) -> Iterable[Key]:
         if isinstance(after, PlacementQuota):

@@ -12,7 +12,8 @@ Pods are numbered: the next number follows the highest among those present, live
 revision of the set. Names and identities follow from it. Whoever repeats a create, after a lost answer or as the next
 leader, finds the set and its pods as they were, asks for the same name and gets AlreadyExists. And no number comes
 back: each pod took a revision of the store, so whatever numbers were given out before the set last changed are lower
-than its revision now (docs/adr/0010).
+than its revision now (docs/adr/0010). A pod that takes the place of a released one is named after that as
+well (`replacements.py`).
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from fairlead.core.times import timestamp
 from fairlead.decision.contract import EFFECTS_MAX, NOTHING, SETTLED, Decision, Reading, Verdict, Waiting
 from fairlead.decision.effects import OPERATION, Create, Delete, Effect, identity, premise_of
 from fairlead.decision.ensure import ensure_child, ensure_gone, ensure_status
+from fairlead.decision.heeds import NEW, OWNED, RELABELLED, Heeds
 from fairlead.decision.notes import about, children, failure
 from fairlead.model.views import (
     PODS,
@@ -43,6 +45,7 @@ from fairlead.reconcile.children import (
     from_template,
     readiness,
 )
+from fairlead.reconcile.replacements import replacements, still_there, swapped
 from fairlead.store.contract import Key
 
 NAME = "replicaset"
@@ -52,6 +55,8 @@ REPLICA_FAILURE = "ReplicaFailure"
 class ReplicaSetDecider:
     name = NAME
     reads: tuple[Resource[View], ...] = (REPLICASETS, PODS)
+    heeds: Heeds = ((PODS.name, OWNED),)
+    adopts: Heeds = ((PODS.name, NEW | OWNED | RELABELLED),)
 
     def keys(self, resource: str, before: View | None, after: View | None) -> Iterable[Key]:
         if resource == REPLICASETS.name:
@@ -73,10 +78,11 @@ class ReplicaSetDecider:
         live = [pod for pod in claimed.mine if pod.live]
         counted = readiness(live, found.spec.min_ready_seconds, now)
         status = ensure_status(NAME, REPLICASETS, found, _status(found, live, counted), always=("replicas",))
-        effects: list[Create] | list[Delete] = []
+        effects: Sequence[Effect] = ()
         if not found.metadata.deletion_timestamp and not _has_news(found, live, counted):
             premise = premise_of(REPLICASETS, found.metadata)
-            effects = self._missing(view, found, claimed.mine, live, premise)
+            swap = swapped(NAME, found, claimed.mine, live, now, premise)
+            effects = (swap,) if swap is not None else self._missing(view, found, claimed.mine, live, premise)
             effects = effects or self._surplus(found, live, now, premise)
         verdict = _verdict(found, live, counted)
         notes = children(about(REPLICASETS, found.metadata), effects)
@@ -104,14 +110,14 @@ class ReplicaSetDecider:
     def _missing(
         self, view: Reading, found: ReplicaSet, mine: Sequence[Pod], live: Sequence[Pod], premise: str
     ) -> list[Create]:
-        missing = min(found.spec.replicas - len(live), EFFECTS_MAX)
+        missing = min(found.spec.replicas - len(live) - still_there(found, mine), EFFECTS_MAX)
         if missing <= 0:
             return []
         meta = found.metadata
         made = identity(NAME, meta.uid, "create") + "/"
         number = max((_number(pod, made) for pod in mine), default=0)
         number = max(number + 1, meta.revision)
-        creates: list[Create] = []
+        creates = replacements(view, NAME, found, mine, missing, number, premise)
         while len(creates) < missing:
             name = child_name(meta, str(number))
             body = from_template(found.spec.template, REPLICASETS, meta, name)
@@ -153,6 +159,8 @@ def _number(pod: Pod, made: str) -> int:
     """Of a pod that this set made; 0 for one that it adopted."""
     operation = pod.metadata.annotations.get(OPERATION, "")
     text = operation.removeprefix(made)
+    if text != operation:
+        text = text.rpartition(".")[2]  # a replacement's says first whom it replaces
     return int(text) if text != operation and text.isascii() and text.isdigit() and len(text) <= 18 else 0
 
 

@@ -19,6 +19,7 @@ from fairlead.core.times import timestamp
 from fairlead.decision.contract import EFFECTS_MAX, NOTHING, SETTLED, Decision, Reading, Waiting
 from fairlead.decision.effects import Effect
 from fairlead.decision.ensure import ensure_gone, ensure_status
+from fairlead.decision.heeds import ENDED, GONE, Heeds
 from fairlead.ledger import reservation as ledger
 from fairlead.ledger.pod_needs import Usage, add, exact, placed_usage
 from fairlead.model.catalog import CATALOG, Catalog
@@ -49,6 +50,7 @@ Held = dict[str, Usage]  # by node, what active reservations keep
 
 class ReservationDecider:
     name = _NAME
+    heeds: Heeds = ((PODS.name, ENDED | GONE),)
 
     def __init__(self, catalog: Catalog = CATALOG) -> None:
         self._catalog = catalog

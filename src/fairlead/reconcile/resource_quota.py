@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from fairlead.decision.contract import EFFECTS_MAX, NOTHING, Decision, Reading
 from fairlead.decision.effects import ChangeStatus
 from fairlead.decision.ensure import ensure_status
+from fairlead.decision.heeds import ENDED, GONE, Heeds
 from fairlead.ledger import quota as ledger
 from fairlead.ledger import resource_quota
 from fairlead.ledger.pod_needs import Usage, add
@@ -34,6 +35,7 @@ _NOTHING_SAID = b"{}"
 
 class ResourceQuotaDecider:
     name = _NAME
+    heeds: Heeds = ((PODS.name, ENDED | GONE),)
 
     def __init__(self, catalog: Catalog = CATALOG) -> None:
         spaced = {kind.resource for kind in catalog if kind.namespaced}

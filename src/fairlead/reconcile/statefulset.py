@@ -19,8 +19,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from fairlead.decision.contract import EFFECTS_MAX, NOTHING, SETTLED, Decision, Reading, Verdict, Waiting
-from fairlead.decision.effects import Effect
+from fairlead.decision.effects import Delete, Effect, identity
 from fairlead.decision.ensure import ensure_child, ensure_gone, ensure_status
+from fairlead.decision.heeds import NEW, OWNED, RELABELLED, Heeds
 from fairlead.decision.notes import about, children, failure
 from fairlead.model.views import (
     CONTROLLER_REVISIONS,
@@ -55,6 +56,8 @@ _NAME = "statefulset"
 class StatefulSetDecider:
     name = _NAME
     reads: tuple[Resource[View], ...] = (STATEFULSETS, PODS, CONTROLLER_REVISIONS)
+    heeds: Heeds = ((PODS.name, OWNED),)
+    adopts: Heeds = ((PODS.name, NEW | OWNED | RELABELLED),)
 
     def keys(self, resource: str, before: View | None, after: View | None) -> Iterable[Key]:
         found: dict[Key, None] = {}
@@ -163,11 +166,24 @@ def _replica(
         return ensure_child(
             _NAME, meta, PODS, there, body, occasion
         ), "PodMissing" if not there else "NameTaken"
+    if pod.released and not pod.finished:
+        return _given_up(found, pod), "PodReleased"  # it has surely ended, or somebody confirmed that
     if pod.metadata.deletion_timestamp:
         return None, "PodTerminating"
     if pod.finished:
         return ensure_gone(_NAME, meta, PODS, pod), "PodEnded"
     return None, "" if is_healthy(found, pod, now) else "PodNotReady"
+
+
+def _given_up(found: StatefulSet, pod: Pod) -> Delete | None:
+    """Its node is not there to end it: the object goes at once, and its name is free."""
+    meta = pod.metadata
+    if meta.deletion_timestamp and not meta.deletion_grace_period_seconds:
+        return None
+    label = identity(_NAME, found.metadata.uid, "give-up", meta.uid)
+    return Delete(
+        label, PODS.name, "v1", "pods", meta.namespace, meta.name, meta.uid, meta.revision, grace_seconds=0
+    )
 
 
 def _update(
@@ -230,4 +246,5 @@ def _status(found: StatefulSet, ranks: Ranks, revisions: Revisions, now: float) 
         current_revision=current,
         update_revision=update,
         conditions=found.status.conditions,
+        progress=found.status.progress,
     )

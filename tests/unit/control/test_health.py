@@ -16,6 +16,7 @@ from fairlead.decision.ensure import ensure_field, ensure_status
 from fairlead.model.views import DEPLOYMENTS, Resource, View
 from fairlead.port.outcome import Unknown
 from fairlead.port.request import Reply, Request
+from fairlead.runtime.extensions import scheduler_queue
 from fairlead.sim.zoo.status_write_loop import Chatty
 from fairlead.store.contract import Key
 from tests.inprocess import InProcess
@@ -86,6 +87,41 @@ def test_settings_are_taken_up_at_once_and_shown_as_in_use() -> None:
     driver.run(0.5)
     assert queues["job"].settings.rate_per_second == 0
     assert driver.plane.health.settings.revision == 0
+
+
+def test_the_scheduler_and_the_recorder_take_theirs_up_while_they_run() -> None:
+    api = InProcess()
+    driver = Driver(api)
+    driver.run(5)
+    placer = driver.plane.placer
+    assert placer is not None
+    api.post("/api/v1/namespaces/default/pods", unplaceable())
+    driver.run(1)
+    assert placer.waiting.counts()["unschedulable"] == 1
+    set_plane(api, scheduler={"flushSeconds": 20, "batchMax": 3, "inFlightMax": 9}, events={"objectBurst": 2})
+    driver.run(1)
+    assert (placer.settings.batch_max, placer.settings.in_flight_max) == (3, 9)
+    assert driver.plane.recorder.settings.object_burst == 2
+    assert placer.attempts == 1
+    driver.run(30)
+    assert placer.attempts == 2, "tried again after 20 seconds, not after 300"
+    shown = scheduler_queue(driver.plane, driver.now)
+    assert shown is not None
+    assert (shown["unschedulable"], shown["flushes"], shown["flushesNeeded"]) == (1, 1, 0)
+    assert 31 <= shown["oldestSeconds"] <= 34
+    api.delete(f"{SETTINGS}/default")
+    driver.run(1)
+    assert placer.waiting.settings.flush_seconds == 300
+
+
+def unplaceable() -> dict[str, Any]:
+    container = {"name": "c", "image": "i", "resources": {"requests": {"cpu": "1k"}}}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "big"},
+        "spec": {"containers": [container]},
+    }
 
 
 def test_a_plane_that_stands_by_takes_settings_up_too() -> None:

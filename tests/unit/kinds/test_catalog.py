@@ -38,6 +38,7 @@ KINDS = {
     "SchedulingPolicy",
     "PlacementQuota",
     "Reservation",
+    "EvidencePolicy",
     "ControllerRevision",
 }
 

@@ -27,6 +27,8 @@ def test_ports_get_a_name_and_a_protocol() -> None:
     [
         ("IPv4", "192.168.1.1", None),
         ("IPv6", "2001:db8::1", None),
+        ("IPv4", "127.128.0.1", None),  # where processes live that run as pods
+        ("IPv4", "127.127.255.255", "may not be in the loopback range (127.0.0.0/8, ::1/128)"),
         ("FQDN", "db.example.com", None),
         ("FQDN", "db.example.com.", None),
         ("IPv4", "2001:db8::1", "must be a valid IPv4 address"),

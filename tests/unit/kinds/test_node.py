@@ -106,6 +106,29 @@ def test_addresses_are_listed_once_and_the_first_range_is_the_range() -> None:
     assert causes(node(podCIDR="10.0.0.0/24", podCIDRs=["10.0.1.0/24"]))[0].startswith("spec.podCIDRs: ")
 
 
+@pytest.mark.parametrize(
+    ("networks", "wanted"),
+    [
+        (["10.0.0.0/24"], []),
+        (["10.0.0.0/24", "fd00::/64"], []),
+        (["10.0.0.0/24", "10.0.1.0/24"], ["spec.podCIDRs: "]),
+        (["10.0.0.1/24"], ["spec.podCIDRs[0]: "]),
+        (["10.0.0.0"], ["spec.podCIDRs[0]: "]),
+        (["x"], ["spec.podCIDRs[0]: "]),
+    ],
+)
+def test_networks_of_pods(networks: list[str], wanted: list[str]) -> None:
+    made = node(podCIDRs=networks)
+    KIND.defaults(made)
+    assert made["spec"]["podCIDR"] == networks[0]
+    found = causes(made)
+    assert len(found) == len(wanted)
+    assert all(text.startswith(start) for text, start in zip(found, wanted, strict=True))
+    only = node(podCIDR=networks[0])
+    KIND.defaults(only)
+    assert only["spec"]["podCIDRs"] == networks[:1]
+
+
 def changed(*path: Any, value: Any) -> Json:
     new = copy.deepcopy(NODE)
     place = new
@@ -147,6 +170,7 @@ def test_columns_read_as_in_kubectl() -> None:
         "OS-Image",
         "Kernel-Version",
         "Container-Runtime",
+        "Reason",
     ]
     wanted = [
         "Ready",
@@ -158,6 +182,7 @@ def test_columns_read_as_in_kubectl() -> None:
         "Debian",
         "<unknown>",
         "<unknown>",
+        "<none>",
     ]
     assert row(NODE) == wanted
 

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from workload_objects import mistakes, row, shown, whole
 
 from fairlead.agent.hollow import HollowDecider
+from fairlead.control.events import RecorderSettings
 from fairlead.control.roster import default_deciders
-from fairlead.control.settings import BUILT_IN, Settings, settings_of
+from fairlead.control.settings import BUILT_IN, PlacingSettings, Settings, settings_of
 from fairlead.decision.effects import RETRY
 from fairlead.model.files import load_tables
 from fairlead.model.kind import Json
@@ -20,6 +21,7 @@ from fairlead.model.kinds.planesettings import KIND
 from fairlead.model.plane_knobs import CONTROLLERS, EFFECTS, SECTIONS, Knob, numbers
 from fairlead.model.views import Meta, PlaneSettings
 from fairlead.queue.settings import QueueSettings
+from fairlead.schedule.waiting import WaitingSettings
 
 
 def settings(name: str = "default", **spec: Any) -> Json:
@@ -129,6 +131,8 @@ def test_the_field_table_has_exactly_the_knobs_with_the_right_type() -> None:
         "breaker": "PlaneBreaker",
         "writeLoops": "PlaneWriteLoops",
         "loop": "PlaneLoop",
+        "scheduler": "PlaneScheduler",
+        "events": "PlaneEvents",
     }
     for title, section in SECTIONS.items():
         described = tables[types[title]].fields
@@ -145,8 +149,21 @@ def test_without_an_object_everything_is_as_built_in_and_an_empty_one_changes_no
     assert (empty.revision, empty.generation) == (7, 3)
     assert (empty.loop, empty.breaker, empty.budget) == (BUILT_IN.loop, BUILT_IN.breaker, BUILT_IN.budget)
     assert (empty.writes, empty.retries) == (BUILT_IN.writes, BUILT_IN.retries)
+    assert (empty.events, empty.placing, empty.waiting) == (
+        RecorderSettings(),
+        PlacingSettings(),
+        WaitingSettings(),
+    )
     assert empty.queue("job") == BUILT_IN.queue("job") == QueueSettings()
     assert empty.controller("job") == BUILT_IN.controller("job")
+
+
+def test_the_scheduler_and_the_recorder_get_their_own() -> None:
+    scheduler = {"backoffSeconds": 2, "flushSeconds": 60, "batchMax": 5}
+    told = made({"scheduler": scheduler, "events": {"perSecond": 7}})
+    assert told.placing == PlacingSettings(batch_max=5)
+    assert told.waiting == WaitingSettings(backoff_seconds=2, flush_seconds=60)
+    assert told.events == RecorderSettings(per_second=7)
 
 
 def test_names_override_the_default_entry_which_overrides_what_is_built_in() -> None:

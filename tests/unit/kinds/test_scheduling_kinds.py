@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from workload_objects import mistakes, update_mistakes, whole
 
+from fairlead.model.fields import ListOf, MapOf, Ref
+from fairlead.model.files import load_tables
 from fairlead.model.kind import Json
 from fairlead.model.kinds import placementquota, reservation, schedulingpolicy
 from fairlead.model.plugin_names import PLUGINS, SCORING
@@ -150,3 +152,22 @@ def test_a_reservation_can_be_prolonged_and_otherwise_stays_as_it_is() -> None:
     assert update_mistakes(reservation.KIND, changed, reserved()) == [
         'spec.requests: Invalid value: {"cpu":"2"}: field is immutable'
     ]
+
+
+@pytest.mark.parametrize("kind", ["PlaneSettings", "SchedulingPolicy", "PlacementQuota", "Reservation"])
+def test_kubectl_explains_every_field_of_our_kinds(kind: str) -> None:
+    tables = load_tables()
+    left, seen = [kind], {"ObjectMeta"}
+    silent = []
+    while left:
+        name = left.pop()
+        seen.add(name)
+        for field in tables[name].fields.values():
+            if not field.description:
+                silent.append(f"{name}.{field.name}")
+            inner = field.type
+            while isinstance(inner, ListOf | MapOf):
+                inner = inner.item if isinstance(inner, ListOf) else inner.value
+            if isinstance(inner, Ref) and inner.name not in (*seen, *left):
+                left.append(inner.name)
+    assert silent == []

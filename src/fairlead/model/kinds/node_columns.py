@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from fairlead.model.cells import AGE, NONE, UNKNOWN
 from fairlead.model.kind import Cell, Column, Json
+from fairlead.model.marks import AUTHOR, REASON
 
 _ROLE_PREFIX = "node-role.kubernetes.io/"
 _ROLE_LABEL = "kubernetes.io/role"
@@ -51,6 +52,16 @@ def _address(kind: str) -> Callable[[Json, float], Cell]:
     return cell
 
 
+def _reason(node: Json, now: float) -> Cell:
+    """Why it was cordoned, and by whom."""
+    annotations = (node.get("metadata") or {}).get("annotations") or {}
+    author = annotations.get(AUTHOR)
+    told = annotations.get(REASON) or ""
+    if not author:
+        return told or NONE
+    return f"{told} ({author})" if told else f"({author})"
+
+
 COLUMNS = (
     Column("Status", _status, description="Whether the node is ready and takes new pods."),
     Column("Roles", _roles, description="Roles from the node's labels."),
@@ -66,4 +77,5 @@ COLUMNS = (
         priority=1,
         description="What runs the containers.",
     ),
+    Column("Reason", _reason, priority=1, description="Why somebody took it out of use, and who."),
 )

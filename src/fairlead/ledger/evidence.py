@@ -1,0 +1,176 @@
+"""An EvidencePolicy as arithmetic: which row allows an act, how far a silent node has come, when a pod is due.
+
+Pure; used by the controllers of node health, release, return and eviction (`reconcile/`), which all judge by the same
+functions and cite the row they acted on. Without the object no row allows anything.
+
+    silence of a node's lease      what the node is
+    less than StopPlacement        Heard      nothing
+    from StopPlacement             Suspect    nothing new is placed there
+    from MarkUnknown               Unknown    Ready=Unknown; its pods' grace begins
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from fairlead.core.times import SECOND, parse_duration, parse_time
+from fairlead.model import evidence_rows as rows
+from fairlead.model.kind import Json
+from fairlead.model.marks import AT_MOST_ONE, FENCES_AFTER, NOT_READY, OUT_OF_SERVICE, UNREACHABLE, ZONE
+from fairlead.model.views import EvidencePolicy, Lease, Node, Pod, Toleration
+
+HEARD, SUSPECTED, UNKNOWN = "Heard", "Suspect", "Unknown"
+NEVER = float("inf")
+NO_ZONE = "-"
+NO_SCHEDULE, NO_EXECUTE = "NoSchedule", "NoExecute"
+
+
+class Allowed(NamedTuple):
+    """What a row allows: after how long, and how it is cited."""
+
+    row: str
+    after_seconds: float
+
+    @property
+    def cited(self) -> str:
+        return f"EvidencePolicy/{rows.NAME} row {self.row}"
+
+
+class Evidence:
+    """The rows by signal and act. A row that claims more than it may (written by an older or newer server) is left
+    out: it allows nothing."""
+
+    __slots__ = ("_allowed",)
+
+    def __init__(self, policy: EvidencePolicy | None) -> None:
+        self._allowed: dict[tuple[str, str], Allowed] = {}
+        for row in policy.spec.get("rows") or () if policy is not None else ():
+            signal, confidence = row.get("signal"), row.get("confidence")
+            if signal not in rows.SIGNALS or confidence not in rows.CONFIDENCES:
+                continue
+            for each in row.get("acts") or ():
+                act = each.get("act")
+                if act in rows.ACTS and not rows.row_problem(signal, confidence, act):
+                    allowed = Allowed(row.get("name") or "", float(each.get("afterSeconds") or 0.0))
+                    self._allowed.setdefault((signal, act), allowed)
+
+    def allows(self, signal: str, act: str) -> Allowed | None:
+        return self._allowed.get((signal, act))
+
+    @property
+    def silence_seconds(self) -> float:
+        """From when on a node counts as silent; NEVER if nothing follows from silence."""
+        return min(self._after(rows.STOP_PLACEMENT), self._after(rows.MARK_UNKNOWN))
+
+    def state(self, silent_seconds: float) -> str:
+        if silent_seconds >= self._after(rows.MARK_UNKNOWN):
+            return UNKNOWN
+        return SUSPECTED if silent_seconds >= self._after(rows.STOP_PLACEMENT) else HEARD
+
+    def next_state_in(self, silent_seconds: float) -> float:
+        """Seconds of further silence until it is something else; NEVER if it stays what it is."""
+        ahead = [self._after(rows.STOP_PLACEMENT), self._after(rows.MARK_UNKNOWN)]
+        return min((at - silent_seconds for at in ahead if at > silent_seconds), default=NEVER)
+
+    def _after(self, act: str) -> float:
+        allowed = self.allows(rows.MISSED_HEARTBEATS, act)
+        return NEVER if allowed is None else allowed.after_seconds
+
+
+def renewal_of(lease: Lease) -> str:
+    """What tells one renewal of a lease from the next, by the node's own clock where it says."""
+    return lease.spec.renew_time or f"revision {lease.metadata.resource_version}"
+
+
+def zone_of(node: Node) -> str:
+    return node.metadata.labels.get(ZONE) or NO_ZONE
+
+
+def taint_of(node: Node, key: str, effect: str) -> Json | None:
+    for taint in node.spec.taints:
+        if taint.get("key") == key and taint.get("effect") == effect:
+            return taint
+    return None
+
+
+def tolerated_seconds(tolerations: Iterable[Toleration], taint: Json) -> float:
+    """For how long a pod bears a taint: the least that a matching toleration says, 0 without one."""
+    found = [each for each in tolerations if _covers(each, taint)]
+    if not found:
+        return 0.0
+    said = [each.toleration_seconds for each in found if each.toleration_seconds is not None]
+    return float(max(0, min(said))) if said else NEVER
+
+
+def _covers(toleration: Toleration, taint: Json) -> bool:
+    if toleration.effect and toleration.effect != taint.get("effect"):
+        return False
+    if toleration.key and toleration.key != taint.get("key"):
+        return False
+    if toleration.operator == "Exists":
+        return True
+    return bool(toleration.key) and toleration.value == (taint.get("value") or "")
+
+
+def added_at(taint: Json) -> float | None:
+    """None for a taint nobody has dated yet."""
+    text = taint.get("timeAdded")
+    return parse_time(text) if text else None
+
+
+def is_at_most_one(pod: Pod) -> bool:
+    """Whether a replacement must never run beside it: it says so, or it has an identity (StatefulSet)."""
+    owner = pod.metadata.controller
+    return pod.metadata.annotations.get(AT_MOST_ONE) == "true" or (
+        owner is not None and owner.kind == "StatefulSet"
+    )
+
+
+def fences_after(node: Node) -> float | None:
+    """How long after its last renewal nothing of the node runs any more, as it promised; None if it did not."""
+    text = node.metadata.annotations.get(FENCES_AFTER)
+    if not text:
+        return None
+    try:
+        seconds = parse_duration(text) / SECOND
+    except ValueError:
+        return None
+    return seconds if seconds > 0 else None
+
+
+def fenced_at(evidence: Evidence, node: Node, seen_at: float) -> float:
+    """When nothing of the node runs any more for sure, its last renewal having been seen then; NEVER without its
+    promise, or a row that trusts it."""
+    allowed, promised = evidence.allows(rows.LEASE_EXPIRED, rows.RELEASE_AT_MOST_ONE), fences_after(node)
+    return NEVER if allowed is None or promised is None else seen_at + promised + allowed.after_seconds
+
+
+def release_due_at(evidence: Evidence, node: Node, pod: Pod) -> float:
+    """When the pod's grace on an unreachable node is over; NEVER if it has none that ends, or the node is not."""
+    taint = taint_of(node, UNREACHABLE, NO_EXECUTE)
+    allowed = evidence.allows(rows.MISSED_HEARTBEATS, rows.RELEASE)
+    begun = added_at(taint) if taint is not None else None
+    if taint is None or allowed is None or begun is None:
+        return NEVER
+    marked = evidence.allows(rows.MISSED_HEARTBEATS, rows.MARK_UNKNOWN)
+    # The taint came when the node was marked; what the row asks for beyond that is still to pass.
+    rest = max(0.0, allowed.after_seconds - (marked.after_seconds if marked is not None else 0.0))
+    if pod.metadata.deletion_timestamp:  # it is wanted nowhere any more, whatever it tolerates
+        return begun + rest
+    return begun + max(rest, tolerated_seconds(pod.spec.tolerations, taint))
+
+
+def confirmed_by_human(node: Node, pod: Pod) -> bool:
+    """Somebody said that nothing runs there any more, and the pod does not ask to stay all the same."""
+    taints = (taint_of(node, OUT_OF_SERVICE, NO_EXECUTE), taint_of(node, OUT_OF_SERVICE, NO_SCHEDULE))
+    return any(
+        taint is not None and tolerated_seconds(pod.spec.tolerations, taint) == 0.0 for taint in taints
+    )
+
+
+def eviction_signal(taint: Json) -> str:
+    """Who asks for pods to leave: the node itself, a human, or ("") somebody whose case is judged elsewhere."""
+    if taint.get("effect") != NO_EXECUTE or taint.get("key") in (UNREACHABLE, OUT_OF_SERVICE):
+        return ""
+    return rows.NODE_SAYS_NOT_READY if taint.get("key") == NOT_READY else rows.NO_EXECUTE_TAINT

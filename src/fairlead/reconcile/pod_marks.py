@@ -1,0 +1,68 @@
+"""The conditions that tell a pod's readers how it stands with a node that is out of reach, and how they are taken back.
+
+Used by the controllers of release and return, and by ReplicaSets; pure. `fairlead.dev/Released` is False while a
+release is ahead (its message says when, who acts next, and what a human can do), True once it is committed.
+"""
+
+from __future__ import annotations
+
+from msgspec import structs
+
+from fairlead.core.times import timestamp
+from fairlead.decision.effects import ChangeStatus
+from fairlead.decision.ensure import ensure_status
+from fairlead.model.marks import RELEASED
+from fairlead.model.views import PODS, Condition, Pod
+
+LOST = "NodeUnknown"  # why Ready is False: nobody can tell
+_READY = "Ready"
+
+
+def released_condition(pod: Pod) -> Condition | None:
+    return condition_of(pod, RELEASED)
+
+
+def condition_of(pod: Pod, kind: str) -> Condition | None:
+    return next((each for each in pod.status.conditions if each.type == kind), None)
+
+
+def containers_ready(pod: Pod) -> bool:
+    """As its node last said."""
+    states = pod.status.container_statuses
+    return bool(states) and all(each.get("ready") for each in states)
+
+
+def marked(
+    controller: str, pod: Pod, wanted: Condition | None, now: float, *, lost: bool, premise: str = ""
+) -> ChangeStatus | None:
+    """The pod with this Released condition (None: without one), and not ready while it is `lost`."""
+    conditions = [each for each in pod.status.conditions if each.type not in (RELEASED, _READY)]
+    ready = condition_of(pod, _READY)
+    if ready is not None:
+        conditions.append(_readiness(pod, ready, now, lost=lost))
+    known = released_condition(pod)
+    if wanted is not None:
+        same = known is not None and known.status == wanted.status
+        since = known.last_transition_time if same and known is not None else timestamp(now)
+        conditions.append(structs.replace(wanted, last_transition_time=since))
+    if sorted(map(_told, conditions)) == sorted(map(_told, pod.status.conditions)):
+        return None
+    status = structs.replace(pod.status, conditions=tuple(conditions))
+    effect = ensure_status(controller, PODS, pod, status)
+    return None if effect is None else structs.replace(effect, premise=premise)
+
+
+def _readiness(pod: Pod, ready: Condition, now: float, *, lost: bool) -> Condition:
+    if lost:
+        if ready.status != "True":
+            return ready
+        return structs.replace(ready, status="False", reason=LOST, last_transition_time=timestamp(now))
+    if ready.reason != LOST:
+        return ready
+    if containers_ready(pod):
+        return structs.replace(ready, status="True", reason="", last_transition_time=timestamp(now))
+    return structs.replace(ready, reason="ContainersNotReady")
+
+
+def _told(condition: Condition) -> tuple[str, str, str, str]:
+    return condition.type, condition.status, condition.reason, condition.message

@@ -1,0 +1,289 @@
+"""Release: pods of a node that is out of reach stop counting for their owners, who replace them. Nothing is deleted.
+
+A key is a node. What a pod's grace, the brake of its zone and the promise of at most one have to say is told in its
+condition `fairlead.dev/Released`, False until the release is committed:
+
+    NodeUnknown            grace: until when, by the pod's tolerationSeconds
+    AwaitingTurn, Braked   the zone's limit (`reconcile/evidence_policy.py` grants one node after the other)
+    AwaitingFence          at most one: until the node has surely stopped its pods by itself
+    AwaitingConfirmation   at most one, and the node never promised that: a human must confirm
+    NodeGone               the Node object is gone: a little time for a mistake to be noticed
+
+A release commits only while the lease is at the last renewal that was seen and the policy, its status with the grant
+included, is as it was. If the node is heard again before, all this is taken back. What happens to a released pod after
+that: `returned.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from fairlead.core.times import parse_time, timestamp
+from fairlead.decision.contract import EFFECTS_MAX, NOTHING, Decision, EventNote, Reading, Regarding, Waiting
+from fairlead.decision.effects import Effect, premises
+from fairlead.decision.heeds import LEAVING, NEW, PLACED, Heeds, facts_of
+from fairlead.decision.notes import WARNING, about
+from fairlead.ledger import brake
+from fairlead.ledger.evidence import (
+    NEVER,
+    NO_EXECUTE,
+    Evidence,
+    confirmed_by_human,
+    fenced_at,
+    fences_after,
+    is_at_most_one,
+    release_due_at,
+    renewal_of,
+    taint_of,
+    zone_of,
+)
+from fairlead.model import evidence_rows as rows
+from fairlead.model.marks import NODE_LEASES, OUT_OF_SERVICE, RELEASED, UNREACHABLE
+from fairlead.model.views import (
+    EVIDENCE_POLICIES,
+    LEASES,
+    NODES,
+    PODS,
+    Condition,
+    EvidencePolicy,
+    Lease,
+    Node,
+    Pod,
+    Resource,
+    View,
+)
+from fairlead.reconcile.pod_marks import LOST, condition_of, marked, released_condition
+from fairlead.store.contract import Key
+
+NAME = "release"
+_HEEDED = NEW | PLACED | LEAVING
+
+
+class _Step(NamedTuple):
+    """What a pod's condition should say. `reason` "": nothing. `at`: when something else may be due."""
+
+    reason: str
+    message: str = ""
+    released: bool = False
+    premise: str = ""
+    at: float = NEVER
+
+
+class ReleaseDecider:
+    name = NAME
+    reads: tuple[Resource[View], ...] = (NODES, PODS, LEASES, EVIDENCE_POLICIES)
+    dated: tuple[Resource[View], ...] = (LEASES,)
+    heeds: Heeds = ((PODS.name, _HEEDED), (LEASES.name, 0))
+
+    def keys(self, resource: str, before: View | None, after: View | None) -> Iterable[Key]:
+        if resource != NODES.name or standing_of(before) == standing_of(after):
+            return ()
+        found = after if after is not None else before
+        return (node_key(found.metadata.name),) if isinstance(found, Node) else ()
+
+    def adopters(
+        self, view: Reading, resource: str, before: View | None, after: View | None
+    ) -> Iterable[Key]:
+        """Pods that came to a node in trouble, and nodes in trouble when the policy or its grants change."""
+        if isinstance(after, Pod) and after.spec.node_name and facts_of(before, after) & _HEEDED:
+            name = after.spec.node_name
+            node = view.get(NODES, "", name)
+            return (node_key(name),) if node is None or is_in_trouble(node) else ()
+        if resource == EVIDENCE_POLICIES.name:
+            return tuple(node_key(each.metadata.name) for each in view.list(NODES) if is_in_trouble(each))
+        return ()
+
+    def unsettled(self, view: Reading) -> Iterable[Key]:
+        names = {each.metadata.name: is_in_trouble(each) for each in view.list(NODES)}
+        found = {name for name, troubled in names.items() if troubled}
+        for pod in view.list(PODS):
+            name = pod.spec.node_name
+            if name and not pod.finished and (name not in names or _is_marked(pod)):
+                found.add(name)
+        return map(node_key, sorted(found))
+
+    def decide(self, view: Reading, key: Key, now: float) -> Decision:
+        node = view.get(NODES, "", key.name)
+        pods = [
+            pod
+            for pod in view.on_node(key.name)
+            if isinstance(pod, Pod) and not pod.finished and not pod.released
+        ]
+        if not pods:
+            return NOTHING
+        policy = view.get(EVIDENCE_POLICIES, "", rows.NAME)
+        lease = view.get(LEASES, NODE_LEASES, key.name)
+        case = _Case(view, key.name, node, lease, policy, now)
+        effects: list[Effect] = []
+        notes: list[EventNote] = []
+        due: list[float] = []
+        waiting = ""
+        for pod in pods:
+            step = case.step(pod)
+            due.append(step.at)
+            waiting = waiting or step.reason
+            effect = case.effect(pod, step)
+            if effect is None:
+                continue
+            if len(effects) >= EFFECTS_MAX:
+                due.append(now)
+                break
+            if step.released:
+                notes += _told(pod, step, len(effects))
+            effects.append(effect)
+        at = min(due)
+        verdict = Waiting(waiting, f"{len(pods)} pods on {key.name}") if waiting else NOTHING.verdict
+        return Decision(verdict, tuple(effects), at if at < NEVER else 0.0, tuple(notes))
+
+
+class _Case:
+    """All that is known of one node."""
+
+    def __init__(
+        self,
+        view: Reading,
+        name: str,
+        node: Node | None,
+        lease: Lease | None,
+        policy: EvidencePolicy | None,
+        now: float,
+    ) -> None:
+        self._view, self._name, self._node, self._lease = view, name, node, lease
+        self._policy, self._evidence, self._now = policy, Evidence(policy), now
+        self._unreachable = node is not None and taint_of(node, UNREACHABLE, NO_EXECUTE) is not None
+
+    def effect(self, pod: Pod, step: _Step) -> Effect | None:
+        wanted = None
+        if step.reason:
+            wanted = Condition(RELEASED, "True" if step.released else "False", step.reason, step.message)
+        lost = self._unreachable or step.released
+        return marked(NAME, pod, wanted, self._now, lost=lost, premise=step.premise)
+
+    def step(self, pod: Pod) -> _Step:
+        if self._policy is None or self._policy.metadata.deletion_timestamp:
+            return _Step("")
+        if self._node is None:
+            return self._gone(pod)
+        if not self._node.ready and confirmed_by_human(self._node, pod):
+            allowed = self._evidence.allows(rows.OUT_OF_SERVICE_SET, _act(pod))
+            if allowed is not None:
+                told = f"somebody confirmed that nothing runs on {self._name} any more"
+                return self._release(
+                    "OutOfServiceConfirmed", f"{told} ({allowed.cited})", pod, (_at(NODES, self._node),)
+                )
+        if not self._unreachable or self._lease is None:
+            return _Step("")
+        return self._unheard(pod, self._node, self._lease)
+
+    def _gone(self, pod: Pod) -> _Step:
+        allowed = self._evidence.allows(rows.NODE_GONE, _act(pod))
+        if allowed is None:
+            return _Step("")
+        known = released_condition(pod)
+        begun = known is not None and known.reason == "NodeGone" and known.last_transition_time
+        since = parse_time(known.last_transition_time) if known is not None and begun else self._now
+        due = since + allowed.after_seconds
+        if self._now >= due and (begun or not allowed.after_seconds):
+            told = f"node {self._name} was deleted ({allowed.cited})"
+            return self._release("NodeDeleted", told, pod, ((node_key(self._name), 0),))
+        told = f"node {self._name} is gone; unless it returns, the pod is released after {timestamp(due)}"
+        return _Step("NodeGone", f"{told} ({allowed.cited})", at=due)
+
+    def _unheard(self, pod: Pod, node: Node, lease: Lease) -> _Step:
+        allowed = self._evidence.allows(rows.MISSED_HEARTBEATS, rows.RELEASE)
+        due = release_due_at(self._evidence, node, pod)
+        if allowed is None or due == NEVER:
+            return _Step("")  # it bears this for as long as it lasts
+        silent = f"node {self._name} is silent since {renewal_of(lease)}"
+        if self._now < due:
+            told = (
+                f"{silent}; unless it returns, the pod is released after {timestamp(due)} ({allowed.cited})"
+            )
+            return _Step(LOST, told, at=due)
+        cited, reason = allowed.cited, "NodeSilent"
+        if is_at_most_one(pod):
+            held = self._held(node, silent)
+            if held is not None:
+                return held
+            fenced = self._evidence.allows(rows.LEASE_EXPIRED, rows.RELEASE_AT_MOST_ONE)
+            cited, reason = fenced.cited if fenced is not None else cited, "NodeFenced"
+        braked = self._braked(node, lease, silent)
+        if braked is not None:
+            return braked
+        assert self._policy is not None
+        guards = (_at(EVIDENCE_POLICIES, self._policy), _at(LEASES, lease))
+        return self._release(reason, f"{silent} ({cited})", pod, guards)
+
+    def _held(self, node: Node, silent: str) -> _Step | None:
+        """At most one: whether it is not sure yet that the original has stopped."""
+        allowed = self._evidence.allows(rows.LEASE_EXPIRED, rows.RELEASE_AT_MOST_ONE)
+        seen = self._view.sighting(LEASES, NODE_LEASES, self._name)
+        sure_at = fenced_at(self._evidence, node, seen.at) if seen is not None else NEVER
+        if allowed is None or sure_at == NEVER:
+            told = (
+                f"{silent}; at most one may run, and the node cannot confirm that it stopped it: make sure, then "
+                f"kubectl taint node {self._name} {OUT_OF_SERVICE}=confirmed:{NO_EXECUTE}"
+            )
+            return _Step("AwaitingConfirmation", told)
+        if self._now >= sure_at:
+            return None
+        told = f"{silent}; at most one may run: the node has surely stopped it by {timestamp(sure_at + 1)}"
+        return _Step("AwaitingFence", f"{told} ({allowed.cited})", at=sure_at)
+
+    def _braked(self, node: Node, lease: Lease, silent: str) -> _Step | None:
+        assert self._policy is not None
+        zone = next((each for each in self._policy.status.zones if each.name == zone_of(node)), None)
+        if zone is not None and zone.state != brake.STOPPED:
+            for each in zone.released:
+                if (each.uid, each.lease) == (node.metadata.uid, renewal_of(lease)):
+                    return None
+        where = f"kubectl describe evidencepolicy {rows.NAME}"
+        if zone is None or zone.state == brake.NORMAL:
+            return _Step("AwaitingTurn", f"{silent}; other nodes of zone {zone_of(node)} are first ({where})")
+        return _Step("Braked", f"{silent}; zone {zone.name} is {zone.state}, {where} says why")
+
+    def _release(self, reason: str, why: str, pod: Pod, guards: Iterable[tuple[Key, int]]) -> _Step:
+        owner = pod.metadata.controller
+        then = f"{owner.kind} {owner.name} may replace it" if owner is not None else "nobody replaces it"
+        return _Step(reason, f"{why}; {then}", released=True, premise=premises(*guards))
+
+
+def standing_of(node: View | None) -> object:
+    """What of a node decides about its pods."""
+    if not isinstance(node, Node):
+        return None
+    return node.metadata.uid, node.spec.taints, node.ready, fences_after(node)
+
+
+def is_in_trouble(node: Node) -> bool:
+    return any(taint.get("key") in (UNREACHABLE, OUT_OF_SERVICE) for taint in node.spec.taints)
+
+
+def node_key(name: str) -> Key:
+    return Key(NODES.name, "", name)
+
+
+def _is_marked(pod: Pod) -> bool:
+    ready = condition_of(pod, "Ready")
+    return released_condition(pod) is not None or (ready is not None and ready.reason == LOST)
+
+
+def _act(pod: Pod) -> str:
+    return rows.RELEASE_AT_MOST_ONE if is_at_most_one(pod) else rows.RELEASE
+
+
+def _at(resource: Resource[View], found: EvidencePolicy | Lease | Node) -> tuple[Key, int]:
+    meta = found.metadata
+    return Key(resource.name, meta.namespace, meta.name), meta.revision
+
+
+def _told(pod: Pod, step: _Step, place: int) -> tuple[EventNote, ...]:
+    """On the pod, and on whoever may replace it."""
+    meta = pod.metadata
+    notes = [EventNote(about(PODS, meta), WARNING, "Released", step.message, place)]
+    owner = meta.controller
+    if owner is not None:
+        regarding = Regarding(owner.api_version, owner.kind, meta.namespace, owner.name, owner.uid)
+        notes.append(EventNote(regarding, WARNING, "PodReleased", f"pod {meta.name}: {step.message}", place))
+    return tuple(notes)

@@ -1,0 +1,85 @@
+"""Released pods and those who take their place, for ReplicaSets. Called by `replicaset.py`; pure.
+
+A replacement is named from the set, the uid of the pod it replaces and the set's next number (`replicaset.py`), and
+says whom it replaces (`fairlead.dev/replaces`). However often a release is seen, by whichever leader, there is one name
+to ask for; no second one while the first is there. It commits only while that pod is still released: one that came back
+meanwhile is not replaced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fairlead.decision.contract import Reading
+from fairlead.decision.effects import ChangeStatus, Create, Delete, premise_of
+from fairlead.decision.ensure import ensure_child, ensure_gone
+from fairlead.model.marks import AT_MOST_ONE, REPLACES, RETURNED
+from fairlead.model.views import PODS, REPLICASETS, Pod, ReplicaSet
+from fairlead.reconcile.children import child_name, from_template
+from fairlead.reconcile.pod_marks import marked, released_condition
+
+
+def replacements(
+    view: Reading,
+    controller: str,
+    found: ReplicaSet,
+    mine: Sequence[Pod],
+    missing: int,
+    number: int,
+    premise: str,
+) -> list[Create]:
+    """One for each released pod that has none, as far as pods are missing."""
+    creates: list[Create] = []
+    meta = found.metadata
+    released = [pod for pod in mine if pod.released and not pod.finished]
+    replaced = {pod.metadata.annotations.get(REPLACES) for pod in mine} if released else set()
+    for pod in released:
+        uid = pod.metadata.uid
+        if len(creates) >= missing:
+            break
+        if uid in replaced:
+            continue
+        name = child_name(meta, "replaces", uid, str(number))
+        body = from_template(found.spec.template, REPLICASETS, meta, name)
+        body["metadata"]["annotations"] = {**body["metadata"]["annotations"], REPLACES: uid}
+        there = view.get(PODS, meta.namespace, name)
+        guards = f"{premise},{premise_of(PODS, pod.metadata)}"
+        create = ensure_child(controller, meta, PODS, there, body, f"replaces.{uid}.{number}", guards)
+        if create is not None:
+            creates.append(create)
+    return creates
+
+
+def swapped(
+    controller: str, found: ReplicaSet, mine: Sequence[Pod], live: Sequence[Pod], now: float, premise: str
+) -> ChangeStatus | Delete | None:
+    """The next step for a released pod that is to count again: its replacement goes; then it counts, if one is
+    missing; else it goes itself."""
+    for pod in mine:
+        condition = released_condition(pod)
+        if (
+            condition is None
+            or condition.reason != RETURNED
+            or pod.finished
+            or pod.metadata.deletion_timestamp
+        ):
+            continue
+        twin = next(
+            (each for each in live if each.metadata.annotations.get(REPLACES) == pod.metadata.uid), None
+        )
+        if twin is not None:
+            return ensure_gone(controller, found.metadata, PODS, twin, premise=premise)
+        if len(live) < found.spec.replicas:
+            return marked(controller, pod, None, now, lost=False, premise=premise)
+        return ensure_gone(controller, found.metadata, PODS, pod, premise=premise)
+    return None
+
+
+def still_there(found: ReplicaSet, mine: Sequence[Pod]) -> int:
+    """Pods on their way out that count where at most one may run: until they have ended, or were released."""
+    noted = (found.spec.template.get("metadata") or {}).get("annotations") or {}
+    if noted.get(AT_MOST_ONE) != "true":
+        return 0
+    return sum(
+        bool(pod.metadata.deletion_timestamp) and not pod.finished and not pod.released for pod in mine
+    )

@@ -1,0 +1,182 @@
+"""A World with nodes that renew leases, and an observer who hears of it: for tests of what is made of silence.
+
+    world = SilentWorld({"n1": "a", "n2": "a"})      nodes with a lease, by zone
+    world.run(10)                                     ten seconds, every node renewing, all deciders at work
+    world.hush("n1")                                  from now on n1 sends nothing
+    world.deafen()                                    from now on the observer hears nothing
+
+Time goes in steps of one second; each step settles the deciders on every key that has something to do. Hearing is the
+real one (`cache/hearing.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from fairlead.cache.hearing import Hearing
+from fairlead.core.times import microtime, timestamp
+from fairlead.decision.contract import Decider, Sighting, Silent
+from fairlead.model.evidence_rows import default_spec
+from fairlead.model.marks import FENCES_AFTER, NODE_LEASES, RELEASED, ZONE
+from fairlead.model.views import EVIDENCE_POLICIES, LEASES, NODES, PODS, REPLICASETS, Resource
+from fairlead.reconcile.evidence_policy import EvidencePolicyDecider
+from fairlead.reconcile.node_health import NodeHealthDecider
+from fairlead.reconcile.release import ReleaseDecider
+from fairlead.reconcile.replicaset import ReplicaSetDecider
+from fairlead.reconcile.returned import ReturnedDecider
+from fairlead.reconcile.statefulset import StatefulSetDecider
+from fairlead.reconcile.taint_eviction import TaintEvictionDecider
+from fairlead.store.contract import Key
+from tests.unit.reconcile.world import TURNS_MAX, Json, World, selector, template
+
+SUSPECT, UNKNOWN = 20.0, 40.0  # the default rows
+
+
+def deciders() -> tuple[Decider, ...]:
+    return (
+        NodeHealthDecider(), EvidencePolicyDecider(), ReleaseDecider(), ReturnedDecider(), TaintEvictionDecider(),
+        ReplicaSetDecider(), StatefulSetDecider(),
+    )  # fmt: skip
+
+
+class SilentWorld(World):
+    def __init__(self, nodes: dict[str, str], spec: Json | None = None, fences: str = "") -> None:
+        super().__init__()
+        self.hearing = Hearing()
+        self.silenced: set[str] = set()
+        self.deaf = False
+        self.deciders = deciders()
+        self._seen: dict[Key, int] = {}
+        self.add(EVIDENCE_POLICIES, "default", spec=spec or default_spec())
+        for name, zone in nodes.items():
+            self.join(name, zone, fences)
+        self.hear()
+
+    # What a Decider may ask beyond the others
+
+    def sighting(self, resource: Resource[Any], namespace: str, name: str) -> Sighting | None:
+        return self.hearing.sighting(Key(resource.name, namespace, name))
+
+    def silent(self, resource: Resource[Any], namespace: str, seconds: float) -> Silent:
+        return self.hearing.silent(namespace, seconds)
+
+    # What happens
+
+    def join(self, name: str, zone: str = "a", fences: str = "") -> None:
+        ready = {"type": "Ready", "status": "True", "lastTransitionTime": timestamp(self.now)}
+        annotations = {FENCES_AFTER: fences} if fences else {}
+        labels = {ZONE: zone} if zone else {}
+        self.add(NODES, name, metadata={"labels": labels, "annotations": annotations})
+        self.edit_status(NODES, name, {"conditions": [ready]}, "")
+        self.add(LEASES, name, NODE_LEASES, spec={"holderIdentity": name, "renewTime": microtime(self.now)})
+
+    def hush(self, *names: str) -> None:
+        self.silenced.update(names)
+
+    def deafen(self, deaf: bool = True) -> None:
+        self.deaf = deaf
+
+    def hear(self) -> None:
+        """What the observer's mirror would get now; it always gets something, the leader's own lease for one."""
+        if self.deaf:
+            return
+        self.hearing.heard(self.now)
+        held = {key: obj for key, obj in self.objects.items() if key.resource == LEASES.name}
+        for key in self._seen.keys() - held.keys():
+            self.hearing.lost(key)
+            del self._seen[key]
+        for key, obj in held.items():
+            revision = int(obj["metadata"]["resourceVersion"])
+            if self._seen.get(key) != revision:
+                self._seen[key] = revision
+                self.hearing.saw(key)
+
+    def restart(self) -> None:
+        """Another observer, who has heard nothing yet, and now lists."""
+        self.hearing = Hearing()
+        self._seen.clear()
+        self.hear()
+
+    def renew(self) -> None:
+        for key in sorted(self.objects):
+            if key.resource == LEASES.name and key.name not in self.silenced:
+                self.edit(LEASES, key.name, {"spec": {"renewTime": microtime(self.now)}}, NODE_LEASES)
+
+    def run(self, seconds: int, each: Callable[[], None] = lambda: None) -> None:
+        for second in range(seconds):
+            self.tick(1.0)
+            if second % 10 == 9 or seconds < 10:
+                self.renew()
+            self.hear()
+            self.settle_all()
+            each()
+
+    def settle_all(self) -> None:
+        turns = 0
+        while self._turn_of_all():
+            turns += 1
+            assert turns < TURNS_MAX, f"does not settle; last writes: {self.writes[-4:]}"
+
+    def _turn_of_all(self) -> bool:
+        changed = False
+        for decider in self.deciders:
+            for key in self._keys(decider):
+                changed = bool(self.apply(self.decide(decider, key).effects)) or changed
+        return changed
+
+    def _keys(self, decider: Decider) -> Iterable[Key]:
+        unsettled: Any = getattr(decider, "unsettled", None)
+        if unsettled is not None:
+            return tuple(unsettled(self))
+        found: dict[Key, None] = {}
+        named = decider.reads[0]
+        for view in self.list(named):
+            found.update(dict.fromkeys(decider.keys(named.name, None, view)))
+        return tuple(found)
+
+    # What is seen
+
+    def replicas(self, name: str = "web", count: int = 2, **metadata: Any) -> None:
+        made = template({"app": name})
+        made["metadata"] |= metadata
+        self.add(
+            REPLICASETS, name, spec={"replicas": count, "selector": selector({"app": name}), "template": made}
+        )
+        self.settle_all()
+
+    def run_on(self, **nodes: str) -> None:
+        """Pods, by name, are bound, run and are ready."""
+        for pod, node in nodes.items():
+            self.set_pod(pod, "Running", ready=True, node=node)
+
+    def start_on(self, *nodes: str) -> list[str]:
+        """All pods that are not bound, in turn on these."""
+        names = [pod.metadata.name for pod in self.list(PODS) if not pod.spec.node_name and pod.live]
+        for number, name in enumerate(names):
+            self.set_pod(name, "Running", ready=True, node=nodes[number % len(nodes)])
+        self.settle_all()
+        return names
+
+    def taints(self, node: str) -> list[str]:
+        found = self.objects[Key("nodes", "", node)]["spec"].get("taints") or []
+        return [f"{each['key'].rpartition('/')[2]}:{each['effect']}" for each in found]
+
+    def ready(self, node: str) -> str:
+        conditions = self.objects[Key("nodes", "", node)]["status"]["conditions"]
+        return next(str(each["status"]) for each in conditions if each["type"] == "Ready")
+
+    def released(self, pod: str) -> tuple[str, str]:
+        """(status, reason) of the condition, as far as there is one."""
+        conditions = self.objects[Key("pods", "default", pod)]["status"].get("conditions") or []
+        return next(
+            ((each["status"], each["reason"]) for each in conditions if each["type"] == RELEASED), ("", "")
+        )
+
+    def zone(self, name: str) -> Json:
+        status = self.objects[Key(EVIDENCE_POLICIES.name, "", "default")]["status"]
+        return next(each for each in status["zones"] if each["name"] == name)
+
+    def pods(self) -> dict[str, str]:
+        """name -> node"""
+        return {pod.metadata.name: pod.spec.node_name for pod in self.list(PODS)}

@@ -1,0 +1,38 @@
+"""Where a client finds what a Request names, and that the server reads the same Request from it."""
+
+from __future__ import annotations
+
+import pytest
+
+from fairlead.port.request import Request
+from fairlead.wire.routes import request_target, resource_request, split_target
+
+CASES = [
+    (Request("list", "", "v1", "nodes"), "GET /api/v1/nodes"),
+    (Request("create", "", "v1", "pods", "shop"), "POST /api/v1/namespaces/shop/pods"),
+    (
+        Request("patch", "", "v1", "pods", "shop", "web-1", "status"),
+        "PATCH /api/v1/namespaces/shop/pods/web-1/status",
+    ),
+    (
+        Request("update", "coordination.k8s.io", "v1", "leases", "kube-node-lease", "n1"),
+        "PUT /apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/n1",
+    ),
+    (Request("delete", "", "v1", "namespaces", name="shop"), "DELETE /api/v1/namespaces/shop"),
+    (
+        Request("list", "", "v1", "pods", query={"fieldSelector": "spec.nodeName=a,b", "limit": "5"}),
+        "GET /api/v1/pods?fieldSelector=spec.nodeName%3Da%2Cb&limit=5",
+    ),
+    (Request("watch", "", "v1", "pods", query={"watch": "true"}), "GET /api/v1/pods?watch=true"),
+]
+
+
+@pytest.mark.parametrize(("request_", "expected"), CASES, ids=[expected for _, expected in CASES])
+def test_a_request_has_its_address_and_the_server_reads_it_back(request_: Request, expected: str) -> None:
+    method, target = request_target(request_)
+    assert f"{method} {target}" == expected
+    path, query = split_target(target.encode())
+    assert (
+        resource_request(method.encode(), path, query, b"", "application/json", "application/json")
+        == request_
+    )
