@@ -27,8 +27,8 @@ dev: .venv/dev.stamp ## add what tests and checks need
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
 	@touch $@
 
-up: setup ## run the plane in the foreground; ARGS="--data-dir D --port N" passes options on
-	@$(BIN)/fairlead up $(ARGS)
+up: setup ## run a plane with three nodes in the foreground; ARGS="--data-dir D --port N" passes options on
+	@$(BIN)/fairlead up --nodes 3 --zones a,b $(ARGS)
 
 test: dev ## every test
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not soak"

@@ -329,6 +329,13 @@ PLANE = (
         "seconds",
         "the outcome is unknown",
     ),
+    Bound(
+        "connections for the heartbeats of hollow nodes",
+        "runtime.hollow_agent",
+        "HOLLOW_CONNECTIONS_MAX",
+        "",
+        "they wait",
+    ),
     Bound("a node's lease, if nothing is said", "cli.agent", "DEFAULT_LEASE_SECONDS", "seconds", "-"),
     Bound("a node's lease is renewed every", "cli.agent", "DEFAULT_RENEW_SECONDS", "seconds", "-"),
     Bound("a node's lease", "cli.agent", "LEASE_SECONDS_MAX", "seconds", "`fairlead agent` refuses"),
@@ -447,6 +454,42 @@ PROCESSES = (
         "-",
     ),
 )
+ENDPOINT = (
+    Bound(
+        "connections to one node's endpoint",
+        "runtime.node_endpoint",
+        "ENDPOINT_CONNECTIONS_MAX",
+        "",
+        "a further one is closed at once",
+    ),
+    Bound("logs read at one node at a time", "runtime.node_endpoint", "NODE_STREAMS_MAX", "", "429"),
+    Bound("logs read through one server at a time", "runtime.node_connections", "LOG_STREAMS_MAX", "", "429"),
+    Bound("a node begins to answer within", "runtime.node_connections", "NODE_SECONDS", "seconds", "503"),
+    Bound(
+        "all nodes tell their usage within",
+        "runtime.node_connections",
+        "USAGE_SECONDS",
+        "seconds",
+        "left out",
+    ),
+    Bound("nodes asked for usage at a time", "runtime.node_connections", "NODES_ASKED_MAX", "", "they wait"),
+    Bound(
+        "nodes to which connections are kept",
+        "runtime.node_connections",
+        "NODES_KEPT_MAX",
+        "",
+        "who was asked longest ago is let go",
+    ),
+    Bound(
+        "what one node tells of its usage",
+        "runtime.node_connections",
+        "NODE_ANSWER_BYTES_MAX",
+        "bytes",
+        "left out",
+    ),
+    Bound("samples of usage a node keeps", "agent.usage", "SAMPLES_KEPT_MAX", "", "the oldest goes"),
+    Bound("usage is a rate over", "agent.usage", "USAGE_WINDOW_SECONDS", "seconds", "-"),
+)
 BOUNDS = (
     *REQUESTS,
     *CONNECTIONS,
@@ -458,6 +501,7 @@ BOUNDS = (
     *PROGRESS,
     *SCHEDULER,
     *PROCESSES,
+    *ENDPOINT,
 )
 _STORE_LIMITS = {
     "batch_changes_max": ("changes and audit lines in one commit", "", "the rest is the next commit"),
@@ -664,6 +708,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "limits_tokens": _bounds(TOKENS),
     "limits_plane": _bounds((*PLANE, *PROGRESS, *SCHEDULER)),
     "limits_processes": _bounds(PROCESSES),
+    "limits_endpoint": _bounds(ENDPOINT),
     "retention": retention,
     "plane_settings": plane_settings,
 }

@@ -121,7 +121,13 @@ def one_of_each(namespace: str) -> list[Manifest]:
             "sizes",
             limits=[{"type": "Container", "default": {"cpu": "500m"}, "max": {"cpu": "1"}}],
         ),
-        _core("Service", "web", selector={"app": "web"}, ports=[{"port": 80, "targetPort": 8080}]),
+        _core(
+            "Service",
+            "web",
+            selector={"app": "web"},
+            ports=[{"port": 80, "targetPort": 8080}],
+            clusterIP="127.96.0.80",
+        ),
         event("web-1.1", pod("web-1"), namespace, reason="Pulled", message="fetched", type="Normal", count=3),
         {
             "apiVersion": "discovery.k8s.io/v1",

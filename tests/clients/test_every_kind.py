@@ -17,12 +17,16 @@ ROWS: dict[str, dict[str, str]] = {
         "NAME": "worker-1", "STATUS": "Unknown", "ROLES": "worker", "AGE": "AGE", "VERSION": "",
         "INTERNAL-IP": "<none>", "EXTERNAL-IP": "<none>", "OS-IMAGE": "<unknown>",
         "KERNEL-VERSION": "<unknown>", "CONTAINER-RUNTIME": "<unknown>",
+        "REASON": "<none>",
     },
     "priorityclasses": {
         "NAME": "high", "VALUE": "7", "GLOBAL-DEFAULT": "false", "AGE": "AGE",
         "PREEMPTIONPOLICY": "PreemptLowerPriority",
     },
     "planesettings": {"NAME": "default", "APPLIED": "Unknown", "AGE": "AGE"},
+    "evidencepolicies": {
+        "NAME": "default", "STATE": "Unknown", "SILENT": "0/0", "BRAKED": "<none>", "AGE": "AGE", "WHY": "",
+    },
     "schedulingpolicies": {"NAME": "packed", "ACTIVE": "Unknown", "OBSERVED BY": "", "AGE": "AGE"},
     "placementquotas": {"NAME": "zone-c", "NODES": "zone=c", "USED": "cpu: 0/4, pods: 0/9", "AGE": "AGE"},
     "reservations": {
@@ -37,7 +41,7 @@ ROWS: dict[str, dict[str, str]] = {
     "secrets": {"NAME": "pass", "TYPE": "Opaque", "DATA": "1", "AGE": "AGE"},
     "serviceaccounts": {"NAME": "robot", "SECRETS": "0", "AGE": "AGE"},
     "services": {
-        "NAME": "web", "TYPE": "ClusterIP", "CLUSTER-IP": "<none>", "EXTERNAL-IP": "<none>", "PORT(S)": "80/TCP",
+        "NAME": "web", "TYPE": "ClusterIP", "CLUSTER-IP": "127.96.0.80", "EXTERNAL-IP": "<none>", "PORT(S)": "80/TCP",
         "AGE": "AGE", "SELECTOR": "app=web",
     },
     "events": {
@@ -80,6 +84,7 @@ DESCRIBED: dict[str, tuple[str, ...]] = {
     "nodes/worker-1": ("Roles: worker", "Taints: <none>", "Unschedulable: false", "cpu 0 (0%) 0 (0%)"),
     "priorityclasses/high": ("Value: 7", "GlobalDefault: false", "PreemptionPolicy: PreemptLowerPriority"),
     "planesettings/default": ("Queues:", "Job:", "Rate Per Second: 20"),
+    "evidencepolicies/default": ("Signal: MissedHeartbeats", "Confidence: medium", "Releases Per Minute: 6"),
     "schedulingpolicies/packed": ("Scoring:", "Strategy: MostAllocated"),
     "placementquotas/zone-c": ("Hard:", "Cpu: 4", "Pods: 9"),
     "reservations/recover-ee20c5dd592c": ("Allocate Once: true", "Intent: recover", "Ttl Seconds: 600"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -172,6 +173,42 @@ def test_a_plan_says_whom_it_would_evict(team: Operator, ask: Ask) -> None:
     assert "BREAKS A BUDGET" in first
     assert "run again: agrees" in told
     assert "run again: agrees" in first
+
+
+def test_a_directory_is_planned_as_a_whole_and_gates_are_told(
+    team: Operator, ask: Ask, tmp_path: Path
+) -> None:
+    shop = tmp_path / "shop"
+    shop.mkdir()
+    alike = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": "shop"}}}
+    away = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [alike]}}
+    (shop / "a.json").write_text(json.dumps(pod("one", labels={"app": "shop"}, affinity=away)))
+    (shop / "b.yaml").write_text(json.dumps(pod("two", labels={"app": "shop"}, affinity=away)))
+    (shop / "readme.txt").write_text("no manifest")
+    gated = tmp_path / "gated.yaml"
+    gated.write_text(json.dumps(pod("gated", "64", schedulingGates=[{"name": "example.com/wait"}])))
+    planned = ask(f"plan -f {shop} -f {gated}")
+    assert planned.code == 0, planned.err
+    rows = {line.split()[0]: line.split()[2] for line in planned.out.splitlines()[1:]}
+    assert {rows["one"], rows["two"]} == {"hollow-0", "hollow-1"}, "the second sees the first"
+    assert "it is held back by scheduling gates: example.com/wait" in planned.out
+    assert "2 of 3 pods would be placed, 1 held back" in planned.err
+
+
+def test_attempts_of_namesakes_are_kept_apart(team: Operator, ask: Ask) -> None:
+    for _ in range(2):
+        told = tried(team, ask, pod("web"))
+        assert team.run("delete pod web --grace-period=0 --force").code == 0
+    everything = ask("explain web --all").out
+    assert everything.count("an earlier one, which is gone") == 2
+    assert everything.count("NUMBER   TIME") == 2
+    number = told.split("(--attempt ")[1].split(")")[0]
+    assert f"(--attempt {number})" in ask(f"explain web --attempt {number}").out
+
+
+def test_both_sides_of_a_refusal_are_in_one_unit(team: Operator, ask: Ask) -> None:
+    tried(team, ask, pod("odd", "40500m"))
+    assert re.search(r"needs 40500m cpu, free \d+m of 32000m", ask("why-not pod/odd hollow-0").out)
 
 
 WRONG = {

@@ -37,7 +37,7 @@ def test_a_node_that_reports_shows_what_it_is(kubectl: Operator) -> None:
         {
             "NAME": "shown", "STATUS": "Ready", "ROLES": "worker", "AGE": "AGE", "VERSION": "v1.32.0",
             "INTERNAL-IP": "10.0.0.1", "EXTERNAL-IP": "<none>", "OS-IMAGE": "Linux", "KERNEL-VERSION": "6.1",
-            "CONTAINER-RUNTIME": "process://1",
+            "CONTAINER-RUNTIME": "process://1", "REASON": "<none>",
         }
     ]  # fmt: skip
     heavy = pod("heavy", node="shown")

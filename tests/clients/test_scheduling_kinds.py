@@ -115,7 +115,9 @@ def test_a_policy_that_does_not_exist_is_told(team: Operator) -> None:
     team("apply -f -", ours("PlaneSettings", "default", schedulingPolicy="v9"))
     found = eventually(lambda: condition(team, "planesettings/default", "SchedulingPolicy"))
     assert (found["status"], found["reason"]) == ("False", "NotFound")
-    assert found["message"] == "there is no SchedulingPolicy v9; the policy in use stays until there is"
+    assert found["message"] == (
+        "SchedulingPolicy v9 does not exist; until it can be used, the built-in policy stays in use"
+    )
 
 
 def test_a_reservation_is_made_once_kept_used_and_released_with_its_owner(team: Operator) -> None:

@@ -6,12 +6,15 @@ import os
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 from tests.docs.pages import ROOT, Block
 from tests.running import Running, free_port
 
 _SENTINEL = "=== block done ==="
+# What `make up` gives to `fairlead up`.
+MAKE_UP = tuple(re.findall(r"fairlead up (.*) \$\(ARGS\)", (ROOT / "Makefile").read_text())[0].split())
 
 
 class Reader:
@@ -44,7 +47,7 @@ class Reader:
         """Run one block and compare what it prints."""
         word, _, rest = block.marker.partition(" ")
         if word == "start":
-            self._start(rest or "fairlead-data")
+            self._start(rest or "fairlead-data", MAKE_UP if "make up" in block.body else ())
         elif word in ("yes", "fails"):
             printed = self._run(block, fails=word == "fails")
             _compare(block, printed)
@@ -61,11 +64,16 @@ class Reader:
             if server.process.poll() is None:
                 server.stop()
 
-    def _start(self, name: str) -> None:
+    def _start(self, name: str, arguments: tuple[str, ...] = ()) -> None:
         known = self._servers.get(name)
         if known is not None:
             known.process.wait(30)  # the page has stopped it by now
-        self._servers[name] = Running(self._folder / name, known.port if known else free_port())
+        port = known.port if known else free_port()
+        self._servers[name] = started = Running(self._folder / name, port, arguments=arguments)
+        # A person reads what it prints before going on: on a new directory with nodes, that the sample runs.
+        while arguments and known is None and "hello runs" not in (text := started.log.read_text()):
+            assert "hello is not ready" not in text, text
+            time.sleep(0.1)
 
     def _run(self, block: Block, *, fails: bool) -> str:
         script = self._folder / ".block.sh"

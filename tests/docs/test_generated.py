@@ -60,7 +60,8 @@ def test_every_public_bound_of_the_code_is_in_the_table_of_limits() -> None:
 def test_each_limit_is_shown_with_the_value_the_code_has() -> None:
     for bound in GENERATE.BOUNDS:
         value = GENERATE.shown(GENERATE.value_of(bound), bound.unit)
-        assert f"| {bound.what} | {value} | {bound.beyond} |" in PAGES["api"]
+        pages = PAGES["api"] + PAGES["process-driver"] + PAGES["node-endpoint"]
+        assert f"| {bound.what} | {value} | {bound.beyond} |" in pages
 
 
 def test_numbers_are_shown_in_the_largest_unit_that_fits() -> None:

@@ -26,7 +26,7 @@ ENVIRONMENT = {**os.environ, "PYTHONPATH": SOURCE, "TERM": "xterm"}
 
 
 def serve_with(monkeypatch: pytest.MonkeyPatch, run: Callable[[ServeSettings], int]) -> None:
-    server = types.SimpleNamespace(run=run)
+    server = types.SimpleNamespace(run=lambda settings, agents=None: run(settings))
     monkeypatch.setitem(sys.modules, "fairlead.runtime.server", server)
     monkeypatch.setattr("fairlead.runtime.server", server, raising=False)
 

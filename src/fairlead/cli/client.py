@@ -19,11 +19,20 @@ from urllib.parse import urlencode, urlsplit
 
 from fairlead import __version__
 from fairlead.cli.options import DEFAULT_DATA_DIR
-from fairlead.core.errors import AlreadyExists, ApiError, NotFound, Unreachable, UsageError
+from fairlead.core.errors import (
+    AlreadyExists,
+    ApiError,
+    Cause,
+    NotFound,
+    TooManyRequests,
+    Unreachable,
+    UsageError,
+)
 from fairlead.runtime import kubeconfig
 
 TIMEOUT_SECONDS = 30.0
 JSON = "application/json"
+MERGE = "application/merge-patch+json"
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
 
 
@@ -75,19 +84,32 @@ class Client:
 
     def get(self, path: str, query: Mapping[str, str] | None = None, accept: str = JSON) -> dict[str, Any]:
         """The decoded answer; ApiError with the server's own words if it refused."""
-        return self._ask("GET", path, query, accept, None)
+        return self._ask("GET", path, query, accept)
 
     def post(self, path: str, body: Any, query: Mapping[str, str] | None = None) -> dict[str, Any]:
         """The same for what needs a body: a question, or a dry run."""
         return self._ask("POST", path, query, JSON, json.dumps(body).encode())
 
+    def patch(self, path: str, body: Any) -> dict[str, Any]:
+        """A merge patch."""
+        return self._ask("PATCH", path, None, JSON, json.dumps(body).encode(), MERGE)
+
+    def delete(self, path: str, query: Mapping[str, str] | None = None) -> dict[str, Any]:
+        return self._ask("DELETE", path, query)
+
     def _ask(
-        self, method: str, path: str, query: Mapping[str, str] | None, accept: str, body: bytes | None
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, str] | None,
+        accept: str = JSON,
+        body: bytes | None = None,
+        content_type: str = JSON,
     ) -> dict[str, Any]:
         address = self._prefix + path + ("?" + urlencode(query) if query else "")
         headers = {"Accept": accept, "User-Agent": f"fairlead/{__version__} (cli)"}
         if body is not None:
-            headers["Content-Type"] = JSON
+            headers["Content-Type"] = content_type
         if self.target.token:
             headers["Authorization"] = f"Bearer {self.target.token}"
         try:
@@ -122,9 +144,22 @@ def _decoded(status: int, body: bytes, server: str) -> dict[str, Any]:
         raise AlreadyExists(str(document.get("message")))
     if status == 404:
         raise NotFound(str(document.get("message")))
+    if status == 429:
+        raise _too_many(document)
     if status >= 400:
         raise ApiError(str(document.get("message") or f"the server answered {status}"))
     return document
+
+
+def _too_many(document: dict[str, Any]) -> TooManyRequests:
+    """With what stands in the way: a disruption budget, for one, is named among the causes."""
+    details = document.get("details") or {}
+    found = tuple(
+        Cause(str(each.get("reason") or ""), str(each.get("message") or ""))
+        for each in details.get("causes") or ()
+    )
+    again = details.get("retryAfterSeconds") or 0
+    return TooManyRequests(str(document.get("message")), causes=found, retry_after_seconds=again)
 
 
 def _tls(target: kubeconfig.Connection) -> ssl.SSLContext:

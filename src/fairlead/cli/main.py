@@ -29,12 +29,26 @@ class Verb(NamedTuple):
 VERBS = (
     Verb("up", "fairlead.cli.up", "run a whole plane on this machine and say how to use it"),
     Verb("serve", "fairlead.cli.serve", "run a server, quietly, under a service manager"),
+    Verb("agent", "fairlead.cli.agent", "run a node, whose pods are processes of this machine"),
     Verb("get", "fairlead.cli.get", "show objects, now or as they were at an older revision"),
     Verb("audit", "fairlead.cli.audit", "show who changed what, and which fields"),
     Verb("decisions", "fairlead.cli.decisions", "show what the controllers decided, and on which revisions"),
     Verb("explain", "fairlead.cli.explain", "show why a pod is where it is, or why it is nowhere"),
     Verb("why-not", "fairlead.cli.why_not", "show what each filter says of one pod on one node"),
     Verb("plan", "fairlead.cli.plan", "show where a manifest's pods would go and whom they would evict"),
+    Verb(
+        "progress", "fairlead.cli.progress", "show how far a workload's pods have come and what holds them up"
+    ),
+    Verb(
+        "drain",
+        "fairlead.cli.drain",
+        "take a node out of use for a reason, and its pods away within their budgets",
+    ),
+    Verb(
+        "repair",
+        "fairlead.cli.repair",
+        "show what is left over, what is done about it, and what only people can",
+    ),
     Verb("queues", "fairlead.cli.queues", "show what each controller has before it"),
     Verb("token", "fairlead.cli.token", "create, list and revoke credentials"),
     Verb("backup", "fairlead.cli.backup", "copy a data directory into one file, also while the server runs"),

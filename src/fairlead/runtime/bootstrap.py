@@ -1,10 +1,13 @@
-"""What every plane has from its first moment: the namespaces and priority classes that clients take for granted."""
+"""What every plane has from its first moment: namespaces and priority classes that clients take for granted, and the
+EvidencePolicy, without which nothing is made of a silent node."""
 
 from __future__ import annotations
 
 from fairlead.core import codec
 from fairlead.core.errors import DataDirectoryError
+from fairlead.model import evidence_rows
 from fairlead.model.kind import Json
+from fairlead.model.views import EVIDENCE_POLICIES
 from fairlead.port.request import Request
 from fairlead.runtime.host import ServingHost
 from fairlead.store.contract import Key
@@ -39,6 +42,17 @@ async def ensure_initial_objects(host: ServingHost) -> None:
             await _create(
                 host, Request("create", "scheduling.k8s.io", "v1", "priorityclasses", body=codec.encode(body))
             )
+
+    if read.get(Key(EVIDENCE_POLICIES.name, "", evidence_rows.NAME)) is None:
+        policy: Json = {
+            "apiVersion": EVIDENCE_POLICIES.api_version,
+            "kind": EVIDENCE_POLICIES.kind,
+            "metadata": {"name": evidence_rows.NAME},
+            "spec": evidence_rows.default_spec(),
+        }
+        await _create(
+            host, Request("create", "fairlead.dev", "v1", "evidencepolicies", body=codec.encode(policy))
+        )
 
 
 async def _create(host: ServingHost, request: Request) -> None:

@@ -1,4 +1,4 @@
-"""Makes the certificate authority and the server's certificate. EC P-256.
+"""Makes the certificate authority, the server's certificate, the plane's as a client, and a node's own. EC P-256.
 
 The only file that imports `cryptography`, which takes as long to import as all else together: `identity.py`
 imports this file only when something must be made.
@@ -18,6 +18,8 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 AUTHORITY_DAYS = 3650
 SERVER_DAYS = 365
+# A node's certificate is known by its digest, not by who signed it or until when.
+NODE_DAYS = 3650
 # Certificates are valid from a little before now: clocks of clients may be behind.
 _BACKDATED = timedelta(minutes=5)
 
@@ -45,25 +47,61 @@ def new_authority(now: float) -> Pair:
 
 def new_server(authority_certificate: bytes, authority_key: bytes, hosts: Iterable[str], now: float) -> Pair:
     """Raises ValueError if the authority's files are not what they should be."""
+    names = x509.SubjectAlternativeName([_alternative(host) for host in hosts])
+    use = ExtendedKeyUsageOID.SERVER_AUTH
+    return _signed(authority_certificate, authority_key, "fairlead-server", use, names, now)
+
+
+def new_client(authority_certificate: bytes, authority_key: bytes, common_name: str, now: float) -> Pair:
+    """For who opens connections. Raises ValueError like `new_server`."""
+    use = ExtendedKeyUsageOID.CLIENT_AUTH
+    return _signed(authority_certificate, authority_key, common_name, use, None, now)
+
+
+def new_node(host: str, now: float) -> Pair:
+    """Signed by itself."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "fairlead-node")])
+    start = datetime.fromtimestamp(int(now), UTC)
+    end = start + timedelta(days=NODE_DAYS)
+    certificate = (
+        _builder(name, name, key.public_key(), start, end)
+        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+        .add_extension(_usage(signs_certificates=False), critical=True)
+        .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
+        .add_extension(x509.SubjectAlternativeName([_alternative(host)]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    return _pair(certificate, key, end)
+
+
+def _signed(
+    authority_certificate: bytes,
+    authority_key: bytes,
+    common_name: str,
+    use: x509.ObjectIdentifier,
+    names: x509.SubjectAlternativeName | None,
+    now: float,
+) -> Pair:
     authority = x509.load_pem_x509_certificate(authority_certificate)
     signer = serialization.load_pem_private_key(authority_key, password=None)
     if not isinstance(signer, ec.EllipticCurvePrivateKey) or signer.public_key() != authority.public_key():
         raise ValueError("the key does not belong to the certificate")
     key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "fairlead-server")])
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, common_name)])
     start = datetime.fromtimestamp(int(now), UTC)
     end = min(start + timedelta(days=SERVER_DAYS), authority.not_valid_after_utc)
     authority_id = x509.AuthorityKeyIdentifier.from_issuer_public_key(signer.public_key())
-    certificate = (
+    builder = (
         _builder(name, authority.subject, key.public_key(), start, end)
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         .add_extension(_usage(signs_certificates=False), critical=True)
-        .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
+        .add_extension(x509.ExtendedKeyUsage([use]), critical=False)
         .add_extension(authority_id, critical=False)
-        .add_extension(x509.SubjectAlternativeName([_alternative(host) for host in hosts]), critical=False)
-        .sign(signer, hashes.SHA256())
     )
-    return _pair(certificate, key, end)
+    if names is not None:
+        builder = builder.add_extension(names, critical=False)
+    return _pair(builder.sign(signer, hashes.SHA256()), key, end)
 
 
 def _builder(

@@ -3,7 +3,8 @@
     DIR/kubeconfig                     how to reach this server as admin; no other file has the admin's token
     DIR/identity/ca.crt, ca.key        made once, valid ten years
     DIR/identity/server.crt, .key      remade when near its end or when a host is missing from it
-    DIR/identity/server.json           what the certificate says, so that a start need not parse it
+    DIR/identity/plane.crt, .key       how nodes know the plane that asks them for logs; remade when near its end
+    DIR/identity/server.json, plane.json   what the certificate says, so that a start need not parse it
     DIR/identity/tokens.json           digests of tokens, and whom they stand for
 
 `ensure` is called at every start, before the port is opened. It makes what is missing, keeps what is good,
@@ -17,14 +18,18 @@ import re
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairlead.core.errors import DataDirectoryError, UsageError
 from fairlead.runtime import kubeconfig
 from fairlead.runtime.private_files import make_private_directory, read_private, write_private
 from fairlead.runtime.token_file import ADMIN_NAME, TokenFile, new_token
 
+if TYPE_CHECKING:
+    from fairlead.runtime.certificates import Pair
+
 RENEW_BEFORE_SECONDS = 30 * 24 * 3600
+PLANE_NAME = "system:fairlead"  # the common name that nodes open their endpoints to
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
 # The line as `kubeconfig.render` writes it: most starts need no YAML parser.
 _OWN_TOKEN = re.compile(rb'^    token: "(fairlead_[\w-]+)"$', re.MULTILINE)
@@ -52,6 +57,15 @@ class Identity:
     def server_key(self) -> Path:
         return self.directory / "server.key"
 
+    @property
+    def plane_certificate(self) -> Path:
+        """Not there where the authority's key is kept elsewhere: nodes then cannot be asked for logs and usage."""
+        return self.directory / "plane.crt"
+
+    @property
+    def plane_key(self) -> Path:
+        return self.directory / "plane.key"
+
 
 def of(data_dir: Path) -> Identity:
     """The identity of a data directory, as paths; nothing is read or made."""
@@ -66,6 +80,7 @@ def ensure(data_dir: Path, host: str, port: int, now: float) -> Identity:
     make_private_directory(identity.directory)
     created = _ensure_authority(identity, now)
     _ensure_server(identity, host, now)
+    _ensure_plane(identity, now)
     _ensure_admin(identity, host, port, now)
     return Identity(identity.directory, identity.kubeconfig, identity.tokens, created)
 
@@ -84,7 +99,7 @@ def _ensure_authority(identity: Identity, now: float) -> bool:
 
 def _ensure_server(identity: Identity, host: str, now: float) -> None:
     hosts = LOCAL_HOSTS if host in LOCAL_HOSTS or host in _UNSPECIFIED else (*LOCAL_HOSTS, host)
-    described = _described(identity)
+    described = _described(identity, "server")
     kept = tuple(str(known) for known in described.get("hosts", ()))
     if set(hosts) <= set(kept) and now < float(described.get("notAfter", 0)) - RENEW_BEFORE_SECONDS:
         return
@@ -103,31 +118,50 @@ def _ensure_server(identity: Identity, host: str, now: float) -> None:
             f"the certificate authority in {identity.directory} is damaged ({error}): restore it from a"
             " backup, or remove ca.crt to make a new one (every kubeconfig must then be made anew)"
         ) from error
+    _write_pair(identity, "server", pair, authority, {"hosts": list(dict.fromkeys((*hosts, *kept)))})
+
+
+def _ensure_plane(identity: Identity, now: float) -> None:
+    if now < float(_described(identity, "plane").get("notAfter", 0)) - RENEW_BEFORE_SECONDS:
+        return
+    authority, key = read_private(identity.ca_certificate), read_private(identity.directory / "ca.key")
+    if authority is None or key is None:
+        return
+    from fairlead.runtime import certificates
+
+    try:
+        pair = certificates.new_client(authority, key, PLANE_NAME, now)
+    except ValueError:
+        return  # a damaged authority is no reason not to serve; who asks for logs is told
+    _write_pair(identity, "plane", pair, authority, {})
+
+
+def _write_pair(identity: Identity, name: str, pair: Pair, authority: bytes, more: dict[str, Any]) -> None:
     description = {
         "certificate": sha256(pair.certificate).hexdigest(),
         "key": sha256(pair.key).hexdigest(),
         "authority": sha256(authority).hexdigest(),
-        "hosts": list(dict.fromkeys((*hosts, *kept))),
+        **more,
         "notAfter": pair.not_after,
     }
-    write_private(identity.server_key, pair.key)
-    write_private(identity.server_certificate, pair.certificate)
+    write_private(identity.directory / f"{name}.key", pair.key)
+    write_private(identity.directory / f"{name}.crt", pair.certificate)
     # Last: until it is there the pair does not count, so a crash in between only makes it anew.
-    write_private(identity.directory / "server.json", json.dumps(description, indent=2).encode() + b"\n")
+    write_private(identity.directory / f"{name}.json", json.dumps(description, indent=2).encode() + b"\n")
 
 
-def _described(identity: Identity) -> dict[str, Any]:
-    """What server.json says, if it speaks of the very files that are there; otherwise nothing."""
-    text = read_private(identity.directory / "server.json")
+def _described(identity: Identity, name: str) -> dict[str, Any]:
+    """What NAME.json says, if it speaks of the very files that are there; otherwise nothing."""
+    text = read_private(identity.directory / f"{name}.json")
     try:
         described = json.loads(text or b"{}")
     except ValueError:
         return {}  # torn: the pair is made anew
     if not isinstance(described, dict):
         return {}
-    files = (("certificate", "server.crt"), ("key", "server.key"), ("authority", "ca.crt"))
-    for field, name in files:
-        content = read_private(identity.directory / name)
+    files = (("certificate", f"{name}.crt"), ("key", f"{name}.key"), ("authority", "ca.crt"))
+    for field, file in files:
+        content = read_private(identity.directory / file)
         if content is None or described.get(field) != sha256(content).hexdigest():
             return {}
     return described

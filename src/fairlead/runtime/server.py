@@ -28,6 +28,7 @@ from fairlead.api.audit import Audit
 from fairlead.api.authz import builtin_chain
 from fairlead.api.desk import Desk
 from fairlead.api.discovery import Discovery, Virtual
+from fairlead.api.metrics import METRICS, VERBS
 from fairlead.api.reviews import REVIEWS
 from fairlead.api.server import Api
 from fairlead.control import record
@@ -38,7 +39,8 @@ from fairlead.core.errors import OperatorError
 from fairlead.explain.sources import Sources
 from fairlead.model.catalog import CATALOG
 from fairlead.model.files import load_tables
-from fairlead.runtime import explanations, extensions, identity, logs
+from fairlead.runtime import explanations, extensions, first_run, identity, logs
+from fairlead.runtime.answering import Answering
 from fairlead.runtime.bootstrap import ensure_initial_objects
 from fairlead.runtime.datadir import DataDirectory, open_data_directory
 from fairlead.runtime.expirer import Expirer
@@ -46,8 +48,12 @@ from fairlead.runtime.extensions import Sample
 from fairlead.runtime.host import ServingHost
 from fairlead.runtime.identity import Identity
 from fairlead.runtime.kubeconfig import server_url
+from fairlead.runtime.local_agents import LocalAgent
+from fairlead.runtime.local_nodes import LocalNodes
+from fairlead.runtime.node_connections import NodeConnections
 from fairlead.runtime.plane_driver import PlaneDriver
-from fairlead.runtime.scheduler_metrics import scheduler_samples
+from fairlead.runtime.scheduler_metrics import scheduler_samples, stage_samples
+from fairlead.runtime.server_routes import ServerRoutes
 from fairlead.runtime.settings import ServeSettings
 from fairlead.runtime.store_driver import StoreDriver
 from fairlead.store.contract import Change, Retention
@@ -77,8 +83,8 @@ def retention(history_seconds: float) -> dict[str, Retention]:
     }
 
 
-def run(settings: ServeSettings) -> int:
-    """Serve until told to stop. Returns the exit code."""
+def run(settings: ServeSettings, waiting: dict[str, LocalAgent] | None = None) -> int:
+    """Serve until told to stop. Returns the exit code. `waiting`: agents that are to be told where the server is."""
     started = time.monotonic()
     os.umask(0o077)  # the store holds Secrets: no file we make is anybody else's to read
     directory = open_data_directory(settings.data_dir)
@@ -86,7 +92,7 @@ def run(settings: ServeSettings) -> int:
     try:
         known = identity.ensure(settings.data_dir, settings.listen, settings.port, time.time())
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            runner.run(_Server(settings, directory, known, started).serve())
+            runner.run(_Server(settings, directory, known, started, waiting or {}).serve())
     finally:
         directory.close()
     return 0
@@ -96,14 +102,21 @@ class _Server:
     """The parts of one running server."""
 
     def __init__(
-        self, settings: ServeSettings, directory: DataDirectory, known: Identity, started: float
+        self,
+        settings: ServeSettings,
+        directory: DataDirectory,
+        known: Identity,
+        started: float,
+        waiting: dict[str, LocalAgent],
     ) -> None:
         self._settings = settings
+        self._waiting = waiting
         self._known = known
         self._started = started
         self._journal: SqliteJournal = directory.journal()
         self._store = Store(self._journal.recover(), self._journal)
         self._hub = Hub(self._store)
+        self._routes: ServerRoutes | None = None
 
     async def serve(self) -> None:
         loop = asyncio.get_running_loop()
@@ -118,23 +131,37 @@ class _Server:
         host = ServingHost(api, driver, lambda: self._take_new_tokens(api))
         self._expirer = Expirer(host, self._settings.event_ttl_seconds)
         self._planes = PlaneDriver(loop, self._plane(), host, self._store, self._hub, time.time)
+        self._answering = Answering(loop)
         driver.start()
         await ensure_initial_objects(host)
         self._expirer.learn_all()
         expiring = asyncio.create_task(self._expirer.run())
         self._planes.start()
-        handler = Handler(host, self._documents(desk, lambda: handler), self._watches)
+        self._asked = NodeConnections(loop, self._known)
+        handler = Handler(host, self._documents(desk, lambda: handler), self._watches, self._asked)
         listener = Listener(loop, handler, handler.malformed)
         port = await self._listen(listener)
         following = asyncio.create_task(self._follow_tokens(api))
+        self._routes = ServerRoutes(loop) if self._settings.nodes else None
+        if self._routes is not None:
+            self._routes.learn_all(self._store)  # before the agents, which find the addresses taken
+        nodes = LocalNodes(self._settings, self._known.tokens, self._waiting)
+        nodes.start(server_url(self._settings.listen, port))
         _settle_memory()
         self._announce(port)
+        sampling = asyncio.create_task(self._first_run(host))
         await stopped.wait()
+        sampling.cancel()
         following.cancel()
         expiring.cancel()
-        self._planes.stop()
+        self._planes.stop()  # first, so that nothing is done about the nodes' leaving
+        await nodes.stop()  # while the API still answers: what becomes of their pods is written down
+        if self._routes is not None:
+            self._routes.stop()
         self._watches.stop()
+        await self._asked.stop()
         await listener.stop(GRACE_SECONDS)
+        self._answering.stop()
         await driver.stop(GRACE_SECONDS)
         self._journal.close()
 
@@ -146,11 +173,24 @@ class _Server:
         # The data directory has one process at a time: who restarts on it is the same holder and need not wait.
         return Plane(socket.gethostname(), deciders, Placer if self._settings.controllers else None)
 
+    @property
+    def _is_first_run(self) -> bool:
+        return bool(self._known.created and self._settings.nodes and self._settings.sample)
+
+    async def _first_run(self, host: ServingHost) -> None:
+        if not self._is_first_run:
+            return
+        began = time.monotonic()
+        if await first_run.make_sample(host, self._settings.nodes) and self._settings.banner:
+            await first_run.Progress(self._store, began).tell(first_run.say, sys.stdout.isatty())
+
     def _publish(self, changes: tuple[Change, ...]) -> None:
         woken = self._hub.publish(changes)
         self._watches.wake(woken)
         self._planes.wake(woken)
         self._expirer.observe(changes)
+        if self._routes is not None:
+            self._routes.observe(changes)
 
     def _desk(self) -> Desk:
         authorizer = builtin_chain(self._store, ((kind.group, kind.plural) for kind in CATALOG))
@@ -158,6 +198,7 @@ class _Server:
 
     def _documents(self, desk: Desk, handler: Callable[[], Handler]) -> Documents:
         virtual = [Virtual(r.group, r.version, r.plural, r.kind, r.namespaced, r.verbs) for r in REVIEWS]
+        virtual += [Virtual(k.group, k.version, k.plural, k.kind, k.namespaced, VERBS) for k in METRICS]
         healthy = extensions.health(self._store)
         sources = Sources(self._store, self._journal, self._planes.plane, time.time)
         return Documents(
@@ -174,10 +215,10 @@ class _Server:
                 extensions.AUDIT: extensions.lines(self._journal, audit.STREAM),
                 extensions.DECISIONS: extensions.lines(self._journal, record.STREAM),
                 extensions.QUEUES: extensions.queues(self._planes.plane, time.time),
-                explanations.EXPLAIN: explanations.explanations(sources),
-                explanations.WHY_NOT: explanations.objections(sources),
+                explanations.EXPLAIN: explanations.explanations(sources, self._answering),
+                explanations.WHY_NOT: explanations.objections(sources, self._answering),
             },
-            {explanations.PLAN: explanations.plans(sources)},
+            {explanations.PLAN: explanations.plans(sources, self._answering)},
         )
 
     def _samples(self, desk: Desk, handler: Handler) -> Iterator[Sample]:
@@ -190,12 +231,17 @@ class _Server:
         yield Sample("fairlead_store_transactions_refused_total", store.refused)
         yield Sample("fairlead_watches_open", len(self._watches))
         yield Sample("fairlead_watches_cut_total", self._hub.cuts)
+        yield Sample("fairlead_logs_open", len(self._asked))
         for (verb, resource, role), count in sorted(audit.counters.items()):
             labels = (("verb", verb), ("resource", resource), ("role", role))
             yield Sample("fairlead_audit_counted_total", count, labels)
         yield Sample("fairlead_audit_suppressed_total", audit.suppressed)
         yield from extensions.plane_samples(self._planes.plane, time.time())
         yield from scheduler_samples(self._planes.plane.placer)
+        yield from stage_samples(self._planes.plane.stages, time.time())
+        yield Sample("fairlead_answers_under_way", self._answering.under_way)
+        yield Sample("fairlead_answers_given_total", self._answering.given)
+        yield Sample("fairlead_answers_refused_total", self._answering.refused)
         for (verb, resource, code), count in sorted(handler.requests.items()):
             labels = (("verb", verb), ("resource", resource), ("code", str(code)))
             yield Sample("apiserver_request_total", count, labels)
@@ -232,6 +278,7 @@ class _Server:
         if changed is not None:
             api.tokens = changed
             self._watches.keep(changed.knows)
+            self._asked.keep(changed.knows)
         return changed is not None
 
     def _announce(self, port: int) -> None:
@@ -242,8 +289,10 @@ class _Server:
             print(
                 f"Fairlead {__version__} serves {url}  (ready in {took:.0f} ms, revision {self._store.revision})"
             )
-            print(f"\n  export KUBECONFIG={kubeconfig.resolve()}")
-            print("  kubectl get namespaces\n\nCtrl-C stops it; everything is kept.", flush=True)
+            print(f"\n  export KUBECONFIG={kubeconfig.resolve()}{first_run.own_programs()}")
+            for line in first_run.try_next(self._store, self._settings.nodes, self._is_first_run):
+                print(f"  {line}")
+            print("\nCtrl-C stops it; everything is kept.", flush=True)
         else:
             print(f"serving {url} kubeconfig {kubeconfig}", file=sys.stderr, flush=True)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+LOCAL_NODES_MAX = 64
+
 
 @dataclass(frozen=True, slots=True)
 class ServeSettings:
@@ -13,6 +15,8 @@ class ServeSettings:
     `controllers`: False serves the API alone, for those who bring controllers of their own; deletions are completed.
     `event_ttl_seconds`: how long an Event is kept after it was last written.
     `hollow_nodes`: pretend nodes on which pods seem to run.
+    `nodes`: real ones, each an agent process beside the server, dealt out to `zones` in turn.
+    `sample`: a new data directory gets a Deployment to look at, if there are nodes to run it.
     """
 
     data_dir: Path
@@ -23,3 +27,8 @@ class ServeSettings:
     hollow_nodes: int = 0
     controllers: bool = True
     event_ttl_seconds: float = 3600.0
+    nodes: int = 0
+    zones: tuple[str, ...] = ()
+    lease_seconds: int = 40
+    renew_seconds: float = 10.0
+    sample: bool = True

@@ -21,16 +21,12 @@ async def pour(exchange: Exchange, content_type: bytes, pieces: AsyncIterator[by
     room = asyncio.Event()
     exchange.on_writable(room.set)
     exchange.stream(content_type)
-    try:
-        async for piece in pieces:
-            if piece:
-                exchange.send(piece)
-            while not exchange.writable:
-                room.clear()
-                await room.wait()
-    except asyncio.CancelledError:
-        exchange.end()  # does nothing if it was the client who left
-        raise
+    async for piece in pieces:
+        while not exchange.writable:
+            room.clear()
+            await room.wait()
+        if piece:
+            exchange.send(piece)
     exchange.end()
 
 
@@ -62,9 +58,11 @@ class Streams:
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         exchange, _ = self._tasks.pop(task)
-        if not task.cancelled() and (error := task.exception()) is not None:
+        error = None if task.cancelled() else task.exception()
+        if error is not None:
             log.error("a stream could not go on", exc_info=error)
-            exchange.abort()
+        if task.cancelled() or error is not None:
+            exchange.abort()  # whoever still reads must see that this was not the end
 
     def keep(self, allowed: Callable[[Any], bool]) -> None:
         """End those whose mark is not allowed any more."""

@@ -330,14 +330,15 @@ def test_without_a_certificate_there_is_no_connection(tmp_path: Path) -> None:
         tls.check_hostname = False
         tls.verify_mode = ssl.CERT_NONE
         host, port = room.node.url.removeprefix("https://").split(":")
-        with pytest.raises(OSError):
+        heard = b""
+        try:
             reader, writer = await asyncio.open_connection(host, int(port), ssl=tls)
-            try:
-                writer.write(b"GET /stats HTTP/1.1\r\nhost: node\r\n\r\n")
-                if not await reader.read(1):
-                    raise ConnectionError("closed without a word")
-            finally:
-                writer.close()
+            writer.write(b"GET /stats HTTP/1.1\r\nhost: node\r\n\r\n")
+            heard = await reader.read(1)
+            writer.close()
+        except OSError:
+            pass  # in the handshake, or as soon as something is sent
+        assert heard == b""
 
     run(tmp_path, test)
 

@@ -1,0 +1,209 @@
+"""`fairlead repair`: what is left over, by which rule it is found, what the plane does about it and when.
+
+Reads the objects and judges them by the same functions as the controller (`reconcile/repair.py`), so it is a dry run: it
+changes nothing. `--ambiguous` shows what is left to people, of every kind that may be read.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from fairlead.cli import options as shared
+from fairlead.cli.client import Client, connect
+from fairlead.cli.output import hint, print_json, print_table
+from fairlead.core.errors import ApiError, NotFound
+from fairlead.core.times import human_duration, timestamp
+from fairlead.ledger import repair
+from fairlead.ledger.evidence import Evidence, is_at_most_one
+from fairlead.model import evidence_rows, plane_knobs
+from fairlead.model.catalog import CATALOG
+from fairlead.model.kind import Kind
+from fairlead.model.views import EVIDENCE_POLICIES, NODES, PLANE_SETTINGS, PODS, Meta, Pod, Resource, View
+from fairlead.reconcile.ownership import owner_key
+from fairlead.reconcile.repair import findings
+
+PAGE_MAX = 500
+_METADATA = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
+_HEADER = ("WHAT", "OBJECT", "RULE", "SINCE", "ACT", "DUE")
+_LEFT = ("WHAT", "OBJECT", "RULE", "SINCE", "TRY")
+_EPILOG = """examples:
+  fairlead repair                     what is left over, and when the plane removes it; nothing is changed
+  fairlead repair --ambiguous         what only people can judge, and what they can do
+  fairlead repair -o json
+  kubectl patch planesettings default --type=merge -p '{"spec":{"repair":{"automatic":0}}}'
+
+With automatic 0 in the PlaneSettings the plane removes nothing; the table shows what it would do. Each removal leaves an
+Event (`kubectl get events`) and a record (`fairlead decisions --controller repair`) that cite the rule.
+"""
+
+Json = dict[str, Any]
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = _EPILOG
+    parser.add_argument("--ambiguous", action="store_true", help="what is left to people instead")
+    shared.output(parser, "table", "json")
+    shared.kubeconfig(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    client = connect(options.kubeconfig)
+    try:
+        world = Snapshot(client)
+        now = time.time()
+        knobs = world.knobs()
+        found = [each for each, _ in findings(world, int(knobs["endedPodsMax"]), now)]  # type: ignore[arg-type]
+        if options.ambiguous:
+            unread: list[str] = []
+            found = [each for each in found if not each.rule.act]
+            known = {(each.rule.name, each.key) for each in found}
+            found += [
+                each for each in ambiguous(client, now, unread) if (each.rule.name, each.key) not in known
+            ]
+        else:
+            found = [each for each in found if each.rule.act]
+            unread = []
+        released = [] if options.ambiguous else list(_released(world, now))
+    finally:
+        client.close()
+    automatic = bool(knobs["automatic"])
+    if options.output == "json":
+        items = [_as_json(each) for each in found] + [
+            dict(zip(map(str.lower, _HEADER), row, strict=True)) for row in released
+        ]
+        print_json({"automatic": automatic, "items": items, "notRead": unread})
+        return 0
+    if options.ambiguous:
+        rows = [
+            (each.why, _object(each.key), each.rule.name, _ago(each.since, now), each.remedy)
+            for each in found
+        ]
+        print_table(_LEFT, rows)
+        if unread:
+            hint(f"not read: {', '.join(unread)}")
+        return 0
+    print_table(_HEADER, [*(_row(each, now, automatic=automatic) for each in found), *released])
+    if not automatic:
+        hint("nothing is removed: repair.automatic is 0 in the PlaneSettings")
+    return 0
+
+
+class Snapshot:
+    """The objects that the controller looks at, as of now."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._lists: dict[str, Sequence[View]] = {}
+
+    def list(self, resource: Resource[Any], namespace: str = "") -> Sequence[Any]:
+        known = self._lists.get(resource.name)
+        if known is None:
+            kind = CATALOG.of_resource(resource.name)
+            assert kind is not None
+            objects = _listed(self._client, kind, namespace)
+            known = self._lists[resource.name] = [msgspec.convert(each, resource.type) for each in objects]
+        return known
+
+    def get(self, resource: Resource[Any], namespace: str, name: str) -> Any:
+        found = (each for each in self.list(resource, namespace))
+        return next((each for each in found if each.metadata.name == name), None)
+
+    def knobs(self) -> plane_knobs.Numbers:
+        found = self.get(PLANE_SETTINGS, "", plane_knobs.NAME)
+        return plane_knobs.numbers(found.spec if found is not None else {}, "repair")
+
+
+def ambiguous(client: Client, now: float, unread: list[str]) -> Iterator[repair.Finding]:
+    """Of every kind: deletions that wait for unknown finalizers, and owners of kinds that are not served. `unread` gets
+    the kinds that may not be read."""
+    for kind in CATALOG:
+        if CATALOG.of_resource(kind.resource) is not kind:
+            continue  # another version of the same
+        try:
+            for each in _listed(client, kind, "", _METADATA):
+                meta = msgspec.convert(each["metadata"], Meta)
+                found = repair.held(kind.resource, meta, now)
+                if found is not None:
+                    yield found
+                unknown = [
+                    f"{owner.kind} {owner.name} ({owner.api_version})"
+                    for owner in meta.owner_references
+                    if owner_key(CATALOG, owner, meta.namespace) is None
+                ]
+                if unknown:
+                    yield repair.unknown_owner(kind.resource, meta, unknown)
+        except ApiError as error:
+            unread.append(f"{kind.plural} ({error})")
+
+
+def _released(world: Snapshot, now: float) -> Iterator[tuple[str, ...]]:
+    """Pods that have not ended on a Node that is gone: evidence decides about them (`reconcile/release.py`)."""
+    nodes = {each.metadata.name for each in world.list(NODES)}
+    evidence = Evidence(world.get(EVIDENCE_POLICIES, "", evidence_rows.NAME))
+    for pod in world.list(PODS):
+        assert isinstance(pod, Pod)
+        if not pod.spec.node_name or pod.spec.node_name in nodes or pod.finished:
+            continue
+        act = evidence_rows.RELEASE_AT_MOST_ONE if is_at_most_one(pod) else evidence_rows.RELEASE
+        allowed = evidence.allows(evidence_rows.NODE_GONE, act)
+        if allowed is not None:
+            name = f"pods {pod.metadata.namespace}/{pod.metadata.name}"
+            what = f"Node {pod.spec.node_name} is gone"
+            due = f"after {human_duration(allowed.after_seconds)}"
+            yield what, name, allowed.cited, "<unknown>", "release, then remove", due
+
+
+def _listed(client: Client, kind: Kind, namespace: str, accept: str = "application/json") -> Iterator[Json]:
+    base = f"/apis/{kind.group}/{kind.version}" if kind.group else f"/api/{kind.version}"
+    path = f"{base}/namespaces/{namespace}/{kind.plural}" if namespace else f"{base}/{kind.plural}"
+    query = {"limit": str(PAGE_MAX)}
+    while True:
+        try:
+            answer = client.get(path, query, accept)
+        except NotFound:
+            return  # a namespace that is not there yet holds nothing
+        yield from answer.get("items") or ()
+        following = (answer.get("metadata") or {}).get("continue")
+        if not following:
+            return
+        query["continue"] = following
+
+
+def _row(found: repair.Finding, now: float, *, automatic: bool) -> tuple[str, ...]:
+    due = "now" if found.due_at <= now else f"in {human_duration(found.due_at - now)}"
+    return (
+        found.why,
+        _object(found.key),
+        found.rule.name,
+        _ago(found.since, now),
+        found.rule.act,
+        due if automatic else "never (report only)",
+    )
+
+
+def _object(key: Any) -> str:
+    return f"{key.resource} {key.namespace}/{key.name}" if key.namespace else f"{key.resource} {key.name}"
+
+
+def _ago(since: float, now: float) -> str:
+    return human_duration(now - since) if since else "<unknown>"
+
+
+def _as_json(found: repair.Finding) -> Json:
+    told: Json = {
+        "what": found.why,
+        "object": _object(found.key),
+        "rule": found.rule.name,
+        "since": timestamp(found.since) if found.since else None,
+    }
+    if found.rule.act:
+        told |= {"act": found.rule.act, "due": timestamp(found.due_at)}
+    else:
+        told["try"] = found.remedy
+    return told

@@ -1,0 +1,173 @@
+"""The process of one node's agent, from its lock to its leaving. Called by `fairlead agent`.
+
+Start: take the node's directory, find out what the machine is, find what already runs on it, register, go on. End:
+SIGTERM and SIGINT leave the cluster's work as the settings say (`stop_pods`), SIGHUP leaves the pods to their
+supervisors in any case, which is how `fairlead up` replaces an agent that outlived the one before it. Being killed
+is no worse: supervisors go on until their deadline, and the next agent finds them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+from collections.abc import Callable
+
+from fairlead.agent.contract import NodeSettings
+from fairlead.agent.drivers.process import ProcessDriver
+from fairlead.agent.machine import Agent
+from fairlead.core.errors import OperatorError
+from fairlead.model.marks import DRIVER, HOSTNAME
+from fairlead.runtime import logs, machine_facts, node_locks
+from fairlead.runtime.agent_driver import AgentDriver
+from fairlead.runtime.agent_settings import AgentSettings
+from fairlead.runtime.node_endpoint import NodeEndpoint
+from fairlead.runtime.reaching import TokenFromFile, address_of, tls_of
+from fairlead.runtime.remote import ASK_SECONDS, Remote
+from fairlead.runtime.service_proxy import ServiceProxy
+from fairlead.wire.client import Client
+
+log = logging.getLogger("fairlead.agent")
+
+_FENCE_MARGIN_SECONDS = 2.0
+_SAY_AGAIN_SECONDS = 10.0
+_EMPTY_SECONDS = 0.05
+
+
+def run(settings: AgentSettings) -> int:
+    """Until told to leave. Returns the exit code."""
+    lock = node_locks.hold(settings.data_dir, settings.name)
+    try:
+        logs.set_up(settings.data_dir)
+        address, prefix = address_of(settings.connection.server, tls_of(settings.connection))
+        token: Callable[[], str] = lambda: settings.connection.token  # noqa: E731 - one of two
+        if settings.token_file is not None:
+            token = TokenFromFile(settings.token_file)
+        asyncio.run(_Process(settings).run(lambda: Client(address), prefix, token))
+    finally:
+        os.close(lock)
+    return 0
+
+
+class _Process:
+    def __init__(self, settings: AgentSettings) -> None:
+        self._settings = settings
+        self._clock = machine_facts.steady_clock()
+        self._giving_up: asyncio.TimerHandle | None = None
+        self._told_at = 0.0
+        self._said_trouble = False
+        self._broken: BaseException | None = None
+
+    async def run(self, client_of: Callable[[], Client], prefix: str, token: Callable[[], str]) -> None:
+        settings, loop = self._settings, asyncio.get_running_loop()
+        self._leaving = asyncio.Event()
+        self._stop_pods = settings.stop_pods
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self._leaving.set)
+        loop.add_signal_handler(signal.SIGHUP, self._leave_pods)
+        client = client_of()
+        ask_seconds = min(ASK_SECONDS, max(1.0, settings.renew_seconds))
+        remote = Remote(client, prefix, token, self._clock, ask_seconds, self._noticed)
+        endpoint = await self._endpoint()
+        agent = Agent(node_settings(settings, self._announced))
+        proxy = ServiceProxy(loop, lambda told: log.warning("node %s: %s", settings.name, told))
+        driver = AgentDriver(
+            agent, remote, self._clock, lambda given: proxy.serve(given.routes), self._failed
+        )
+        processes = ProcessDriver(settings.data_dir, self._clock, driver.tell)
+        await driver.start(processes)
+        if endpoint is not None:
+            endpoint.serve(processes)
+        log.info("node %s works for %s", settings.name, settings.connection.server)
+        await self._leaving.wait()
+        if self._broken is None and self._stop_pods:
+            await self._end_pods(driver)
+        if endpoint is not None:
+            await endpoint.close()
+        await driver.stop()
+        proxy.close()
+        client.close()
+        if self._broken is not None:
+            raise OperatorError(
+                f"the agent of node {settings.name} cannot go on: this is a defect, described in"
+                f" {settings.data_dir / logs.FILE}; start it again, its pods go on meanwhile"
+            ) from self._broken
+
+    async def _endpoint(self) -> NodeEndpoint | None:
+        """Where the plane can ask for logs and usage; None where the agent could not know that it is the plane."""
+        settings = self._settings
+        self._announced: dict[str, str] = {}
+        if not settings.connection.ca:
+            log.warning("node %s tells no logs and no usage: that needs --ca-file", settings.name)
+            return None
+        endpoint = NodeEndpoint(settings.connection.ca, self._clock)
+        self._announced = await endpoint.listen(settings.address, settings.endpoint_port, settings.data_dir)
+        return endpoint
+
+    async def _end_pods(self, driver: AgentDriver) -> None:
+        deadline = self._clock() + self._settings.stop_seconds
+        driver.leave()
+        while not driver.agent.empty and self._clock() < deadline:
+            await asyncio.sleep(_EMPTY_SECONDS)
+        if not driver.agent.empty:
+            log.warning(
+                "some pods of node %s have not ended in time: their supervisors end them", self._settings.name
+            )
+
+    def _leave_pods(self) -> None:
+        self._stop_pods = False
+        self._leaving.set()
+
+    def _failed(self, error: BaseException) -> None:
+        log.error("the agent failed", exc_info=error)
+        self._broken = error
+        self._leaving.set()
+
+    def _give_up(self) -> None:
+        settings = self._settings
+        log.warning("no server for %g s: node %s leaves", settings.leave_after_seconds, settings.name)
+        self._leaving.set()
+
+    def _noticed(self, trouble: str) -> None:
+        """Say what stands between us and the server: at once, then now and then, and when it is over."""
+        now = self._clock()
+        if not trouble and self._giving_up is not None:
+            self._giving_up.cancel()
+            self._giving_up = None
+        elif trouble and self._giving_up is None and self._settings.leave_after_seconds:
+            loop = asyncio.get_running_loop()
+            self._giving_up = loop.call_later(self._settings.leave_after_seconds, self._give_up)
+        if trouble and now - self._told_at >= _SAY_AGAIN_SECONDS:
+            self._told_at = now
+            self._said_trouble = True
+            log.warning("node %s: %s; trying again", self._settings.name, trouble)
+        elif not trouble and self._said_trouble:
+            self._said_trouble = False
+            self._told_at = 0.0
+            log.warning("node %s: %s answers again", self._settings.name, self._settings.connection.server)
+
+
+def node_settings(settings: AgentSettings, annotations: dict[str, str] | None = None) -> NodeSettings:
+    info = machine_facts.node_info()
+    capacity = {"cpu": machine_facts.cpus(), "memory": machine_facts.memory(), "pods": "110"}
+    capacity |= settings.capacity
+    labels = {
+        HOSTNAME: settings.name,
+        DRIVER: "process",
+        "kubernetes.io/os": info["operatingSystem"],
+        "kubernetes.io/arch": info["architecture"],
+        **settings.labels,
+    }
+    return NodeSettings(
+        name=settings.name,
+        labels=labels,
+        capacity=capacity,
+        allocatable=capacity,
+        annotations=annotations or {},
+        info=info,
+        lease_seconds=settings.lease_seconds,
+        renew_seconds=settings.renew_seconds,
+        fence_margin_seconds=min(_FENCE_MARGIN_SECONDS, settings.lease_seconds / 5),
+        boot=os.urandom(8).hex(),
+    )

@@ -1,0 +1,49 @@
+"""What an agent is started with. The command line makes it, `agent_driver.py` or `hollow_agent.py` obeys it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from fairlead.runtime.kubeconfig import Connection
+
+
+@dataclass(frozen=True, slots=True)
+class AgentSettings:
+    """`token_file`: read again when it changes; None where the connection has what it takes to sign in.
+    `stop_pods`: SIGTERM ends the pods too, within `stop_seconds`; otherwise they go on under their supervisors.
+    `address`, `endpoint_port`: where it tells logs and usage (0: a port of the system's choice).
+    `leave_after_seconds`: end, pods and all, when no server has answered for this long; 0: never.
+    """
+
+    name: str
+    data_dir: Path
+    connection: Connection
+    token_file: Path | None = None
+    labels: dict[str, str] = field(default_factory=dict)
+    capacity: dict[str, str] = field(default_factory=dict)
+    lease_seconds: int = 40
+    renew_seconds: float = 10.0
+    stop_pods: bool = False
+    stop_seconds: float = 5.0
+    leave_after_seconds: float = 0.0
+    address: str = "127.0.0.1"
+    endpoint_port: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class HollowSettings:
+    """Of many nodes that only pretend. `heartbeats_only`: they are registered, and their pods played, by somebody else
+    (`up --hollow-nodes`)."""
+
+    nodes: int
+    name_prefix: str
+    connection: Connection
+    token_file: Path | None = None
+    labels: dict[str, str] = field(default_factory=dict)
+    capacity: dict[str, str] = field(default_factory=dict)
+    lease_seconds: int = 40
+    renew_seconds: float = 10.0
+    heartbeats_only: bool = False
+    report_seconds: float = 10.0
+    as_json: bool = False

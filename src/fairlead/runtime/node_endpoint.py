@@ -1,0 +1,206 @@
+"""What a node tells about itself, at an HTTPS address of its own: what its containers printed, and what they use.
+
+    GET /logs/NAMESPACE/POD/CONTAINER?uid=UID&...    text, as PodLogOptions of Kubernetes ask for it
+    GET /stats                                       `port/usage.py` as JSON
+
+Made by `agent_process.py`; asked by `node_connections.py` in the plane. Only the plane may ask: it shows a certificate
+with its name, signed by the authority the agent trusts. The endpoint's own certificate is signed by itself and known by
+its digest, which the agent announces with the address in annotations of the Node.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import ssl
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import aclosing
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Protocol, cast
+
+from fairlead.agent.drivers.logs import Wanted
+from fairlead.agent.drivers.usage import Usage, usage
+from fairlead.agent.usage import USAGE_WINDOW_SECONDS, Reading, Sample, UsageHistory
+from fairlead.api import options
+from fairlead.core import codec
+from fairlead.core.errors import BadRequest, OperatorError
+from fairlead.core.times import parse_time
+from fairlead.model.marks import NODE_CERTIFICATE, NODE_ENDPOINT
+from fairlead.port.usage import NODE_STATS
+from fairlead.runtime.identity import PLANE_NAME
+from fairlead.runtime.kubeconfig import server_url
+from fairlead.runtime.private_files import read_private, write_private
+from fairlead.wire.http import Exchange
+from fairlead.wire.listener import Listener
+from fairlead.wire.routes import split_target
+from fairlead.wire.streaming import Streams, pour
+
+log = logging.getLogger("fairlead.agent")
+
+ENDPOINT_CONNECTIONS_MAX = 192
+NODE_STREAMS_MAX = 128  # logs read at a time from one node
+_FRESH_SECONDS = 1.0  # a sample that is younger is told again
+_JSON, _TEXT = b"application/json", b"text/plain"
+
+
+class Source(Protocol):
+    """What knows; `agent/drivers/process.py` is one."""
+
+    def logs(self, uid: str, container: str, wanted: Wanted) -> AsyncIterator[bytes]: ...
+
+    async def usage(self) -> Mapping[str, Mapping[str, Usage]]: ...
+
+
+class NodeEndpoint:
+    """`authority` is PEM text: who signs for the plane. `clock`: seconds since the epoch."""
+
+    def __init__(self, authority: str, clock: Callable[[], float]) -> None:
+        loop = asyncio.get_running_loop()
+        self._source: Source | None = None
+        self._authority = authority
+        self._clock = clock
+        self._listener = Listener(loop, self._handle, _refuse, ENDPOINT_CONNECTIONS_MAX)
+        self._streams = Streams(loop, NODE_STREAMS_MAX)
+        self._history = UsageHistory()
+        self._sampling = asyncio.Lock()
+        self._sampler: asyncio.Task[None] | None = None
+
+    def serve(self, source: Source) -> None:
+        """From now on there is something to tell."""
+        self._source = source
+        self._sampler = asyncio.create_task(self._sample_for_ever(source))
+
+    async def listen(self, host: str, port: int, directory: Path) -> dict[str, str]:
+        """Begin to answer; returns the annotations that say where."""
+        pair = directory / "endpoint.pem"
+        tls, digest = await asyncio.to_thread(_context, pair, host, self._authority, self._clock())
+        try:
+            port = await self._listener.listen(host, port, tls)
+        except OSError as error:
+            raise OperatorError(
+                f"cannot listen on {host} port {port} for logs and usage: {os.strerror(error.errno or 0).lower()};"
+                " choose another with --address and --endpoint-port"
+            ) from error
+        return {NODE_ENDPOINT: server_url(host, port), NODE_CERTIFICATE: digest}
+
+    async def close(self) -> None:
+        if self._sampler is not None:
+            self._sampler.cancel()
+            await asyncio.gather(self._sampler, return_exceptions=True)
+        await self._streams.stop()
+        await self._listener.stop(0.0)
+
+    # Requests
+
+    def _handle(self, exchange: Exchange) -> None:
+        try:
+            if exchange.certified_name != PLANE_NAME:
+                _refuse(exchange, 403, f"only {PLANE_NAME} may ask here")
+                return
+            path, query = split_target(exchange.target)
+            if exchange.method != b"GET":
+                _refuse(exchange, 405, "only GET is understood here")
+            elif self._source is None:
+                _refuse(exchange, 503, "the agent has just started and is looking what runs here")
+            elif path == NODE_STATS:
+                self._streams.start(exchange, self._tell_usage(exchange, self._source))
+            else:
+                self._tell_logs(exchange, path, query, self._source)
+        except LookupError as error:
+            _refuse(exchange, 404, str(error))
+        except (BadRequest, ValueError) as error:
+            _refuse(exchange, 400, str(error))
+        except Exception:
+            log.exception("a question could not be answered: %s", exchange.target)
+            _refuse(exchange, 500, "the agent's log says why")
+
+    def _tell_logs(self, exchange: Exchange, path: str, query: Mapping[str, str], source: Source) -> None:
+        parts = path.split("/")
+        if len(parts) != 5 or parts[1] != "logs" or not query.get("uid"):
+            raise BadRequest("there is /logs/NAMESPACE/POD/CONTAINER?uid=UID and /stats")
+        if self._streams.full:
+            _refuse(
+                exchange, 429, f"{NODE_STREAMS_MAX} logs are being read here, which is the most at a time"
+            )
+            return
+        pieces = source.logs(query["uid"], parts[4], wanted(query, self._clock()))
+        self._streams.start(exchange, _send(exchange, pieces))
+
+    async def _tell_usage(self, exchange: Exchange, source: Source) -> None:
+        if self._clock() - self._history.newest_at >= _FRESH_SECONDS:
+            await self._sample(source)
+        told = self._history.told()
+        if told is None:
+            _refuse(exchange, 404, "nothing was measured yet")
+        else:
+            exchange.respond(200, _JSON, codec.encode(told))
+
+    # Usage
+
+    async def _sample_for_ever(self, source: Source) -> None:
+        while True:
+            try:
+                await self._sample(source)
+            except OSError as error:
+                log.warning("what pods use cannot be read: %s", error)
+            await asyncio.sleep(USAGE_WINDOW_SECONDS)
+
+    async def _sample(self, source: Source) -> None:
+        async with self._sampling:
+            found = await source.usage()
+            pods = {uid: {name: _reading(of) for name, of in each.items()} for uid, each in found.items()}
+            self._history.add(Sample(self._clock(), pods, _reading(usage({}, {os.getpid()}))))
+
+
+def _reading(used: Usage) -> Reading:
+    return Reading(used.cpu_seconds, used.memory_bytes)
+
+
+async def _send(exchange: Exchange, pieces: AsyncIterator[bytes]) -> None:
+    async with aclosing(cast(Any, pieces)) as read:
+        await pour(exchange, _TEXT, read)
+
+
+def wanted(query: Mapping[str, str], now: float) -> Wanted:
+    since = parse_time(query["sinceTime"]) if query.get("sinceTime") else None
+    seconds = options.whole(query, "sinceSeconds")
+    return Wanted(
+        previous=bool(options.flag(query, "previous")),
+        tail_lines=options.whole(query, "tailLines"),
+        since=now - seconds if seconds is not None else since,
+        timestamps=bool(options.flag(query, "timestamps")),
+        limit_bytes=options.whole(query, "limitBytes"),
+        follow=bool(options.flag(query, "follow")),
+    )
+
+
+def _refuse(exchange: Exchange, status: int, message: str) -> None:
+    exchange.respond(status, _TEXT, message.encode())
+
+
+def _context(pair: Path, host: str, authority: str, now: float) -> tuple[ssl.SSLContext, str]:
+    """With the certificate of the start before, if it is there and good; and the digest it is known by."""
+    for made in (read_private(pair), None):
+        if made is None:
+            from fairlead.runtime import certificates  # slow to import: only where one is made
+
+            new = certificates.new_node(host, now)
+            made = new.key + new.certificate
+            write_private(pair, made)
+        tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        tls.minimum_version = ssl.TLSVersion.TLSv1_2
+        tls.set_alpn_protocols(["http/1.1"])
+        tls.verify_mode = ssl.CERT_REQUIRED
+        try:
+            tls.load_verify_locations(cadata=authority)
+            tls.load_cert_chain(pair)
+            text = made.decode("ascii")
+            shown = ssl.PEM_cert_to_DER_cert(text[text.index("-----BEGIN CERTIFICATE") :])
+        except (ssl.SSLError, ValueError):
+            continue  # torn: one more is made
+        return tls, sha256(shown).hexdigest()
+    raise OperatorError(
+        f"the authority that was given with --ca-file is no certificate, or {pair} cannot be used"
+    )

@@ -1,0 +1,59 @@
+"""A node's directory belongs to one agent at a time: a lock that ends with its process, with the pid beside it.
+
+Held by `fairlead agent` for as long as it runs; looked at by `local_nodes.py`, which must not start a second agent
+beside one that outlived the server it was started by.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from pathlib import Path
+
+from fairlead.core.errors import DataDirectoryBusy
+from fairlead.runtime.private_files import make_private_directory, unwritable
+
+LOCK = "agent.lock"
+
+
+def hold(directory: Path, name: str) -> int:
+    """Take the lock and keep it until this process ends; returns its descriptor."""
+    make_private_directory(directory)
+    path = directory / LOCK
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError as error:
+        raise unwritable(path, error) from error
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        pid = _pid(descriptor)
+        os.close(descriptor)
+        by = f" (process {pid})" if pid else ""
+        raise DataDirectoryBusy(
+            f"an agent of node {name} runs already on {directory}{by}: stop it, or choose another --name and"
+            " --data-dir"
+        ) from None
+    os.ftruncate(descriptor, 0)
+    os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
+    return descriptor
+
+
+def holder(directory: Path) -> int | None:
+    """The pid of the agent that has this directory, 0 if it has not told it yet; None if there is none."""
+    try:
+        descriptor = os.open(directory / LOCK, os.O_RDWR)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return _pid(descriptor)
+    finally:
+        os.close(descriptor)
+    return None
+
+
+def _pid(descriptor: int) -> int:
+    text = os.pread(descriptor, 32, 0).strip()
+    return int(text) if text.isdigit() else 0

@@ -1,0 +1,128 @@
+"""Drives a plane against an API server elsewhere: its mirrors and calls go through `remote.py`, over HTTPS.
+
+The counterpart of `plane_driver.py`, which drives one in the server's own process. Used by `hollow_agent.py`. What such
+a plane decides is not recorded: the log of decisions is the server's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from collections.abc import Callable, Coroutine, Iterable
+from functools import partial
+from typing import Any
+
+from fairlead.cache import events as mirrored
+from fairlead.control.instructions import Call, Replied, Report, WakeAt, Woke
+from fairlead.control.plane import MirrorWakeAt, Plane, PlaneInstruction
+from fairlead.runtime.remote import Remote
+
+log = logging.getLogger("fairlead.agent")
+
+
+class RemotePlaneDriver:
+    """`failed` hears of an error that leaves the plane in no known state."""
+
+    def __init__(
+        self,
+        plane: Plane,
+        remote: Remote,
+        clock: Callable[[], float],
+        failed: Callable[[BaseException], None],
+    ) -> None:
+        self.plane = plane
+        self._remote = remote
+        self._clock = clock
+        self._failed = failed
+        self._loop = asyncio.get_running_loop()
+        self._chance = random.Random()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._timer: asyncio.TimerHandle | None = None
+        self._mirror_timers: dict[str, asyncio.TimerHandle] = {}
+        self._stopped = False
+
+    def start(self) -> None:
+        self._tell(self.plane.begin, self._clock(), self._chance.random())
+
+    async def stop(self) -> None:
+        self._stopped = True
+        for timer in (self._timer, *self._mirror_timers.values()):
+            if timer is not None:
+                timer.cancel()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _tell(self, handle: Callable[..., Iterable[PlaneInstruction]], *arguments: Any) -> None:
+        if self._stopped:
+            return
+        try:
+            for instruction in handle(*arguments):
+                self._carry_out(instruction)
+        except Exception as error:  # noqa: BLE001 - a machine that failed half-way must not be asked again
+            self._fail(error)
+
+    def _carry_out(self, instruction: PlaneInstruction) -> None:
+        match instruction:
+            case Call():
+                self._do(self._call(instruction))
+            case WakeAt(at):
+                if self._timer is not None:
+                    self._timer.cancel()
+                self._timer = self._loop.call_later(self._until(at), self._woke)
+            case MirrorWakeAt():
+                name = instruction.resource
+                if name in self._mirror_timers:
+                    self._mirror_timers[name].cancel()
+                delay = self._until(instruction.at)
+                self._mirror_timers[name] = self._loop.call_later(delay, self._woke_mirror, name)
+            case mirrored.ListAll(resource, attempt):
+                self._do(self._list(resource, attempt))
+            case mirrored.Follow(resource, since, attempt):
+                self._do(self._follow(resource, since, attempt))
+            case Report():
+                log.warning("%s", instruction.message, exc_info=instruction.error)
+            case _:  # records; and nobody waits for how far a watch is
+                pass
+
+    def _do(self, work: Coroutine[Any, Any, None]) -> None:
+        task = self._loop.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._done)
+
+    def _done(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._fail(error)
+
+    def _fail(self, error: BaseException) -> None:
+        if not self._stopped:
+            self._stopped = True
+            self._failed(error)
+
+    async def _call(self, call: Call) -> None:
+        outcome = await self._remote.ask(call.request)
+        self._tell(self.plane.replied, Replied(call.call, outcome, self._clock(), self._chance.random()))
+
+    async def _list(self, resource: str, attempt: int) -> None:
+        found = await self._remote.list_all(self.plane.mirrors[resource].resource, "", attempt)
+        self._tell(self.plane.mirror, resource, found)
+
+    async def _follow(self, resource: str, since: int, attempt: int) -> None:
+        kind = self.plane.mirrors[resource].resource
+        await self._remote.follow(kind, "", since, attempt, partial(self._mirrored, resource))
+
+    def _mirrored(self, resource: str, events: Iterable[mirrored.Event]) -> None:
+        told = tuple(events)
+        if told:
+            self._tell(self.plane.mirror, resource, *told)
+
+    def _woke(self) -> None:
+        self._tell(self.plane.woke, Woke(self._clock(), self._chance.random()))
+
+    def _woke_mirror(self, resource: str) -> None:
+        self._tell(self.plane.mirror, resource, mirrored.Woke(self._clock(), self._chance.random()))
+
+    def _until(self, at: float) -> float:
+        return max(0.0, at - self._clock())

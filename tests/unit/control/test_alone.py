@@ -1,0 +1,35 @@
+"""A plane that needs no leader: it acts at once, asks for no lease, and its writes carry no fence."""
+
+from __future__ import annotations
+
+import pytest
+
+from fairlead.agent.hollow import HollowDecider
+from fairlead.control.alone import Alone
+from fairlead.control.plane import Plane
+from fairlead.port.request import FENCE
+from tests.inprocess import InProcess
+from tests.unit.control import driving
+
+
+def _alone(identity: str, *arguments: object) -> Plane:
+    plane = Plane(identity, *arguments)  # type: ignore[arg-type]
+    plane.leadership = Alone(identity)
+    return plane
+
+
+def test_it_registers_its_nodes_beside_a_plane_that_leads(monkeypatch: pytest.MonkeyPatch) -> None:
+    api = InProcess()
+    leader = driving.Driver(api)
+    leader.run(10)
+    assert leader.plane.leadership.leads
+    monkeypatch.setattr(driving, "Plane", _alone)
+    played = driving.Driver(api, deciders=(HollowDecider("hollow-", 3),), identity="hollow-")
+    played.run(10)
+    assert {entry.key.name for entry in api.store.list("nodes")} >= {"hollow-0", "hollow-1", "hollow-2"}
+    assert played.sent
+    assert not any(FENCE in request.query for request in played.sent)
+    assert not any(request.resource == "leases" for request in played.sent)
+    leader.run(10)
+    assert leader.plane.leadership.leads, "the other one took nothing from it"
+    assert any(FENCE in request.query for request in leader.sent)
