@@ -21,6 +21,7 @@ from typing import NamedTuple
 from fairlead.api.admission import DEFAULT_STEPS
 from fairlead.cli.main import INTERRUPTED, PIPE_CLOSED
 from fairlead.core import errors
+from fairlead.ledger import repair
 from fairlead.model import evidence_rows, plane_knobs
 from fairlead.model.catalog import CATALOG
 from fairlead.model.fields import MapOf
@@ -366,6 +367,46 @@ PROGRESS = (
     ),
     Bound("pods shown by `fairlead progress`", "cli.progress", "PODS_SHOWN_MAX", "", "the rest is counted"),
     Bound("`fairlead progress` looks every", "cli.progress", "POLL_SECONDS", "seconds", "-"),
+    Bound("`fairlead drain` looks every", "cli.drain", "POLL_SECONDS", "seconds", "-"),
+    Bound(
+        "it asks again for a pod that a budget keeps every", "cli.drain", "ASK_AGAIN_SECONDS", "seconds", "-"
+    ),
+    Bound(
+        "beyond its grace it waits for a deleted pod",
+        "cli.drain",
+        "FORCED_SECONDS",
+        "seconds",
+        "told as left",
+    ),
+    Bound("objects that `fairlead repair` reads at once", "cli.repair", "PAGE_MAX", "", "the rest follows"),
+    Bound(
+        "an ended pod on a Node that is gone is kept for",
+        "ledger.repair",
+        "MISSING_NODE_SECONDS",
+        "seconds",
+        "it is removed",
+    ),
+    Bound(
+        "a Lease of a Node that is gone is kept for",
+        "ledger.repair",
+        "LEASE_KEPT_SECONDS",
+        "seconds",
+        "it is removed",
+    ),
+    Bound(
+        "a deletion counts as stuck after",
+        "ledger.repair",
+        "STUCK_SECONDS",
+        "seconds",
+        "`fairlead repair` tells",
+    ),
+    Bound(
+        "a rollout that waits for pods out of reach looks every",
+        "reconcile.deployment_caution",
+        "LOOK_AGAIN_SECONDS",
+        "seconds",
+        "-",
+    ),
     Bound("pods whose stages are timed at once", "control.stages", "ON_THE_WAY_MAX", "", "not timed"),
     Bound("a pod counts as stuck at a stage after", "control.stages", "STUCK_SECONDS", "seconds", "-"),
 )
@@ -683,6 +724,24 @@ def evidence_table() -> str:
     return table(("row", "signal", "confidence", "may decide, after", "how it may mislead"), rows)
 
 
+def repair_clear() -> str:
+    rows = (
+        (
+            f"`{rule.name}`",
+            rule.finds,
+            rule.act,
+            shown(rule.after_seconds, "seconds") if rule.after_seconds else "at once",
+        )
+        for rule in repair.CLEAR
+    )
+    return table(("rule", "finds", "does", "after"), rows)
+
+
+def repair_ambiguous() -> str:
+    rows = ((f"`{rule.name}`", rule.finds) for rule in repair.AMBIGUOUS)
+    return table(("rule", "finds"), rows)
+
+
 def evidence_zones() -> str:
     fields = load_tables()["EvidenceZoneLimits"].fields
     rows = (
@@ -693,6 +752,8 @@ def evidence_zones() -> str:
 
 
 TABLES: dict[str, Callable[[], str]] = {
+    "repair_clear": repair_clear,
+    "repair_ambiguous": repair_ambiguous,
     "evidence_authority": evidence_authority,
     "evidence_table": evidence_table,
     "evidence_zones": evidence_zones,

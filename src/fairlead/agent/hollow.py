@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from fairlead.agent.hollow_pod import Pace, Step, next_step
+from fairlead.agent.hollow_script import NEVER, silent_until
 from fairlead.core.times import timestamp
 from fairlead.decision.contract import EFFECTS_MAX, NOTHING, Decision, Reading, Waiting
 from fairlead.decision.effects import OPERATION, ChangeStatus, Create, Delete, Effect, identity
@@ -60,7 +61,10 @@ class HollowDecider:
         if node is None:
             effects = (self._register(key.name, now),) if key.name in self._registers else ()
             return Decision(effects=effects)
-        if any(taint.get("key") == UNREACHABLE for taint in node.spec.taints):
+        until = silent_until(node, now)
+        if until:  # by its script it is cut off: it says nothing until it is heard again
+            return Decision(Waiting("NodeSilent"), again_at=until if until < NEVER else 0.0)
+        if _is_given_up(node):
             return NOTHING  # a hollow node whose lease fell silent plays dead
         if not node.metadata.deletion_timestamp and not self._is_fine(node):
             refresh = _change_status(NODES.name, node.metadata, "keep-ready", self._status(now))
@@ -112,6 +116,13 @@ class HollowDecider:
             "lastTransitionTime": at,
         }
         return {"allocatable": self._allocatable, "capacity": self._allocatable, "conditions": [ready]}
+
+
+def _is_given_up(node: Node) -> bool:
+    """Ready=Unknown is said by those who judge its silence, and comes before their taint."""
+    return any(taint.get("key") == UNREACHABLE for taint in node.spec.taints) or any(
+        each.type == "Ready" and each.reason == "NodeStatusUnknown" for each in node.status.conditions
+    )
 
 
 def _effect(pod: Pod, step: Step) -> Effect:

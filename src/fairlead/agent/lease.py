@@ -87,24 +87,29 @@ class Heartbeat:
 
     def _request(self, now: float, node_uid: str) -> Request:
         settings = self._settings
-        spec: Json = {
-            "holderIdentity": settings.name,
-            "leaseDurationSeconds": settings.lease_seconds,
-            "renewTime": microtime(now),
-        }
-        if self._exists:
-            return _to("patch", settings.name, {"spec": spec}, MERGE_PATCH)
-        metadata: Json = {"name": settings.name, "namespace": NODE_LEASES}
-        if node_uid:
-            owner = {"apiVersion": "v1", "kind": "Node", "name": settings.name, "uid": node_uid}
-            metadata["ownerReferences"] = [owner]
-        body = {
-            "apiVersion": "coordination.k8s.io/v1",
-            "kind": "Lease",
-            "metadata": metadata,
-            "spec": {**spec, "acquireTime": microtime(now)},
-        }
-        return _to("create", "", body, JSON)
+        return lease_request(settings.name, settings.lease_seconds, now, self._exists, node_uid)
+
+
+def lease_request(name: str, lease_seconds: int, now: float, exists: bool, node_uid: str) -> Request:
+    """A renewal, or the first one. The Lease is the Node's: it goes with it."""
+    spec: Json = {
+        "holderIdentity": name,
+        "leaseDurationSeconds": lease_seconds,
+        "renewTime": microtime(now),
+    }
+    if exists:
+        return _to("patch", name, {"spec": spec}, MERGE_PATCH)
+    metadata: Json = {"name": name, "namespace": NODE_LEASES}
+    if node_uid:
+        owner = {"apiVersion": "v1", "kind": "Node", "name": name, "uid": node_uid}
+        metadata["ownerReferences"] = [owner]
+    body = {
+        "apiVersion": "coordination.k8s.io/v1",
+        "kind": "Lease",
+        "metadata": metadata,
+        "spec": {**spec, "acquireTime": microtime(now)},
+    }
+    return _to("create", "", body, JSON)
 
 
 def _to(verb: str, name: str, body: Json, content_type: str) -> Request:

@@ -60,7 +60,8 @@ def run(work: Work, view: BoundPod, means: Means, now: float) -> list[Instructio
         return out
     may_start, asks = work.word.may_start(view, means, now)
     if not may_start:
-        work.wake(work.word.retry.at)
+        if work.word.retry.waits(now):
+            work.wake(work.word.retry.at)
         return [*out, *asks]
     if work.life is Life.UP:
         return out + _starts(work, view, startable, means, now)

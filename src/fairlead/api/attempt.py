@@ -23,6 +23,7 @@ class Attempt(msgspec.Struct):
     new: Json | None  # for a delete: the object with its deletion begun
     old: Json | None  # None for a create
     current: Entry | None
+    spec: msgspec.Raw | None = None  # the bytes of its spec, where that is known to be right (`api/alike.py`)
     dry_run: bool = False
     warnings: list[str] = []
     preconditions: list[Precondition] = []

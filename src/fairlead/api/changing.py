@@ -6,6 +6,8 @@ address may change, then defaults, admission, validation and the transaction.
 
 from __future__ import annotations
 
+import msgspec
+
 from fairlead.api import options
 from fairlead.api.attempt import Attempt
 from fairlead.api.desk import Desk
@@ -28,8 +30,10 @@ def change(
     old: Json,
     new: Json,
     warnings: list[str],
+    spec: msgspec.Raw | None = None,
 ) -> Reply | Plan:
-    """`new` is what the client wants; it is changed here into what will be stored."""
+    """`new` is what the client wants; it is changed here into what will be stored. `spec`: the bytes of the spec of
+    `old`, where this is about the status and they are known to be right."""
     key = key_of(kind, request.namespace, request.name)
     metadata = new.get("metadata")
     if not isinstance(metadata, dict):
@@ -51,7 +55,7 @@ def change(
     new["apiVersion"], new["kind"] = kind.api_version, kind.kind
     new["metadata"]["resourceVersion"] = str(current.revision)
     attempt = Attempt(
-        kind, request.verb, request.subresource, key, context, desk.read, new, old, current,
+        kind, request.verb, request.subresource, key, context, desk.read, new, old, current, spec=spec,
         dry_run=options.dry_run(request.query), warnings=warnings,
     )  # fmt: skip
     new["metadata"].setdefault("uid", current.uid)

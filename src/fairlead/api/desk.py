@@ -1,14 +1,15 @@
 """What every verb needs within reach: kinds, field tables, durable state, admission, audit.
 
-One per server, made by the runtime (or the simulator) and never changed.
+One per server, made by the runtime (or the simulator) and never changed, but for what it remembers of specs.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from fairlead.api.access import Authorizer
 from fairlead.api.admission import Chain
+from fairlead.api.alike import Alike
 from fairlead.api.audit import Audit
 from fairlead.model.catalog import Catalog
 from fairlead.model.fields import FieldTables
@@ -23,3 +24,4 @@ class Desk:
     authorizer: Authorizer
     chain: Chain
     audit: Audit
+    alike: Alike = field(default_factory=Alike)

@@ -23,15 +23,17 @@ Fence = AtRevision | Absent
 
 def fences_of(request: Request) -> tuple[Fence, ...]:
     text = request.query.get(FENCE)
-    if not text:
-        return ()
+    return _fences(text) if text else ()
+
+
+@lru_cache(maxsize=_FENCES_KEPT)
+def _fences(text: str) -> tuple[Fence, ...]:
     parts = text.split(",")
     if len(parts) > FENCES_MAX:
         raise BadRequest(f"query parameter {FENCE}: at most {FENCES_MAX} objects can be named")
     return tuple(map(_fence, parts))
 
 
-@lru_cache(maxsize=_FENCES_KEPT)
 def _fence(text: str) -> Fence:
     """Revision 0 says that there is no such object."""
     address, _, revision = text.rpartition("@")

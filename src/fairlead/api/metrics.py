@@ -27,6 +27,7 @@ from fairlead.store.contract import Entry, Key
 
 GROUP, VERSION = "metrics.k8s.io", "v1beta1"
 VERBS = ("get", "list")
+_LAST_INSTANT = 253402300799.0  # of the year 9999
 _NAMED_MAX = 5  # silent nodes in one warning
 _stats = msgspec.json.Decoder(NodeUsage).decode
 
@@ -156,10 +157,18 @@ def _read(answers: Mapping[str, bytes]) -> dict[str, NodeUsage]:
     told = {}
     for name, body in answers.items():
         try:
-            told[name] = _stats(body)
+            usage = _stats(body)
         except (msgspec.MsgspecError, ValueError):
             continue
+        pods_plausible = all(_plausible(pod.at, pod.window) for pod in usage.pods)
+        if _plausible(usage.at, usage.window) and pods_plausible:
+            told[name] = usage
     return told
+
+
+def _plausible(at: float, window: float) -> bool:
+    """An instant and a length that can be written down."""
+    return 0 <= at <= _LAST_INSTANT and 0 <= window <= _LAST_INSTANT
 
 
 def _pod(entry: Entry, used: PodUsage) -> Entry:

@@ -30,9 +30,11 @@ def key_of(kind: Kind, namespace: str, name: str) -> Key:
     return Key(kind.resource, namespace if kind.namespaced else "", name)
 
 
-def parts(kind: Kind, obj: Json) -> tuple[bytes, bytes]:
-    """The bytes before and after the revision."""
+def parts(kind: Kind, obj: Json, spec: msgspec.Raw | None = None) -> tuple[bytes, bytes]:
+    """The bytes before and after the revision. `spec`: its bytes, if they are known."""
     rest = obj.copy()
+    if spec is not None:
+        rest["spec"] = spec
     metadata: Json = rest.pop("metadata")
     for name in _IN_HEAD:
         rest.pop(name, None)
@@ -50,13 +52,13 @@ def _head(api_version: str, kind: str) -> bytes:
     return f'{{"apiVersion":"{api_version}","kind":"{kind}","metadata":{{"resourceVersion":"'.encode()
 
 
-def put(kind: Kind, key: Key, obj: Json) -> Put:
-    head, tail = parts(kind, obj)
+def put(kind: Kind, key: Key, obj: Json, spec: msgspec.Raw | None = None) -> Put:
+    head, tail = parts(kind, obj, spec)
     return Put(key, obj["metadata"]["uid"], head, tail)
 
 
-def delete(kind: Kind, key: Key, obj: Json) -> Delete:
-    head, tail = parts(kind, obj)
+def delete(kind: Kind, key: Key, obj: Json, spec: msgspec.Raw | None = None) -> Delete:
+    head, tail = parts(kind, obj, spec)
     return Delete(key, obj["metadata"]["uid"], head, tail)
 
 

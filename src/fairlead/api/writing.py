@@ -115,18 +115,26 @@ def admit_and_validate(desk: Desk, attempt: Attempt) -> None:
     kind, new, old = attempt.kind, attempt.new, attempt.old
     assert new is not None
     drop_empty(new["metadata"])
-    kind.defaults(new)
+    if attempt.spec is not None and kind.beside_spec is not None:
+        kind.beside_spec(new)
+    else:
+        kind.defaults(new)
     desk.chain.admit(attempt)
     problems = Problems()
     if attempt.subresource == "status" and old is not None:
         kind.validate_status(new, old, problems)
     else:
-        validate_metadata(kind, new, problems)
-        kind.validate(new, problems)
+        # What stands in the store was judged when it came there: most writes leave the metadata as it is.
+        touched = old is None or new["metadata"] != old["metadata"]
+        if touched:
+            validate_metadata(kind, new, problems)
+        if attempt.spec is None:
+            kind.validate(new, problems)
         if old is not None:
-            validate_metadata_update(new, old, problems)
+            if touched:
+                validate_metadata_update(new, old, problems)
             kind.validate_update(new, old, problems)
-        attempt.warnings.extend(kind.warnings(new))
+        attempt.warnings.extend(kind.warnings(new if attempt.spec is None else {"metadata": new["metadata"]}))
     if problems:
         raise invalid(kind, attempt.key.name, problems)
 
@@ -143,7 +151,7 @@ def plan_create(
         return shown(request, attempt, preview(attempt.kind, new, None), 201)
     absent = Absent(attempt.key)
     transaction = Transaction(
-        (*attempt.operations, put(attempt.kind, attempt.key, new)),
+        (*attempt.operations, put(attempt.kind, attempt.key, new, attempt.spec)),
         (absent, *attempt.preconditions),
         audit_notes(desk, attempt),
     )
@@ -203,7 +211,7 @@ def transaction_for(desk: Desk, attempt: Attempt) -> Transaction:
     kind, new, current = attempt.kind, attempt.new, attempt.current
     assert new is not None
     assert current is not None
-    operation = (delete if is_finished(new) else put)(kind, attempt.key, new)
+    operation = (delete if is_finished(new) else put)(kind, attempt.key, new, attempt.spec)
     return Transaction(
         (*attempt.operations, operation),
         (AtRevision(attempt.key, current.revision), *attempt.preconditions),

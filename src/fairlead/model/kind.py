@@ -93,6 +93,9 @@ class Kind:
     # The name that follows from the content ("" if it says too little); filled in at create if none is given.
     name_of: Callable[[Json], str] | None = None
     defaults: Callable[[Json], None] = _nothing
+    # Given where structure, defaults, validation and warnings of a spec follow from the spec alone, so that they need
+    # be found only once for all that have the same: the defaults of everything else.
+    beside_spec: Callable[[Json], None] | None = None
     validate: Callable[[Json, Problems], None] = _anything
     validate_update: Callable[[Json, Json, Problems], None] = _any_change
     validate_status: Callable[[Json, Json, Problems], None] = _any_change

@@ -33,6 +33,7 @@ CONTROLLERS = (
     "pod-networks",
     "progress",
     "release",
+    "repair",
     "replicaset",
     "reservation",
     "resource-quota",
@@ -140,6 +141,13 @@ SECTIONS: dict[str, Section] = {
             Knob("similarMax", 10, 1, 1_000_000),
             Knob("similarSeconds", 600.0, 0.001, _MONTH),
             Knob("rememberedMax", 4096, 1, 1_000_000),
+        ),
+    ),
+    "repair": Section(
+        (
+            Knob("automatic", 1, 0, 1),
+            Knob("everySeconds", 20.0, 1.0, 86400.0),
+            Knob("endedPodsMax", 12_500, 0, 100_000_000),
         ),
     ),
 }

@@ -8,6 +8,8 @@ Unknown   nobody knows whether it happened: look, never repeat
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 
 from fairlead.core.errors import Retry
@@ -49,12 +51,18 @@ class _Body(msgspec.Struct):
 
 
 _decode = msgspec.json.Decoder(_Body).decode
+# How our own server's objects begin (`api/objects.py`); others are read as a whole.
+_HEAD = re.compile(rb'\{"apiVersion":"[^"\\]*","kind":"[^"\\]*","metadata":\{"resourceVersion":"([0-9]+)"')
 _MAYBE = frozenset({500, 502, 504})
 _LATER = frozenset({429, 503, 507})
 
 
 def outcome_of(reply: Reply) -> Outcome:
     """A reply as a caller must treat it. 5xx without a known cause leave the outcome open."""
+    if reply.status < 300:
+        head = _HEAD.match(reply.body)
+        if head is not None:
+            return Done(int(head[1]), reply.body)
     told = _decode(reply.body)
     if reply.status < 300:
         return Done(int(told.metadata.resourceVersion or 0), reply.body)

@@ -83,7 +83,7 @@ class ServingHost:
             elif isinstance(step, Reply):
                 done(step)
             else:
-                done(failure(MethodNotAllowed("in this process only what is stored is answered, and at once")))
+                done(failure(MethodNotAllowed("in this process only what is stored is answered")))
 
         def finish(plan: Plan, outcome: Outcome) -> None:
             nonlocal left

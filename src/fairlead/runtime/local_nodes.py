@@ -20,7 +20,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from fairlead.runtime import local_agents, node_locks
+from fairlead.runtime import local_agents, node_certificate, node_locks
 from fairlead.runtime.local_agents import LocalAgent, LocalNode
 from fairlead.runtime.private_files import make_private_directory, read_private, write_private
 from fairlead.runtime.settings import ServeSettings
@@ -74,7 +74,7 @@ class LocalNodes:
             agent.forget()
 
     def _ensure_token(self, node: LocalNode) -> None:
-        """The node's token as it was, if the table still knows it; otherwise a new one."""
+        """The node's token as it was, if the table still knows it; otherwise a new one. And its certificate."""
         make_private_directory(node.directory)
         kept = (read_private(node.token_file) or b"").decode(errors="replace").strip()
         user = self._tokens.tokens().user_of(kept) if kept else None
@@ -82,6 +82,7 @@ class LocalNodes:
             token = new_token()
             self._tokens.admit(token, "node", node.name, time.time())
             write_private(node.token_file, token.encode() + b"\n")
+        node_certificate.ensure(node.directory, "127.0.0.1", time.time())
 
     async def _keep(self, node: LocalNode, server: str) -> None:
         rest = _RESTART_SECONDS

@@ -16,7 +16,6 @@ import os
 import ssl
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import aclosing
-from hashlib import sha256
 from pathlib import Path
 from typing import Any, Protocol, cast
 
@@ -29,9 +28,9 @@ from fairlead.core.errors import BadRequest, OperatorError
 from fairlead.core.times import parse_time
 from fairlead.model.marks import NODE_CERTIFICATE, NODE_ENDPOINT
 from fairlead.port.usage import NODE_STATS
+from fairlead.runtime import node_certificate
 from fairlead.runtime.identity import PLANE_NAME
 from fairlead.runtime.kubeconfig import server_url
-from fairlead.runtime.private_files import read_private, write_private
 from fairlead.wire.http import Exchange
 from fairlead.wire.listener import Listener
 from fairlead.wire.routes import split_target
@@ -74,8 +73,7 @@ class NodeEndpoint:
 
     async def listen(self, host: str, port: int, directory: Path) -> dict[str, str]:
         """Begin to answer; returns the annotations that say where."""
-        pair = directory / "endpoint.pem"
-        tls, digest = await asyncio.to_thread(_context, pair, host, self._authority, self._clock())
+        tls, digest = await asyncio.to_thread(_context, directory, host, self._authority, self._clock())
         try:
             port = await self._listener.listen(host, port, tls)
         except OSError as error:
@@ -180,27 +178,25 @@ def _refuse(exchange: Exchange, status: int, message: str) -> None:
     exchange.respond(status, _TEXT, message.encode())
 
 
-def _context(pair: Path, host: str, authority: str, now: float) -> tuple[ssl.SSLContext, str]:
+def _context(directory: Path, host: str, authority: str, now: float) -> tuple[ssl.SSLContext, str]:
     """With the certificate of the start before, if it is there and good; and the digest it is known by."""
-    for made in (read_private(pair), None):
-        if made is None:
-            from fairlead.runtime import certificates  # slow to import: only where one is made
-
-            new = certificates.new_node(host, now)
-            made = new.key + new.certificate
-            write_private(pair, made)
-        tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        tls.minimum_version = ssl.TLSVersion.TLSv1_2
-        tls.set_alpn_protocols(["http/1.1"])
-        tls.verify_mode = ssl.CERT_REQUIRED
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.minimum_version = ssl.TLSVersion.TLSv1_2
+    tls.set_alpn_protocols(["http/1.1"])
+    tls.verify_mode = ssl.CERT_REQUIRED
+    try:
+        tls.load_verify_locations(cadata=authority)
+    except (ssl.SSLError, ValueError) as error:
+        raise OperatorError(
+            f"what --ca-file names is no certificate ({error}): name the plane's ca.crt"
+        ) from error
+    for obtain in (node_certificate.ensure, node_certificate.make):  # one that is torn is made anew
+        content = obtain(directory, host, now)
         try:
-            tls.load_verify_locations(cadata=authority)
-            tls.load_cert_chain(pair)
-            text = made.decode("ascii")
-            shown = ssl.PEM_cert_to_DER_cert(text[text.index("-----BEGIN CERTIFICATE") :])
+            tls.load_cert_chain(directory / node_certificate.FILE)
+            return tls, node_certificate.digest(content)
         except (ssl.SSLError, ValueError):
-            continue  # torn: one more is made
-        return tls, sha256(shown).hexdigest()
+            continue
     raise OperatorError(
-        f"the authority that was given with --ca-file is no certificate, or {pair} cannot be used"
+        f"{directory / node_certificate.FILE} cannot be used: remove it, and start the agent again"
     )

@@ -99,6 +99,12 @@ class Remote:
                 return Done(0, answer.body)
             return outcome_of(Reply(answer.status, b'{"message": "the answer is not JSON"}'))
 
+    async def document(self, path: str) -> Answer:
+        """What is no object: versions, discovery. Raises NotSent or Broken."""
+        answer = await self._client.send("GET", self._prefix + path, self._headers(), b"", self._seconds)
+        self._judge(answer.status)
+        return answer
+
     async def list_all(
         self, resource: Resource[View], selector: str, attempt: int
     ) -> Listed | ListFailed | Expired:

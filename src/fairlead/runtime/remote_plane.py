@@ -1,7 +1,11 @@
 """Drives a plane against an API server elsewhere: its mirrors and calls go through `remote.py`, over HTTPS.
 
-The counterpart of `plane_driver.py`, which drives one in the server's own process. Used by `hollow_agent.py`. What such
-a plane decides is not recorded: the log of decisions is the server's.
+The counterpart of `plane_driver.py`, which drives one in the server's own process. Used by `hollow_agent.py` and
+`control_process.py`. What such a plane decides goes to `record`, before what follows from it is sent: the server's log
+of decisions is the server's own.
+
+No server tells on demand how far a watch is. A mirror that has to know (a new leader's, which must have seen all that
+the former one did) lists once more. Resources that the server lacks are empty and stay so.
 """
 
 from __future__ import annotations
@@ -9,13 +13,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from functools import partial
 from typing import Any
 
 from fairlead.cache import events as mirrored
-from fairlead.control.instructions import Call, Replied, Report, WakeAt, Woke
-from fairlead.control.plane import MirrorWakeAt, Plane, PlaneInstruction
+from fairlead.cache.mirror import Phase
+from fairlead.control.instructions import Call, Record, Replied, Report, WakeAt, Woke
+from fairlead.control.plane import AskProgress, MirrorWakeAt, Plane, PlaneInstruction
 from fairlead.runtime.remote import Remote
 
 log = logging.getLogger("fairlead.agent")
@@ -30,11 +35,14 @@ class RemotePlaneDriver:
         remote: Remote,
         clock: Callable[[], float],
         failed: Callable[[BaseException], None],
+        record: Callable[[Sequence[bytes]], None] = lambda records: None,
     ) -> None:
         self.plane = plane
         self._remote = remote
         self._clock = clock
         self._failed = failed
+        self._record = record
+        self._follows: dict[str, asyncio.Task[None]] = {}
         self._loop = asyncio.get_running_loop()
         self._chance = random.Random()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -57,9 +65,18 @@ class RemotePlaneDriver:
     def _tell(self, handle: Callable[..., Iterable[PlaneInstruction]], *arguments: Any) -> None:
         if self._stopped:
             return
+        records: list[bytes] = []
         try:
             for instruction in handle(*arguments):
+                if isinstance(instruction, Record):
+                    records.append(instruction.body)
+                    continue
+                if records:
+                    self._record(records)
+                    records = []
                 self._carry_out(instruction)
+            if records:
+                self._record(records)
         except Exception as error:  # noqa: BLE001 - a machine that failed half-way must not be asked again
             self._fail(error)
 
@@ -78,18 +95,38 @@ class RemotePlaneDriver:
                 delay = self._until(instruction.at)
                 self._mirror_timers[name] = self._loop.call_later(delay, self._woke_mirror, name)
             case mirrored.ListAll(resource, attempt):
+                self._unfollow(resource)
                 self._do(self._list(resource, attempt))
             case mirrored.Follow(resource, since, attempt):
-                self._do(self._follow(resource, since, attempt))
+                self._unfollow(resource)
+                if resource not in self.plane.capabilities.lacks:
+                    self._follows[resource] = self._do(self._follow(resource, since, attempt))
+            case AskProgress():
+                self._loop.call_soon(self._tell_progress, instruction.resource)
             case Report():
                 log.warning("%s", instruction.message, exc_info=instruction.error)
-            case _:  # records; and nobody waits for how far a watch is
-                pass
+            case Record():
+                pass  # kept already
 
-    def _do(self, work: Coroutine[Any, Any, None]) -> None:
+    def _do(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = self._loop.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._done)
+        return task
+
+    def _unfollow(self, resource: str) -> None:
+        """Whatever still came of it would be ignored."""
+        task = self._follows.pop(resource, None)
+        if task is not None:
+            task.cancel()
+
+    def _tell_progress(self, resource: str) -> None:
+        plane, now = self.plane, self._clock()
+        mirror = plane.mirrors[resource]
+        if resource in plane.capabilities.lacks:
+            self._mirrored(resource, (mirrored.Marked(plane.leadership.fence_revision, now),))
+        elif mirror.phase is Phase.FOLLOWING and not mirror.passed(plane.leadership.fence_revision):
+            self._mirrored(resource, (mirrored.Expired(now),))
 
     def _done(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
@@ -106,6 +143,9 @@ class RemotePlaneDriver:
         self._tell(self.plane.replied, Replied(call.call, outcome, self._clock(), self._chance.random()))
 
     async def _list(self, resource: str, attempt: int) -> None:
+        if resource in self.plane.capabilities.lacks:
+            self._tell(self.plane.mirror, resource, mirrored.Listed(0, (), self._clock(), attempt))
+            return
         found = await self._remote.list_all(self.plane.mirrors[resource].resource, "", attempt)
         self._tell(self.plane.mirror, resource, found)
 

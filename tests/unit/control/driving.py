@@ -13,6 +13,7 @@ from fairlead.control.placing import Placer
 from fairlead.control.plane import AskProgress, MirrorWakeAt, Plane, PlaneInstruction
 from fairlead.control.roster import default_deciders
 from fairlead.decision.contract import Decider
+from fairlead.port.capabilities import FAIRLEAD, Capabilities
 from fairlead.port.outcome import Unknown, outcome_of
 from fairlead.port.request import READ_VERBS, Reply, Request
 from tests.inprocess import InProcess
@@ -32,11 +33,12 @@ class Driver:
         lose: Lose | None = None,
         deciders: Sequence[Decider] | None = None,
         identity: str = "test",
+        capabilities: Capabilities = FAIRLEAD,
     ) -> None:
         self.api = api
         self.lose = lose or (lambda request: "")
         chosen = deciders if deciders is not None else (*default_deciders(), HollowDecider("node-", 2))
-        self.plane = Plane(identity, chosen, Placer if deciders is None else None)
+        self.plane = Plane(identity, chosen, Placer if deciders is None else None, capabilities)
         self.now = api.now
         self.stopped = False  # the process died: it hears and does nothing any more
         self.wake_at = 0.0

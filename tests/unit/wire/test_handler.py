@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from fairlead.api.plan import Context, Plan, Watch
+from fairlead.api.plan import Context, NodeAddress, NodeQuestion, NodeStream, Plan, Watch
 from fairlead.api.users import ANONYMOUS, User
 from fairlead.core.errors import NotFound, Unavailable
 from fairlead.port.request import Reply
@@ -34,7 +34,9 @@ class Answer:
         self.status, self.text = status, body
 
 
-def ask(step: Any, target: bytes = PODS, *, open_watch: Any = None) -> tuple[Answer, Handler]:
+def ask(
+    step: Any, target: bytes = PODS, *, open_watch: Any = None, nodes: Any = None, method: bytes = b"GET"
+) -> tuple[Answer, Handler]:
     """One request to a handler whose API plans `step`, or raises it."""
 
     def plan(*_: object) -> Any:
@@ -54,8 +56,9 @@ def ask(step: Any, target: bytes = PODS, *, open_watch: Any = None) -> tuple[Ans
     )
     documents = SimpleNamespace(answer=lambda exchange, *_: exchange.respond(304, b"", b"") or 304)
     watches = SimpleNamespace(open=open_watch)
-    handler = Handler(cast(Host, host), cast(Documents, documents), cast(Watches, watches))
+    handler = Handler(cast(Host, host), cast(Documents, documents), cast(Watches, watches), nodes)
     exchange = Answer(target)
+    exchange.method = method
     handler(cast(Exchange, exchange))
     return exchange, handler
 
@@ -88,6 +91,32 @@ def test_a_watch_that_could_not_be_opened_is_counted_as_that_alone() -> None:
     exchange, handler = ask(watch, PODS + b"?watch=1", open_watch=stopping)
     assert exchange.status == 503
     assert handler.requests == {("watch", "pods", 503): 1}
+
+
+def test_what_only_nodes_know_is_refused_where_none_can_be_asked() -> None:
+    exchange, handler = ask(NodeQuestion((), "/stats", lambda answers: Reply(200, b"")))
+    assert exchange.status == 503
+    assert handler.requests == {("list", "pods", 503): 1}
+
+
+@pytest.mark.parametrize(
+    ("found", "status"),
+    [(Reply(200, b"{}"), 200), (NotFound("no such thing"), 404), (KeyError("a secret"), 500)],
+)
+def test_what_nodes_answer_is_counted_once(found: Any, status: int) -> None:
+    nodes = SimpleNamespace(ask=lambda question, done: done(found))
+    exchange, handler = ask(NodeQuestion((), "/stats", lambda answers: Reply(200, b"")), nodes=nodes)
+    assert exchange.status == status
+    assert handler.requests == {("list", "pods", status): 1}
+    assert b"secret" not in exchange.text
+
+
+def test_a_head_of_a_log_asks_nobody() -> None:
+    node = NodeAddress("one", "https://127.0.0.1:1", "")
+    exchange, _ = ask(
+        NodeStream(node, "/logs", lambda *_: KeyError()), nodes=SimpleNamespace(), method=b"HEAD"
+    )
+    assert (exchange.status, exchange.text) == (200, b"")
 
 
 def test_documents_are_counted_together() -> None:

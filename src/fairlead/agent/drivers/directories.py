@@ -23,6 +23,7 @@ import msgspec
 
 from fairlead.agent.contract import ContainerRun, Mount, Open, Volume
 from fairlead.agent.drivers.limits import Cgroups
+from fairlead.agent.drivers.state import read_file
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,252}")
 _THROUGH, _OWN, _ANYBODY = 0o711, 0o700, 0o777  # others may pass, but not look around
@@ -54,7 +55,7 @@ class PodDirectory:
     def identity(self) -> PodIdentity:
         """OSError or ValueError if it cannot be read."""
         try:
-            return msgspec.json.decode((self.path / "pod.json").read_bytes(), type=PodIdentity)
+            return msgspec.json.decode(read_file(str(self.path / "pod.json")), type=PodIdentity)
         except msgspec.DecodeError as error:
             raise ValueError(f"{self.path}/pod.json is damaged: {error}") from None
 

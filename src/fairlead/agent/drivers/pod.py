@@ -88,7 +88,7 @@ class Pod:
 
     def take_down(self) -> None:
         """After nothing of it runs any more: how it ended. Blocks for a moment."""
-        if not self.directory.exists:
+        if not self.directory.exists and self.contact.state is None:
             return
         state = states.load(str(self.directory.path)) or self.contact.state or states.fresh(0.0)
         reap(state["pid"])
@@ -139,7 +139,11 @@ class Pod:
         if self.contact.replaced and not isinstance(instruction, _Gone):
             raise ValueError("another agent has taken over this pod: only one may run on a node's directory")
         if not self.directory.exists and isinstance(instruction, Start | Stop | Refresh):
-            raise ValueError("the pod is not open on this machine")
+            if self._identity is None:
+                raise ValueError("the pod is not open on this machine")
+            if self.contact.link is None or not isinstance(instruction, Stop):
+                await self._abandon()
+                return
         match instruction:
             case Open():
                 await self._open(instruction)
@@ -168,6 +172,7 @@ class Pod:
             self._saw()
             return
         if made:
+            await asyncio.to_thread(self.directory.remove)
             await asyncio.to_thread(self.directory.make, wanted, self._machine.cgroups)
         elif self.contact.state is not None and self.contact.state["fenced"]:
             raise ValueError(
@@ -216,7 +221,7 @@ class Pod:
             "HOSTNAME": identity.name,
             "POD_IP": identity.address,
             **dict(run.environment),
-            "FAIRLEAD_ROOT": str(root.absolute()),
+            procfs.ROOT_TAG: str(root.absolute()),
             procfs.POD_TAG: self.uid,
             procfs.CONTAINER_TAG: run.name,
             procfs.ATTEMPT_TAG: str(run.attempt),
@@ -233,6 +238,16 @@ class Pod:
         limits.remove_pod(cgroups, self.uid)
         self.closed = True
         self._tell(Closed(self.uid, self._clock()))
+
+    async def _abandon(self) -> None:
+        """Somebody has removed its directory under it: nothing can be started there, so it has to be opened anew."""
+        if self.contact.link is not None:
+            await self.contact.end()
+        left = await self._settle()
+        if left:
+            raise ValueError(f"processes {listed(left)} cannot be killed: see what they wait for")
+        await asyncio.to_thread(self.directory.remove)
+        self._saw()
 
     async def _lost(self, gone: _Gone) -> None:
         if self.contact.link is not gone.link:

@@ -67,6 +67,7 @@ class ProcessDriver:
         if damaged and not await asyncio.to_thread(self._machine.strays, damaged):
             for uid in damaged:
                 await asyncio.to_thread(shutil.rmtree, parent / uid, ignore_errors=True)
+        await asyncio.to_thread(self._machine.end_forgotten, frozenset(whole))
         for uid in whole:
             self._pods[uid] = Pod(self._machine, uid)
         attaching = asyncio.Semaphore(ATTACHING_MAX)
@@ -172,15 +173,6 @@ class ProcessDriver:
                 }
                 used.setdefault(uid, {})[name] = usage(groups, pids)
         return used
-
-    async def usage(self) -> usage.Sample:
-        """What every container that runs has used so far."""
-        running = [
-            (pod.sandbox(), pod.contact.state["pid"])
-            for pod in self._pods.values()
-            if pod.contact.link is not None and pod.contact.state is not None and pod.directory.exists
-        ]
-        return await asyncio.to_thread(usage.sample, running, self._machine.cgroups, self._clock)
 
     async def close(self) -> None:
         """Leaves the supervisors running."""

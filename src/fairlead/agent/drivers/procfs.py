@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
 POD_TAG, CONTAINER_TAG, ATTEMPT_TAG = "FAIRLEAD_POD_UID", "FAIRLEAD_CONTAINER", "FAIRLEAD_ATTEMPT"
+ROOT_TAG = "FAIRLEAD_ROOT"
 _AGAIN_SECONDS = 0.02
 _KILL_SECONDS = 5.0
 
@@ -65,6 +66,13 @@ def tagged() -> dict[str, set[int]]:
         if uid:
             found.setdefault(uid, set()).add(pid)
     return found
+
+
+def works_in(pid: int, directory: str) -> bool:
+    """Whether it is the supervisor of a pod with this directory, or one of its processes."""
+    if directory.encode() in read(f"/proc/{pid}/cmdline").split(b"\0"):
+        return True
+    return environment_value(pid, ROOT_TAG).startswith(f"{directory}/")
 
 
 def descendants(ancestor: int) -> dict[int, int]:

@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 FORMAT = 1
 FILE = "state.json"
 KILLED = 137
+_BYTES_MAX = 4 * 1024 * 1024
+_NAME_MAX = 63
+_SAID_MAX = 4096
+_SECONDS_MAX = 1e10  # dates of four digits
 
 
 def boottime() -> float:
@@ -52,14 +56,60 @@ def fresh(deadline: float) -> Json:
     }
 
 
-def load(directory: str) -> Json | None:
-    """None where there is none that can be read."""
+def read_file(path: str) -> bytes:
+    """OSError where there is no plain file. Pods may run as the agent's user and put anything in its place: a pipe
+    would be waited for, a link to a device never ends."""
+    file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
-        with open(f"{directory}/{FILE}", encoding="utf-8") as file:
-            state = from_json(file.read())
-    except (FileNotFoundError, ValueError):
+        return os.read(file, _BYTES_MAX)
+    finally:
+        os.close(file)
+
+
+def load(directory: str) -> Json | None:
+    """None where there is none that can be read, or somebody has scribbled on it."""
+    try:
+        state = from_json(read_file(f"{directory}/{FILE}").decode())
+        return state if _is_sound(state) else None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
-    return state if isinstance(state, dict) and state.get("format") == FORMAT else None
+
+
+def _is_sound(state: Json) -> bool:
+    """Everything that readers go by is there, of its type, and of a size that a pod's status can take."""
+    return (
+        state["format"] == FORMAT
+        and _counts(state["pid"])
+        and isinstance(state["boot"], str)
+        and all(_is_instant(state[key]) for key in ("offset", "deadline"))
+        and isinstance(state["fenced"], bool)
+        and all(
+            0 < len(record["name"]) <= _NAME_MAX
+            and _counts(record["attempt"])
+            and _counts(record["pid"])
+            and _is_instant(record["started"])
+            and all(end is None or _is_sound_end(end) for end in (record["ended"], record["previous"]))
+            for record in state["containers"]
+        )
+    )
+
+
+def _is_sound_end(end: Json) -> bool:
+    return (
+        all(_counts(end[key]) for key in ("attempt", "exit_code", "signal"))
+        and all(_is_instant(end[key]) for key in ("started", "finished"))
+        and isinstance(end["reason"], str)
+        and isinstance(end["message"], str)
+        and len(end["reason"]) + len(end["message"]) <= _SAID_MAX
+    )
+
+
+def _counts(number: object) -> bool:
+    return type(number) is int and 0 <= number < 1 << 31
+
+
+def _is_instant(number: object) -> bool:
+    return type(number) in (int, float) and -_SECONDS_MAX < number < _SECONDS_MAX  # type: ignore[operator]
 
 
 def save(directory: str, state: Json) -> None:

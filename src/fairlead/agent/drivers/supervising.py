@@ -50,6 +50,7 @@ class Supervisor:
         self._sides: list[SideProcess] = []
         self._leaving = False  # as soon as nothing runs
         self._asked_to_leave = False
+        self._forgotten = False  # the agent removes the directory: what is not saved yet need not be
         self._killing = self.state["fenced"]  # all there is
         self._unsaved = True
         self._save_at = 0.0
@@ -111,7 +112,7 @@ class Supervisor:
             elif what == "exec":
                 self._exec(message["number"], message["container"], message["argv"], message["timeout"])
             elif what == "end":
-                self._leaving = self._killing = True
+                self._leaving = self._killing = self._forgotten = True
             else:
                 raise ValueError("this supervisor does not know how")
         except (KeyError, TypeError, ValueError, AttributeError, OSError) as error:
@@ -286,9 +287,14 @@ class Supervisor:
             self._unsaved = False
         except OSError:
             self._save_at = now + SAVE_AGAIN_SECONDS
+            # On a disk that is full it stays for as long as it alone knows how its pod ended; not in a directory that
+            # somebody has removed under it.
+            self._forgotten = self._forgotten or os.stat(".").st_nlink == 0
 
     def _done(self) -> bool:
-        if not (self._leaving or self._killing) or self._unsaved or self._running() or self._sides:
+        if not (self._leaving or self._killing) or self._running() or self._sides:
+            return False
+        if self._unsaved and not self._forgotten:
             return False
         return not procfs.descendants(os.getpid())
 

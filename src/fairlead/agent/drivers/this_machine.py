@@ -40,3 +40,15 @@ class ThisMachine:
     def strays(self, uids: list[str]) -> dict[str, set[int]]:
         """Kill what is left of these pods. Blocks for a moment. Returns what cannot be killed."""
         return procfs.end_strays(uids, lambda uid: limits.members_of_pod(self.cgroups_of(uid), uid))
+
+    def end_forgotten(self, known: frozenset[str]) -> None:
+        """Kill pods of this directory that it no longer knows: somebody removed theirs while no agent looked. If they
+        went on they would run beside what is opened in their place. Blocks for a moment."""
+        base = str(self.parent.absolute())
+        self.strays(
+            [
+                uid
+                for uid, pids in procfs.tagged().items()
+                if uid not in known and any(procfs.works_in(pid, f"{base}/{uid}") for pid in pids)
+            ]
+        )

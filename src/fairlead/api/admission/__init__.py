@@ -5,10 +5,13 @@ Later capabilities extend the chain by adding a Step (`step.py`) to the tuple; o
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from fairlead.api.admission import (
     default_tolerations,
     limits,
     namespace_lifecycle,
+    node_authors,
     node_restriction,
     priority,
     quotas,
@@ -17,10 +20,13 @@ from fairlead.api.admission import (
 )
 from fairlead.api.admission.step import Step
 from fairlead.api.attempt import Attempt
+from fairlead.model.kind import Kind
+from fairlead.store.contract import Entry, Reader
 
 DEFAULT_STEPS: tuple[Step, ...] = (
     namespace_lifecycle.STEP,
     node_restriction.STEP,
+    node_authors.STEP,
     service_account.STEP,
     default_tolerations.STEP,
     priority.STEP,
@@ -34,16 +40,32 @@ DEFAULT_STEPS: tuple[Step, ...] = (
 class Chain:
     """The steps in order; remembers which of them see which kind of write."""
 
-    __slots__ = ("_chosen", "steps")
+    __slots__ = ("_chosen", "_resources", "steps")
 
     def __init__(self, steps: tuple[Step, ...] = DEFAULT_STEPS) -> None:
         self.steps = steps
-        self._chosen: dict[tuple[str, str, str], tuple[Step, ...]] = {}
+        self._chosen: dict[tuple[str, str, str], tuple[tuple[Step, ...], tuple[Step, ...]]] = {}
+        self._resources: dict[str, tuple[str, ...]] = {}
 
     def admit(self, attempt: Attempt) -> None:
+        # What the steps of a spec would do has been done to one that is known (`api/alike.py`).
+        for step in self._chosen_for(attempt)[attempt.spec is not None]:
+            step.admit(attempt)
+
+    def rests_on(self, kind: Kind, read: Reader) -> tuple[Sequence[Entry], ...]:
+        """All that the steps of a spec look at when one such object is created."""
+        found = self._resources.get(kind.resource)
+        if found is None:
+            steps = [step for step in self.steps if step.sees(kind.resource, "create", "")]
+            found = tuple([each for step in steps for each in step.of_spec or ()])
+            self._resources[kind.resource] = found
+        return tuple([read.list(each) for each in found])
+
+    def _chosen_for(self, attempt: Attempt) -> tuple[tuple[Step, ...], tuple[Step, ...]]:
+        """All steps that see such a write, and those of them that look at more than a new spec."""
         case = (attempt.kind.resource, attempt.verb, attempt.subresource)
         chosen = self._chosen.get(case)
         if chosen is None:
-            chosen = self._chosen[case] = tuple(step for step in self.steps if step.sees(*case))
-        for step in chosen:
-            step.admit(attempt)
+            seeing = tuple(step for step in self.steps if step.sees(*case))
+            chosen = self._chosen[case] = seeing, tuple(step for step in seeing if step.of_spec is None)
+        return chosen

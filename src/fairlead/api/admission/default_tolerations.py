@@ -31,4 +31,4 @@ def _tolerates(toleration: Json, key: str) -> bool:
     return toleration.get("key", "") in ("", key) and toleration.get("effect", "") in ("", "NoExecute")
 
 
-STEP = Step("DefaultTolerationSeconds", _admit, frozenset({"create"}), frozenset({"pods"}))
+STEP = Step("DefaultTolerationSeconds", _admit, frozenset({"create"}), frozenset({"pods"}), of_spec=())

@@ -102,4 +102,4 @@ def _check_ratio(
         problems.append(f"{rule}, but provided ratio is {parse(limit).nano / parse(request).nano:f}")
 
 
-STEP = Step("LimitRanger", _admit, frozenset({"create"}), frozenset({"pods"}))
+STEP = Step("LimitRanger", _admit, frozenset({"create"}), frozenset({"pods"}), of_spec=(RANGES,))

@@ -86,4 +86,4 @@ def _forbidden(attempt: Attempt, why: str) -> Forbidden:
 
 _WRITES = frozenset({"create", "update", "patch"})
 CLASS_STEP = Step("PriorityDefault", _admit_class, _WRITES, frozenset({CLASSES}))
-STEP = Step("Priority", _admit, _WRITES, frozenset({"pods"}))
+STEP = Step("Priority", _admit, _WRITES, frozenset({"pods"}), of_spec=(CLASSES,))

@@ -13,4 +13,4 @@ def _admit(attempt: Attempt) -> None:
     spec["serviceAccountName"] = spec["serviceAccount"] = name
 
 
-STEP = Step("ServiceAccount", _admit, frozenset({"create"}), frozenset({"pods"}))
+STEP = Step("ServiceAccount", _admit, frozenset({"create"}), frozenset({"pods"}), of_spec=())

@@ -17,6 +17,9 @@ class Step:
     verbs: frozenset[str]
     resources: frozenset[str] | None = None  # None: all
     subresources: bool = False  # also sees writes to subresources
+    # Given where all it does is to the spec of a new object, and follows from that spec, its namespace and the objects
+    # of these resources alone (`api/alike.py`).
+    of_spec: tuple[str, ...] | None = None
 
     def sees(self, resource: str, verb: str, subresource: str) -> bool:
         return (

@@ -10,7 +10,9 @@ Binding, charging every PlacementQuota that is about the node, and using the res
 
 from __future__ import annotations
 
-from fairlead.api import body, charging, options
+import msgspec
+
+from fairlead.api import alike, body, charging, options
 from fairlead.api.attempt import Attempt
 from fairlead.api.desk import Desk
 from fairlead.api.finding import find
@@ -27,26 +29,40 @@ from fairlead.model.names import name_problems
 from fairlead.port.request import Reply, Request
 from fairlead.store.contract import AtRevision, Entry, Key
 
+_MATTERS = (b'"nodeName"', b'"schedulingGates"')
+
 
 def create(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply | Plan:
     asked = body.read_json(desk, request)
     body.check_structure(desk, "Binding", asked, "Ignore", body.json_text(request))
     body.check_meant_for(asked, request, "Binding")
     current = find(desk, kind, request)
-    old = tree(current)
+    old, spec = _opened(current)
     node = _target(kind, request, asked)
     _check_free(kind, current, old, asked)
     new = _bound(old, node, asked, context.now)
     stamp_changed(kind, new, old)
     attempt = Attempt(
         kind, "create", "binding", current.key, context, desk.read, new, old, current,
-        dry_run=options.dry_run(request.query),
+        spec=_on_node(spec, node) if spec is not None else None, dry_run=options.dry_run(request.query),
     )  # fmt: skip
     desk.chain.admit(attempt)
     _charge(attempt, node, asked)
     if attempt.dry_run:
         return accepted()
     return plan_at(transaction_for(desk, attempt), lambda _: accepted())
+
+
+def _opened(current: Entry) -> tuple[Json, msgspec.Raw | None]:
+    """The pod as it is. A spec that says nothing of what matters here is left as bytes, and empty in the tree."""
+    found = alike.opened(current)
+    if found is None or any(word in bytes(found.spec) for word in _MATTERS):
+        return tree(current), None
+    return found.tree({}), found.spec
+
+
+def _on_node(spec: msgspec.Raw, node: str) -> msgspec.Raw:
+    return msgspec.Raw(b'%b,"nodeName":"%b"}' % (bytes(spec)[:-1], node.encode()))
 
 
 def _charge(attempt: Attempt, node: str, asked: Json) -> None:

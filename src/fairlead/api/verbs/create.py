@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 
-from fairlead.api import body, options
+from fairlead.api import alike, body, options
 from fairlead.api.attempt import Attempt
 from fairlead.api.desk import Desk
 from fairlead.api.objects import key_of
@@ -14,29 +14,67 @@ from fairlead.api.writing import admit_and_validate, exists_already, plan_create
 from fairlead.core import ids
 from fairlead.core.errors import BadRequest
 from fairlead.core.problems import Problems, shown
+from fairlead.model import structure
 from fairlead.model.kind import Json, Kind
-from fairlead.port.request import Reply, Request
+from fairlead.model.shapes import fits
+from fairlead.port.request import JSON, Reply, Request
 
 _NAME_ATTEMPTS_MAX = 8
+_METADATA = "ObjectMeta"
 
 
 def create(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply | Plan:
     level = options.field_validation(request.query)
     options.check_field_manager(request.query)
-    obj = body.read_json(desk, request)
-    body.check_identity(obj, kind.api_version, kind.kind)
-    warnings = body.check_structure(desk, kind.schema, obj, level, body.json_text(request), kind)
+    parts = _parts(desk, request, kind)
+    known = _known(desk, request, kind, parts)
+    warnings: list[str] = []
+    if parts is not None and known is not None:
+        obj: Json = {"metadata": parts.metadata, "spec": known.spec}
+    else:
+        obj = body.read_json(desk, request)
+        body.check_identity(obj, kind.api_version, kind.kind)
+        warnings = body.check_structure(desk, kind.schema, obj, level, body.json_text(request), kind)
+        if warnings or level == "Ignore":
+            parts = None  # what is doubtful is judged each time
     metadata = obj.get("metadata") or {}
     if metadata.get("resourceVersion"):
         raise BadRequest("metadata.resourceVersion should not be set on objects to be created; remove it")
     if kind.namespaced:
         _check_namespace(metadata, request.namespace)
-    return _named(desk, request, kind, context, obj, warnings, 0)
+    return _named(desk, request, kind, context, obj, warnings, 0, parts, known)
+
+
+def _parts(desk: Desk, request: Request, kind: Kind) -> alike.Body | None:
+    """The object with its spec as it came, if such a spec may be known and nothing is wrong with the rest."""
+    if kind.beside_spec is None or body.media_type(request.content_type) not in ("", JSON):
+        return None
+    parts = alike.peeled(request.body, kind)
+    if parts is None or not fits(desk.tables, _METADATA, parts.metadata):
+        return None
+    if b"null" in request.body:
+        structure.drop_nulls(parts.metadata)
+    return parts
+
+
+def _known(desk: Desk, request: Request, kind: Kind, parts: alike.Body | None) -> alike.Taken | None:
+    if parts is None:
+        return None
+    return desk.alike.taken(kind, request.namespace, parts.spec, desk.chain.rests_on(kind, desk.read))
 
 
 def _named(
-    desk: Desk, request: Request, kind: Kind, context: Context, obj: Json, warnings: list[str], tries: int
+    desk: Desk,
+    request: Request,
+    kind: Kind,
+    context: Context,
+    obj: Json,
+    warnings: list[str],
+    tries: int,
+    parts: alike.Body | None,
+    known: alike.Taken | None,
 ) -> Reply | Plan:
+    """`known`: what became of such a spec before; without, this one is remembered if it came in `parts`."""
     metadata = obj.setdefault("metadata", {})
     if kind.name_of is not None and not metadata.get("name"):
         metadata["name"] = kind.name_of(obj)
@@ -49,17 +87,28 @@ def _named(
         raise invalid(kind, "", problems)
     key = key_of(kind, request.namespace, name)
     # Each try begins from the client's own words: defaults and admission must not see a former try's.
-    new: Json = {**obj, "metadata": dict(metadata)} if not generated else copy.deepcopy(obj)
+    if known is not None or not generated:
+        new: Json = {**obj, "metadata": dict(metadata)}
+    else:
+        new = copy.deepcopy(obj)
     stamp_new(kind, new, name, request.namespace, ids.uid(context.entropy), context.now)
+    if known is not None:
+        new["status"] = known.status.copy()
     attempt = Attempt(
         kind, "create", "", key, context, desk.read, new, None, None,
+        spec=known.encoded if known is not None else None,
         dry_run=options.dry_run(request.query), warnings=list(warnings),
     )  # fmt: skip
+    rests_on = desk.chain.rests_on(kind, desk.read) if known is None and parts is not None else ()
     admit_and_validate(desk, attempt)
+    if known is not None:
+        attempt.warnings.extend(known.warnings)
+    elif parts is not None:
+        desk.alike.take(kind, request.namespace, parts.spec, new, rests_on)
 
     def taken() -> Reply | Plan | Again:
         if generated and tries < _NAME_ATTEMPTS_MAX:
-            return _named(desk, request, kind, context, obj, warnings, tries + 1)
+            return _named(desk, request, kind, context, obj, warnings, tries + 1, parts, known)
         raise exists_already(kind, key, generated=generated)
 
     return plan_create(desk, request, attempt, taken)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from fairlead.api import body, options
+import msgspec
+
+from fairlead.api import alike, body, options
 from fairlead.api.changing import change
 from fairlead.api.desk import Desk
 from fairlead.api.finding import find
@@ -11,11 +13,14 @@ from fairlead.api.plan import Context, Plan
 from fairlead.core import codec
 from fairlead.core.errors import BadRequest, UnsupportedMedia
 from fairlead.core.problems import shown
+from fairlead.model.fields import Ref
 from fairlead.model.kind import Json, Kind
 from fairlead.model.patch.jsonpatch import json_patch
 from fairlead.model.patch.merge import merge_patch
 from fairlead.model.patch.strategic import strategic
+from fairlead.model.shapes import fits
 from fairlead.port.request import JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, Reply, Request
+from fairlead.store.contract import Entry
 
 _MEDIA = (JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH)
 
@@ -25,9 +30,20 @@ def patch(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply |
     options.check_field_manager(request.query)
     check_media(request)
     current = find(desk, kind, request)
-    old = tree(current)
-    new, warnings = patched(desk, request, kind.schema, old, level, kind)
-    return change(desk, request, kind, context, current, old, new, warnings)
+    old, spec = _opened(desk, request, kind, current)
+    new, warnings = patched(desk, request, kind.schema, old, level, kind, settled=spec is not None)
+    return change(desk, request, kind, context, current, old, new, warnings, spec)
+
+
+def _opened(desk: Desk, request: Request, kind: Kind, current: Entry) -> tuple[Json, msgspec.Raw | None]:
+    """The object as it is, and the bytes of its spec if this is about its status and they are known to be right."""
+    if request.subresource == "status" and kind.beside_spec is not None:
+        found = alike.opened(current)
+        if found is not None:
+            spec = desk.alike.settled(desk.tables, kind, found.spec)
+            if spec is not None:
+                return found.tree(spec), found.spec
+    return tree(current), None
 
 
 def check_media(request: Request) -> str:
@@ -42,12 +58,21 @@ def check_media(request: Request) -> str:
 
 
 def patched(
-    desk: Desk, request: Request, schema: str, old: Json, level: str, kind: Kind | None = None
+    desk: Desk,
+    request: Request,
+    schema: str,
+    old: Json,
+    level: str,
+    kind: Kind | None = None,
+    *,
+    settled: bool = False,
 ) -> tuple[Json, list[str]]:
-    """The old object with the patch applied, its structure checked. `kind`: of an object that is stored as such."""
+    """The old object with the patch applied, its structure checked. `kind`: of an object that is stored as such;
+    `settled`: nothing is wrong with the old one's spec."""
     media = check_media(request)
     change_set = codec.decode(request.body) if request.body else None
     new: object
+    tables = desk.tables
     if media == JSON_PATCH:
         if not isinstance(change_set, list):
             raise BadRequest(
@@ -62,7 +87,6 @@ def patched(
         else:
             new = merge_patch(old, wanted)
     else:
-        tables = desk.tables
         new = strategic(old, body.require_object(change_set), tables[schema], tables)
     obj = body.require_object(new)
     for field in ("apiVersion", "kind"):
@@ -72,4 +96,8 @@ def patched(
             )
     # What is stored has none.
     nulls = b"null" in request.body
+    if settled and not nulls and obj.get("spec") is old["spec"] and obj.keys() == old.keys():
+        types = [(obj[name], tables[schema].fields[name].type) for name in ("metadata", "status")]
+        if all(isinstance(each, Ref) and fits(tables, each.name, part) for part, each in types):
+            return obj, []
     return obj, body.check_structure(desk, schema, obj, level, kind=kind, nulls=nulls)

@@ -32,6 +32,8 @@ def _heartbeat(new: Json, old: Json) -> bool:
     if {**spec, "renewTime": None} != {**before, "renewTime": None}:
         return False
     metadata, metadata_before = part(new, "metadata"), part(old, "metadata")
+    if metadata == metadata_before:
+        return True
     names = (metadata.keys() | metadata_before.keys()) - set(_VOLATILE)
     return all(metadata.get(name) == metadata_before.get(name) for name in names)
 

@@ -29,11 +29,15 @@ _SPECS_KEPT = 512
 def _defaults(pod: Json) -> None:
     spec = pod.setdefault("spec", {})
     default_pod_spec(spec, template=False)
+    _default_status(pod)
+
+
+def _default_status(pod: Json) -> None:
     status = pod.setdefault("status", {})
     if not status.get("phase"):
         status["phase"] = "Pending"
     if not status.get("qosClass"):
-        status["qosClass"] = qos_class(spec)
+        status["qosClass"] = qos_class(pod["spec"])
 
 
 @lru_cache(maxsize=_SPECS_KEPT)
@@ -96,6 +100,7 @@ KIND = Kind(
     subresources=("status", "binding", "eviction", "log"),
     columns=COLUMNS,
     defaults=_defaults,
+    beside_spec=_default_status,
     validate=_validate,
     validate_update=validate_pod_update,
     validate_status=validate_pod_status,

@@ -12,24 +12,25 @@ from fairlead.core.codec import clone
 from fairlead.model.kind import Json
 
 
-def merge_patch(current: Json, patch: Json) -> Json:
-    """`current` with `patch` merged into it, as a new tree."""
+def merge_patch(current: Json, patch: Json, *, share: bool = False) -> Json:
+    """`current` with `patch` merged into it, as a new tree. `share`: only objects that were merged are new, all else is
+    as it stands in one of the two."""
     merged: Json = {}
     for key, value in current.items():
         if key not in patch:
-            merged[key] = clone(value)
+            merged[key] = value if share else clone(value)
         else:
             change = patch[key]
             if change is not None:
-                merged[key] = _merged(value, change)
+                merged[key] = _merged(value, change, share)
     for key, change in patch.items():
         if change is not None and key not in current:
-            merged[key] = _merged(None, change)
+            merged[key] = _merged(None, change, share)
     return merged
 
 
-def _merged(value: Any, change: Any) -> Any:
+def _merged(value: Any, change: Any, share: bool) -> Any:
     if type(change) is dict:
         # Also what is new is merged, into nothing: that takes the nulls out of it.
-        return merge_patch(value if type(value) is dict else {}, change)
-    return clone(change)
+        return merge_patch(value if type(value) is dict else {}, change, share=share)
+    return change if share else clone(change)

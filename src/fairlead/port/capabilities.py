@@ -1,0 +1,25 @@
+"""What the API at the other end can do beyond Kubernetes' own, as data. The plane takes it and acts accordingly.
+
+Fairlead's own server can do all of it; Kubernetes none. `runtime/discovering.py` finds out which it is, the simulator's
+worlds say it. What is missing is replaced by something weaker (`control/narrow.py`), never left out silently.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    fencing: bool  # a leader's write is refused in the transaction once another has taken over (law 6)
+    premises: bool  # so is one whose effect was decided on an object that has changed since
+    charging: bool  # a binding charges placement quotas and uses its reservation in its own transaction
+    lacks: frozenset[str] = frozenset()  # resources not served there: as if there were no objects of them
+
+    @property
+    def complete(self) -> bool:
+        return self.fencing and self.premises and self.charging
+
+
+FAIRLEAD = Capabilities(fencing=True, premises=True, charging=True)
+KUBERNETES = Capabilities(fencing=False, premises=False, charging=False)

@@ -1,0 +1,214 @@
+"""`fairlead control` as a second process beside an API alone: it places, rolls out, dies, comes back, and takes turns.
+
+With `--capabilities kubernetes` it uses nothing that is Fairlead's own; the server is one without controllers.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.testimony import eventually
+from tests.running import FAIRLEAD, Running
+
+PODS = "/api/v1/namespaces/default/pods"
+LEASE = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/fairlead-control"
+RESERVATIONS = "/apis/fairlead.dev/v1/namespaces/default/reservations"
+NARROW = ("--capabilities", "kubernetes")
+WEB = """
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 6
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      containers: [{name: main, image: "web:1", resources: {requests: {cpu: "1"}}}]
+"""
+
+
+class Control:
+    """`fairlead control` in a process of its own; what it says is in a file."""
+
+    def __init__(self, server: Running, folder: Path, name: str, *more: str) -> None:
+        self.directory = folder / name
+        self._said = folder / f"{name}.said"
+        words = [FAIRLEAD, "control", "--kubeconfig", server.kubeconfig, "--identity", name]
+        with open(self._said, "ab") as file:
+            self.process = subprocess.Popen(
+                [*words, "--data-dir", self.directory, *more], stdout=file, stderr=file
+            )
+
+    @property
+    def said(self) -> str:
+        return self._said.read_text()
+
+    def decisions(self, *more: str) -> list[dict[str, Any]]:
+        words = [FAIRLEAD, "decisions", "--data-dir", self.directory, "-o", "json", "--limit", "10000", *more]
+        done = subprocess.run(words, capture_output=True, text=True, check=True)
+        return [item["record"] for item in json.loads(done.stdout)["items"]]
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait(30)
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Running]:
+    server = Running(tmp_path / "data", arguments=("--without-controllers", "--hollow-nodes", "3"))
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def started(server: Running, tmp_path: Path) -> Iterator[Any]:
+    running: list[Control] = []
+
+    def start(name: str, *more: str) -> Control:
+        running.append(Control(server, tmp_path, name, *more))
+        return running[-1]
+
+    yield start
+    for each in running:
+        if each.process.poll() is None:
+            each.kill()
+
+
+def placements(server: Running) -> dict[str, str]:
+    """uid of each pod -> its node, "" while it has none."""
+    pods = server.request("GET", PODS)[1]["items"]
+    return {pod["metadata"]["uid"]: pod["spec"].get("nodeName", "") for pod in pods}
+
+
+def all_placed(server: Running, number: int) -> dict[str, str]:
+    def placed() -> dict[str, str]:
+        found = placements(server)
+        return found if len(found) == number and all(found.values()) else {}
+
+    return eventually(placed)
+
+
+@pytest.mark.parametrize("capabilities", [(), NARROW], ids=["fairlead", "kubernetes"])
+def test_pods_are_placed_and_a_rollout_completes(
+    server: Running, started: Any, capabilities: tuple[str, ...]
+) -> None:
+    control = started("one", *capabilities)
+    server.kubectl("apply", "-f", "-", stdin=WEB)
+    server.kubectl("rollout", "status", "deployment/web", "--timeout=60s")
+    before = all_placed(server, 6)
+    server.kubectl("set", "image", "deployment/web", "main=web:2")
+    server.kubectl("rollout", "status", "deployment/web", "--timeout=60s")
+    eventually(lambda: len(placements(server)) == 6)
+    assert not before.keys() & placements(server).keys()
+    placed = [
+        each for each in control.decisions("--controller", "scheduler") if each.get("verdict") == "Placed"
+    ]
+    assert len(placed) >= 12
+    annotations = server.request("GET", LEASE)[1]["metadata"].get("annotations", {})
+    assert ("fairlead.dev/fencing" in annotations) is bool(capabilities)
+    assert server.request("GET", f"{LEASE}-fence")[0] == (404 if capabilities else 200)
+    assert ("this API has no fences" in control.said) is bool(capabilities)
+
+
+def test_killed_and_started_again_it_places_nothing_twice(server: Running, started: Any) -> None:
+    first = started("one", *NARROW)
+    server.kubectl("apply", "-f", "-", stdin=WEB)
+    eventually(lambda: any(placements(server).values()))
+    first.kill()  # in the midst of it
+    known = {uid: node for uid, node in placements(server).items() if node}
+    started("one", *NARROW)
+    server.kubectl("scale", "deployment/web", "--replicas=9")
+    found = all_placed(server, 9)
+    assert known.items() <= found.items(), "who had a node keeps it"
+    status, log = server.request("GET", "/fairlead/v1/audit?limit=10000")
+    assert status == 200
+    bound = [
+        line["record"]["object"]["uid"]
+        for line in log["items"]
+        if line["record"]["object"].get("subresource") == "binding" and line["record"]["code"] < 300
+    ]
+    assert sorted(bound) == sorted(found), "one binding each"
+
+
+def test_of_two_one_leads_and_the_other_takes_over(server: Running, started: Any) -> None:
+    first = started("one", *NARROW)
+    eventually(lambda: "one leads" in first.said)
+    second = started("two", *NARROW)
+    eventually(lambda: "two stands by" in second.said)
+    server.kubectl("apply", "-f", "-", stdin=WEB)
+    all_placed(server, 6)
+    assert first.decisions("--controller", "scheduler")
+    assert not second.decisions(), "who stands by decides nothing"
+    first.kill()
+    server.kubectl("scale", "deployment/web", "--replicas=8")
+    all_placed(server, 8)
+    assert "two leads" in second.said
+    assert server.request("GET", LEASE)[1]["spec"]["holderIdentity"] == "two"
+
+
+def test_a_reservation_is_marked_by_a_second_write(server: Running, started: Any) -> None:
+    control = started("one", *NARROW, "--only", "scheduler")
+    pod = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "p", "annotations": {"fairlead.dev/reservation": "room"}},
+        "spec": {
+            "schedulingGates": [{"name": "wait"}],
+            "containers": [{"name": "c", "image": "i", "resources": {"requests": {"cpu": "1"}}}],
+        },
+    }
+    uid = server.request("POST", PODS, pod)[1]["metadata"]["uid"]
+    owner = {"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": uid}
+    spec = {"owner": owner, "intent": "test", "requests": {"cpu": "1"}, "ttlSeconds": 600}
+    body = {
+        "apiVersion": "fairlead.dev/v1",
+        "kind": "Reservation",
+        "metadata": {"name": "room"},
+        "spec": spec,
+    }
+    status, made = server.request("POST", RESERVATIONS, body)
+    assert status == 201, made
+
+    def phase() -> str:
+        return str(server.request("GET", f"{RESERVATIONS}/room")[1].get("status", {}).get("phase", ""))
+
+    eventually(lambda: phase() == "Active")
+    server.kubectl(
+        "patch", "pod", "p", "--type=json", "-p", '[{"op":"remove","path":"/spec/schedulingGates"}]'
+    )
+    eventually(lambda: phase() == "Allocated")
+    found = server.request("GET", f"{PODS}/p")[1]
+    room = server.request("GET", f"{RESERVATIONS}/room")[1]
+    assert found["metadata"]["annotations"]["fairlead.dev/bound-with"] == "room"
+    assert room["status"]["allocatedTo"]["uid"] == uid
+    assert room["status"]["nodeName"] == found["spec"]["nodeName"]
+    assert {each["controller"] for each in control.decisions()} <= {
+        "scheduler", "reservation", "placement-quota", "plane-settings", "scheduling-policy",
+    }  # fmt: skip
+
+
+def test_pods_that_name_another_scheduler_are_left_alone(server: Running, started: Any) -> None:
+    started("one", *NARROW, "--only", "scheduler", "--scheduler-name", "other")
+    for name, scheduler in (("mine", "other"), ("theirs", "default-scheduler")):
+        spec = {"schedulerName": scheduler, "containers": [{"name": "c", "image": "i"}]}
+        body = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": spec}
+        assert server.request("POST", PODS, body)[0] == 201
+    eventually(lambda: server.request("GET", f"{PODS}/mine")[1]["spec"].get("nodeName"))
+    assert not server.request("GET", f"{PODS}/theirs")[1]["spec"].get("nodeName")
+
+
+def test_it_refuses_to_work_where_somebody_does_already(tmp_path: Path) -> None:
+    server = Running(tmp_path / "data")
+    try:
+        control = Control(server, tmp_path, "one")
+        assert control.process.wait(60) == 1
+        assert "start it with --without-controllers" in control.said
+    finally:
+        server.stop()

@@ -1,0 +1,150 @@
+"""What goes out to an API that judges nothing in the transaction: what is read first, what is sent, what is held back."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from typing import Any
+
+import pytest
+
+from fairlead.control.instructions import Call
+from fairlead.control.narrow import Narrow, Versions
+from fairlead.port.capabilities import KUBERNETES, Capabilities
+from fairlead.port.outcome import Conflict, Done, Outcome, Refused, Unknown
+from fairlead.port.request import FENCE, Request
+
+OWNER = "replicasets.apps/default/web@7"
+ABSENT = "nodes//gone@0"
+
+
+class Door:
+    def __init__(self, capabilities: Capabilities = KUBERNETES, quotas: Versions | None = None) -> None:
+        self.leads = True
+        self.numbers = itertools.count(100)
+        known = quotas or {}
+        self.narrow = Narrow(
+            capabilities,
+            lambda: next(self.numbers),
+            lambda now: self.leads,
+            lambda _: known,
+            lambda call: call,
+        )
+
+    def send(self, request: Request) -> tuple[Call, ...]:
+        return tuple(
+            each for each in self.narrow.outgoing(Call(1, "c", request), 5.0) if isinstance(each, Call)
+        )
+
+    def answer(self, call: int, outcome: Outcome) -> tuple[Call, ...]:
+        assert self.narrow.answers(call)
+        found = self.narrow.answered(call, outcome, 6.0)
+        return tuple(each for each in found if isinstance(each, Call))
+
+
+def creating(premise: str) -> Request:
+    return Request("create", "", "v1", "pods", "default", query={FENCE: premise}, body=b"{}")
+
+
+def binding(annotations: dict[str, str] | None = None) -> Request:
+    body: dict[str, Any] = {"metadata": {"name": "p", "uid": "u"}, "target": {"kind": "Node", "name": "n"}}
+    if annotations:
+        body["metadata"]["annotations"] = annotations
+    return Request("create", "", "v1", "pods", "default", "p", "binding", body=json.dumps(body).encode())
+
+
+def shown(revision: int, name: str = "web") -> Done:
+    return Done(revision, json.dumps({"metadata": {"name": name, "resourceVersion": str(revision)}}).encode())
+
+
+def listed(**revisions: int) -> Done:
+    items = [{"metadata": {"name": name, "resourceVersion": str(at)}} for name, at in revisions.items()]
+    return Done(9, json.dumps({"metadata": {"resourceVersion": "9"}, "items": items}).encode())
+
+
+NOT_FOUND = Refused(404, "NotFound", "not there")
+
+
+@pytest.mark.parametrize(
+    ("premise", "found", "then"),
+    [
+        (OWNER, shown(7), "sent"),
+        (OWNER, shown(8), "Conflict"),
+        (OWNER, NOT_FOUND, "Conflict"),
+        (ABSENT, NOT_FOUND, "sent"),
+        (ABSENT, shown(3, "gone"), "Conflict"),
+        (OWNER, Unknown("no answer"), "later"),
+        (OWNER, Refused(403, "Forbidden", "no"), "later"),
+    ],
+)
+def test_what_a_write_rests_on_is_read_before_it(premise: str, found: Outcome, then: str) -> None:
+    door = Door()
+    (look,) = door.send(creating(premise))
+    assert look.request.verb == "get"
+    assert look.request.name == premise.split("/")[2].partition("@")[0]
+    sent = door.answer(look.call, found)
+    settled = door.narrow.take()
+    if then == "sent":
+        ((write,), expected) = sent, ()
+        assert write.call == 1
+        assert FENCE not in write.request.query
+        assert tuple(settled) == expected
+    else:
+        assert sent == ()
+        ((call, outcome),) = settled
+        assert call == 1
+        assert isinstance(outcome, Conflict) if then == "Conflict" else outcome.retry == "later"  # type: ignore[union-attr]
+
+
+def test_several_premises_are_read_one_after_the_other_and_all_must_hold() -> None:
+    door = Door()
+    (first,) = door.send(creating(f"{OWNER},{ABSENT}"))
+    (second,) = door.answer(first.call, shown(7))
+    assert (first.request.resource, second.request.resource) == ("replicasets", "nodes")
+    (write,) = door.answer(second.call, NOT_FOUND)
+    assert write.call == 1
+
+
+def test_nothing_is_sent_when_the_time_as_leader_is_over_also_if_it_ends_during_the_look() -> None:
+    door = Door()
+    (look,) = door.send(creating(OWNER))
+    door.leads = False
+    assert door.answer(look.call, shown(7)) == ()
+    assert door.send(Request("delete", "", "v1", "pods", "default", "p")) == ()
+    assert [type(outcome) for _, outcome in door.narrow.take()] == [Conflict, Conflict]
+    read = Request("get", "", "v1", "pods", "default", "p")
+    assert [each.request for each in door.send(read)] == [read], "looking is always allowed"
+
+
+@pytest.mark.parametrize(
+    ("found", "is_sent"),
+    [
+        (listed(team=4), True),
+        (listed(team=5), False),
+        (listed(team=4, new=8), False),
+        (listed(), False),
+        (NOT_FOUND, False),
+    ],
+)
+def test_quotas_are_read_anew_before_a_binding(found: Outcome, is_sent: bool) -> None:
+    door = Door(quotas={"team": 4})
+    (look,) = door.send(binding())
+    assert (look.request.verb, look.request.resource, look.request.namespace) == (
+        "list",
+        "placementquotas",
+        "default",
+    )
+    assert bool(door.answer(look.call, found)) is is_sent
+    assert bool(door.narrow.take()) is not is_sent
+
+
+def test_where_no_quotas_are_served_a_binding_goes_out_at_once() -> None:
+    lacking = Capabilities(False, False, False, frozenset({"placementquotas.fairlead.dev"}))
+    (write,) = Door(lacking).send(binding())
+    assert (write.call, write.request.subresource) == (1, "binding")
+
+
+def test_a_binding_says_in_a_plain_annotation_which_reservation_it_used() -> None:
+    lacking = Capabilities(False, False, False, frozenset({"placementquotas.fairlead.dev"}))
+    (write,) = Door(lacking).send(binding({"fairlead.dev/reservation": "room"}))
+    assert json.loads(write.request.body)["metadata"]["annotations"] == {"fairlead.dev/bound-with": "room"}
