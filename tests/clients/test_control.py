@@ -7,12 +7,16 @@ from __future__ import annotations
 
 import json
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from fairlead.core.times import microtime
+from fairlead.model.kinds.reservation import name_for
+from tests.clients.plain_kubernetes import PlainKubernetes
 from tests.e2e.testimony import eventually
 from tests.running import FAIRLEAD, Running
 
@@ -37,7 +41,7 @@ spec:
 class Control:
     """`fairlead control` in a process of its own; what it says is in a file."""
 
-    def __init__(self, server: Running, folder: Path, name: str, *more: str) -> None:
+    def __init__(self, server: Running | PlainKubernetes, folder: Path, name: str, *more: str) -> None:
         self.directory = folder / name
         self._said = folder / f"{name}.said"
         words = [FAIRLEAD, "control", "--kubeconfig", server.kubeconfig, "--identity", name]
@@ -158,7 +162,7 @@ def test_a_reservation_is_marked_by_a_second_write(server: Running, started: Any
     pod = {
         "apiVersion": "v1",
         "kind": "Pod",
-        "metadata": {"name": "p", "annotations": {"fairlead.dev/reservation": "room"}},
+        "metadata": {"name": "p"},
         "spec": {
             "schedulingGates": [{"name": "wait"}],
             "containers": [{"name": "c", "image": "i", "resources": {"requests": {"cpu": "1"}}}],
@@ -166,29 +170,26 @@ def test_a_reservation_is_marked_by_a_second_write(server: Running, started: Any
     }
     uid = server.request("POST", PODS, pod)[1]["metadata"]["uid"]
     owner = {"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": uid}
-    spec = {"owner": owner, "intent": "test", "requests": {"cpu": "1"}, "ttlSeconds": 600}
-    body = {
-        "apiVersion": "fairlead.dev/v1",
-        "kind": "Reservation",
-        "metadata": {"name": "room"},
-        "spec": spec,
-    }
+    spec = {"owner": owner, "intent": "test", "nodeSelector": {}, "requests": {"cpu": "1"}, "ttlSeconds": 600}
+    room = name_for(uid, "test")
+    body = {"apiVersion": "fairlead.dev/v1", "kind": "Reservation", "metadata": {"name": room}, "spec": spec}
     status, made = server.request("POST", RESERVATIONS, body)
-    assert status == 201, made
+    assert status == 201, made["message"]
 
     def phase() -> str:
-        return str(server.request("GET", f"{RESERVATIONS}/room")[1].get("status", {}).get("phase", ""))
+        return str(server.request("GET", f"{RESERVATIONS}/{room}")[1].get("status", {}).get("phase", ""))
 
     eventually(lambda: phase() == "Active")
+    server.kubectl("annotate", "pod", "p", f"fairlead.dev/reservation={room}")
     server.kubectl(
         "patch", "pod", "p", "--type=json", "-p", '[{"op":"remove","path":"/spec/schedulingGates"}]'
     )
     eventually(lambda: phase() == "Allocated")
     found = server.request("GET", f"{PODS}/p")[1]
-    room = server.request("GET", f"{RESERVATIONS}/room")[1]
-    assert found["metadata"]["annotations"]["fairlead.dev/bound-with"] == "room"
-    assert room["status"]["allocatedTo"]["uid"] == uid
-    assert room["status"]["nodeName"] == found["spec"]["nodeName"]
+    kept = server.request("GET", f"{RESERVATIONS}/{room}")[1]
+    assert found["metadata"]["annotations"]["fairlead.dev/bound-with"] == room
+    assert kept["status"]["allocatedTo"]["uid"] == uid
+    assert kept["status"]["nodeName"] == found["spec"]["nodeName"]
     assert {each["controller"] for each in control.decisions()} <= {
         "scheduler", "reservation", "placement-quota", "plane-settings", "scheduling-policy",
     }  # fmt: skip
@@ -202,6 +203,48 @@ def test_pods_that_name_another_scheduler_are_left_alone(server: Running, starte
         assert server.request("POST", PODS, body)[0] == 201
     eventually(lambda: server.request("GET", f"{PODS}/mine")[1]["spec"].get("nodeName"))
     assert not server.request("GET", f"{PODS}/theirs")[1]["spec"].get("nodeName")
+
+
+def test_an_api_without_anything_of_fairleads_own_is_enough(server: Running, tmp_path: Path) -> None:
+    plain = PlainKubernetes(server, tmp_path)
+    control = Control(plain, tmp_path, "one")
+    try:
+        server.kubectl("apply", "-f", "-", stdin=WEB)
+        server.kubectl("rollout", "status", "deployment/web", "--timeout=60s")
+        all_placed(server, 6)
+        assert plain.foreign == []
+        assert len(plain.bindings) == 6
+        assert all(set(each["metadata"]) == {"name", "uid"} for each in plain.bindings)
+        assert "not served there, so taken to be empty" in control.said
+        assert "placementquotas.fairlead.dev" in control.said
+        assert not [line for line in control.said.splitlines() if "trying again" in line]
+    finally:
+        control.kill()
+        plain.close()
+
+
+@pytest.mark.parametrize(
+    ("lease", "more", "advice"),
+    [
+        ("kube-controller-manager", (), "add --only scheduler"),
+        ("kube-scheduler", ("--only", "scheduler"), "add --scheduler-name"),
+    ],
+)
+def test_it_refuses_to_work_beside_those_of_kubernetes_that_do_the_same(
+    server: Running, tmp_path: Path, lease: str, more: tuple[str, ...], advice: str
+) -> None:
+    spec = {"holderIdentity": "them", "leaseDurationSeconds": 15, "renewTime": microtime(time.time())}
+    body = {
+        "apiVersion": "coordination.k8s.io/v1",
+        "kind": "Lease",
+        "metadata": {"name": lease},
+        "spec": spec,
+    }
+    assert server.request("POST", LEASE.rpartition("/")[0], body)[0] == 201
+    control = Control(server, tmp_path, "one", *more)
+    assert control.process.wait(60) == 1
+    assert f"{lease} is at work there" in control.said
+    assert advice in control.said
 
 
 def test_it_refuses_to_work_where_somebody_does_already(tmp_path: Path) -> None:

@@ -68,8 +68,9 @@ def test_a_finalizer_that_nobody_will_remove_is_shown_and_then_removed(
     (told,) = eventually(lambda: _events(team, "Repaired"))
     assert told == "no Job counts it: its finalizer is removed (repair rule JobFinalizerLeft)"
     assert _rows(fairlead, "repair", about) == []
-    records = json.loads(fairlead("decisions --controller repair -o json"))["items"]
-    assert any("LeftoversFound" in json.dumps(each) for each in records)
+    items_told = json.loads(fairlead("decisions --controller repair -o json"))["items"]
+    records = [each["record"] for each in items_told]
+    assert any("JobFinalizerLeft" in each.get("message", "") and each.get("effects") for each in records)
 
 
 def test_an_ended_pod_of_a_node_that_is_gone_is_marked_and_shown_with_when_it_goes(

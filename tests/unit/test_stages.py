@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from fairlead.control.stages import StageTally
-from fairlead.ledger.progress import progress, standing_of
+from fairlead.ledger.progress import progress, stage_of, standing_of
 from fairlead.model.marks import RELEASED
 from fairlead.model.stages import STAGES, standing_of_object
 from fairlead.model.views import Pod
@@ -55,6 +55,7 @@ def test_stage_of_a_pod(spec: Json, status: Json, stage: str, reason: str, owner
     told = standing_of_object(whole)
     assert (told.stage, told.reason, told.owner) == (stage, reason, owner)
     assert standing_of(msgspec.convert(whole, Pod)) == told
+    assert stage_of(msgspec.convert(whole, Pod)) == stage
 
 
 def views(*pods: Json) -> list[Pod]:

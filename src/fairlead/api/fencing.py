@@ -34,6 +34,7 @@ def _fences(text: str) -> tuple[Fence, ...]:
     return tuple(map(_fence, parts))
 
 
+@lru_cache(maxsize=_FENCES_KEPT)
 def _fence(text: str) -> Fence:
     """Revision 0 says that there is no such object."""
     address, _, revision = text.rpartition("@")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 from fairlead.cli import options as shared
@@ -21,6 +22,7 @@ _EPILOG = """examples:
   fairlead decisions                                     the last 50
   fairlead decisions --controller deployment --limit 10
   fairlead decisions --object deployments.apps/default/web
+  fairlead decisions --data-dir fairlead-control         those of a `fairlead control`
   fairlead decisions -o json | jq .items[-1].record.reads  which revisions were read, and the newest known then
 """
 
@@ -34,6 +36,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--limit", type=shared.whole, default=50, metavar="N", help="the last N decisions (default: 50)"
     )
+    parser.add_argument(
+        "--data-dir",
+        type=Path,
+        metavar="DIR",
+        help="read them from the directory of a `fairlead control` instead of asking a server",
+    )
     shared.output(parser, "table", "json")
     shared.kubeconfig(parser)
     parser.set_defaults(run=run)
@@ -42,12 +50,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     if not 1 <= options.limit <= _LIMIT_MAX:
         raise UsageError(f"--limit takes a number from 1 to {_LIMIT_MAX}: the log keeps no more")
-    client = connect(options.kubeconfig)
-    try:
-        wanted = (item for item in _all(client) if _accepts(options, item["record"]))
-        items = list(deque(wanted, maxlen=options.limit))
-    finally:
-        client.close()
+    if options.data_dir is not None:
+        from fairlead.runtime.decisions_file import recorded  # only for those who ask for a file
+
+        items = _last(options, recorded(options.data_dir))
+    else:
+        client = connect(options.kubeconfig)
+        try:
+            items = _last(options, _all(client))
+        finally:
+            client.close()
     if options.output == "json":
         print_json({"items": items})
     else:
@@ -60,6 +72,10 @@ def _all(client: Client) -> Iterator[dict[str, Any]]:
     while page := client.get(PATH, {"after": str(after), "limit": str(_PAGE)})["items"]:
         yield from page
         after = page[-1]["sequence"]
+
+
+def _last(options: argparse.Namespace, found: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    return list(deque((item for item in found if _accepts(options, item["record"])), maxlen=options.limit))
 
 
 def _accepts(options: argparse.Namespace, record: dict[str, Any]) -> bool:

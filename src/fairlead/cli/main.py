@@ -30,6 +30,9 @@ VERBS = (
     Verb("up", "fairlead.cli.up", "run a whole plane on this machine and say how to use it"),
     Verb("serve", "fairlead.cli.serve", "run a server, quietly, under a service manager"),
     Verb("agent", "fairlead.cli.agent", "run a node, whose pods are processes of this machine"),
+    Verb(
+        "control", "fairlead.cli.control", "run the scheduler and controllers beside an API server elsewhere"
+    ),
     Verb("get", "fairlead.cli.get", "show objects, now or as they were at an older revision"),
     Verb("audit", "fairlead.cli.audit", "show who changed what, and which fields"),
     Verb("decisions", "fairlead.cli.decisions", "show what the controllers decided, and on which revisions"),

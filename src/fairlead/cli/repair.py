@@ -1,7 +1,7 @@
 """`fairlead repair`: what is left over, by which rule it is found, what the plane does about it and when.
 
-Reads the objects and judges them by the same functions as the controller (`reconcile/repair.py`), so it is a dry run: it
-changes nothing. `--ambiguous` shows what is left to people, of every kind that may be read.
+Reads the objects and judges them by the same functions as the controller (`reconcile/repair.py`), so it is a dry run:
+it changes nothing. `--ambiguous` shows what is left to people, of every kind that may be read.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ _EPILOG = """examples:
   fairlead repair -o json
   kubectl patch planesettings default --type=merge -p '{"spec":{"repair":{"automatic":0}}}'
 
-With automatic 0 in the PlaneSettings the plane removes nothing; the table shows what it would do. Each removal leaves an
-Event (`kubectl get events`) and a record (`fairlead decisions --controller repair`) that cite the rule.
+With automatic 0 in the PlaneSettings the plane removes nothing; the table shows what it would do. Each removal leaves
+an Event (`kubectl get events`) and a record (`fairlead decisions --controller repair`) that cite the rule.
 """
 
 Json = dict[str, Any]

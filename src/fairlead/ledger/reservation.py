@@ -18,6 +18,8 @@ from fairlead.model.kinds.reservation import expires_at
 from fairlead.model.views import Reservation
 
 ANNOTATION = "fairlead.dev/reservation"
+# On a pod: the reservation it was bound with, where the API did not mark that as used in the same transaction.
+BOUND_WITH = "fairlead.dev/bound-with"
 PENDING, ACTIVE, ALLOCATED, EXPIRED, RELEASED = "Pending", "Active", "Allocated", "Expired", "Released"
 
 

@@ -21,6 +21,7 @@ from collections.abc import Iterable, Sequence
 from fairlead.decision.contract import EFFECTS_MAX, NOTHING, SETTLED, Decision, Reading, Verdict, Waiting
 from fairlead.decision.effects import Effect, premise_of
 from fairlead.decision.ensure import ensure_child, ensure_fields, ensure_gone
+from fairlead.decision.heeds import ALWAYS, Heeds
 from fairlead.model.key import Key
 from fairlead.model.marks import ZONE
 from fairlead.model.service_views import (
@@ -43,6 +44,8 @@ _NAME = "endpoint-slices"
 class EndpointSliceDecider:
     name = _NAME
     reads: tuple[Resource[View], ...] = (SERVICES, ENDPOINT_SLICES, PODS, NODES)
+    heeds: Heeds = ((PODS.name, 0),)
+    adopts: Heeds = ((PODS.name, ALWAYS),)
 
     def __init__(self) -> None:
         self._selectors = ServiceSelectors()

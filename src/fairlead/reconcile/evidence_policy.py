@@ -4,7 +4,8 @@ One key, the policy itself. Its status says per zone how many nodes are silent, 
 Stopped, since when and why, and which nodes were granted the release of their pods. A grant is written before anything
 is released (`release.py` acts on it, and only while the status that holds it stands), so the limit per zone holds over
 restarts and leaders. It is good for one silence: after a renewal of the node's lease it allows nothing. In a zone nodes
-come one after the other, those first that have been unreachable for longest.
+come one after the other, those first that have been unreachable for longest; and none comes before its zone has been as
+it is for as long as it takes to mark a node, because a zone that returns does so node by node.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import NamedTuple
 from fairlead.core.times import microtime, parse_time, timestamp
 from fairlead.decision.contract import NOTHING, SETTLED, Decision, EventNote, Reading, Silent, Waiting
 from fairlead.decision.ensure import ensure_status
-from fairlead.decision.heeds import Heeds
+from fairlead.decision.heeds import GONE, NEW, Heeds
 from fairlead.decision.notes import NORMAL, WARNING, about
 from fairlead.ledger import brake
 from fairlead.ledger.evidence import (
@@ -66,7 +67,8 @@ class EvidencePolicyDecider:
     name = NAME
     reads: tuple[Resource[View], ...] = (EVIDENCE_POLICIES, NODES, LEASES, PODS)
     dated: tuple[Resource[View], ...] = (LEASES,)
-    heeds: Heeds = ((PODS.name, 0),)
+    gathers: Resource[View] = NODES
+    heeds: Heeds = ((PODS.name, 0), (LEASES.name, NEW | GONE))
 
     def keys(self, resource: str, before: View | None, after: View | None) -> Iterable[Key]:
         if resource == NODES.name:
@@ -154,7 +156,9 @@ class _Turn:
         if self._under_way(released):
             self._look_at(self._now + _LOOK_AGAIN_SECONDS)
         elif candidates and found.state != brake.STOPPED:
-            at = brake.next_release_at(self._limits, found.state, released)
+            at = max(
+                brake.next_release_at(self._limits, found.state, released), self._heard_out_at(found.state)
+            )
             if self._now >= at:
                 chosen = candidates[0]
                 stamp = microtime(self._now)
@@ -182,6 +186,16 @@ class _Turn:
             len(recent),
             released,
         )
+
+    def _heard_out_at(self, state: str) -> float:
+        """A zone that was stopped is heard again node by node: those still silent get as long as it takes to be taken
+        for silent, as if they had been heard when the brake was let go."""
+        known = self._known
+        marked = self._evidence.allows(rows.MISSED_HEARTBEATS, rows.MARK_UNKNOWN)
+        if known is None or marked is None:
+            return 0.0
+        since = parse_time(known.since) if known.state == state and known.since else self._now
+        return since + marked.after_seconds
 
     def _remembered(self) -> tuple[EvidenceRelease, ...]:
         """Grants that still allow something, or that the next has to keep its distance from."""

@@ -21,7 +21,7 @@ from fairlead.decision.ensure import ensure_fields, ensure_gone
 from fairlead.decision.heeds import GONE, LEAVING, OWNED, Heeds
 from fairlead.model.catalog import CATALOG, Catalog
 from fairlead.model.metadata import FOREGROUND, ORPHAN
-from fairlead.model.views import PODS, Meta, Resource, View
+from fairlead.model.views import LEASES, PODS, Meta, Resource, View
 from fairlead.reconcile.ownership import (
     FREE,
     as_reference,
@@ -44,8 +44,8 @@ _GUARDS_MAX = FENCES_MAX - 1
 
 class GarbageDecider:
     name = NAME
-    heeds: Heeds = ((PODS.name, 0),)
-    adopts: Heeds = ((PODS.name, GONE | LEAVING | OWNED),)
+    heeds: Heeds = ((PODS.name, 0), (LEASES.name, 0))
+    adopts: Heeds = ((PODS.name, GONE | LEAVING | OWNED), (LEASES.name, GONE | LEAVING | OWNED))
 
     def __init__(self, catalog: Catalog = CATALOG) -> None:
         self._catalog = catalog

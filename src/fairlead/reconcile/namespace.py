@@ -17,7 +17,16 @@ from fairlead.decision.ensure import ensure_gone, ensure_status
 from fairlead.decision.heeds import GONE, LEAVING, NEW, Heeds
 from fairlead.model.catalog import CATALOG, Catalog
 from fairlead.model.kinds.namespace import FINALIZER
-from fairlead.model.views import NAMESPACES, PODS, Condition, Namespace, NamespaceStatus, Resource, View
+from fairlead.model.views import (
+    LEASES,
+    NAMESPACES,
+    PODS,
+    Condition,
+    Namespace,
+    NamespaceStatus,
+    Resource,
+    View,
+)
 from fairlead.reconcile.ownership import is_deleting, key_of, meta_of, owners_of, resources_of
 from fairlead.store.contract import Key
 
@@ -38,8 +47,8 @@ class NamespaceDecider:
     one which is refused holds up no other."""
 
     name = NAME
-    heeds: Heeds = ((PODS.name, 0),)
-    adopts: Heeds = ((PODS.name, GONE | LEAVING | NEW),)
+    heeds: Heeds = ((PODS.name, 0), (LEASES.name, 0))
+    adopts: Heeds = ((PODS.name, GONE | LEAVING | NEW), (LEASES.name, GONE | LEAVING | NEW))
 
     def __init__(self, catalog: Catalog = CATALOG) -> None:
         spaced = {kind.resource for kind in catalog if kind.namespaced}

@@ -50,6 +50,7 @@ class NodeHealthDecider:
     name = NAME
     reads: tuple[Resource[View], ...] = (NODES, LEASES, EVIDENCE_POLICIES)
     dated: tuple[Resource[View], ...] = (LEASES,)
+    gathers: Resource[View] = NODES
 
     def keys(self, resource: str, before: View | None, after: View | None) -> Iterable[Key]:
         if resource == LEASES.name:

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 from fairlead.core.times import parse_time, timestamp
 from fairlead.decision.contract import NOTHING, Decision, Reading, Settled, Waiting
 from fairlead.decision.effects import ChangeStatus, identity, plural_of
+from fairlead.decision.heeds import OWNED, Heeds
 from fairlead.ledger.progress import MESSAGE_MAX, progress
 from fairlead.model.service_views import ENDPOINT_SLICES, SERVICES, EndpointSlice, Service
 from fairlead.model.stages import STAGES
@@ -62,6 +63,8 @@ class ProgressDecider:
         SERVICES,
         ENDPOINT_SLICES,
     )
+    heeds: Heeds = ((PODS.name, OWNED),)
+    adopts: Heeds = ((PODS.name, 0),)
 
     def keys(self, resource: str, before: View | None, after: View | None) -> Iterable[Key]:
         newest = after if after is not None else before

@@ -22,7 +22,7 @@ from typing import NamedTuple
 from fairlead.core.times import parse_time, timestamp
 from fairlead.decision.contract import EFFECTS_MAX, NOTHING, Decision, EventNote, Reading, Regarding, Waiting
 from fairlead.decision.effects import Effect, premises
-from fairlead.decision.heeds import LEAVING, NEW, PLACED, Heeds, facts_of
+from fairlead.decision.heeds import LEAVING, PLACED, Heeds, facts_of
 from fairlead.decision.notes import WARNING, about
 from fairlead.ledger import brake
 from fairlead.ledger.evidence import (
@@ -57,7 +57,7 @@ from fairlead.reconcile.pod_marks import LOST, condition_of, marked, released_co
 from fairlead.store.contract import Key
 
 NAME = "release"
-_HEEDED = NEW | PLACED | LEAVING
+_HEEDED = PLACED | LEAVING
 
 
 class _Step(NamedTuple):
@@ -74,7 +74,8 @@ class ReleaseDecider:
     name = NAME
     reads: tuple[Resource[View], ...] = (NODES, PODS, LEASES, EVIDENCE_POLICIES)
     dated: tuple[Resource[View], ...] = (LEASES,)
-    heeds: Heeds = ((PODS.name, _HEEDED), (LEASES.name, 0))
+    heeds: Heeds = ((PODS.name, 0), (LEASES.name, 0))
+    adopts: Heeds = ((PODS.name, _HEEDED),)
 
     def keys(self, resource: str, before: View | None, after: View | None) -> Iterable[Key]:
         if resource != NODES.name or standing_of(before) == standing_of(after):

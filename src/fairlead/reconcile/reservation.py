@@ -5,8 +5,10 @@
     any of them its time is over: Expired, and removed a while later; its owner is gone: Released, and removed
     Allocated   its pod is gone: Released, and removed
 
-Which pod uses it is written by the API in the transaction that binds the pod. Everything is read off the objects, so a
-crash loses nothing. One key stands for all reservations: two decisions can never give away the same room.
+Which pod uses it is written by the API in the transaction that binds the pod; against an API that cannot do that
+(Kubernetes) the pod says what it was bound with, and it is marked as Allocated here, by a second write. Everything is
+read off the objects, so a crash loses nothing. One key stands for all reservations: two decisions can never give away
+the same room.
 """
 
 from __future__ import annotations
@@ -19,12 +21,13 @@ from fairlead.core.times import timestamp
 from fairlead.decision.contract import EFFECTS_MAX, NOTHING, SETTLED, Decision, Reading, Waiting
 from fairlead.decision.effects import Effect
 from fairlead.decision.ensure import ensure_gone, ensure_status
-from fairlead.decision.heeds import ENDED, GONE, Heeds
+from fairlead.decision.heeds import ENDED, GONE, NEW, PLACED, Heeds
 from fairlead.ledger import reservation as ledger
 from fairlead.ledger.pod_needs import Usage, add, exact, placed_usage
 from fairlead.model.catalog import CATALOG, Catalog
 from fairlead.model.selectors import from_object
 from fairlead.model.views import (
+    LEASES,
     NODES,
     PODS,
     RESERVATIONS,
@@ -33,6 +36,7 @@ from fairlead.model.views import (
     Owner,
     Pod,
     Reservation,
+    ReservationOwner,
     Resource,
     View,
 )
@@ -50,7 +54,7 @@ Held = dict[str, Usage]  # by node, what active reservations keep
 
 class ReservationDecider:
     name = _NAME
-    heeds: Heeds = ((PODS.name, ENDED | GONE),)
+    heeds: Heeds = ((PODS.name, ENDED | GONE | NEW | PLACED), (LEASES.name, GONE))
 
     def __init__(self, catalog: Catalog = CATALOG) -> None:
         self._catalog = catalog
@@ -62,7 +66,10 @@ class ReservationDecider:
         if after is None or isinstance(after, Reservation):
             return (ALL,)
         if isinstance(after, Pod):
-            return (ALL,) if after.finished and not (isinstance(before, Pod) and before.finished) else ()
+            known = before if isinstance(before, Pod) else None
+            ended = after.finished and not (known is not None and known.finished)
+            placed = known is None or known.spec.node_name != after.spec.node_name
+            return (ALL,) if ended or (placed and ledger.BOUND_WITH in after.metadata.annotations) else ()
         return (ALL,) if isinstance(after, Node) and _matters(before, after) else ()
 
     def decide(self, view: Reading, key: Key, now: float) -> Decision:
@@ -81,7 +88,10 @@ class ReservationDecider:
                 continue
             phase, node, message = self._wanted(view, each, held, now)
             waiting += phase == ledger.PENDING
-            effect: Effect | None = _status(each, phase, node, message, now)
+            user = _bound_with(view, each) if phase == ledger.ACTIVE else None
+            if user is not None:
+                phase, message = ledger.ALLOCATED, f"pod {user.name} uses it"
+            effect: Effect | None = _status(each, phase, node, message, now, user)
             removable = phase == ledger.EXPIRED and now >= ledger.end_of(each) + EXPIRED_KEPT_SECONDS
             if effect is None and (phase == ledger.RELEASED or removable):
                 effect = ensure_gone(_NAME, each.metadata, RESERVATIONS, each)
@@ -160,7 +170,22 @@ def _fits(view: Reading, node: Node, room: Usage, held: Held) -> bool:
     return all(used.get(each, 0) + asked <= free.get(each, 0) for each, asked in room.items())
 
 
-def _status(found: Reservation, phase: str, node: str, message: str, now: float) -> Effect | None:
+def _bound_with(view: Reading, found: Reservation) -> ReservationOwner | None:
+    """The pod on its node that was bound with it, and of which the API could not tell."""
+    if not found.spec.allocate_once or not found.status.node_name:
+        return None
+    meta = found.metadata
+    for pod in view.on_node(found.status.node_name):
+        if not isinstance(pod, Pod) or pod.metadata.namespace != meta.namespace or pod.finished:
+            continue
+        if pod.metadata.annotations.get(ledger.BOUND_WITH) == meta.name:
+            return ReservationOwner("v1", "Pod", pod.metadata.name, pod.metadata.uid)
+    return None
+
+
+def _status(
+    found: Reservation, phase: str, node: str, message: str, now: float, user: ReservationOwner | None = None
+) -> Effect | None:
     status = found.status
     held = "True" if phase == ledger.ACTIVE else "False"
     known = next((each for each in status.conditions if each.type == _READY), None)
@@ -173,6 +198,7 @@ def _status(found: Reservation, phase: str, node: str, message: str, now: float)
         node_name=node,
         observed_generation=found.metadata.generation,
         conditions=(*others, ready),
+        allocated_to=user if user is not None else status.allocated_to,
     )
     return ensure_status(_NAME, RESERVATIONS, found, wanted)
 

@@ -17,6 +17,7 @@ from fairlead.ledger import resource_quota
 from fairlead.ledger.pod_needs import Usage, add
 from fairlead.model.catalog import CATALOG, Catalog
 from fairlead.model.views import (
+    LEASES,
     PODS,
     RESOURCE_QUOTAS,
     Pod,
@@ -35,7 +36,7 @@ _NOTHING_SAID = b"{}"
 
 class ResourceQuotaDecider:
     name = _NAME
-    heeds: Heeds = ((PODS.name, ENDED | GONE),)
+    heeds: Heeds = ((PODS.name, ENDED | GONE), (LEASES.name, GONE))
 
     def __init__(self, catalog: Catalog = CATALOG) -> None:
         spaced = {kind.resource for kind in catalog if kind.namespaced}

@@ -20,6 +20,7 @@ from fairlead.core.times import parse_time
 from fairlead.decision.contract import EFFECTS_MAX, NOTHING, Decision, EventNote, Reading, Waiting
 from fairlead.decision.effects import Delete, Effect, identity, premises
 from fairlead.decision.ensure import ensure_gone
+from fairlead.decision.heeds import Heeds
 from fairlead.decision.notes import NORMAL, about
 from fairlead.ledger.evidence import (
     NEVER,
@@ -68,6 +69,8 @@ _COUNTS_AGAIN = frozenset({"", "DaemonSet"})  # owners that make no replacement 
 class ReturnedDecider:
     name = NAME
     reads: tuple[Resource[View], ...] = (NODES, PODS, LEASES, EVIDENCE_POLICIES)
+    heeds: Heeds = ((LEASES.name, 0),)
+    adopts: Heeds = ((PODS.name, 0),)
 
     def keys(self, resource: str, before: View | None, after: View | None) -> Iterable[Key]:
         if isinstance(after, Pod):

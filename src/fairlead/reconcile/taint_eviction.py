@@ -15,7 +15,7 @@ from fairlead.core.times import timestamp
 from fairlead.decision.contract import EFFECTS_MAX, NOTHING, Decision, EventNote, Reading, Waiting
 from fairlead.decision.effects import Delete, Effect, identity, premise_of
 from fairlead.decision.ensure import ensure_status
-from fairlead.decision.heeds import NEW, PLACED, Heeds, facts_of
+from fairlead.decision.heeds import PLACED, Heeds, facts_of
 from fairlead.decision.notes import NORMAL, about
 from fairlead.ledger.evidence import (
     NEVER,
@@ -36,13 +36,14 @@ from fairlead.store.contract import Key
 NAME = "taint-eviction"
 _TARGET = "DisruptionTarget"
 _REASON = "DeletionByTaintManager"
-_HEEDED = NEW | PLACED
+_HEEDED = PLACED
 
 
 class TaintEvictionDecider:
     name = NAME
     reads: tuple[Resource[View], ...] = (NODES, PODS, EVIDENCE_POLICIES)
-    heeds: Heeds = ((PODS.name, _HEEDED),)
+    heeds: Heeds = ((PODS.name, 0),)
+    adopts: Heeds = ((PODS.name, _HEEDED),)
 
     def keys(self, resource: str, before: View | None, after: View | None) -> Iterable[Key]:
         if not isinstance(after, Node) or not _evicting(after):

@@ -75,7 +75,9 @@ def test_while_the_lease_is_held_nothing_is_asked() -> None:
         },
     ],
 )
-def test_one_that_was_released_meanwhile_is_not_started_although_the_mirror_does_not_show_it(metadata: Json) -> None:
+def test_one_that_was_released_meanwhile_is_not_started_although_the_mirror_does_not_show_it(
+    metadata: Json,
+) -> None:
     room = started(metadata)
     rebooted(room)
     release(room)

@@ -152,6 +152,22 @@ def test_who_is_started_again_under_its_own_name_waits_until_the_lease_has_run_o
     assert contest.now - died_at >= first.leadership.settings.duration_seconds - 4.0  # since its last renewal
 
 
+def test_who_could_not_renew_in_time_waits_as_long_as_anybody_before_it_leads_again() -> None:
+    contest = Contest()
+    first = contest.join("a")
+    contest.run(10)
+    renewed_at = first.leadership._renewed_at
+    first.dead = True  # paused, rather
+    while contest.now < first.leadership._lease_ends():
+        contest.run(0.5)
+    first.dead = False
+    contest.run(0.5)
+    assert first.leadership.phase is Phase.STANDBY
+    while not first.leadership.leads:
+        contest.run(0.5)
+    assert contest.now - renewed_at >= first.leadership.settings.duration_seconds
+
+
 def test_two_of_one_name_are_one_leader() -> None:
     contest = Contest()
     contest.join("a")

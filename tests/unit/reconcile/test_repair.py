@@ -206,7 +206,7 @@ def test_unknown_finalizers_are_told_and_left() -> None:
     assert "it waits for example.com/backup (repair rule UnknownFinalizer)" in note.message
     assert note.occasion == turn(found).events[0].occasion
     assert isinstance(decision.verdict, Waiting)
-    assert decision.verdict.message == "0 left over, being removed; 1 for people: fairlead repair"
+    assert decision.verdict.message == "1 left to people (UnknownFinalizer): fairlead repair"
 
 
 @pytest.mark.parametrize("finalizer", sorted(repair.OURS))
@@ -251,7 +251,7 @@ def test_turned_off_it_only_reports() -> None:
     decision = turn(found)
     assert (decision.effects, found.revision) == ((), before)
     assert decision.verdict == Waiting(
-        "LeftoversFound", "2 left over, only reported; 0 for people: fairlead repair"
+        "LeftoversFound", "2 only reported (EndedPodsOverLimit, JobFinalizerLeft): fairlead repair"
     )
     assert decision.again_at == found.now + 5
     assert list(DECIDER.keys(PLANE_SETTINGS.name, None, None)) == [ALL]

@@ -29,8 +29,6 @@ from fairlead.model.names import name_problems
 from fairlead.port.request import Reply, Request
 from fairlead.store.contract import AtRevision, Entry, Key
 
-_MATTERS = (b'"nodeName"', b'"schedulingGates"')
-
 
 def create(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply | Plan:
     asked = body.read_json(desk, request)
@@ -53,16 +51,18 @@ def create(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply 
     return plan_at(transaction_for(desk, attempt), lambda _: accepted())
 
 
-def _opened(current: Entry) -> tuple[Json, msgspec.Raw | None]:
+def _opened(current: Entry) -> tuple[Json, bytes | None]:
     """The pod as it is. A spec that says nothing of what matters here is left as bytes, and empty in the tree."""
     found = alike.opened(current)
-    if found is None or any(word in bytes(found.spec) for word in _MATTERS):
-        return tree(current), None
-    return found.tree({}), found.spec
+    if found is not None:
+        spec = bytes(found.spec)
+        if len(spec) > 2 and b'"nodeName"' not in spec and b'"schedulingGates"' not in spec:
+            return found.tree({}), spec
+    return tree(current), None
 
 
-def _on_node(spec: msgspec.Raw, node: str) -> msgspec.Raw:
-    return msgspec.Raw(b'%b,"nodeName":"%b"}' % (bytes(spec)[:-1], node.encode()))
+def _on_node(spec: bytes, node: str) -> msgspec.Raw:
+    return msgspec.Raw(b'%b,"nodeName":"%b"}' % (spec[:-1], node.encode()))
 
 
 def _charge(attempt: Attempt, node: str, asked: Json) -> None:

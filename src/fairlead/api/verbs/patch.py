@@ -83,7 +83,8 @@ def patched(
         wanted = body.require_object(change_set)
         if request.subresource == "status" and "status" in wanted and None not in wanted.values():
             # Of the rest no more is taken than metadata, and that is in the patch or as it was.
-            new = {**old, **merge_patch({name: old[name] for name in wanted if name in old}, wanted)}
+            touched = {name: old[name] for name in wanted if name in old}
+            new = {**old, **merge_patch(touched, wanted, share=settled)}
         else:
             new = merge_patch(old, wanted)
     else:

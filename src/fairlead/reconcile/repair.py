@@ -1,0 +1,183 @@
+"""Repair: removes what is left over and would stay for ever, by the rules of `ledger/repair.py`; tells what is unclear.
+
+One key, looked at every `repair.everySeconds`: leftovers are those that no event speaks of any more, so they are looked
+for in the state alone. Each removal commits only while the object is as it was seen and its Node still gone, and leaves
+a record and an Event that cites the rule. With `repair.automatic` 0 in the PlaneSettings nothing is touched; `fairlead
+repair` shows what would be done all the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from msgspec import structs
+
+from fairlead.core.times import timestamp
+from fairlead.decision.contract import EFFECTS_MAX, SETTLED, Decision, EventNote, Reading, Verdict, Waiting
+from fairlead.decision.effects import Delete, Effect, identity, premises
+from fairlead.decision.ensure import ensure_gone, ensure_status
+from fairlead.decision.heeds import Heeds
+from fairlead.decision.notes import NORMAL, WARNING, about
+from fairlead.ledger import repair
+from fairlead.ledger.evidence import Evidence
+from fairlead.model import evidence_rows as rows
+from fairlead.model import plane_knobs
+from fairlead.model.marks import NODE_LEASES
+from fairlead.model.views import (
+    EVIDENCE_POLICIES,
+    LEASES,
+    NODES,
+    PLANE_SETTINGS,
+    PODS,
+    Condition,
+    Lease,
+    Pod,
+    Resource,
+    View,
+)
+from fairlead.reconcile.job_pods import released
+from fairlead.store.contract import Key
+
+NAME = "repair"
+ALL = Key(PODS.name, "", "")
+
+Found = tuple[repair.Finding, Pod | Lease]
+
+
+class RepairDecider:
+    name = NAME
+    reads: tuple[Resource[View], ...] = (PODS, NODES, LEASES, PLANE_SETTINGS, EVIDENCE_POLICIES)
+    heeds: Heeds = ((PODS.name, 0), (NODES.name, 0), (LEASES.name, 0))
+
+    def initial_keys(self) -> tuple[Key, ...]:
+        return (ALL,)
+
+    def keys(self, resource: str, before: View | None, after: View | None) -> Iterable[Key]:
+        return (ALL,) if resource == PLANE_SETTINGS.name else ()
+
+    def unsettled(self, view: Reading) -> Iterable[Key]:
+        return (ALL,)
+
+    def decide(self, view: Reading, key: Key, now: float) -> Decision:
+        settings = view.get(PLANE_SETTINGS, "", plane_knobs.NAME)
+        knobs = plane_knobs.numbers(settings.spec if settings is not None else {}, "repair")
+        again_at = now + knobs["everySeconds"]
+        found = list(findings(view, int(knobs["endedPodsMax"]), now))
+        clear = [each for each in found if each[0].rule.act]
+        left = [each for each in found if not each[0].rule.act]
+        effects: list[Effect] = []
+        notes = [_ambiguous(each) for each in left[:EFFECTS_MAX]]
+        if not knobs["automatic"]:
+            return Decision(_verdict(clear, left, reporting=True), (), again_at, tuple(notes))
+        for each in clear:
+            effect, note = _act(each, now)
+            if effect is None:
+                again_at = min(again_at, each[0].due_at)
+                continue
+            if len(effects) >= EFFECTS_MAX:
+                again_at = now
+                break
+            if note is not None:
+                notes.append(structs.replace(note, after=len(effects)))
+            effects.append(effect)
+        return Decision(_verdict(clear, left), tuple(effects), again_at, tuple(notes))
+
+
+def findings(view: Reading, ended_max: int, now: float) -> Iterator[Found]:
+    """All there is to say of pods and leases, each object once."""
+    nodes = {node.metadata.name: bool(node.spec.taints) for node in view.list(NODES)}
+    calm = {"", *(name for name, tainted in nodes.items() if not tainted)}
+    releasable = is_releasable(Evidence(view.get(EVIDENCE_POLICIES, "", rows.NAME)))
+    ended: dict[Key, Pod] = {}
+    for pod in view.list(PODS):
+        node, meta, phase = pod.spec.node_name, pod.metadata, pod.status.phase
+        has_ended = phase == "Succeeded" or phase == "Failed"
+        if not has_ended and node in calm and not meta.deletion_timestamp and not meta.finalizers:
+            continue  # nearly all of them: no rule speaks of these
+        is_gone = bool(node) and node not in nodes
+        if has_ended:
+            ended[Key(PODS.name, meta.namespace, meta.name)] = pod
+        found = repair.of_pod(pod, is_gone, now, releasable)
+        if found is not None:
+            ended.pop(found.key, None)
+            yield found, pod
+    for over in repair.over_limit(ended.values(), ended_max, now):
+        yield over, ended[over.key]
+    for lease in view.list(LEASES, NODE_LEASES):
+        left = repair.of_lease(lease, lease.metadata.name not in nodes)
+        if left is not None:
+            yield left, lease
+
+
+def is_releasable(evidence: Evidence) -> bool:
+    acts = (rows.RELEASE, rows.RELEASE_AT_MOST_ONE)
+    return all(evidence.allows(rows.NODE_GONE, act) is not None for act in acts)
+
+
+def _act(each: Found, now: float) -> tuple[Effect | None, EventNote | None]:
+    """What is to be done about it now, and what to tell; nothing before it is due."""
+    finding, found = each
+    meta = found.metadata
+    resource: Resource[View] = PODS if isinstance(found, Pod) else LEASES
+    if finding.rule is repair.TRACKING_LEFT:
+        assert isinstance(found, Pod)
+        return released(NAME, meta, found), _note(resource, each, "its finalizer is removed")
+    if isinstance(found, Pod) and finding.rule is repair.NODE_IS_BACK:
+        return _with_mark(found, None), None
+    if isinstance(found, Pod) and finding.rule is repair.ENDED_ON_MISSING_NODE and not finding.since:
+        return _with_mark(found, _mark(finding, now)), None
+    if now < finding.due_at:
+        return None, None
+    if isinstance(found, Lease):
+        premise = premises((Key(NODES.name, "", meta.name), 0))
+        return ensure_gone(NAME, meta, LEASES, found, premise=premise), _note(resource, each, "it is removed")
+    gone = finding.rule is repair.ENDED_ON_MISSING_NODE
+    premise = premises((Key(NODES.name, "", found.spec.node_name), 0)) if gone else ""
+    label = identity(NAME, meta.uid, "remove")
+    delete = Delete(
+        label, PODS.name, "v1", "pods", meta.namespace, meta.name, meta.uid, meta.revision,
+        grace_seconds=0, premise=premise,
+    )  # fmt: skip
+    return delete, _note(resource, each, "it is removed")
+
+
+def _mark(finding: repair.Finding, now: float) -> Condition:
+    """From here on its time runs."""
+    due = timestamp(now + finding.rule.after_seconds)
+    told = f"{finding.why}; unless that comes back it is removed after {due} ({finding.rule.cited})"
+    return Condition(repair.MARK, "True", finding.rule.name, told, timestamp(now))
+
+
+def _with_mark(pod: Pod, mark: Condition | None) -> Effect | None:
+    conditions = [each for each in pod.status.conditions if each.type != repair.MARK]
+    if mark is not None:
+        conditions.append(mark)
+    return ensure_status(NAME, PODS, pod, structs.replace(pod.status, conditions=tuple(conditions)))
+
+
+def _note(resource: Resource[View], each: Found, what: str) -> EventNote:
+    finding, found = each
+    told = f"{finding.why}: {what} ({finding.rule.cited})"
+    return EventNote(about(resource, found.metadata), NORMAL, "Repaired", told)
+
+
+def _ambiguous(each: Found) -> EventNote:
+    finding, found = each
+    resource: Resource[View] = PODS if isinstance(found, Pod) else LEASES
+    told = f"{finding.why} ({finding.rule.cited}); {finding.remedy}"
+    occasion = f"{finding.rule.name}/{found.metadata.uid}"
+    return EventNote(about(resource, found.metadata), WARNING, "RepairNeedsSomebody", told, occasion=occasion)
+
+
+def _verdict(clear: list[Found], left: list[Found], *, reporting: bool = False) -> Verdict:
+    """The record names the rules; which object each is about is in the effects and Events."""
+    if not clear and not left:
+        return SETTLED
+    doing = "only reported" if reporting else "to be removed"
+    told = [f"{len(clear)} {doing} ({_rules(clear)})"] if clear else []
+    told += [f"{len(left)} left to people ({_rules(left)})"] if left else []
+    return Waiting("LeftoversFound", "; ".join(told) + ": fairlead repair")
+
+
+def _rules(found: list[Found]) -> str:
+    return ", ".join(sorted({finding.rule.name for finding, _ in found}))
