@@ -408,6 +408,26 @@ SAMPLES: dict[str, Json] = {
             "loop": {"resyncSeconds": 600},
         },
     },
+    "EvidencePolicy": {
+        "apiVersion": "fairlead.dev/v1",
+        "kind": "EvidencePolicy",
+        "metadata": _meta("default", ""),
+        "spec": {
+            "rows": [
+                {
+                    "name": "NodeLeaseSilent",
+                    "signal": "MissedHeartbeats",
+                    "confidence": "medium",
+                    "failureMode": "renewals are late under load",
+                    "acts": [
+                        {"act": "StopPlacement", "afterSeconds": 5},
+                        {"act": "Release", "afterSeconds": 12.5},
+                    ],
+                }
+            ],
+            "zones": {"releasesPerMinute": 3, "silentNodesMin": 2, "slowedShare": 0.5},
+        },
+    },
     "SchedulingPolicy": {
         "apiVersion": "fairlead.dev/v1",
         "kind": "SchedulingPolicy",

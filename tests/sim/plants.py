@@ -17,6 +17,7 @@ from typing import Any
 from msgspec import structs
 
 from fairlead.control.instructions import Woke
+from fairlead.control.leadership import Leadership
 from fairlead.control.plane import Plane, PlaneInstruction
 from fairlead.decision.contract import Decision, Reading
 from fairlead.model.key import Key
@@ -77,3 +78,23 @@ class BrokenPlane(Plane):
 
 def broken_plane(parts: Parts) -> Parts:
     return {**parts, "plane": BrokenPlane}
+
+
+class NeverStops(Plane):
+    """Leads until it is told that another does: it does not stop before its lease ends."""
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self.leadership.__class__ = _Endless
+
+
+class _Endless(Leadership):
+    def may_act(self, now: float) -> bool:
+        return self.leads
+
+    def _lease_ends(self) -> float:
+        return float("inf")
+
+
+def never_stops(parts: Parts) -> Parts:
+    return {**parts, "plane": NeverStops}

@@ -96,6 +96,33 @@ def one_pod_too_many_for_the_deployment(story: Story) -> None:
         story.commit("pods", pod(f"p{number}", name))
 
 
+def old_pods_given_up_for_one_out_of_reach(story: Story) -> None:
+    leads(story, "plane-0")
+    story.commit("deployments.apps", deployment(1, 1, 0))
+    taint = {"key": "node.kubernetes.io/unreachable", "effect": "NoExecute"}
+    story.commit("nodes", {"metadata": {"name": "n2"}, "spec": {"taints": [taint]}}, namespace="")
+    for name, node in (("old", "n1"), ("new", "n2")):
+        story.commit("replicasets.apps", replicaset(1, name=name, ownerReferences=OF_DEPLOYMENT))
+        story.commit("pods", pod(f"{name}-0", name, node=node))
+    story.seconds += 60
+    shrunk = replicaset(0, name="old", ownerReferences=OF_DEPLOYMENT)
+    story.commit("replicasets.apps", shrunk, "deployment of plane-0")
+
+
+def a_mark_of_a_node_that_is_back(story: Story) -> None:
+    story.commit("nodes", {"metadata": {"name": "n1"}}, namespace="")
+    mark = {"type": "fairlead.dev/Leftover", "status": "True"}
+    status = {"phase": "Failed", "conditions": [mark]}
+    story.commit("pods", {"metadata": {"name": "a"}, "spec": {"nodeName": "n1"}, "status": status})
+    story.rest()
+
+
+def a_finalizer_of_a_job_that_is_not(story: Story) -> None:
+    held = {"metadata": {"name": "a", "finalizers": ["batch.kubernetes.io/job-tracking"]}}
+    story.commit("pods", held)
+    story.rest()
+
+
 def a_pod_created_for_a_count_that_has_sunk(story: Story) -> None:
     story.commit("replicasets.apps", replicaset(2))
     story.commit("pods", pod("a"))
@@ -687,6 +714,9 @@ def test_pods_of_a_set_or_namespace_that_goes_may_be_taken() -> None:
     [
         ("live-children", one_pod_too_many),
         ("live-children", one_pod_too_many_for_the_deployment),
+        ("sound-capacity", old_pods_given_up_for_one_out_of_reach),
+        ("no-leftover", a_mark_of_a_node_that_is_back),
+        ("no-leftover", a_finalizer_of_a_job_that_is_not),
         ("live-children", a_pod_created_for_a_count_that_has_sunk),
         ("live-children", a_job_s_pod_created_for_a_count_long_gone),
         ("live-children", a_restored_pod_and_one_too_many),

@@ -42,6 +42,10 @@ PLANTS = {
     "budget_overwritten": (1, {"disruptions-in-flight"}),
     "duplicate_reservation": (94, {"one-reservation"}),
     "preemption_thrash": (7, {"preemption-ends"}),
+    "observer_partitioned": (0, {"silence-is-real"}),
+    "flip_back": (0, {"no-stranded-marks", *_UNFINISHED}),
+    "phase_lost": (0, {"no-stranded-marks", *_UNFINISHED}),
+    "orphan_never_collected": (0, _UNFINISHED),
 }
 
 

@@ -25,8 +25,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from fairlead.agent import contract as c
 from fairlead.agent import at_most_one, lease, node, notes, pod_writes, references
+from fairlead.agent import contract as c
 from fairlead.agent.life import Life
 from fairlead.agent.means import Means
 from fairlead.agent.mirrors import Mirrors, Passed

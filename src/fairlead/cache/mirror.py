@@ -37,7 +37,8 @@ from fairlead.cache.events import (
 )
 from fairlead.cache.hearing import Hearing
 from fairlead.cache.index import Index
-from fairlead.model.views import Anything, Meta, Resource, Stored, View
+from fairlead.model.pod_decoder import PodDecoder
+from fairlead.model.views import Anything, Meta, Pod, Resource, Stored, View
 from fairlead.store.contract import DELETED, Entry, Key
 
 T = TypeVar("T", bound=View)
@@ -104,7 +105,7 @@ class Mirror(Generic[T]):
         # Plain counts for the runtime.
         self.lists = self.stale_lists = self.frames = self.ignored = 0
         # Bytes to a view. Mirrors of one process may share one that remembers.
-        self.decode: Callable[[bytes], T] = msgspec.json.Decoder(resource.type).decode
+        self.decode: Callable[[bytes], T] = _decoder(resource)
         # When things were heard, for those who judge silence; kept only where that is asked for.
         self.hearing: Hearing | None = None
         self._as_stored = issubclass(resource.type, Stored)
@@ -294,6 +295,12 @@ class Mirror(Generic[T]):
         self._followed_at = now
         self._attempt += 1
         return (Follow(self._name, self.revision, self._attempt),)
+
+
+def _decoder(resource: Resource[T]) -> Callable[[bytes], T]:
+    made: Any = PodDecoder() if resource.type is Pod else msgspec.json.Decoder(resource.type)
+    decode: Callable[[bytes], T] = made.decode
+    return decode
 
 
 def _stored(entry: Entry) -> Stored:

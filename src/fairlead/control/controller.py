@@ -9,7 +9,7 @@ rests until something changes; the error is reported once, and all other keys go
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 
 from fairlead.control.complaints import Complaints, one_line, tried
 from fairlead.control.health import Health
@@ -20,7 +20,7 @@ from fairlead.control.turn import Next, Turn, Write
 from fairlead.control.writes import told
 from fairlead.decision.contract import Decider, Decision, EventNote, Reading, Stuck, Verdict, Waiting
 from fairlead.decision.effects import Change
-from fairlead.decision.heeds import Heeds
+from fairlead.decision.heeds import ALWAYS, Heeds
 from fairlead.model.views import View
 from fairlead.port.outcome import Done, Outcome, Unknown
 from fairlead.queue.heat import Quarantined
@@ -28,6 +28,10 @@ from fairlead.queue.work import WorkQueue
 from fairlead.store.contract import Key
 
 _MISSED_SHOWN = 5
+# A look at all of many objects takes some microseconds of each: a small share of the time in between (seconds).
+_GATHERING_FROM = 200
+_GATHERING_EACH = 0.0002
+_GATHERING_MOST = 2.0
 
 
 class Controller:
@@ -66,6 +70,7 @@ class Controller:
         self._released: list[Key] = []  # no longer
         self._raised: dict[Key, int] = {}  # turns in a row that ended with an error of the Decider
         self._complaints = Complaints(decider.name)
+        self._gathered: Sized = ()
         self.stirred = True  # something happened that may allow a turn: `step` is worth a call
         self.due_at = 0.0  # when it is worth one anyhow, as of the last; 0: only when stirred
         # Plain counts for metrics.
@@ -81,7 +86,7 @@ class Controller:
 
     def observe(self, resource: str, before: View | None, after: View | None, now: float) -> None:
         for key in self.guarded(self.decider.keys, resource, before, after):
-            self.queue.add(key, now)
+            self.queue.add_at(key, now, now + self._gathers_for())
             self.stirred = True
 
     def observe_adoptable(
@@ -90,18 +95,27 @@ class Controller:
         """Whose selector matches an object that names no owner only a look at the others tells."""
         assert self._adopters is not None
         for key in self.guarded(self._adopters, view, resource, before, after):
-            self.queue.add(key, now)
+            self.queue.add_at(key, now, now + self._gathers_for())
             self.stirred = True
+
+    def gather(self, objects: Sized) -> None:
+        """Each of its looks is at all of these: the more there are, the more changes one look is to answer."""
+        self._gathered = objects
+
+    def _gathers_for(self) -> float:
+        """How long a change may wait for others to come; few objects are looked at for each."""
+        many = len(self._gathered)
+        return min(_GATHERING_MOST, many * _GATHERING_EACH) if many >= _GATHERING_FROM else 0.0
 
     def heeds(self, resource: str, facts: int) -> bool:
         """Whether its `keys` may name something for a change of which these are the facts."""
-        heeded = self._heeds.get(resource)
-        return heeded is None or bool(heeded & facts)
+        heeded = self._heeds.get(resource, ALWAYS)
+        return heeded == ALWAYS or bool(heeded & facts)
 
     def adopts(self, resource: str, facts: int) -> bool:
         """Whether its `adopters` may."""
-        heeded = self._adopts.get(resource)
-        return self._adopters is not None and (heeded is None or bool(heeded & facts))
+        heeded = self._adopts.get(resource, ALWAYS)
+        return self._adopters is not None and (heeded == ALWAYS or bool(heeded & facts))
 
     def keys(self, resource: str, before: View | None, after: View | None) -> Sequence[Key]:
         """What the Decider says; nothing if it raises."""
@@ -263,6 +277,8 @@ class Controller:
             queue.forget(key)
             if turn.decision.again_at:
                 queue.add_at(key, now, turn.decision.again_at)
+            if turn.is_open:
+                queue.add_at(key, now, now)
             queue.done(key, now)
             return
         if following is Next.AGAIN:

@@ -6,9 +6,13 @@ object that changes only when the holder changes; its revision goes with every w
 so that a leader that was paused and replaced cannot write any more (law 6). A leader that cannot renew stops by
 itself a margin before its lease ends.
 
+Where the API knows no fences (Kubernetes), the margin is all there is, so it must be longer than a request may take.
+Then FENCING is left out, nobody takes a lease before it has run out, not even one in its own name (a former process may
+still have writes under way), a renewal whose outcome is open is looked for, and the Lease says how weak this is.
+
     phase       leads to
     STANDBY     STANDBY while somebody else renews; TAKING when free or not renewed for a duration
-    TAKING      FENCING when the lease is ours; STANDBY when another was faster
+    TAKING      FENCING when the lease is ours (LEADING without fences); STANDBY when another was faster
     FENCING     LEADING when the fence is ours; STANDBY when it could not be written in time
     LEADING     LEADING by renewing; STANDBY when another holds the lease, or it could not be renewed in time
 
@@ -25,12 +29,16 @@ from typing import Any
 from fairlead.control.instructions import Call, Instruction, WakeAt
 from fairlead.core import codec
 from fairlead.core.times import microtime
-from fairlead.port.outcome import Conflict, Done, Outcome, Refused
+from fairlead.port.outcome import Conflict, Done, Outcome, Refused, Unknown
 from fairlead.port.request import Request
 
 NAMESPACE, LEASE, FENCE = "kube-system", "fairlead-plane", "fairlead-plane-fence"
 RESOURCE = "leases.coordination.k8s.io"
 _NAME = "leadership"
+FENCING = "fairlead.dev/fencing"  # annotation of a Lease whose holder has no fence
+_NO_FENCE = (
+    "none: the holder stops {margin:g} s before this lease ends, and late writes meet uid and resourceVersion"
+)
 
 
 class Phase(Enum):
@@ -48,12 +56,22 @@ class LeadershipSettings:
     margin_seconds: float = 3.0
 
 
+# Without fences: the margin is longer than a request may take (`runtime/control_process.py`).
+UNFENCED = LeadershipSettings(duration_seconds=20.0, renew_seconds=3.0, retry_seconds=2.0, margin_seconds=6.0)
+
+
 class Leadership:
     def __init__(
-        self, identity: str, new_call: Callable[[], int], settings: LeadershipSettings | None = None
+        self,
+        identity: str,
+        new_call: Callable[[], int],
+        settings: LeadershipSettings | None = None,
+        fencing: bool = True,
     ) -> None:
         self.identity = identity
-        self.settings = settings or LeadershipSettings()
+        self.fencing = fencing
+        self.lease_name, self.fence_name = LEASE, FENCE
+        self.settings = settings or (LeadershipSettings() if fencing else UNFENCED)
         self.phase = Phase.STANDBY
         self.fence_revision = 0
         self.takeovers = 0
@@ -67,6 +85,7 @@ class Leadership:
         self._asked_at = 0.0  # when the write of the lease that is under way was sent
         self._reading_fence = False
         self._reading_lease = False
+        self._unsure = False  # whether the last renewal was done
 
     @property
     def next_at(self) -> float:
@@ -84,8 +103,8 @@ class Leadership:
 
     @property
     def fence(self) -> str:
-        """The precondition that goes with every write, in the form `api/fencing.py` reads."""
-        return f"{RESOURCE}/{NAMESPACE}/{FENCE}@{self.fence_revision}"
+        """The precondition that goes with every write, in the form `api/fencing.py` reads; "" without fences."""
+        return f"{RESOURCE}/{NAMESPACE}/{self.fence_name}@{self.fence_revision}" if self.fencing else ""
 
     def begin(self, now: float) -> tuple[Instruction, ...]:
         return self._read_lease()
@@ -96,7 +115,7 @@ class Leadership:
         if self._call or now < self._next_at:
             return ()
         if self.phase is Phase.LEADING:
-            return self._write_lease("update", now)
+            return self._read_lease() if self._unsure else self._write_lease("update", now)
         if self.phase is Phase.FENCING:
             return self._read_fence()
         return self._read_lease()
@@ -107,6 +126,9 @@ class Leadership:
 
     def answered(self, outcome: Outcome, now: float) -> tuple[Instruction, ...]:
         self._call = 0
+        if not self.fencing and self.phase is not Phase.STANDBY and now >= self._lease_ends():
+            self._stand_by()  # an answer that comes so late gives back nothing
+            return self._again_at(now)
         if self.phase is Phase.STANDBY:
             # What was asked before standing by, and is answered now, says nothing about the lease.
             return self._lease_was_read(outcome, now) if self._reading_lease else self._again_at(now)
@@ -131,7 +153,7 @@ class Leadership:
             self._seen, self._seen_at = current, now
         self._transitions = int(spec.get("leaseTransitions", 0))
         duration = float(spec.get("leaseDurationSeconds") or self.settings.duration_seconds)
-        free = not current[0] or current[0] == self.identity
+        free = not current[0] or (self.fencing and current[0] == self.identity)
         if free or now >= self._seen_at + duration:
             self.phase = Phase.TAKING
             self._transitions += 1
@@ -142,7 +164,9 @@ class Leadership:
 
     def _was_taken(self, outcome: Outcome, now: float) -> tuple[Instruction, ...]:
         if isinstance(outcome, Done):
-            self._seen = (self.identity, outcome.revision)
+            self._seen, self._seen_at = (self.identity, outcome.revision), now
+            if not self.fencing:
+                return self._lead(outcome.revision, now)
             self.phase = Phase.FENCING
             return self._read_fence()
         self._stand_by()
@@ -189,12 +213,17 @@ class Leadership:
             if lease["spec"].get("holderIdentity") != self.identity:
                 self._stand_by()
                 return self._again_at(now)
-            self._seen = (self.identity, outcome.revision)
+            if self._unsure and lease["spec"].get("renewTime") != microtime(self._asked_at):
+                self._unsure = False  # it was not done; if it still arrives, the next one meets a conflict
+                return self._write_lease("update", now)
+            self._unsure = False
+            self._seen, self._seen_at = (self.identity, outcome.revision), now
             self._renewed_at = self._asked_at
             return self._again_at(now + self.settings.renew_seconds)
         if isinstance(outcome, Conflict) or (isinstance(outcome, Refused) and outcome.status == 404):
             self._stand_by()
             return self._again_at(now)
+        self._unsure = not self.fencing and (self._unsure or isinstance(outcome, Unknown))
         return self._again_at(now + self.settings.retry_seconds / 2)
 
     # Requests
@@ -205,12 +234,13 @@ class Leadership:
         if self.phase is Phase.TAKING:
             self._renewed_at = now
         revision = str(self._seen[1]) if verb == "update" else ""
-        return self._send(_put(verb, LEASE, self._spec(now), revision))
+        told = {} if self.fencing else {FENCING: _NO_FENCE.format(margin=self.settings.margin_seconds)}
+        return self._send(_put(verb, self.lease_name, self._spec(now), revision, annotations=told))
 
     def _write_fence(self, verb: str, revision: str, now: float) -> tuple[Instruction, ...]:
         """Only while the lease is still the one we took: a slow taker must not fence out its successor."""
-        lease = f"{RESOURCE}/{NAMESPACE}/{LEASE}@{self._seen[1]}"
-        return self._send(_put(verb, FENCE, self._spec(now), revision, lease))
+        lease = f"{RESOURCE}/{NAMESPACE}/{self.lease_name}@{self._seen[1]}"
+        return self._send(_put(verb, self.fence_name, self._spec(now), revision, lease))
 
     def _spec(self, now: float) -> dict[str, Any]:
         return {
@@ -221,11 +251,11 @@ class Leadership:
         }
 
     def _read_lease(self) -> tuple[Instruction, ...]:
-        return self._send(_get(LEASE), reads_lease=True)
+        return self._send(_get(self.lease_name), reads_lease=True)
 
     def _read_fence(self) -> tuple[Instruction, ...]:
         self._reading_fence = True
-        return self._send(_get(FENCE))
+        return self._send(_get(self.fence_name))
 
     def _send(self, request: Request, reads_lease: bool = False) -> tuple[Instruction, ...]:
         self._call = self._new_call()
@@ -238,6 +268,7 @@ class Leadership:
 
     def _stand_by(self) -> None:
         self.phase, self.fence_revision, self._reading_fence = Phase.STANDBY, 0, False
+        self._unsure = False
 
     def _lease_ends(self) -> float:
         return self._renewed_at + self.settings.duration_seconds - self.settings.margin_seconds
@@ -247,8 +278,17 @@ def _get(name: str) -> Request:
     return Request("get", "coordination.k8s.io", "v1", "leases", NAMESPACE, name)
 
 
-def _put(verb: str, name: str, spec: dict[str, Any], revision: str, fence: str = "") -> Request:
+def _put(
+    verb: str,
+    name: str,
+    spec: dict[str, Any],
+    revision: str,
+    fence: str = "",
+    annotations: dict[str, str] | None = None,
+) -> Request:
     metadata: dict[str, Any] = {"name": name, "namespace": NAMESPACE}
+    if annotations:
+        metadata["annotations"] = annotations
     if revision:
         metadata["resourceVersion"] = revision
     body = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": metadata, "spec": spec}

@@ -5,7 +5,8 @@
 What an answer to a Bind means:
 
     Done      it is so; the pod stays assumed until the mirror shows it (law 5)
-    Unknown   look. Bound: it is so. Not bound: the same node again, because the first request may still arrive
+    Unknown   look. Bound: it is so. Not bound: the same node again, because the first request may still arrive. If the
+              node is suspected by now it is only looked at further, and given up when nothing can arrive any more
     Conflict  look. Bound: it is so, by whomever. Not bound: as Refused
     Refused   it cannot be so: the assumption is dropped, and the pod is tried again after a back-off
 
@@ -48,6 +49,7 @@ from fairlead.decision.contract import SETTLED, Decision, EventNote, Waiting
 from fairlead.decision.effects import Bind, Effect
 from fairlead.model import plane_knobs
 from fairlead.model.key import Key
+from fairlead.model.marks import SUSPECT, UNREACHABLE
 from fairlead.model.policy_in_use import policy_in_use
 from fairlead.model.views import (
     BUDGETS,
@@ -77,6 +79,8 @@ COMPONENT = "default-scheduler"
 _WITHOUT_NODES = frozenset((NODES.name,))  # what helps a pod that no plugin refused
 _POLICY = "policy"  # another one helps whoever was refused
 _NOT_READY: Json = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
+_DOUBTS = frozenset({SUSPECT, UNREACHABLE})
+_ARRIVES_SECONDS = 30.0  # a request that nobody answered is not carried out later than this
 
 
 @dataclass(slots=True)
@@ -123,6 +127,7 @@ class Placer:
         settings: PlacingSettings | None = None,
     ) -> None:
         self.settings = settings or PlacingSettings()
+        self.scheduler_name = COMPONENT  # whose pods it places
         self.policy: Policy = default_policy()
         self.snapshot = Snapshot()
         self.waiting = WaitingPods()
@@ -164,7 +169,7 @@ class Placer:
         """A safety net: pods without a node that the queue does not know."""
         for pod in self._mirrors[PODS.name].index.all():
             key = _key(pod)
-            if _is_ours(pod) and key not in self.waiting:
+            if self._is_ours(pod) and key not in self.waiting:
                 self.waiting.put(key, pod, now, True)
                 self.stirred = True
 
@@ -234,10 +239,15 @@ class Placer:
             yield self._call(flight)
         elif then is Next.LOOK and self._health.budget.take(now):
             yield self._call(flight)
-        elif then in (Next.LOOK, Next.LOOK_LATER) or (looked and self._may_still_arrive(flight)):
-            # After a look that found nothing it is the same again: the same node, the same victim.
+        elif then in (Next.LOOK, Next.LOOK_LATER) or (looked and self._may_still_arrive(flight, now)):
+            # After a look that found nothing it is the same again: the same node, the same victim. Not where nothing
+            # is to be placed any more: there it is looked whether the first request has arrived.
+            doubtful = self._is_doubtful(turn.effect)
+            turn.looking |= doubtful
             self.unknown += 1
-            self._later.append((now + self._health.settings.loop.look_again_seconds * (0.5 + chance), flight))
+            times = 2 ** min(turn.looks, 4) if doubtful else 1
+            seconds = self._health.settings.loop.look_again_seconds * times
+            self._later.append((now + seconds * (0.5 + chance), flight))
         elif looked and not flight.binds and isinstance(outcome, Done):
             assert turn.effect is not None
             turn.writes.append(Write(turn.effect.key, outcome.revision, False))
@@ -276,7 +286,7 @@ class Placer:
         key = _key(pod)
         was = self.snapshot.placed.get(key)
         self._see(PODS.name, before, after)
-        if after is not None and _is_ours(after):
+        if after is not None and self._is_ours(after):
             self.waiting.put(key, after, now, self._may_go_elsewhere(before, after))
         else:
             self.waiting.gone(key)
@@ -288,9 +298,13 @@ class Placer:
         if is_there and (changed or was is None or was.assumed):
             self.waiting.caused("pods.added", now)
 
+    def _is_ours(self, pod: Pod) -> bool:
+        spec, name = pod.spec, self.scheduler_name
+        return not spec.node_name and spec.scheduler_name == name and pod.live and not spec.scheduling_gates
+
     def _may_go_elsewhere(self, before: Pod | None, after: Pod) -> bool:
         """Whatever its placement depends on is in its facts; gates are not, but a pod that had one was not ours."""
-        if before is None or not _is_ours(before):
+        if before is None or not self._is_ours(before):
             return True
         facts_of = self.snapshot.facts_of
         return tried(facts_of, before) is not tried(facts_of, after)
@@ -389,12 +403,21 @@ class Placer:
         elif flight.uid == getattr(self.snapshot.assumed.get(turn.key), "uid", ""):
             self.snapshot.assume(flight.pod, node)  # another was faster, with another node
 
-    def _may_still_arrive(self, flight: _Flight) -> bool:
+    def _may_still_arrive(self, flight: _Flight, now: float) -> bool:
         """A request that nobody answered; but for a binding to a node that is gone."""
         effect = flight.turn.effect
         if isinstance(effect, Bind) and effect.node not in self.snapshot.nodes.slot:
             return False
+        if self._is_doubtful(effect) and now >= flight.turn.began + _ARRIVES_SECONDS:
+            return False
         return not flight.was_conflict
+
+    def _is_doubtful(self, effect: Effect | None) -> bool:
+        """A binding to a node that is not heard of."""
+        if not isinstance(effect, Bind):
+            return False
+        node = self._mirrors[NODES.name].index.get(Key(NODES.name, "", effect.node))
+        return node is not None and any(taint.get("key") in _DOUBTS for taint in node.spec.taints)
 
     def _failed(self, flight: _Flight, now: float, chance: float) -> None:
         """It did not happen and will not."""
@@ -456,7 +479,7 @@ class Placer:
     def _tell_after(self, turn: Turn, place: int, now: float) -> None:
         for note in turn.decision.events:
             if note.after == place:
-                self._tell(COMPONENT, note, now)
+                self._tell(self.scheduler_name, note, now)
 
     def _read(self) -> Reads:
         mirrors = ((each.name, self._mirrors[each.name]) for each in self.reads)
@@ -465,11 +488,6 @@ class Placer:
 
 def _key(pod: Pod) -> Key:
     return Key(PODS.name, pod.metadata.namespace, pod.metadata.name)
-
-
-def _is_ours(pod: Pod) -> bool:
-    spec = pod.spec
-    return not spec.node_name and spec.scheduler_name == COMPONENT and pod.live and not spec.scheduling_gates
 
 
 def _as_placed_on(node: Node) -> Node:

@@ -21,6 +21,7 @@ from fairlead.control.events import Recorder
 from fairlead.control.health import Health
 from fairlead.control.instructions import Call, Instruction, Replied, Report, WakeAt, Woke
 from fairlead.control.leadership import Leadership
+from fairlead.control.narrow import Narrow, Versions
 from fairlead.control.placing import Placer
 from fairlead.control.settings import settings_of
 from fairlead.control.stages import StageTally
@@ -28,7 +29,16 @@ from fairlead.control.turn import Turn, Write
 from fairlead.decision.contract import Decider
 from fairlead.decision.heeds import facts_of
 from fairlead.model import plane_knobs
-from fairlead.model.views import PLANE_SETTINGS, PODS, PlaneSettings, Resource, Stored, View
+from fairlead.model.views import (
+    PLACEMENT_QUOTAS,
+    PLANE_SETTINGS,
+    PODS,
+    PlaneSettings,
+    Resource,
+    Stored,
+    View,
+)
+from fairlead.port.capabilities import FAIRLEAD, Capabilities
 from fairlead.port.outcome import Done
 from fairlead.port.request import FENCE, READ_VERBS, Request
 from fairlead.queue.work import WorkQueue
@@ -60,11 +70,28 @@ PlaneInstruction = Instruction | MirrorCall | MirrorWakeAt | AskProgress
 
 class Plane:
     def __init__(
-        self, identity: str, deciders: Sequence[Decider], scheduler: type[Placer] | None = None
+        self,
+        identity: str,
+        deciders: Sequence[Decider],
+        scheduler: type[Placer] | None = None,
+        capabilities: Capabilities = FAIRLEAD,
     ) -> None:
         self._calls = count(1)
         self.health = Health()
-        self.leadership = Leadership(identity, lambda: next(self._calls))
+        self.capabilities = capabilities
+        self.leadership = Leadership(identity, lambda: next(self._calls), fencing=capabilities.fencing)
+        # Where the API cannot judge premises and charges in the transaction, writes go through this.
+        self.narrow = (
+            None
+            if capabilities.complete
+            else Narrow(
+                capabilities,
+                lambda: next(self._calls),
+                lambda now: self.leadership.may_act(now),
+                self._quotas_in,
+                lambda call: self._fenced(call),
+            )
+        )
         self.stages = StageTally()
         self.recorder = Recorder(lambda: next(self._calls))
         resources = _resources((*deciders, scheduler) if scheduler is not None else deciders)
@@ -83,6 +110,10 @@ class Plane:
             )
             for decider in deciders
         )
+        for controller in self.controllers:
+            gathers: Resource[View] | None = getattr(controller.decider, "gathers", None)
+            if gathers is not None:
+                controller.gather(self.mirrors[gathers.name].index)
         self._readers: dict[str, tuple[Controller, ...]] = {
             name: tuple(c for c in self.controllers if any(r.name == name for r in c.decider.reads))
             for name in self.mirrors
@@ -145,6 +176,9 @@ class Plane:
                 mirror.heard_of(newest)
         for event in events:
             yield from self._answered(event)
+        while self.narrow is not None and (settled := self.narrow.take()):
+            for call, outcome in settled:
+                yield from self._answered(Replied(call, outcome, events[-1].now, events[-1].chance))
         yield from self._step(events[-1].now)
 
     def _answered(self, event: Replied) -> Iterator[PlaneInstruction]:
@@ -153,10 +187,12 @@ class Plane:
             yield from self._led_by(self.leadership.answered(event.outcome, now))
         elif self.recorder.answers(event.call):
             self.recorder.answered(event.call, event.outcome)
+        elif self.narrow is not None and self.narrow.answers(event.call):
+            yield from self.narrow.answered(event.call, event.outcome, now)
         else:
             controller = self._callers.pop(event.call)
             for instruction in controller.answered(event.call, event.outcome, now, event.chance):
-                yield self._sent(controller, instruction)
+                yield from self._sent(controller, instruction, now)
 
     def woke(self, event: Woke) -> Iterator[PlaneInstruction]:
         self._wake_at = 0.0
@@ -233,7 +269,7 @@ class Plane:
             for controller in self.controllers:
                 if controller.stirred or 0.0 < controller.due_at <= now:
                     for instruction in controller.step(now):
-                        yield self._sent(controller, instruction)
+                        yield from self._sent(controller, instruction, now)
                     controller.stirred = False
                     controller.due_at = self._next_turn_at(controller, now)
             yield from self._schedule(now)
@@ -248,7 +284,7 @@ class Plane:
         placer = self.placer
         if placer is not None and (placer.stirred or 0.0 < placer.due_at <= now):
             for instruction in placer.step(now):
-                yield self._sent(placer, instruction)
+                yield from self._sent(placer, instruction, now)
             placer.stirred = False
             placer.due_at = placer.next_at(now)
 
@@ -331,11 +367,22 @@ class Plane:
     def _view(self) -> MirrorView:
         return MirrorView(self.mirrors)
 
-    def _sent(self, controller: Controller | Placer, instruction: Instruction) -> Instruction:
+    def _sent(
+        self, controller: Controller | Placer, instruction: Instruction, now: float
+    ) -> tuple[Instruction, ...]:
         if not isinstance(instruction, Call):
-            return instruction
+            return (instruction,)
         self._callers[instruction.call] = controller
-        return self._fenced(instruction)
+        return (
+            self.narrow.outgoing(instruction, now)
+            if self.narrow is not None
+            else (self._fenced(instruction),)
+        )
+
+    def _quotas_in(self, namespace: str) -> Versions:
+        mirror = self.mirrors.get(PLACEMENT_QUOTAS.name)
+        found = mirror.index.in_namespace(namespace) if mirror is not None else ()
+        return {view.metadata.name: view.metadata.revision for view in found}
 
     def _fenced(self, call: Call) -> Call:
         if call.request.verb in READ_VERBS or not self.leadership.fence:

@@ -24,6 +24,7 @@ from fairlead.reconcile.plane_settings import PlaneSettingsDecider
 from fairlead.reconcile.pod_networks import PodNetworkDecider
 from fairlead.reconcile.progress import ProgressDecider
 from fairlead.reconcile.release import ReleaseDecider
+from fairlead.reconcile.repair import RepairDecider
 from fairlead.reconcile.replicaset import ReplicaSetDecider
 from fairlead.reconcile.reservation import ReservationDecider
 from fairlead.reconcile.resource_quota import ResourceQuotaDecider
@@ -47,10 +48,24 @@ def traffic_deciders(catalog: Catalog = CATALOG) -> tuple[Decider, ...]:
     return PodNetworkDecider(), EndpointSliceDecider()
 
 
+def scheduling_deciders(catalog: Catalog = CATALOG) -> tuple[Decider, ...]:
+    """Those of the objects that the scheduler reads: all that runs beside a cluster with controllers of its own."""
+    return (
+        PlaneSettingsDecider(),
+        SchedulingPolicyDecider(),
+        PlacementQuotaDecider(),
+        ReservationDecider(catalog),
+    )
+
+
 def default_deciders(catalog: Catalog = CATALOG) -> tuple[Decider, ...]:
     """All of them. `catalog`: which kinds there may be objects of."""
+    return (*deletion_deciders(catalog), *workload_deciders(catalog))
+
+
+def workload_deciders(catalog: Catalog = CATALOG) -> tuple[Decider, ...]:
+    """All but those that run in every server."""
     return (
-        *deletion_deciders(catalog),
         DeploymentDecider(),
         ReplicaSetDecider(),
         StatefulSetDecider(),
@@ -71,5 +86,6 @@ def default_deciders(catalog: Catalog = CATALOG) -> tuple[Decider, ...]:
         ReleaseDecider(),
         ReturnedDecider(),
         TaintEvictionDecider(),
+        RepairDecider(),
         *traffic_deciders(catalog),
     )

@@ -10,7 +10,7 @@ from collections import Counter
 from typing import NamedTuple
 
 from fairlead.control.tally import Distribution
-from fairlead.ledger.progress import standing_of
+from fairlead.ledger.progress import stage_of
 from fairlead.model.stages import ENDED, READY, SERVING, STAGES
 from fairlead.model.views import Pod, View
 
@@ -39,7 +39,7 @@ class StageTally:
         way = self._ways.get(uid)
         if way is None and before is not None:
             return
-        stage = ENDED if after is None or pod.metadata.deletion_timestamp else standing_of(pod).stage
+        stage = ENDED if after is None or pod.metadata.deletion_timestamp else stage_of(pod)
         if way is None:
             if stage not in _THERE and len(self._ways) < ON_THE_WAY_MAX:
                 self._ways[uid] = _Way(stage, now)

@@ -31,7 +31,7 @@ import msgspec
 from fairlead.control.requests import look_at, request_of
 from fairlead.core import codec
 from fairlead.decision.contract import Decision
-from fairlead.decision.effects import Create, Delete, Effect
+from fairlead.decision.effects import Change, Create, Delete, Effect
 from fairlead.port.outcome import Conflict, Done, Outcome, Refused, Unknown
 from fairlead.port.request import Request
 from fairlead.store.contract import Key
@@ -69,6 +69,7 @@ class Turn:
     writes: list[Write] = field(default_factory=list)
     trouble: str = ""  # why it did not finish, for the record
     tells: bool = False  # it only reports that another turn was refused
+    is_open: bool = False  # somebody changed the object, perhaps not we: only a new decision can tell
 
     @property
     def effect(self) -> Effect | None:
@@ -104,6 +105,7 @@ class Turn:
         found = codec.decode(outcome.body) if isinstance(outcome, Done) else None
         self.looking = False
         if effect.is_done(found):
+            self.is_open |= isinstance(effect, Change)
             return self._advance(int(found["metadata"]["resourceVersion"]) if found else 0)
         self.trouble = f"{type(effect).__name__} {effect.name}: it had not happened"
         # What is under way to a name that nobody else will ask for can only be met by asking for it again.

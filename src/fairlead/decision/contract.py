@@ -154,6 +154,7 @@ class Decider(Protocol):
     object would give far too many; `refused(view, key, effect, message, now)`, a Decision that reports an effect which
     the API keeps refusing. `heeds` and `adopts` (`heeds.py`) say of a resource that changes often what must have
     happened for its keys and adopters to be worth asking for. `dated`: resources of which it asks when they were seen.
+    `gathers`: the resource of which each of its looks is at every object; of many it looks once for several changes.
     """
 
     @property

@@ -18,8 +18,9 @@ OWNED = 4  # it names owners, or did
 LEAVING = 8  # its deletion was asked for
 RELABELLED = 16
 ENDED = 32  # a pod that has finished, and had not before
-PLACED = 64  # a pod on another node than before
+PLACED = 64  # a pod on another node than before, or new and on one already
 ANY = 127
+ALWAYS = -1  # heeded whatever happened, where for `keys` or `adopters` alone it is not
 
 Heeds = tuple[tuple[str, int], ...]  # (resource, facts)
 
@@ -36,6 +37,8 @@ def facts_of(before: View | None, after: View | None) -> int:
         facts = GONE
     elif before is None:
         facts = NEW
+        if isinstance(newest, Pod) and newest.spec.node_name:
+            facts = NEW | PLACED
     else:
         was: Any = before
         known: Meta = was.metadata

@@ -29,7 +29,7 @@ _spec = msgspec.json.Decoder(PodSpec).decode
 def apart(spec: bytes) -> tuple[bytes, bytes]:
     """An encoded spec without the node that was added at its end, and that node; b"" if there is none there."""
     rest, found, node = spec.rpartition(_NODE)
-    if found and node.count(b'"') == 1 and node[-2:] == b'"}' and b"\\" not in node:
+    if len(node) > 2 and found and node.count(b'"') == 1 and node[-2:] == b'"}' and b"\\" not in node:
         return rest + b"}", node[:-2]
     return spec, b""
 

@@ -20,6 +20,7 @@ from fairlead.model.views import Container, Json, Meta, Pod, PodSpec, Toleration
 CLASSES_MAX = 20_000
 # More than any machine has; thousands of such pods, and a hundred times their sum, still fit into a column.
 AMOUNT_MAX = 2**50
+_SPECS_KEPT = 1024
 # What a container without requests counts as when nodes are scored, though not when they are filtered.
 CPU_UNSAID, MEMORY_UNSAID = 100, 200 * 1024 * 1024
 
@@ -102,6 +103,7 @@ class FactsOf:
         self._known: dict[tuple[Any, ...], Facts] = {}
         self._encode = msgspec.json.Encoder().encode
         self._last: tuple[Pod, Facts] | None = None  # who is placed is asked about twice
+        self._specs: dict[int, tuple[PodSpec, bytes]] = {}  # by the identity of their containers
 
     def __call__(self, pod: Pod) -> Facts:
         if self._last is not None and self._last[0] is pod:
@@ -119,18 +121,7 @@ class FactsOf:
             spec.priority_class_name,
             meta.owner_references,
             meta.annotations.get(ANNOTATION),
-            self._encode(
-                (
-                    [(c.resources.requests, c.ports) for c in spec.containers],
-                    [(c.resources.requests, c.ports, c.restart_policy) for c in spec.init_containers],
-                    spec.overhead,
-                    spec.node_selector,
-                    spec.affinity,
-                    spec.tolerations,
-                    spec.topology_spread_constraints,
-                    spec.preemption_policy,
-                )
-            ),
+            self._encoded(spec),
         )
         facts = self._known.get(key)
         if facts is None:
@@ -138,6 +129,41 @@ class FactsOf:
                 self._known.clear()
             facts = self._known[key] = facts_of(pod)
         return facts
+
+    def _encoded(self, spec: PodSpec) -> bytes:
+        """All of a spec that matters. Specs that share their parts (`model/pod_decoder.py`) are encoded once."""
+        known = self._specs.get(id(spec.containers))
+        if known is not None and _shares(known[0], spec):
+            return known[1]
+        encoded = self._encode(
+            (
+                [(c.resources.requests, c.ports) for c in spec.containers],
+                [(c.resources.requests, c.ports, c.restart_policy) for c in spec.init_containers],
+                spec.overhead,
+                spec.node_selector,
+                spec.affinity,
+                spec.tolerations,
+                spec.topology_spread_constraints,
+                spec.preemption_policy,
+            )
+        )
+        if len(self._specs) >= _SPECS_KEPT:
+            self._specs.clear()
+        self._specs[id(spec.containers)] = spec, encoded
+        return encoded
+
+
+def _shares(one: PodSpec, other: PodSpec) -> bool:
+    return (
+        one.containers is other.containers
+        and one.init_containers is other.init_containers
+        and one.overhead is other.overhead
+        and one.node_selector is other.node_selector
+        and one.affinity is other.affinity
+        and one.tolerations is other.tolerations
+        and one.topology_spread_constraints is other.topology_spread_constraints
+        and one.preemption_policy == other.preemption_policy
+    )
 
 
 def facts_of(pod: Pod) -> Facts:

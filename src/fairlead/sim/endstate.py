@@ -22,8 +22,9 @@ _CHANCES = frozenset({PODS.name, LEASES.name, "events", ENDPOINT_SLICES.name, CL
 EndState = dict[str, str]
 
 
-def end_state(objects: Objects) -> EndState:
-    """One line per thing that must be the same."""
+def end_state(objects: Objects, *, loses_pods: bool = False) -> EndState:
+    """One line per thing that must be the same. `loses_pods`: which finished pods are kept, and how
+    many failed on the way, is chance's."""
     lines: EndState = {}
     for key, view in objects.all():
         name = f"{key.resource}/{key.namespace}/{key.name}"
@@ -32,13 +33,14 @@ def end_state(objects: Objects) -> EndState:
         elif key.resource == REPLICASETS.name:
             lines[name] = _replicaset(view)
         elif key.resource == JOBS.name:
-            lines[name] = _job(view)
+            lines[name] = _job(view, loses_pods)
         elif key.resource == RESERVATIONS.name:
             owner = view.spec.owner  # its uid, from which the name follows, is chance's
             lines[f"{key.resource} of {owner.kind} {owner.name} for {view.spec.intent}"] = view.status.phase
         elif key.resource not in _CHANCES:
             lines[name] = "is there"
-    pods = Counter(_pod(view) for view in objects.of(PODS.name).values())
+    kept = (view for view in objects.of(PODS.name).values() if not (loses_pods and view.finished))
+    pods = Counter(map(_pod, kept))
     for what, number in sorted(pods.items()):
         lines[f"pods: {what}"] = str(number)
     return lines
@@ -71,11 +73,10 @@ def _replicaset(view: Any) -> str:
     )
 
 
-def _job(view: Any) -> str:
+def _job(view: Any, loses_pods: bool) -> str:
     status = view.status
-    return (
-        f"active {status.active}, succeeded {status.succeeded}, failed {status.failed}, {_conditions(status)}"
-    )
+    failed = "some" if loses_pods else status.failed
+    return f"active {status.active}, succeeded {status.succeeded}, failed {failed}, {_conditions(status)}"
 
 
 def _pod(view: Any) -> str:

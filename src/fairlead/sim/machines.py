@@ -4,9 +4,9 @@
                  <──── tell ──────
 
 Carries out what `agent/drivers/process.py` carries out, in virtual time: instructions for one pod one after the other,
-for different pods side by side, each after a delay from the tape; a new deadline overtakes them all. A supervisor starts
-each (container, attempt) once, and kills everything when its deadline passes, whether an agent is there or not. What it
-wrote down is on disk: it stays over a loss of power, processes do not.
+for different pods side by side, each after a delay from the tape; a new deadline overtakes them all. A supervisor
+starts each (container, attempt) once, and kills everything when its deadline passes, whether an agent is there or not.
+What it wrote down is on disk: it stays over a loss of power, processes do not.
 
 What a process does is in its arguments:
 
@@ -148,7 +148,9 @@ class Machine:
 
     def crash_one(self) -> bool:
         """One of its processes ends by itself, badly. False if none runs."""
-        running = [(pod, each) for pod in self._pods.values() for each in pod.containers.values() if each.running]
+        running = [
+            (pod, each) for pod in self._pods.values() for each in pod.containers.values() if each.running
+        ]
         if not self.powered or not running:
             return False
         pod, container = running[self._tape.choose("crash.process", len(running))]
@@ -219,7 +221,9 @@ class Machine:
     def _open(self, ask: Open) -> None:
         pod = self._pods.get(ask.uid)
         if pod is None:
-            pod = self._pods[ask.uid] = _Supervisor(ask.uid, ask.namespace, ask.name, ask.address, alive=False)
+            pod = self._pods[ask.uid] = _Supervisor(
+                ask.uid, ask.namespace, ask.name, ask.address, alive=False
+            )
         if not pod.alive and not pod.fenced:
             self._mark_lost(pod)
             pod.alive = True

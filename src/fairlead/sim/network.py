@@ -212,6 +212,15 @@ class Link:
             if subscription.resource in asked and (revision := self._server.hub.progress(subscription)):
                 follow.tell(mirrored.Marked(revision, follow.clock(), follow.attempt))
 
+    def expire(self, resource: str) -> None:
+        """Have a mirror that follows list again: the only way to know that it has seen all there was."""
+        self._timeline.after(1, self._expire, resource)
+
+    def _expire(self, resource: str) -> None:
+        for subscription, follow in list(self._follows.items()):
+            if subscription.resource == resource:
+                self._end(subscription, follow, mirrored.Expired(follow.clock(), follow.attempt))
+
     def _entries(self, resource: str) -> tuple[tuple[Entry, ...], int]:
         store = self._server.store
         return tuple(store.list(resource)), store.revision

@@ -1,15 +1,15 @@
 """What befalls nodes and whoever watches them. Drawn by `incidents.py` where a world's faults name these, or scripted.
 
-    agent_crash          an agent dies; its pods go on
-    agent_pause          an agent is stopped, often for longer than its lease
-    agent_cut            nothing passes between a node and the API
-    agent_deaf           what a node says arrives, what it is told does not
-    zone_cut             a whole zone is cut off
-    node_flaps           a node is cut off and joined again, several times
-    power_loss           a machine goes dark, and comes back
-    process_crash        a process ends by itself
-    monitor_cut          the plane that leads is cut off, or deaf
-    heartbeats_unheard   the plane that leads hears of everything but leases
+agent_crash          an agent dies; its pods go on
+agent_pause          an agent is stopped, often for longer than its lease
+agent_cut            nothing passes between a node and the API
+agent_deaf           what a node says arrives, what it is told does not
+zone_cut             a whole zone is cut off
+node_flaps           a node is cut off and joined again, several times
+power_loss           a machine goes dark, and comes back
+process_crash        a process ends by itself
+monitor_cut          the plane that leads is cut off, or deaf
+heartbeats_unheard   the plane that leads hears of everything but leases
 """
 
 from __future__ import annotations

@@ -35,13 +35,21 @@ MakePlane = Callable[[str], Plane]
 
 class PlaneProcess:
     def __init__(
-        self, slot: int, make: MakePlane, timeline: Timeline, tape: Tape, digest: Digest, link: Link
+        self,
+        slot: int,
+        make: MakePlane,
+        timeline: Timeline,
+        tape: Tape,
+        digest: Digest,
+        link: Link,
+        tells_progress: bool = True,  # of watches, when asked; otherwise the mirror lists again, as over HTTPS
     ) -> None:
         self.faults = Faults()
         self.link = link
         self.up = False
         self.crashes_between_writes = 0
         self._slot = slot
+        self._tells_progress = tells_progress
         self._make = make
         self._timeline = timeline
         self._tape = tape
@@ -165,7 +173,10 @@ class PlaneProcess:
                 timer = self._mirror_timers[resource] = self._mirror_timers.get(resource, 0) + 1
                 self._at(instruction.at, self._mirror_woke, resource, timer)
             elif isinstance(instruction, AskProgress):
-                self.link.ask_progress(instruction.resource)
+                if self._tells_progress:
+                    self.link.ask_progress(instruction.resource)
+                else:
+                    self.link.expire(instruction.resource)
             elif isinstance(instruction, mirrored.ListAll):
                 name, attempt = instruction.resource_name, instruction.attempt
                 add(b"list", f"{slot} {name}")

@@ -14,6 +14,7 @@ from fairlead.agent.pace import Pace
 from fairlead.control.leadership import LeadershipSettings
 from fairlead.core import codec
 from fairlead.decision.contract import Decider
+from fairlead.port.capabilities import FAIRLEAD, Capabilities
 from fairlead.port.request import MERGE_PATCH, Request
 
 Json = dict[str, Any]
@@ -51,6 +52,8 @@ class Scenario:
     nodes: tuple[NodeSettings, ...] = ()  # with an agent and a machine of their own each
     pace: Pace = field(default_factory=Pace)  # of these agents
     mishaps: tuple[Mishap, ...] = ()
+    faults_from_seconds: float = 0.0  # clocks may be wrong from the start
+    capabilities: Capabilities = FAIRLEAD  # of the server, as far as the planes may use them
     standing: tuple[Step, ...] = ()  # done long before: runs start from what came of it (`backup.py`)
 
 

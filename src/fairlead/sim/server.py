@@ -17,7 +17,7 @@ from fairlead.api.audit import Audit
 from fairlead.api.authn import Tokens
 from fairlead.api.authz import builtin_chain
 from fairlead.api.desk import Desk
-from fairlead.api.plan import ATTEMPTS_MAX, Again, Context, Plan, Watch
+from fairlead.api.plan import ATTEMPTS_MAX, Again, Context, Plan, Step
 from fairlead.api.server import Api
 from fairlead.api.status import failure
 from fairlead.api.users import User
@@ -262,7 +262,7 @@ class _Exchange:
         self._origin, self._done = origin, done
         self._left = ATTEMPTS_MAX
 
-    def go(self, step: Reply | Plan | Watch) -> None:
+    def go(self, step: Step) -> None:
         if isinstance(step, Plan):
             self._server.submit(step.transaction, self._origin, partial(self._finish, step))
         elif isinstance(step, Reply):

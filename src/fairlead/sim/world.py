@@ -15,12 +15,12 @@ from functools import partial
 from fairlead.agent.contract import NodeSettings
 from fairlead.agent.machine import Agent
 from fairlead.api.users import MASTERS, User
-from fairlead.control.leadership import FENCE
+from fairlead.control.leadership import FENCE, LEASE
 from fairlead.control.plane import Plane
 from fairlead.core import codec
+from fairlead.model.marks import NODE_LEASES
 from fairlead.model.views import LEASES
 from fairlead.port.request import Reply, Request
-from fairlead.model.marks import NODE_LEASES
 from fairlead.sim.agents import AgentProcess, NodeLink
 from fairlead.sim.backup import EMPTY, Backup
 from fairlead.sim.checkers.contract import Objects, Observed
@@ -31,10 +31,10 @@ from fairlead.sim.faults import CALM, Faults
 from fairlead.sim.fence import Trespass
 from fairlead.sim.incidents import EVERY_MS, Incidents
 from fairlead.sim.machines import Machine
+from fairlead.sim.narrow_api import narrowed
 from fairlead.sim.network import Link
 from fairlead.sim.parts import Parts, default_parts
 from fairlead.sim.planes import PlaneProcess
-from fairlead.sim.process_runs import RunLog
 from fairlead.sim.probes import (
     CALLS,
     CRASH_BETWEEN_WRITES,
@@ -42,6 +42,7 @@ from fairlead.sim.probes import (
     TAKEOVER_MID_TURN,
     timeout_after_commit,
 )
+from fairlead.sim.process_runs import RunLog
 from fairlead.sim.scenario import Scenario, Step
 from fairlead.sim.server import Server
 from fairlead.sim.tape import Tape
@@ -89,34 +90,45 @@ class World:
         self.digest = Digest(trail)
         self._decoded = Decoded()
         of_processes = process_checkers()
-        self.observed = Observed((*all_checkers(), *of_processes), self._decoded)
+        fencing = scenario.capabilities.fencing
+        self.observed = Observed((*all_checkers(fencing), *of_processes), self._decoded)
         self.runs = RunLog(of_processes)
         self.commits = 0
         self._quiet_since_ms = 0
         self._rested_at: float | None = None
         self._takeovers_mid_turn = 0
+        self._holder = ""  # of the lease, where there are no fences
         self._steps_left = len(scenario.steps)
         parts = parts or default_parts(*scenario.controllers)
-        self.server = Server(self.timeline, tape, self.digest, self, backup, parts["api"])
+        api = (
+            parts["api"] if scenario.capabilities.complete else narrowed(parts["api"], scenario.capabilities)
+        )
+        self.server = Server(self.timeline, tape, self.digest, self, backup, api)
         self.observed.committed(backup.changes, {}, 0.0)
         self.planes = tuple(self._plane(slot, parts) for slot in range(scenario.planes))
         self.agents = tuple(self._agent(settings, parts) for settings in scenario.nodes)
-        self._links = tuple(each.link for each in (*self.planes, *self.agents))
+        self._processes: tuple[PlaneProcess | AgentProcess, ...] = (*self.planes, *self.agents)
+        self._links = tuple(each.link for each in self._processes)
         self._incidents = Incidents(self.timeline, tape, self.server, self.planes, self.agents)
         self._faults = CALM
-        self._set_faults(faults)
+        self._set_faults(faults if not scenario.faults_from_seconds else Faults(clock_skew=faults.clock_skew))
+        if scenario.faults_from_seconds:
+            self.timeline.at(int(scenario.faults_from_seconds * 1000), self._begin_faults, faults)
 
     def _plane(self, slot: int, parts: Parts) -> PlaneProcess:
         def make(identity: str) -> Plane:
             nodes = parts["nodes"](self.scenario.hollow_prefix)
-            plane: Plane = parts["plane"](identity, (*parts["deciders"](), nodes), parts["scheduler"])
+            given = (identity, (*parts["deciders"](), nodes), parts["scheduler"])
+            can = self.scenario.capabilities
+            plane: Plane = parts["plane"](*given) if can.complete else parts["plane"](*given, can)
             plane.leadership.settings = self.scenario.leadership
             for mirror in plane.mirrors.values():
                 mirror.decode = self._decoded.decoder(mirror.resource.type)
             return plane
 
         link = Link(self.timeline, self.tape, self.server)
-        return PlaneProcess(slot, make, self.timeline, self.tape, self.digest, link)
+        tells_progress = self.scenario.capabilities.complete
+        return PlaneProcess(slot, make, self.timeline, self.tape, self.digest, link, tells_progress)
 
     def _agent(self, settings: NodeSettings, parts: Parts) -> AgentProcess:
         def make(started: NodeSettings) -> Agent:
@@ -173,10 +185,17 @@ class World:
         for agent in self.agents:
             self.timeline.after(10 + self.tape.choose("agent.start", 1000), agent.start)
         for mishap in self.scenario.mishaps:
-            at, arguments = int(mishap.at_seconds * 1000), (mishap.name, mishap.node, int(mishap.seconds * 1000))
+            at, arguments = (
+                int(mishap.at_seconds * 1000),
+                (mishap.name, mishap.node, int(mishap.seconds * 1000)),
+            )
             self.timeline.at(at, self._incidents.of_nodes.befall, *arguments)
         if self._faults.incident:
             self.timeline.after(EVERY_MS, self._tick)
+
+    def _begin_faults(self, faults: Faults) -> None:
+        self._set_faults(faults)
+        self._tick()
 
     def _go(self) -> None:
         scenario, timeline = self.scenario, self.timeline
@@ -186,7 +205,7 @@ class World:
         while self._steps_left or timeline.ms - self._quiet_since_ms < quiet_ms:
             if timeline.ms >= scenario.seconds_max * 1000:
                 raise Violation("converges", f"still writing after {scenario.seconds_max:.0f} s")
-            if not all(each.follows for each in (*self.planes, *self.agents)):
+            if not all(each.follows for each in self._processes):
                 self._quiet_since_ms = timeline.ms  # who does not see what is to be done is not at rest
             self._until(timeline.ms / 1000 + 1.0)
         self._rested_at = timeline.ms / 1000
@@ -248,9 +267,17 @@ class World:
         for change in changes:
             if change.entry.key.resource != LEASES.name:
                 self._quiet_since_ms = timeline.ms
-            elif change.entry.key.name == FENCE and any(plane.mid_turn for plane in self.planes):
+            elif self._is_takeover(change) and any(plane.mid_turn for plane in self.planes):
                 self._takeovers_mid_turn += 1
         self.observed.committed(changes, origins, timeline.ms / 1000)
+
+    def _is_takeover(self, change: Change) -> bool:
+        if self.scenario.capabilities.fencing:
+            return change.entry.key.name == FENCE
+        if change.entry.key.name != LEASE:
+            return False
+        before, self._holder = self._holder, codec.decode(change.entry.data)["spec"]["holderIdentity"]
+        return bool(before != self._holder)
 
     def woken(self, subscriptions: list[Subscription]) -> None:
         for subscription in subscriptions:

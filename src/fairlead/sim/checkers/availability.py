@@ -2,7 +2,7 @@
 
 Only the plane's own deletions are judged: pods that end by themselves, or that others take, may bring the number lower;
 so may the scheduler, for a pod that is more important, and what happens to a node.
-Three allowances are left, each because a Deployment acts through its sets and by what their status said:
+Four allowances are left, each because a Deployment acts through its sets and by what their status said:
 
     what is desired has risen    until the status tells that the generation was observed, and for GRACE_SECONDS, the
                                  lower number still counts
@@ -10,6 +10,7 @@ Three allowances are left, each because a Deployment acts through its sets and b
                                  room for more pods
     a pod is ready since less    than GRACE_SECONDS: it may go as one that is not, because unready pods of old sets are
                                  given up first, as in Kubernetes, and a status is older than the pod
+    a pod falls ill              less than GRACE_SECONDS before its set was told its size, or later: it was counted
 
 Ready is taken for available: the worlds have no minReadySeconds.
 """
@@ -51,6 +52,9 @@ class Availability:
         self._told: dict[str, tuple[int, float]] = {}  # uid of a ReplicaSet -> (its size, since when)
         self._set_in: dict[str, str] = {}  # uid of a ReplicaSet -> uid of its Deployment
         self._ready: dict[str, dict[Key, float]] = {}  # uid of a ReplicaSet -> its ready pods, since when
+        self._ill: dict[
+            str, list[float]
+        ] = {}  # uid of a ReplicaSet -> when a pod ceased to be ready by itself
 
     def saw(self, sight: Sight) -> None:
         resource = sight.key.resource
@@ -95,7 +99,9 @@ class Availability:
         elif (since := mine.pop(sight.key, None)) is not None:
             is_deleted = pod is None or bool(pod.metadata.deletion_timestamp)
             is_late = sight.seconds - since >= GRACE_SECONDS
-            if is_deleted and is_late and sight.by_plane and not (sight.by_scheduler or sight.for_a_node):
+            if not (is_deleted and sight.by_plane) or sight.by_scheduler or sight.for_a_node:
+                self._ill.setdefault(owner.uid, []).append(sight.seconds)
+            elif is_late:
                 self._judge(owner.uid, sight)
 
     def _judge(self, set_uid: str, sight: Sight) -> None:
@@ -103,9 +109,12 @@ class Availability:
         found = self._deployments.get(uid)
         if found is None or found.is_going:
             return
-        ready = sum(len(self._ready.get(each, ())) for each, of in self._set_in.items() if of == uid)
-        floor = found.floor(self._told[set_uid][1], sight.seconds)
-        if ready < floor:
+        sets = [each for each, of in self._set_in.items() if of == uid]
+        ready = sum(len(self._ready.get(each, ())) for each in sets)
+        told_at = self._told[set_uid][1]
+        floor = found.floor(told_at, sight.seconds)
+        ill = sum(at > told_at - GRACE_SECONDS for each in sets for at in self._ill.get(each, ()))
+        if ready + ill < floor:
             raise Violation(
                 self.name,
                 f"{sight.origin} deleted {sight.key.name}: {found.key.name} has {ready} ready pods left "

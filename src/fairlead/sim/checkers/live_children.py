@@ -102,7 +102,8 @@ class LiveChildren:
             uid = owner.parent
 
 
-def _deployment(view: Any) -> int:
+def most_replicas(view: Any) -> int:
+    """Of a Deployment, all its sets together."""
     replicas: int = view.spec.replicas
     strategy = view.spec.strategy or {}
     if strategy.get("type") == "Recreate":
@@ -117,5 +118,5 @@ _LIMITS = {
     REPLICASETS.name: lambda view: view.spec.replicas,
     STATEFULSETS.name: lambda view: view.spec.replicas,
     JOBS.name: lambda view: view.spec.parallelism,
-    DEPLOYMENTS.name: _deployment,
+    DEPLOYMENTS.name: most_replicas,
 }

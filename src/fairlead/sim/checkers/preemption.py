@@ -2,7 +2,8 @@
 
 When the scheduler deletes a pod there must be one without a node that has claimed the victim's node
 (nominatedNodeName), has a higher priority, has no victims that are still leaving another node, and has pushed out no
-more than `_EVICTIONS_MAX`. Where several have claimed the node, one of them is enough.
+more than `_EVICTIONS_MAX`. Where several have claimed the node, one of them is enough. Where the API judges no premises
+a claim counts for as long after its end as a request may be under way (`lag_seconds`).
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ _EVICTIONS_MAX = 8
 class PreemptionEnds:
     name = "preemption-ends"
 
-    def __init__(self) -> None:
+    def __init__(self, lag_seconds: float = 0.0) -> None:
+        self._lag_seconds = lag_seconds
+        self._former: list[tuple[float, Key, Any]] = []  # claims that ended, and when
         self._claims: dict[Key, Any] = {}  # pods that wait for a node they claimed
         self._evictions: dict[str, int] = {}  # uid of a preemptor -> how many
         self._leaving: dict[Key, tuple[str, frozenset[str]]] = {}  # victims: node, uids of whom it may be for
@@ -29,6 +32,8 @@ class PreemptionEnds:
         if sight.key.resource != PODS.name:
             return
         key, pod = sight.key, sight.after
+        if self._lag_seconds and key in self._claims:
+            self._former.append((sight.seconds, key, self._claims[key]))
         if pod is None or pod.finished:
             self._leaving.pop(key, None)
             self._claims.pop(key, None)
@@ -50,7 +55,7 @@ class PreemptionEnds:
         node = victim.spec.node_name
         complaints = []
         good = set[str]()
-        for key, pod in self._claims.items():
+        for key, pod in self._claims_until(sight.seconds):
             complaint = self._complaint(pod, victim, node)
             if complaint:
                 complaints.append(f"{key.name} {complaint}")
@@ -63,6 +68,10 @@ class PreemptionEnds:
             self._evictions[uid] = self._evictions.get(uid, 0) + 1
         if sight.after is not None:
             self._leaving[sight.key] = (node, frozenset(good))
+
+    def _claims_until(self, seconds: float) -> list[tuple[Key, Any]]:
+        former = [(key, pod) for at, key, pod in self._former if seconds - at <= self._lag_seconds]
+        return [*self._claims.items(), *former]
 
     def _complaint(self, pod: Any, victim: Any, node: str) -> str:
         uid, claimed = pod.metadata.uid, pod.status.nominated_node_name

@@ -14,46 +14,63 @@ from fairlead.sim.checkers.identities import OneIdentity
 from fairlead.sim.checkers.justified_deletes import JustifiedDeletes
 from fairlead.sim.checkers.live_children import LiveChildren
 from fairlead.sim.checkers.no_ghost import NoGhost
+from fairlead.sim.checkers.no_leftover import NoLeftover
 from fairlead.sim.checkers.no_orphan import NoOrphan
 from fairlead.sim.checkers.observed_generation import ObservedGeneration
 from fairlead.sim.checkers.one_leader import OneLeader
 from fairlead.sim.checkers.placed_at_rest import PlacedAtRest
 from fairlead.sim.checkers.preemption import PreemptionEnds
+from fairlead.sim.checkers.processes import AtMostOne, RunsOnce, TruthfulAtRest
 from fairlead.sim.checkers.progress import TruthfulProgress
 from fairlead.sim.checkers.quiet import QuietAtRest
 from fairlead.sim.checkers.quotas import QuotaKept
 from fairlead.sim.checkers.releases import ReleasesKeepLimits, ReplacementsFollowReleases
 from fairlead.sim.checkers.reservations import OneReservation
 from fairlead.sim.checkers.revisions import RevisionsIncrease
+from fairlead.sim.checkers.silence import FencedInTime, SilenceIsReal
 from fairlead.sim.checkers.slices import SlicesAtRest
+from fairlead.sim.checkers.sound_capacity import SoundCapacity
 from fairlead.sim.checkers.stranded_marks import NoStrandedMarks
 
+# So long a request may be under way (`sim/network.py`), a moment for each end included.
+_LAG_SECONDS = 16.0
 
-def all_checkers() -> tuple[Checker, ...]:
+
+def all_checkers(fencing: bool = True) -> tuple[Checker, ...]:
+    """`fencing`: whether the API refuses what a replaced leader sends, and what has lost its premise."""
+    lag = 0.0 if fencing else _LAG_SECONDS
     return (
         RevisionsIncrease(),
-        OneLeader(),
+        OneLeader(fencing),
         BoundOnce(),
         Capacity(),
         QuotaKept(),
         OneReservation(),
         OneAddress(),
-        PreemptionEnds(),
+        PreemptionEnds(lag),
         DisruptionsInFlight(),
         FreshAllowance(),
         LiveChildren(),
         JustifiedDeletes(),
         Availability(),
+        SoundCapacity(),
         OneIdentity(),
-        NoGhost(),
+        NoGhost(lag),
         FinishedJobs(),
         ObservedGeneration(),
+        SilenceIsReal(),
         ReleasesKeepLimits(),
         ReplacementsFollowReleases(),
         NoOrphan(),
+        NoLeftover(),
         NoStrandedMarks(),
         PlacedAtRest(),
         SlicesAtRest(),
         TruthfulProgress(),
         QuietAtRest(),
     )
+
+
+def process_checkers() -> tuple[AtMostOne, RunsOnce, FencedInTime, TruthfulAtRest]:
+    """Those that are told of every run of a process as well."""
+    return AtMostOne(), RunsOnce(), FencedInTime(), TruthfulAtRest()

@@ -7,7 +7,7 @@ from fairlead.model.views import LEASES, NODES, PODS
 from fairlead.sim.checkers.contract import Objects, Sight
 from fairlead.sim.violation import Violation
 
-FRESH_SECONDS = 15.0
+_FRESH_SECONDS = 15.0
 
 
 class NoStrandedMarks:
@@ -25,7 +25,7 @@ class NoStrandedMarks:
                 self._renewed[key.name] = sight.seconds
 
     def quiesced(self, objects: Objects, seconds: float) -> None:
-        fresh = {name for name, at in self._renewed.items() if at > seconds - FRESH_SECONDS}
+        fresh = {name for name, at in self._renewed.items() if at > seconds - _FRESH_SECONDS}
         for key, node in objects.of(NODES.name).items():
             if key.name not in fresh:
                 continue

@@ -12,5 +12,9 @@ WORLD_OF = {
     "budget_from_dead_controller": "sched",
     "budget_overwritten": "sched",
     "duplicate_reservation": "recovery",
+    "flip_back": "nodes",
+    "observer_partitioned": "nodes",
+    "orphan_never_collected": "nodes",
+    "phase_lost": "nodes",
     "preemption_thrash": "sched",
 }

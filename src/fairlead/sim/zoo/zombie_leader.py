@@ -10,10 +10,12 @@ from fairlead.sim.parts import Parts
 
 
 class UnfencedPlane(Plane):
-    def _sent(self, controller: Controller | Placer, instruction: Instruction) -> Instruction:
+    def _sent(
+        self, controller: Controller | Placer, instruction: Instruction, now: float
+    ) -> tuple[Instruction, ...]:
         if isinstance(instruction, Call):
             self._callers[instruction.call] = controller
-        return instruction
+        return (instruction,)
 
 
 def plant(parts: Parts) -> Parts:

@@ -1,0 +1,175 @@
+"""The way out of a plane whose API cannot judge in the transaction: what can be checked is read just before the write.
+
+Between the plane and its driver where `Capabilities` are not complete (Kubernetes). A write is held back, and answered
+here instead, or it goes on:
+
+    our time as leader ends within the margin     Conflict: nothing is sent (law 6)
+    it rests on other objects (premises)          each is read anew; one at another revision: Conflict
+    it binds a pod, and quotas are served         its namespace's are read anew; other than in the mirror: Conflict
+    it binds with a reservation                   the pod says so (`bound-with`); the Reservation controller marks it
+    a read has no answer                          Refused, later
+
+Between the read and the write somebody may still change something; then uid and resourceVersion of the object written
+decide. Who was answered Conflict looks, and decides again once its mirrors show more; nothing is repeated (law 4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import msgspec
+from msgspec import structs
+
+from fairlead.control.instructions import Call, Instruction
+from fairlead.core import codec
+from fairlead.ledger.reservation import ANNOTATION, BOUND_WITH
+from fairlead.model.catalog import CATALOG
+from fairlead.model.views import PLACEMENT_QUOTAS
+from fairlead.port.capabilities import Capabilities
+from fairlead.port.outcome import Conflict, Done, Outcome, Refused
+from fairlead.port.request import FENCE, READ_VERBS, Request
+
+Versions = dict[str, int]  # the objects of one kind and namespace, by name, with their revisions
+
+
+class _Meta(msgspec.Struct):
+    name: str = ""
+    resourceVersion: str = "0"  # noqa: N815 - the wire's name
+
+
+class _Object(msgspec.Struct):
+    metadata: _Meta = msgspec.field(default_factory=_Meta)
+    items: list[_Object] | None = None
+
+
+_decode = msgspec.json.Decoder(_Object).decode
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """A read, and what it must show for the write to go on."""
+
+    request: Request
+    shows: Versions
+
+
+@dataclass(slots=True)
+class _Held:
+    write: Call
+    looks: list[_Look]
+
+
+class Narrow:
+    """`may_act`: whether our time as leader lasts; `quotas`: those of a namespace as our mirror has them; `fenced`:
+    a write with the leader's fence, where that is understood."""
+
+    def __init__(
+        self,
+        capabilities: Capabilities,
+        new_call: Callable[[], int],
+        may_act: Callable[[float], bool],
+        quotas: Callable[[str], Versions],
+        fenced: Callable[[Call], Call],
+    ) -> None:
+        self._capabilities = capabilities
+        self._new_call, self._may_act, self._quotas, self._fenced = new_call, may_act, quotas, fenced
+        self._held: dict[int, _Held] = {}  # by the look that is under way
+        self._settled: list[tuple[int, Outcome]] = []
+        self.held_back = self.outdated = 0  # plain counts
+
+    def outgoing(self, call: Call, now: float) -> tuple[Instruction, ...]:
+        """What to send in place of this call; nothing if it is answered here (`take`)."""
+        request = call.request
+        if request.verb in READ_VERBS:
+            return (call,)
+        looks = self._looks(request)
+        query = request.query
+        if FENCE in query and not self._capabilities.premises:
+            query = {name: value for name, value in query.items() if name != FENCE}
+            call = structs.replace(call, request=structs.replace(request, query=query))
+        if request.subresource == "binding" and not self._capabilities.charging:
+            plain = structs.replace(call.request, body=_plain_binding(request.body))
+            call = structs.replace(call, request=plain)
+        return self._go_on(_Held(call, looks), now)
+
+    def answers(self, call: int) -> bool:
+        return call in self._held
+
+    def answered(self, call: int, outcome: Outcome, now: float) -> tuple[Instruction, ...]:
+        """A look came back."""
+        held = self._held.pop(call)
+        look = held.looks.pop(0)
+        is_gone = isinstance(outcome, Refused) and outcome.status == 404
+        if not isinstance(outcome, Done) and not is_gone:
+            told = f"what it rests on could not be read: {outcome.message}"
+            self._settle(held, Refused(503, "ServiceUnavailable", told, "later"))
+            return ()
+        found = _versions(outcome.body, look.request.verb == "list") if isinstance(outcome, Done) else {}
+        if found != look.shows:
+            self.outdated += 1
+            where = f"{look.request.resource} {look.request.namespace}/{look.request.name}".rstrip("/")
+            self._settle(held, Conflict("Conflict", f"{where} changed since this was decided"))
+            return ()
+        return self._go_on(held, now)
+
+    def take(self) -> list[tuple[int, Outcome]]:
+        """Answers to calls that were not sent."""
+        settled, self._settled = self._settled, []
+        return settled
+
+    def _go_on(self, held: _Held, now: float) -> tuple[Instruction, ...]:
+        if not self._may_act(now):
+            self.held_back += 1
+            self._settle(held, Conflict("Conflict", "this plane's time as leader is ending"))
+            return ()
+        if not held.looks:
+            return (self._fenced(held.write),)
+        number = self._new_call()
+        self._held[number] = held
+        return (Call(number, held.write.controller, held.looks[0].request),)
+
+    def _settle(self, held: _Held, outcome: Outcome) -> None:
+        self._settled.append((held.write.call, outcome))
+
+    def _looks(self, request: Request) -> list[_Look]:
+        looks: list[_Look] = []
+        premises = request.query.get(FENCE, "")
+        if premises and not self._capabilities.premises:
+            looks += map(_premise, premises.split(","))
+        kind = PLACEMENT_QUOTAS
+        if (
+            request.subresource == "binding"
+            and not self._capabilities.charging
+            and kind.name not in self._capabilities.lacks
+        ):
+            looks.append(_Look(_read(kind.name, request.namespace), self._quotas(request.namespace)))
+        return looks
+
+
+def _plain_binding(body: bytes) -> bytes:
+    """An ordinary annotation, which the binding subresource copies to the pod in the same write."""
+    found = codec.decode(body)
+    annotations = found["metadata"].get("annotations", {})
+    if ANNOTATION in annotations:
+        found["metadata"]["annotations"] = {BOUND_WITH: annotations[ANNOTATION]}
+    return codec.encode(found)
+
+
+def _premise(text: str) -> _Look:
+    """RESOURCE/NAMESPACE/NAME@REVISION; 0: not there."""
+    address, _, revision = text.rpartition("@")
+    resource, namespace, name = address.split("/")
+    return _Look(_read(resource, namespace, name), {name: int(revision)} if int(revision) else {})
+
+
+def _read(resource: str, namespace: str, name: str = "") -> Request:
+    kind = CATALOG.of_resource(resource)
+    assert kind is not None
+    return Request("get" if name else "list", kind.group, kind.version, kind.plural, namespace, name)
+
+
+def _versions(body: bytes, is_list: bool) -> Versions:
+    found = _decode(body)
+    objects = found.items or [] if is_list else [found]
+    return {each.metadata.name: int(each.metadata.resourceVersion) for each in objects}

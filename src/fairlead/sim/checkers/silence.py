@@ -1,0 +1,115 @@
+"""What is made of a node's silence is judged by when its lease was really renewed, not by what an observer heard.
+
+silence-is-real    a node is marked, and its pods are released, only if its lease had not been renewed for as long as
+                   the policy asks: an observer that is cut off itself may do nothing to anybody
+fenced-in-time     nothing of a node runs later after its last renewal than it promised
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fairlead.core.times import SECOND, parse_duration
+from fairlead.model import evidence_rows as rows
+from fairlead.model.marks import FENCES_AFTER, NODE_LEASES, SUSPECT, UNREACHABLE
+from fairlead.model.views import EVIDENCE_POLICIES, LEASES, NODES, PODS
+from fairlead.reconcile.pod_marks import released_condition
+from fairlead.sim.checkers.contract import Objects, Sight
+from fairlead.sim.checkers.releases import is_release
+from fairlead.sim.process_runs import ProcessRun
+from fairlead.sim.violation import Violation
+
+_SLACK = 0.01  # instants are whole milliseconds
+
+
+class _Renewals:
+    """When each node's lease was last renewed, and what each promised."""
+
+    def __init__(self) -> None:
+        self.at: dict[str, float] = {}
+        self.fences: dict[str, float] = {}
+
+    def saw(self, sight: Sight) -> None:
+        key = sight.key
+        if key.resource == LEASES.name and key.namespace == NODE_LEASES and sight.after is not None:
+            self.at[key.name] = sight.seconds
+        elif key.resource == NODES.name and sight.after is not None:
+            text = sight.after.metadata.annotations.get(FENCES_AFTER)
+            if text:
+                self.fences[key.name] = parse_duration(text) / SECOND
+
+
+class SilenceIsReal:
+    name = "silence-is-real"
+
+    def __init__(self) -> None:
+        self._renewals = _Renewals()
+        self._after: dict[str, float] = {}  # act -> seconds of silence it needs
+
+    def saw(self, sight: Sight) -> None:
+        self._renewals.saw(sight)
+        resource, after = sight.key.resource, sight.after
+        if resource == EVIDENCE_POLICIES.name and after is not None:
+            self._after = {
+                each["act"]: float(each.get("afterSeconds") or 0)
+                for row in after.spec.get("rows") or ()
+                if row.get("signal") == rows.MISSED_HEARTBEATS
+                for each in row.get("acts") or ()
+            }
+        elif resource == NODES.name and after is not None:
+            came = _marks(after) - _marks(sight.before)
+            if came:
+                act = rows.MARK_UNKNOWN if UNREACHABLE in came else rows.STOP_PLACEMENT
+                self._judge(sight, sight.key.name, self._after.get(act, 0.0), f"was marked {sorted(came)}")
+        elif resource == PODS.name and is_release(sight):
+            node, needed = after.spec.node_name, self._after.get(rows.RELEASE, 0.0)
+            condition = released_condition(after)
+            if condition is not None and condition.reason == "NodeFenced":
+                needed = self._renewals.fences.get(node, needed)
+            self._judge(sight, node, needed, f"lost its pod {sight.key.name}")
+
+    def quiesced(self, objects: Objects, seconds: float) -> None:
+        """Says nothing about rest."""
+
+    def _judge(self, sight: Sight, node: str, needed: float, what: str) -> None:
+        silent = sight.seconds - self._renewals.at.get(node, 0.0)
+        if silent < needed - _SLACK:
+            raise Violation(
+                self.name,
+                f"{node} {what} {silent:.1f} s after it renewed its lease; {needed:g} s are asked for",
+            )
+
+
+class FencedInTime:
+    name = "fenced-in-time"
+
+    def __init__(self) -> None:
+        self._renewals = _Renewals()
+
+    def saw(self, sight: Sight) -> None:
+        self._renewals.saw(sight)
+
+    def began(self, run: ProcessRun) -> None:
+        self._judge(run, run.since_ms, "began")
+
+    def ended(self, run: ProcessRun) -> None:
+        self._judge(run, run.until_ms or 0, "ran")
+
+    def quiesced(self, objects: Objects, seconds: float) -> None:
+        """Says nothing about rest."""
+
+    def _judge(self, run: ProcessRun, ms: int, what: str) -> None:
+        renewed, promised = self._renewals.at.get(run.node), self._renewals.fences.get(run.node)
+        if renewed is None or promised is None or ms / 1000 > renewed + promised + _SLACK:
+            raise Violation(
+                self.name, f"{run} {what} at {ms / 1000:.1f} s; {run.node} was last heard at {renewed}"
+            )
+
+
+def _marks(node: Any) -> set[str]:
+    if node is None:
+        return set()
+    marks = {str(each.get("key")) for each in node.spec.taints} & {SUSPECT, UNREACHABLE}
+    if any(each.type == "Ready" and each.status == "Unknown" for each in node.status.conditions):
+        marks.add(UNREACHABLE)
+    return marks

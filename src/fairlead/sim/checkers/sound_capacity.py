@@ -1,0 +1,149 @@
+"""No step of a rollout, or of its undoing, plans to give up pods that work for pods that do not.
+
+Judged when a Deployment's controller makes a ReplicaSet smaller. Sound is a pod that is ready, not on its way out, not
+released or about to be, and on a node that is neither unreachable nor out of service. Once every set has the size it
+was told there must be desired minus maxUnavailable of them, or as many as there were if that is less. `availability.py`
+judges the deletion of each pod by readiness alone; this one judges the plan, and by what is known of nodes.
+
+What was so less than GRACE_SECONDS ago may be unknown to the plane: a pod that has become unsound since counts as sound
+for what is left, one that has become sound does not count for what there was.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from fairlead.ledger.evidence import NO_EXECUTE, taint_of
+from fairlead.model.marks import OUT_OF_SERVICE, RELEASED, UNREACHABLE
+from fairlead.model.views import DEPLOYMENTS, NODES, PODS, REPLICASETS
+from fairlead.sim.checkers.availability import least_available
+from fairlead.sim.checkers.contract import Objects, Sight
+from fairlead.sim.checkers.live_children import GRACE_SECONDS, most_replicas
+from fairlead.sim.violation import Violation
+from fairlead.store.contract import Key
+
+_BY = "deployment of plane-"
+_LONG_AGO = -1e9
+
+
+@dataclass(slots=True)
+class _Pod:
+    node: str
+    works: bool  # as far as the pod itself tells
+    sound: bool
+    since: float  # when that began
+
+
+@dataclass(slots=True)
+class _Deployment:
+    name: str
+    observed: int = 0
+    limits: list[tuple[int, float, int, int]] = field(default_factory=list)  # generation, since, least, most
+
+    def bounds(self, seconds: float) -> tuple[int, int]:
+        """The lowest and the highest number that may still be acted on."""
+        least, most = self.limits[-1][2:]
+        for (_, _, low, high), (generation, since, _, _) in zip(self.limits, self.limits[1:], strict=False):
+            if generation > self.observed or seconds - since < GRACE_SECONDS:
+                least, most = min(least, low), min(most, high)
+        return least, most
+
+
+class SoundCapacity:
+    name = "sound-capacity"
+
+    def __init__(self) -> None:
+        self._lost: set[str] = set()  # nodes
+        self._on: dict[str, dict[Key, str]] = {}  # node -> pods there -> uid of their ReplicaSet
+        self._pods: dict[str, dict[Key, _Pod]] = {}  # uid of a ReplicaSet -> its pods
+        self._sets: dict[str, dict[str, int]] = {}  # uid of a Deployment -> its sets' sizes by uid
+        self._deployments: dict[str, _Deployment] = {}
+
+    def saw(self, sight: Sight) -> None:
+        resource = sight.key.resource
+        if resource == PODS.name:
+            self._pod(sight)
+        elif resource == NODES.name:
+            self._node(sight)
+        elif resource == REPLICASETS.name:
+            self._set(sight)
+        elif resource == DEPLOYMENTS.name and sight.after is not None:
+            self._deployment(sight)
+
+    def quiesced(self, objects: Objects, seconds: float) -> None:
+        """Says nothing about rest."""
+
+    def _node(self, sight: Sight) -> None:
+        name, node = sight.key.name, sight.after
+        lost = node is not None and any(
+            taint_of(node, key, NO_EXECUTE) is not None for key in (UNREACHABLE, OUT_OF_SERVICE)
+        )
+        if lost == (name in self._lost):
+            return
+        (self._lost.add if lost else self._lost.discard)(name)
+        for key, uid in self._on.get(name, {}).items():
+            _turn(self._pods[uid][key], not lost and self._pods[uid][key].works, sight.seconds)
+
+    def _pod(self, sight: Sight) -> None:
+        owner = sight.last.metadata.controller
+        if owner is None or owner.kind != REPLICASETS.kind:
+            return
+        key, pod = sight.key, sight.after
+        mine = self._pods.setdefault(owner.uid, {})
+        node = sight.last.spec.node_name
+        works = (
+            pod is not None
+            and pod.live
+            and pod.ready
+            and not any(each.type == RELEASED for each in pod.status.conditions)
+        )
+        known = mine.setdefault(key, _Pod(node, works, False, _LONG_AGO))
+        known.node, known.works = node, works
+        if node:
+            self._on.setdefault(node, {})[key] = owner.uid
+        _turn(known, works and node not in self._lost, sight.seconds)
+
+    def _deployment(self, sight: Sight) -> None:
+        view = sight.after
+        meta = view.metadata
+        found = self._deployments.setdefault(meta.uid, _Deployment(meta.name))
+        found.observed = view.status.observed_generation
+        if not found.limits or found.limits[-1][0] != meta.generation:
+            limits = (least_available(view.spec), most_replicas(view))
+            found.limits.append((meta.generation, sight.seconds, *limits))
+
+    def _set(self, sight: Sight) -> None:
+        meta = sight.last.metadata
+        owner = meta.controller
+        if sight.after is None or owner is None or meta.deletion_timestamp:
+            for sizes in self._sets.values():
+                sizes.pop(meta.uid, None)
+            return
+        sizes = self._sets.setdefault(owner.uid, {})
+        before, after = sizes.get(meta.uid), sight.after.spec.replicas
+        if before is not None and after < before and _BY in sight.origin and owner.uid in self._deployments:
+            self._judge(self._deployments[owner.uid], sizes, {**sizes, meta.uid: after}, sight)
+        sizes[meta.uid] = after
+
+    def _judge(self, found: _Deployment, before: dict[str, int], after: dict[str, int], sight: Sight) -> None:
+        least, most = found.bounds(sight.seconds)
+        if sum(before.values()) > most:
+            return  # too many must go, whatever can stay
+        earlier = sight.seconds - GRACE_SECONDS
+        had = left = 0
+        for uid, size in before.items():
+            pods = self._pods.get(uid, {}).values()
+            had += min(size, sum(pod.sound and pod.since <= earlier for pod in pods))
+            left += min(after[uid], sum(pod.sound or pod.since > earlier for pod in pods))
+        if left < min(had, least):
+            raise Violation(
+                self.name,
+                f"{sight.origin} tells {sight.key.name} to have {after[sight.last.metadata.uid]} pods: {found.name} "
+                f"would have {left} sound pods left of {had}, and must keep {least}",
+            )
+
+
+def _turn(pod: Any, sound: bool, seconds: float) -> None:
+    if pod.sound != sound:
+        pod.sound, pod.since = sound, seconds

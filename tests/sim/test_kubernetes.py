@@ -1,0 +1,37 @@
+"""The scheduler's world on an API that can do no more than Kubernetes: what holds there, and that it is judged."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from fairlead.sim.checkers.roster import all_checkers
+from fairlead.sim.run import Runner, run_seeds
+from fairlead.sim.worlds import sched_kubernetes
+
+SOAK = bool(os.environ.get("FAIRLEAD_SOAK"))
+SEEDS = range(50) if SOAK else range(3)
+
+
+def test_no_node_gets_too_much_no_pod_two_nodes_and_one_leads() -> None:
+    """All checkers run: capacity, bound-once, quota-kept, one-leader and the rest."""
+    tally = run_seeds(Runner(sched_kubernetes.scenario(), sched_kubernetes.FAULTS), SEEDS)
+    assert not tally.failures
+    assert tally.probes["takeover mid-turn"] + tally.faults["request_late"] > 0
+
+
+def test_a_leader_that_does_not_stop_before_its_lease_ends_is_found() -> None:
+    runner = Runner(
+        sched_kubernetes.scenario(), sched_kubernetes.FAULTS, plant="tests.sim.plants:never_stops"
+    )
+    for seed in range(5, 45):
+        failure = runner.run(seed).failure
+        if failure is not None:
+            assert failure.invariant in ("one-leader", "capacity", "bound-once"), failure
+            return
+    pytest.fail("no seed showed it")
+
+
+def test_the_same_checkers_judge_both_apis() -> None:
+    assert [each.name for each in all_checkers(True)] == [each.name for each in all_checkers(False)]

@@ -1,0 +1,162 @@
+"""Nodes with agents and machines of their own: a sample of seeds, and each kind of mishap by itself."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+
+import pytest
+
+from fairlead.model.marks import SUSPECT, UNREACHABLE
+from fairlead.model.views import NODES, PODS
+from fairlead.sim import node_incidents
+from fairlead.sim.checkers.contract import Objects, Sight
+from fairlead.sim.faults import CALM
+from fairlead.sim.run import Runner, run_seeds
+from fairlead.sim.sample import again
+from fairlead.sim.scenario import Mishap
+from fairlead.sim.tape import Tape
+from fairlead.sim.world import World
+from fairlead.sim.worlds import nodes
+
+SOAK = bool(os.environ.get("FAIRLEAD_SOAK"))
+SEEDS = 1000 if SOAK else 6  # about a second each
+
+
+@pytest.fixture(scope="module")
+def runner() -> Runner:
+    return Runner(nodes.scenario(), nodes.FAULTS)
+
+
+@pytest.mark.timeout(3600)
+def test_no_seed_of_the_sample_fails(runner: Runner, capsys: pytest.CaptureFixture[str]) -> None:
+    tally = run_seeds(runner, range(SEEDS))
+    with capsys.disabled():
+        print(f"\nnodes: {tally.seeds} seeds, {len(tally.failures)} failures, digest {tally.digest}")
+    told = [
+        f"{each.invariant}: {each.message}\n  {again(each.seed, world='nodes')}" for each in tally.failures
+    ]
+    assert not told, "\n".join(told)
+
+
+def test_a_seed_gives_the_same_run_twice(runner: Runner) -> None:
+    assert runner.run(3).digest == runner.run(3).digest
+
+
+def test_every_kind_of_incident_is_drawn_in_this_world() -> None:
+    lines = (node_incidents.__doc__ or "").splitlines()
+    known = {line.split()[0] for line in lines if line.startswith("    ")}
+    assert known <= {name for name, _ in nodes.FAULTS.incidents}
+
+
+# One mishap, nothing else
+
+
+class Marks:
+    """What was made of nodes and pods, at any time."""
+
+    name = "marks"
+
+    def __init__(self) -> None:
+        self.nodes: dict[str, set[str]] = {}
+        self.released: set[str] = set()
+
+    def saw(self, sight: Sight) -> None:
+        if sight.after is None:
+            return
+        if sight.key.resource == NODES.name:
+            taints = {str(each.get("key")) for each in sight.after.spec.taints} & {SUSPECT, UNREACHABLE}
+            if taints:
+                self.nodes.setdefault(sight.key.name, set()).update(taints)
+        elif sight.key.resource == PODS.name and sight.after.released:
+            self.released.add(sight.after.spec.node_name)
+
+    def quiesced(self, objects: Objects, seconds: float) -> None:
+        """All is said."""
+
+
+def befallen(name: str, node: str, seconds: float, at: float = 30.0) -> tuple[World, Marks]:
+    world = World(replace(nodes.scenario(), mishaps=(Mishap(at, name, node, seconds),)), Tape(0), CALM)
+    marks = Marks()
+    world.observed.checkers += (marks,)
+    run = world.run()
+    assert run.violation is None, run.violation
+    return world, marks
+
+
+def ended(world: World, node: str, since: float, until: float) -> int:
+    """Runs on this node that ended between these seconds, but for the Job's, which do so by themselves."""
+    return sum(
+        since * 1000 <= (run.until_ms or 0) <= until * 1000
+        for run in world.runs.runs
+        if run.node == node and not run.name.startswith("batch")
+    )
+
+
+def test_nothing_happens_to_anybody_in_a_calm_run() -> None:
+    world = World(nodes.scenario(), Tape(0), CALM)
+    marks = Marks()
+    world.observed.checkers += (marks,)
+    assert world.run().violation is None
+    assert (marks.nodes, marks.released) == ({}, set())
+    assert all(run.attempt == 0 for run in world.runs.runs)
+
+
+def test_a_late_heartbeat_closes_a_node_and_nothing_more() -> None:
+    world, marks = befallen("agent_cut", "node-a1", 8.0)
+    assert marks.nodes == {"node-a1": {SUSPECT}}
+    assert marks.released == set()
+    assert ended(world, "node-a1", 30, 48) == 0
+
+
+def test_a_node_that_stays_silent_fences_itself_and_is_given_up() -> None:
+    world, marks = befallen("agent_cut", "node-a1", 60.0)
+    assert marks.nodes == {"node-a1": {SUSPECT, UNREACHABLE}}
+    assert marks.released == {"node-a1"}
+    assert ended(world, "node-a1", 30, 50) > 0
+
+
+def test_an_agent_that_dies_takes_no_process_along() -> None:
+    world, marks = befallen("agent_crash", "node-a1", 0.0)
+    assert marks.released == set()
+    assert ended(world, "node-a1", 25, 45) == 0
+
+
+def test_an_agent_that_is_stopped_for_longer_than_its_lease_is_fenced_by_its_machine() -> None:
+    world, marks = befallen("agent_pause", "node-a1", 40.0)
+    assert ended(world, "node-a1", 30, 50) > 0
+    assert "node-a1" in marks.nodes
+
+
+def test_a_node_that_hears_nothing_keeps_its_marks_off_but_not_its_processes() -> None:
+    """What it says arrives: nobody takes it for silent. But it cannot know that, and stops in time."""
+    world, _ = befallen("agent_deaf", "node-a1", 40.0)
+    assert ended(world, "node-a1", 30, 52) > 0
+
+
+def test_a_whole_zone_that_falls_silent_is_given_up_by_nobody() -> None:
+    _, marks = befallen("zone_cut", "node-a1", 60.0)
+    assert marks.nodes.keys() == {"node-a1", "node-a2"}
+    assert marks.released == set()
+
+
+@pytest.mark.parametrize("name", ["monitor_cut", "heartbeats_unheard"])
+def test_a_monitor_that_is_cut_off_itself_marks_and_releases_nobody(name: str) -> None:
+    world, marks = befallen(name, "node-a1", 60.0)
+    assert (marks.nodes, marks.released) == ({}, set())
+    assert sum(ended(world, node, 30, 49) for node in nodes.NODES) == 0
+
+
+def test_a_machine_that_loses_power_begins_again_with_new_attempts() -> None:
+    world, _ = befallen("power_loss", "node-a1", 5.0)
+    before = {run.uid for run in world.runs.runs if run.node == "node-a1" and run.since_ms < 30_000}
+    after = [run for run in world.runs.runs if run.node == "node-a1" and 30_000 < run.since_ms < 50_000]
+    assert {run.uid for run in after} & before
+    assert all(run.attempt == 1 for run in after if run.uid in before)
+
+
+def test_an_unknown_mishap_is_wrong() -> None:
+    world = World(replace(nodes.scenario(), mishaps=(Mishap(1.0, "earthquake", "node-a1"),)), Tape(0), CALM)
+    broken = world.run().violation
+    assert broken is not None
+    assert "earthquake" in broken.message
