@@ -157,6 +157,18 @@ def test_of_two_one_leads_and_the_other_takes_over(server: Running, started: Any
     assert server.request("GET", LEASE)[1]["spec"]["holderIdentity"] == "two"
 
 
+def test_a_server_that_was_away_is_served_again(tmp_path: Path, started: Any, server: Running) -> None:
+    control = started("one", *NARROW)
+    eventually(lambda: "one leads" in control.said)
+    server.kill()
+    eventually(lambda: "one stands by" in control.said.split("one leads", 1)[1])
+    again = Running(server.directory, server.port, arguments=("--without-controllers", "--hollow-nodes", "3"))
+    server.process = again.process  # ended by the fixture
+    server.kubectl("apply", "-f", "-", stdin=WEB)
+    all_placed(server, 6)
+    assert control.said.rstrip().endswith("one leads")
+
+
 def test_a_reservation_is_marked_by_a_second_write(server: Running, started: Any) -> None:
     control = started("one", *NARROW, "--only", "scheduler")
     pod = {

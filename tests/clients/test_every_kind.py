@@ -35,7 +35,7 @@ ROWS: dict[str, dict[str, str]] = {
     },
     "pods": {
         "NAME": "web-1", "READY": "0/1", "STATUS": "Pending", "RESTARTS": "0", "AGE": "AGE", "IP": "<none>",
-        "NODE": "<none>", "NOMINATED NODE": "<none>", "READINESS GATES": "<none>",
+        "NODE": "<none>", "NOMINATED NODE": "<none>", "READINESS GATES": "<none>", "STAGE": "queued",
     },
     "configmaps": {"NAME": "settings", "DATA": "2", "AGE": "AGE"},
     "secrets": {"NAME": "pass", "TYPE": "Opaque", "DATA": "1", "AGE": "AGE"},
@@ -53,16 +53,17 @@ ROWS: dict[str, dict[str, str]] = {
     },
     "deployments": {
         "NAME": "web", "READY": "0/3", "UP-TO-DATE": "0", "AVAILABLE": "0", "AGE": "AGE", **POD,
-        "SELECTOR": "app=web",
+        "SELECTOR": "app=web", "PROGRESS": "<none>",
     },
     "replicasets": {
         "NAME": "web-rs", "DESIRED": "2", "CURRENT": "0", "READY": "0", "AGE": "AGE", **POD,
         "SELECTOR": "app=web-rs",
     },
-    "statefulsets": {"NAME": "db", "READY": "0/1", "AGE": "AGE", **POD},
+    "statefulsets": {"NAME": "db", "READY": "0/1", "AGE": "AGE", **POD, "PROGRESS": "<none>"},
     "daemonsets": {
         "NAME": "agent", "DESIRED": "0", "CURRENT": "0", "READY": "0", "UP-TO-DATE": "0", "AVAILABLE": "0",
         "NODE SELECTOR": "<none>", "AGE": "AGE", **POD, "SELECTOR": "app=agent",
+        "PROGRESS": "<none>",
     },
     "controllerrevisions": {"NAME": "db-1", "CONTROLLER": "<none>", "REVISION": "4", "AGE": "AGE"},
     "cronjobs": {
@@ -150,7 +151,7 @@ def test_a_job_shows_its_generated_selector(filled: Operator) -> None:
     (row,) = table(filled("get jobs -o wide"))
     assert row == {
         "NAME": "once", "STATUS": "Running", "COMPLETIONS": "0/1", "DURATION": "", "AGE": "AGE", **POD,
-        "SELECTOR": f"batch.kubernetes.io/controller-uid={uid}",
+        "SELECTOR": f"batch.kubernetes.io/controller-uid={uid}", "PROGRESS": "<none>",
     }  # fmt: skip
 
 

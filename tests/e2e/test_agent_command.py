@@ -97,6 +97,12 @@ def test_a_token_that_is_refused_is_said_and_a_new_one_taken(server: Running, tm
         eventually(lambda: ready(server, "n1"))
 
 
+def test_a_token_of_another_node_is_said(server: Running, tmp_path: Path) -> None:
+    with Agent(server, tmp_path, "n1", node_token(server, "n2")) as agent:
+        eventually(lambda: "node n1 may not renew its lease" in agent.said())
+        assert "give it a token for its own name" in agent.said()
+
+
 def test_a_name_that_is_taken_on_this_machine_is_refused(server: Running, tmp_path: Path) -> None:
     token = node_token(server, "n1")
     with Agent(server, tmp_path, "n1", token) as first:

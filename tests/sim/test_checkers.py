@@ -709,6 +709,23 @@ def test_pods_of_a_set_or_namespace_that_goes_may_be_taken() -> None:
     story.commit("pods", pod("b"), gone=True, origin="plane-0-1")
 
 
+def a_node_marked_although_it_was_heard(story: Story) -> None:
+    """More of them: `test_process_checkers.py`."""
+    acts = [{"act": "StopPlacement", "afterSeconds": 20}]
+    rows = [{"name": "silent", "signal": "MissedHeartbeats", "confidence": "medium", "acts": acts}]
+    story.commit(
+        "evidencepolicies.fairlead.dev",
+        {"metadata": {"name": "default"}, "spec": {"rows": rows}},
+        "",
+        False,
+        "",
+    )
+    story.commit("leases.coordination.k8s.io", {"metadata": {"name": "n"}}, "", False, "kube-node-lease")
+    story.seconds += 10
+    taint = {"key": "fairlead.dev/suspect", "effect": "NoSchedule"}
+    story.commit("nodes", {"metadata": {"name": "n"}, "spec": {"taints": [taint]}}, "", False, "")
+
+
 @pytest.mark.parametrize(
     ("invariant", "tell"),
     [
@@ -768,6 +785,7 @@ def test_pods_of_a_set_or_namespace_that_goes_may_be_taken() -> None:
         ("replacements-follow-releases", two_replacements_of_one_pod),
         ("no-stranded-marks", a_mark_on_a_node_that_is_heard),
         ("no-stranded-marks", a_pod_that_still_waits_for_its_release),
+        ("silence-is-real", a_node_marked_although_it_was_heard),
     ],
 )
 def test_a_fabricated_violation_is_told(invariant: str, tell: Callable[[Story], None]) -> None:

@@ -10,7 +10,8 @@ import pytest
 from fairlead.sim.run import Runner
 
 GUIDE = Path(__file__).parents[2] / "docs/guides/simulating.md"
-EXAMPLES = re.findall(r"^```python\n(.*?)^```", GUIDE.read_text(), re.MULTILINE | re.DOTALL)
+BLOCKS = re.findall(r"^```python\n(.*?)^```", GUIDE.read_text(), re.MULTILINE | re.DOTALL)
+EXAMPLES = [each for each in BLOCKS if "(parts)" in each]
 
 
 def test_there_are_three() -> None:
@@ -33,3 +34,9 @@ def test_a_plant_of_the_guide_can_be_planted(
         if result.digest != clean.run(seed).digest:
             return
     pytest.fail("it changes nothing")
+
+
+def test_the_scenario_of_the_guide_runs_and_shows_what_ran(capsys: pytest.CaptureFixture[str]) -> None:
+    (block,) = [each for each in BLOCKS if each not in EXAMPLES]
+    exec(compile(block, str(GUIDE), "exec"), {})
+    assert "run 1 on node-a1" in capsys.readouterr().out

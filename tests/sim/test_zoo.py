@@ -44,8 +44,8 @@ PLANTS = {
     "preemption_thrash": (7, {"preemption-ends"}),
     "observer_partitioned": (0, {"silence-is-real"}),
     "flip_back": (0, {"no-stranded-marks", *_UNFINISHED}),
-    "phase_lost": (0, {"no-stranded-marks", *_UNFINISHED}),
-    "orphan_never_collected": (0, _UNFINISHED),
+    "phase_lost": (52, {"no-stranded-marks", *_UNFINISHED}),
+    "orphan_never_collected": (178, _UNFINISHED),
 }
 
 

@@ -16,7 +16,7 @@ does: renewals that arrive late or twice only make the plane wait longer before 
 from __future__ import annotations
 
 from fairlead.agent.calls import Calls, Purpose
-from fairlead.agent.contract import Ask, Extend, NodeSettings
+from fairlead.agent.contract import Ask, Extend, Log, NodeSettings
 from fairlead.agent.pace import Pace, Retry
 from fairlead.core import codec
 from fairlead.core.times import microtime
@@ -57,7 +57,7 @@ class Heartbeat:
         self._sent_at = now
         return (self._calls.ask(Purpose(PART), self._request(now, node_uid)),)
 
-    def answered(self, outcome: Outcome, now: float, chance: float) -> tuple[Extend, ...]:
+    def answered(self, outcome: Outcome, now: float, chance: float) -> tuple[Extend | Log, ...]:
         self._in_flight = False
         settings = self._settings
         if isinstance(outcome, Done):
@@ -73,6 +73,7 @@ class Heartbeat:
             )
             return (Extend(self.deadline),)
         self.failures += 1
+        news = outcome.message != self.trouble
         self.trouble = outcome.message
         if isinstance(outcome, Conflict) and not self._exists:
             self._exists = True
@@ -83,6 +84,9 @@ class Heartbeat:
             self._retry.failed(now, self._pace, chance)
             # Never slower than renewals are: the next attempt may be the one that keeps everything running.
             self._next_at = min(self._retry.at, now + settings.renew_seconds)
+        if news and isinstance(outcome, Refused) and outcome.status == 403:
+            fix = "give it a token for its own name"
+            return (Log(f"node {settings.name} may not renew its lease: {outcome.message}: {fix}"),)
         return ()
 
     def _request(self, now: float, node_uid: str) -> Request:

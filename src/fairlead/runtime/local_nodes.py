@@ -13,6 +13,7 @@ this server: never are there two. Stopping ends agents and pods.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import os
 import signal
@@ -20,6 +21,7 @@ import subprocess
 import time
 from pathlib import Path
 
+from fairlead.core.errors import OperatorError
 from fairlead.runtime import local_agents, node_certificate, node_locks
 from fairlead.runtime.local_agents import LocalAgent, LocalNode
 from fairlead.runtime.private_files import make_private_directory, read_private, write_private
@@ -110,6 +112,8 @@ class LocalNodes:
             agent.forget()
             await asyncio.sleep(rest)
             rest = min(rest * 2, RESTART_SECONDS_MAX)
+            with contextlib.suppress(OSError, OperatorError):  # what is wrong there the agent itself will say
+                self._ensure_token(node)  # somebody may have removed the node's directory
 
     async def _end_others(self) -> None:
         """Agents of nodes that were asked for before, and are no longer."""

@@ -1,7 +1,7 @@
 """What the simulated plane is made of, as factories by name, so that a plant can replace one of them.
 
     deciders   () -> tuple of Deciders
-    plane      (identity, deciders, scheduler) -> Plane
+    plane      (identity, deciders, scheduler) -> Plane; with capabilities after them where those are not complete
     scheduler  the class of the scheduler, a Placer
     nodes      (prefix) -> the Decider that plays the nodes with this prefix
     api        (desk, tokens) -> Api, of the server

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import msgspec
@@ -18,7 +18,7 @@ from fairlead.api.server import Api
 from fairlead.model.pod_decoder import PodDecoder, apart
 from fairlead.model.views import Pod
 from fairlead.port.request import JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, Reply, Request
-from fairlead.schedule.facts import FactsOf
+from fairlead.schedule.facts import FactsOf, facts_of
 from tests.inprocess import InProcess
 
 SPEC = {
@@ -226,7 +226,12 @@ def test_pods_are_decoded_as_without_memory() -> None:
     for data in pods:
         seen = decoder.decode(data)
         assert seen == plain.decode(data)
-        assert facts(seen) is facts(plain.decode(data))
+        found = facts(seen)
+        assert found is facts(plain.decode(data))
+        anew = facts_of(plain.decode(data))
+        assert [getattr(found, each.name) for each in fields(found)] == [
+            getattr(anew, each.name) for each in fields(anew)
+        ]
     assert 4 * len({id(decoder.decode(data).spec.containers) for data in pods}) < len(pods)
     for wrong in (
         b"{}",

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 LOOK_AGAIN_SECONDS = 0.02  # while killed processes are still there
 SAVE_AGAIN_SECONDS = 5.0
+_FULL = (28, 122)  # ENOSPC, EDQUOT; the module that names them costs more than they do
 TERMINATED_GRACE_SECONDS = 10.0  # when the supervisor itself is asked to end, as at a shutdown of the machine
 
 
@@ -158,7 +159,8 @@ class Supervisor:
             states.save(".", self.state)
         except OSError as error:
             self.state["containers"] = before
-            message = f"cannot write {os.getcwd()}/{states.FILE}: {error.strerror}: free space on that disk"
+            fix = "free space on that disk" if error.errno in _FULL else "see that the agent can write there"
+            message = f"cannot write {states.FILE} of the pod: {error.strerror}: {fix}"
             self._agent.tell({"failed": {"what": "Start", "message": message}})
             return
         if container is None:
