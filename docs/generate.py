@@ -368,6 +368,9 @@ PLANE = (
     Bound(
         "the progress of the sample is shown for", "runtime.first_run", "FIRST_RUN_SECONDS", "seconds", "-"
     ),
+    Bound(
+        "the sample waits for its nodes", "runtime.first_run", "NODES_SECONDS", "seconds", "applied anyhow"
+    ),
 )
 PROGRESS = (
     Bound(

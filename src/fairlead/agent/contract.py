@@ -59,8 +59,12 @@ class Sandbox(msgspec.Struct, frozen=True):
     namespace: str
     name: str
     address: str = ""  # its own loopback address
-    containers: tuple[ContainerState, ...] = ()  # those that were ever started, in the order of their first start
-    alive: bool = True  # its supervisor answers; if not, nothing of it runs any more and a new one may be opened
+    containers: tuple[
+        ContainerState, ...
+    ] = ()  # those that were ever started, in the order of their first start
+    alive: bool = (
+        True  # its supervisor answers; if not, nothing of it runs any more and a new one may be opened
+    )
     fenced: bool = False  # the deadline passed: everything was killed, nothing is started in it again
 
 
