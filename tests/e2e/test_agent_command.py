@@ -116,6 +116,30 @@ def test_a_name_that_is_taken_on_this_machine_is_refused(server: Running, tmp_pa
             )
 
 
+def test_a_name_that_is_taken_elsewhere_is_waited_for(server: Running, tmp_path: Path) -> None:
+    """Another directory stands for another machine. The second does nothing while the first renews, then takes over."""
+    token = node_token(server, "n1")
+    (tmp_path / "second").mkdir()
+    with Agent(server, tmp_path, "n1", token) as first:
+        eventually(lambda: ready(server, "n1"))
+        _, before = server.request("GET", "/api/v1/nodes/n1")
+        with Agent(server, tmp_path / "second", "n1", token) as second:
+            eventually(lambda: "node n1 is run by another agent" in second.said())
+            assert ready(server, "n1")
+            _, after = server.request("GET", "/api/v1/nodes/n1")
+            assert after["metadata"]["annotations"] == before["metadata"]["annotations"]
+            first.process.kill()
+            first.process.wait()
+            endpoint = "fairlead.dev/endpoint"
+            was = before["metadata"]["annotations"][endpoint]
+            eventually(
+                lambda: (
+                    server.request("GET", "/api/v1/nodes/n1")[1]["metadata"]["annotations"][endpoint] != was
+                )
+            )
+            eventually(lambda: ready(server, "n1"))
+
+
 def test_an_agent_without_a_server_leaves_when_it_was_told_how_long_to_wait(
     server: Running, tmp_path: Path
 ) -> None:

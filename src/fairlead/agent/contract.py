@@ -271,3 +271,6 @@ class NodeSettings(msgspec.Struct, frozen=True):
     renew_seconds: float = 10.0
     fence_margin_seconds: float = 2.0  # a supervisor's deadline is this much before the lease's end
     boot: str = ""  # tells one start of an agent from another
+    instance: str = (
+        ""  # tells agents of one name apart, the same over restarts; "": nobody else can have the name
+    )

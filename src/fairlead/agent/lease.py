@@ -7,10 +7,15 @@ fence_margin_seconds`, and that is the only thing that moves `deadline`. An unkn
 The write is a level (the newest renewTime), so sending it again after an unknown outcome does what sending it once
 does: renewals that arrive late or twice only make the plane wait longer before it gives this node up.
 
-| state  | Done            | Conflict                  | Refused 404 | any other           |
-| ------ | --------------- | ------------------------- | ----------- | ------------------- |
-| create | renew, Extend   | renew at once (it exists) | create      | create, after a rest |
-| renew  | renew, Extend   | renew                     | create      | renew, after a rest  |
+Two agents may have been given one name. Where settings name an `instance`, the lease belongs to the one it names: an
+agent looks before its first renewal and after every answer that leaves it in doubt, binds each renewal to the revision
+it knows, and takes another's lease only when that one has not renewed it for as long as it lasts, by its own clock.
+
+| state  | Done                          | Conflict                 | Refused 404 | any other            |
+| ------ | ----------------------------- | ------------------------ | ----------- | -------------------- |
+| look   | ours: renew; another's: look  | -                        | create      | look, after a rest   |
+| create | renew, Extend                 | it exists: look or renew | create      | create, after a rest |
+| renew  | renew, Extend                 | look or renew            | create      | renew, after a rest  |
 """
 
 from __future__ import annotations
@@ -20,7 +25,7 @@ from fairlead.agent.contract import Ask, Extend, Log, NodeSettings
 from fairlead.agent.pace import Pace, Retry
 from fairlead.core import codec
 from fairlead.core.times import microtime
-from fairlead.model.marks import NODE_LEASES
+from fairlead.model.marks import AGENT_INSTANCE, NODE_LEASES
 from fairlead.model.views import Json
 from fairlead.port.outcome import Conflict, Done, Outcome, Refused
 from fairlead.port.request import JSON, MERGE_PATCH, Request
@@ -36,6 +41,14 @@ class Heartbeat:
         self._in_flight = False
         self._retry = Retry()
         self._next_at = 0.0
+        self._sure = not settings.instance  # the lease is ours, at `_revision`, or not there
+        self._revision = 0
+        self._looking = False
+        self._other = ("", "")  # who else renewed it, and when by their clock
+        self._other_since = 0.0  # by ours
+        self.ours = (
+            self._sure
+        )  # nobody else works for this node, as far as known: we may write of it and its pods
         self.deadline = 0.0  # until then everything may run; 0: never renewed
         self.regained = 0  # the revision of the renewal since which the lease was held without a gap
         self.renewals = self.failures = 0  # plain counts for metrics
@@ -55,13 +68,22 @@ class Heartbeat:
             return ()
         self._in_flight = True
         self._sent_at = now
-        return (self._calls.ask(Purpose(PART), self._request(now, node_uid)),)
+        self._looking = not self._sure
+        request = _to("get", self._settings.name) if self._looking else self._request(now, node_uid)
+        return (self._calls.ask(Purpose(PART), request),)
 
     def answered(self, outcome: Outcome, now: float, chance: float) -> tuple[Extend | Log, ...]:
         self._in_flight = False
         settings = self._settings
+        if self._looking and isinstance(outcome, Done):
+            return self._looked(outcome, now)
+        if self._looking and isinstance(outcome, Refused) and outcome.status == 404:
+            self._sure, self._exists, self._revision, self._next_at = True, False, 0, now
+            self.ours = True
+            return ()
         if isinstance(outcome, Done):
             self._exists = True
+            self._revision = outcome.revision
             self._retry.succeeded()
             if not self.held(now):
                 self.regained = outcome.revision
@@ -75,7 +97,8 @@ class Heartbeat:
         self.failures += 1
         news = outcome.message != self.trouble
         self.trouble = outcome.message
-        if isinstance(outcome, Conflict) and not self._exists:
+        self._sure = not settings.instance
+        if isinstance(outcome, Conflict) and (settings.instance or not self._exists):
             self._exists = True
             self._next_at = now
         else:
@@ -89,21 +112,50 @@ class Heartbeat:
             return (Log(f"node {settings.name} may not renew its lease: {outcome.message}: {fix}"),)
         return ()
 
+    def _looked(self, outcome: Done, now: float) -> tuple[Log, ...]:
+        """Ours, or another's. One that another has not renewed for as long as it lasts is free."""
+        settings = self._settings
+        found = codec.decode(outcome.body)
+        holder = (found["metadata"].get("annotations") or {}).get(AGENT_INSTANCE, "")
+        spec = found.get("spec") or {}
+        seen = (holder, spec.get("renewTime") or "")
+        news = holder != self._other[0]
+        if seen != self._other:
+            self._other, self._other_since = seen, now
+        lasts = spec.get("leaseDurationSeconds") or settings.lease_seconds
+        self.ours = holder in ("", settings.instance) or now - self._other_since >= lasts
+        if self.ours:
+            self._sure, self._exists, self._revision, self._next_at = True, True, outcome.revision, now
+            return ()
+        self._next_at = now + settings.renew_seconds
+        told = (
+            f"node {settings.name} is run by another agent, from another machine or data directory: this one does"
+            f" nothing until that one has been silent for {lasts} s; stop it, or choose another --name"
+        )
+        return (Log(told),) if news else ()
+
     def _request(self, now: float, node_uid: str) -> Request:
         settings = self._settings
-        return lease_request(settings.name, settings.lease_seconds, now, self._exists, node_uid)
+        metadata: Json = {}
+        if settings.instance:
+            metadata["annotations"] = {AGENT_INSTANCE: settings.instance}
+            if self._exists:
+                metadata["resourceVersion"] = str(self._revision)
+        return lease_request(settings.name, settings.lease_seconds, now, self._exists, node_uid, metadata)
 
 
-def lease_request(name: str, lease_seconds: int, now: float, exists: bool, node_uid: str) -> Request:
-    """A renewal, or the first one. The Lease is the Node's: it goes with it."""
+def lease_request(
+    name: str, lease_seconds: int, now: float, exists: bool, node_uid: str, more: Json | None = None
+) -> Request:
+    """A renewal, or the first one; `more` goes into its metadata. The Lease is the Node's: it goes with it."""
     spec: Json = {
         "holderIdentity": name,
         "leaseDurationSeconds": lease_seconds,
         "renewTime": microtime(now),
     }
     if exists:
-        return _to("patch", name, {"spec": spec}, MERGE_PATCH)
-    metadata: Json = {"name": name, "namespace": NODE_LEASES}
+        return _to("patch", name, {"metadata": more, "spec": spec} if more else {"spec": spec}, MERGE_PATCH)
+    metadata: Json = {**(more or {}), "name": name, "namespace": NODE_LEASES}
     if node_uid:
         owner = {"apiVersion": "v1", "kind": "Node", "name": name, "uid": node_uid}
         metadata["ownerReferences"] = [owner]
@@ -116,8 +168,8 @@ def lease_request(name: str, lease_seconds: int, now: float, exists: bool, node_
     return _to("create", "", body, JSON)
 
 
-def _to(verb: str, name: str, body: Json, content_type: str) -> Request:
+def _to(verb: str, name: str, body: Json | None = None, content_type: str = JSON) -> Request:
     return Request(
         verb, "coordination.k8s.io", "v1", "leases", NODE_LEASES, name,
-        body=codec.encode(body), content_type=content_type,
+        body=codec.encode(body) if body is not None else b"", content_type=content_type,
     )  # fmt: skip

@@ -222,7 +222,7 @@ class Agent:
         """The steps that follow an event: of the pods it concerns, then of the rest of the agent."""
         for uid in touched:
             work = self.works.get(uid)
-            if work is not None:
+            if work is not None and self.heartbeat.ours:
                 out += self._step(work, now)
         if self._begun:
             out += self._step_node(now)
@@ -262,7 +262,7 @@ class Agent:
         mirror, own = self.mirrors[OWN_NODE.name], self._watched.own_node
         out: list[Instruction] = []
         out += self.heartbeat.step(now, own.metadata.uid if own is not None else "")
-        if mirror.synced:
+        if mirror.synced and self.heartbeat.ours:
             out += self.registration.step(own, mirror.revision, self._ready(now), now)
         return out
 

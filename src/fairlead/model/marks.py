@@ -25,6 +25,7 @@ FENCES_AFTER = "fairlead.dev/fences-after"  # "40s": so long after its last rene
 NODE_ENDPOINT = "fairlead.dev/endpoint"  # https://ADDRESS:PORT where the agent tells logs and usage
 NODE_CERTIFICATE = "fairlead.dev/endpoint-certificate"  # sha256 of that endpoint's certificate, hex
 SILENT_SINCE = "fairlead.dev/silent-since"  # its last renewal, by its own clock, while it bears our taints
+AGENT_INSTANCE = "fairlead.dev/agent"  # of a node's lease: which of several agents of that name renews it
 REASON = "fairlead.dev/reason"  # why somebody cordoned it
 AUTHOR = "fairlead.dev/author"  # who did
 CORDONED_AT = "fairlead.dev/cordoned-at"  # when

@@ -170,4 +170,5 @@ def node_settings(settings: AgentSettings, annotations: dict[str, str] | None = 
         renew_seconds=settings.renew_seconds,
         fence_margin_seconds=min(_FENCE_MARGIN_SECONDS, settings.lease_seconds / 5),
         boot=os.urandom(8).hex(),
+        instance=machine_facts.instance(settings.data_dir),
     )

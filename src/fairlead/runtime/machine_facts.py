@@ -9,6 +9,7 @@ import os
 import re
 import time
 from collections.abc import Callable
+from hashlib import blake2b
 from pathlib import Path
 
 from fairlead import __version__
@@ -27,6 +28,12 @@ def steady_clock() -> Callable[[], float]:
     boot = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
     offset = time.time() - time.clock_gettime(boot)
     return lambda: time.clock_gettime(boot) + offset
+
+
+def instance(directory: Path) -> str:
+    """Tells agents of one name apart: the same for every start on this machine and directory, and for no other."""
+    told = "\n".join((_text(_MACHINE).strip(), os.uname().nodename, str(directory.resolve())))
+    return blake2b(told.encode(), digest_size=8).hexdigest()
 
 
 def cpus() -> str:

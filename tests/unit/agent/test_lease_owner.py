@@ -1,0 +1,104 @@
+"""One name, two agents: the lease says whose it is, and the other waits. `agent/lease.py`."""
+
+from __future__ import annotations
+
+from fairlead.agent.calls import Calls
+from fairlead.agent.contract import Ask, Extend, Log, NodeSettings
+from fairlead.agent.lease import Heartbeat
+from fairlead.agent.pace import Pace
+from fairlead.core import codec
+from fairlead.model.marks import AGENT_INSTANCE
+from fairlead.port.outcome import Conflict, Done, Outcome, Refused, Unknown
+from fairlead.port.request import Request
+
+LEASE = 40
+GONE = Refused(404, "NotFound", "no such lease")
+
+
+def heartbeat(instance: str = "me") -> Heartbeat:
+    settings = NodeSettings("n1", lease_seconds=LEASE, renew_seconds=10.0, instance=instance)
+    return Heartbeat(settings, Pace(), Calls())
+
+
+def asked(beat: Heartbeat, now: float) -> Request:
+    (ask,) = beat.step(now, "")
+    assert isinstance(ask, Ask)
+    return ask.request
+
+
+def lease(holder: str, renewed: str, revision: int = 7) -> Done:
+    body = {
+        "metadata": {
+            "annotations": {AGENT_INSTANCE: holder} if holder else {},
+            "resourceVersion": str(revision),
+        },
+        "spec": {"renewTime": renewed, "leaseDurationSeconds": LEASE},
+    }
+    return Done(revision, codec.encode(body))
+
+
+def answer(beat: Heartbeat, outcome: Outcome, now: float) -> tuple[Extend | Log, ...]:
+    return beat.answered(outcome, now, 0.5)
+
+
+def test_it_looks_first_and_makes_one_with_its_mark() -> None:
+    beat = heartbeat()
+    assert asked(beat, 0.0).verb == "get"
+    answer(beat, GONE, 0.1)
+    made = asked(beat, 0.1)
+    assert made.verb == "create"
+    assert codec.decode(made.body)["metadata"]["annotations"] == {AGENT_INSTANCE: "me"}
+    (extended,) = answer(beat, Done(3, b"{}"), 0.2)
+    assert isinstance(extended, Extend)
+    renewal = asked(beat, 10.1)
+    assert renewal.verb == "patch"
+    assert codec.decode(renewal.body)["metadata"]["resourceVersion"] == "3"
+
+
+def test_its_own_from_before_a_restart_is_its_own_at_once() -> None:
+    for holder in ("me", ""):
+        beat = heartbeat()
+        asked(beat, 0.0)
+        assert answer(beat, lease(holder, "t1"), 0.1) == ()
+        assert asked(beat, 0.1).verb == "patch"
+
+
+def test_anothers_is_left_alone_while_it_is_renewed() -> None:
+    beat = heartbeat()
+    said = []
+    for number in range(20):
+        now = 10.0 * number
+        assert asked(beat, now).verb == "get"
+        said += answer(beat, lease("other", f"t{number}", 7 + number), now)
+    (told,) = said  # once
+    assert isinstance(told, Log)
+    assert "another agent" in told.message
+    assert not beat.held(200.0)
+
+
+def test_anothers_that_fell_silent_is_taken_at_the_revision_seen() -> None:
+    beat = heartbeat()
+    verbs = []
+    for now in (0.0, 10.0, 20.0, 30.0, 40.0):
+        verbs.append(asked(beat, now).verb)
+        answer(beat, lease("other", "t1", 9), now)
+    assert verbs == ["get"] * 5
+    taking = asked(beat, 40.0)
+    assert codec.decode(taking.body)["metadata"] == {
+        "annotations": {AGENT_INSTANCE: "me"},
+        "resourceVersion": "9",
+    }
+
+
+def test_it_looks_again_when_it_lost_the_race_or_got_no_answer() -> None:
+    for doubt in (Conflict("Conflict", "changed"), Unknown("no answer")):
+        beat = heartbeat()
+        asked(beat, 0.0)
+        answer(beat, lease("me", "t1"), 0.0)
+        asked(beat, 0.0)
+        answer(beat, doubt, 1.0)
+        assert asked(beat, 12.0).verb == "get"
+
+
+def test_without_an_instance_nothing_is_looked_at() -> None:
+    assert asked(heartbeat(""), 0.0).verb == "create"
