@@ -37,7 +37,9 @@ def fairlead(server: Running) -> Callable[[str], str]:
 def test_queues_show_every_controller(team: Operator, fairlead: Callable[[str], str]) -> None:
     team("create -f -", workload("Deployment", "web", replicas=1))
     rolled_out(team, "deploy/web")
-    rows = {row["CONTROLLER"]: row for row in table(fairlead("queues"))}
+    controllers, _, scheduler = fairlead("queues").partition("\n\n")
+    assert table(scheduler)[0]["SCHEDULER"] == "default-scheduler"
+    rows = {row["CONTROLLER"]: row for row in table(controllers)}
     assert list(rows) == CONTROLLERS
     assert all(row["STUCK"] == "0" for row in rows.values())
     assert all(int(rows[name]["TURNS"]) > 0 for name in ("deployment", "replicaset", "hollow"))
@@ -51,13 +53,13 @@ def test_decisions_tell_the_story_of_an_object(team: Operator, fairlead: Callabl
     team("create -f -", workload("Deployment", "web", replicas=1))
     rolled_out(team, "deploy/web")
     about = f"deployments.apps/{team.namespace}/web"
-    rows = table(fairlead(f"decisions --object {about}"))
+    rows = table(fairlead(f"decisions --object {about} --controller deployment"))
     assert {(row["CONTROLLER"], row["OBJECT"]) for row in rows} == {("deployment", about)}
     assert (rows[0]["VERDICT"], rows[0]["EFFECTS"]) == ("Waiting", "1 Create")
     assert rows[-1]["VERDICT"] == "Settled"
     assert any(row["DETAIL"] == "0 of 1 replicas are available" for row in rows)
 
-    first, *_ = json.loads(fairlead(f"decisions --object {about} -o json"))["items"]
+    first, *_ = json.loads(fairlead(f"decisions --object {about} --controller deployment -o json"))["items"]
     record = first["record"]
     uid = team("get deploy web -o jsonpath={.metadata.uid}")
     assert record["effects"][0].startswith(f"Create deployment/{uid}/create/")

@@ -89,6 +89,13 @@ class ProgressDecider:
             return sorted({key for each in (before, after) for key in _selected(view, each)})
         return ()
 
+    def unsettled(self, view: Reading) -> Iterable[Key]:
+        """Of every kind of workload: whoever comes to lead may have to tell what a former leader did not."""
+        for resource in (DEPLOYMENTS, STATEFULSETS, DAEMONSETS, JOBS):
+            for each in view.list(resource):
+                assert isinstance(each, Workload)
+                yield Key(resource.name, each.metadata.namespace, each.metadata.name)
+
     def decide(self, view: Reading, key: Key, now: float) -> Decision:
         found = _find(view, key)
         if found is None:
