@@ -36,6 +36,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 @pytest.fixture(autouse=True)
 def ready(kubectl: Operator) -> None:
     eventually(lambda: "local-1" in kubectl("get nodes -o name"))
+    kubectl("wait --for=create node/local-1 node/local-2 --timeout=60s")
     kubectl("wait --for=condition=Ready node local-1 local-2 --timeout=60s")
 
 
