@@ -46,9 +46,7 @@ class Heartbeat:
         self._looking = False
         self._other = ("", "")  # who else renewed it, and when by their clock
         self._other_since = 0.0  # by ours
-        self.ours = (
-            self._sure
-        )  # nobody else works for this node, as far as known: we may write of it and its pods
+        self.ours = self._sure  # as far as known: only then do we write of the node and its pods
         self.deadline = 0.0  # until then everything may run; 0: never renewed
         self.regained = 0  # the revision of the renewal since which the lease was held without a gap
         self.renewals = self.failures = 0  # plain counts for metrics

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
+
 from fairlead.agent.calls import Calls
-from fairlead.agent.contract import Ask, Extend, Log, NodeSettings
+from fairlead.agent.contract import Answered, Ask, Extend, Found, Log, NodeSettings, Woke
 from fairlead.agent.lease import Heartbeat
+from fairlead.agent.machine import Agent
 from fairlead.agent.pace import Pace
+from fairlead.cache.events import Listed
 from fairlead.core import codec
 from fairlead.model.marks import AGENT_INSTANCE
 from fairlead.port.outcome import Conflict, Done, Outcome, Refused, Unknown
@@ -102,3 +106,18 @@ def test_it_looks_again_when_it_lost_the_race_or_got_no_answer() -> None:
 
 def test_without_an_instance_nothing_is_looked_at() -> None:
     assert asked(heartbeat(""), 0.0).verb == "create"
+
+
+@pytest.mark.parametrize(("holder", "written"), [("other", False), ("me", True)])
+def test_nothing_is_written_of_a_node_that_another_works_for(holder: str, written: bool) -> None:
+    """Neither the Node nor, as all pods are stepped by the same rule, a status."""
+    agent = Agent(NodeSettings("n1", instance="me"))
+    out = [*agent.begin(0.0, 0.5)]
+    for resource in agent.mirrors:
+        out += agent.mirror(resource, Listed(1, (), 0.1))
+    (look,) = [each for each in out if isinstance(each, Ask)]
+    assert (look.request.verb, look.request.resource) == ("get", "leases")
+    out = [*agent.found(Found((), 0.2)), *agent.answered(Answered(look.call, lease(holder, "t1"), 0.2))]
+    out += agent.woke(Woke(1.0, 0.5))
+    asked_of = {each.request.resource for each in out if isinstance(each, Ask)}
+    assert ("nodes" in asked_of) == written

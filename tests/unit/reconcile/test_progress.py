@@ -7,7 +7,7 @@ from typing import Any
 from fairlead.core.times import timestamp
 from fairlead.decision.effects import ChangeStatus
 from fairlead.model.service_views import ENDPOINT_SLICES, SERVICES
-from fairlead.model.views import DEPLOYMENTS, PODS
+from fairlead.model.views import DEPLOYMENTS, PODS, STATEFULSETS
 from fairlead.reconcile.deployment import DeploymentDecider
 from fairlead.reconcile.progress import ProgressDecider
 from fairlead.reconcile.replicaset import ReplicaSetDecider
@@ -94,6 +94,13 @@ def test_nothing_of_the_former_state_stays_behind() -> None:
     before = len(world.writes)
     settle(world)
     assert world.writes[before:] == []
+
+
+def test_whoever_comes_to_lead_looks_at_every_kind_of_workload() -> None:
+    world = deployed()
+    template = {"metadata": {"labels": LABELS}, "spec": {"containers": [{"name": "main", "image": "web:1"}]}}
+    world.add(STATEFULSETS, "db", spec={"selector": {"matchLabels": LABELS}, "template": template})
+    assert list(ProgressDecider().unsettled(world)) == [KEY, Key(STATEFULSETS.name, "default", "db")]
 
 
 def test_told_at_most_once_a_second() -> None:
