@@ -126,8 +126,10 @@ class Leadership:
 
     def answered(self, outcome: Outcome, now: float) -> tuple[Instruction, ...]:
         self._call = 0
-        if not self.fencing and self.phase is not Phase.STANDBY and now >= self._lease_ends():
-            self._stand_by()  # an answer that comes so late gives back nothing
+        if self.phase is not Phase.STANDBY and now >= self._lease_ends():
+            # An answer that comes so late gives back nothing: what was under way is forgotten by then, and only a new
+            # fence says for certain which of it was done.
+            self._stand_by()
             return self._again_at(now)
         if self.phase is Phase.STANDBY:
             # What was asked before standing by, and is answered now, says nothing about the lease.

@@ -127,6 +127,24 @@ def test_what_a_replaced_leader_still_sends_is_refused_by_its_fence() -> None:
     assert reply.status == 409
 
 
+def test_a_renewal_that_is_answered_after_the_end_of_the_lease_leads_to_a_new_fence() -> None:
+    contest = Contest("a")
+    contest.run(3)
+    (candidate,) = contest.candidates
+    leadership, old_fence = candidate.leadership, candidate.leadership.fence
+    while not candidate.inbox:
+        contest.run(STEP)  # until a renewal is under way
+    contest.now += leadership.settings.duration_seconds
+    assert not leadership.may_act(contest.now)
+    ((_, outcome),) = candidate.inbox
+    candidate.inbox.clear()
+    candidate.carry_out(leadership.answered(outcome, contest.now))
+    assert not leadership.may_act(contest.now), "it would act under the fence that its lost time began with"
+    contest.run(5)
+    assert leadership.may_act(contest.now)
+    assert leadership.fence != old_fence
+
+
 @pytest.mark.parametrize("skew", [-3600.0, 3600.0])
 def test_clocks_that_differ_by_an_hour_do_not_matter(skew: float) -> None:
     contest = Contest("a", "b")
