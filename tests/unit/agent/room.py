@@ -391,7 +391,7 @@ class Room:
 
 
 def container(name: str = "main", **fields: Any) -> dict[str, Any]:
-    return {"name": name, "image": "any", "command": ["serve"], **fields}
+    return {"name": name, "image": "process", "command": ["serve"], **fields}
 
 
 def running(pace: Pace | None = None, **options: Any) -> Room:

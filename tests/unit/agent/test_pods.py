@@ -32,6 +32,17 @@ def test_a_bound_pod_runs_and_its_status_tells_everything() -> None:
     assert room.reasons() == ["Started"]
 
 
+@pytest.mark.parametrize(
+    ("image", "reasons"),
+    [("process", ["Started"]), ("nginx:1.25", ["Started", "ImageIgnored"])],
+)
+def test_an_image_is_not_used_and_whoever_names_one_is_told_so_once(image: str, reasons: list[str]) -> None:
+    room = running()
+    room.create(containers=[container(image=image)])
+    room.pass_time(5, looks=True)
+    assert room.reasons() == reasons
+
+
 def test_a_settled_pod_is_written_no_more() -> None:
     room = running()
     room.create(containers=[container(readinessProbe={"exec": {"command": ["ok"]}, "periodSeconds": 1})])
