@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from fairlead.agent.calls import Calls
@@ -14,6 +15,7 @@ from fairlead.core import codec
 from fairlead.model.marks import AGENT_INSTANCE
 from fairlead.port.outcome import Conflict, Done, Outcome, Refused, Unknown
 from fairlead.port.request import Request
+from tests.unit.agent.room import NODE, SETTINGS, Room
 
 LEASE = 40
 GONE = Refused(404, "NotFound", "no such lease")
@@ -121,3 +123,27 @@ def test_nothing_is_written_of_a_node_that_another_works_for(holder: str, writte
     out += agent.woke(Woke(1.0, 0.5))
     asked_of = {each.request.resource for each in out if isinstance(each, Ask)}
     assert ("nodes" in asked_of) == written
+
+
+def test_a_pod_that_is_bound_to_a_node_another_works_for_is_not_started_here_until_the_other_falls_silent() -> (
+    None
+):
+    room = Room(settings=msgspec.structs.replace(SETTINGS, instance="me"))
+    address = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
+    metadata = {"name": NODE, "annotations": {AGENT_INSTANCE: "other"}}
+    spec = {"holderIdentity": NODE, "leaseDurationSeconds": LEASE, "renewTime": "2026-01-01T00:00:00.000000Z"}
+    assert room.api.post(address, {"metadata": metadata, "spec": spec})[0] == 201
+    room.begin()
+    room.settle()
+    room.create()
+    room.create("unrunnable", containers=[{"name": "main", "image": "process"}])
+    room.pass_time(LEASE - 10)
+    assert room.machine.starts == []
+    assert [each.name for each in room.requests if each.resource == "pods"] == [], (
+        "nothing is told of them either"
+    )
+    assert room.lease()["metadata"]["annotations"] == {AGENT_INSTANCE: "other"}
+    room.pass_time(60)
+    assert [name for _, name, _ in room.machine.starts] == ["main"]
+    assert {each.name for each in room.requests if each.resource == "pods"} == {"web", "unrunnable"}
+    assert room.lease()["metadata"]["annotations"] == {AGENT_INSTANCE: "me"}

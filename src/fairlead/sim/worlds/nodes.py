@@ -96,7 +96,12 @@ PACE = Pace(
 def settings(name: str) -> NodeSettings:
     labels = {ZONE: f"zone-{name[5]}", DRIVER: "process"}
     return NodeSettings(
-        name, labels, lease_seconds=_LEASE_SECONDS, renew_seconds=6.0, fence_margin_seconds=2.0
+        name,
+        labels,
+        lease_seconds=_LEASE_SECONDS,
+        renew_seconds=6.0,
+        fence_margin_seconds=2.0,
+        instance=f"machine-of-{name}",
     )
 
 
