@@ -1,4 +1,4 @@
-"""What an agent reads of its pods and its node. Wider than `model/views.py`: a node runs all of a pod's spec.
+"""What an agent reads of its pods and its node. Wider than `model/views/`: a node runs all of a pod's spec.
 
 Decoded by the mirrors of `machine.py`. Parts that are walked once and whose shape has many branches (variables,
 volumes, hooks) stay plain JSON; `environment.py`, `volumes.py` and `launch.py` read those.

@@ -1,0 +1,143 @@
+"""Views of what people lay down: quotas, reservations, policies, the plane's settings."""
+
+from __future__ import annotations
+
+from fairlead.model.views.common import Condition, Json, Meta, Resource, View
+
+
+class PlaneSettingsStatus(View, frozen=True):
+    observed_generation: int = 0
+    conditions: tuple[Condition, ...] = ()
+    scheduling_policy: Json = {}  # the one in use; read by model/policy_in_use.py
+
+
+class PlaneSettings(View, frozen=True):
+    metadata: Meta
+    spec: Json = {}  # read by model/plane_knobs.py
+    status: PlaneSettingsStatus = PlaneSettingsStatus()
+
+
+class ResourceQuotaSpec(View, frozen=True):
+    hard: dict[str, str] = {}
+    scopes: tuple[str, ...] = ()
+    scope_selector: Json = {}
+
+
+class ResourceQuotaStatus(View, frozen=True):
+    hard: dict[str, str] = {}
+    used: dict[str, str] = {}
+
+
+class ResourceQuota(View, frozen=True):
+    metadata: Meta
+    spec: ResourceQuotaSpec = ResourceQuotaSpec()
+    status: ResourceQuotaStatus = ResourceQuotaStatus()
+
+
+class PlacementQuotaSpec(View, frozen=True):
+    node_selector: Json = {}
+    hard: dict[str, str] = {}
+
+
+class PlacementQuotaStatus(View, frozen=True):
+    used: dict[str, str] = {}
+    observed_generation: int = 0
+    conditions: tuple[Condition, ...] = ()
+
+
+class PlacementQuota(View, frozen=True):
+    metadata: Meta
+    spec: PlacementQuotaSpec = PlacementQuotaSpec()
+    status: PlacementQuotaStatus = PlacementQuotaStatus()
+
+
+class ReservationOwner(View, frozen=True):
+    api_version: str
+    kind: str
+    name: str
+    uid: str
+
+
+class ReservationSpec(View, frozen=True):
+    owner: ReservationOwner
+    intent: str
+    node_name: str = ""
+    node_selector: Json | None = None
+    capacity_class: str = ""
+    requests: dict[str, str] = {}
+    expires_at: str = ""
+    ttl_seconds: int | None = None
+    allocate_once: bool = True
+
+
+class ReservationStatus(View, frozen=True):
+    phase: str = ""
+    node_name: str = ""
+    allocated_to: ReservationOwner | None = None
+    observed_generation: int = 0
+    conditions: tuple[Condition, ...] = ()
+
+
+class Reservation(View, frozen=True):
+    metadata: Meta
+    spec: ReservationSpec
+    status: ReservationStatus = ReservationStatus()
+
+
+class SchedulingPolicyStatus(View, frozen=True):
+    observed_generation: int = 0
+    active: bool = False
+    observed_by: str = ""
+    conditions: tuple[Condition, ...] = ()
+
+
+class SchedulingPolicy(View, frozen=True):
+    metadata: Meta
+    spec: Json = {}  # read by schedule/policy.py
+    status: SchedulingPolicyStatus = SchedulingPolicyStatus()
+
+
+class EvidenceRelease(View, frozen=True):
+    node: str
+    uid: str
+    lease: str
+    at: str
+
+
+class EvidenceZone(View, frozen=True):
+    name: str
+    state: str
+    since: str = ""
+    reason: str = ""
+    message: str = ""
+    silent: int = 0
+    nodes: int = 0
+    releases_in_window: int = 0
+    released: tuple[EvidenceRelease, ...] = ()
+
+
+class EvidencePolicyStatus(View, frozen=True):
+    observed_generation: int = 0
+    state: str = ""
+    silent: int = 0
+    zones: tuple[EvidenceZone, ...] = ()
+
+
+class EvidencePolicy(View, frozen=True):
+    metadata: Meta
+    spec: Json = {}  # read by ledger/evidence.py
+    status: EvidencePolicyStatus = EvidencePolicyStatus()
+
+
+PLANE_SETTINGS = Resource("planesettings.fairlead.dev", "fairlead.dev/v1", "PlaneSettings", PlaneSettings)
+EVIDENCE_POLICIES = Resource(
+    "evidencepolicies.fairlead.dev", "fairlead.dev/v1", "EvidencePolicy", EvidencePolicy
+)
+RESOURCE_QUOTAS = Resource("resourcequotas", "v1", "ResourceQuota", ResourceQuota)
+PLACEMENT_QUOTAS = Resource(
+    "placementquotas.fairlead.dev", "fairlead.dev/v1", "PlacementQuota", PlacementQuota
+)
+RESERVATIONS = Resource("reservations.fairlead.dev", "fairlead.dev/v1", "Reservation", Reservation)
+SCHEDULING_POLICIES = Resource(
+    "schedulingpolicies.fairlead.dev", "fairlead.dev/v1", "SchedulingPolicy", SchedulingPolicy
+)
