@@ -1,26 +1,18 @@
-"""The scheduler at work: pods that wait, the snapshot they are placed on, bindings under way. Part of the plane.
+"""The scheduler at work: pods that wait, and the snapshot they are placed on. Part of the plane.
 
     changes -> snapshot and queue -> a batch is placed, each pod assumed where it goes -> Bind -> answered -> shown
-
-What an answer to a Bind means:
-
-    Done      it is so; the pod stays assumed until the mirror shows it (law 5)
-    Unknown   look. Bound: it is so. Not bound: the same node again, because the first request may still arrive. If the
-              node is suspected by now it is only looked at further, and given up when nothing can arrive any more
-    Conflict  look. Bound: it is so, by whomever. Not bound: as Refused
-    Refused   it cannot be so: the assumption is dropped, and the pod is tried again after a back-off
 
 A pod that fits nowhere says so (its condition), with the node it waits for if others make room for it there; only then
 are those evicted. It is not tried again before the mirror shows all of that: nobody chooses victims twice (law 5).
 
 Whoever comes to lead builds its snapshot anew from mirrors that have passed its fence; what a former leader still has
-under way is refused by the fence. Pure: time and chance arrive with the events.
+under way is refused by the fence. What is under way here, and what its answers mean, is in `flights.py`. Pure: time and
+chance arrive with the events.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from msgspec import structs
@@ -32,24 +24,20 @@ from fairlead.control.attempts import (
     batch_record,
     binding,
     evictions,
-    failure_record,
-    following,
     notes_for,
     record_for,
     unschedulable,
 )
 from fairlead.control.complaints import Complaints, one_line, tried
+from fairlead.control.flights import Flight, Flights
 from fairlead.control.health import Health
-from fairlead.control.instructions import Call, Instruction, Record
+from fairlead.control.instructions import Instruction, Record
 from fairlead.control.settings import PlacingSettings, Settings
-from fairlead.control.tally import ERROR, SCHEDULED, UNSCHEDULABLE, Tally
-from fairlead.control.turn import Next, Turn, Write
-from fairlead.core import codec
+from fairlead.control.turn import Turn
 from fairlead.decision.contract import SETTLED, Decision, EventNote, Waiting
-from fairlead.decision.effects import Bind, Effect
+from fairlead.decision.effects import Effect
 from fairlead.model import plane_knobs
 from fairlead.model.key import Key
-from fairlead.model.marks import SUSPECT, UNREACHABLE
 from fairlead.model.policy_in_use import policy_in_use
 from fairlead.model.views import (
     BUDGETS,
@@ -66,7 +54,7 @@ from fairlead.model.views import (
     Resource,
     View,
 )
-from fairlead.port.outcome import Conflict, Done, Outcome
+from fairlead.port.outcome import Outcome
 from fairlead.schedule.contract import Attempt
 from fairlead.schedule.cycle import Cycle
 from fairlead.schedule.policy import Policy
@@ -79,29 +67,6 @@ COMPONENT = "default-scheduler"
 _WITHOUT_NODES = frozenset((NODES.name,))  # what helps a pod that no plugin refused
 _POLICY = "policy"  # another one helps whoever was refused
 _NOT_READY: Json = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
-_DOUBTS = frozenset({SUSPECT, UNREACHABLE})
-_ARRIVES_SECONDS = 30.0  # a request that nobody answered is not carried out later than this
-
-
-@dataclass(slots=True)
-class _Flight:
-    """What is under way for a pod: its binding, or what follows from its refusal."""
-
-    turn: Turn
-    taken: Taken
-    binds: bool
-    refused_by: frozenset[str] = frozenset()
-    wakes_on: frozenset[str] = frozenset()
-    was_conflict: bool = False  # it is not bound by us, and the look is to tell whether by another
-    is_undone: bool = False  # not all of it was carried out
-
-    @property
-    def pod(self) -> Pod:
-        return self.taken.pod
-
-    @property
-    def uid(self) -> str:
-        return self.taken.pod.metadata.uid
 
 
 class Placer:
@@ -131,18 +96,23 @@ class Placer:
         self.policy: Policy = default_policy()
         self.snapshot = Snapshot()
         self.waiting = WaitingPods()
-        self._health, self._new_call, self._mirrors, self._tell = health, new_call, mirrors, tell
-        self._flights: dict[int, _Flight] = {}
-        self._later: list[tuple[float, _Flight]] = []  # looks and second tries that are postponed
-        self._unseen: list[_Flight] = []  # done, and the mirror does not show it yet
+        self._health, self._mirrors = health, mirrors
+        self.flights = Flights(
+            NAME,
+            health,
+            new_call,
+            mirrors,
+            lambda note, now: tell(self.scheduler_name, note, now),
+            self._read,
+        )
+        self.flights.begin(self.snapshot, self.waiting)
         self._batches = 0
         self._cycle_of = (self.snapshot, self.policy)
         self._cycle = Cycle(*self._cycle_of)
         self.stirred = True
         self.due_at = 0.0
-        self.tally = Tally()
         self._complaints = Complaints(NAME)
-        self.attempts = self.placed = self.unplaced = self.conflicts = self.unknown = 0  # plain counts
+        self.attempts = self.placed = self.unplaced = 0  # plain counts
 
     # What the plane tells it
 
@@ -151,9 +121,7 @@ class Placer:
         counted = self.waiting.incoming
         self.snapshot, self.waiting = Snapshot(), WaitingPods(self.waiting.settings)
         self.waiting.incoming = counted
-        self._flights.clear()
-        self._later.clear()
-        self._unseen.clear()
+        self.flights.begin(self.snapshot, self.waiting)
         self._choose_policy(now)
         for resource in self.reads:
             for view in self._mirrors[resource.name].index.all():
@@ -202,10 +170,10 @@ class Placer:
 
     def step(self, now: float) -> Iterator[Instruction]:
         yield from self._complaints.take()
-        self._release_seen(now)
-        yield from self._send_due(now)
+        self.flights.release_seen(now)
+        yield from self.flights.send_due(now)
         settings = self.settings
-        while self.under_way < settings.in_flight_max:
+        while len(self.flights) < settings.in_flight_max:
             if self._health.breaker.is_open(now):
                 return
             batch: list[Taken] = []
@@ -217,66 +185,20 @@ class Placer:
 
     def answered(self, call: int, outcome: Outcome, now: float, chance: float) -> Iterator[Instruction]:
         self.stirred = True
-        self._health.heard(outcome, now)
-        flight = self._flights.pop(call, None)
-        if flight is None:
-            return  # of a former time as leader
-        turn = flight.turn
-        looked = turn.looking
-        if isinstance(outcome, Conflict) and not looked:
-            flight.was_conflict = turn.looking = True
-            then = Next.LOOK
-        else:
-            then = turn.answered(outcome)
-        if then is Next.FINISH:
-            self._finished(flight, outcome, looked, now)
-        elif then is Next.EFFECT and looked:
-            self._undo(flight)
-        elif then is Next.EFFECT:
-            rest = tuple(following(effect, turn.writes[-1]) for effect in turn.decision.effects)
-            turn.decision = structs.replace(turn.decision, effects=rest)
-            self._tell_after(turn, turn.position - 1, now)
-            yield self._call(flight)
-        elif then is Next.LOOK and self._health.budget.take(now):
-            yield self._call(flight)
-        elif then in (Next.LOOK, Next.LOOK_LATER) or (looked and self._may_still_arrive(flight, now)):
-            # After a look that found nothing it is the same again: the same node, the same victim. Not where nothing
-            # is to be placed any more: there it is looked whether the first request has arrived.
-            doubtful = self._is_doubtful(turn.effect)
-            turn.looking |= doubtful
-            self.unknown += 1
-            times = 2 ** min(turn.looks, 4) if doubtful else 1
-            seconds = self._health.settings.loop.look_again_seconds * times
-            self._later.append((now + seconds * (0.5 + chance), flight))
-        elif looked and not flight.binds and isinstance(outcome, Done):
-            assert turn.effect is not None
-            turn.writes.append(Write(turn.effect.key, outcome.revision, False))
-            self._undo(flight)
-        else:
-            self._failed(flight, now, chance)
-            yield Record(failure_record(turn, flight.taken, self._read(), now))
+        yield from self.flights.answered(call, outcome, now, chance)
 
     def next_at(self, now: float) -> float:
         """When there is something to do without being stirred; 0: only then."""
-        times = [at for at, _ in self._later]
+        times = self.flights.times()
         if self._health.breaker.is_open(now):
             times.append(self._health.breaker.open_until)
-        elif self.under_way < self.settings.in_flight_max:
+        elif len(self.flights) < self.settings.in_flight_max:
             times.append(self.waiting.next_ready_at(now) or 0.0)
         return min((at for at in times if at), default=0.0)
 
-    def turns(self) -> Iterator[Turn]:
-        for flight in (*self._flights.values(), *(flight for _, flight in self._later)):
-            yield flight.turn
-
-    @property
-    def under_way(self) -> int:
-        """Pods whose binding, or whose refusal, is being told."""
-        return len(self._flights) + len(self._later)
-
     @property
     def idle(self) -> bool:
-        return not self._flights and not self._later and not self._unseen
+        return self.flights.idle
 
     # Pods
 
@@ -357,7 +279,7 @@ class Placer:
             effects = (binding(pod, attempt.node, self.snapshot.reservation_for(pod, attempt.node)),)
         else:
             self.unplaced += 1
-            self.tally.preempted(attempt)
+            self.flights.tally.preempted(attempt)
             refused_by = frozenset(each.plugin for each in attempt.refusals)
             plugins = (plugin for plugin in self.policy.plugins if plugin.name in refused_by)
             wakes_on = frozenset[str]().union(*(plugin.wakes_on for plugin in plugins)) or _WITHOUT_NODES
@@ -367,12 +289,12 @@ class Placer:
             effects = (*((told,) if told is not None else ()), *evictions(pod, victims, now))
         verdict = SETTLED if attempt.node else Waiting("Unschedulable", attempt.message)
         turn = Turn(attempt.key, Decision(verdict, effects, events=notes_for(pod, attempt, effects)), now)
-        flight = _Flight(turn, taken, bool(attempt.node), refused_by, wakes_on, is_undone=is_undone)
-        self._tell_after(turn, -1, now)
+        flight = Flight(turn, taken, bool(attempt.node), refused_by, wakes_on, is_undone=is_undone)
+        self.flights.tell_after(turn, -1, now)
         if effects:
-            yield self._call(flight)
+            yield self.flights.send(flight)
         else:
-            self._settle(flight, now)
+            self.flights.settle(flight, now)
 
     def _victims(self, attempt: Attempt) -> tuple[list[Pod], bool]:
         """Those who are to leave and do not yet; nobody while some of them are not shown where they were placed, and
@@ -386,100 +308,6 @@ class Placer:
                     return [], True
                 found.append(pod)
         return found, False
-
-    def _finished(self, flight: _Flight, outcome: Outcome, looked: bool, now: float) -> None:
-        turn = flight.turn
-        if not flight.binds:
-            self._tell_after(turn, turn.position - 1, now)
-            flight.is_undone |= looked
-            self._unseen.append(flight)
-            return
-        effect = turn.decision.effects[0]
-        assert isinstance(effect, Bind)
-        node = _bound_to(outcome, flight.uid)
-        self.tally.ended(SCHEDULED if node in ("", effect.node) else ERROR, flight.taken, turn.began, now)
-        if node in ("", effect.node):
-            self._tell_after(turn, 0, now)
-        elif flight.uid == getattr(self.snapshot.assumed.get(turn.key), "uid", ""):
-            self.snapshot.assume(flight.pod, node)  # another was faster, with another node
-
-    def _may_still_arrive(self, flight: _Flight, now: float) -> bool:
-        """A request that nobody answered; but for a binding to a node that is gone."""
-        effect = flight.turn.effect
-        if isinstance(effect, Bind) and effect.node not in self.snapshot.nodes.slot:
-            return False
-        if self._is_doubtful(effect) and now >= flight.turn.began + _ARRIVES_SECONDS:
-            return False
-        return not flight.was_conflict
-
-    def _is_doubtful(self, effect: Effect | None) -> bool:
-        """A binding to a node that is not heard of."""
-        if not isinstance(effect, Bind):
-            return False
-        node = self._mirrors[NODES.name].index.get(Key(NODES.name, "", effect.node))
-        return node is not None and any(taint.get("key") in _DOUBTS for taint in node.spec.taints)
-
-    def _failed(self, flight: _Flight, now: float, chance: float) -> None:
-        """It did not happen and will not."""
-        turn = flight.turn
-        self.conflicts += 1
-        self.tally.ended(ERROR, flight.taken, turn.began, now)
-        is_claimed = turn.position > 0 or bool(flight.pod.status.nominated_node_name)
-        if flight.binds or not is_claimed:
-            self.snapshot.forget(turn.key, flight.uid)
-            self.waiting.caused("pods.deleted", now)  # what was assumed there is free again
-        self.waiting.put_back(turn.key, flight.uid, now, chance)
-
-    def _undo(self, flight: _Flight) -> None:
-        """What is there is not what was decided on: it is decided anew when the mirror shows it."""
-        flight.is_undone = True
-        self._unseen.append(flight)
-
-    def _settle(self, flight: _Flight, now: float) -> None:
-        key = flight.turn.key
-        result = ERROR if flight.is_undone else UNSCHEDULABLE
-        self.tally.ended(result, flight.taken, flight.turn.began, now)
-        if flight.is_undone:
-            self.waiting.put_back(key, flight.uid, now, 0.5)
-        else:
-            self.waiting.refused(key, flight.uid, flight.refused_by, flight.wakes_on, now, 0.5)
-
-    def _release_seen(self, now: float) -> None:
-        """Refused pods may be tried again once the mirror shows all that was written for them."""
-        if self._unseen:
-            seen = [flight for flight in self._unseen if all(map(self._seen, flight.turn.writes))]
-            for flight in seen:
-                self._unseen.remove(flight)
-                self._settle(flight, now)
-
-    def _seen(self, write: Write) -> bool:
-        """Also what is not there any more is seen."""
-        current = self._mirrors[write.key.resource].revision_of(write.key)
-        return not current or current >= write.revision
-
-    # Requests
-
-    def _call(self, flight: _Flight) -> Call:
-        call = self._new_call()
-        self._flights[call] = flight
-        return Call(call, NAME, flight.turn.request())
-
-    def _send_due(self, now: float) -> Iterator[Instruction]:
-        health = self._health
-        for due in [item for item in self._later if item[0] <= now]:
-            self._later.remove(due)
-            flight = due[1]
-            if not flight.turn.looking and health.breaker.is_open(now):
-                self._later.append((health.breaker.open_until, flight))
-            elif health.budget.take(now):
-                yield self._call(flight)
-            else:
-                self._later.append((health.budget.ready_at(now), flight))
-
-    def _tell_after(self, turn: Turn, place: int, now: float) -> None:
-        for note in turn.decision.events:
-            if note.after == place:
-                self._tell(self.scheduler_name, note, now)
 
     def _read(self) -> Reads:
         mirrors = ((each.name, self._mirrors[each.name]) for each in self.reads)
@@ -502,13 +330,3 @@ def _differ(one: Placed, other: Placed) -> bool:
     return (one.uid, one.node, one.leaving, one.facts.labels) != (
         other.uid, other.node, other.leaving, other.facts.labels,
     )  # fmt: skip
-
-
-def _bound_to(outcome: Outcome, uid: str) -> str:
-    """The node that a look found this pod on; "" where it tells none."""
-    if not isinstance(outcome, Done) or not outcome.body:
-        return ""
-    found = codec.decode(outcome.body)
-    if found.get("kind") != PODS.kind or found["metadata"].get("uid") != uid:
-        return ""
-    return str(found["spec"].get("nodeName", ""))

@@ -149,7 +149,7 @@ class Plane:
         for controller in self.controllers:
             yield from controller.turns()
         if self.placer is not None:
-            yield from self.placer.turns()
+            yield from self.placer.flights.turns()
 
     def begin(self, now: float, chance: float) -> Iterator[PlaneInstruction]:
         for name, mirror in self.mirrors.items():

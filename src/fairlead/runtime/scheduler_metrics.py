@@ -30,7 +30,7 @@ _EVENTS = {
 def scheduler_samples(placer: Placer | None) -> Iterator[Sample]:
     if placer is None:
         return
-    tally, waiting = placer.tally, placer.waiting
+    tally, waiting = placer.flights.tally, placer.waiting
     for result in tally.durations:
         labels = (_PROFILE, ("result", result))
         yield Sample("scheduler_schedule_attempts_total", tally.count(result), labels)
@@ -49,10 +49,10 @@ def scheduler_samples(placer: Placer | None) -> Iterator[Sample]:
         yield Sample("scheduler_unschedulable_pods", refused[plugin.name], labels)
     yield Sample("scheduler_preemption_attempts_total", tally.preemptions)
     yield from _histogram("scheduler_preemption_victims", tally.victims)
-    yield Sample("fairlead_scheduler_under_way", placer.under_way)
+    yield Sample("fairlead_scheduler_under_way", len(placer.flights))
     yield Sample("fairlead_scheduler_assumed", len(placer.snapshot.assumed))
-    yield Sample("fairlead_scheduler_conflicts_total", placer.conflicts)
-    yield Sample("fairlead_scheduler_unknown_total", placer.unknown)
+    yield Sample("fairlead_scheduler_conflicts_total", placer.flights.conflicts)
+    yield Sample("fairlead_scheduler_unknown_total", placer.flights.unknown)
     yield Sample("fairlead_scheduler_flushes_total", waiting.incoming.get((State.ACTIVE, FLUSH), 0))
     yield Sample("fairlead_scheduler_flushes_needed_total", tally.flushes_needed)
 

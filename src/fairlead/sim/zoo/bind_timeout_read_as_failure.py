@@ -12,7 +12,7 @@ from fairlead.sim.parts import Parts
 
 class HastyPlacer(Placer):
     def answered(self, call: int, outcome: Outcome, now: float, chance: float) -> Iterator[Instruction]:
-        flight = self._flights.get(call)
+        flight = self.flights.of(call)
         if flight is not None and flight.binds and isinstance(outcome, Unknown):
             outcome = Refused(503, "ServiceUnavailable", "it did not happen, or did it?", "later")
         return super().answered(call, outcome, now, chance)
