@@ -17,7 +17,15 @@ from typing import NamedTuple
 from fairlead.core.times import SECOND, parse_duration, parse_time
 from fairlead.model import evidence_rows as rows
 from fairlead.model.kind import Json
-from fairlead.model.marks import AT_MOST_ONE, FENCES_AFTER, NOT_READY, OUT_OF_SERVICE, UNREACHABLE, ZONE
+from fairlead.model.marks import (
+    AT_MOST_ONE,
+    FENCES_AFTER,
+    NOT_READY,
+    OUT_OF_SERVICE,
+    SILENT_SINCE,
+    UNREACHABLE,
+    ZONE,
+)
 from fairlead.model.views import EvidencePolicy, Lease, Node, Pod, Toleration
 
 HEARD, SUSPECTED, UNKNOWN = "Heard", "Suspect", "Unknown"
@@ -81,6 +89,13 @@ class Evidence:
 def renewal_of(lease: Lease) -> str:
     """What tells one renewal of a lease from the next, by the node's own clock where it says."""
     return lease.spec.renew_time or f"revision {lease.metadata.resource_version}"
+
+
+def is_unheard(node: Node, renewal: str) -> bool:
+    """Marked unreachable, and not renewed since. A mark that outlives a renewal is about to be taken off, and says
+    nothing about a silence that came later."""
+    since = node.metadata.annotations.get(SILENT_SINCE)
+    return taint_of(node, UNREACHABLE, NO_EXECUTE) is not None and since == renewal
 
 
 def zone_of(node: Node) -> str:

@@ -26,6 +26,7 @@ from fairlead.ledger.evidence import (
     added_at,
     fenced_at,
     is_at_most_one,
+    is_unheard,
     release_due_at,
     renewal_of,
     taint_of,
@@ -216,8 +217,10 @@ class _Turn:
         granted = {(each.uid, each.lease) for each in released}
         found = []
         for each in self._watched:
-            taint = taint_of(each.node, UNREACHABLE, NO_EXECUTE) if each.silent else None
-            if taint is None or (each.node.metadata.uid, each.renewal) in granted:
+            taint = taint_of(each.node, UNREACHABLE, NO_EXECUTE)
+            if taint is None or not is_unheard(each.node, each.renewal):
+                continue
+            if (each.node.metadata.uid, each.renewal) in granted:
                 continue
             due = min((self._pod_due_at(each.node, pod) for pod in self._pods(each.node)), default=NEVER)
             if due <= self._now:

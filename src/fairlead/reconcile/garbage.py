@@ -49,7 +49,11 @@ class GarbageDecider:
 
     def __init__(self, catalog: Catalog = CATALOG) -> None:
         self._catalog = catalog
-        self._resources = resources_of(catalog)
+        self.kinds_changed()
+
+    def kinds_changed(self) -> None:
+        """The catalog has other kinds than before."""
+        self._resources = resources_of(self._catalog)
         self.reads: tuple[Resource[View], ...] = tuple(self._resources.values())
 
     def keys(self, resource: str, before: View | None, after: View | None) -> Iterable[Key]:

@@ -51,8 +51,13 @@ class NamespaceDecider:
     adopts: Heeds = ((PODS.name, GONE | LEAVING | NEW), (LEASES.name, GONE | LEAVING | NEW))
 
     def __init__(self, catalog: Catalog = CATALOG) -> None:
-        spaced = {kind.resource for kind in catalog if kind.namespaced}
-        self._content = {name: each for name, each in resources_of(catalog).items() if name in spaced}
+        self._catalog = catalog
+        self.kinds_changed()
+
+    def kinds_changed(self) -> None:
+        """The catalog has other kinds than before."""
+        spaced = {kind.resource for kind in self._catalog if kind.namespaced}
+        self._content = {name: each for name, each in resources_of(self._catalog).items() if name in spaced}
         self.reads: tuple[Resource[View], ...] = (NAMESPACES, *self._content.values())
 
     def keys(self, resource: str, before: View | None, after: View | None) -> Iterable[Key]:
@@ -94,7 +99,9 @@ class NamespaceDecider:
             return NOTHING
         if key.resource == NAMESPACES.name:
             return self._emptied(view, found, now)
-        resource = self._content[key.resource]
+        resource = self._content.get(key.resource)
+        if resource is None:
+            return NOTHING  # its kind is gone, and so are its objects
         left = view.get(resource, key.namespace, key.name)
         delete = ensure_gone(NAME, found.metadata, resource, left)  # type: ignore[arg-type]
         if delete is None:

@@ -6,6 +6,7 @@ One key for all nodes: a look costs little more than to find the silent ones, an
     lease silent for MarkUnknown       Ready=Unknown; taint unreachable NoSchedule and NoExecute: its pods' grace begins
     renewed since                      all of that is taken back
     the node says Ready=False          taint not-ready NoSchedule, then NoExecute, but not while the zone's brake is on
+    it says DiskPressure and the like  taint disk-pressure and the like, NoSchedule
 
 A node without a lease gives no evidence and is left alone. Every mark commits only while the lease is at the renewal
 it was decided on (its premise): whoever is cut off from the nodes' heartbeats can mark nobody who sent one. Which
@@ -39,7 +40,7 @@ from fairlead.model.views import (
     Resource,
     View,
 )
-from fairlead.reconcile.node_marks import NAME, Judged, NodeMarks, ready_of
+from fairlead.reconcile.node_marks import NAME, Judged, NodeMarks, pressures_of, ready_of
 from fairlead.store.contract import Key
 
 ALL = Key(NODES.name, "", "")
@@ -83,7 +84,7 @@ class NodeHealthDecider:
         for node in view.list(NODES):
             name = node.metadata.name
             sighting = silent.names.get(name)
-            if sighting is None and not node.spec.taints and node.ready:
+            if sighting is None and not node.spec.taints and node.ready and not pressures_of(node):
                 continue
             lease = view.get(LEASES, NODE_LEASES, name)
             judged = _judged(evidence, node, lease, sighting.silent_seconds if sighting is not None else -1.0)
@@ -109,7 +110,8 @@ def _marks(node: View | None) -> object:
         return None
     ready = ready_of(node)
     said = (ready.status, ready.reason) if ready is not None else None
-    return node.metadata.uid, node.spec.taints, said, SILENT_SINCE in node.metadata.annotations
+    short = tuple(each.type for each in pressures_of(node))
+    return node.metadata.uid, node.spec.taints, said, short, SILENT_SINCE in node.metadata.annotations
 
 
 def _judged(evidence: Evidence, node: Node, lease: Lease | None, silent_seconds: float) -> Judged:

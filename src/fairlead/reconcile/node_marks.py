@@ -27,7 +27,7 @@ from fairlead.ledger.evidence import (
     zone_of,
 )
 from fairlead.model import evidence_rows as rows
-from fairlead.model.marks import NOT_READY, SILENT_SINCE, SUSPECT, UNREACHABLE
+from fairlead.model.marks import NOT_READY, PRESSURES, SILENT_SINCE, SUSPECT, UNREACHABLE
 from fairlead.model.views import (
     LEASES,
     NODES,
@@ -39,7 +39,7 @@ from fairlead.model.views import (
 )
 
 NAME = "node-health"
-_OURS = (SUSPECT, UNREACHABLE, NOT_READY)
+_OURS = (SUSPECT, UNREACHABLE, NOT_READY, *PRESSURES.values())
 # Why Ready is Unknown, and what it is again when the node is heard before it says so itself.
 _WAS = {"NodeStatusUnknown": "True", "NodeNotReadyThenSilent": "False"}
 
@@ -53,6 +53,11 @@ class Judged(NamedTuple):
 
 def ready_of(node: Node) -> Condition | None:
     return next((each for each in node.status.conditions if each.type == "Ready"), None)
+
+
+def pressures_of(node: Node) -> tuple[Condition, ...]:
+    """What it says it is short of."""
+    return tuple(each for each in node.status.conditions if each.status == "True" and each.type in PRESSURES)
 
 
 class NodeMarks:
@@ -108,20 +113,29 @@ class NodeMarks:
             return [(UNREACHABLE, NO_SCHEDULE), (UNREACHABLE, NO_EXECUTE)]
         if self._state == SUSPECTED:
             return [(SUSPECT, NO_SCHEDULE)]
+        chosen = []
+        for each in pressures_of(self._node):
+            if self._may(each, rows.STOP_PLACEMENT):
+                chosen.append((PRESSURES[each.type], NO_SCHEDULE))
         ready = ready_of(self._node)
         if ready is None or ready.status != "False":
-            return []
-        since = parse_time(ready.last_transition_time) if ready.last_transition_time else 0.0
-        held, chosen = self._now - since, []
-        for act, effect in ((rows.STOP_PLACEMENT, NO_SCHEDULE), (rows.EVICT, NO_EXECUTE)):
-            allowed = self._evidence.allows(rows.NODE_SAYS_NOT_READY, act)
-            if allowed is None or (act == rows.EVICT and self._is_braked()):
-                continue
-            if held >= allowed.after_seconds:
-                chosen.append((NOT_READY, effect))
-            else:
-                self.waits.append(allowed.after_seconds - held)
+            return chosen
+        if self._may(ready, rows.STOP_PLACEMENT):
+            chosen.append((NOT_READY, NO_SCHEDULE))
+        if not self._is_braked() and self._may(ready, rows.EVICT):
+            chosen.append((NOT_READY, NO_EXECUTE))
         return chosen
+
+    def _may(self, said: Condition, act: str) -> bool:
+        """Whether what the node says of itself, for so long, allows this."""
+        allowed = self._evidence.allows(rows.NODE_SAYS_NOT_READY, act)
+        if allowed is None:
+            return False
+        since = parse_time(said.last_transition_time) if said.last_transition_time else 0.0
+        ahead = allowed.after_seconds - (self._now - since)
+        if ahead > 0:
+            self.waits.append(ahead)
+        return ahead <= 0
 
     def _is_braked(self) -> bool:
         """While much of its zone is silent, a node's own word is not enough to drive pods out that it still has."""
@@ -165,8 +179,11 @@ class NodeMarks:
             self._told = (WARNING, "NodeNotReady", told)
         elif SILENT_SINCE in self._node.metadata.annotations:
             self._told = (NORMAL, "NodeHeardAgain", f"{name} is heard again: its marks of silence are gone")
-        elif self._ours():
+        elif any(key == NOT_READY for key, _ in self._ours()):
             self._told = (WARNING, "NodeNotReady", f"{name} says that it is not ready ({cited})")
+        elif short := pressures_of(self._node):
+            said = "; ".join(f"{each.type}: {each.message}" for each in short)
+            self._told = (WARNING, "NodeUnderPressure", f"nothing new is placed on {name}: {said} ({cited})")
 
     def _cited(self) -> str:
         signal, act = rows.MISSED_HEARTBEATS, rows.MARK_UNKNOWN

@@ -33,13 +33,14 @@ from fairlead.ledger.evidence import (
     fenced_at,
     fences_after,
     is_at_most_one,
+    is_unheard,
     release_due_at,
     renewal_of,
     taint_of,
     zone_of,
 )
 from fairlead.model import evidence_rows as rows
-from fairlead.model.marks import NODE_LEASES, OUT_OF_SERVICE, RELEASED, UNREACHABLE
+from fairlead.model.marks import NODE_LEASES, OUT_OF_SERVICE, RELEASED, SILENT_SINCE, UNREACHABLE
 from fairlead.model.views import (
     EVIDENCE_POLICIES,
     LEASES,
@@ -173,7 +174,7 @@ class _Case:
                 return self._release(
                     "OutOfServiceConfirmed", f"{told} ({allowed.cited})", pod, (_at(NODES, self._node),)
                 )
-        if not self._unreachable or self._lease is None:
+        if self._lease is None or not is_unheard(self._node, renewal_of(self._lease)):
             return _Step("")
         return self._unheard(pod, self._node, self._lease)
 
@@ -254,7 +255,8 @@ def standing_of(node: View | None) -> object:
     """What of a node decides about its pods."""
     if not isinstance(node, Node):
         return None
-    return node.metadata.uid, node.spec.taints, node.ready, fences_after(node)
+    since = node.metadata.annotations.get(SILENT_SINCE)
+    return node.metadata.uid, node.spec.taints, node.ready, fences_after(node), since
 
 
 def is_in_trouble(node: Node) -> bool:

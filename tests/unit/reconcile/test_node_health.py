@@ -9,6 +9,7 @@ from fairlead.decision.effects import Change, ChangeStatus
 from fairlead.model.evidence_rows import default_spec
 from fairlead.model.marks import NODE_LEASES, SILENT_SINCE
 from fairlead.model.views import EVIDENCE_POLICIES, LEASES, NODES
+from fairlead.reconcile.node_health import ALL, NodeHealthDecider
 from tests.unit.reconcile.silent_world import SilentWorld
 from tests.unit.reconcile.world import Refused
 
@@ -158,6 +159,25 @@ def test_a_node_that_says_it_is_not_ready_is_believed_and_again_when_it_is() -> 
     assert world.taints("n1") == []
 
 
+def test_a_node_that_is_short_of_something_gets_nothing_new_and_keeps_what_it_has() -> None:
+    world = SilentWorld({"n1": "a", "n2": "a"})
+    world.run(1)
+    _say(world, "n1", "True", DiskPressure="True", PIDPressure="False")
+    (note,) = NodeHealthDecider().decide(world, ALL, world.now).events
+    assert note.reason == "NodeUnderPressure"
+    assert "DiskPressure" in note.message
+    assert "EvidencePolicy/default row NodeNotReady" in note.message
+    world.run(1)
+    assert (world.taints("n1"), world.taints("n2")) == (["disk-pressure:NoSchedule"], [])
+    _say(world, "n1", "False", DiskPressure="True")
+    world.run(1)
+    both = ["disk-pressure:NoSchedule", "not-ready:NoSchedule", "not-ready:NoExecute"]
+    assert sorted(world.taints("n1")) == sorted(both)
+    _say(world, "n1", "True", DiskPressure="False")
+    world.run(1)
+    assert world.taints("n1") == []
+
+
 def test_a_human_s_taint_is_dated_and_left() -> None:
     world = SilentWorld({"n1": "a", "n2": "a"})
     world.edit(NODES, "n1", {"spec": {"taints": [{"key": "broken", "effect": "NoExecute"}]}}, "")
@@ -185,6 +205,8 @@ def _node(name: str) -> tuple[str, str, str]:
     return (NODES.name, "", name)
 
 
-def _say(world: SilentWorld, node: str, ready: str) -> None:
-    condition = {"type": "Ready", "status": ready, "lastTransitionTime": timestamp(world.now)}
-    world.edit_status(NODES, node, {"conditions": [condition]}, "")
+def _say(world: SilentWorld, node: str, ready: str, **others: str) -> None:
+    said = {**others, "Ready": ready}
+    at = timestamp(world.now)
+    conditions = [{"type": kind, "status": said[kind], "lastTransitionTime": at} for kind in said]
+    world.edit_status(NODES, node, {"conditions": conditions}, "")

@@ -11,6 +11,7 @@ from fairlead.core.times import parse_time
 from fairlead.model.evidence_rows import default_spec
 from fairlead.model.marks import AT_MOST_ONE, OUT_OF_SERVICE, REPLACES
 from fairlead.model.views import EVIDENCE_POLICIES, NODES, PODS, STATEFULSETS
+from fairlead.reconcile import node_health
 from tests.unit.reconcile.silent_world import SilentWorld
 from tests.unit.reconcile.world import selector, template
 
@@ -97,6 +98,20 @@ def test_a_node_that_returns_within_the_grace_leaves_no_trace() -> None:
     assert world.released(pod) == ("", "")
     assert _ready(world, pod) == ("True", "")
     assert len(world.pods()) == 2
+
+
+def test_a_mark_that_outlives_a_renewal_says_nothing_about_the_silence_after_it() -> None:
+    world = world_with(2)
+    (gone,) = on(world, "n1")
+    world.hush("n1")
+    world.run(45)
+    assert world.released(gone) == ("False", "NodeUnknown")
+    world.deciders = tuple(each for each in world.deciders if each.name != node_health.NAME)  # its write is late
+    world.silenced.clear()
+    world.renew()
+    world.hush("n1")
+    world.run(39)
+    assert world.released(gone)[0] != "True", "it was heard 39 seconds ago"
 
 
 def test_a_pod_that_bears_it_for_ever_is_never_released() -> None:
