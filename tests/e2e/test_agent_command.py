@@ -6,6 +6,7 @@ import os
 import pty
 import re
 import select
+import shutil
 import signal
 import subprocess
 import sys
@@ -114,6 +115,45 @@ def test_a_name_that_is_taken_on_this_machine_is_refused(server: Running, tmp_pa
                 f"an agent of node n1 runs already on {tmp_path / 'n1'} (process {first.process.pid})"
                 in second.said()
             )
+
+
+def test_an_agent_whose_directory_is_removed_leaves_to_a_second_one(server: Running, tmp_path: Path) -> None:
+    token = node_token(server, "n1")
+    with Agent(server, tmp_path, "n1", token) as agent:
+        eventually(lambda: ready(server, "n1"))
+        log = (tmp_path / "n1" / "fairlead.log").read_text()
+        assert re.search("works for .*, limits by (cgroup|rlimits)", log)
+        shutil.rmtree(tmp_path / "n1")
+        assert agent.process.wait(60) == 4
+        assert f"its directory {tmp_path / 'n1'} was removed or replaced while it ran" in agent.said()
+    with Agent(server, tmp_path, "n1", token):
+        eventually(lambda: (tmp_path / "n1" / "agent.lock").exists() and ready(server, "n1"))
+
+
+def test_a_full_disk_is_said_and_keeps_new_pods_away_until_there_is_room(
+    server: Running, tmp_path: Path
+) -> None:
+    place = tmp_path / "small"
+    place.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=4m,mode=755", "tmpfs", str(place)]
+    if subprocess.run(mount, capture_output=True).returncode:
+        pytest.skip("only root may mount a small file system")
+
+    def told() -> tuple[str, list[str]]:
+        _, node = server.request("GET", "/api/v1/nodes/n1")
+        (disk,) = (each for each in node["status"]["conditions"] if each["type"] == "DiskPressure")
+        return disk["status"], [each["key"] for each in node["spec"].get("taints", ())]
+
+    try:
+        with Agent(server, place, "n1", node_token(server, "n1")):
+            eventually(lambda: ready(server, "n1") and told() == ("False", []))
+            with pytest.raises(OSError, match="No space"):
+                (place / "big").write_bytes(bytes(8 << 20))
+            eventually(lambda: told() == ("True", ["node.kubernetes.io/disk-pressure"]))
+            (place / "big").unlink()
+            eventually(lambda: told() == ("False", []))
+    finally:
+        subprocess.run(["umount", "-l", str(place)], check=True)
 
 
 def test_a_name_that_is_taken_elsewhere_is_waited_for(server: Running, tmp_path: Path) -> None:

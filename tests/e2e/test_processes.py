@@ -285,6 +285,22 @@ def test_what_a_process_finds(tmp_path: Path) -> None:
     play(tmp_path, scenario)
 
 
+def test_volumes_are_found_when_the_directory_was_named_relative_to_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    async def run() -> None:
+        async with Machine(Path("node")) as machine:
+            await machine.open("a", Volume("config", (("a", b"one\n", 0o644),)))
+            mounts = (Mount("config", "/etc/app"), Mount("config", "/etc/one", "a"))
+            machine.start("a", "sh", "-c", "cat etc/app/a $FAIRLEAD_ROOT/etc/one", mounts=mounts)
+            assert (await machine.ended("a")).exit_code == 0
+            assert await machine.log("a") == "one\none\n"
+
+    asyncio.run(run())
+
+
 async def _serve(answer: bytes) -> asyncio.Server:
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")

@@ -10,6 +10,8 @@ from typing import NamedTuple
 from fairlead.agent.contract import Ask
 from fairlead.port.request import Request
 
+MANAGER = "fairlead-agent"  # owner of what agents write, in metadata.managedFields
+
 
 class Purpose(NamedTuple):
     """`part` of the agent, and what of it: a pod's uid, the key of an object."""

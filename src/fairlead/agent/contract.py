@@ -243,6 +243,17 @@ class Probed(msgspec.Struct, frozen=True):
     now: float
 
 
+class Disk(msgspec.Struct, frozen=True):
+    """How much room there is where pods and their logs are kept; `files` 0 where they are not counted."""
+
+    where: str
+    free_bytes: int
+    bytes: int
+    free_files: int
+    files: int
+    now: float
+
+
 class Answered(msgspec.Struct, frozen=True):
     call: int
     outcome: Outcome
@@ -271,6 +282,7 @@ class NodeSettings(msgspec.Struct, frozen=True):
     renew_seconds: float = 10.0
     fence_margin_seconds: float = 2.0  # a supervisor's deadline is this much before the lease's end
     boot: str = ""  # tells one start of an agent from another
+    user: int | None = None  # the agent's own; None where nothing runs
     instance: str = (
         ""  # tells agents of one name apart, the same over restarts; "": nobody else can have the name
     )

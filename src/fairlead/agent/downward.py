@@ -25,6 +25,7 @@ class Surroundings(NamedTuple):
     address: str
     host_address: str
     allocatable: Mapping[str, str]
+    user: int | None = None  # the agent's, whose processes have it unless they name another
 
 
 def field_text(pod: BoundPod, around: Surroundings, path: str) -> str:

@@ -31,6 +31,11 @@ def launch(
     if any("\0" in each for each in argv):
         raise Missing("command and args must not contain a zero byte")
     own, whole = container.security_context, pod.spec.security_context
+    user = own.run_as_user if own.run_as_user is not None else whole.run_as_user
+    non_root = own.run_as_non_root if own.run_as_non_root is not None else whole.run_as_non_root
+    if non_root and (around.user if user is None else user) == 0:
+        path = f"{container_path(pod, container)}.securityContext"
+        raise Missing(f"container has runAsNonRoot and would run as root: give {path}.runAsUser another user")
     return ContainerRun(
         container.name,
         attempt,
@@ -38,7 +43,7 @@ def launch(
         tuple(variables.items()),
         container.working_dir,
         mounts(pod, container, variables),
-        own.run_as_user if own.run_as_user is not None else whole.run_as_user,
+        user,
         own.run_as_group if own.run_as_group is not None else whole.run_as_group,
         _limit(container, "cpu", milli=True),
         _limit(container, "memory"),

@@ -20,7 +20,7 @@ it knows, and takes another's lease only when that one has not renewed it for as
 
 from __future__ import annotations
 
-from fairlead.agent.calls import Calls, Purpose
+from fairlead.agent.calls import MANAGER, Calls, Purpose
 from fairlead.agent.contract import Ask, Extend, Log, NodeSettings
 from fairlead.agent.pace import Pace, Retry
 from fairlead.core import codec
@@ -169,5 +169,5 @@ def lease_request(
 def _to(verb: str, name: str, body: Json | None = None, content_type: str = JSON) -> Request:
     return Request(
         verb, "coordination.k8s.io", "v1", "leases", NODE_LEASES, name,
-        body=codec.encode(body) if body is not None else b"", content_type=content_type,
+        body=codec.encode(body) if body is not None else b"", content_type=content_type, manager=MANAGER,
     )  # fmt: skip

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from fairlead.agent import at_most_one, lease, node, notes, pod_writes, references
+from fairlead.agent import at_most_one, disk, lease, node, notes, pod_writes, references
 from fairlead.agent import contract as c
 from fairlead.agent.life import Life
 from fairlead.agent.means import Means
@@ -126,6 +126,10 @@ class Agent:
             return self._finish([], (), event.now)
         work.probed(container, event.number, event.good, event.message, self.means, event.now)
         return self._finish([], (uid,), event.now)
+
+    def measured(self, event: c.Disk) -> tuple[Instruction, ...]:
+        self.registration.disk = disk.pressure(event, self.registration.disk)
+        return self._finish([], (), event.now)
 
     def answered(self, event: c.Answered) -> tuple[Instruction, ...]:
         means, now, outcome = self.means, event.now, event.outcome

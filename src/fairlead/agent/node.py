@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from urllib.parse import urlsplit
 
-from fairlead.agent.calls import Calls, Purpose
+from fairlead.agent.calls import MANAGER, Calls, Purpose
 from fairlead.agent.contract import Ask, Log, NodeSettings
 from fairlead.agent.pace import Pace, Retry
 from fairlead.agent.views import OwnNode
@@ -34,11 +34,9 @@ from fairlead.port.request import JSON, MERGE_PATCH, Request
 
 PART = "node"
 _LOOPBACK = "127.0.0.1"
-_PRESSURES = (
-    ("MemoryPressure", "KubeletHasSufficientMemory", "the agent has sufficient memory available"),
-    ("DiskPressure", "KubeletHasNoDiskPressure", "the agent has no disk pressure"),
-    ("PIDPressure", "KubeletHasSufficientPID", "the agent has sufficient PID available"),
-)
+_MEMORY = ("MemoryPressure", "False", "KubeletHasSufficientMemory", "not watched: limits hold each container")
+_DISK = ("DiskPressure", "False", "KubeletHasNoDiskPressure", "the agent has no disk pressure")
+_PID = ("PIDPressure", "False", "KubeletHasSufficientPID", "not watched")
 
 
 class Registration:
@@ -55,6 +53,7 @@ class Registration:
         self._sent_at_revision = self._conflicted = ""  # of the Node that the last write was bound to
         self.next_at = 0.0
         self.address = _address(settings)
+        self.disk = ""  # what is wrong with the disk
 
     def step(
         self, node: OwnNode | None, revision: int, ready: tuple[bool, str], now: float
@@ -164,7 +163,8 @@ class Registration:
     def _conditions(self, status: Json, ready: tuple[bool, str], now: float) -> list[Json]:
         """Ours, after those that others gave."""
         good, why = ready
-        wanted = [(kind, "False", reason, message) for kind, reason, message in _PRESSURES]
+        disk = ("DiskPressure", "True", "KubeletHasDiskPressure", self.disk) if self.disk else _DISK
+        wanted = [_MEMORY, disk, _PID]
         if good:
             wanted.append(("Ready", "True", "KubeletReady", "the agent is ready"))
         else:
@@ -198,8 +198,9 @@ class Registration:
         name = "" if verb == "create" else self._settings.name
         kind = JSON if verb == "create" else MERGE_PATCH
         request = Request(
-            verb, "", "v1", "nodes", "", name, subresource, body=codec.encode(body), content_type=kind
-        )
+            verb, "", "v1", "nodes", "", name, subresource, body=codec.encode(body), content_type=kind,
+            manager=MANAGER,
+        )  # fmt: skip
         return self._calls.ask(Purpose(PART), request)
 
 

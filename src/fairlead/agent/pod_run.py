@@ -125,7 +125,7 @@ def _open(work: Work, view: BoundPod, means: Means, now: float) -> list[Instruct
         )
         work.waiting = (CREATING, words)
         return []
-    around = Surroundings(address, means.host_address, means.settings.allocatable)
+    around = _surroundings(address, means)
     try:
         made = volumes(view, around, means.library)
     except Pending as error:
@@ -137,7 +137,9 @@ def _open(work: Work, view: BoundPod, means: Means, now: float) -> list[Instruct
             work.note(means, "", WARNING, "FailedMount", str(error), now)
         return []
     except Unsupported as error:
-        work.waiting = (CONFIG_ERROR, str(error))
+        if work.waiting != (CONFIG_ERROR, str(error)):
+            work.waiting = (CONFIG_ERROR, str(error))
+            work.note(means, "", WARNING, "FailedMount", str(error), now)
         return []
     work.waiting = ("", "")
     work.life, work.opened, work.open_asked_at = Life.OPENING, True, now
@@ -156,8 +158,11 @@ def _address(work: Work, view: BoundPod, means: Means) -> str:
 
 
 def _around(work: Work, means: Means) -> Surroundings:
-    address = work.sandbox.address if work.sandbox is not None else ""
-    return Surroundings(address, means.host_address, means.settings.allocatable)
+    return _surroundings(work.sandbox.address if work.sandbox is not None else "", means)
+
+
+def _surroundings(address: str, means: Means) -> Surroundings:
+    return Surroundings(address, means.host_address, means.settings.allocatable, means.settings.user)
 
 
 def _refresh(work: Work, view: BoundPod, means: Means) -> list[Instruction]:

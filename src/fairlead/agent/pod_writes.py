@@ -9,7 +9,7 @@ bound to the uid, and removing twice is removing once.
 
 from __future__ import annotations
 
-from fairlead.agent.calls import Purpose
+from fairlead.agent.calls import MANAGER, Purpose
 from fairlead.agent.contract import Ask
 from fairlead.agent.means import Means
 from fairlead.agent.pace import Retry
@@ -54,7 +54,7 @@ class Writes:
         self.in_flight = "status"
         request = Request(
             "patch", "", "v1", "pods", meta.namespace, meta.name, "status",
-            body=body, content_type=MERGE_PATCH,
+            body=body, content_type=MERGE_PATCH, manager=MANAGER,
         )  # fmt: skip
         return means.calls.ask(Purpose(PART, meta.uid), request)
 

@@ -29,6 +29,7 @@ class Probe(View, frozen=True):
 class SecurityContext(View, frozen=True):
     run_as_user: int | None = None
     run_as_group: int | None = None
+    run_as_non_root: bool | None = None
 
 
 class Lifecycle(View, frozen=True):

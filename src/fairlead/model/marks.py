@@ -18,6 +18,11 @@ DRIVER = "fairlead.dev/driver"  # what runs its pods: process, hollow
 SUSPECT = "fairlead.dev/suspect"  # NoSchedule: nothing new is placed there, nothing else follows from it
 UNREACHABLE = "node.kubernetes.io/unreachable"  # NoSchedule, NoExecute: pods have a grace as they tolerate it
 NOT_READY = "node.kubernetes.io/not-ready"  # the node itself says so
+PRESSURES = {  # condition that a node says of itself -> taint NoSchedule
+    "DiskPressure": "node.kubernetes.io/disk-pressure",
+    "MemoryPressure": "node.kubernetes.io/memory-pressure",
+    "PIDPressure": "node.kubernetes.io/pid-pressure",
+}
 OUT_OF_SERVICE = "node.kubernetes.io/out-of-service"  # a human confirms that nothing runs there any more
 
 # Annotations of nodes

@@ -21,6 +21,7 @@ STARTING, READY, SERVING = "starting", "ready", "serving"
 STAGES = (ADMITTED, QUEUED, SCHEDULED, BOUND, STARTING, READY, SERVING)
 ENDED = "ended"  # it has run to its end: no stage on the way, and no trouble either
 
+_LOST = "NodeUnknown"  # reason of Ready=False, as `reconcile/pod_marks.py` says it of pods on a node that is silent
 _SLOW = frozenset({"ContainerCreating", "PodInitializing"})  # the usual way, not a reason
 
 
@@ -69,6 +70,9 @@ def standing(
         return Standing(STARTING, "NodeUnknown", ready.message, "node health")
     if not containers:
         return Standing(BOUND, "NotStarted", f"node {node} has not begun with it", agent)
+    if ready is not None and ready.reason == _LOST:  # why its release waits says more, if it does
+        waits = released if released is not None and released.reason else ready
+        return Standing(STARTING, waits.reason, waits.message, "node health")
     return _starting(containers, ready, agent)
 
 
@@ -104,7 +108,11 @@ def _starting(containers: Sequence[Json], ready: Told | None, agent: str) -> Sta
     )
     if idle:
         return Standing(STARTING, "NotReady", f"container {idle} runs and is not ready", "the container")
-    return Standing(STARTING, "", ready.message if ready is not None else "", agent)
+    return (
+        Standing(STARTING, ready.reason, ready.message, agent)
+        if ready is not None
+        else Standing(STARTING, owner=agent)
+    )
 
 
 def standing_of_object(pod: Json) -> Standing:

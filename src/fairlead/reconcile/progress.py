@@ -82,6 +82,8 @@ class ProgressDecider:
         if isinstance(before, EndpointSlice) or isinstance(after, EndpointSlice):
             namespace = (after or before).metadata.namespace  # type: ignore[union-attr]
             names = _receiving(before) ^ _receiving(after)
+            if isinstance(before, EndpointSlice) and isinstance(after, EndpointSlice):
+                names |= _receiving(after) if bool(before.ports) != bool(after.ports) else frozenset()
             pods = (view.get(PODS, namespace, name) for name in sorted(names))
             keys = {key for pod in pods if pod is not None and (key := _owner_key(pod)) is not None}
             return sorted(keys)
@@ -201,18 +203,22 @@ def _desired(workload: Workload, pods: Sequence[Pod]) -> int:
 def _served(view: Reading, workload: Workload) -> frozenset[str] | None:
     namespace, labels = workload.metadata.namespace, _template_labels(workload)
     services = [
-        each.metadata.name
+        each
         for each in view.list(SERVICES, namespace)
         if each.spec.selector and each.spec.selector.items() <= labels.items()
     ]
     if not services or isinstance(workload, Job):
         return None
+    # A slice without ports of a Service that has some is of pods that lack the named port: nothing gets there.
     slices = (
         each
-        for name in services
+        for service in services
         for each in view.select(
-            ENDPOINT_SLICES, namespace, {"matchLabels": {"kubernetes.io/service-name": name}}
+            ENDPOINT_SLICES,
+            namespace,
+            {"matchLabels": {"kubernetes.io/service-name": service.metadata.name}},
         )
+        if each.ports or not service.spec.ports
     )
     return frozenset(name for each in slices for name in _receiving(each))
 
@@ -262,7 +268,8 @@ def _last_error(workload: Workload, pods: Sequence[Pod]) -> _Happened | None:
     happened = [
         _Happened(each.last_transition_time, each.reason, each.message)
         for each in workload.status.conditions
-        if each.type == "ReplicaFailure" and each.status == "True"
+        if each.type in ("ReplicaFailure", "Failed")
+        and each.status == "True"  # a Job that is given up says Failed
     ]
     for pod in pods:
         name = pod.metadata.name
@@ -276,6 +283,7 @@ def _last_error(workload: Workload, pods: Sequence[Pod]) -> _Happened | None:
                 ended = state.get("terminated")
                 if ended and ended.get("exitCode"):
                     text = f"container {status.get('name')} ended with exit code {ended['exitCode']}"
+                    text += f": {ended['message']}" if ended.get("message") else ""
                     happened.append(
                         _Happened(ended.get("finishedAt") or "", ended.get("reason") or "Error", text, name)
                     )

@@ -130,6 +130,8 @@ class AgentDriver:
                     return agent.failed(event)
                 case contract.Found():
                     return agent.found(event)
+                case contract.Disk():
+                    return agent.measured(event)
         except Exception as error:  # noqa: BLE001 - a machine that failed half-way must not be asked again
             self._stopped = True
             self._failed(error)

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from fairlead.agent.contract import NodeSettings
 from fairlead.agent.drivers.process import ProcessDriver
 from fairlead.agent.machine import Agent
-from fairlead.core.errors import OperatorError
+from fairlead.core.errors import DataDirectoryBusy, OperatorError
 from fairlead.model.marks import DRIVER, HOSTNAME
 from fairlead.runtime import logs, machine_facts, node_locks
 from fairlead.runtime.agent_driver import AgentDriver
@@ -33,6 +33,7 @@ log = logging.getLogger("fairlead.agent")
 _FENCE_MARGIN_SECONDS = 2.0
 _SAY_AGAIN_SECONDS = 10.0
 _EMPTY_SECONDS = 0.05
+_LOOK_SECONDS = 5.0  # at its directory and the disk under it
 
 
 def run(settings: AgentSettings) -> int:
@@ -44,20 +45,22 @@ def run(settings: AgentSettings) -> int:
         token: Callable[[], str] = lambda: settings.connection.token  # noqa: E731 - one of two
         if settings.token_file is not None:
             token = TokenFromFile(settings.token_file)
-        asyncio.run(_Process(settings).run(lambda: Client(address), prefix, token))
+        asyncio.run(_Process(settings, lock).run(lambda: Client(address), prefix, token))
     finally:
         os.close(lock)
     return 0
 
 
 class _Process:
-    def __init__(self, settings: AgentSettings) -> None:
+    def __init__(self, settings: AgentSettings, lock: int) -> None:
         self._settings = settings
+        self._lock = lock
         self._clock = machine_facts.steady_clock()
         self._giving_up: asyncio.TimerHandle | None = None
         self._told_at = 0.0
         self._said_trouble = False
         self._broken: BaseException | None = None
+        self._removed = False
 
     async def run(self, client_of: Callable[[], Client], prefix: str, token: Callable[[], str]) -> None:
         settings, loop = self._settings, asyncio.get_running_loop()
@@ -79,15 +82,23 @@ class _Process:
         await driver.start(processes)
         if endpoint is not None:
             endpoint.serve(processes)
-        log.info("node %s works for %s", settings.name, settings.connection.server)
+        log.info(
+            "node %s works for %s, limits by %s", settings.name, settings.connection.server, processes.limits
+        )
+        self._look_at_directory(driver)
         await self._leaving.wait()
-        if self._broken is None and self._stop_pods:
+        if self._broken is None and self._stop_pods and not self._removed:
             await self._end_pods(driver)
         if endpoint is not None:
             await endpoint.close()
         await driver.stop()
         proxy.close()
         client.close()
+        if self._removed:
+            raise DataDirectoryBusy(
+                f"the agent of node {settings.name} leaves: its directory {settings.data_dir} was removed or replaced"
+                " while it ran; start it again, it then ends what is left of the pods and starts them anew"
+            )
         if self._broken is not None:
             raise OperatorError(
                 f"the agent of node {settings.name} cannot go on: this is a defect, described in"
@@ -118,6 +129,18 @@ class _Process:
     def _leave_pods(self) -> None:
         self._stop_pods = False
         self._leaving.set()
+
+    def _look_at_directory(self, driver: AgentDriver) -> None:
+        """Without its lock a second agent may work there: the two would undo each other's writes for ever."""
+        directory = self._settings.data_dir
+        if not node_locks.is_held(directory, self._lock):
+            self._removed = True
+            self._leaving.set()
+            return
+        disk = machine_facts.disk(directory, self._clock())
+        if disk is not None:
+            driver.tell(disk)
+        asyncio.get_running_loop().call_later(_LOOK_SECONDS, self._look_at_directory, driver)
 
     def _failed(self, error: BaseException) -> None:
         log.error("the agent failed", exc_info=error)
@@ -171,4 +194,5 @@ def node_settings(settings: AgentSettings, annotations: dict[str, str] | None = 
         fence_margin_seconds=min(_FENCE_MARGIN_SECONDS, settings.lease_seconds / 5),
         boot=os.urandom(8).hex(),
         instance=machine_facts.instance(settings.data_dir),
+        user=os.geteuid(),
     )

@@ -1,6 +1,6 @@
 """What an agent finds out about its machine: how much of everything there is, what it is, and which clock it keeps.
 
-Asked once by `agent_driver.run` at the start. Nothing here changes anything.
+Asked by `agent_process.py` at the start, for the disk ever again. Nothing here changes anything.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from hashlib import blake2b
 from pathlib import Path
 
 from fairlead import __version__
+from fairlead.agent.contract import Disk
 
 _CPU_MAX = Path("/sys/fs/cgroup/cpu.max")
 _MEMORY_MAX = Path("/sys/fs/cgroup/memory.max")
@@ -54,6 +55,16 @@ def memory() -> str:
     if allowed.isdigit():
         kibibytes = min(kibibytes, int(allowed) // 1024)
     return f"{kibibytes}Ki"
+
+
+def disk(directory: Path, now: float) -> Disk | None:
+    """The one under this directory; None if it does not tell."""
+    try:
+        told = os.statvfs(directory)
+    except OSError:
+        return None
+    size = told.f_frsize
+    return Disk(str(directory), told.f_bavail * size, told.f_blocks * size, told.f_favail, told.f_files, now)
 
 
 def node_info() -> dict[str, str]:

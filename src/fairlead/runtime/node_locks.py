@@ -39,6 +39,16 @@ def hold(directory: Path, name: str) -> int:
     return descriptor
 
 
+def is_held(directory: Path, descriptor: int) -> bool:
+    """Whether the lock that `hold` took still guards this directory: who removes it lets a second agent in."""
+    try:
+        return os.path.samestat((directory / LOCK).stat(), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True  # not known: a disk that fails for a moment is no other agent
+
+
 def holder(directory: Path) -> int | None:
     """The pid of the agent that has this directory, 0 if it has not told it yet; None if there is none."""
     try:

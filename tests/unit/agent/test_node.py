@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from fairlead.agent import contract as c
+from fairlead.agent.disk import pressure
 from fairlead.agent.machine import Agent
 from fairlead.cache import events as mirrored
 from fairlead.model.marks import FENCES_AFTER, NODE_ENDPOINT
@@ -49,6 +50,46 @@ def test_a_node_that_exists_is_kept_with_what_others_gave_it() -> None:
     assert node["metadata"]["labels"]["fairlead.dev/driver"] == "process"
     told = {each["type"]: each["status"] for each in node["status"]["conditions"]}
     assert (told["Other"], told["Ready"]) == ("True", "True")
+
+
+@pytest.mark.parametrize(
+    ("free", "size", "free_files", "files", "before", "told"),
+    [
+        (500, 100_000, 0, 0, "", ""),
+        (64, 100_000, 0, 0, "", ""),
+        (63, 100_000, 0, 0, "", "63 MiB of 100000 MiB are free where /n is: free space on that disk"),
+        (6, 100, 0, 0, "", ""),
+        (4, 100, 0, 0, "", "4 MiB of 100 MiB are free where /n is: free space on that disk"),
+        (
+            500,
+            100_000,
+            20,
+            1_000_000,
+            "",
+            "20 of 1000000 inodes are free where /n is: free space on that disk",
+        ),
+        (120, 100_000, 0, 0, "as it was", "as it was"),
+        (129, 100_000, 0, 0, "as it was", ""),
+    ],
+)
+def test_when_a_disk_is_too_full(
+    free: int, size: int, free_files: int, files: int, before: str, told: str
+) -> None:
+    mib = 1024 * 1024
+    assert pressure(c.Disk("/n", free * mib, size * mib, free_files, files, 0.0), before) == told
+
+
+def test_a_full_disk_is_said_once_and_taken_back() -> None:
+    room = running()
+    writes = []
+    for free in (3, 2, 1, 500, 499):
+        before = room.node()["metadata"]["resourceVersion"]
+        room.take(room.agent.measured(c.Disk("/n", free << 20, 1 << 30, 0, 0, room.now)))
+        room.settle()
+        writes.append(room.node()["metadata"]["resourceVersion"] != before)
+        (disk,) = (each for each in room.node()["status"]["conditions"] if each["type"] == "DiskPressure")
+        assert disk["status"] == ("True" if free < 64 else "False")
+    assert writes == [True, False, False, True, False]
 
 
 def test_a_node_that_was_deleted_is_not_made_again() -> None:

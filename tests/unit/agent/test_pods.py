@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from fairlead.agent import contract as c
 from fairlead.agent.pace import Pace
-from tests.unit.agent.room import container, running
+from tests.unit.agent.room import SETTINGS, container, running
 
 SIDECAR = container("beside", restartPolicy="Always")
 
@@ -283,10 +284,22 @@ def test_readiness_gates_and_conditions_of_others() -> None:
             "CreateContainerError",
             "spec.containers[0].livenessProbe.grpc is not supported on this node: use exec, httpGet or tcpSocket",
         ),
+        (
+            {"securityContext": {"runAsNonRoot": True}},
+            "CreateContainerConfigError",
+            "container has runAsNonRoot and would run as root: "
+            "give spec.containers[0].securityContext.runAsUser another user",
+        ),
+        (
+            {"securityContext": {"runAsNonRoot": True, "runAsUser": 0}},
+            "CreateContainerConfigError",
+            "container has runAsNonRoot and would run as root: "
+            "give spec.containers[0].securityContext.runAsUser another user",
+        ),
     ],
 )
 def test_what_keeps_a_container_from_starting_is_named(fields: Any, reason: str, words: str) -> None:
-    room = running()
+    room = running(settings=msgspec.structs.replace(SETTINGS, user=0))
     wanted = {key: value for key, value in container(**fields).items() if value is not None}
     room.create(containers=[wanted])
     room.settle()
@@ -295,6 +308,23 @@ def test_what_keeps_a_container_from_starting_is_named(fields: Any, reason: str,
     assert room.status()["phase"] == "Pending"
     assert room.machine.starts == []
     assert "Failed" in room.reasons()
+
+
+@pytest.mark.parametrize(
+    ("agent", "pod", "own"),
+    [
+        (1000, {"runAsNonRoot": True}, {}),
+        (0, {"runAsNonRoot": True, "runAsUser": 1000}, {}),
+        (0, {"runAsNonRoot": True}, {"runAsUser": 1000}),
+        (0, {"runAsNonRoot": True}, {"runAsNonRoot": False}),
+        (0, {}, {}),
+    ],
+)
+def test_whoever_may_not_be_root_and_is_not_runs(agent: int, pod: Any, own: Any) -> None:
+    room = running(settings=msgspec.structs.replace(SETTINGS, user=agent))
+    room.create(securityContext=pod, containers=[container(securityContext=own)])
+    room.settle()
+    assert len(room.machine.starts) == 1
 
 
 def test_a_map_that_arrives_later_starts_the_pod() -> None:
@@ -338,6 +368,7 @@ def test_volumes_that_cannot_be_had(volume: Any, reason: str, words: str) -> Non
     assert waiting["reason"] == reason
     assert words in waiting["message"]
     assert room.told(c.Open) == []
+    assert room.reasons() == ["FailedMount"]
 
 
 def test_without_a_range_or_a_free_address_a_pod_waits() -> None:

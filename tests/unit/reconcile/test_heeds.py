@@ -80,7 +80,7 @@ CHANGES = [(before, after) for before, after in product(list(pods()), repeat=2) 
 
 
 def world() -> MirrorView:
-    """A namespace on its way out, of every kind that owns pods one that would take any of these, a pod whose owner is gone,
+    """A namespace and a definition on their way out, of every kind that owns pods one that would take any of these, a pod whose owner is gone,
     and a node that repels all and is out of reach."""
     plane = Plane("test", tuple(DECIDERS.values()))
     for name, mirror in plane.mirrors.items():
@@ -93,6 +93,9 @@ def world() -> MirrorView:
             body = {"metadata": {**metadata, "resourceVersion": "5"}, "spec": SELECTING if selects else {}}
             key = Key(name, metadata.get("namespace", ""), metadata["name"])
             listed.append(Entry(key, metadata["uid"], 5, json.dumps(body).encode()))
+        if name == "customresourcedefinitions.apiextensions.k8s.io":
+            leaving = {"metadata": {"name": "jobs.batch", "uid": "uid-jobs", "deletionTimestamp": AT}}
+            listed.append(Entry(Key(name, "", "jobs.batch"), "uid-jobs", 5, json.dumps(leaving).encode()))
         if name == PODS.name:
             orphan = {"metadata": msgspec.to_builtins(pod("Job").metadata)}
             listed.append(Entry(Key(name, "default", "one"), "uid-one", 7, json.dumps(orphan).encode()))

@@ -7,7 +7,7 @@ from typing import Any
 from fairlead.core.times import timestamp
 from fairlead.decision.effects import ChangeStatus
 from fairlead.model.service_views import ENDPOINT_SLICES, SERVICES
-from fairlead.model.views import DEPLOYMENTS, PODS, STATEFULSETS
+from fairlead.model.views import DEPLOYMENTS, JOBS, PODS, STATEFULSETS
 from fairlead.reconcile.deployment import DeploymentDecider
 from fairlead.reconcile.progress import ProgressDecider
 from fairlead.reconcile.replicaset import ReplicaSetDecider
@@ -78,8 +78,12 @@ def test_a_service_makes_serving_the_end() -> None:
         endpoints=[endpoint],
         ports=[],
     )
+    assert settle(world)["serving"] == 0, "its pods have no port of the name that the Service wants"
+    decider, (portless,) = ProgressDecider(), world.list(ENDPOINT_SLICES)
+    world.edit(ENDPOINT_SLICES, "web-a", {"ports": [{"port": 8080}]})
     assert settle(world)["serving"] == 1
-    decider, slices = ProgressDecider(), world.list(ENDPOINT_SLICES)
+    slices = world.list(ENDPOINT_SLICES)
+    assert len(list(decider.adopters(world, ENDPOINT_SLICES.name, portless, slices[0]))) == 1
     (key,) = decider.adopters(world, ENDPOINT_SLICES.name, None, slices[0])
     assert key.resource == "replicasets.apps"
     (key,) = decider.adopters(world, SERVICES.name, None, world.list(SERVICES)[0])
@@ -116,3 +120,33 @@ def test_told_at_most_once_a_second() -> None:
     assert decision.effects == ()
     assert decision.again_at > world.now
     assert wrote
+
+
+def test_a_job_that_was_given_up_says_why() -> None:
+    world = World()
+    containers = [{"name": "main", "image": "web:1"}]
+    world.add(JOBS, "j", spec={"template": {"spec": {"restartPolicy": "Never", "containers": containers}}})
+    at = timestamp(world.now)
+    told = {"reason": "DeadlineExceeded", "message": "active for too long"}
+    failed = [
+        {"type": kind, "status": "True", "lastTransitionTime": at, **told}
+        for kind in ("FailureTarget", "Failed")
+    ]
+    world.edit_status(JOBS, "j", {"startTime": at, "conditions": failed})
+    (effect,) = ProgressDecider().decide(world, Key(JOBS.name, "default", "j"), world.now).effects
+    assert isinstance(effect, ChangeStatus)
+    assert effect.patch["status"]["progress"]["lastError"] == {"at": at, **told}
+
+
+def test_the_last_error_says_what_the_end_of_the_container_said() -> None:
+    world = deployed(1)
+    (only,) = world.list(PODS)
+    ended = {"exitCode": 128, "reason": "StartError", "message": "'/x': no such file", "finishedAt": "t"}
+    status = {
+        "name": "main",
+        "state": {"waiting": {"reason": "CrashLoopBackOff"}},
+        "lastState": {"terminated": ended},
+    }
+    world.edit_status(PODS, only.metadata.name, {"containerStatuses": [status]})
+    error = settle(world)["lastError"]
+    assert error["message"] == "container main ended with exit code 128: '/x': no such file"

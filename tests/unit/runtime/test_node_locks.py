@@ -41,3 +41,16 @@ def test_looking_whether_it_is_held_does_not_hold_it(tmp_path: Path) -> None:
     os.close(node_locks.hold(tmp_path, "n"))
     assert node_locks.holder(tmp_path) is None
     os.close(node_locks.hold(tmp_path, "n"))
+
+
+def test_a_lock_whose_file_was_removed_guards_nothing(tmp_path: Path) -> None:
+    directory = tmp_path / "n"
+    descriptor = node_locks.hold(directory, "n")
+    assert node_locks.is_held(directory, descriptor)
+    (directory / node_locks.LOCK).unlink()
+    assert not node_locks.is_held(directory, descriptor)
+    other = node_locks.hold(directory, "n")
+    assert not node_locks.is_held(directory, descriptor)
+    assert node_locks.is_held(directory, other)
+    os.close(descriptor)
+    os.close(other)

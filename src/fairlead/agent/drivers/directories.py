@@ -93,8 +93,8 @@ class PodDirectory:
         if os.geteuid() == 0 and (run.user is not None or run.group is not None):
             for path in (root, temporary):
                 os.chown(path, -1 if run.user is None else run.user, -1 if run.group is None else run.group)
-        for mount in run.mounts:
-            self._mount(root, mount, run)
+        for mount in sorted(run.mounts, key=lambda each: _inside(each.path, "mountPath").count("/")):
+            self._mount(root, mount, run)  # what others lie in comes first
         return root
 
     def _mount(self, root: Path, mount: Mount, run: ContainerRun) -> None:
@@ -195,7 +195,8 @@ def _fill(directory: Path, volume: Volume) -> None:
         if not (directory / top).is_symlink():
             (directory / top).symlink_to(f"{_CURRENT}/{top}")
     for entry in directory.iterdir():
-        if not entry.name.startswith("..") and entry.name not in tops:
+        ours = entry.is_symlink() and entry.readlink().parts[:1] == (_CURRENT,)  # not a mount inside this one
+        if ours and entry.name not in tops:
             entry.unlink()
     if old is not None:
         shutil.rmtree(directory / old, ignore_errors=True)

@@ -266,8 +266,7 @@ class Pod:
 
     async def _settle(self) -> set[int]:
         """Make sure that nothing of it runs any more, and take down how it ended. Returns what cannot be killed."""
-        strays = await asyncio.to_thread(self._machine.strays, [self.uid])
-        left = strays.get(self.uid, set())
+        left = await self._machine.sweeper.left_of(self.uid)
         if not left:
             await asyncio.to_thread(self.take_down)
         return left

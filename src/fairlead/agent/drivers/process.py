@@ -44,7 +44,7 @@ _FOR_A_POD = (Open, Start, Stop, Refresh, Close)
 
 class ProcessDriver:
     def __init__(self, directory: Path, clock: Callable[[], float], tell: Callable[[Any], None]) -> None:
-        self._directory = directory
+        self._directory = directory.absolute()  # mounts are links to what is in there
         self._clock = clock
         self._tell = tell
         self._pods: dict[str, Pod] = {}

@@ -11,6 +11,7 @@ from typing import Any
 
 from fairlead.agent.drivers import limits, procfs, state
 from fairlead.agent.drivers.directories import PodDirectory
+from fairlead.agent.drivers.sweeping import Sweeper
 
 
 class ThisMachine:
@@ -21,6 +22,7 @@ class ThisMachine:
         self.cgroups = limits.find()
         self.boot = state.boot_id()
         self.offset = clock() - state.boottime()  # from boot time to the agent's clock
+        self.sweeper = Sweeper(self.strays)
 
     def boot_instant(self, at: float) -> float:
         return at - self.offset

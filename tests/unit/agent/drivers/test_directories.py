@@ -94,6 +94,17 @@ def test_what_a_container_writes_outlives_its_runs_and_what_is_mounted_is_a_link
     assert (pod.root(run(*mounts)) / "logs" / "x").read_text() == "kept"
 
 
+def test_a_mount_inside_another_comes_after_it_and_stays_when_that_gets_new_content(tmp_path: Path) -> None:
+    pod = opened(tmp_path, FILES, Volume("scratch", None), Volume("outer", None))
+    mounts = (Mount("scratch", "/etc//app/own/"), Mount("files", "/etc/app"), Mount("outer", "/etc"))
+    root = pod.root(run(*mounts))
+    (root / "etc/app/own/x").write_text("mine")
+    pod.refresh([Volume("files", (("c", b"new", 0o644),))])
+    assert (root / "etc/app/own/x").read_text() == "mine"
+    assert sorted(path.name for path in (root / "etc/app/").iterdir()) == ["..2", "..data", "c", "own"]
+    assert pod.root(run(*mounts)) == root
+
+
 @pytest.mark.parametrize(
     ("mount", "message"),
     [

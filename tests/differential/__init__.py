@@ -1,0 +1,1 @@
+"""Tables of requests and what must come of them, written from Kubernetes' documentation alone."""
