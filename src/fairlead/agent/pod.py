@@ -18,9 +18,9 @@ from fairlead.agent.pace import Retry
 from fairlead.agent.pod_status import Standing, difference, status_of
 from fairlead.agent.pod_writes import Writes
 from fairlead.agent.references import named_by
+from fairlead.agent.unheeded import unheeded
 from fairlead.agent.views import BoundPod
 
-NO_IMAGE = "process"  # the name of no image
 _LOST = "SupervisorLost", "the supervisor of the pod was lost, and everything that it ran"
 _EXCEEDED = "DeadlineExceeded", "Pod was active on the node longer than the specified deadline"
 
@@ -165,18 +165,9 @@ class Work:
             self.note(means, name, WARNING, "Failed", f"Error: {own.ended.message}", now)
         else:
             self.note(means, name, NORMAL, "Started", f"Started container {name}", now)
-        if own.attempt == 0:
-            self._note_image(name, means, now)
-
-    def _note_image(self, name: str, means: Means, now: float) -> None:
-        """Whoever names an image expects what is in it."""
-        images = [each.image for each in self.view.all_containers if each.name == name] if self.view else []
-        if images and images[0] not in ("", NO_IMAGE):
-            words = (
-                f'Image "{images[0]}" is not used: this node runs the command as a process of its machine '
-                f'(image "{NO_IMAGE}" says that this is meant)'
-            )
-            self.note(means, name, WARNING, "ImageIgnored", words, now)
+        if own.attempt == 0 and self.view is not None:
+            for reason, message in unheeded(self.view, name):
+                self.note(means, name, WARNING, reason, message, now)
 
     # What follows
 

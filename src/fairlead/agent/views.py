@@ -30,6 +30,17 @@ class SecurityContext(View, frozen=True):
     run_as_user: int | None = None
     run_as_group: int | None = None
     run_as_non_root: bool | None = None
+    # Not enforced, and told so (`unheeded.py`).
+    allow_privilege_escalation: bool | None = None
+    capabilities: Json | None = None
+    privileged: bool | None = None
+    read_only_root_filesystem: bool | None = None
+    seccomp_profile: Json | None = None
+    app_armor_profile: Json | None = None
+    se_linux_options: Json | None = None
+    fs_group: int | None = None
+    supplemental_groups: tuple[int, ...] = ()
+    sysctls: tuple[Json, ...] = ()
 
 
 class Lifecycle(View, frozen=True):

@@ -44,6 +44,23 @@ def test_an_image_is_not_used_and_whoever_names_one_is_told_so_once(image: str, 
     assert room.reasons() == reasons
 
 
+def test_what_is_not_enforced_is_told_by_name() -> None:
+    room = running()
+    own = {"readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]}, "runAsUser": 0}
+    volumes = [{"name": "scratch", "emptyDir": {"sizeLimit": "1Mi"}}]
+    room.create(containers=[container(securityContext=own)], securityContext={"fsGroup": 5}, volumes=volumes)
+    room.pass_time(5, looks=True)
+    (told,) = [
+        each["message"]
+        for each in room.api.get("/api/v1/namespaces/default/events")[1]["items"]
+        if each["reason"] == "NotEnforced"
+    ]
+    assert told.endswith(
+        ": securityContext.capabilities, securityContext.readOnlyRootFilesystem, spec.securityContext.fsGroup, "
+        "spec.volumes[0].emptyDir.sizeLimit"
+    )
+
+
 def test_a_settled_pod_is_written_no_more() -> None:
     room = running()
     room.create(containers=[container(readinessProbe={"exec": {"command": ["ok"]}, "periodSeconds": 1})])
