@@ -8,6 +8,8 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import HealthCheck, settings
 
+pytest_plugins = ["fairlead.testing.pytest"]
+
 SOAK = os.environ.get("FAIRLEAD_SOAK") == "1"
 
 # Bodies of generated tests are slow on a busy machine; a deadline would only measure that machine.
@@ -19,12 +21,13 @@ settings.load_profile("soak" if SOAK else "sample")
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """How many seeds of the simulator, and clusters of the oracle, stand behind this run."""
+    """How many seeds of the simulator, clusters of the oracle and rows of tables stand behind this run."""
+    from tests.differential import quota as differential
     from tests.oracle import quota as oracle
     from tests.sim import quota as sim
 
     reports = [each for found in terminalreporter.stats.values() for each in found]
-    for line in (sim.quota_line(reports), oracle.quota_line(reports)):
+    for line in (each.quota_line(reports) for each in (sim, oracle, differential)):
         if line:
             terminalreporter.write_line(line)
 

@@ -13,14 +13,15 @@ from fairlead.api.admission import Chain
 from fairlead.api.audit import Audit
 from fairlead.api.authn import Tokens
 from fairlead.api.authz import builtin_chain
+from fairlead.api.custom import CustomKinds
 from fairlead.api.desk import Desk
 from fairlead.api.plan import AGAIN, Context, Plan, Watch
 from fairlead.api.server import Api
 from fairlead.api.status import failure
 from fairlead.api.users import MASTERS, User
 from fairlead.core.errors import ApiError
-from fairlead.model.catalog import CATALOG
 from fairlead.model.files import load_tables
+from fairlead.model.served import Served
 from fairlead.port.request import Reply, Request
 from fairlead.store.contract import Change, Outcome, Transaction
 from fairlead.store.events import Append, Appended, Flush, Instruction, Publish, Resolve, Submitted
@@ -39,10 +40,10 @@ class InProcess:
         self.journal = MemoryJournal()
         self.store = Store(self.journal.recover(), self.journal)
         self.hub = Hub(self.store)
-        resources = ((kind.group, kind.plural) for kind in CATALOG)
-        self.desk = Desk(
-            CATALOG, load_tables(), self.store, builtin_chain(self.store, resources), Chain(), Audit()
-        )
+        served, tables = Served(), load_tables().branch()
+        authorizer = builtin_chain(self.store, lambda: [(kind.group, kind.plural) for kind in served])
+        self.custom = CustomKinds(served, tables)
+        self.desk = Desk(served, tables, self.store, authorizer, Chain(), Audit())
         self.api = Api(self.desk, Tokens({}))
         self.published: list[Change] = []
         self._requests = 0
@@ -67,6 +68,7 @@ class InProcess:
                 self.journal.append(instruction.batch)
                 self._carry_out(self.store.handle(Appended()))
             elif isinstance(instruction, Publish):
+                self.custom.observe(instruction.changes)
                 self.published.extend(instruction.changes)
                 self.hub.publish(instruction.changes)
             elif isinstance(instruction, Resolve):

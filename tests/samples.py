@@ -408,6 +408,41 @@ SAMPLES: dict[str, Json] = {
             "loop": {"resyncSeconds": 600},
         },
     },
+    "CustomResourceDefinition": {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": _meta("crontabs.stable.example.com", ""),
+        "spec": {
+            "group": "stable.example.com",
+            "scope": "Namespaced",
+            "names": {"plural": "crontabs", "singular": "crontab", "kind": "CronTab", "shortNames": ["ct"]},
+            "versions": [
+                {
+                    "name": "v1",
+                    "served": True,
+                    "storage": True,
+                    "schema": {
+                        "openAPIV3Schema": {
+                            "type": "object",
+                            "properties": {
+                                "spec": {
+                                    "type": "object",
+                                    "properties": {
+                                        "cronSpec": {"type": "string"},
+                                        "replicas": {"type": "integer", "minimum": 1},
+                                    },
+                                }
+                            },
+                        }
+                    },
+                    "subresources": {"status": {}},
+                    "additionalPrinterColumns": [
+                        {"name": "Spec", "type": "string", "jsonPath": ".spec.cronSpec"}
+                    ],
+                }
+            ],
+        },
+    },
     "EvidencePolicy": {
         "apiVersion": "fairlead.dev/v1",
         "kind": "EvidencePolicy",

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import msgspec
 import pytest
 
-from fairlead.api.openapi import group_paths, render, v2_document, v3_document
+from fairlead.api.openapi import groups, v2_document, v3_document
 from fairlead.api.openapi_proto import encode_v2
+from fairlead.model.catalog import Catalog
 from fairlead.model.files import load_tables
 from fairlead.model.kind import Kind
+from fairlead.model.served import Served
+from fairlead.wire.openapi import OpenApi
 from tests.samples import SAMPLES
 
 TABLES = load_tables()
@@ -29,8 +33,15 @@ def _kind(name: str) -> Kind:
 
 
 KINDS = tuple(_kind(name) for name in SAMPLES)
-CORE = v3_document(KINDS, TABLES, "api/v1", "v1.32.0")
-APPS = v3_document(KINDS, TABLES, "apis/apps/v1", "v1.32.0")
+GROUPS = groups(KINDS)
+
+
+def _v3(path: str) -> dict[str, Any]:
+    return v3_document(path, GROUPS[path], TABLES, "v1.32.0")
+
+
+CORE = _v3("api/v1")
+APPS = _v3("apis/apps/v1")
 V2 = v2_document(KINDS, TABLES, "v1.32.0")
 POD = "io.k8s.api.core.v1.Pod"
 
@@ -46,9 +57,9 @@ def _refs(value: Any) -> Iterator[str]:
             yield from _refs(item)
 
 
-@pytest.mark.parametrize("path", group_paths(KINDS))
+@pytest.mark.parametrize("path", GROUPS)
 def test_every_reference_of_a_v3_document_resolves_inside_it(path: str) -> None:
-    document = v3_document(KINDS, TABLES, path, "v1.32.0")
+    document = _v3(path)
     known = {f"#/components/schemas/{name}" for name in document["components"]["schemas"]}
     assert set(_refs(document)) <= known
 
@@ -94,7 +105,7 @@ def test_kubectl_finds_a_kind_and_its_parameters_at_the_patch_operation(kind: Ki
     path = f"apis/{kind.group}/{kind.version}" if kind.group else f"api/{kind.version}"
     found = [
         entry["patch"]
-        for entry in v3_document(KINDS, TABLES, path, "v1.32.0")["paths"].values()
+        for entry in _v3(path)["paths"].values()
         if entry.get("patch", {}).get("x-kubernetes-group-version-kind") == wanted
     ]
     assert found
@@ -134,18 +145,109 @@ def test_operations_have_names_of_their_own(document: dict[str, Any]) -> None:
     assert len(names) == len(set(names))
 
 
+def _document(documents: OpenApi, path: str) -> Any:
+    found = documents.answer(path, "application/json", b"", None)
+    return None if found is None else msgspec.json.decode(found[0].body)
+
+
+def _index(documents: OpenApi) -> dict[str, str]:
+    paths = _document(documents, "/openapi/v3")["paths"]
+    return {path: entry["serverRelativeURL"] for path, entry in paths.items()}
+
+
 def test_the_index_names_every_document_with_a_digest_that_follows_its_content() -> None:
-    documents = render(KINDS, TABLES, "v1.32.0")
-    index = msgspec.json.decode(documents["/openapi/v3"])["paths"]
-    assert set(index) == set(group_paths(KINDS))
-    for path, entry in index.items():
-        assert entry["serverRelativeURL"].startswith(f"/openapi/v3/{path}?hash=")
-        assert f"/openapi/v3/{path}" in documents
-    assert msgspec.json.decode(documents["/openapi/v2"])["swagger"] == "2.0"
-    fewer = render([kind for kind in KINDS if kind.kind != "Pod"], TABLES, "v1.32.0")
-    changed = msgspec.json.decode(fewer["/openapi/v3"])["paths"]
-    assert changed["api/v1"] != index["api/v1"]
-    assert changed["apis/apps/v1"] == index["apis/apps/v1"]
+    documents = OpenApi(Catalog(KINDS), TABLES, "v1.32.0")
+    index = _index(documents)
+    assert set(index) == set(GROUPS)
+    for path, address in index.items():
+        assert address.startswith(f"/openapi/v3/{path}?hash=")
+        assert _document(documents, f"/openapi/v3/{path}")["openapi"] == "3.0.0"
+    assert _document(documents, "/openapi/v2")["swagger"] == "2.0"
+    assert _document(documents, "/openapi/v3/apis/example.com/v1") is None
+    fewer = _index(OpenApi(Catalog(k for k in KINDS if k.kind != "Pod"), TABLES, "v1.32.0"))
+    assert fewer["api/v1"] != index["api/v1"]
+    assert fewer["apis/apps/v1"] == index["apis/apps/v1"]
+
+
+def test_only_the_address_with_the_right_digest_may_be_kept_for_good() -> None:
+    documents = OpenApi(Catalog(KINDS), TABLES, "v1.32.0")
+    digest = _index(documents)["api/v1"].partition("hash=")[2]
+    for asked, lasting in ((digest, True), ("0" * 32, False), (None, False)):
+        _, headers = documents.answer("/openapi/v3/api/v1", "", b"", asked) or (None, b"")
+        assert (b"immutable" in headers) is lasting
+    known = f'"{digest}"'.encode()
+    reply, _ = documents.answer("/openapi/v3/api/v1", "", known, None) or (None, b"")
+    assert reply is not None
+    assert (reply.status, reply.body) == (304, b"")
+
+
+CRON_TAB = Kind(
+    "example.com", "v1", "CronTab", "crontabs", True, "example.com/v1.CronTab",
+    openapi={
+        "description": "times and what runs at them",
+        "type": "object",
+        "required": ["spec"],
+        "properties": {
+            "spec": {
+                "type": "object",
+                "properties": {
+                    "cron": {"type": "string", "description": "when", "pattern": "^.*$", "maxLength": 20},
+                    "port": {"x-kubernetes-int-or-string": True, "anyOf": [{"type": "integer"}, {"type": "string"}]},
+                    "free": {"type": "object", "x-kubernetes-preserve-unknown-fields": True,
+                             "properties": {"a": {"type": "string"}}, "required": ["a"]},
+                    "maybe": {"type": "string", "nullable": True},
+                },
+            }
+        },
+    },
+)  # fmt: skip
+
+
+def test_a_custom_kind_comes_and_goes_and_only_its_documents_are_built_again() -> None:
+    served = Served(KINDS)
+    documents = OpenApi(served, TABLES, "v1.32.0")
+    before = _index(documents)
+    apps = documents.answer("/openapi/v3/apis/apps/v1", "", b"", None)
+    served.serve("crontabs.example.com", [CRON_TAB])
+    after = _index(documents)
+    assert set(after) - set(before) == {"apis/example.com/v1"}
+    assert {path: after[path] for path in before} == before
+    again = documents.answer("/openapi/v3/apis/apps/v1", "", b"", None)
+    assert apps is not None
+    assert again is not None
+    assert again[0].body is apps[0].body
+    served.serve("crontabs.example.com", [replace(CRON_TAB, openapi={"type": "object"})])
+    assert _index(documents)["apis/example.com/v1"] != after["apis/example.com/v1"]
+    served.withdraw("crontabs.example.com")
+    assert _index(documents) == before
+    assert _document(documents, "/openapi/v3/apis/example.com/v1") is None
+
+
+def test_a_custom_kind_is_published_as_its_definition_says() -> None:
+    document = v3_document("apis/example.com/v1", [CRON_TAB], TABLES, "v1.32.0")
+    schema = document["components"]["schemas"]["com.example.v1.CronTab"]
+    assert schema["x-kubernetes-group-version-kind"] == [
+        {"group": "example.com", "kind": "CronTab", "version": "v1"}
+    ]
+    assert set(schema["properties"]) == {"apiVersion", "kind", "metadata", "spec"}
+    assert schema["properties"]["spec"] == CRON_TAB.openapi["properties"]["spec"]  # type: ignore[index]
+    many = document["components"]["schemas"]["com.example.v1.CronTabList"]
+    assert many["properties"]["items"]["items"] == {"$ref": "#/components/schemas/com.example.v1.CronTab"}
+    patch = document["paths"]["/apis/example.com/v1/namespaces/{namespace}/crontabs/{name}"]["patch"]
+    assert "application/strategic-merge-patch+json" not in patch["requestBody"]["content"]
+    assert set(_refs(document)) <= {
+        f"#/components/schemas/{name}" for name in document["components"]["schemas"]
+    }
+
+
+def test_version_2_says_nothing_of_what_a_custom_kind_leaves_open() -> None:
+    definitions = v2_document([*KINDS, CRON_TAB], TABLES, "v1.32.0")["definitions"]
+    spec = definitions["com.example.v1.CronTab"]["properties"]["spec"]["properties"]
+    assert spec["cron"] == {"type": "string", "description": "when"}
+    assert spec["port"] == {"x-kubernetes-int-or-string": True}
+    assert spec["free"] == {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    assert spec["maybe"] == {}
+    assert encode_v2(v2_document([*KINDS, CRON_TAB], TABLES, "v1.32.0"))
 
 
 def _messages(data: bytes) -> Iterator[tuple[int, bytes]]:
@@ -203,3 +305,10 @@ def test_the_protobuf_form_of_v2_drops_nothing_silently() -> None:
     document = {"swagger": "2.0", "info": {"title": "t", "version": "v"}, "definitions": {"A": {"oneOf": []}}}
     with pytest.raises(ValueError, match="no protobuf form is known for 'oneOf'"):
         encode_v2(document)
+
+
+@pytest.mark.parametrize("name", TABLES.types)
+def test_every_field_says_what_it_is(name: str) -> None:
+    standard = ("apiVersion", "kind", "metadata")
+    fields = TABLES[name].fields.values()
+    assert [each.name for each in fields if not each.description and each.name not in standard] == []

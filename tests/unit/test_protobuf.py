@@ -166,7 +166,7 @@ def message(type_name: str, obj: dict[str, Any]) -> bytes:
     return out
 
 
-@pytest.mark.parametrize("kind", SAMPLES)
+@pytest.mark.parametrize("kind", sorted(SAMPLES.keys() - {"CustomResourceDefinition"}))
 def test_every_sample_survives_the_way_through_protobuf(kind: str) -> None:
     text = msgspec.json.encode(SAMPLES[kind]).decode()
     sample = msgspec.json.decode(text.replace('"example.com/gpu":1', '"example.com/gpu":"1"'))

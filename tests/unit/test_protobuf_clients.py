@@ -84,7 +84,7 @@ def test_a_replacement_may_come_in_protobuf() -> None:
     assert (status, found["data"]) == (200, {"a": "1", "b": ""})
 
 
-@pytest.mark.parametrize("media", ["application/yaml", "application/cbor"])
+@pytest.mark.parametrize("media", ["text/plain", "application/cbor"])
 def test_other_media_types_are_refused_by_naming_those_that_are_read(media: str) -> None:
     status, answer = plane().post("/api/v1/namespaces", b"x", content_type=media)
     assert status == 415
@@ -140,6 +140,8 @@ def test_damaged_bodies_are_read_or_refused(data: st.DataObject) -> None:
 
 def test_every_field_has_a_number_of_its_own() -> None:
     for found in TABLES.types.values():
+        if found.package.endswith("apiextensions.v1"):
+            continue  # read as JSON only: clients in Go know no protobuf of schemas either
         fields = [field for field in found.fields.values() if field.name not in ("apiVersion", "kind")]
         assert [field.name for field in fields if not field.number] == [], found.name
         numbers = [field.number for field in found.fields.values() if field.number]
@@ -154,8 +156,21 @@ def test_no_type_contains_itself_so_that_reading_has_a_deepest_level() -> None:
 
     def walk(name: str, above: tuple[str, ...]) -> None:
         assert name not in above, (*above, name)
-        for inner in {named(field.type) for field in TABLES[name].fields.values()} - {""}:
+        for inner in {named(field.type) for field in TABLES[name].fields.values() if field.number} - {""}:
             walk(inner, (*above, name))
 
     for name in TABLES.types:
         walk(name, ())
+
+
+def test_a_kind_without_numbers_is_refused_in_protobuf() -> None:
+    body = b"k8s\x00" + _envelope("apiextensions.k8s.io/v1", "CustomResourceDefinition")
+    with pytest.raises(
+        BadRequest, match="CustomResourceDefinition is not read in protobuf; send the object as JSON"
+    ):
+        read(TABLES, body)
+
+
+def _envelope(api_version: str, kind: str) -> bytes:
+    names = b"\x0a%c%b\x12%c%b" % (len(api_version), api_version.encode(), len(kind), kind.encode())
+    return b"\x0a%c%b\x12\x02\x0a\x00" % (len(names), names)

@@ -12,10 +12,11 @@ Trees of specs that are handed out are shared: nobody changes them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
+from fairlead.api import objects
 from fairlead.core import codec
 from fairlead.model.fields import FieldTables
 from fairlead.model.kind import Json, Kind
@@ -64,6 +65,7 @@ class Taken(msgspec.Struct, frozen=True):
     spec: Json
     encoded: msgspec.Raw
     status: Json
+    fields: bytes  # which fields of the spec its author came to own (`api/managing.py`)
     warnings: tuple[str, ...]
     rests_on: tuple[Sequence[Entry], ...]  # what admission looked at; another list is another answer
 
@@ -97,7 +99,13 @@ class Alike:
         return found
 
     def take(
-        self, kind: Kind, namespace: str, came: msgspec.Raw, new: Json, rests_on: tuple[Sequence[Entry], ...]
+        self,
+        kind: Kind,
+        namespace: str,
+        came: msgspec.Raw,
+        new: Json,
+        fields: bytes,
+        rests_on: tuple[Sequence[Entry], ...],
     ) -> None:
         """`new` was admitted with a spec that came like this, and nothing is wrong with it."""
         given, encoded = bytes(came), codec.encode(new["spec"])
@@ -109,7 +117,7 @@ class Alike:
         spec = _tree(encoded)
         warnings = tuple(kind.warnings({"metadata": {}, "spec": spec}))
         taken[kind.resource, namespace, given] = Taken(
-            spec, msgspec.Raw(encoded), codec.clone(new["status"]), warnings, rests_on
+            spec, msgspec.Raw(encoded), codec.clone(new["status"]), fields, warnings, rests_on
         )
 
     # Stored objects
@@ -165,10 +173,22 @@ def peeled(body: bytes, kind: Kind) -> Body | None:
     return parts if body.count(b'"') == marks else None
 
 
-def opened(entry: Entry) -> Opened | None:
+class Found(NamedTuple):
+    opened: Opened
+    managed: bytes  # its managedFields, which are not in there
+
+
+def opened(entry: Entry) -> Found | None:
     """A stored object with a spec and a status, in this order, as most have them; None for others."""
+    data, managed = objects.apart(entry.data)
     try:
-        found = _open(entry.data)
+        found = _open(data)
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return None
-    return found if entry.data.endswith(b'},"spec":%b,"status":%b}' % (found.spec, found.status)) else None
+    if "managedFields" in found.metadata:
+        return None
+    return (
+        Found(found, managed)
+        if data.endswith(b'},"spec":%b,"status":%b}' % (found.spec, found.status))
+        else None
+    )

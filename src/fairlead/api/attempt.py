@@ -13,6 +13,13 @@ from fairlead.model.kind import Json, Kind
 from fairlead.store.contract import Entry, Key, Operation, Precondition, Reader
 
 
+class Manager(msgspec.Struct, frozen=True):
+    """Who writes, by the name that metadata.managedFields has for them, and what they sent as managedFields."""
+
+    name: str
+    sent: list[Json] | None = None
+
+
 class Attempt(msgspec.Struct):
     kind: Kind
     verb: str  # create, update, patch, delete
@@ -24,6 +31,11 @@ class Attempt(msgspec.Struct):
     old: Json | None  # None for a create
     current: Entry | None
     spec: msgspec.Raw | None = None  # the bytes of its spec, where that is known to be right (`api/alike.py`)
+    # metadata.managedFields is in neither tree. As bytes: what is stored, and what will be (`api/managing.py`).
+    managed_before: bytes = b""
+    managed: bytes = b""
+    manager: Manager | None = None  # whose write it is; None: nobody comes to own anything by it
+    spec_fields: bytes = b""  # which fields of its spec they come to own with a create
     dry_run: bool = False
     warnings: list[str] = []
     preconditions: list[Precondition] = []

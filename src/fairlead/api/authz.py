@@ -7,7 +7,7 @@ runtime builds it once, the request pipeline asks it, and RBAC will be one more 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from fairlead.api.access import NO_OPINION, Attributes, Chain, PathRule, ResourceRule, Rules, Verdict
 from fairlead.api.authn import PUBLIC_PATHS, is_public
@@ -86,14 +86,10 @@ class ViewersRole:
     `resources` are the (group, plural) pairs that exist: rules have no way to say "all but", so they list.
     """
 
-    __slots__ = ("_by_group",)
+    __slots__ = ("_resources",)
 
-    def __init__(self, resources: Iterable[tuple[str, str]]) -> None:
-        by_group: dict[str, list[str]] = {}
-        for group, plural in sorted((*resources, *_ANSWERED)):
-            if (group, plural) != ("", "secrets"):
-                by_group.setdefault(group, []).append(plural)
-        self._by_group = by_group
+    def __init__(self, resources: Callable[[], Iterable[tuple[str, str]]]) -> None:
+        self._resources = resources
 
     def authorize(self, asked: Attributes) -> Verdict:
         if VIEWERS not in asked.user.groups:
@@ -115,10 +111,18 @@ class ViewersRole:
         if VIEWERS not in user.groups:
             return Rules()
         verbs = ("get", "list", "watch")
-        rules = tuple(ResourceRule(verbs, (group,), tuple(names)) for group, names in self._by_group.items())
+        by_group: dict[str, dict[str, None]] = {}
+        for group, plural in sorted((*self._resources(), *_ANSWERED)):
+            if (group, plural) != ("", "secrets"):
+                by_group.setdefault(group, {})[plural] = None
+        rules = tuple(ResourceRule(verbs, (group,), tuple(names)) for group, names in by_group.items())
         return Rules(rules, (PathRule(("get",), ("*",)),))
 
 
-def builtin_chain(reader: Reader, resources: Iterable[tuple[str, str]]) -> Chain:
-    """The roles every server has. `resources`: (group, plural) of all kinds served."""
-    return Chain(MastersRole(), EveryoneRole(), ViewersRole(resources), NodeRole(reader))
+def builtin_chain(
+    reader: Reader, resources: Iterable[tuple[str, str]] | Callable[[], Iterable[tuple[str, str]]]
+) -> Chain:
+    """The roles every server has. `resources`: (group, plural) of all kinds served; or what tells them, as they come
+    and go."""
+    told = resources if callable(resources) else tuple(resources).__iter__
+    return Chain(MastersRole(), EveryoneRole(), ViewersRole(told), NodeRole(reader))

@@ -6,11 +6,12 @@ at level Warn they become warnings. What a value may be is judged later, by the 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 
 from fairlead.api.desk import Desk
 from fairlead.api.status import invalid
-from fairlead.core import codec
+from fairlead.core import codec, yaml_text
 from fairlead.core.errors import BadRequest, Cause, Invalid, UnsupportedMedia
 from fairlead.core.problems import Problems, shown
 from fairlead.model import protobuf, structure
@@ -37,7 +38,7 @@ def read_json(desk: Desk, request: Request) -> Json:
     if media and media not in (JSON, protobuf.MEDIA_TYPE):
         raise UnsupportedMedia(
             "the body of the request was in an unknown format - accepted media types include: "
-            f"{JSON}, {protobuf.MEDIA_TYPE}; got {shown(media)}"
+            f"{JSON}, {yaml_text.MEDIA_TYPE}, {protobuf.MEDIA_TYPE}; got {shown(media)}"
         )
     if not request.body:
         raise BadRequest("the request has no body; send the object as JSON")
@@ -99,12 +100,21 @@ def check_structure(
     validation has to say of it, and without repeating what is sensitive in that kind.
     """
     repeated = codec.duplicate_fields(raw, _WARNED_MAX, obj) if raw and level != "Ignore" else []
-    findings = [] if fits(desk.tables, schema, obj) else _unknown_fields(desk, schema, obj, kind)
-    if nulls if nulls is not None else not raw or b"null" in raw:
-        structure.drop_nulls(obj)
+    if kind is not None and kind.structure is not None:
+        findings = _made_to_fit(kind, kind.structure, obj)
+    else:
+        findings = [] if fits(desk.tables, schema, obj) else _unknown_fields(desk, schema, obj, kind)
+        if nulls if nulls is not None else not raw or b"null" in raw:
+            structure.drop_nulls(obj)
     if level == "Ignore":
         return []
-    findings += [f'duplicate field "{path}"' for path in repeated]
+    return unknown_fields([*findings, *(f'duplicate field "{path}"' for path in repeated)], level)
+
+
+def unknown_fields(findings: list[str], level: str) -> list[str]:
+    """Fields that are unknown or doubled, as the client wants to be told of them: as warnings, or refused."""
+    if level == "Ignore":
+        return []
     if findings and level == "Strict":
         raise BadRequest(
             "strict decoding error: " + ", ".join(findings),
@@ -113,6 +123,15 @@ def check_structure(
             ),
         )
     return findings[:_WARNED_MAX]
+
+
+def _made_to_fit(kind: Kind, shape: Callable[[Json, list[str]], Problems], obj: Json) -> list[str]:
+    """A custom kind's schema has it pruned; what else is wrong by it the kind's validation says."""
+    unknown: list[str] = []
+    decode = shape(obj, unknown)
+    if decode:
+        raise BadRequest(f"{kind.kind} cannot be handled: {decode.summary()}", causes=tuple(decode.causes))
+    return [f'unknown field "{path}"' for path in unknown]
 
 
 def _unknown_fields(desk: Desk, schema: str, obj: Json, kind: Kind | None) -> list[str]:
@@ -130,6 +149,8 @@ def _unknown_fields(desk: Desk, schema: str, obj: Json, kind: Kind | None) -> li
             raise invalid(kind, name, values)
         text = f'{schema} "{name}" is invalid: {values.summary()}'
         raise Invalid(text, causes=tuple(values.causes), kind=schema, name=name)
+    if unknown:
+        structure.drop_unknown(desk.tables, schema, obj)
     return [f'unknown field "{path}"' for path in unknown]
 
 

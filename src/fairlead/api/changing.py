@@ -11,6 +11,7 @@ import msgspec
 from fairlead.api import options
 from fairlead.api.attempt import Attempt
 from fairlead.api.desk import Desk
+from fairlead.api.managing import manager_of, taken_out
 from fairlead.api.objects import key_of
 from fairlead.api.plan import Context, Plan
 from fairlead.api.writing import admit_and_validate, modified, plan_change, stamp_changed
@@ -31,13 +32,17 @@ def change(
     new: Json,
     warnings: list[str],
     spec: msgspec.Raw | None = None,
+    managed: bytes = b"",
+    owned: bytes | None = None,
 ) -> Reply | Plan:
     """`new` is what the client wants; it is changed here into what will be stored. `spec`: the bytes of the spec of
-    `old`, where this is about the status and they are known to be right."""
+    `old`, where this is about the status and they are known to be right. `managed`: the managedFields that are
+    stored, of which `old` has none; `owned`: those that will be, where that is decided already."""
     key = key_of(kind, request.namespace, request.name)
     metadata = new.get("metadata")
     if not isinstance(metadata, dict):
         metadata = new["metadata"] = {}
+    sent = taken_out(metadata)
     _check_address(metadata, request, kind)
     _check_identity(kind, current, metadata)
     metadata["name"] = key.name
@@ -56,7 +61,9 @@ def change(
     new["metadata"]["resourceVersion"] = str(current.revision)
     attempt = Attempt(
         kind, request.verb, request.subresource, key, context, desk.read, new, old, current, spec=spec,
-        dry_run=options.dry_run(request.query), warnings=warnings,
+        dry_run=options.dry_run(request.query), warnings=warnings, managed_before=managed,
+        managed=managed if owned is None else owned,
+        manager=manager_of(request, context, sent) if owned is None else None,
     )  # fmt: skip
     new["metadata"].setdefault("uid", current.uid)
     stamp_changed(kind, new, old)

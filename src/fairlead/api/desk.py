@@ -1,6 +1,7 @@
 """What every verb needs within reach: kinds, field tables, durable state, admission, audit.
 
-One per server, made by the runtime (or the simulator) and never changed, but for what it remembers of specs.
+One per server, made by the runtime (or the simulator) and never changed, but for what it remembers of specs
+and of whose fields were whose.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from fairlead.api.access import Authorizer
 from fairlead.api.admission import Chain
 from fairlead.api.alike import Alike
 from fairlead.api.audit import Audit
+from fairlead.api.managing import Managing
 from fairlead.model.catalog import Catalog
 from fairlead.model.fields import FieldTables
 from fairlead.store.contract import Reader
@@ -25,3 +27,4 @@ class Desk:
     chain: Chain
     audit: Audit
     alike: Alike = field(default_factory=Alike)
+    managing: Managing = field(default_factory=Managing)

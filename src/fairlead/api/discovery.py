@@ -1,7 +1,7 @@
 """What this server serves, in the documents clients ask for first: /api, /apis and the list per version.
 
 Both shapes that exist: one document per group and version, and the aggregated one that newer clients prefer.
-Built once from the catalog; `wire/` serves the bytes.
+Built from the catalog as it is; `wire/` serves the bytes, and builds them again when kinds have come or gone.
 """
 
 from __future__ import annotations
@@ -13,8 +13,12 @@ from fairlead.api.subresources import BODIES, VERBS
 from fairlead.model.catalog import Catalog
 from fairlead.model.kind import Json, Kind
 
+_OTHERS = (
+    "/healthz", "/healthz/ping", "/healthz/store", "/livez", "/livez/ping", "/metrics", "/openapi/v2", "/openapi/v3",
+    "/readyz", "/readyz/ping", "/readyz/store", "/version",
+)  # fmt: skip
 _VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
-AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+AGGREGATED_VERSIONS = ("v2", "v2beta1")
 
 
 class Virtual(NamedTuple):
@@ -34,8 +38,25 @@ class Discovery:
     def __init__(self, catalog: Catalog, virtual: Sequence[Virtual] = ()) -> None:
         self._catalog = catalog
         self._virtual = virtual
-        served = [(kind.group, kind.version) for kind in catalog] + [(v.group, v.version) for v in virtual]
-        self.versions: tuple[tuple[str, str], ...] = tuple(dict.fromkeys(served))
+
+    @property
+    def changes(self) -> int:
+        """Grows whenever the documents are others than before."""
+        return int(getattr(self._catalog, "changes", 0))
+
+    @property
+    def versions(self) -> tuple[tuple[str, str], ...]:
+        """(group, version), the preferred version of a group first."""
+        served = list(self._catalog.versions) + [(v.group, v.version) for v in self._virtual]
+        return tuple(dict.fromkeys(served))
+
+    def paths(self) -> Json:
+        """Every address below which there is something, as `/` answers."""
+        found = {"/api", "/apis"}
+        for group, version in self.versions:
+            root = f"/apis/{group}" if group else "/api"
+            found |= {root, f"{root}/{version}"}
+        return {"paths": sorted(found | set(_OTHERS))}
 
     def core_versions(self, address: str) -> Json:
         return {
@@ -78,12 +99,12 @@ class Discovery:
             "resources": found,
         }
 
-    def aggregated(self, core: bool) -> Json:
-        """apidiscovery.k8s.io/v2: everything below /api or below /apis in one document."""
+    def aggregated(self, core: bool, version: str = "v2") -> Json:
+        """apidiscovery.k8s.io: everything below /api or below /apis in one document."""
         names = dict.fromkeys(group for group, _ in self.versions if bool(group) is not core)
         return {
             "kind": "APIGroupDiscoveryList",
-            "apiVersion": "apidiscovery.k8s.io/v2",
+            "apiVersion": f"apidiscovery.k8s.io/{version}",
             "metadata": {},
             "items": [self._aggregated_group(name) for name in names],
         }

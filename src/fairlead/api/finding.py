@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+import msgspec
+
 from fairlead.api.desk import Desk
 from fairlead.api.objects import key_of
 from fairlead.core.errors import Cause, NotFound, TimedOut
@@ -18,7 +22,13 @@ def find(desk: Desk, kind: Kind, request: Request) -> Entry:
     entry = desk.read.get(key_of(kind, request.namespace, request.name))
     if entry is None:
         raise missing(kind, request.name)
-    return entry
+    return entry if kind.presented is None else _presented(entry, kind.presented)
+
+
+def _presented(entry: Entry, presented: Callable[[bytes], bytes]) -> Entry:
+    """In the version that was asked for, which may not be the one that is stored."""
+    data = presented(entry.data)
+    return entry if data is entry.data else msgspec.structs.replace(entry, data=data)
 
 
 def not_newer_than(desk: Desk, revision: int | None) -> None:

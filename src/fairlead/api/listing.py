@@ -10,6 +10,7 @@ import base64
 import binascii
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from itertools import islice
 from typing import Any
 
@@ -18,7 +19,8 @@ import msgspec
 from fairlead.api import options
 from fairlead.api.desk import Desk
 from fairlead.api.finding import not_newer_than
-from fairlead.api.forms import Form, form_of, included_of
+from fairlead.api.forms import Form, included_of, wanted
+from fairlead.api.list_options import check_list
 from fairlead.api.tables import metadata_form, table_of
 from fairlead.core.errors import BadRequest, Expired
 from fairlead.core.problems import shown
@@ -41,8 +43,10 @@ class _Labels(msgspec.Struct, gc=False):
     metadata: _Labelled
 
 
-_labels = msgspec.json.Decoder(_Labels).decode
-_object = msgspec.json.Decoder(dict[str, Any]).decode
+# All watchers with selectors look at the same few versions, one after the other: each is decoded once for all of them.
+_VERSIONS_KEPT = 8
+_labels = lru_cache(_VERSIONS_KEPT)(msgspec.json.Decoder(_Labels).decode)
+_object = lru_cache(_VERSIONS_KEPT)(msgspec.json.Decoder(dict[str, Any]).decode)
 
 
 class _Token(msgspec.Struct, array_like=True):
@@ -85,9 +89,8 @@ def _field_test(text: str, kind: Kind) -> Accepts:
     unknown = [requirement.field for requirement in by_object if requirement.field not in kind.selectable]
     if unknown:
         known = ", ".join((*_KEY_FIELDS, *sorted(kind.selectable)))
-        raise BadRequest(
-            f"field label not supported: {shown(unknown[0])}; {kind.kind} can be selected by {known}"
-        )
+        label = shown(unknown[0])[1:-1]
+        raise BadRequest(f"field label not supported: {label}; {kind.kind} can be selected by {known}")
     object_matches = field_matcher(by_object, kind.selectable) if by_object else None
 
     def accepts(entry: Entry) -> bool:
@@ -106,6 +109,7 @@ def chosen(request: Request, kind: Kind, entries: Sequence[Entry]) -> Sequence[E
 
 def list_page(desk: Desk, request: Request, kind: Kind, now: float) -> Reply:
     """One list request answered, whole or a page of it."""
+    check_list(request.query)
     limit = options.whole(request.query, "limit") or 0
     token = _read_token(request)
     revision = token.revision if token else _revision_to_read(desk, request)
@@ -143,16 +147,6 @@ def _selects(request: Request) -> bool:
 def _revision_to_read(desk: Desk, request: Request) -> int:
     """resourceVersion and resourceVersionMatch as Kubernetes defines them for lists."""
     asked, match = options.revision(request.query), request.query.get("resourceVersionMatch", "")
-    if match and match not in ("Exact", "NotOlderThan"):
-        raise BadRequest(
-            f'resourceVersionMatch: Unsupported value: {shown(match)}: use "Exact" or "NotOlderThan"'
-        )
-    if match and asked is None:
-        raise BadRequest("resourceVersionMatch is forbidden unless resourceVersion is provided")
-    if match == "Exact" and asked == 0:
-        raise BadRequest(
-            'resourceVersionMatch "Exact" is forbidden for resourceVersion "0"; name the revision to read'
-        )
     not_newer_than(desk, asked)
     # A page asked for at a revision is of that very revision, so that the pages after it fit.
     exact = match == "Exact" or (not match and options.whole(request.query, "limit"))
@@ -164,12 +158,14 @@ def _read_token(request: Request) -> _Token | None:
     if not text:
         return None
     if options.revision(request.query):
-        raise BadRequest("resourceVersion must not be set together with continue: the token carries it")
+        raise BadRequest(
+            "specifying resource version is not allowed when using continue: the token carries it"
+        )
     try:
         return _token(base64.urlsafe_b64decode(text))
     except (binascii.Error, msgspec.MsgspecError, ValueError) as problem:
         raise BadRequest(
-            "continue: the token is not one that this server gave out; start the list again"
+            "continue key is not valid: it is not one that this server gave out; start the list again"
         ) from problem
 
 
@@ -182,10 +178,11 @@ def _entries_at(
     try:
         return desk.read.list_at(kind.resource, request.namespace, revision)
     except Compacted as compacted:
-        what = "the continue token has expired" if token else f"resourceVersion {revision} is too old"
+        told = "The resourceVersion for the provided list is too old."
+        if token:
+            told = "The provided continue parameter is too old to display a consistent list result."
         raise Expired(
-            f"The provided {'continue parameter' if token else 'resource version'} is too old to display a consistent "
-            f"list result: {what}, history begins at {compacted.floor}. Start a new list without it."
+            f"{told} It is of revision {revision}, history begins at {compacted.floor}; start a new list without it."
         ) from compacted
 
 
@@ -204,14 +201,16 @@ def render_list(
         metadata["continue"] = following
         if remaining is not None:
             metadata["remainingItemCount"] = remaining
-    form = form_of(request)
+    form, _, meta = wanted(request)
+    rows = [entry.data for entry in entries]
+    if kind.presented is not None:
+        rows = [kind.presented(data) for data in rows]
     if form is Form.TABLE:
-        rows = [entry.data for entry in entries]
-        return Reply(200, table_of(kind, rows, metadata, included_of(request), now, headings=True))
+        return Reply(200, table_of(kind, rows, metadata, included_of(request), now, meta, headings=True))
     if form is Form.METADATA:
-        head = {"kind": "PartialObjectMetadataList", "apiVersion": "meta.k8s.io/v1", "metadata": metadata}
-        items = b",".join([metadata_form(entry.data) for entry in entries])
+        head = {"kind": "PartialObjectMetadataList", "apiVersion": meta, "metadata": metadata}
+        items = b",".join([metadata_form(data, meta) for data in rows])
     else:
         head = {"kind": kind.list_kind, "apiVersion": kind.api_version, "metadata": metadata}
-        items = b",".join([entry.data for entry in entries])
+        items = b",".join(rows)
     return Reply(200, _encode(head)[:-1] + b',"items":[' + items + b"]}")

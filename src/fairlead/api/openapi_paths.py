@@ -9,16 +9,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from fairlead.api.openapi_schemas import META, PATCH, Dialect, gvk, list_name
+from fairlead.api.openapi_schemas import META, PATCH, Dialect, gvk, list_name, schema_name
+from fairlead.api.reviews import Review
 from fairlead.model.fields import FieldTables
 from fairlead.model.kind import Json, Kind
 
 JSON = "application/json"
+STRATEGIC = "application/strategic-merge-patch+json"
 PATCH_TYPES = (
+    "application/apply-patch+yaml",
     "application/json-patch+json",
     "application/merge-patch+json",
-    "application/strategic-merge-patch+json",
+    STRATEGIC,
 )
+# Custom kinds say nothing of merge keys.
+CUSTOM_PATCH_TYPES = tuple(name for name in PATCH_TYPES if name != STRATEGIC)
 _TYPES = {
     "allowWatchBookmarks": "boolean",
     "force": "boolean",
@@ -70,7 +75,7 @@ def operations(tables: FieldTables, kind: Kind) -> Iterator[Operation]:
     )
     item = f"{collection}/{{name}}"
     me = gvk(kind.group, kind.version, kind.kind)
-    name, many = tables[kind.schema].full_name, list_name(tables, kind)
+    name, many = schema_name(tables, kind), list_name(tables, kind)
     if kind.namespaced:
         yield Operation(f"{root}/{kind.plural}", "get", "list", me, many, query=_LIST)
     yield Operation(collection, "get", "list", me, many, query=_LIST)
@@ -117,35 +122,59 @@ def paths(tables: FieldTables, dialect: Dialect, kinds: Iterable[Kind]) -> Json:
             entry = found.setdefault(
                 operation.path, {"parameters": _path_parameters(dialect, operation.path)}
             )
-            entry[operation.method] = _operation(dialect, operation, kind)
+            custom = kind.openapi is not None
+            entry[operation.method] = _operation(dialect, operation, kind.group, kind.version, custom)
     return dict(sorted(found.items()))
 
 
-def _operation(dialect: Dialect, operation: Operation, kind: Kind) -> Json:
+def review_paths(tables: FieldTables, dialect: Dialect, reviews: Iterable[Review]) -> Json:
+    """The same for questions, which take POST alone."""
+    found: Json = {}
+    for each in reviews:
+        path = f"/apis/{each.group}/{each.version}/{each.plural}"
+        name, me = tables[each.kind].full_name, gvk(each.group, each.version, each.kind)
+        operation = Operation(path, "post", "post", me, name, name, ("pretty",))
+        entry = _operation(dialect, operation, each.group, each.version, False)
+        found[path] = {"parameters": [], "post": entry}
+    return found
+
+
+def _operation(dialect: Dialect, operation: Operation, group: str, version: str, custom: bool) -> Json:
+    patches = CUSTOM_PATCH_TYPES if custom else PATCH_TYPES
     entry: Json = {
         "operationId": _operation_id(operation),
-        "tags": ["_".join((kind.group.partition(".")[0] or "core", kind.version))],
+        "tags": ["_".join((group.partition(".")[0] or "core", version))],
         "parameters": [_parameter(dialect, "query", name) for name in operation.query],
-        "responses": {"200": _response(dialect, operation.result)},
+        "responses": _responses(dialect, operation),
         "x-kubernetes-action": operation.action,
         "x-kubernetes-group-version-kind": operation.group_version_kind,
     }
     if dialect.version == 2:
-        entry["consumes"] = list(PATCH_TYPES) if operation.method == "patch" else [JSON]
+        entry["consumes"] = list(patches) if operation.method == "patch" else [JSON]
         entry["produces"] = [JSON if operation.result else _TEXT]
     if operation.body:
-        _add_body(dialect, operation, entry)
+        _add_body(dialect, operation, entry, patches)
     return entry
 
 
-def _add_body(dialect: Dialect, operation: Operation, entry: Json) -> None:
+def _add_body(dialect: Dialect, operation: Operation, entry: Json, patch_types: tuple[str, ...]) -> None:
     schema = dialect.ref(operation.body)
     required = operation.method != "delete"
     if dialect.version == 2:
         entry["parameters"].append({"in": "body", "name": "body", "required": required, "schema": schema})
         return
-    media = PATCH_TYPES if operation.method == "patch" else ("*/*",)
+    media = patch_types if operation.method == "patch" else ("*/*",)
     entry["requestBody"] = {"content": {name: {"schema": schema} for name in media}, "required": required}
+
+
+def _responses(dialect: Dialect, operation: Operation) -> Json:
+    found = {"200": _response(dialect, operation.result)}
+    if operation.body and operation.method != "delete":
+        found["201"] = found["200"] | {"description": "Created"}
+    if operation.method in ("post", "delete"):
+        found["202"] = found["200"] | {"description": "Accepted"}
+    found["default"] = _response(dialect, _STATUS) | {"description": "why it was refused"}
+    return found
 
 
 def _response(dialect: Dialect, result: str) -> Json:

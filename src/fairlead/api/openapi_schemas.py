@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from fairlead.api import openapi_custom
 from fairlead.model.fields import Field, FieldTables, ListOf, MapOf, ObjectType, Ref, Scalar, Type
 from fairlead.model.kind import Json, Kind
 
@@ -37,6 +38,11 @@ _STANDARD = {
     "metadata": "name, labels and what else every object has",
 }
 _LIST_META = Field("metadata", Ref("ListMeta"))
+_OBJECT_FIELDS = (
+    Field("apiVersion", Scalar("string")),
+    Field("kind", Scalar("string")),
+    Field("metadata", Ref("ObjectMeta")),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +79,15 @@ def gvk(group: str, version: str, kind: str) -> Json:
     return {"group": group, "kind": kind, "version": version}
 
 
+def schema_name(tables: FieldTables, kind: Kind) -> str:
+    if kind.openapi is not None:
+        return f"{openapi_custom.package(kind)}.{kind.kind}"
+    return tables[kind.schema].full_name
+
+
 def list_name(tables: FieldTables, kind: Kind) -> str:
-    return f"{tables[kind.schema].package}.{kind.list_kind}"
+    package = openapi_custom.package(kind) if kind.openapi is not None else tables[kind.schema].package
+    return f"{package}.{kind.list_kind}"
 
 
 def schemas(tables: FieldTables, dialect: Dialect, kinds: Iterable[Kind], others: Json) -> Json:
@@ -85,8 +98,14 @@ def schemas(tables: FieldTables, dialect: Dialect, kinds: Iterable[Kind], others
     found = dialect.scalars()
     groups: dict[str, list[Json]] = dict(others)
     for kind in kinds:
-        groups[kind.schema] = [gvk(kind.group, kind.version, kind.kind)]
+        me = gvk(kind.group, kind.version, kind.kind)
         found[list_name(tables, kind)] = _list_schema(tables, dialect, kind)
+        if kind.openapi is None:
+            groups[kind.schema] = [me]
+        else:
+            standard = {each.name: _property(tables, dialect, each) for each in _OBJECT_FIELDS}
+            found[schema_name(tables, kind)] = openapi_custom.published(kind, dialect.version, standard, me)
+            groups.setdefault("ObjectMeta", [])
     for name in sorted(_reached(tables, ["ListMeta", *groups])):
         found[tables[name].full_name] = _object_schema(tables, dialect, tables[name], groups.get(name, []))
     return dict(sorted(found.items()))
@@ -131,13 +150,12 @@ def _object_schema(tables: FieldTables, dialect: Dialect, kind: ObjectType, grou
 
 
 def _list_schema(tables: FieldTables, dialect: Dialect, kind: Kind) -> Json:
-    item = tables[kind.schema]
     return {
         "type": "object",
         "description": f"a list of objects of kind {kind.kind}",
         "properties": {
             "apiVersion": {"type": "string", "description": _STANDARD["apiVersion"]},
-            "items": {"type": "array", "items": dialect.ref(item.full_name)},
+            "items": {"type": "array", "items": dialect.ref(schema_name(tables, kind))},
             "kind": {"type": "string", "description": _STANDARD["kind"]},
             "metadata": _property(tables, dialect, _LIST_META),
         },

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NoReturn
 
-from fairlead.core.errors import BadRequest
+from fairlead.core.errors import BadRequest, Cause, Invalid
 from fairlead.core.problems import shown
 
 FIELD_MANAGER_MAX = 128
+_PATCH = "PatchOptions"
 _TRUE = frozenset({"true", "1", "t", "T", "TRUE", "True"})
 _FALSE = frozenset({"false", "0", "f", "F", "FALSE", "False", ""})
 
@@ -52,12 +54,42 @@ def field_validation(query: Mapping[str, str]) -> str:
     return level
 
 
-def check_field_manager(query: Mapping[str, str]) -> None:
+def check_field_manager(query: Mapping[str, str], of: str = "UpdateOptions") -> None:
+    """`of`: what Kubernetes calls the options of the verb."""
     manager = query.get("fieldManager", "")
-    if len(manager) > FIELD_MANAGER_MAX or not manager.isprintable():
-        raise BadRequest(
-            f"query parameter fieldManager: must be printable and at most {FIELD_MANAGER_MAX} characters"
+    if len(manager.encode()) > FIELD_MANAGER_MAX:
+        _refuse(
+            of,
+            "FieldValueTooLong",
+            f"Too long: may not be more than {FIELD_MANAGER_MAX} bytes",
+            "fieldManager",
         )
+    if not manager.isprintable():
+        text = f"Invalid value: {shown(manager)}: should only contain printable characters"
+        _refuse(of, "FieldValueInvalid", text, "fieldManager")
+
+
+def check_apply(query: Mapping[str, str]) -> None:
+    """Who applies must say who they are."""
+    if not query.get("fieldManager"):
+        _refuse(_PATCH, "FieldValueRequired", "Required value: is required for apply patch", "fieldManager")
+    check_field_manager(query, _PATCH)
+
+
+def check_patch(query: Mapping[str, str]) -> None:
+    """Of a patch that is not applied."""
+    check_field_manager(query, _PATCH)
+    if flag(query, "force") is not None:
+        _refuse(_PATCH, "FieldValueForbidden", "Forbidden: may not be specified for non-apply patch", "force")
+
+
+def _refuse(of: str, reason: str, text: str, field: str) -> NoReturn:
+    raise Invalid(
+        f'{of}.meta.k8s.io "" is invalid: {field}: {text}',
+        causes=(Cause(reason, text, field),),
+        group="meta.k8s.io",
+        kind=of,
+    )
 
 
 def revision(query: Mapping[str, str], name: str = "resourceVersion") -> int | None:

@@ -13,6 +13,7 @@ from fairlead.api.attempt import Attempt
 from fairlead.api.audit import Target
 from fairlead.api.deletion import is_finished
 from fairlead.api.desk import Desk
+from fairlead.api.managing import same_but_times
 from fairlead.api.objects import delete, preview, put
 from fairlead.api.plan import AGAIN, Again, Plan
 from fairlead.api.status import invalid
@@ -28,6 +29,7 @@ from fairlead.core.errors import (
 )
 from fairlead.core.problems import Problems
 from fairlead.core.times import timestamp
+from fairlead.model.apply.equal import same
 from fairlead.model.diff import changed_fields
 from fairlead.model.kind import Json, Kind
 from fairlead.model.metadata import validate_metadata, validate_metadata_update
@@ -55,7 +57,7 @@ _OWNED = (
 )
 
 _NOT_INTENT = frozenset({"metadata", "status", "apiVersion", "kind"})
-_DROPPED_EMPTY = ("labels", "annotations", "finalizers", "ownerReferences", "managedFields")
+_DROPPED_EMPTY = ("labels", "annotations", "finalizers", "ownerReferences")
 
 
 def stamp_new(kind: Kind, obj: Json, name: str, namespace: str, uid: str, now: float) -> None:
@@ -88,15 +90,20 @@ def stamp_changed(kind: Kind, new: Json, old: Json) -> None:
         else:
             metadata.pop(field, None)
     if kind.generation:
-        generation = before.get("generation", 0) + _intends_otherwise(new, old)
+        generation = before.get("generation", 0) + _intends_otherwise(new, old, kind.structure is not None)
+        if kind.structure is not None and "status" not in kind.subresources:
+            # Without an address of its own a status is like any other field.
+            generation += not _intends_otherwise(new, old, True) and new.get("status") != old.get("status")
         if generation:
             metadata["generation"] = generation
 
 
-def _intends_otherwise(new: Json, old: Json) -> bool:
+def _intends_otherwise(new: Json, old: Json, strict: bool) -> bool:
     for field, value in new.items():
         before = old.get(field)
-        if value is not before and field not in _NOT_INTENT and value != before:
+        if value is before or field in _NOT_INTENT:
+            continue
+        if value != before or (strict and not same(value, before)):
             return True
     if new.keys() == old.keys():
         return False
@@ -119,6 +126,7 @@ def admit_and_validate(desk: Desk, attempt: Attempt) -> None:
         kind.beside_spec(new)
     else:
         kind.defaults(new)
+    desk.managing.track(desk.tables, attempt)
     desk.chain.admit(attempt)
     problems = Problems()
     if attempt.subresource == "status" and old is not None:
@@ -148,10 +156,10 @@ def plan_create(
     if attempt.dry_run:
         if desk.read.get(attempt.key) is not None:
             return _reply_or_raise(taken())
-        return shown(request, attempt, preview(attempt.kind, new, None), 201)
+        return shown(request, attempt, preview(attempt.kind, new, None, attempt.managed), 201)
     absent = Absent(attempt.key)
     transaction = Transaction(
-        (*attempt.operations, put(attempt.kind, attempt.key, new, attempt.spec)),
+        (*attempt.operations, put(attempt.kind, attempt.key, new, attempt.spec, attempt.managed)),
         (absent, *attempt.preconditions),
         audit_notes(desk, attempt),
     )
@@ -197,8 +205,14 @@ def plan_change(desk: Desk, request: Request, attempt: Attempt) -> Plan | Reply:
     assert new is not None
     assert current is not None
     if attempt.dry_run:
-        return shown(request, attempt, preview(attempt.kind, new, current.revision), 200)
-    if not is_finished(new) and new == attempt.old and not attempt.operations:
+        return shown(request, attempt, preview(attempt.kind, new, current.revision, attempt.managed), 200)
+    if (
+        not is_finished(new)
+        and not attempt.operations
+        and new == attempt.old
+        and (attempt.kind.structure is None or same(new, attempt.old))
+        and same_but_times(attempt.managed, attempt.managed_before)
+    ):
         return shown(request, attempt, current.data, 200)
     return plan_at(
         transaction_for(desk, attempt),
@@ -211,7 +225,7 @@ def transaction_for(desk: Desk, attempt: Attempt) -> Transaction:
     kind, new, current = attempt.kind, attempt.new, attempt.current
     assert new is not None
     assert current is not None
-    operation = (delete if is_finished(new) else put)(kind, attempt.key, new, attempt.spec)
+    operation = (delete if is_finished(new) else put)(kind, attempt.key, new, attempt.spec, attempt.managed)
     return Transaction(
         (*attempt.operations, operation),
         (AtRevision(attempt.key, current.revision), *attempt.preconditions),

@@ -34,6 +34,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     shared.namespace(parser, "namespace (default: the kubeconfig's, or default)")
     parser.add_argument("-A", "--all-namespaces", action="store_true", help="all namespaces")
     parser.add_argument("--at", type=shared.whole, metavar="REVISION", help="as it was at this revision")
+    parser.add_argument(
+        "--show-managed-fields", action="store_true", help="with -o json or yaml: also who owns which field"
+    )
     shared.output(parser, "table", "wide", "json", "yaml", "name")
     shared.kubeconfig(parser)
     parser.set_defaults(run=run)
@@ -124,8 +127,12 @@ def _objects(
     found = _fetch(client, resource, namespace, name, options.at, JSON)
     if name and options.at is not None:
         found = {"apiVersion": resource.api_version, "kind": resource.kind, **found["items"][0]}
+    items = [found] if name else found["items"]
+    if not options.show_managed_fields:
+        for item in items:
+            item["metadata"].pop("managedFields", None)
     if options.output == "name":
-        for item in [found] if name else found["items"]:
+        for item in items:
             print(resource.short(item["metadata"]["name"]))
     elif options.output == "yaml":
         print_yaml(found)

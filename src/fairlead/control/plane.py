@@ -29,6 +29,8 @@ from fairlead.control.turn import Turn, Write
 from fairlead.decision.contract import Decider
 from fairlead.decision.heeds import facts_of
 from fairlead.model import plane_knobs
+from fairlead.model.custom.definition import DEFINITIONS, outline_of
+from fairlead.model.served import Served
 from fairlead.model.views import (
     PLACEMENT_QUOTAS,
     PLANE_SETTINGS,
@@ -65,7 +67,16 @@ class AskProgress:
         self.resource = resource
 
 
-PlaneInstruction = Instruction | MirrorCall | MirrorWakeAt | AskProgress
+class Forget:
+    """A resource is no longer served: end its watch. What still comes of it is ignored."""
+
+    __slots__ = ("resource",)
+
+    def __init__(self, resource: str) -> None:
+        self.resource = resource
+
+
+PlaneInstruction = Instruction | MirrorCall | MirrorWakeAt | AskProgress | Forget
 
 
 class Plane:
@@ -114,10 +125,11 @@ class Plane:
             gathers: Resource[View] | None = getattr(controller.decider, "gathers", None)
             if gathers is not None:
                 controller.gather(self.mirrors[gathers.name].index)
-        self._readers: dict[str, tuple[Controller, ...]] = {
-            name: tuple(c for c in self.controllers if any(r.name == name for r in c.decider.reads))
-            for name in self.mirrors
-        }
+        # What is served, where deciders take kinds that come and go: their objects are mirrored as well.
+        self._kinds: Served | None = next((each.kinds for each in deciders if hasattr(each, "kinds")), None)
+        self._fixed = frozenset(self.mirrors)
+        self._readers: dict[str, tuple[Controller, ...]] = {}
+        self._find_readers()
         # By resource and facts, those of the readers who heed such a change: with `keys`, with `adopters`.
         self._heeding: dict[tuple[str, int], tuple[tuple[Controller, ...], tuple[Controller, ...]]] = {}
         self.placer = (
@@ -159,7 +171,9 @@ class Plane:
     def mirror(self, resource: str, *events: mirrored.Event) -> Iterator[PlaneInstruction]:
         """A mirror's call came back, or its timer. What arrives together is taken in before anything is decided."""
         now = events[-1].now
-        mirror = self.mirrors[resource]
+        mirror = self.mirrors.get(resource)
+        if mirror is None:
+            return  # it was forgotten meanwhile
         before = mirror.revision
         for event in events:
             yield from self._mirrored(resource, mirror.handle(event), now)
@@ -206,6 +220,8 @@ class Plane:
     ) -> Iterator[PlaneInstruction]:
         for instruction in instructions:
             if isinstance(instruction, mirrored.Changed):
+                if resource == DEFINITIONS and self._kinds is not None:
+                    yield from self._learn_kinds(self._kinds, instruction.key.name, instruction.after, now)
                 if resource == PLANE_SETTINGS.name:
                     yield from self._use_settings(instruction.after, now)
                 if not self.synced:
@@ -219,6 +235,41 @@ class Plane:
                 yield MirrorWakeAt(resource, instruction.at)
             else:
                 yield instruction
+
+    def _find_readers(self) -> None:
+        self._readers = {
+            name: tuple(c for c in self.controllers if any(r.name == name for r in c.decider.reads))
+            for name in self.mirrors
+        }
+
+    def _learn_kinds(
+        self, kinds: Served, name: str, definition: View | None, now: float
+    ) -> Iterator[PlaneInstruction]:
+        """A CustomResourceDefinition changed: mirror what it defines from now on, or no longer."""
+        outlined = outline_of(definition.data) if isinstance(definition, Stored) else ()
+        if outlined == kinds.of_owner(name):
+            return
+        try:
+            kinds.serve(name, outlined) if outlined else kinds.withdraw(name)
+        except ValueError as error:
+            yield Report("plane", f"the kinds of {name} are not followed: {error}")
+            return
+        for controller in self.controllers:
+            told: Callable[[], None] | None = getattr(controller.decider, "kinds_changed", None)
+            if told is not None:
+                told()
+        served = {kind.resource: kind for kind in kinds.custom}
+        for gone in [each for each in self.mirrors if each not in served and each not in self._fixed]:
+            del self.mirrors[gone]
+            yield Forget(gone)
+        new = [each for each in served if each not in self.mirrors]
+        for each in new:
+            kind = served[each]
+            self.mirrors[each] = Mirror(Resource(each, kind.api_version, kind.kind, Stored))
+        self._find_readers()
+        self._heeding.clear()
+        for each in new:
+            yield from self._mirrored(each, self.mirrors[each].handle(mirrored.Started(now, 0.5)), now)
 
     def _ask_for_keys(self, resource: str, before: View | None, after: View | None, now: float) -> None:
         """Of those who may have some to name for this change. Most changes of most objects concern few."""
@@ -387,7 +438,8 @@ class Plane:
     def _fenced(self, call: Call) -> Call:
         if call.request.verb in READ_VERBS or not self.leadership.fence:
             return call
-        return Call(call.call, call.controller, _with_fence(call.request, self.leadership.fence))
+        manager = f"fairlead-{call.controller}"
+        return Call(call.call, call.controller, _with_fence(call.request, self.leadership.fence, manager))
 
     def _seen(self, write: Write) -> bool:
         mirror = self.mirrors.get(write.key.resource)
@@ -421,7 +473,7 @@ def _dated(deciders: Sequence[Decider]) -> set[str]:
     return {each.name for decider in deciders for each in getattr(decider, "dated", ())}
 
 
-def _with_fence(request: Request, fence: str) -> Request:
+def _with_fence(request: Request, fence: str, manager: str) -> Request:
     premise = request.query.get(FENCE)
     return Request(
         request.verb,
@@ -435,4 +487,5 @@ def _with_fence(request: Request, fence: str) -> Request:
         request.body,
         request.content_type,
         request.accept,
+        manager,
     )

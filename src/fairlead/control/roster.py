@@ -7,8 +7,11 @@ from __future__ import annotations
 
 from fairlead.decision.contract import Decider
 from fairlead.model.catalog import CATALOG, Catalog
+from fairlead.model.custom.definition import DEFINITIONS
+from fairlead.model.served import Served
 from fairlead.model.service_views import SERVICES
 from fairlead.reconcile.cronjob import CronJobDecider
+from fairlead.reconcile.custom_definition import DefinitionDecider
 from fairlead.reconcile.daemonset import DaemonSetDecider
 from fairlead.reconcile.deployment import DeploymentDecider
 from fairlead.reconcile.disruption_budget import BudgetDecider
@@ -36,9 +39,12 @@ from fairlead.reconcile.taint_eviction import TaintEvictionDecider
 
 
 def deletion_deciders(catalog: Catalog = CATALOG) -> tuple[Decider, ...]:
-    """What the API promises by taking a deletion: without these two, foreground deletions and namespaces would wait for
-    ever. They run in every server, also in one that serves the API alone."""
-    return GarbageDecider(catalog), NamespaceDecider(catalog)
+    """What the API promises by taking a deletion: without these, foreground deletions, namespaces and definitions of
+    custom kinds would wait for ever. They run in every server, also in one that serves the API alone."""
+    if catalog.of_resource(DEFINITIONS) is None:
+        return GarbageDecider(catalog), NamespaceDecider(catalog)
+    kinds = Served(catalog)
+    return GarbageDecider(kinds), NamespaceDecider(kinds), DefinitionDecider(kinds)
 
 
 def traffic_deciders(catalog: Catalog = CATALOG) -> tuple[Decider, ...]:

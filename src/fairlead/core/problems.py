@@ -74,6 +74,10 @@ class Problems:
     def wrong_type(self, field: str, value: Any, expected: str) -> None:
         self._add("FieldValueTypeInvalid", field, f"Invalid value: {shown(value)}: must be {expected}")
 
+    def type_invalid(self, field: str, value: Any, detail: str) -> None:
+        """A wrong type in the words of a schema."""
+        self._add("FieldValueTypeInvalid", field, f"Invalid value: {shown(value)}: {detail}")
+
     def too_long(self, field: str, limit: int) -> None:
         self._add("FieldValueTooLong", field, f"Too long: may not be more than {limit} bytes")
 

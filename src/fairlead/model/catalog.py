@@ -14,6 +14,7 @@ from fairlead.model.kinds import (
     configmap,
     controllerrevision,
     cronjob,
+    customresourcedefinition,
     daemonset,
     deployment,
     endpointslice,
@@ -117,5 +118,6 @@ CATALOG = Catalog(
         placementquota.KIND,
         reservation.KIND,
         evidencepolicy.KIND,
+        customresourcedefinition.KIND,
     )
 )

@@ -6,7 +6,7 @@ and (later) server-side apply read them. One table is the only place where a fie
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -79,14 +79,42 @@ class FieldTables:
     """All object types by name.
 
     `shapes` and `plans` are what `model/shapes.py` and `model/protobuf.py` make of a type when it is first used.
+    Types of custom kinds come and go; their names hold a "/" and never meet those of the tables.
     """
 
-    __slots__ = ("plans", "shapes", "types")
+    __slots__ = ("custom_shapes", "plans", "shapes", "types")
 
     def __init__(self, types: Mapping[str, ObjectType]) -> None:
-        self.types = types
+        self.types = dict(types)
         self.shapes: dict[str, type[Struct]] = {}
+        self.custom_shapes: dict[str, type[Struct]] = {}
         self.plans: dict[str, dict[int, Any]] = {}
+
+    def branch(self) -> FieldTables:
+        """The same tables for one server, which may add types of its own; what is made of the others is shared."""
+        found = FieldTables(self.types)
+        found.shapes, found.plans = self.shapes, self.plans
+        return found
+
+    def shapes_of(self, name: str) -> dict[str, type[Struct]]:
+        """Where the shape of this type is kept."""
+        return self.custom_shapes if "/" in name else self.shapes
 
     def __getitem__(self, name: str) -> ObjectType:
         return self.types[name]
+
+    def add(self, types: Iterable[ObjectType]) -> None:
+        """More types; one that has a name that is there takes its place."""
+        for each in types:
+            self._forget(each.name)
+            self.types[each.name] = each
+
+    def drop(self, names: Iterable[str]) -> None:
+        for name in names:
+            self._forget(name)
+            self.types.pop(name, None)
+
+    def _forget(self, name: str) -> None:
+        if "/" not in name:
+            raise ValueError(f"{name} is a type of the tables, which do not change")
+        self.custom_shapes.pop(name, None)

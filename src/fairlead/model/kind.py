@@ -109,10 +109,25 @@ class Kind:
     sensitive: tuple[str, ...] = ()
     # Warnings for accepted but doubtful input, shown to the client as Warning headers.
     warnings: Callable[[Json], list[str]] = lambda obj: []
+    # Custom kinds only, which `model/custom/kinds.py` makes of a CustomResourceDefinition:
+    # Instead of `model/structure.py`: drops what the schema does not know, adding its paths to the list, and returns
+    # what cannot be decoded.
+    structure: Callable[[Json, list[str]], Problems] | None = None
+    # The published OpenAPI v3 schema of the whole object; None: made from the field tables.
+    openapi: Json | None = None
+    # Stored bytes as this version shows them, whatever version and schema they were written in; None: as they are.
+    presented: Callable[[bytes], bytes] | None = None
+    list_kind_name: str = ""  # defaults to kind + List
+    stored_version: str = ""  # the version in which it is stored, if that is another
+    definition: str = ""  # name of the CustomResourceDefinition it stands in
 
     @property
     def api_version(self) -> str:
         return f"{self.group}/{self.version}" if self.group else self.version
+
+    @property
+    def stored_api_version(self) -> str:
+        return f"{self.group}/{self.stored_version}" if self.stored_version else self.api_version
 
     @property
     def resource(self) -> str:
@@ -121,7 +136,7 @@ class Kind:
 
     @property
     def list_kind(self) -> str:
-        return f"{self.kind}List"
+        return self.list_kind_name or f"{self.kind}List"
 
     @property
     def singular_name(self) -> str:

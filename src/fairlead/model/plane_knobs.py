@@ -17,6 +17,7 @@ NAME = "default"  # the only PlaneSettings there is
 # Who `queues` and `controllers` may name: the roster, and the hollow nodes. A test compares it with them.
 CONTROLLERS = (
     "cronjob",
+    "custom-resource-definition",
     "daemonset",
     "deployment",
     "disruption",

@@ -59,7 +59,10 @@ def read(tables: FieldTables, body: bytes) -> Json:
             )
         if "contentEncoding" in envelope:
             _refuse("compressed objects are not supported")
-        _fill(found, _plan(tables, kind), body, *envelope.get("raw", (0, 0)))
+        plan = _plan(tables, kind)
+        if not plan:
+            raise BadRequest(f"{kind} is not read in protobuf; send the object as JSON")
+        _fill(found, plan, body, *envelope.get("raw", (0, 0)))
     except IndexError:
         _refuse("it ends in the middle of a number")
     return found

@@ -42,6 +42,12 @@ SCALAR_SHAPES: Mapping[str, Any] = {
 }
 
 
+class _WithinItself(msgspec.Struct, forbid_unknown_fields=True):
+    """Stands for a type inside itself: no object fits, and the walk decides."""
+
+    never: Literal["\0"]
+
+
 def fits(tables: FieldTables, type_name: str, obj: Any) -> bool:
     """True if every field is known, every value of the right type, every required field there.
 
@@ -56,22 +62,24 @@ def fits(tables: FieldTables, type_name: str, obj: Any) -> bool:
 
 def shape(tables: FieldTables, type_name: str) -> type[msgspec.Struct]:
     """The Struct of a type. `msgspec.json.Decoder` of it judges bytes without building a tree."""
-    found = tables.shapes.get(type_name)
+    kept = tables.shapes_of(type_name)
+    found = kept.get(type_name)
     if found is None:
         fields = tables[type_name].fields.values()
-        found = tables.shapes[type_name] = msgspec.defstruct(
+        kept[type_name] = _WithinItself
+        found = kept[type_name] = msgspec.defstruct(
             type_name,
             [_member(tables, field) for field in fields],
             kw_only=True,
             gc=False,
             forbid_unknown_fields=True,
-            rename={f"{field.name}_": field.name for field in fields if keyword.iskeyword(field.name)},
+            rename={_attribute(field.name): field.name for field in fields if not _is_plain(field.name)},
         )
     return found
 
 
 def _member(tables: FieldTables, field: Field) -> tuple[str, Any] | tuple[str, Any, Any]:
-    name = f"{field.name}_" if keyword.iskeyword(field.name) else field.name
+    name = field.name if _is_plain(field.name) else _attribute(field.name)
     kind = field.type
     if field.required:
         return name, _of(tables, kind)
@@ -79,6 +87,15 @@ def _member(tables: FieldTables, field: Field) -> tuple[str, Any] | tuple[str, A
         # Clients in Go send an unset choice as "".
         return name, Literal[(*kind.enum, "", None)], None
     return name, Optional[_of(tables, kind)], None  # noqa: UP045 - `|` fails on Struct types in 3.11
+
+
+def _is_plain(name: str) -> bool:
+    return name.isidentifier() and not keyword.iskeyword(name)
+
+
+def _attribute(name: str) -> str:
+    """A name that Python takes, for a field that has another."""
+    return "_" + name.encode().hex()
 
 
 def _of(tables: FieldTables, kind: Type) -> Any:

@@ -4,7 +4,7 @@
 the fast way through `model/shapes.py`; for the rest every mistake is named at once, with path, bad value and
 what would be right, sorted by what it leads to: wrong types cannot be decoded (400), missing or unsupported
 values are invalid (422), unknown fields are refused, warned about or ignored, as the client asked.
-It changes nothing; `drop_nulls` does.
+It changes nothing; `drop_nulls` and `drop_unknown` do.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ import msgspec
 from fairlead.core.problems import Problems
 from fairlead.core.quantity import from_json
 from fairlead.core.times import parse_time
-from fairlead.model.fields import FieldTables, ListOf, MapOf, ObjectType, Scalar, Type
+from fairlead.model.fields import FieldTables, ListOf, MapOf, ObjectType, Ref, Scalar, Type
+from fairlead.model.kind import Json
 from fairlead.model.shapes import SCALAR_SHAPES, fits
 
 UNKNOWN_MAX = 100
@@ -77,6 +78,27 @@ def drop_nulls(obj: Any) -> None:
             kind = type(value)
             if kind is dict or kind is list:
                 push(value)
+
+
+def drop_unknown(tables: FieldTables, type_name: str, obj: Json) -> None:
+    """Removes, in place, every field that the table does not know, as `check` names them."""
+    fields = tables[type_name].fields
+    for key in [key for key in obj if key not in fields]:
+        del obj[key]
+    for key, value in obj.items():
+        _drop_inside(tables, fields[key].type, value)
+
+
+def _drop_inside(tables: FieldTables, kind: Type, value: Any) -> None:
+    if isinstance(kind, Ref):
+        if isinstance(value, dict):
+            drop_unknown(tables, kind.name, value)
+    elif isinstance(kind, ListOf):
+        for item in value if isinstance(value, list) else ():
+            _drop_inside(tables, kind.item, item)
+    elif isinstance(kind, MapOf) and isinstance(value, dict):
+        for item in value.values():
+            _drop_inside(tables, kind.value, item)
 
 
 class _Walk:

@@ -14,6 +14,7 @@ JSON = "application/json"
 MERGE_PATCH = "application/merge-patch+json"
 JSON_PATCH = "application/json-patch+json"
 STRATEGIC_PATCH = "application/strategic-merge-patch+json"
+APPLY_PATCH = "application/apply-patch+yaml"
 
 READ_VERBS = frozenset({"get", "list", "watch"})
 
@@ -39,6 +40,7 @@ class Request(msgspec.Struct, frozen=True, gc=False):
     body: bytes = b""
     content_type: str = JSON
     accept: str = JSON
+    manager: str = ""  # who writes, for metadata.managedFields; "": as the client calls itself
 
 
 class Reply(msgspec.Struct, frozen=True, gc=False):

@@ -12,6 +12,7 @@ from fairlead.control.controller import Controller
 from fairlead.control.health import Health
 from fairlead.control.plane import Plane
 from fairlead.core import codec
+from fairlead.core.errors import NotFound
 from fairlead.port.request import Reply
 from fairlead.queue.snapshot import QueueSnapshot
 from fairlead.schedule.waiting import FLUSH, State
@@ -23,6 +24,7 @@ DECISIONS = "/fairlead/v1/decisions"
 QUEUES = "/fairlead/v1/queues"
 _AUDIT_LINES_MAX = 1000
 _TEXT = "text/plain; charset=utf-8"
+_CHECK_SHOWN_MAX = 63
 
 
 def lines(journal: Journal, stream: str) -> Callable[[str, Mapping[str, str], Context], Reply]:
@@ -122,22 +124,40 @@ def _health(health: Health, now: float) -> dict[str, Any]:
 
 
 def health(store: Store) -> Callable[[str, Mapping[str, str], Context], Reply]:
-    """/livez: the process answers. /readyz and /healthz: it also can write."""
+    """/livez: the process answers. /readyz and /healthz: it also can write. One check alone has an address below."""
 
     def answer(path: str, query: Mapping[str, str], context: Context) -> Reply:
-        writing = store.phase not in (Phase.HALTED, Phase.REREADING)
-        healthy = writing or path.startswith("/livez")
-        lines = [
-            "[+]ping ok",
-            "[+]store ok" if writing else "[-]store failed: the journal does not take writes",
-        ]
-        name = path.split("/")[1]
-        if healthy and "verbose" not in query:
-            return Reply(200, b"ok", _TEXT)
-        lines.append(f"{name} check {'passed' if healthy else 'failed'}")
-        return Reply(200 if healthy else 503, "\n".join(lines).encode() + b"\n", _TEXT)
+        _, name, *below = path.split("/")
+        problems = {"ping": ""}
+        if name != "livez":
+            halted = store.phase in (Phase.HALTED, Phase.REREADING)
+            problems["store"] = "the journal does not take writes" if halted else ""
+        if below:
+            problems = {check: problems[check] for check in below if check in problems}
+            if len(problems) != len(below):
+                raise NotFound(f"the server could not find the requested resource: {name} has no such check")
+        excluded = set(filter(None, query.get("exclude", "").split(",")))
+        return _told(name, problems, excluded, "verbose" in query)
 
     return answer
+
+
+def _told(name: str, problems: Mapping[str, str], excluded: set[str], verbose: bool) -> Reply:
+    """Line by line, in Kubernetes' words; `ok` alone if all is well and nobody asks for more."""
+    lines = []
+    for check, problem in problems.items():
+        if check in excluded:
+            lines.append(f"[+]{check} excluded: ok")
+        else:
+            lines.append(f"[-]{check} failed: {problem}" if problem else f"[+]{check} ok")
+    if unknown := sorted(excluded - set(problems)):
+        told = ",".join(f'"{each[:_CHECK_SHOWN_MAX]}"' for each in unknown)
+        lines.append(f"warn: some health checks cannot be excluded: no matches for {told}")
+    healthy = not any(problem for check, problem in problems.items() if check not in excluded)
+    if healthy and not verbose:
+        return Reply(200, b"ok", _TEXT)
+    lines.append(f"{name} check {'passed' if healthy else 'failed'}")
+    return Reply(200 if healthy else 503, "\n".join(lines).encode() + b"\n", _TEXT)
 
 
 Label = tuple[str, str]

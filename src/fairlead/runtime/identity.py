@@ -66,6 +66,10 @@ class Identity:
     def plane_key(self) -> Path:
         return self.directory / "plane.key"
 
+    def lead_to(self, host: str, port: int, now: float) -> None:
+        """The system chose the port: from now on the kubeconfig names it."""
+        _ensure_admin(self, host, port, now)
+
 
 def of(data_dir: Path) -> Identity:
     """The identity of a data directory, as paths; nothing is read or made."""

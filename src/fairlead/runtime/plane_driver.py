@@ -17,7 +17,7 @@ from functools import partial
 from fairlead.api.users import MASTERS, User
 from fairlead.cache import events as mirrored
 from fairlead.control.instructions import Call, Record, Replied, Report, WakeAt, Woke
-from fairlead.control.plane import AskProgress, MirrorWakeAt, Plane, PlaneInstruction
+from fairlead.control.plane import AskProgress, Forget, MirrorWakeAt, Plane, PlaneInstruction
 from fairlead.control.record import STREAM
 from fairlead.port.outcome import outcome_of
 from fairlead.port.request import Reply
@@ -98,6 +98,8 @@ class PlaneDriver:
                 )
             elif isinstance(instruction, MirrorWakeAt):
                 self._wake_mirror_at(instruction.resource, instruction.at)
+            elif isinstance(instruction, Forget):
+                self._forget(instruction.resource)
             elif isinstance(instruction, AskProgress):
                 self._loop.call_soon(self._tell_progress, instruction.resource)
         if records:
@@ -185,6 +187,13 @@ class PlaneDriver:
             revision = self._hub.progress(subscription) if followed == resource else 0
             if revision:
                 self._tell(resource, mirrored.Marked(revision, self._clock(), attempt))
+
+    def _forget(self, resource: str) -> None:
+        for subscription in [each for each, (name, _) in self._follows.items() if name == resource]:
+            self._unfollow(subscription)
+        timer = self._mirror_timers.pop(resource, None)
+        if timer is not None:
+            timer.cancel()
 
     def _unfollow(self, subscription: Subscription) -> None:
         self._follows.pop(subscription, None)

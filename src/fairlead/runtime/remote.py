@@ -221,7 +221,7 @@ class Remote:
     def _headers(self) -> bytes:
         token = self._token()
         signed = b"authorization: Bearer " + token.encode("ascii") + b"\r\n" if token else b""
-        return b"accept: application/json\r\nuser-agent: fairlead/%b (agent)\r\n%b" % (
+        return b"accept: application/json\r\nuser-agent: fairlead-agent/%b\r\n%b" % (
             __version__.encode(),
             signed,
         )

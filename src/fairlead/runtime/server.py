@@ -2,7 +2,7 @@
 
 Called by `fairlead up` and `fairlead serve`. Start: open the data directory, recover the store, make what a first
 start needs, listen, write the kubeconfig. Stop (SIGTERM, SIGINT): end watches, answer what is open, let pending
-writes become durable, release the directory.
+writes become durable, release the directory. `testing/` runs the same Server on a loop in a thread of its own.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from fairlead.api import audit
 from fairlead.api.admission import Chain
 from fairlead.api.audit import Audit
 from fairlead.api.authz import builtin_chain
+from fairlead.api.custom import CustomKinds
 from fairlead.api.desk import Desk
 from fairlead.api.discovery import Discovery, Virtual
 from fairlead.api.metrics import METRICS, VERBS
@@ -37,12 +38,12 @@ from fairlead.control.plane import Plane
 from fairlead.control.roster import default_deciders, deletion_deciders
 from fairlead.core.errors import OperatorError
 from fairlead.explain.sources import Sources
-from fairlead.model.catalog import CATALOG
 from fairlead.model.files import load_tables
+from fairlead.model.served import Served
 from fairlead.runtime import explanations, extensions, first_run, identity, logs
 from fairlead.runtime.answering import Answering
 from fairlead.runtime.bootstrap import ensure_initial_objects
-from fairlead.runtime.datadir import DataDirectory, open_data_directory
+from fairlead.runtime.datadir import open_data_directory
 from fairlead.runtime.expirer import Expirer
 from fairlead.runtime.extensions import Sample
 from fairlead.runtime.host import ServingHost
@@ -56,17 +57,19 @@ from fairlead.runtime.scheduler_metrics import scheduler_samples, stage_samples
 from fairlead.runtime.server_routes import ServerRoutes
 from fairlead.runtime.settings import ServeSettings
 from fairlead.runtime.store_driver import StoreDriver
-from fairlead.store.contract import Change, Retention
+from fairlead.store.contract import Change, Journal, Retention
 from fairlead.store.machine import Store
-from fairlead.store.sqlite import SqliteJournal
 from fairlead.store.watch import Hub
 from fairlead.wire.documents import Documents
 from fairlead.wire.handler import Handler
+from fairlead.wire.http import Exchange
 from fairlead.wire.listener import Listener
 from fairlead.wire.openapi import OpenApi
 from fairlead.wire.watching import Watches
 
 log = logging.getLogger("fairlead.runtime")
+
+Handle = Callable[[Exchange], None]
 
 KUBERNETES_VERSION = "1.32"
 GRACE_SECONDS = 5.0
@@ -91,43 +94,54 @@ def run(settings: ServeSettings, waiting: dict[str, LocalAgent] | None = None) -
     logs.set_up(settings.data_dir)
     try:
         known = identity.ensure(settings.data_dir, settings.listen, settings.port, time.time())
+        server = Server(settings, directory.journal(), known, waiting)
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            runner.run(_Server(settings, directory, known, started, waiting or {}).serve())
+            runner.run(_until_signalled(server, started))
     finally:
         directory.close()
     return 0
 
 
-class _Server:
-    """The parts of one running server."""
+async def _until_signalled(server: Server, started: float) -> None:
+    stopped = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stopped.set)
+
+    def ready(port: int) -> None:
+        _settle_memory()
+        server.announce(port, started)
+
+    await server.serve(stopped, ready)
+
+
+class Server:
+    """The parts of one running server. `around`: what stands between the listener and the handler, if anything."""
 
     def __init__(
         self,
         settings: ServeSettings,
-        directory: DataDirectory,
+        journal: Journal,
         known: Identity,
-        started: float,
-        waiting: dict[str, LocalAgent],
+        waiting: dict[str, LocalAgent] | None = None,
+        around: Callable[[Handle], Handle] = lambda handle: handle,
     ) -> None:
         self._settings = settings
-        self._waiting = waiting
+        self._waiting = waiting or {}
         self._known = known
-        self._started = started
-        self._journal: SqliteJournal = directory.journal()
+        self._around = around
+        self._journal = journal
         self._store = Store(self._journal.recover(), self._journal)
         self._hub = Hub(self._store)
         self._routes: ServerRoutes | None = None
 
-    async def serve(self) -> None:
+    async def serve(self, stopped: asyncio.Event, ready: Callable[[int], None]) -> None:
+        """Until `stopped` is set. `ready` is told the port once clients can come."""
         loop = asyncio.get_running_loop()
-        stopped = asyncio.Event()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, stopped.set)
         desk = self._desk()
         api = Api(desk, self._known.tokens.tokens())
-        self._watches = Watches(loop, self._hub, time.time)
+        self.watches = Watches(loop, self._hub, time.time)
         kept = retention(self._settings.history_seconds)
-        driver = StoreDriver(loop, self._store, self._journal, self._publish, kept)
+        self.driver = driver = StoreDriver(loop, self._store, self._journal, self._publish, kept)
         host = ServingHost(api, driver, lambda: self._take_new_tokens(api))
         self._expirer = Expirer(host, self._settings.event_ttl_seconds)
         self._planes = PlaneDriver(loop, self._plane(), host, self._store, self._hub, time.time)
@@ -138,8 +152,8 @@ class _Server:
         expiring = asyncio.create_task(self._expirer.run())
         self._planes.start()
         self._asked = NodeConnections(loop, self._known)
-        handler = Handler(host, self._documents(desk, lambda: handler), self._watches, self._asked)
-        listener = Listener(loop, handler, handler.malformed)
+        handler = Handler(host, self._documents(desk, lambda: handler), self.watches, self._asked)
+        self.listener = listener = Listener(loop, self._around(handler), handler.malformed)
         port = await self._listen(listener)
         following = asyncio.create_task(self._follow_tokens(api))
         self._routes = ServerRoutes(loop) if self._settings.nodes else None
@@ -147,8 +161,7 @@ class _Server:
             self._routes.learn_all(self._store)  # before the agents, which find the addresses taken
         nodes = LocalNodes(self._settings, self._known.tokens, self._waiting)
         nodes.start(server_url(self._settings.listen, port))
-        _settle_memory()
-        self._announce(port)
+        ready(port)
         sampling = asyncio.create_task(self._first_run(host))
         await stopped.wait()
         sampling.cancel()
@@ -158,12 +171,19 @@ class _Server:
         await nodes.stop()  # while the API still answers: what becomes of their pods is written down
         if self._routes is not None:
             self._routes.stop()
-        self._watches.stop()
+        self.watches.stop()
         await self._asked.stop()
         await listener.stop(GRACE_SECONDS)
         self._answering.stop()
         await driver.stop(GRACE_SECONDS)
         self._journal.close()
+
+    def fall(self) -> None:
+        """End as if killed: nobody is told, what is not durable is lost. `serve` must be cancelled right after."""
+        self._planes.stop()
+        self._answering.stop()
+        self.listener.cut_all()
+        self.driver.abandon()
 
     def _plane(self) -> Plane:
         deciders = default_deciders() if self._settings.controllers else deletion_deciders()
@@ -185,16 +205,24 @@ class _Server:
             await first_run.Progress(self._store, began).tell(first_run.say, sys.stdout.isatty())
 
     def _publish(self, changes: tuple[Change, ...]) -> None:
+        self._tell(self._custom.observe(changes))  # before anybody hears of them
         woken = self._hub.publish(changes)
-        self._watches.wake(woken)
+        self.watches.wake(woken)
         self._planes.wake(woken)
         self._expirer.observe(changes)
         if self._routes is not None:
             self._routes.observe(changes)
 
     def _desk(self) -> Desk:
-        authorizer = builtin_chain(self._store, ((kind.group, kind.plural) for kind in CATALOG))
-        return Desk(CATALOG, load_tables(), self._store, authorizer, Chain(), Audit())
+        served, tables = Served(), load_tables().branch()
+        authorizer = builtin_chain(self._store, lambda: [(kind.group, kind.plural) for kind in served])
+        self._custom = CustomKinds(served, tables)
+        self._tell(self._custom.learn(self._store))
+        return Desk(served, tables, self._store, authorizer, Chain(), Audit())
+
+    def _tell(self, troubles: list[str]) -> None:
+        for trouble in troubles:
+            log.warning("%s", trouble)
 
     def _documents(self, desk: Desk, handler: Callable[[], Handler]) -> Documents:
         virtual = [Virtual(r.group, r.version, r.plural, r.kind, r.namespaced, r.verbs) for r in REVIEWS]
@@ -202,11 +230,11 @@ class _Server:
         healthy = extensions.health(self._store)
         sources = Sources(self._store, self._journal, self._planes.plane, time.time)
         return Documents(
-            Discovery(CATALOG, virtual),
+            Discovery(desk.catalog, virtual),
             desk.authorizer,
             f"{self._settings.listen}:{self._settings.port}",
             _version(),
-            OpenApi(CATALOG, desk.tables, _git_version()),
+            OpenApi(desk.catalog, desk.tables, _git_version()),
             {
                 "/readyz": healthy,
                 "/livez": healthy,
@@ -229,7 +257,7 @@ class _Server:
         yield Sample("fairlead_store_appends_failed_total", store.appends_failed)
         yield Sample("fairlead_store_changes_committed_total", store.committed)
         yield Sample("fairlead_store_transactions_refused_total", store.refused)
-        yield Sample("fairlead_watches_open", len(self._watches))
+        yield Sample("fairlead_watches_open", len(self.watches))
         yield Sample("fairlead_watches_cut_total", self._hub.cuts)
         yield Sample("fairlead_logs_open", len(self._asked))
         for (verb, resource, role), count in sorted(audit.counters.items()):
@@ -260,7 +288,7 @@ class _Server:
                 "choose another with --port, or stop what uses it"
             ) from error
         if port != settings.port:
-            identity.ensure(settings.data_dir, settings.listen, port, time.time())
+            self._known.lead_to(settings.listen, port, time.time())
         return port
 
     async def _follow_tokens(self, api: Api) -> None:
@@ -277,13 +305,13 @@ class _Server:
             return False
         if changed is not None:
             api.tokens = changed
-            self._watches.keep(changed.knows)
+            self.watches.keep(changed.knows)
             self._asked.keep(changed.knows)
         return changed is not None
 
-    def _announce(self, port: int) -> None:
+    def announce(self, port: int, started: float) -> None:
         url = server_url(self._settings.listen, port)
-        took = (time.monotonic() - self._started) * 1000
+        took = (time.monotonic() - started) * 1000
         kubeconfig = self._known.kubeconfig
         if self._settings.banner:
             print(

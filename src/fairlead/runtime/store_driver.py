@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -109,6 +110,29 @@ class StoreDriver:
         self._jobs.put(None)
         await self._loop.run_in_executor(None, self._thread.join, grace_seconds)
 
+    def abandon(self) -> None:
+        """End as if killed: what the writer has not begun is lost, and nobody is told of the rest."""
+        if self._compaction is not None:
+            self._compaction.cancel()
+        while not self._jobs.empty():
+            self._jobs.get_nowait()
+        self._jobs.put(None)
+
+    def join(self) -> None:
+        """Wait for the writer's end, after `abandon`."""
+        self._thread.join()
+
+    async def forget_history(self) -> None:
+        """Compact all that was superseded until now; who resumes from before is told that it is gone."""
+        forgotten: asyncio.Future[None] = self._loop.create_future()
+
+        def forget() -> None:
+            self._compact_journal({"": Retention(0.0, 0)}, sys.maxsize)
+            self._tell(lambda _: forgotten.set_result(None), None)
+
+        self._jobs.put(forget)
+        await forgotten
+
     # Loop side
 
     def _happened(self, event: Event) -> None:
@@ -133,13 +157,15 @@ class StoreDriver:
         self._happened(Flush(time.time()))
 
     def _compact(self) -> None:
-        self._jobs.put(self._compact_journal)
+        self._jobs.put(partial(self._compact_journal, self._retention, COMPACT_ROWS))
 
     def _compacted(self, floors: dict[str, int]) -> None:
         """The next stretch is compacted only after the store knows of this one: reads never race deletions."""
         moved = floors != self._floors
         self._floors = floors
         self._happened(FloorsMoved(floors))
+        if self._compaction is not None:
+            self._compaction.cancel()  # of the two that went on after `forget_history`, one does
         delay = COMPACT_BUSY_SECONDS if moved else COMPACT_IDLE_SECONDS
         self._compaction = self._loop.call_later(delay, self._compact)
 
@@ -175,9 +201,9 @@ class StoreDriver:
             log.error("the journal could not be read again: %s", error)
             return RereadFailed(str(error))
 
-    def _compact_journal(self) -> None:
+    def _compact_journal(self, retention: dict[str, Retention], rows: int) -> None:
         try:
-            floors = self._journal.compact(time.time(), self._retention, COMPACT_ROWS)
+            floors = self._journal.compact(time.time(), retention, rows)
         except JournalError as error:
             log.error("history could not be compacted: %s", error)
             floors = self._floors

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -49,6 +49,13 @@ class TokenEntry:
 def new_token() -> str:
     """256 bits of chance; the prefix lets scanners of repositories recognise a leaked one."""
     return "fairlead_" + secrets.token_urlsafe(32)
+
+
+def render(entries: Iterable[TokenEntry]) -> bytes:
+    """The table's text."""
+    ordered = sorted(entries, key=lambda entry: entry.name)
+    document = {"format": FORMAT, "tokens": [asdict(entry) for entry in ordered]}
+    return json.dumps(document, indent=2).encode() + b"\n"
 
 
 def check_name(role: str, name: str) -> None:
@@ -131,9 +138,7 @@ class TokenFile:
         with locked(self.path.with_suffix(".lock")):
             entries = list(self.entries())
             edit(entries)
-            ordered = sorted(entries, key=lambda entry: entry.name)
-            document = {"format": FORMAT, "tokens": [asdict(entry) for entry in ordered]}
-            write_private(self.path, json.dumps(document, indent=2).encode() + b"\n")
+            write_private(self.path, render(entries))
 
     def _stamp(self) -> tuple[int, int, int] | None:
         try:

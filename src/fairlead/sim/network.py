@@ -216,6 +216,12 @@ class Link:
         """Have a mirror that follows list again: the only way to know that it has seen all there was."""
         self._timeline.after(1, self._expire, resource)
 
+    def forget(self, resource: str) -> None:
+        """Nobody at this end cares for it any more."""
+        for subscription in [each for each in self._follows if each.resource == resource]:
+            del self._follows[subscription]
+            self._server.hub.unsubscribe(subscription)
+
     def _expire(self, resource: str) -> None:
         for subscription, follow in list(self._follows.items()):
             if subscription.resource == resource:

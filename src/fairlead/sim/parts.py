@@ -31,6 +31,7 @@ from fairlead.model.catalog import CATALOG, Catalog
 _ABSENT = frozenset(
     {
         "configmaps",
+        "customresourcedefinitions.apiextensions.k8s.io",
         "endpointslices.discovery.k8s.io",
         "horizontalpodautoscalers.autoscaling",
         "limitranges",

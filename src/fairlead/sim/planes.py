@@ -16,7 +16,7 @@ from fairlead.api.users import MASTERS, User
 from fairlead.cache import events as mirrored
 from fairlead.cache.mirror import Phase
 from fairlead.control.instructions import Call, Record, Replied, Report, WakeAt, Woke
-from fairlead.control.plane import AskProgress, MirrorWakeAt, Plane, PlaneInstruction
+from fairlead.control.plane import AskProgress, Forget, MirrorWakeAt, Plane, PlaneInstruction
 from fairlead.control.turn import Turn
 from fairlead.port.outcome import Outcome
 from fairlead.port.request import READ_VERBS
@@ -172,6 +172,8 @@ class PlaneProcess:
                 resource = instruction.resource
                 timer = self._mirror_timers[resource] = self._mirror_timers.get(resource, 0) + 1
                 self._at(instruction.at, self._mirror_woke, resource, timer)
+            elif isinstance(instruction, Forget):
+                self.link.forget(instruction.resource)
             elif isinstance(instruction, AskProgress):
                 if self._tells_progress:
                     self.link.ask_progress(instruction.resource)

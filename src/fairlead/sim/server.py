@@ -16,14 +16,15 @@ from fairlead.api.admission import Chain
 from fairlead.api.audit import Audit
 from fairlead.api.authn import Tokens
 from fairlead.api.authz import builtin_chain
+from fairlead.api.custom import CustomKinds
 from fairlead.api.desk import Desk
 from fairlead.api.plan import ATTEMPTS_MAX, Again, Context, Plan, Step
 from fairlead.api.server import Api
 from fairlead.api.status import failure
 from fairlead.api.users import User
 from fairlead.core.errors import ApiError, MethodNotAllowed, Unavailable
-from fairlead.model.catalog import CATALOG
 from fairlead.model.files import load_tables
+from fairlead.model.served import Served
 from fairlead.port.request import Reply, Request
 from fairlead.sim.backup import EMPTY, Backup, backup_of
 from fairlead.sim.digest import Digest
@@ -48,8 +49,6 @@ from fairlead.store.events import (
 from fairlead.store.machine import Store
 from fairlead.store.memory import MemoryJournal
 from fairlead.store.watch import Hub, Subscription
-
-_RESOURCES = tuple((kind.group, kind.plural) for kind in CATALOG)
 
 Answer = Callable[[Reply | None], None]
 
@@ -103,8 +102,12 @@ class Server:
         self.up = True
         self.store = Store(self._journal.recover(), self._journal)
         self.hub = Hub(self.store)
-        authorizer = builtin_chain(self.store, _RESOURCES)
-        desk = Desk(CATALOG, load_tables(), self.store, authorizer, Chain(), Audit())
+        served, tables = Served(), load_tables().branch()
+        authorizer = builtin_chain(self.store, lambda: [(kind.group, kind.plural) for kind in served])
+        self.served = served
+        self._custom = CustomKinds(served, tables)
+        self._custom.learn(self.store)
+        desk = Desk(served, tables, self.store, authorizer, Chain(), Audit())
         self.api = self._make_api(desk, Tokens({}))
         # What became durable as the last life ended: nobody was told yet.
         missed = self._journal.changes_after(self._witnessed, "", self.store.revision)
@@ -135,7 +138,7 @@ class Server:
         """History up to the present is compacted: watches that start earlier get 410."""
         if self.up:
             revision = self.store.revision
-            floors = {kind.resource: revision for kind in CATALOG}
+            floors = {kind.resource: revision for kind in self.served}
             self._carry_out(self.store.handle(FloorsMoved(floors)))
 
     # Requests
@@ -246,6 +249,7 @@ class Server:
         self._witness.committed(changes, origins)
 
     def _publish(self, changes: tuple[Change, ...], origins: dict[int, str]) -> None:
+        self._custom.observe(changes)
         self._witness_commit(changes, origins)
         woken = self.hub.publish(changes)
         if woken:

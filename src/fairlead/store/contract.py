@@ -125,12 +125,14 @@ Outcome = Committed | Refused | Failed
 
 
 class Change(msgspec.Struct, gc=False):
-    """One committed change as watchers get it. `frame` is encoded once, on first use (see watch.py)."""
+    """One committed change as watchers get it. Frames are encoded once, on first use, and shared by all who watch:
+    `frame` has the whole object (see watch.py), `metadata_frame` its metadata alone (see api/verbs/watch.py)."""
 
     type: str  # ADDED, MODIFIED, DELETED
     entry: Entry  # for DELETED: the last state, at the revision of the deletion
     before: Entry | None  # the version it replaced
     frame: bytes = b""
+    metadata_frame: bytes = b""
 
 
 class Batch(msgspec.Struct, frozen=True, gc=False):

@@ -88,6 +88,11 @@ class Subscription:
 
     def _drain(self, limit: int) -> list[Change]:
         buffer = self._buffer
+        if len(buffer) <= limit:  # as nearly always
+            taken = list(buffer)
+            buffer.clear()
+            self._bytes = 0
+            return taken
         taken = [buffer.popleft() for _ in range(min(limit, len(buffer)))]
         self._bytes -= sum([len(change.entry.data) for change in taken])
         return taken

@@ -1,6 +1,7 @@
 """Everything that is not a resource: discovery, OpenAPI, version, health, metrics, and mounted extensions.
 
-Called by the handler for paths that name no resource. Built once; answers are bytes that were encoded once.
+Called by the handler for paths that name no resource. Answers are bytes that were encoded once, and again when kinds
+have come or gone; those of discovery and OpenAPI carry a digest, by which a client may keep them.
 """
 
 from __future__ import annotations
@@ -9,13 +10,15 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from fairlead.api.access import Attributes, Authorizer, forbidden
-from fairlead.api.discovery import AGGREGATED, Discovery
+from fairlead.api.discovery import AGGREGATED_VERSIONS, Discovery
+from fairlead.api.forms import choices
 from fairlead.api.plan import Context
-from fairlead.core import codec
-from fairlead.core.errors import MethodNotAllowed, NotFound
+from fairlead.core import codec, yaml_text
+from fairlead.core.errors import MethodNotAllowed, NotAcceptable, NotFound
 from fairlead.port.request import JSON, Reply
 from fairlead.wire.http import Exchange
 from fairlead.wire.openapi import OpenApi
+from fairlead.wire.rendering import send
 
 Done = Callable[[Reply | Exception], None]
 
@@ -52,7 +55,8 @@ class Documents:
         self._openapi = openapi
         self._extensions = extensions
         self._questions = questions or {}
-        self._cache: dict[tuple[str, bool], bytes | None] = {}
+        self._cache: dict[tuple[str, str], tuple[bytes, bytes]] = {}  # (path, aggregated as) -> (body, etag)
+        self._cached_at = discovery.changes
 
     def answer(
         self, exchange: Exchange, path: str, query: Mapping[str, str], context: Context
@@ -72,14 +76,14 @@ class Documents:
             reply = question(exchange.body, context)
             if isinstance(reply, Later):
                 return reply
-            exchange.respond(reply.status, reply.content_type.encode(), reply.body, b"")
+            send(exchange, reply)
             return reply.status
         if verb not in ("get", "head"):
             raise MethodNotAllowed(f"{verb.upper()} is not allowed on {path}; only GET is")
         reply, extra = self._reply(exchange, path, query, context)
         if isinstance(reply, Later):
             return reply
-        exchange.respond(reply.status, reply.content_type.encode(), reply.body, extra)
+        send(exchange, reply, extra)
         return reply.status
 
     def _reply(
@@ -92,31 +96,46 @@ class Documents:
         if path == "/version":
             return Reply(200, self._version), b""
         accept = exchange.headers.get(b"accept", b"").decode("latin-1")
+        known = exchange.headers.get(b"if-none-match", b"")
         if path.startswith("/openapi"):
-            known = exchange.headers.get(b"if-none-match", b"")
-            found = self._openapi.answer(path, accept, known, "hash" in query)
+            found = self._openapi.answer(path, accept, known, query.get("hash"))
             if found is None:
                 raise _nowhere()
             return found
-        aggregated = path in ("/api", "/apis") and _wants_aggregated(accept)
-        body = self._document(path, aggregated)
-        if body is None:
+        aggregated = _aggregated_as(accept, of_all=path in ("/api", "/apis"))
+        document = self._document(path, aggregated)
+        if document is None:
             raise _nowhere()
-        return Reply(200, body, AGGREGATED if aggregated else JSON), b"vary: accept\r\n"
+        if aggregated is None:
+            raise NotAcceptable(
+                "only the following media types are accepted: application/json, application/yaml"
+            )
+        body, etag = document
+        media = (
+            f"{JSON};g=apidiscovery.k8s.io;v={aggregated};as=APIGroupDiscoveryList" if aggregated else JSON
+        )
+        headers = b"vary: accept\r\netag: %b\r\ncache-control: no-cache, private\r\n" % etag
+        if etag in known:
+            return Reply(304, b"", media), headers
+        return Reply(200, body, media), headers
 
-    def _document(self, path: str, aggregated: bool) -> bytes | None:
-        key = (path, aggregated)
+    def _document(self, path: str, aggregated: str | None) -> tuple[bytes, bytes] | None:
+        if self._cached_at != self._discovery.changes:
+            self._cached_at = self._discovery.changes
+            self._cache.clear()
+        key = (path, aggregated or "")
         if key not in self._cache:
-            document = self._build(path, aggregated)
+            document = self._build(path, aggregated or "")
             if document is None:
                 return None  # not kept: paths are the client's to invent
-            self._cache[key] = codec.encode(document)
+            body = codec.encode(document)
+            self._cache[key] = (body, b'"%b"' % codec.digest(body).encode())
         return self._cache[key]
 
-    def _build(self, path: str, aggregated: bool) -> Mapping[str, object] | None:
+    def _build(self, path: str, aggregated: str) -> Mapping[str, object] | None:
         discovery = self._discovery
         if aggregated:
-            return discovery.aggregated(core=path == "/api")
+            return discovery.aggregated(path == "/api", aggregated)
         match path.split("/")[1:]:
             case ["api"]:
                 return discovery.core_versions(self._address)
@@ -129,19 +148,7 @@ class Documents:
             case ["apis", group, version]:
                 return discovery.resources(group, version)
             case [""]:
-                return {
-                    "paths": [
-                        "/api",
-                        "/apis",
-                        "/healthz",
-                        "/livez",
-                        "/metrics",
-                        "/openapi/v2",
-                        "/openapi/v3",
-                        "/readyz",
-                        "/version",
-                    ]
-                }
+                return discovery.paths()
             case _:
                 return None
 
@@ -150,15 +157,21 @@ def _nowhere() -> NotFound:
     return NotFound("the server could not find the requested resource; /api and /apis list what there is")
 
 
-def _wants_aggregated(accept: str) -> bool:
-    """True if the first choice we can give is the aggregated document."""
-    for choice in accept.split(","):
-        parts = {part.strip() for part in choice.split(";")}
-        if "application/json" not in parts:
+def _aggregated_as(accept: str, of_all: bool) -> str | None:
+    """In which version of the aggregated form, "" for the plain one; None if neither is accepted."""
+    if not accept:
+        return ""
+    for media, parameters in choices(accept):
+        if media not in (JSON, yaml_text.MEDIA_TYPE, "application/*", "*/*"):
             continue
-        if "g=apidiscovery.k8s.io" in parts:
-            if "v=v2" in parts and "as=APIGroupDiscoveryList" in parts:
-                return True
-            continue
-        return False
-    return False
+        if "as" not in parameters:
+            return ""
+        asked = (parameters.get("g"), parameters["as"])
+        version = parameters.get("v", "")
+        if (
+            of_all
+            and asked == ("apidiscovery.k8s.io", "APIGroupDiscoveryList")
+            and version in AGGREGATED_VERSIONS
+        ):
+            return version
+    return None

@@ -37,6 +37,7 @@ from fairlead.port.request import Reply, Request
 from fairlead.store.contract import Note, Outcome, Transaction
 from fairlead.wire.documents import Documents, Later
 from fairlead.wire.http import Exchange
+from fairlead.wire.rendering import send
 from fairlead.wire.routes import resource_request, split_target
 from fairlead.wire.watching import Watches
 
@@ -111,9 +112,7 @@ class Handler:
                 headers.get(b"content-type", b"").decode("latin-1"),
                 headers.get(b"accept", b"").decode("latin-1"),
             )
-            context = self._host.context(
-                user, headers.get(b"user-agent", b"").decode("latin-1"), exchange.peer
-            )
+            context = self._context(exchange, user)
             if request is None:
                 answered = self._documents.answer(exchange, path, query, context)
                 if isinstance(answered, Later):
@@ -123,13 +122,16 @@ class Handler:
                 return
             _Call(self, exchange, request, context).run()
         except ApiError as error:
-            context = self._host.context(
-                user, headers.get(b"user-agent", b"").decode("latin-1"), exchange.peer
-            )
-            self.refuse(exchange, request, context, error, path)
+            self.refuse(exchange, request, self._context(exchange, user), error, path)
         except Exception:
             log.exception("a request could not be handled: %s %s", exchange.method, path)
             self.apologise(exchange, request)
+
+    def _context(self, exchange: Exchange, user: User) -> Context:
+        user_agent = exchange.headers.get(b"user-agent", b"").decode("latin-1")
+        context = self._host.context(user, user_agent, exchange.peer)
+        exchange.about = b"audit-id: %b\r\n" % context.request_id.encode()
+        return context
 
     def _told_later(self, exchange: Exchange, context: Context, path: str, found: Reply | Exception) -> None:
         """An answer that took its time is there."""
@@ -172,7 +174,7 @@ class Handler:
             extra += b"retry-after: %d\r\n" % reply.retry_after_seconds
         if challenge:
             extra += b'www-authenticate: Bearer realm="fairlead"\r\n'
-        exchange.respond(reply.status, reply.content_type.encode(), reply.body, extra)
+        send(exchange, reply, extra)
 
     def count(self, request: Request | None, status: int) -> None:
         key = (request.verb, request.resource, status) if request is not None else ("document", "", status)

@@ -29,6 +29,7 @@ _KEPT = frozenset(
     {
         b"authorization",
         b"accept",
+        b"accept-encoding",
         b"content-type",
         b"user-agent",
         b"expect",
@@ -43,6 +44,7 @@ class Exchange:
 
     __slots__ = (
         "_connection",
+        "about",
         "body",
         "chunked",
         "headers",
@@ -61,6 +63,7 @@ class Exchange:
         self.target = target
         self.headers = headers
         self.body = b""
+        self.about = b""  # header lines of every answer to it, each ending in CRLF
         self.keep_alive = True
         self.chunked = True  # False for HTTP/1.0, where only the end of the connection ends a stream
         self.streaming = False
@@ -71,17 +74,22 @@ class Exchange:
         return self._connection.peer
 
     @property
+    def loop(self) -> asyncio.AbstractEventLoop:
+        return self._connection.loop
+
+    @property
     def certified_name(self) -> str:
         """The common name in the client's certificate, which TLS has verified; "" where none was asked for."""
         return self._connection.certified_name
 
     def respond(self, status: int, content_type: bytes, body: bytes, extra: bytes = b"") -> None:
         """`extra` is whole header lines, each ending in CRLF."""
-        head = b"%b%b%b%d\r\n%b%b\r\n" % (
+        head = b"%b%b%b%d\r\n%b%b%b\r\n" % (
             _STATUS_LINES[status],
             content_type,
             _LENGTH,
             len(body),
+            self.about,
             extra,
             b"" if self.keep_alive else b"connection: close\r\n",
         )
@@ -92,8 +100,8 @@ class Exchange:
         self.streaming = True
         framing = b"transfer-encoding: chunked" if self.chunked else b"connection: close"
         self._connection.write(
-            b"%b%b\r\n%b\r\ncache-control: no-cache, private\r\n\r\n"
-            % (_STATUS_LINES[200], content_type, framing)
+            b"%b%b\r\n%b\r\n%bcache-control: no-cache, private\r\n\r\n"
+            % (_STATUS_LINES[200], content_type, framing, self.about)
         )
 
     def send(self, frames: bytes) -> None:
@@ -152,6 +160,10 @@ class Connection(asyncio.Protocol):
         peername = transport.get_extra_info("peername")
         self.peer = str(peername[0]) if peername else ""
         self._listener.joined(self)
+
+    @property
+    def loop(self) -> asyncio.AbstractEventLoop:
+        return self._listener.loop
 
     @property
     def certified_name(self) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import Callable
+from weakref import WeakSet
 
 from fairlead.wire.http import Connection, Exchange
 
@@ -33,23 +34,32 @@ class Listener:
         self.loop = loop
         self.now = loop.time
         self.stopping = False
+        self.farewell_seconds = _FAREWELL_SECONDS
         self._handle = handle
         self.refuse = refuse
         self._connections: dict[Connection, None] = {}
         self._connections_max = connections_max
+        # Accepted, and not yet through with TLS: nobody can close these but their clients.
+        self.arriving: WeakSet[Connection] = WeakSet()
         self._server: asyncio.Server | None = None
         self._sweep: asyncio.TimerHandle | None = None
 
     async def listen(self, host: str, port: int, tls: ssl.SSLContext | None) -> int:
         """Begin to accept; returns the port, which is chosen by the system if `port` is 0."""
         self._server = await self.loop.create_server(
-            lambda: Connection(self, self._handle), host, port, ssl=tls, backlog=1024, reuse_address=True
+            self._arrive, host, port, ssl=tls, backlog=1024, reuse_address=True
         )
         self._sweep = self.loop.call_later(_SWEEP_SECONDS, self._sweep_idle)
         bound: int = self._server.sockets[0].getsockname()[1]
         return bound
 
+    def _arrive(self) -> Connection:
+        connection = Connection(self, self._handle)
+        self.arriving.add(connection)
+        return connection
+
     def joined(self, connection: Connection) -> None:
+        self.arriving.discard(connection)
         connection.active_at = self.now()
         if len(self._connections) >= self._connections_max or self.stopping:
             connection.abort()
@@ -71,21 +81,35 @@ class Listener:
                 connection.close()
         self._sweep = self.loop.call_later(_SWEEP_SECONDS, self._sweep_idle)
 
+    def cut_streams(self) -> None:
+        """As a network does that fails: no stream is told that it ends."""
+        for connection in list(self._connections):
+            if connection.stream is not None:
+                connection.abort()
+
+    def cut_all(self) -> None:
+        """As the end of the process does: nothing is accepted any more, and nobody is told."""
+        self._accept_no_more()
+        for connection in list(self._connections):
+            connection.abort()
+
     async def stop(self, grace_seconds: float) -> None:
         """`handle` must refuse to open streams from now on; open ones were ended by their owner."""
-        self.stopping = True
-        if self._sweep is not None:
-            self._sweep.cancel()
-        if self._server is not None:
-            self._server.close()
+        self._accept_no_more()
         deadline = self.now() + grace_seconds
         answered_at = self.now()
-        while self._connections and self.now() < min(deadline, answered_at + _FAREWELL_SECONDS):
+        while self._connections and self.now() < min(deadline, answered_at + self.farewell_seconds):
             for connection in list(self._connections):
                 if connection.idle:
                     connection.close()
                 else:
                     answered_at = self.now()
             await asyncio.sleep(0.02)
-        for connection in list(self._connections):
-            connection.abort()
+        self.cut_all()
+
+    def _accept_no_more(self) -> None:
+        self.stopping = True
+        if self._sweep is not None:
+            self._sweep.cancel()
+        if self._server is not None:
+            self._server.close()

@@ -12,8 +12,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from urllib.parse import parse_qsl, quote, unquote, urlencode
 
+from fairlead.core import yaml_text
 from fairlead.core.errors import BadRequest, MethodNotAllowed
-from fairlead.port.request import Request
+from fairlead.port.request import JSON, Request
 
 _NONE: Mapping[str, str] = {}
 _NAMESPACE_SUBRESOURCES = frozenset({"status", "finalize"})
@@ -37,12 +38,20 @@ def split_target(target: bytes) -> tuple[str, Mapping[str, str]]:
         path = _without_origin(path)
     try:
         text = path.decode("ascii")
-        pairs = dict(parse_qsl(query.decode("ascii"), keep_blank_values=True)) if query else _NONE
+        pairs = _pairs(parse_qsl(query.decode("ascii"), keep_blank_values=True)) if query else _NONE
     except (UnicodeDecodeError, ValueError) as error:
         raise BadRequest(
             "the request address is not valid: it must be ASCII, with other characters percent-encoded"
         ) from error
     return text, pairs
+
+
+def _pairs(found: list[tuple[str, str]]) -> Mapping[str, str]:
+    """Of what is given twice the first counts, as for Kubernetes; but checks can be excluded one by one."""
+    pairs = dict(reversed(found))
+    if "exclude" in pairs:
+        pairs["exclude"] = ",".join(value for name, value in found if name == "exclude")
+    return pairs
 
 
 def _without_origin(target: bytes) -> bytes:
@@ -87,6 +96,8 @@ def resource_request(
     name = rest[1] if len(rest) > 1 else ""
     subresource = rest[2] if len(rest) > 2 else ""
     verb = _verb(method, name, query)
+    if content_type.partition(";")[0].strip().lower() == yaml_text.MEDIA_TYPE:
+        body, content_type = yaml_text.to_json(body) if body else body, JSON
     return Request(
         verb, group, version, resource, namespace, name, subresource, query, body, content_type, accept
     )

@@ -71,6 +71,11 @@ class Watches:
             if not allowed(stream.user):
                 stream.finish()
 
+    def expire(self) -> None:
+        """End every stream as when what it was to send is no longer kept: its client must list again."""
+        for subscription, stream in list(self._streams.items()):
+            stream.end_with(Expired(f"too old resource version: {subscription.position}"))
+
     def forget(self, subscription: Subscription) -> None:
         self._streams.pop(subscription, None)
         self.hub.unsubscribe(subscription)
@@ -147,7 +152,7 @@ class _Stream:
         try:
             changes = self._owner.hub.take(subscription, self._per_turn)
         except Compacted as compacted:
-            self._end_with(Expired(f"too old resource version: {compacted.asked} ({compacted.floor})"))
+            self.end_with(Expired(f"too old resource version: {compacted.asked} ({compacted.floor})"))
             return
         if changes:
             self._send_changes(changes)
@@ -185,7 +190,7 @@ class _Stream:
             self._exchange.send(self._watch.bookmark(revision, False))
         self._timers[-1] = self._owner.loop.call_later(BOOKMARK_SECONDS, self._bookmark)
 
-    def _end_with(self, error: Expired) -> None:
+    def end_with(self, error: Expired) -> None:
         self._exchange.send(b'{"type":"ERROR","object":' + failure(error).body + b"}\n")
         self.finish()
 

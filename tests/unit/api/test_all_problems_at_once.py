@@ -76,7 +76,7 @@ def test_a_patch_is_told_everything_too() -> None:
 
 def test_an_unknown_sort_of_patch_is_refused_before_the_object_is_looked_for() -> None:
     status, body = InProcess().request(
-        "PATCH", f"{PODS}/nobody", b"{}", content_type="application/apply-patch+yaml"
+        "PATCH", f"{PODS}/nobody", b"{}", content_type="application/apply-patch+cbor"
     )
     assert status == 415
     assert "application/merge-patch+json" in body["message"]

@@ -17,8 +17,13 @@ WITH_STATUS = sorted(name for name, kind in KINDS.items() if "status" in kind.su
 
 
 # A status that the kind's validation lets through.
-STATUSES: dict[str, Any] = {"Job": {"active": 1}, "ResourceQuota": {"used": {"pods": "1"}}}
-COUNTED = ("ResourceQuota", "PlacementQuota")  # their status is what the server counts, whatever is sent
+STATUSES: dict[str, Any] = {
+    "Job": {"active": 1},
+    "ResourceQuota": {"used": {"pods": "1"}},
+    "CronJob": {"lastScheduleTime": "2026-01-02T03:04:05Z"},
+    "EvidencePolicy": {"state": "Normal"},
+}
+COUNTED = ("ResourceQuota", "PlacementQuota", "CustomResourceDefinition")  # their status is what the server counts, whatever is sent
 SEEN: Any = {"conditions": [{"type": "Seen", "status": "True"}]}
 
 
@@ -74,6 +79,8 @@ def test_a_sample_lives_and_dies(name: str) -> None:
     assert status == 200
     if kind.finalizers_spec:
         assert plane.get(one)[1]["status"]["phase"] == "Terminating"
+    elif name == "CustomResourceDefinition":
+        assert plane.get(one)[1]["status"]["conditions"][-1]["type"] == "Terminating"
     else:
         assert plane.get(one)[0] == 404
 

@@ -30,7 +30,16 @@ def _plane() -> InProcess:
         (f"{PROTOBUF},application/json", "ConfigMap"),
         (f"{PROTOBUF};as=Table;v=v1;g=meta.k8s.io,{TABLE},application/json", "Table"),
         (f"{TABLE},{TABLE.replace('v1', 'v1beta1')},application/json", "Table"),
-        ("application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json", "ConfigMap"),
+        ("application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json", "Table"),
+        ("application/json;as=Table;v=v2;g=meta.k8s.io,application/json", "ConfigMap"),
+        (f"application/json;q=0.5,{TABLE};q=0.9", "Table"),
+        (f"*/*,{TABLE}", "Table"),
+        (f"{TABLE};q=0,application/json", "ConfigMap"),
+        ("application/json;q=nonsense", "ConfigMap"),
+        ("APPLICATION/JSON", "ConfigMap"),
+        ("application/cbor,application/json;q=0.1", "ConfigMap"),
+        (f"{PROTOBUF}, */*", "ConfigMap"),
+        ("application/json;stream=watch", "ConfigMap"),
         ("application/json;as=Table;v=v1;g=other.io,application/json", "ConfigMap"),
         (METADATA, "PartialObjectMetadata"),
         (f"{METADATA},application/json", "PartialObjectMetadata"),
@@ -50,13 +59,27 @@ def test_the_first_form_that_can_be_given_is_given(accept: str, kind: str) -> No
         "text/plain",
         f"{PROTOBUF};as=Table;v=v1;g=meta.k8s.io",
         "application/json;as=Chart;v=v1;g=meta.k8s.io",
+        "application/json;q=0",
+        "application/json;stream=songs",
+        ",;,",
     ],
 )
 @pytest.mark.parametrize("target", [ONE, CONFIGMAPS, f"{CONFIGMAPS}/absent"])
 def test_a_form_that_cannot_be_given_is_refused(accept: str, target: str) -> None:
     status, body = _plane().get(target, accept=accept)
     assert (status, body["reason"], body["code"]) == (406, "NotAcceptable", 406)
-    assert "application/json" in body["message"]
+    assert (
+        body["message"] == "only the following media types are accepted: application/json, application/yaml"
+    )
+
+
+@pytest.mark.parametrize("accept", [TABLE, METADATA])
+@pytest.mark.parametrize("target", [ONE, CONFIGMAPS])
+def test_older_clients_get_the_form_in_the_version_they_know(accept: str, target: str) -> None:
+    status, body = _plane().get(target, accept=accept.replace("v=v1", "v=v1beta1"))
+    assert (status, body["apiVersion"]) == (200, "meta.k8s.io/v1beta1")
+    inner = [row["object"] for row in body.get("rows", [])] + body.get("items", [])
+    assert {each["apiVersion"] for each in inner} <= {"meta.k8s.io/v1beta1"}
 
 
 @pytest.mark.parametrize("target", [ONE, CONFIGMAPS])

@@ -84,10 +84,6 @@ def test_a_list_reads_the_revision_that_is_asked_for(query: str, value: str) -> 
 @pytest.mark.parametrize(
     "query",
     [
-        "resourceVersionMatch=Exact",
-        "resourceVersionMatch=NotOlderThan",
-        "resourceVersion=0&resourceVersionMatch=Exact",
-        "resourceVersion=1&resourceVersionMatch=Nearly",
         "limit=-1",
         "limit=many",
         "continue=%21%21",
@@ -97,6 +93,8 @@ def test_a_list_reads_the_revision_that_is_asked_for(query: str, value: str) -> 
         "fieldSelector=data.a=1",
         "fieldSelector=spec.nodeName=x",
         "fieldSelector=nonsense",
+        "timeoutSeconds=soon",
+        "sendInitialEvents=perhaps",
     ],
 )
 def test_lists_that_make_no_sense_are_refused(query: str) -> None:
@@ -104,9 +102,50 @@ def test_lists_that_make_no_sense_are_refused(query: str) -> None:
     assert (status, body["reason"]) == (400, "BadRequest")
 
 
+@pytest.mark.parametrize(
+    ("query", "field", "message"),
+    [
+        (
+            "resourceVersionMatch=Exact",
+            "resourceVersionMatch",
+            "Forbidden: resourceVersionMatch is forbidden unless resourceVersion is provided",
+        ),
+        (
+            "resourceVersionMatch=NotOlderThan",
+            "resourceVersionMatch",
+            "Forbidden: resourceVersionMatch is forbidden unless resourceVersion is provided",
+        ),
+        (
+            "resourceVersion=0&resourceVersionMatch=Exact",
+            "resourceVersionMatch",
+            'Forbidden: resourceVersionMatch "exact" is forbidden for resourceVersion "0"',
+        ),
+        (
+            "resourceVersion=1&resourceVersionMatch=Nearly",
+            "resourceVersionMatch",
+            'Unsupported value: "Nearly": supported values: "Exact", "NotOlderThan", ""',
+        ),
+        (
+            "resourceVersion=1&resourceVersionMatch=NotOlderThan&continue=x",
+            "resourceVersionMatch",
+            "Forbidden: resourceVersionMatch is forbidden when continue is provided",
+        ),
+        ("sendInitialEvents=true", "sendInitialEvents", "Forbidden: sendInitialEvents is forbidden for list"),
+    ],
+)
+def test_options_that_do_not_go_together_are_named_in_kubernetes_words(
+    query: str, field: str, message: str
+) -> None:
+    status, body = InProcess().get(f"{CONFIGMAPS}?{query}")
+    assert (status, body["reason"]) == (422, "Invalid")
+    assert body["message"] == f'ListOptions.meta.k8s.io "" is invalid: {field}: {message}'
+    (cause,) = body["details"]["causes"]
+    assert (cause["field"], cause["message"]) == (field, message)
+
+
 def test_an_unsupported_field_is_named_with_those_that_are() -> None:
     _, body = InProcess().get(f"{PODS}?fieldSelector=spec.image%3Dx")
-    assert 'field label not supported: "spec.image"' in body["message"]
+    assert body["message"].startswith("field label not supported: spec.image; ")
     assert "spec.nodeName" in body["message"]
 
 
@@ -117,6 +156,7 @@ def test_history_that_is_gone_has_expired() -> None:
     plane.store.handle(FloorsMoved({"configmaps": revisions[-1]}))
     status, body = plane.get(f"{CONFIGMAPS}?resourceVersion={revisions[0]}&resourceVersionMatch=Exact")
     assert (status, body["reason"], body["code"]) == (410, "Expired", 410)
+    assert body["message"].startswith("The resourceVersion for the provided list is too old. ")
     assert page["metadata"].get("continue") is None
 
 
@@ -181,6 +221,9 @@ def test_a_page_token_outlives_neither_its_history_nor_a_named_revision() -> Non
     plane.store.handle(FloorsMoved({"configmaps": plane.store.revision}))
     status, body = plane.get(f"{CONFIGMAPS}?limit=2&continue={token}")
     assert (status, body["reason"]) == (410, "Expired")
+    assert body["message"].startswith(
+        "The provided continue parameter is too old to display a consistent list result. "
+    )
     assert "continue" in body["message"]
 
 

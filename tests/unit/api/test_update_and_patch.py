@@ -219,7 +219,7 @@ def test_a_strategic_merge_patch_finds_list_items_by_their_key() -> None:
 
 
 @pytest.mark.parametrize(
-    "media", ["application/apply-patch+yaml", "application/json", "text/plain", "", "application/yaml"]
+    "media", ["application/apply-patch+cbor", "application/json", "text/plain", "", "application/yaml"]
 )
 def test_a_patch_in_a_form_that_is_not_known_is_refused(media: str) -> None:
     plane = InProcess()

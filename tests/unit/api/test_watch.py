@@ -122,10 +122,7 @@ def test_initial_events_can_be_declined() -> None:
 @pytest.mark.parametrize(
     "query",
     [
-        {"sendInitialEvents": "true"},
-        {"sendInitialEvents": "true", "resourceVersionMatch": "Exact"},
         {"sendInitialEvents": "perhaps", "resourceVersionMatch": "NotOlderThan"},
-        {"resourceVersionMatch": "NotOlderThan"},
         {"resourceVersion": "x"},
         {"timeoutSeconds": "soon"},
         {"labelSelector": "a in"},
@@ -134,6 +131,100 @@ def test_initial_events_can_be_declined() -> None:
 )
 def test_watches_that_make_no_sense_are_refused(query: dict[str, str]) -> None:
     assert _open(InProcess(), **query)[0] == 400  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    ("query", "causes"),
+    [
+        (
+            {"sendInitialEvents": "true"},
+            ["Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"],
+        ),
+        (
+            {"sendInitialEvents": "false", "resourceVersionMatch": "Exact"},
+            [
+                "Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
+                'Unsupported value: "Exact": supported values: "NotOlderThan"',
+            ],
+        ),
+        (
+            {"resourceVersionMatch": "NotOlderThan"},
+            ["Forbidden: resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"],
+        ),
+        (
+            {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan", "continue": "x"},
+            ["Forbidden: resourceVersionMatch is forbidden when continue is provided"],
+        ),
+    ],
+)
+def test_options_that_do_not_go_together_are_named_in_kubernetes_words(
+    query: dict[str, str], causes: list[str]
+) -> None:
+    status, body = _open(InProcess(), **query)  # type: ignore[misc]
+    assert (status, body["reason"]) == (422, "Invalid")
+    assert body["message"].startswith('ListOptions.meta.k8s.io "" is invalid: ')
+    assert [(each["field"], each["message"]) for each in body["details"]["causes"]] == [
+        ("resourceVersionMatch", cause) for cause in causes
+    ]
+
+
+WATCH_LIST = {
+    "sendInitialEvents": "true",
+    "resourceVersionMatch": "NotOlderThan",
+    "allowWatchBookmarks": "true",
+}
+
+
+@pytest.mark.parametrize(
+    ("query", "seen"),
+    [
+        ({"labelSelector": "app=web"}, ["a"]),
+        ({"fieldSelector": "metadata.name!=a"}, ["b"]),
+        ({"resourceVersion": ""}, ["a", "b"]),
+        ({"resourceVersion": "0"}, ["a", "b"]),
+        ({"resourceVersion": "1"}, ["a", "b"]),
+    ],
+)
+@pytest.mark.parametrize("accept", [JSON, TABLE, METADATA])
+def test_a_watch_list_begins_with_what_is_selected(
+    query: dict[str, str], seen: list[str], accept: str
+) -> None:
+    plane = InProcess()
+    _two(plane)
+    watch = _watch(plane, accept, **WATCH_LIST, **query)
+    events = [obj if accept != TABLE else obj["rows"][0]["object"] for _, obj in _events(plane, watch)]
+    assert [each["metadata"]["name"] for each in events] == seen
+    assert watch.initial_end
+
+
+def test_a_watch_list_waits_for_no_revision_that_has_not_happened() -> None:
+    plane = InProcess()
+    status, _ = _open(plane, **WATCH_LIST, resourceVersion=str(plane.store.revision + 1))  # type: ignore[misc]
+    assert status == 504
+
+
+@pytest.mark.parametrize("version", ["v1", "v1beta1"])
+def test_a_bookmark_among_tables_is_a_table_and_among_metadata_metadata(version: str) -> None:
+    plane = InProcess()
+    marks = [
+        json.loads(_watch(plane, accept.replace("v=v1", f"v={version}"), **WATCH_LIST).bookmark(7, True))
+        for accept in (TABLE, METADATA)
+    ]
+    table, metadata = (mark["object"] for mark in marks)
+    assert [each["apiVersion"] for each in (table, metadata)] == [f"meta.k8s.io/{version}"] * 2
+    assert (table["kind"], metadata["kind"]) == ("Table", "PartialObjectMetadata")
+    assert table["rows"][0]["object"] == metadata
+    assert metadata["metadata"]["annotations"] == {"k8s.io/initial-events-end": "true"}
+    assert table["metadata"]["resourceVersion"] == metadata["metadata"]["resourceVersion"] == "7"
+
+
+def test_a_stream_is_not_in_yaml() -> None:
+    status, body = _open(InProcess(), "application/yaml")  # type: ignore[misc]
+    assert (status, body["message"]) == (
+        406,
+        "only the following media types are accepted: application/json;stream=watch",
+    )
+    assert isinstance(_open(InProcess(), "application/yaml,application/json;stream=watch"), Watch)
 
 
 def test_a_table_is_refused_before_the_stream_and_not_in_it() -> None:
@@ -189,3 +280,19 @@ def test_a_watch_of_metadata_shows_no_more() -> None:
 @pytest.mark.parametrize(("text", "seconds"), [("", 1800.0), ("0", 1800.0), ("7", 7.0)])
 def test_a_watch_ends_when_asked_to(text: str, seconds: float) -> None:
     assert _watch(InProcess(), timeoutSeconds=text).timeout_seconds == seconds
+
+
+def test_a_change_is_encoded_once_for_all_who_watch_it_in_the_same_form() -> None:
+    plane = InProcess()
+    watches = [_watch(plane, METADATA) for _ in range(2)]
+    made(plane, CONFIGMAPS, configmap())
+    change = plane.published[-1]
+    first, second = (watch.encode(change.type, change, plane.now) for watch in watches if watch.encode)
+    assert first is second
+    assert frame(change) is frame(change)
+    older = _watch(plane, METADATA.replace("v=v1", "v=v1beta1"))
+    assert older.encode is not None
+    assert (
+        json.loads(older.encode(change.type, change, plane.now))["object"]["apiVersion"]
+        == "meta.k8s.io/v1beta1"
+    )

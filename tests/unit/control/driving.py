@@ -10,7 +10,7 @@ from fairlead.agent.hollow import HollowDecider
 from fairlead.cache import events as mirrored
 from fairlead.control.instructions import Call, Record, Replied, Report, WakeAt, Woke
 from fairlead.control.placing import Placer
-from fairlead.control.plane import AskProgress, MirrorWakeAt, Plane, PlaneInstruction
+from fairlead.control.plane import AskProgress, Forget, MirrorWakeAt, Plane, PlaneInstruction
 from fairlead.control.roster import default_deciders
 from fairlead.decision.contract import Decider
 from fairlead.port.capabilities import FAIRLEAD, Capabilities
@@ -62,6 +62,8 @@ class Driver:
                 self.reports.append(instruction)
                 if instruction.error is not None and not self.expects_errors:
                     raise instruction.error
+            elif isinstance(instruction, Forget):
+                self.api.hub.unsubscribe(self._follows.pop(instruction.resource)[0])
             elif isinstance(instruction, MirrorWakeAt):
                 raise AssertionError("a mirror had trouble")
             else:

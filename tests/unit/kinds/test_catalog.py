@@ -40,6 +40,7 @@ KINDS = {
     "Reservation",
     "EvidencePolicy",
     "ControllerRevision",
+    "CustomResourceDefinition",
 }
 
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from fairlead.api.admission import (
     default_tolerations,
+    definitions,
     limits,
     namespace_lifecycle,
     node_authors,
@@ -34,6 +35,7 @@ DEFAULT_STEPS: tuple[Step, ...] = (
     limits.STEP,
     services.STEP,
     *quotas.STEPS,
+    *definitions.STEPS,
 )
 
 

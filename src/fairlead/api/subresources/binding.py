@@ -16,7 +16,7 @@ from fairlead.api import alike, body, charging, options
 from fairlead.api.attempt import Attempt
 from fairlead.api.desk import Desk
 from fairlead.api.finding import find
-from fairlead.api.objects import tree
+from fairlead.api.objects import plain
 from fairlead.api.plan import Context, Plan
 from fairlead.api.status import accepted, invalid
 from fairlead.api.writing import plan_at, stamp_changed, transaction_for
@@ -35,7 +35,7 @@ def create(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply 
     body.check_structure(desk, "Binding", asked, "Ignore", body.json_text(request))
     body.check_meant_for(asked, request, "Binding")
     current = find(desk, kind, request)
-    old, spec = _opened(current)
+    old, spec, managed = _opened(current)
     node = _target(kind, request, asked)
     _check_free(kind, current, old, asked)
     new = _bound(old, node, asked, context.now)
@@ -43,6 +43,7 @@ def create(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply 
     attempt = Attempt(
         kind, "create", "binding", current.key, context, desk.read, new, old, current,
         spec=_on_node(spec, node) if spec is not None else None, dry_run=options.dry_run(request.query),
+        managed_before=managed, managed=managed,  # the scheduler comes to own nothing by it, as in Kubernetes
     )  # fmt: skip
     desk.chain.admit(attempt)
     _charge(attempt, node, asked)
@@ -51,14 +52,16 @@ def create(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply 
     return plan_at(transaction_for(desk, attempt), lambda _: accepted())
 
 
-def _opened(current: Entry) -> tuple[Json, bytes | None]:
-    """The pod as it is. A spec that says nothing of what matters here is left as bytes, and empty in the tree."""
+def _opened(current: Entry) -> tuple[Json, bytes | None, bytes]:
+    """The pod as it is, and its managedFields. A spec that says nothing of what matters here is left as bytes, and
+    empty in the tree."""
     found = alike.opened(current)
     if found is not None:
-        spec = bytes(found.spec)
+        spec = bytes(found.opened.spec)
         if len(spec) > 2 and b'"nodeName"' not in spec and b'"schedulingGates"' not in spec:
-            return found.tree({}), spec
-    return tree(current), None
+            return found.opened.tree({}), spec, found.managed
+    old, managed = plain(current)
+    return old, None, managed
 
 
 def _on_node(spec: bytes, node: str) -> msgspec.Raw:

@@ -10,7 +10,7 @@ from fairlead.api import body
 from fairlead.api.changing import change
 from fairlead.api.desk import Desk
 from fairlead.api.finding import find
-from fairlead.api.objects import named_by, tree
+from fairlead.api.objects import named_by, plain
 from fairlead.api.plan import Context, Plan
 from fairlead.core.errors import Conflict
 from fairlead.model.kind import Json, Kind
@@ -23,13 +23,13 @@ def update(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply 
     body.check_identity(asked, kind.api_version, kind.kind)
     body.check_structure(desk, kind.schema, asked, "Ignore")
     current = find(desk, kind, request)
-    old = tree(current)
+    old, managed = plain(current)
     finalizers = list((asked.get("spec") or {}).get("finalizers") or [])
     if FINALIZER not in finalizers:
         _check_empty(desk, kind, old)
     new = named_by(asked, old)
     new["spec"] = {**(old.get("spec") or {}), "finalizers": finalizers}
-    return change(desk, request, kind, context, current, old, new, [])
+    return change(desk, request, kind, context, current, old, new, [], managed=managed)
 
 
 def _check_empty(desk: Desk, kind: Kind, old: Json) -> None:

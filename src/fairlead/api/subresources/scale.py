@@ -10,17 +10,18 @@ from fairlead.api import body, options
 from fairlead.api.changing import change
 from fairlead.api.desk import Desk
 from fairlead.api.finding import find
-from fairlead.api.objects import named_by, tree
+from fairlead.api.objects import named_by, plain
 from fairlead.api.plan import Again, Context, Plan
 from fairlead.api.status import invalid
 from fairlead.api.tables import render_one
-from fairlead.api.verbs.patch import patched
+from fairlead.api.verbs.apply import configuration, owned_replicas
+from fairlead.api.verbs.patch import check_media, patched
 from fairlead.core import codec
 from fairlead.core.problems import Problems
 from fairlead.model.cells import AGE
 from fairlead.model.kind import Cell, Column, Json, Kind, Scale
 from fairlead.model.selectors import from_object
-from fairlead.port.request import JSON, Reply, Request
+from fairlead.port.request import APPLY_PATCH, JSON, Reply, Request
 from fairlead.store.contract import Entry, Outcome
 
 
@@ -61,9 +62,30 @@ def update(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply 
 
 def patch(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply | Plan:
     current = find(desk, kind, request)
-    scale = _scale_of(kind, tree(current))
+    if check_media(request) == APPLY_PATCH:
+        return _apply(desk, request, kind, context, current)
+    options.check_patch(request.query)
+    scale = _scale_of(kind, plain(current)[0])
     asked, warnings = patched(desk, request, SCALE.schema, scale, options.field_validation(request.query))
     return _replace(desk, request, kind, context, current, asked, warnings)
+
+
+def _apply(desk: Desk, request: Request, kind: Kind, context: Context, current: Entry) -> Reply | Plan:
+    """A Scale that is applied: of it no more than the number of replicas can be owned. One that does not name it
+    leaves the number as it is, and to others."""
+    config = configuration(request, SCALE.api_version, SCALE.kind)
+    level = options.field_validation(request.query)
+    warnings = body.check_structure(desk, SCALE.schema, config, level)
+    old, managed = plain(current)
+    path = _paths(kind).spec_replicas
+    replicas = (config.get("spec") or {}).get("replicas")
+    fields: Any = replicas
+    for name in reversed(path):
+        fields = {name: fields}
+    owned = owned_replicas(desk, request, kind, context, old, managed, fields if replicas is not None else {})
+    if replicas is None:
+        config = {**config, "spec": {"replicas": _at(old, path) or 0}}
+    return _replace(desk, request, kind, context, current, config, warnings, owned)
 
 
 def _replace(
@@ -74,6 +96,7 @@ def _replace(
     current: Entry,
     asked: Json,
     warnings: list[str],
+    owned: bytes | None = None,
 ) -> Reply | Plan:
     """Change the parent's number, then answer with the Scale of what was stored."""
     replicas = (asked.get("spec") or {}).get("replicas", 0)
@@ -81,13 +104,14 @@ def _replace(
         problems = Problems()
         problems.invalid("spec.replicas", replicas, "must be greater than or equal to 0")
         raise invalid(SCALE, request.name, problems)
-    new = parent = named_by(asked, tree(current))
+    old, managed = plain(current)
+    new = parent = named_by(asked, plain(current)[0])
     paths = _paths(kind)
     for name in paths.spec_replicas[:-1]:
         parent = parent.setdefault(name, {})
     parent[paths.spec_replicas[-1]] = replicas
-    plain = msgspec.structs.replace(request, accept=JSON)
-    step = change(desk, plain, kind, context, current, tree(current), new, warnings)
+    as_json = msgspec.structs.replace(request, accept=JSON)
+    step = change(desk, as_json, kind, context, current, old, new, warnings, managed=managed, owned=owned)
     return _as_scale(request, kind, context, step)
 
 
@@ -125,9 +149,14 @@ def _scale_of(kind: Kind, obj: Json) -> Json:
         "spec": {"replicas": _at(obj, paths.spec_replicas) or 0},
         "status": {
             "replicas": _at(obj, paths.status_replicas) or 0,
-            "selector": str(from_object(_at(obj, paths.selector))),
+            "selector": _selector(_at(obj, paths.selector)) if paths.selector else "",
         },
     }
+
+
+def _selector(found: Any) -> str:
+    """Custom kinds have it as text already."""
+    return found if isinstance(found, str) else str(from_object(found)) if isinstance(found, dict) else ""
 
 
 def _at(obj: Json, path: tuple[str, ...]) -> Any:

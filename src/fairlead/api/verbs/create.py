@@ -5,8 +5,9 @@ from __future__ import annotations
 import copy
 
 from fairlead.api import alike, body, options
-from fairlead.api.attempt import Attempt
+from fairlead.api.attempt import Attempt, Manager
 from fairlead.api.desk import Desk
+from fairlead.api.managing import manager_of, taken_out
 from fairlead.api.objects import key_of
 from fairlead.api.plan import Again, Context, Plan
 from fairlead.api.status import invalid
@@ -38,11 +39,12 @@ def create(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply 
         if warnings or level == "Ignore":
             parts = None  # what is doubtful is judged each time
     metadata = obj.get("metadata") or {}
+    manager = manager_of(request, context, taken_out(metadata))
     if metadata.get("resourceVersion"):
         raise BadRequest("metadata.resourceVersion should not be set on objects to be created; remove it")
     if kind.namespaced:
         _check_namespace(metadata, request.namespace)
-    return _named(desk, request, kind, context, obj, warnings, 0, parts, known)
+    return _named(desk, request, kind, context, obj, warnings, 0, parts, known, manager)
 
 
 def _parts(desk: Desk, request: Request, kind: Kind) -> alike.Body | None:
@@ -73,8 +75,11 @@ def _named(
     tries: int,
     parts: alike.Body | None,
     known: alike.Taken | None,
+    manager: Manager | None,
+    managed: bytes = b"",
 ) -> Reply | Plan:
-    """`known`: what became of such a spec before; without, this one is remembered if it came in `parts`."""
+    """`known`: what became of such a spec before; without, this one is remembered if it came in `parts`. `managed`:
+    whose fields are whose, if that is not for `manager` to become."""
     metadata = obj.setdefault("metadata", {})
     if kind.name_of is not None and not metadata.get("name"):
         metadata["name"] = kind.name_of(obj)
@@ -96,7 +101,8 @@ def _named(
         new["status"] = known.status.copy()
     attempt = Attempt(
         kind, "create", "", key, context, desk.read, new, None, None,
-        spec=known.encoded if known is not None else None,
+        spec=known.encoded if known is not None else None, managed=managed, manager=manager,
+        spec_fields=known.fields if known is not None else b"",
         dry_run=options.dry_run(request.query), warnings=list(warnings),
     )  # fmt: skip
     rests_on = desk.chain.rests_on(kind, desk.read) if known is None and parts is not None else ()
@@ -104,11 +110,11 @@ def _named(
     if known is not None:
         attempt.warnings.extend(known.warnings)
     elif parts is not None:
-        desk.alike.take(kind, request.namespace, parts.spec, new, rests_on)
+        desk.alike.take(kind, request.namespace, parts.spec, new, attempt.spec_fields, rests_on)
 
     def taken() -> Reply | Plan | Again:
         if generated and tries < _NAME_ATTEMPTS_MAX:
-            return _named(desk, request, kind, context, obj, warnings, tries + 1, parts, known)
+            return _named(desk, request, kind, context, obj, warnings, tries + 1, parts, known, manager)
         raise exists_already(kind, key, generated=generated)
 
     return plan_create(desk, request, attempt, taken)

@@ -7,7 +7,7 @@ from fairlead.api.attempt import Attempt
 from fairlead.api.deletion import DeleteOptions
 from fairlead.api.desk import Desk
 from fairlead.api.finding import find
-from fairlead.api.objects import preview, tree
+from fairlead.api.objects import plain, preview
 from fairlead.api.plan import Context, Plan
 from fairlead.api.status import success
 from fairlead.api.tables import render_one
@@ -38,7 +38,7 @@ def delete_entry(
         return render_one(request, kind, data, context.now, 200, ())
 
     if attempt.dry_run:
-        return answer(preview(kind, new, entry.revision))
+        return answer(preview(kind, new, entry.revision, attempt.managed))
     if not finished and new == attempt.old:
         return answer(entry.data)
     return plan_at(transaction_for(desk, attempt), lambda stored: answer(stored.entries[-1].data))
@@ -55,10 +55,11 @@ def planned(
 ) -> Attempt:
     """The admitted attempt; `new` is the object with its deletion begun."""
     deletion.check_preconditions(kind, entry, wanted)
-    old = tree(entry)
+    old, managed = plain(entry)
     new = deletion.begun(kind, old, wanted, context.now)
     attempt = Attempt(
-        kind, verb, subresource, entry.key, context, desk.read, new, old, entry, dry_run=wanted.dry_run
-    )
+        kind, verb, subresource, entry.key, context, desk.read, new, old, entry, dry_run=wanted.dry_run,
+        managed_before=managed, managed=managed,
+    )  # fmt: skip
     desk.chain.admit(attempt)
     return attempt

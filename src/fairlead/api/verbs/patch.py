@@ -1,4 +1,7 @@
-"""PATCH: JSON patch, merge patch or strategic merge patch against the newest version, retried on conflict."""
+"""PATCH: JSON patch, merge patch or strategic merge patch against the newest version, retried on conflict.
+
+What is applied (server-side apply) is the matter of `verbs/apply.py`.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,9 @@ from fairlead.api import alike, body, options
 from fairlead.api.changing import change
 from fairlead.api.desk import Desk
 from fairlead.api.finding import find
-from fairlead.api.objects import tree
+from fairlead.api.objects import plain
 from fairlead.api.plan import Context, Plan
+from fairlead.api.verbs.apply import apply
 from fairlead.core import codec
 from fairlead.core.errors import BadRequest, UnsupportedMedia
 from fairlead.core.problems import shown
@@ -19,40 +23,51 @@ from fairlead.model.patch.jsonpatch import json_patch
 from fairlead.model.patch.merge import merge_patch
 from fairlead.model.patch.strategic import strategic
 from fairlead.model.shapes import fits
-from fairlead.port.request import JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, Reply, Request
+from fairlead.port.request import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, Reply, Request
 from fairlead.store.contract import Entry
 
-_MEDIA = (JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH)
+_MEDIA = (APPLY_PATCH, JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH)
 
 
 def patch(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply | Plan:
     level = options.field_validation(request.query)
-    options.check_field_manager(request.query)
-    check_media(request)
+    if check_media(request, kind) == APPLY_PATCH:
+        return apply(desk, request, kind, context)
+    options.check_patch(request.query)
     current = find(desk, kind, request)
-    old, spec = _opened(desk, request, kind, current)
-    new, warnings = patched(desk, request, kind.schema, old, level, kind, settled=spec is not None)
-    return change(desk, request, kind, context, current, old, new, warnings, spec)
+    old, spec, managed = _opened(desk, request, kind, current)
+    whole = old
+    if managed and (b"managedFields" in request.body or b"\\u" in request.body):
+        # The patch may be about them: then, and only then, it must find them.
+        whole = {**old, "metadata": {**old["metadata"], "managedFields": codec.decode(managed)}}
+    new, warnings = patched(desk, request, kind.schema, whole, level, kind, settled=spec is not None)
+    return change(desk, request, kind, context, current, old, new, warnings, spec, managed)
 
 
-def _opened(desk: Desk, request: Request, kind: Kind, current: Entry) -> tuple[Json, msgspec.Raw | None]:
-    """The object as it is, and the bytes of its spec if this is about its status and they are known to be right."""
+def _opened(
+    desk: Desk, request: Request, kind: Kind, current: Entry
+) -> tuple[Json, msgspec.Raw | None, bytes]:
+    """The object as it is, the bytes of its spec if this is about its status and they are known to be right, and its
+    managedFields."""
     if request.subresource == "status" and kind.beside_spec is not None:
         found = alike.opened(current)
         if found is not None:
-            spec = desk.alike.settled(desk.tables, kind, found.spec)
+            spec = desk.alike.settled(desk.tables, kind, found.opened.spec)
             if spec is not None:
-                return found.tree(spec), found.spec
-    return tree(current), None
+                return found.opened.tree(spec), found.opened.spec, found.managed
+    old, managed = plain(current)
+    return old, None, managed
 
 
-def check_media(request: Request) -> str:
-    """Which sort of patch it is; one that we do not know is refused before anything is looked up."""
+def check_media(request: Request, kind: Kind | None = None) -> str:
+    """Which sort of patch it is; one that we do not know is refused before anything is looked up. Schemas of custom
+    kinds have no strategies of merging."""
     media = body.media_type(request.content_type)
-    if media not in _MEDIA:
+    known = _MEDIA if kind is None or kind.structure is None else (APPLY_PATCH, JSON_PATCH, MERGE_PATCH)
+    if media not in known:
         raise UnsupportedMedia(
             f"the body of the request was in an unknown format - accepted media types include: "
-            f"{', '.join(_MEDIA)}; got {shown(media)}"
+            f"{', '.join(known)}; got {shown(media)}"
         )
     return media
 

@@ -17,11 +17,12 @@ import msgspec
 from fairlead.api import options
 from fairlead.api.desk import Desk
 from fairlead.api.finding import not_newer_than
-from fairlead.api.forms import Form, form_of, included_of
+from fairlead.api.forms import META, Form, included_of, wanted
+from fairlead.api.list_options import check_watch
 from fairlead.api.listing import acceptor, chosen
 from fairlead.api.plan import Context, Watch
-from fairlead.api.tables import metadata_form, table_of
-from fairlead.core.errors import BadRequest, Expired
+from fairlead.api.tables import bookmark_table, metadata_form, table_of
+from fairlead.core.errors import Expired
 from fairlead.model.kind import Json, Kind
 from fairlead.port.request import Request
 from fairlead.store.contract import Change
@@ -31,6 +32,7 @@ TIMEOUT_SECONDS_DEFAULT = 1800.0
 
 
 def watch(desk: Desk, request: Request, kind: Kind, context: Context) -> Watch:
+    check_watch(request.query)
     since, initial_asked = _start(desk, request, kind)
     initial = (
         tuple(chosen(request, kind, desk.read.list(kind.resource, request.namespace)))
@@ -45,7 +47,7 @@ def watch(desk: Desk, request: Request, kind: Kind, context: Context) -> Watch:
         since=since,
         initial=initial,
         accepts=acceptor(request, kind),
-        encode=_encoder(request, kind),
+        encode=_encoder(desk, request, kind),
         bookmarks=bookmarks,
         bookmark=_bookmark(request, kind),
         initial_end=bool(options.flag(request.query, "sendInitialEvents")) and bookmarks,
@@ -56,14 +58,9 @@ def watch(desk: Desk, request: Request, kind: Kind, context: Context) -> Watch:
 def _start(desk: Desk, request: Request, kind: Kind) -> tuple[int, bool]:
     """(revision to start after, whether what is there comes first)."""
     revision, newest = options.revision(request.query), desk.read.revision
-    wanted = options.flag(request.query, "sendInitialEvents")
-    match = request.query.get("resourceVersionMatch", "")
-    if wanted is not None and match != "NotOlderThan":
-        raise BadRequest('sendInitialEvents requires resourceVersionMatch to be "NotOlderThan"')
-    if wanted is None and match:
-        raise BadRequest("resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided")
+    asked = options.flag(request.query, "sendInitialEvents")
     not_newer_than(desk, revision)
-    if wanted or (wanted is None and not revision):
+    if asked or (asked is None and not revision):
         return newest, True
     if revision is None or revision == 0:
         return newest, False
@@ -74,35 +71,56 @@ def _start(desk: Desk, request: Request, kind: Kind) -> tuple[int, bool]:
     return revision, False
 
 
-def _encoder(request: Request, kind: Kind) -> Callable[[str, Change, float], bytes] | None:
-    form = form_of(request)
-    if form is Form.OBJECT:
+def _encoder(desk: Desk, request: Request, kind: Kind) -> Callable[[str, Change, float], bytes] | None:
+    form, _, meta = wanted(request)
+    if form is Form.OBJECT and kind.presented is None:
         return None
+    if form is Form.METADATA and meta == META and kind.presented is None:
+        return _metadata_frame
     include = included_of(request)
     first = True
 
     def encode(event: str, change: Change, now: float) -> bytes:
         nonlocal first
+        body = change.entry.data
+        if kind.presented is not None:
+            # Its definition may have changed since the watch began.
+            present = desk.catalog.find(kind.group, kind.version, kind.plural) or kind
+            body = present.presented(body) if present.presented is not None else body
         if form is Form.METADATA:
-            body = metadata_form(change.entry.data)
-        else:
+            body = metadata_form(body, meta)
+        elif form is Form.TABLE:
             metadata = {"resourceVersion": str(change.entry.revision)}
-            body = table_of(kind, [change.entry.data], metadata, include, now, headings=first)
+            body = table_of(kind, [body], metadata, include, now, meta, headings=first)
             first = False
-        return b'{"type":"' + event.encode() + b'","object":' + body + b"}\n"
+        return _frame(event, body)
 
     return encode
 
 
+def _metadata_frame(event: str, change: Change, now: float) -> bytes:
+    """Encoded once for all who watch metadata alone."""
+    if not change.metadata_frame:
+        change.metadata_frame = _frame(event, metadata_form(change.entry.data, META))
+    return change.metadata_frame
+
+
+def _frame(event: str, body: bytes) -> bytes:
+    return b'{"type":"%b","object":%b}\n' % (event.encode(), body)
+
+
 def _bookmark(request: Request, kind: Kind) -> Callable[[int, bool], bytes]:
-    partial = form_of(request) is Form.METADATA
-    name, version = ("PartialObjectMetadata", "meta.k8s.io/v1") if partial else (kind.kind, kind.api_version)
+    form, _, meta = wanted(request)
+    partial = form is Form.METADATA
+    name, version = ("PartialObjectMetadata", meta) if partial else (kind.kind, kind.api_version)
 
     def bookmark(revision: int, initial_end: bool) -> bytes:
         metadata: Json = {"resourceVersion": str(revision), "creationTimestamp": None}
         if initial_end:
             metadata["annotations"] = {"k8s.io/initial-events-end": "true"}
-        obj = {"kind": name, "apiVersion": version, "metadata": metadata}
+        obj: Json = {"kind": name, "apiVersion": version, "metadata": metadata}
+        if form is Form.TABLE:
+            obj = bookmark_table(kind, metadata, meta)
         return _encode({"type": "BOOKMARK", "object": obj}) + b"\n"
 
     return bookmark

@@ -11,7 +11,15 @@ from fairlead.model.cron import problem_with
 from fairlead.model.kind import Cell, Column, Json, Kind
 from fairlead.model.kinds.job import default_failure_policy
 from fairlead.model.kinds.job_validation import check_job_spec
-from fairlead.model.kinds.workload import check_counters, choose, default_template, fill, made, part
+from fairlead.model.kinds.workload import (
+    check_counters,
+    choose,
+    default_template,
+    fill,
+    made,
+    part,
+    show_status,
+)
 from fairlead.model.kinds.workload_columns import template_columns
 from fairlead.model.time_zones import is_time_zone
 
@@ -22,6 +30,7 @@ _COUNTERS = ("startingDeadlineSeconds", "successfulJobsHistoryLimit", "failedJob
 
 
 def _defaults(obj: Json) -> None:
+    show_status(obj)
     spec = made(obj, "spec")
     choose(spec, "concurrencyPolicy", "Allow")
     fill(spec, "suspend", False)

@@ -23,6 +23,7 @@ from fairlead.model.kinds.workload import (
     fill,
     made,
     part,
+    show_status,
 )
 from fairlead.model.kinds.workload_columns import PROGRESS, counter, template_columns
 
@@ -41,6 +42,7 @@ _STATUS_COUNTERS = (
 
 
 def _defaults(obj: Json) -> None:
+    show_status(obj, "currentNumberScheduled", "desiredNumberScheduled", "numberMisscheduled", "numberReady")
     spec = made(obj, "spec")
     strategy = made(spec, "updateStrategy")
     choose(strategy, "type", "RollingUpdate")

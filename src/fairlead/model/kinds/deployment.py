@@ -24,6 +24,7 @@ from fairlead.model.kinds.workload import (
     fill,
     made,
     part,
+    show_status,
 )
 from fairlead.model.kinds.workload_columns import PROGRESS, counter, ready_column, template_columns
 
@@ -41,6 +42,7 @@ _STATUS_COUNTERS = (
 
 
 def _defaults(obj: Json) -> None:
+    show_status(obj)
     spec = made(obj, "spec")
     fill(spec, "replicas", 1)
     strategy = made(spec, "strategy")

@@ -17,7 +17,7 @@ from fairlead.model.kinds.autoscaler_metrics import (
     spell_targets,
     targets_text,
 )
-from fairlead.model.kinds.workload import check_counters, choose, fill, made, part
+from fairlead.model.kinds.workload import check_counters, choose, fill, made, part, show_status
 from fairlead.model.kinds.workload_columns import counter
 
 _WINDOW_MAX = 3600
@@ -27,6 +27,7 @@ _POLICIES = ("Percent", "Pods")
 
 
 def _defaults(obj: Json) -> None:
+    show_status(obj, "desiredReplicas")
     spec = made(obj, "spec")
     fill(spec, "minReplicas", 1)
     if not spec.get("metrics"):

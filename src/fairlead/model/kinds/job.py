@@ -18,7 +18,7 @@ from fairlead.model.kinds.job_validation import (
     validate_job,
     validate_job_update,
 )
-from fairlead.model.kinds.workload import choose, default_template, fill, made, part
+from fairlead.model.kinds.workload import choose, default_template, fill, made, part, show_status
 from fairlead.model.kinds.workload_columns import PROGRESS, template_columns
 
 _INT32_MAX = 2**31 - 1
@@ -39,6 +39,7 @@ def default_failure_policy(spec: Json) -> None:
 
 
 def _defaults(obj: Json) -> None:
+    show_status(obj)
     spec = made(obj, "spec")
     if spec.get("completions") is None and spec.get("parallelism") is None:
         spec["completions"] = 1

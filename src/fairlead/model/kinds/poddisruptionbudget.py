@@ -8,7 +8,7 @@ from __future__ import annotations
 from fairlead.core.problems import Problems
 from fairlead.model.cells import AGE
 from fairlead.model.kind import Cell, Column, Json, Kind
-from fairlead.model.kinds.workload import check_amount, check_at_most_all, check_counters, part
+from fairlead.model.kinds.workload import check_amount, check_at_most_all, check_counters, part, show_status
 from fairlead.model.kinds.workload_columns import counter
 from fairlead.model.selectors import validate_label_selector
 
@@ -21,6 +21,10 @@ _STATUS_COUNTERS = (
     "expectedPods",
     "observedGeneration",
 )
+
+
+def _defaults(obj: Json) -> None:
+    show_status(obj, "currentHealthy", "desiredHealthy", "disruptionsAllowed", "expectedPods")
 
 
 def _validate(obj: Json, problems: Problems) -> None:
@@ -72,6 +76,7 @@ KIND = Kind(
         counter("Allowed Disruptions", "status", "disruptionsAllowed"),
         AGE,
     ),
+    defaults=_defaults,
     validate=_validate,
     validate_status=_validate_status,
     warnings=_warnings,

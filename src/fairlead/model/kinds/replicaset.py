@@ -19,6 +19,7 @@ from fairlead.model.kinds.workload import (
     fill,
     made,
     part,
+    show_status,
 )
 from fairlead.model.kinds.workload_columns import counter, template_columns
 
@@ -33,6 +34,7 @@ _STATUS_COUNTERS = (
 
 
 def _defaults(obj: Json) -> None:
+    show_status(obj, "replicas")
     spec = made(obj, "spec")
     fill(spec, "replicas", 1)
     default_template(spec)

@@ -10,6 +10,7 @@ from fairlead.core.problems import Problems
 from fairlead.model.cells import AGE
 from fairlead.model.kind import Cell, Column, Json, Kind
 from fairlead.model.kinds.amounts import spell_amounts, validate_amount
+from fairlead.model.kinds.workload import show_status
 from fairlead.model.metadata import metadata_warnings, validate_immutable
 from fairlead.model.names import label_key_problems
 
@@ -58,7 +59,8 @@ _EXISTS_TEXT = (
 
 def _defaults(quota: Json) -> None:
     spell_amounts((quota.get("spec") or {}).get("hard"))
-    status: Json = quota.get("status") or {}
+    show_status(quota)
+    status: Json = quota["status"]
     spell_amounts(status.get("hard"))
     spell_amounts(status.get("used"))
 

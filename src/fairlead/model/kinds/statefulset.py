@@ -25,6 +25,7 @@ from fairlead.model.kinds.workload import (
     fill,
     made,
     part,
+    show_status,
 )
 from fairlead.model.kinds.workload_columns import PROGRESS, ready_column, template_columns
 
@@ -55,6 +56,7 @@ _STATUS_COUNTERS = (
 
 
 def _defaults(obj: Json) -> None:
+    show_status(obj, "replicas", "availableReplicas")
     spec = made(obj, "spec")
     choose(spec, "podManagementPolicy", "OrderedReady")
     strategy = made(spec, "updateStrategy")

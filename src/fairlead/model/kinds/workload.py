@@ -50,6 +50,13 @@ def made(tree: Json, name: str) -> Json:
     return cast(Json, found)
 
 
+def show_status(obj: Json, *counters: str) -> None:
+    """Kubernetes shows a status from the first moment, with zeros that its type always has: clients count on it."""
+    status = made(obj, "status")
+    for counter in counters:
+        fill(status, counter, 0)
+
+
 def default_template(spec: Json) -> None:
     """Fill in `spec.template` as kube-apiserver fills in the template of any owner of pods."""
     default_pod_spec(made(made(spec, "template"), "spec"), template=True)

@@ -1,0 +1,71 @@
+"""Serves what CustomResourceDefinitions define, from the moment that they are committed.
+
+Whoever publishes commits (runtime, simulator) hands them to `observe` before any client gets its answer, so that one
+who made a definition finds its kinds at once; `learn` reads what a store has when a server starts. A definition that
+cannot be served (another one of the same moment was first to have its names) is left out and told in what is returned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from fairlead.api.objects import tree
+from fairlead.core import codec
+from fairlead.model.custom.definition import DEFINITIONS, ESTABLISHED, is_true, names_of
+from fairlead.model.custom.kinds import made_of
+from fairlead.model.fields import FieldTables
+from fairlead.model.served import Served
+from fairlead.store.contract import DELETED, Change, Entry, Reader
+
+
+class CustomKinds:
+    """One per server, beside its Desk."""
+
+    __slots__ = ("_catalog", "_known", "_tables", "_types")
+
+    def __init__(self, catalog: Served, tables: FieldTables) -> None:
+        self._catalog = catalog
+        self._tables = tables
+        self._known: dict[str, str] = {}  # definition -> digest of what its kinds follow from
+        self._types: dict[str, tuple[str, ...]] = {}
+
+    def learn(self, read: Reader) -> list[str]:
+        """What is there as a server starts, the oldest first: they had their names first."""
+        entries = sorted(read.list(DEFINITIONS), key=lambda entry: entry.revision)
+        return [trouble for entry in entries for trouble in self._take(entry)]
+
+    def observe(self, changes: Iterable[Change]) -> list[str]:
+        troubles: list[str] = []
+        for change in changes:
+            if change.entry.key.resource != DEFINITIONS:
+                continue
+            if change.type == DELETED:
+                self._withdraw(change.entry.key.name)
+            else:
+                troubles += self._take(change.entry)
+        return troubles
+
+    def _take(self, entry: Entry) -> list[str]:
+        name, definition = entry.key.name, tree(entry)
+        if not is_true(definition, ESTABLISHED):
+            self._withdraw(name)
+            return []
+        mark = codec.digest(codec.encode([definition["spec"], names_of(definition)]))
+        if self._known.get(name) == mark:
+            return []
+        try:
+            made = made_of(definition, entry.revision, self._tables)
+            self._catalog.serve(name, made.kinds)
+        except (ValueError, KeyError, RecursionError) as error:
+            self._withdraw(name)
+            return [f"the kinds of {name} cannot be served: {error}"]
+        self._tables.drop(self._types.pop(name, ()))
+        self._tables.add(made.types)
+        self._types[name] = tuple(each.name for each in made.types)
+        self._known[name] = mark
+        return []
+
+    def _withdraw(self, name: str) -> None:
+        if self._known.pop(name, None) is not None:
+            self._catalog.withdraw(name)
+            self._tables.drop(self._types.pop(name, ()))

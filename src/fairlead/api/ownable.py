@@ -1,0 +1,63 @@
+"""Which fields can be owned at all, and through which address: what the server keeps up is nobody's, and a part of an
+object with an address of its own is owned through that alone. Used by `managing.py` and `verbs/apply.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from fairlead.model.apply.sets import FieldSet
+from fairlead.model.apply.trees import Difference
+from fairlead.model.kind import Kind
+
+_STRIPPED = frozenset(
+    f"f:{name}"
+    for name in (
+        "name", "namespace", "creationTimestamp", "selfLink", "uid", "clusterName", "generation", "managedFields",
+        "resourceVersion",
+    )
+)  # fmt: skip
+_HEAD = frozenset({"f:apiVersion", "f:kind"})
+_METADATA, _STATUS = "f:metadata", "f:status"
+
+
+def filter_of(kind: Kind, subresource: str) -> Callable[[FieldSet], FieldSet]:
+    return lambda fields: ownable(kind, subresource, fields)
+
+
+def within(kind: Kind, subresource: str, found: Difference) -> Difference:
+    removed = ownable(kind, subresource, found.removed) if found.removed else found.removed
+    return Difference(ownable(kind, subresource, found.changed), removed)
+
+
+def ownable(kind: Kind, subresource: str, fields: FieldSet) -> FieldSet:
+    """The set without what cannot be owned through this address."""
+    if not fields:
+        return fields
+    if subresource == "status":
+        return {_STATUS: fields[_STATUS]} if _STATUS in fields else {}
+    if subresource == "scale" and kind.scale is not None:
+        return _only(fields, kind.scale.spec_replicas)
+    own = {step: below for step, below in fields.items() if step not in _HEAD}
+    if _STATUS in own and "status" in kind.subresources:
+        del own[_STATUS]
+    metadata = own.get(_METADATA)
+    if metadata is not None:
+        metadata = {step: below for step, below in metadata.items() if step not in _STRIPPED and step != "."}
+        if metadata:
+            own[_METADATA] = metadata
+        else:
+            del own[_METADATA]
+    return own
+
+
+def _only(fields: FieldSet, path: tuple[str, ...]) -> FieldSet:
+    """The set of this one field, if it is in there."""
+    node: FieldSet | None = fields
+    for name in path:
+        node = node.get(f"f:{name}") if node is not None else None
+    if node is None:
+        return {}
+    found: FieldSet = {}
+    for name in reversed(path):
+        found = {f"f:{name}": found}
+    return found

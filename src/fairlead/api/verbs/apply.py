@@ -1,0 +1,243 @@
+"""PATCH with an applied configuration: server-side apply, of an object, its status or its scale.
+
+What the configuration names is set and owned, what it no longer names is removed, and what others own stays, or is a
+conflict that names them. What is not there is created. `verbs/patch.py` and `subresources/scale.py` come here.
+"""
+
+from __future__ import annotations
+
+from fairlead.api import body, options
+from fairlead.api.access import Attributes, forbidden
+from fairlead.api.attempt import Attempt
+from fairlead.api.changing import change
+from fairlead.api.desk import Desk
+from fairlead.api.finding import find, missing
+from fairlead.api.last_applied import ANNOTATION, allowed_by, with_last_applied
+from fairlead.api.managing import encoded_entries, stored_entries
+from fairlead.api.objects import key_of, plain
+from fairlead.api.ownable import filter_of
+from fairlead.api.plan import AGAIN, Context, Plan
+from fairlead.api.writing import admit_and_validate, drop_empty, plan_create, stamp_new
+from fairlead.core import codec, ids, yaml_text
+from fairlead.core.errors import BadRequest, Cause, Conflict
+from fairlead.core.problems import Problems, shown
+from fairlead.core.times import timestamp
+from fairlead.model import structure
+from fairlead.model.apply.applying import Applied, ConflictsError, applied
+from fairlead.model.apply.elements import UndecodableError
+from fairlead.model.apply.managers import APPLY, BEFORE_FIRST_APPLY, UPDATE, Entry, Who, updated
+from fairlead.model.apply.merging import check_configuration
+from fairlead.model.apply.sets import NOTHING, path_text
+from fairlead.model.apply.trees import Difference, difference
+from fairlead.model.kind import Json, Kind
+from fairlead.model.shapes import fits
+from fairlead.port.request import Reply, Request
+
+_IDENTITY = ("name", "namespace", "uid", "resourceVersion")
+_KUBECTL = "kubectl"  # whose annotation of client-side apply is kept up, as Kubernetes does
+
+
+def apply(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply | Plan:
+    """Of an object or its status."""
+    level = options.field_validation(request.query)
+    config = configuration(request, kind.api_version, kind.kind)
+    warnings = _checked(desk, request, kind, config, level)
+    if desk.read.get(key_of(kind, request.namespace, request.name)) is None:
+        if request.subresource:
+            raise missing(kind, request.name)
+        return _create(desk, request, kind, context, config, warnings)
+    current = find(desk, kind, request)
+    old, managed = plain(current)
+    wanted = _within(kind, request.subresource, config)
+    result = _applied(desk, request, kind, context, old, wanted, stored_entries(managed))
+    new = _merged(kind, request, old, config, result.tree)
+    if not request.subresource:
+        new = _annotated(request, config, new)
+    body.check_structure(desk, kind.schema, new, "Ignore", kind=kind)
+    owned = encoded_entries(result.entries)
+    return change(desk, request, kind, context, current, old, new, warnings, managed=managed, owned=owned)
+
+
+def configuration(request: Request, api_version: str, kind: str) -> Json:
+    """What is applied, as a tree; its apiVersion and kind must be these."""
+    options.check_apply(request.query)
+    if not request.body:
+        raise BadRequest("the request has no body; send the configuration to apply as YAML or JSON")
+    config = body.require_object(codec.decode(yaml_text.to_json(request.body)))
+    if (config.get("apiVersion"), config.get("kind")) != (api_version, kind):
+        group, _, version = str(config.get("apiVersion") or "").rpartition("/")
+        raise BadRequest(f"invalid object type: {group}/{version}, Kind={config.get('kind') or ''}")
+    metadata = config.get("metadata")
+    if isinstance(metadata, dict):
+        if metadata.get("managedFields") is not None:
+            raise BadRequest("metadata.managedFields must be nil")
+        drop_empty(metadata)  # nothing of them will be stored, and so nobody can own them
+    return config
+
+
+def _checked(desk: Desk, request: Request, kind: Kind, config: Json, level: str) -> list[str]:
+    """Types and names of the fields that are given. What is missing is judged on the whole object."""
+    raw = request.body if request.body.lstrip()[:1] == b"{" else b""
+    if kind.structure is not None or fits(desk.tables, kind.schema, config):
+        warnings = body.check_structure(desk, kind.schema, config, level, raw, kind)
+    else:
+        repeated = codec.duplicate_fields(raw, tree=config) if raw else []
+        unknown: list[str] = []
+        decode = structure.check(
+            desk.tables, kind.schema, config, unknown=unknown, values=Problems(), hidden=kind.sensitive
+        )
+        if decode:
+            raise BadRequest(
+                f"{kind.kind} cannot be handled: {decode.summary()}", causes=tuple(decode.causes)
+            )
+        structure.drop_unknown(desk.tables, kind.schema, config)
+        structure.drop_nulls(config)
+        findings = [f'unknown field "{path}"' for path in unknown]
+        findings += [f'duplicate field "{path}"' for path in repeated]
+        warnings = body.unknown_fields(findings, level)
+    try:
+        check_configuration(desk.managing.rule(desk.tables, kind), config)
+    except UndecodableError as error:
+        at = f"{request.namespace}/{request.name}; {kind.api_version}, Kind={kind.kind}"
+        raise BadRequest(f"failed to create typed patch object ({at}): {error}") from None
+    return warnings
+
+
+def _within(kind: Kind, subresource: str, config: Json) -> Json:
+    """The part of a configuration that this address is for."""
+    if subresource == "status":
+        return {"status": config["status"]} if config.get("status") is not None else {}
+    return {
+        name: value for name, value in config.items() if name != "status" or "status" not in kind.subresources
+    }
+
+
+def _applied(
+    desk: Desk,
+    request: Request,
+    kind: Kind,
+    context: Context,
+    live: Json,
+    config: Json,
+    entries: tuple[Entry, ...],
+) -> Applied:
+    """Raises Conflict with every field that is in the way."""
+    rule, now = desk.managing.rule(desk.tables, kind), timestamp(context.now)
+    sub = request.subresource
+    kept = filter_of(kind, sub)
+    manager = request.query.get("fieldManager", "")
+    who = Who(manager, APPLY, kind.api_version, sub)
+    if live and not entries:
+        # Written before anybody kept book: what is there belongs to those who were before.
+        found = Difference(kept(difference(rule, {}, live).changed), NOTHING)
+        entries = updated((), found, Who(BEFORE_FIRST_APPLY, UPDATE, kind.api_version, sub), now)
+    force = bool(options.flag(request.query, "force"))
+    try:
+        return applied(rule, live, config, entries, who, now, kept, force=force)
+    except ConflictsError as error:
+        allowed = allowed_by(rule, kind, live) if manager == _KUBECTL and not sub else NOTHING
+        if not allowed:
+            raise _conflict(error) from None
+    try:
+        applied(rule, live, config, entries, who, now, kept, allowed=allowed)
+    except ConflictsError as error:
+        raise _conflict(error) from None
+    return applied(rule, live, config, entries, who, now, kept, force=True)
+
+
+def _conflict(error: ConflictsError) -> Conflict:
+    causes = tuple(
+        Cause("FieldManagerConflict", f"conflict with {who.text()}", path_text(path))
+        for who, path in error.found
+    )
+    return Conflict(str(error), causes=causes)
+
+
+def _merged(kind: Kind, request: Request, old: Json, config: Json, tree: Json) -> Json:
+    """The object that is wanted, with the name, uid and revision that the configuration is meant for."""
+    given: Json = config.get("metadata") or {}
+    if request.subresource == "status":
+        named = {name: given[name] for name in _IDENTITY if given.get(name)}
+        return {
+            **old,
+            "metadata": {**old["metadata"], **named},
+            **({"status": tree["status"]} if "status" in tree else {"status": {}}),
+        }
+    metadata = {**(tree.get("metadata") or {})}
+    for name in _IDENTITY:
+        if given.get(name):
+            metadata[name] = given[name]
+    new: Json = codec.clone({**tree, "metadata": metadata})
+    return new
+
+
+def _annotated(request: Request, config: Json, new: Json) -> Json:
+    annotations = new["metadata"].get("annotations") or {}
+    if request.query.get("fieldManager") == _KUBECTL and ANNOTATION in annotations:
+        return with_last_applied(new, config)
+    return new
+
+
+def owned_replicas(
+    desk: Desk, request: Request, kind: Kind, context: Context, live: Json, managed: bytes, config: Json
+) -> bytes:
+    """Of a scale: whose the number of replicas is after this. `config`: the number as a field of the object itself."""
+    return encoded_entries(
+        _applied(desk, request, kind, context, live, config, stored_entries(managed)).entries
+    )
+
+
+def _create(
+    desk: Desk, request: Request, kind: Kind, context: Context, config: Json, warnings: list[str]
+) -> Reply | Plan:
+    """An object that is not there is what was applied."""
+    _check_may_create(desk, request, kind, context)
+    metadata = config.get("metadata") or {}
+    _check_new(kind, request, metadata)
+    wanted = _within(kind, "", config)
+    result = _applied(desk, request, kind, context, {}, wanted, ())
+    new = {**result.tree, "metadata": {**metadata}}
+    body.check_structure(desk, kind.schema, new, "Ignore", kind=kind)
+    stamp_new(kind, new, request.name, request.namespace, ids.uid(context.entropy), context.now)
+    key = key_of(kind, request.namespace, request.name)
+    attempt = Attempt(
+        kind, "create", "", key, context, desk.read, new, None, None, managed=encoded_entries(result.entries),
+        dry_run=options.dry_run(request.query), warnings=list(warnings),
+    )  # fmt: skip
+    admit_and_validate(desk, attempt)
+    return plan_create(desk, request, attempt, lambda: AGAIN)
+
+
+def _check_may_create(desk: Desk, request: Request, kind: Kind, context: Context) -> None:
+    asked = Attributes(
+        context.user, "create", kind.group, kind.version, kind.plural, namespace=request.namespace
+    )
+    verdict = desk.authorizer.authorize(asked)
+    if not verdict.allowed:
+        raise forbidden(asked, verdict)
+
+
+def _check_new(kind: Kind, request: Request, metadata: Json) -> None:
+    name, namespace = metadata.get("name"), metadata.get("namespace")
+    if not name:
+        raise BadRequest(
+            f"the name of the object ({request.name} based on URL) was undeterminable: name must be provided"
+        )
+    if name != request.name:
+        raise BadRequest(
+            f"the name of the object ({shown(name)}) does not match the name on the URL ({shown(request.name)})"
+        )
+    if kind.namespaced and namespace and namespace != request.namespace:
+        raise BadRequest(
+            f"the namespace of the object ({shown(namespace)}) does not match the namespace on the request "
+            f"({shown(request.namespace)})"
+        )
+    for field in ("uid", "resourceVersion"):
+        if metadata.get(field):
+            raise Conflict(
+                f'Operation cannot be fulfilled on {kind.resource} "{name}": {field} mismatch: the provided object '
+                f"specified {field} {metadata[field]}, and no existing object was found",
+                group=kind.group,
+                kind=kind.plural,
+                name=request.name,
+            )

@@ -1,0 +1,119 @@
+"""One configuration applied to an object: the merge, what is removed, who is in the way, and who owns what after.
+
+The heart of server-side apply. Pure; `api/verbs/apply.py` calls it with the object as it is and stores the outcome.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from fairlead.core.errors import FairleadError
+from fairlead.model.apply.equal import same
+from fairlead.model.apply.managers import Entry, Who, ordered
+from fairlead.model.apply.merging import merged
+from fairlead.model.apply.rules import Rule
+from fairlead.model.apply.sets import NOTHING, FieldSet, Path, intersection, minus, path_text, paths, union
+from fairlead.model.apply.trees import covered, difference, named, settled, whole, without
+
+Filter = Callable[[FieldSet], FieldSet]
+
+
+class ConflictsError(FairleadError):
+    """Others own what this would change. `found`: each owner with each field."""
+
+    def __init__(self, found: Sequence[tuple[Who, Path]]) -> None:
+        super().__init__(_message(found))
+        self.found = tuple(found)
+
+
+class Applied(NamedTuple):
+    tree: Any  # the very same as before if nothing changed
+    entries: tuple[Entry, ...]
+
+
+def applied(
+    rule: Rule,
+    live: Any,
+    config: Any,
+    entries: Sequence[Entry],
+    who: Who,
+    now: str,
+    kept: Filter,
+    *,
+    force: bool = False,
+    allowed: FieldSet = NOTHING,
+) -> Applied:
+    """Raises ConflictsError unless `force`, or all that is in the way is in `allowed`. `kept` takes from a set what
+    nobody can own here."""
+    mine = kept(covered(rule, config))
+    last = next((each for each in entries if each.who.same(who)), None)
+    others = [each for each in entries if each is not last]
+    tree = merged(rule, live, config)
+    if last is not None and last.fields:
+        tree = _pruned(rule, tree, last.fields, mine, others)
+    found = difference(rule, live, tree)
+    changed, removed = kept(found.changed), kept(found.removed)
+    if not force:
+        _check_conflicts(others, changed, allowed)
+    after = [each.having(minus(minus(each.fields, changed), removed)) for each in others]
+    unchanged = same(tree, live)  # an order of items is owned by nobody, and a change all the same
+    if mine:
+        settled = unchanged and last is not None and last.fields == mine and last.who == who
+        after.append(last if settled and last is not None else Entry(who, now, mine))
+    return Applied(live if unchanged else tree, ordered(each for each in after if each.fields))
+
+
+def _pruned(rule: Rule, tree: Any, last: FieldSet, mine: FieldSet, others: Sequence[Entry]) -> Any:
+    """The merged tree without what the applier named last time, does not name now, and nobody else owns."""
+    # Who gave an object the last field that anybody owns takes it along, with what defaults had added to it. Of maps
+    # and lists what nobody owns stays.
+    last = named(rule, last, objects=True)
+    owned = mine
+    for each in others:
+        owned = union(owned, each.fields)
+    there = whole(rule, tree)
+    left = whole(rule, without(rule, tree, last))
+    # Of what is taken away with the applier's own, that which anybody else owns is given back ...
+    left = whole(rule, without(rule, tree, minus(there, union(left, named(rule, owned)))))
+    # ... and that which nobody owns, and the applier did not.
+    pruned = settled(rule, without(rule, tree, intersection(minus(there, left), last)), owned)
+    return pruned if pruned is not None else {}
+
+
+def _check_conflicts(others: Sequence[Entry], changed: FieldSet, allowed: FieldSet) -> None:
+    found: list[tuple[Who, Path]] = []
+    for each in sorted(others, key=lambda entry: (entry.who.manager, entry.who.operation)):
+        for path in paths(intersection(each.fields, changed)):
+            found.append((each.who, path))
+    if allowed and found:
+        left = minus(_set_of(found), allowed)
+        members = set(paths(left))
+        found = [(who, path) for who, path in found if path in members]
+    if found:
+        raise ConflictsError(found)
+
+
+def _set_of(found: Sequence[tuple[Who, Path]]) -> FieldSet:
+    fields: FieldSet = {}
+    for _, path in found:
+        node: FieldSet = {}
+        for element in reversed(path):
+            node = {element: node}
+        fields = union(fields, node)
+    return fields
+
+
+def _message(found: Sequence[tuple[Who, Path]]) -> str:
+    """In Kubernetes' words, which kubectl adds its advice to."""
+    if len(found) == 1:
+        who, path = found[0]
+        return f"Apply failed with 1 conflict: conflict with {who.text()}: {path_text(path)}"
+    lines: list[str] = []
+    before = ""
+    for who, path in found:
+        if who.text() != before:
+            before = who.text()
+            lines.append(f"conflicts with {before}:")
+        lines.append(f"- {path_text(path)}")
+    return f"Apply failed with {len(found)} conflicts: " + "\n".join(lines)

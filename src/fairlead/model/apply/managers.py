@@ -1,0 +1,164 @@
+"""The entries of metadata.managedFields: who did what when, and what became of the fields of the others.
+
+An entry is known by manager, operation, subresource and, for updates, apiVersion. `updated` is what an update, a
+create or a patch of another sort leaves behind; applying has its own file, `applying.py`. Called by `api/managing.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import msgspec
+
+from fairlead.model.apply.elements import UndecodableError
+from fairlead.model.apply.sets import FieldSet, decoded, encoded, minus, union
+from fairlead.model.apply.trees import Difference
+
+APPLY, UPDATE = "Apply", "Update"
+FIELDS_TYPE = "FieldsV1"
+UPDATE_ENTRIES_MAX = 10
+ANCIENT = "ancient-changes"
+BEFORE_FIRST_APPLY = "before-first-apply"
+
+
+class Who(msgspec.Struct, frozen=True, gc=False):
+    """Whose entry it is."""
+
+    manager: str
+    operation: str
+    api_version: str
+    subresource: str = ""
+
+    def same(self, other: Who) -> bool:
+        """An applier stays the same when it goes over to another version."""
+        return (
+            self.manager == other.manager
+            and self.operation == other.operation
+            and self.subresource == other.subresource
+            and (self.operation == APPLY or self.api_version == other.api_version)
+        )
+
+    def text(self) -> str:
+        """As a message about a conflict names it."""
+        name = f'"{self.manager}"'
+        if self.subresource:
+            name += f' with subresource "{self.subresource}"'
+        return f"{name} using {self.api_version}" if self.operation == UPDATE else name
+
+
+class Entry(msgspec.Struct, frozen=True, gc=False):
+    who: Who
+    time: str  # RFC 3339; "" if it is not known
+    fields: FieldSet
+
+    def having(self, fields: FieldSet) -> Entry:
+        return self if fields is self.fields else Entry(self.who, self.time, fields)
+
+
+def entries_of(managed: object) -> tuple[Entry, ...]:
+    """From the wire. Raises UndecodableError, and leaves nothing half read."""
+    if not isinstance(managed, list):
+        raise UndecodableError("metadata.managedFields: must be a list")
+    found: list[Entry] = []
+    for index, item in enumerate(managed):
+        entry = _entry(item, f"metadata.managedFields[{index}]")
+        found = [each for each in found if not each.who.same(entry.who)]
+        found.append(entry)
+    return ordered(found)
+
+
+def _entry(item: Any, path: str) -> Entry:
+    if not isinstance(item, dict):
+        raise UndecodableError(f"{path}: must be an object")
+    if item.get("operation") not in (APPLY, UPDATE):
+        raise UndecodableError(f"{path}.operation: must be `Apply` or `Update`")
+    if not item.get("apiVersion"):
+        raise UndecodableError(f"{path}.apiVersion: must not be empty")
+    if item.get("fieldsType") != FIELDS_TYPE:
+        raise UndecodableError(f"{path}.fieldsType: must be `{FIELDS_TYPE}`")
+    who = Who(item.get("manager") or "", item["operation"], item["apiVersion"], item.get("subresource") or "")
+    try:
+        return Entry(who, item.get("time") or "", decoded(item.get("fieldsV1") or {}))
+    except UndecodableError as error:
+        raise UndecodableError(f"{path}.{error}") from None
+
+
+def managed_fields(entries: Iterable[Entry]) -> list[dict[str, Any]]:
+    """For the wire. fieldsType comes last, which `api/objects.py` relies on."""
+    return [wire_entry(entry.who, entry.time, encoded(entry.fields)) for entry in entries]
+
+
+def wire_entry(who: Who, time: str, fields: Any) -> dict[str, Any]:
+    found: dict[str, Any] = {"apiVersion": who.api_version, "fieldsV1": fields}
+    found["manager"] = who.manager
+    found["operation"] = who.operation
+    if who.subresource:
+        found["subresource"] = who.subresource
+    if time:
+        found["time"] = time
+    found["fieldsType"] = FIELDS_TYPE
+    return found
+
+
+def ordered(entries: Iterable[Entry]) -> tuple[Entry, ...]:
+    """Appliers first, then by time, then by name."""
+    return tuple(sorted(entries, key=_rank))
+
+
+def _rank(entry: Entry) -> tuple[str, ...]:
+    who = entry.who
+    return who.operation, entry.time, who.manager, who.api_version, who.subresource
+
+
+def updated(entries: Sequence[Entry], found: Difference, who: Who, now: str) -> tuple[Entry, ...]:
+    """What was changed is theirs who changed it, and nobody else's; what was removed is nobody's.
+
+    Who only removes something leaves no trace but its absence.
+    """
+    if not found:
+        return tuple(entries)
+    left: list[Entry] = []
+    mine: FieldSet = {}
+    for entry in entries:
+        fields = minus(minus(entry.fields, found.changed), found.removed)
+        if found.changed and entry.who.same(who):
+            mine = fields
+        elif fields:
+            left.append(entry.having(fields))
+    if found.changed:
+        left.append(Entry(who, now, union(mine, found.changed)))
+    return ordered(capped(left))
+
+
+def capped(entries: Sequence[Entry]) -> list[Entry]:
+    """Of too many updates the oldest become one, for each version."""
+    updates = sorted((each for each in entries if each.who.operation == UPDATE), key=_age)
+    left = list(entries)
+    over = len(updates) - UPDATE_ENTRIES_MAX
+    buckets: dict[str, Entry] = {}
+    for entry in updates:
+        if over <= 0:
+            break
+        version = entry.who.api_version
+        bucket = buckets.get(version)
+        if bucket is None:
+            buckets[version] = entry
+            continue
+        left.remove(entry)
+        left.remove(bucket)
+        who = Who(ANCIENT, UPDATE, version)
+        merged = Entry(who, entry.time, union(bucket.fields, entry.fields))
+        known = next((each for each in left if each.who.same(who)), None)
+        if known is not None:
+            left.remove(known)
+            merged = Entry(who, entry.time, union(known.fields, merged.fields))
+            over -= 1
+        buckets[version] = merged
+        left.append(merged)
+        over -= 1
+    return left
+
+
+def _age(entry: Entry) -> tuple[str, ...]:
+    return entry.time, entry.who.manager, entry.who.api_version, entry.who.subresource

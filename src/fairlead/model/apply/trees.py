@@ -1,0 +1,225 @@
+"""Objects against sets of fields: what an object covers, in what two of them differ, one without some of its fields.
+
+All of it goes by the rules of `rules.py`. Called by `managers.py` and `api/managing.py`. Trees that come out share
+what they can with those that went in; nobody changes either.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from fairlead.model.apply.elements import SELF
+from fairlead.model.apply.equal import same
+from fairlead.model.apply.rules import Member, Mode, Repeated, Rule
+from fairlead.model.apply.sets import MEMBER, NOTHING, FieldSet, is_member
+
+
+class Difference(NamedTuple):
+    """`changed`: added, or there before with another value; `removed`: there no longer."""
+
+    changed: FieldSet
+    removed: FieldSet
+
+    def __bool__(self) -> bool:
+        return bool(self.changed or self.removed)
+
+
+def covered(rule: Rule, tree: Any) -> FieldSet:
+    """The fields that a configuration names: its leaves, its items, and what is empty."""
+    found: FieldSet = {}
+    if rule.is_list:
+        if type(tree) is list:
+            _, items = rule.indexed(tree)
+            for step, item in items.items():
+                below = None if isinstance(item, Repeated) else covered(rule.item, item)
+                found[step] = {SELF: MEMBER, **below} if below else MEMBER
+    elif not rule.is_leaf and type(tree) is dict:
+        for name, value in tree.items():
+            step, below_rule, _, free = rule.members[name]
+            if _is_leaf(below_rule, value):
+                found[step] = MEMBER
+                continue
+            below = covered(below_rule, value)
+            if free:
+                found[step] = {SELF: MEMBER, **below} if below else MEMBER
+            elif below:
+                found[step] = below
+    return found
+
+
+def _is_leaf(rule: Rule, value: Any) -> bool:
+    if rule.is_leaf:
+        return True
+    if rule.is_list:
+        return type(value) is not list
+    return not (type(value) is dict and value)
+
+
+def whole(rule: Rule, value: Any) -> FieldSet:
+    """All of something that was not there before, or is not any more, itself included."""
+    found: FieldSet = {SELF: MEMBER}
+    if rule.is_leaf:
+        return MEMBER
+    if rule.is_list:
+        if type(value) is list:
+            for step, item in rule.indexed(value)[1].items():
+                found[step] = MEMBER if isinstance(item, Repeated) else whole(rule.item, item)
+    elif type(value) is dict:
+        for name, below in value.items():
+            member = rule.members[name]
+            found[member.element] = whole(member.rule, below)
+    return found if len(found) > 1 else MEMBER
+
+
+def difference(rule: Rule, old: Any, new: Any) -> Difference:
+    """Of two objects of the same kind."""
+    changed: FieldSet = {}
+    removed: FieldSet = {}
+    _compare_fields(rule, old, new, changed, removed)
+    return Difference(changed, removed)
+
+
+def _compare_fields(rule: Rule, old: Any, new: Any, changed: FieldSet, removed: FieldSet) -> None:
+    members, strict, seen = rule.members, rule.strict, 0
+    for name, after in new.items():
+        before = old.get(name)
+        if before is not None:
+            seen += 1
+            if before is after or (before == after and (not strict or same(before, after))):
+                continue
+        _compare(members[name], before, after, changed, removed)
+    if seen < len(old):
+        for name, before in old.items():
+            if name not in new:
+                _compare(members[name], before, None, changed, removed)
+
+
+def _compare(member: Member, before: Any, after: Any, changed: FieldSet, removed: FieldSet) -> None:
+    """Two values that differ; one of them may be None, for absent."""
+    step, rule, given, _ = member
+    if given and (before is None or after is None):
+        empty: Any = [] if rule.is_list else {}
+        before, after = (empty if before is None else before), (empty if after is None else after)
+    if before is None:
+        changed[step] = whole(rule, after)
+    elif after is None:
+        removed[step] = whole(rule, before)
+    else:
+        _compare_present(step, rule, before, after, changed, removed)
+
+
+def _compare_present(
+    step: str, rule: Rule, before: Any, after: Any, changed: FieldSet, removed: FieldSet
+) -> None:
+    if rule.is_leaf:
+        changed[step] = MEMBER
+        return
+    more: FieldSet = {}
+    less: FieldSet = {}
+    if rule.is_list:
+        if type(before) is list and type(after) is list:
+            _compare_items(rule, before, after, more, less)
+        else:
+            more[SELF] = MEMBER
+    elif type(before) is dict and type(after) is dict:
+        _compare_fields(rule, before, after, more, less)
+    else:
+        # Not typed, and of another sort than before.
+        more[SELF] = MEMBER
+        if isinstance(after, dict):
+            more.update(whole(rule, after))
+        elif isinstance(before, dict):
+            less.update({name: node for name, node in whole(rule, before).items() if name != SELF})
+    if more:
+        changed[step] = more if len(more) > 1 or SELF not in more else MEMBER
+    if less:
+        removed[step] = less
+
+
+def _compare_items(rule: Rule, before: Any, after: Any, changed: FieldSet, removed: FieldSet) -> None:
+    if len(before) == len(after) and rule.mode is Mode.KEYED:
+        # Most often the items are the same ones in the same order, and most of them have not changed.
+        pairs = [(old, new) for old, new in zip(before, after, strict=True) if old != new or rule.strict]
+        steps = [rule.element_of(new) for _, new in pairs]
+        if [rule.element_of(old) for old, _ in pairs] == steps and len(set(steps)) == len(steps):
+            for step, (old, new) in zip(steps, pairs, strict=True):
+                if step is not None and not (rule.strict and same(old, new)):
+                    _compare_present(step, rule.item, old, new, changed, removed)
+            return
+    _, olds = rule.indexed(before)
+    _, news = rule.indexed(after)
+    for step, new in news.items():
+        old = olds.get(step)
+        if old is None:
+            changed[step] = MEMBER if isinstance(new, Repeated) else whole(rule.item, new)
+        elif old != new or (rule.strict and not same(old, new)):
+            if isinstance(old, Repeated) or isinstance(new, Repeated):
+                changed[step] = MEMBER
+            else:
+                _compare_present(step, rule.item, old, new, changed, removed)
+    for step, old in olds.items():
+        if step not in news:
+            removed[step] = MEMBER if isinstance(old, Repeated) else whole(rule.item, old)
+
+
+def without(rule: Rule, tree: Any, fields: FieldSet) -> Any:
+    """The tree without these fields. What is left with nothing in it is None: see `settled`."""
+    if rule.is_list and type(tree) is list:
+        items = [_item_without(rule, item, fields) for item in tree]
+        left: Any = [item for item in items if item is not None]
+        return left if left or not tree else None
+    if rule.is_leaf or type(tree) is not dict:
+        return tree
+    kept: dict[str, Any] = {}
+    for name, value in tree.items():
+        member = rule.members[name]
+        node = fields.get(member.element)
+        if node is None:
+            kept[name] = value
+        elif not is_member(node):
+            kept[name] = without(member.rule, value, node)
+    return kept if kept or not tree else None
+
+
+def _item_without(rule: Rule, item: Any, fields: FieldSet) -> Any:
+    step = rule.element_of(item)
+    node = fields.get(step) if step is not None else None
+    if node is None:
+        return item
+    return None if is_member(node) else without(rule.item, item, node)
+
+
+def settled(rule: Rule, tree: Any, owned: FieldSet) -> Any:
+    """The tree without what nothing was left of, unless it is itself owned: then it is empty."""
+    if type(tree) is list:
+        if not rule.is_list:
+            return tree
+        return [settled(rule.item, item, owned.get(rule.element_of(item) or "", NOTHING)) for item in tree]
+    if rule.is_leaf or type(tree) is not dict or not tree:
+        return tree
+    kept: dict[str, Any] = {}
+    for name, value in tree.items():
+        member = rule.members[name]
+        node = owned.get(member.element)
+        left = None if value is None else settled(member.rule, value, node or NOTHING)
+        if left is not None:
+            kept[name] = left
+        elif node is not None and is_member(node):
+            kept[name] = [] if member.rule.is_list else {}
+    return kept or None
+
+
+def named(rule: Rule, fields: FieldSet, *, objects: bool = False) -> FieldSet:
+    """The set with every known field as a member that something below is a member of; `objects`: only such as are
+    objects of known fields."""
+    found: FieldSet = {}
+    for step, below in fields.items():
+        if not below:
+            found[step] = MEMBER
+            continue
+        inner_rule = rule.below(step)
+        inner = named(inner_rule, below, objects=objects)
+        if step[:2] == "f:" and rule.knows(step[2:]) and (not objects or inner_rule.mode is Mode.FIELDS):
+            inner[SELF] = MEMBER
+        found[step] = inner
+    return found

@@ -1,0 +1,1 @@
+"""Custom resources: from a CustomResourceDefinition to kinds that the API serves like any other."""

@@ -1,0 +1,205 @@
+"""CustomResourceDefinitions: one that is deleted goes after its objects; one that lacks its names gets them when free.
+
+Each object of a deleted definition is asked to go in a turn of its own. Those that wait for finalizers are waited for,
+and the condition Terminating says so. When they are gone, and what they owned has been dealt with (afterwards nobody
+could tell what the owner was), the definition's finalizer is taken off; the API looks itself whether anything is left.
+None can be created meanwhile (`api/admission/definitions.py`), so what is empty stays empty.
+
+`kinds` is the plane's own list of what is served, shared with garbage collection and namespaces. The plane keeps it,
+and a mirror of each kind, as definitions come and go (`control/plane.py`), and calls `kinds_changed`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from fairlead.core import codec
+from fairlead.decision.contract import NOTHING, Decision, Reading, Waiting
+from fairlead.decision.effects import Change, ChangeStatus, identity
+from fairlead.decision.ensure import ensure_gone
+from fairlead.decision.heeds import GONE, LEAVING, OWNED, Heeds
+from fairlead.model.catalog import CATALOG
+from fairlead.model.custom.definition import (
+    DEFINITIONS,
+    ESTABLISHED,
+    FINALIZER,
+    NAMES_ACCEPTED,
+    TERMINATING,
+    is_true,
+)
+from fairlead.model.custom.naming import put_condition, settled_status, taken_by
+from fairlead.model.kind import Json
+from fairlead.model.kinds.customresourcedefinition import KIND
+from fairlead.model.served import Served
+from fairlead.model.views import LEASES, PODS, Resource, Stored, View
+from fairlead.reconcile.ownership import is_deleting, key_of, meta_of, owner_key, owners_of, resources_of
+from fairlead.store.contract import Key
+
+NAME = "custom-resource-definition"
+_DEFINITIONS: Resource[Stored] = Resource(DEFINITIONS, KIND.api_version, KIND.kind, Stored)
+_FINALIZERS_SHOWN = 5
+
+
+class DefinitionDecider:
+    name = NAME
+    heeds: Heeds = ((PODS.name, 0), (LEASES.name, 0))
+    adopts: Heeds = ((PODS.name, GONE | LEAVING | OWNED), (LEASES.name, 0))
+
+    def __init__(self, kinds: Served) -> None:
+        self.kinds = kinds
+        self.kinds_changed()
+
+    def kinds_changed(self) -> None:
+        self._resources = resources_of(self.kinds)
+        self._resources[DEFINITIONS] = _DEFINITIONS
+        self.reads: tuple[Resource[View], ...] = (
+            _DEFINITIONS,
+            *(each for name, each in self._resources.items() if name != DEFINITIONS),
+        )
+
+    def keys(self, resource: str, before: View | None, after: View | None) -> Iterable[Key]:
+        if resource == DEFINITIONS and after is not None:
+            return (key_of(resource, after),)
+        return ()
+
+    def adopters(
+        self, view: Reading, resource: str, before: View | None, after: View | None
+    ) -> Iterator[Key]:
+        """The objects of a definition whose deletion begins; the definition, as its objects and theirs go; and others
+        that wait for names, when those of one become free."""
+        known = after or before
+        assert known is not None
+        if resource == DEFINITIONS:
+            if after is not None and is_deleting(after) and not (before and is_deleting(before)):
+                yield from self._unasked(view, key_of(resource, after).name)
+            if before is not None:
+                yield from self._nameless(view)
+            return
+        found = view.get(_DEFINITIONS, "", resource)
+        if found is not None and found.deleting:
+            if after is not None and before is None and not is_deleting(after):
+                yield key_of(resource, after)
+            else:
+                yield key_of(DEFINITIONS, found)
+        if before is not None and owners_of(before):
+            for name in self._owning(before):
+                owning = view.get(_DEFINITIONS, "", name)
+                if owning is not None and owning.deleting:
+                    yield key_of(DEFINITIONS, owning)
+
+    def unsettled(self, view: Reading) -> Iterator[Key]:
+        for each in view.list(_DEFINITIONS):
+            if each.deleting:
+                yield each.key
+                yield from self._unasked(view, each.key.name)
+        yield from self._nameless(view)
+
+    def decide(self, view: Reading, key: Key, now: float) -> Decision:
+        if key.resource != DEFINITIONS:
+            return self._asked_to_go(view, key)
+        found = view.get(_DEFINITIONS, "", key.name)
+        if found is None:
+            return NOTHING
+        if not found.deleting:
+            return self._settled(view, found, now)
+        if FINALIZER not in found.metadata.finalizers:
+            return NOTHING
+        return self._emptied(view, found, now)
+
+    # Deletion
+
+    def _asked_to_go(self, view: Reading, key: Key) -> Decision:
+        resource = self._resources.get(key.resource)
+        found = view.get(_DEFINITIONS, "", key.resource)
+        if resource is None or found is None or not found.deleting:
+            return NOTHING
+        left = view.get(resource, key.namespace, key.name)
+        delete = ensure_gone(NAME, found.metadata, resource, left)  # type: ignore[arg-type]
+        if delete is None:
+            return NOTHING
+        return Decision(Waiting("DefinitionDeleted", "its definition is deleted"), (delete,))
+
+    def _unasked(self, view: Reading, name: str) -> Iterator[Key]:
+        for each in self._objects(view, name):
+            if not is_deleting(each):
+                yield key_of(name, each)
+
+    def _objects(self, view: Reading, name: str) -> Sequence[View]:
+        resource = self._resources.get(name)
+        return view.list(resource) if resource is not None else ()
+
+    def _emptied(self, view: Reading, found: Stored, now: float) -> Decision:
+        left = self._objects(view, found.key.name)
+        if any(not is_deleting(each) for each in reversed(left)):
+            return Decision(Waiting("ObjectsRemain", f"{len(left)} objects are being deleted"))
+        if left:
+            return self._waiting(found, left, now)
+        for dependent in self._dependents(view, found.key.name):
+            message = f"{dependent.resource} {dependent.name} has an owner of this kind still"
+            return Decision(Waiting("DependentsRemain", message))
+        meta = found.metadata
+        others = [each for each in meta.finalizers if each != FINALIZER]
+        change = Change(
+            identity(NAME, meta.uid, "finalizer", f"{meta.uid}@{meta.resource_version}"),
+            DEFINITIONS, KIND.api_version, KIND.plural, "", meta.name,
+            meta.uid, meta.revision, {"metadata": {"finalizers": others or None}},
+        )  # fmt: skip
+        return Decision(effects=(change,))
+
+    def _waiting(self, found: Stored, left: Sequence[View], now: float) -> Decision:
+        """All are asked, some are there: say what they wait for."""
+        finalizers = sorted({name for each in left for name in meta_of(each).finalizers})
+        waits = ", ".join(finalizers[:_FINALIZERS_SHOWN]) or "their grace"
+        message = f"CustomResource deletion is in progress: {len(left)} left, waiting for {waits}"
+        wanted = _tree(found)
+        put_condition(wanted, TERMINATING, "True", "InstanceDeletionInProgress", message, now)
+        told = _status_change(found, wanted)
+        return Decision(Waiting("ObjectsRemain", message), () if told is None else (told,))
+
+    def _dependents(self, view: Reading, name: str) -> Iterator[Key]:
+        """Objects that name an owner of this kind, and that garbage collection has not dealt with yet."""
+        for resource in self._resources.values():
+            for each in view.list(resource):
+                if not is_deleting(each) and owners_of(each) and name in self._owning(each):
+                    yield key_of(resource.name, each)
+
+    def _owning(self, view: View) -> set[str]:
+        """Resources of its owners, as far as they can be found."""
+        space = meta_of(view).namespace
+        keys = (owner_key(self.kinds, each, space) for each in owners_of(view))
+        return {key.resource for key in keys if key is not None}
+
+    # Names
+
+    def _nameless(self, view: Reading) -> Iterator[Key]:
+        for each in view.list(_DEFINITIONS):
+            if not each.deleting and b'"status":"False"' in each.data:
+                yield each.key
+
+    def _settled(self, view: Reading, found: Stored, now: float) -> Decision:
+        definition = _tree(found)
+        if is_true(definition, NAMES_ACCEPTED) and is_true(definition, ESTABLISHED):
+            return NOTHING
+        group = definition["spec"].get("group") or ""
+        others = [_tree(each) for each in view.list(_DEFINITIONS) if each.key != found.key]
+        taken = taken_by(CATALOG, others, group, found.key.name)
+        told = _status_change(found, {**definition, "status": settled_status(definition, taken, now)})
+        return NOTHING if told is None else Decision(effects=(told,))
+
+
+def _tree(found: Stored) -> Json:
+    tree: Json = codec.decode(found.data)
+    return tree
+
+
+def _status_change(found: Stored, wanted: Json) -> ChangeStatus | None:
+    before = _tree(found).get("status") or {}
+    patch = {name: value for name, value in wanted["status"].items() if before.get(name) != value}
+    if not patch:
+        return None
+    meta = found.metadata
+    return ChangeStatus(
+        identity(NAME, meta.uid, "status", f"{meta.uid}@{meta.resource_version}"),
+        DEFINITIONS, KIND.api_version, KIND.plural, "", meta.name,
+        meta.uid, meta.revision, {"status": patch},
+    )  # fmt: skip

@@ -1,0 +1,80 @@
+"""The last step of an answer: JSON as YAML or indented if the client asks for it, and packed where that saves much.
+
+Used by the handler and the documents for everything but streams. Packing a long list takes milliseconds, so it is done
+in a thread (zlib lets go of the interpreter) while the loop goes on; the exchange is answered when it is done.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import zlib
+from functools import lru_cache
+
+import msgspec
+
+from fairlead.api.forms import choices, media_of
+from fairlead.core import yaml_text
+from fairlead.port.request import JSON, Reply
+from fairlead.wire.http import Exchange
+
+# As Kubernetes: below it, packing costs more than it saves.
+GZIP_BYTES_MIN = 128 * 1024
+_LEVEL = 1
+_PRETTY = re.compile(rb"[?&]pretty=(?:1|true)(?:&|$)")
+_GZIP = 16 + zlib.MAX_WBITS
+
+
+def send(exchange: Exchange, reply: Reply, extra: bytes = b"") -> None:
+    """`extra` is whole header lines, each ending in CRLF."""
+    reply = rendered(exchange, reply)
+    if len(reply.body) > GZIP_BYTES_MIN and exchange.method != b"HEAD" and _takes_gzip(exchange):
+        _send_packed(exchange, reply, extra)
+    else:
+        exchange.respond(reply.status, reply.content_type.encode(), reply.body, extra)
+
+
+def rendered(exchange: Exchange, reply: Reply) -> Reply:
+    accept = exchange.headers.get(b"accept", b"")
+    if (b"yaml" not in accept and b"pretty" not in exchange.target) or not _is_json(reply):
+        return reply
+    if media_of(accept.decode("latin-1")) == yaml_text.MEDIA_TYPE:
+        return msgspec.structs.replace(
+            reply, body=yaml_text.from_json(reply.body), content_type=yaml_text.MEDIA_TYPE
+        )
+    if _PRETTY.search(exchange.target):
+        return msgspec.structs.replace(reply, body=msgspec.json.format(reply.body, indent=2) + b"\n")
+    return reply
+
+
+def _is_json(reply: Reply) -> bool:
+    return reply.content_type.startswith(JSON) and bool(reply.body)
+
+
+def _takes_gzip(exchange: Exchange) -> bool:
+    return _offers_gzip(exchange.headers.get(b"accept-encoding", b"").decode("latin-1"))
+
+
+@lru_cache(maxsize=64)
+def _offers_gzip(accepted: str) -> bool:
+    return any(choice.media == "gzip" for choice in choices(accepted))
+
+
+def _send_packed(exchange: Exchange, reply: Reply, extra: bytes) -> None:
+    def respond(packed: asyncio.Future[bytes]) -> None:
+        kind = reply.content_type.encode()
+        if packed.cancelled() or packed.exception() is not None:
+            exchange.respond(reply.status, kind, reply.body, extra)
+        else:
+            more = extra + b"content-encoding: gzip\r\nvary: accept-encoding\r\n"
+            exchange.respond(reply.status, kind, packed.result(), more)
+
+    try:
+        exchange.loop.run_in_executor(None, _packed, reply.body).add_done_callback(respond)
+    except RuntimeError:  # the server is stopping and takes on no more work
+        exchange.respond(reply.status, reply.content_type.encode(), reply.body, extra)
+
+
+def _packed(body: bytes) -> bytes:
+    packer = zlib.compressobj(_LEVEL, zlib.DEFLATED, _GZIP)
+    return packer.compress(body) + packer.flush()
