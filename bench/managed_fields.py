@@ -18,8 +18,9 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from bench.api import pod
-from fairlead.port.request import MERGE_PATCH, Reply, Request
 from tests.inprocess import InProcess
+
+from fairlead.port.request import MERGE_PATCH, Reply, Request
 
 _ROUNDS = 3
 _STRETCH = 50
@@ -97,7 +98,8 @@ def measured(plane: InProcess, requests: list[Request]) -> float:
         begin = time.process_time()
         for each in requests[start : start + _STRETCH]:
             reply = send(each)
-            assert isinstance(reply, Reply) and reply.status in (200, 201), reply
+            assert isinstance(reply, Reply)
+            assert reply.status in (200, 201), reply
         found.append((time.process_time() - begin) * 1e6 / _STRETCH)
     return sorted(found)[len(found) // 10]
 
@@ -152,7 +154,9 @@ def run(writes: int) -> dict[str, float]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--writes", type=int, default=3000)
     options = parser.parse_args()

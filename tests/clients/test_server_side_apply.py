@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from typing import Any
 
 from tests.clients.kubectl import Operator
 from tests.clients.manifests import config, workload
+from tests.running import FAIRLEAD
 
 LAST = "kubectl.kubernetes.io/last-applied-configuration"
 ADVICE = "Please review the fields above--they currently have other managers."
@@ -192,3 +194,17 @@ def test_status_is_applied_through_its_own_address(team: Operator) -> None:
 def test_a_field_that_does_not_exist_is_refused_by_name(team: Operator) -> None:
     refused = team.refused("apply --server-side -f -", {**config("c", {"a": "1"}), "dta": {"b": "1"}})
     assert "dta" in refused
+
+
+def test_fairlead_get_shows_managed_fields_only_when_asked_for(team: Operator) -> None:
+    team("apply --server-side -f -", config("c", {"a": "1"}))
+
+    def shown(*options: str) -> str:
+        words = ["get", "cm", "c", "-n", team.namespace, "-o", "yaml", "--kubeconfig", str(team.kubeconfig)]
+        done = subprocess.run(
+            [FAIRLEAD, *words, *options], capture_output=True, text=True, timeout=60, check=True
+        )
+        return done.stdout
+
+    assert "managedFields" not in shown()
+    assert "f:a: {}" in shown("--show-managed-fields")

@@ -31,7 +31,7 @@ from fairlead.model.apply.managers import (
 )
 from fairlead.model.apply.rules import Rule, Rules
 from fairlead.model.apply.sets import encoded
-from fairlead.model.apply.trees import Difference, difference
+from fairlead.model.apply.trees import Difference, below, difference
 from fairlead.model.fields import FieldTables
 from fairlead.model.kind import Json, Kind
 from fairlead.port.request import Request
@@ -125,9 +125,11 @@ class Managing:
             sent = None
         elif is_reset(sent):
             return b""
+        rule = self.rule(tables, kind)
         if sub == "status":
-            old, new = {"status": old.get("status", {})}, {"status": new.get("status", {})}
-        found = within(kind, sub, difference(self.rule(tables, kind), old, new))
+            found = below("status", rule, old, new)
+        else:
+            found = within(kind, sub, difference(rule, old, new))
         who = Who(manager.name, UPDATE, kind.api_version, sub)
         now = timestamp(attempt.context.now)
         if sent is not None:

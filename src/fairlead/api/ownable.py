@@ -18,6 +18,7 @@ _STRIPPED = frozenset(
 )  # fmt: skip
 _HEAD = frozenset({"f:apiVersion", "f:kind"})
 _METADATA, _STATUS = "f:metadata", "f:status"
+_SPECIAL = frozenset({*_HEAD, _METADATA, _STATUS})
 
 
 def filter_of(kind: Kind, subresource: str) -> Callable[[FieldSet], FieldSet]:
@@ -37,6 +38,8 @@ def ownable(kind: Kind, subresource: str, fields: FieldSet) -> FieldSet:
         return {_STATUS: fields[_STATUS]} if _STATUS in fields else {}
     if subresource == "scale" and kind.scale is not None:
         return _only(fields, kind.scale.spec_replicas)
+    if fields.keys().isdisjoint(_SPECIAL):
+        return fields
     own = {step: below for step, below in fields.items() if step not in _HEAD}
     if _STATUS in own and "status" in kind.subresources:
         del own[_STATUS]

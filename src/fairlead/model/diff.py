@@ -7,6 +7,7 @@ value, so 1 and 1.0 (and, as in Python, 1 and true, which no typed field can hol
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from fairlead.core.codec import field_path
@@ -14,6 +15,7 @@ from fairlead.model.kind import Json
 
 FIELDS_MAX = 64
 MORE = "..."
+_PATHS_KEPT = 2048
 
 
 def changed_fields(old: Json, new: Json, limit: int = FIELDS_MAX) -> tuple[str, ...]:
@@ -30,20 +32,28 @@ def changed_fields(old: Json, new: Json, limit: int = FIELDS_MAX) -> tuple[str, 
     return tuple(found)
 
 
+# Writes of one kind change the same fields again and again.
+_field_path = lru_cache(maxsize=_PATHS_KEPT)(field_path)
+
+
 def _objects(old: Json, new: Json, path: str, found: list[str], limit: int) -> None:
+    shared = 0
     for key, before in old.items():
         if key not in new:
-            found.append(field_path(path, key))
+            found.append(_field_path(path, key))
         else:
+            shared += 1
             after = new[key]
             if before is after or before == after:
                 continue
-            _values(before, after, field_path(path, key), found, limit)
+            _values(before, after, _field_path(path, key), found, limit)
         if len(found) > limit:
             return
+    if shared == len(new):
+        return
     for key in new:
         if key not in old:
-            found.append(field_path(path, key))
+            found.append(_field_path(path, key))
             if len(found) > limit:
                 return
 

@@ -6,6 +6,7 @@ than everything else in a start; no sync is waited for, because what a power cut
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -26,8 +27,16 @@ class _Material(NamedTuple):
     key: bytes
 
 
-@cache
+_making = threading.Lock()
+
+
 def _material() -> _Material:
+    with _making:  # the first planes of a process may start together: they must agree
+        return _made()
+
+
+@cache
+def _made() -> _Material:
     """One authority for all planes of this process; its key is kept nowhere."""
     from fairlead.runtime import certificates
 

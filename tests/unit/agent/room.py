@@ -266,8 +266,11 @@ class Room:
         self.look(looks)
         for _ in range(5000):
             timers = [at for at in (self.wake_at, *self.mirror_wakes.values()) if at]
+            boxes = self.machine.sandboxes
             timers += [
-                at for uid, at in self.machine.deadlines.items() if not self.machine.sandboxes[uid].fenced
+                at
+                for uid, at in self.machine.deadlines.items()
+                if boxes[uid].alive and not boxes[uid].fenced  # a dead supervisor fences nothing
             ]
             at = min(timers, default=end)
             if at > end:

@@ -23,7 +23,11 @@ STATUSES: dict[str, Any] = {
     "CronJob": {"lastScheduleTime": "2026-01-02T03:04:05Z"},
     "EvidencePolicy": {"state": "Normal"},
 }
-COUNTED = ("ResourceQuota", "PlacementQuota", "CustomResourceDefinition")  # their status is what the server counts, whatever is sent
+COUNTED = (
+    "ResourceQuota",
+    "PlacementQuota",
+    "CustomResourceDefinition",
+)  # their status is what the server counts, whatever is sent
 SEEN: Any = {"conditions": [{"type": "Seen", "status": "True"}]}
 
 

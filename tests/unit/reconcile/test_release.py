@@ -106,7 +106,9 @@ def test_a_mark_that_outlives_a_renewal_says_nothing_about_the_silence_after_it(
     world.hush("n1")
     world.run(45)
     assert world.released(gone) == ("False", "NodeUnknown")
-    world.deciders = tuple(each for each in world.deciders if each.name != node_health.NAME)  # its write is late
+    world.deciders = tuple(
+        each for each in world.deciders if each.name != node_health.NAME
+    )  # its write is late
     world.silenced.clear()
     world.renew()
     world.hush("n1")

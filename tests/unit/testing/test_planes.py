@@ -8,6 +8,7 @@ import signal
 import socket
 import ssl
 import subprocess
+import sys
 import threading
 import time
 import urllib.request
@@ -102,6 +103,21 @@ def test_several_at_once_know_nothing_of_each_other() -> None:
     with ThreadPoolExecutor(4) as pool:
         lives = list(pool.map(live, range(4)))
     assert [found for _, found in lives] == [[f"only-{number}"] for number in range(4)]
+
+
+def test_the_first_of_a_process_may_be_several() -> None:
+    """They import the server and make certificates at the same moment, and must agree on these."""
+    script = (
+        "from concurrent.futures import ThreadPoolExecutor\n"
+        "from fairlead.testing import plane\n"
+        "def live(_):\n"
+        "    with plane() as p:\n"
+        "        return p.request('GET', '/readyz').status\n"
+        "with ThreadPoolExecutor(4) as pool:\n"
+        "    print(list(pool.map(live, range(4))))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=100)
+    assert done.stdout == "[200, 200, 200, 200]\n", done.stderr
 
 
 def test_a_port_that_is_taken_is_said_so() -> None:

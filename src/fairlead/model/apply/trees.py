@@ -79,15 +79,35 @@ def difference(rule: Rule, old: Any, new: Any) -> Difference:
     return Difference(changed, removed)
 
 
+def below(name: str, rule: Rule, old: Any, new: Any) -> Difference:
+    """The same, of one field of theirs and nothing else."""
+    changed: FieldSet = {}
+    removed: FieldSet = {}
+    before, after = old.get(name), new.get(name)
+    if before is None or after is None:
+        if before is not after:
+            _compare(rule.members[name], before, after, changed, removed)
+    elif before is not after:
+        member = rule.members[name]
+        _compare_present(member.element, member.rule, before, after, changed, removed)
+    return Difference(changed, removed)
+
+
 def _compare_fields(rule: Rule, old: Any, new: Any, changed: FieldSet, removed: FieldSet) -> None:
     members, strict, seen = rule.members, rule.strict, 0
     for name, after in new.items():
         before = old.get(name)
-        if before is not None:
-            seen += 1
-            if before is after or (before == after and (not strict or same(before, after))):
-                continue
-        _compare(members[name], before, after, changed, removed)
+        if before is None:
+            _compare(members[name], None, after, changed, removed)
+            continue
+        seen += 1
+        if before is after or (before == after and (not strict or same(before, after))):
+            continue
+        member = members[name]
+        if member.rule.is_leaf:  # most are
+            changed[member.element] = MEMBER
+        else:
+            _compare_present(member.element, member.rule, before, after, changed, removed)
     if seen < len(old):
         for name, before in old.items():
             if name not in new:
@@ -95,9 +115,9 @@ def _compare_fields(rule: Rule, old: Any, new: Any, changed: FieldSet, removed: 
 
 
 def _compare(member: Member, before: Any, after: Any, changed: FieldSet, removed: FieldSet) -> None:
-    """Two values that differ; one of them may be None, for absent."""
+    """Two values of which one is None, for absent."""
     step, rule, given, _ = member
-    if given and (before is None or after is None):
+    if given:
         empty: Any = [] if rule.is_list else {}
         before, after = (empty if before is None else before), (empty if after is None else after)
     if before is None:
@@ -139,12 +159,18 @@ def _compare_present(
 def _compare_items(rule: Rule, before: Any, after: Any, changed: FieldSet, removed: FieldSet) -> None:
     if len(before) == len(after) and rule.mode is Mode.KEYED:
         # Most often the items are the same ones in the same order, and most of them have not changed.
-        pairs = [(old, new) for old, new in zip(before, after, strict=True) if old != new or rule.strict]
-        steps = [rule.element_of(new) for _, new in pairs]
-        if [rule.element_of(old) for old, _ in pairs] == steps and len(set(steps)) == len(steps):
-            for step, (old, new) in zip(steps, pairs, strict=True):
-                if step is not None and not (rule.strict and same(old, new)):
-                    _compare_present(step, rule.item, old, new, changed, removed)
+        pairs: dict[str | None, tuple[Any, Any]] = {}
+        for old, new in zip(before, after, strict=True):
+            if old is new or (old == new and (not rule.strict or same(old, new))):
+                continue
+            step = rule.element_of(new)
+            if step is None or step in pairs or rule.element_of(old) != step:
+                pairs[None] = old, new
+                break
+            pairs[step] = old, new
+        if None not in pairs:
+            for step, (old, new) in pairs.items():
+                _compare_present(step or "", rule.item, old, new, changed, removed)
             return
     _, olds = rule.indexed(before)
     _, news = rule.indexed(after)
