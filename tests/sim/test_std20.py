@@ -10,7 +10,7 @@ from fairlead.sim.run import Runner, run_seeds
 from fairlead.sim.sample import again, shortfalls
 from tests.sim.quota import SAMPLE
 
-SEEDS = 200  # about a minute of one core; `make soak` runs 20,000
+SEEDS = 120  # less than a minute of one core; `make soak` runs 20,000
 
 
 @pytest.mark.timeout(900)
