@@ -21,13 +21,16 @@ from fairlead.store.contract import DELETED, Change, Entry, Reader
 class CustomKinds:
     """One per server, beside its Desk."""
 
-    __slots__ = ("_catalog", "_known", "_tables", "_types")
+    __slots__ = ("_catalog", "_known", "_tables", "_types", "changed")
 
     def __init__(self, catalog: Served, tables: FieldTables) -> None:
         self._catalog = catalog
         self._tables = tables
         self._known: dict[str, str] = {}  # definition -> digest of what its kinds follow from
         self._types: dict[str, tuple[str, ...]] = {}
+        # Resources that were served, and are so no longer or otherwise, since the last `observe`: a definition has
+        # the name of its resource.
+        self.changed: set[str] = set()
 
     def learn(self, read: Reader) -> list[str]:
         """What is there as a server starts, the oldest first: they had their names first."""
@@ -36,6 +39,7 @@ class CustomKinds:
 
     def observe(self, changes: Iterable[Change]) -> list[str]:
         troubles: list[str] = []
+        self.changed = set()
         for change in changes:
             if change.entry.key.resource != DEFINITIONS:
                 continue
@@ -59,6 +63,8 @@ class CustomKinds:
         except (ValueError, KeyError, RecursionError) as error:
             self._withdraw(name)
             return [f"the kinds of {name} cannot be served: {error}"]
+        if name in self._known:
+            self.changed.add(name)
         self._tables.drop(self._types.pop(name, ()))
         self._tables.add(made.types)
         self._types[name] = tuple(each.name for each in made.types)
@@ -67,5 +73,6 @@ class CustomKinds:
 
     def _withdraw(self, name: str) -> None:
         if self._known.pop(name, None) is not None:
+            self.changed.add(name)
             self._catalog.withdraw(name)
             self._tables.drop(self._types.pop(name, ()))

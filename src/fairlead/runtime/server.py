@@ -208,6 +208,7 @@ class Server:
         self._tell(self._custom.observe(changes))  # before anybody hears of them
         woken = self._hub.publish(changes)
         self.watches.wake(woken)
+        self.watches.end_of(self._custom.changed)
         self._planes.wake(woken)
         self._expirer.observe(changes)
         if self._routes is not None:

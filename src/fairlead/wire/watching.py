@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 
 from fairlead.api.plan import Watch
@@ -71,6 +71,13 @@ class Watches:
             if not allowed(stream.user):
                 stream.finish()
 
+    def end_of(self, resources: Collection[str]) -> None:
+        """End the streams of these: what they are, or whether they are at all, has changed."""
+        if resources:
+            for stream in list(self._streams.values()):
+                if stream.resource in resources:
+                    stream.finish()
+
     def expire(self) -> None:
         """End every stream as when what it was to send is no longer kept: its client must list again."""
         for subscription, stream in list(self._streams.items()):
@@ -115,6 +122,10 @@ class _Stream:
         self._open = True
         self._per_turn = _CHANGES_AT_FIRST
         self._timers: list[asyncio.TimerHandle] = []
+
+    @property
+    def resource(self) -> str:
+        return self._watch.resource
 
     def begin(self) -> None:
         exchange, loop = self._exchange, self._owner.loop
