@@ -89,7 +89,7 @@ def _kind(
         warnings=lambda obj: [warning] if warning else [],
         structure=_structure(node, tables),
         openapi=schema,
-        presented=_presented(node, f"{group}/{name}", name == stored, revision),
+        presented=_presented(node, f"{group}/{name}", name == stored and _one_schema(spec), revision),
         list_kind_name=names.get("listKind") or "",
         stored_version=stored,
         definition=definition["metadata"]["name"],
@@ -179,11 +179,17 @@ def _selected(path: tuple[str, ...]) -> Callable[[Json], str]:
     return text
 
 
-def _presented(node: Node, api_version: str, is_stored: bool, changed_at: int) -> Callable[[bytes], bytes]:
-    """As it would be if it were written now, in this version."""
+def _one_schema(spec: Json) -> bool:
+    """Whether what is written in any version is right in all of them."""
+    served = [each.get("schema") for each in spec["versions"] if each.get("served")]
+    return all(each == served[0] for each in served)
+
+
+def _presented(node: Node, api_version: str, as_stored: bool, changed_at: int) -> Callable[[bytes], bytes]:
+    """As it would be if it were written now, in this version. `as_stored`: it was, if that is not too long ago."""
 
     def presented(data: bytes) -> bytes:
-        if is_stored:
+        if as_stored:
             found = _REVISION.match(data)
             if found is None or int(found[1]) > changed_at:
                 return data

@@ -5,11 +5,14 @@ fails them.
 from __future__ import annotations
 
 import ipaddress
+from functools import lru_cache
 
+_JUDGED = 4096  # a pod's address is written many times
 NOT_AN_ADDRESS = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
 NOT_A_NETWORK = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
 
 
+@lru_cache(maxsize=_JUDGED)
 def is_address(text: str) -> bool:
     """An IPv4 or IPv6 address, without a zone."""
     try:
