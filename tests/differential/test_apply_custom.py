@@ -45,6 +45,8 @@ SPEC = {
         "properties": {"a": {"type": "string"}, "b": {"type": "string"}},
     },
     "free": {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
+    "maybe": {"type": "string", "nullable": True},
+    "some": {**TEXTS, "x-kubernetes-list-type": "set", "nullable": True},
 }
 SCHEMA = {
     "type": "object",
@@ -88,6 +90,9 @@ def two(first: Json, second: Json) -> tuple[Ask, Ask, Ask]:
     return DEFINE, apply(thing(**first), "one", AT), apply(thing(**second), "two", AT)
 
 
+NULLS: Json = {"maybe": None, "some": None, "free": {"a": None, "b": {"c": None}}}
+
+
 def against(path: str) -> frozenset[tuple[str, str]]:
     return frozenset({('conflict with "one"', path)})
 
@@ -112,6 +117,46 @@ CUSTOM = [
             apply(thing(names=["a"], ports=[{"port": 80}], free={"a": [1]}), "one", AT),
         ),
         unchanged=True,
+    ),
+    Row(
+        "null is a value where the schema has room for it, and applying it again changes nothing",
+        (DEFINE, apply(thing(**NULLS), "one", AT), apply(thing(**NULLS), "one", AT)),
+        {"spec": {**NULLS, "level": "low"}},
+        {"one Apply": ".spec.maybe .spec.some .spec.free.a .spec.free.b .spec.free.b.c"},
+        unchanged=True,
+    ),
+    Row(
+        "a null of two appliers is shared as any value is",
+        two(NULLS, {"maybe": None}),
+        {"spec": {**NULLS, "level": "low"}},
+        {
+            "one Apply": ".spec.maybe .spec.some .spec.free.a .spec.free.b .spec.free.b.c",
+            "two Apply": ".spec.maybe",
+        },
+    ),
+    Row(
+        "who changes something else has nothing to do with a null",
+        (DEFINE, apply(thing(**NULLS), "one", AT), merge(AT, {"spec": {"replicas": 1}})),
+        {"spec": {**NULLS, "level": "low", "replicas": 1}},
+        {
+            "one Apply": ".spec.maybe .spec.some .spec.free.a .spec.free.b .spec.free.b.c",
+            "two Update": ".spec.replicas",
+        },
+    ),
+    Row(
+        "items in place of null are owned one by one",
+        (DEFINE, apply(thing(**NULLS), "one", AT), merge(AT, {"spec": {"some": ["a"]}})),
+        {"spec.some": ["a"]},
+        {
+            "one Apply": ".spec.maybe .spec.free.a .spec.free.b .spec.free.b.c",
+            "two Update": '.spec.some .spec.some[="a"]',
+        },
+    ),
+    Row(
+        "a null that is no longer applied goes",
+        (DEFINE, apply(thing(**NULLS), "one", AT), apply(thing(replicas=1), "one", AT)),
+        {"spec": {"replicas": 1, "level": "low"}},
+        {"one Apply": ".spec.replicas"},
     ),
     Row(
         "a list without a marker is one piece",

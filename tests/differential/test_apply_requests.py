@@ -14,10 +14,13 @@ from tests.differential.objects import (
     of_web,
     part,
 )
-from tests.differential.rows import REFUSED, Row, check
+from tests.differential.rows import REFUSED, Row, check, moment
 
 OTHER_UID = "11111111-2222-4333-8444-555555555555"
 MADE = apply(cm({"a": "1"}))
+SECRETS = "/api/v1/namespaces/default/secrets/x"
+# What is stored of it is written otherwise than what was sent.
+SECRET = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "x"}, "stringData": {"a": "1"}}
 
 
 def text(body: str) -> Ask:
@@ -153,6 +156,12 @@ DRY_RUNS = [
         (MADE, apply(cm({"b": "1"}), "two", dryRun="All")),
         {"data": {"a": "1"}},
         answer={"data": {"a": "1", "b": "1"}, "metadata.managedFields[*].manager": ["one", "two"]},
+        unchanged=True,
+    ),
+    Row(
+        "a dry run of what changes nothing answers with what is there, times included",
+        (apply(SECRET, to=SECRETS), apply(SECRET, to=SECRETS, dryRun="All")),
+        answer={"metadata.managedFields[0].time": moment(1)},
         unchanged=True,
     ),
     Row(

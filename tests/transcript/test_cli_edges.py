@@ -25,6 +25,21 @@ SOURCE = str(Path(__file__).parents[2] / "src")
 ENVIRONMENT = {**os.environ, "PYTHONPATH": SOURCE, "TERM": "xterm"}
 
 
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [(["help"], ["--help"]), (["help", "drain"], ["drain", "--help"]), (["--version"], ["version"])],
+)
+def test_help_and_version_are_also_found_where_other_commands_have_them(
+    typed: list[str], meant: list[str]
+) -> None:
+    ran = [
+        subprocess.run([*COMMAND, *words], env=ENVIRONMENT, capture_output=True, text=True)
+        for words in (typed, meant)
+    ]
+    assert ran[0].returncode == 0
+    assert ran[0].stdout == ran[1].stdout != ""
+
+
 def serve_with(monkeypatch: pytest.MonkeyPatch, run: Callable[[ServeSettings], int]) -> None:
     server = types.SimpleNamespace(run=lambda settings, agents=None: run(settings))
     monkeypatch.setitem(sys.modules, "fairlead.runtime.server", server)

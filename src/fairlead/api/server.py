@@ -45,6 +45,11 @@ _VERBS: Mapping[str, Verb] = {
     "deletecollection": deletecollection,
 }
 _OF_COLLECTIONS = frozenset({"list", "create", "deletecollection"})
+# What Kubernetes has and this server has not: the way round it.
+_INSTEAD = {
+    ("pods", "portforward"): "; the pod's own address (kubectl get pods -o wide) works on its node's machine",
+    ("serviceaccounts", "token"): "; `fairlead token create` makes tokens",
+}
 
 
 class Api:
@@ -83,7 +88,7 @@ class Api:
         """A question about access: answered, not stored."""
         question = find_review(request.group, request.version, request.resource)
         if question is None:
-            raise NotFound("the server could not find the requested resource")
+            raise NotFound(f"the server could not find the requested resource{self._elsewhere(request)}")
         if request.verb != "create" or request.name:
             raise MethodNotAllowed(
                 f"the server does not allow {request.verb} on {question.plural}; POST a question"
@@ -91,6 +96,12 @@ class Api:
         asked = body.read_json(self.desk, request)
         answer = review(question, asked, context.user, self.desk.authorizer, self.tokens, context.now)
         return Reply(201, codec.encode(answer))
+
+    def _elsewhere(self, request: Request) -> str:
+        """In which version the resource is served, for who asks for another."""
+        name = f"{request.resource}.{request.group}" if request.group else request.resource
+        kind = self.desk.catalog.of_resource(name)
+        return f": {name} are served in version {kind.version}, not {request.version}" if kind else ""
 
     def _authorize(self, request: Request, context: Context) -> None:
         asked = Attributes(
@@ -119,7 +130,8 @@ def _verb_for(request: Request, kind: Kind) -> Verb:
         if request.subresource not in kind.subresources:
             raise NotFound(
                 "the server could not find the requested resource: "
-                f'{kind.plural} have no subresource "{request.subresource}"',
+                f'{kind.plural} have no subresource "{request.subresource}"'
+                f"{_INSTEAD.get((kind.resource, request.subresource), '')}",
                 group=kind.group,
                 kind=kind.plural,  # kubectl debug reads details without looking whether there are any
             )

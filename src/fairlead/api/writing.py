@@ -204,8 +204,6 @@ def plan_change(desk: Desk, request: Request, attempt: Attempt) -> Plan | Reply:
     new, current = attempt.new, attempt.current
     assert new is not None
     assert current is not None
-    if attempt.dry_run:
-        return shown(request, attempt, preview(attempt.kind, new, current.revision, attempt.managed), 200)
     if (
         not is_finished(new)
         and not attempt.operations
@@ -214,6 +212,8 @@ def plan_change(desk: Desk, request: Request, attempt: Attempt) -> Plan | Reply:
         and same_but_times(attempt.managed, attempt.managed_before)
     ):
         return shown(request, attempt, current.data, 200)
+    if attempt.dry_run:
+        return shown(request, attempt, preview(attempt.kind, new, current.revision, attempt.managed), 200)
     return plan_at(
         transaction_for(desk, attempt),
         lambda stored: shown(request, attempt, stored.entries[-1].data, 200),

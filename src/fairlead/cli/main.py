@@ -146,6 +146,10 @@ def _have_streams() -> None:
 
 
 def _run(arguments: list[str]) -> int:
+    if arguments[:1] == ["help"]:  # as other commands have it
+        arguments = [*arguments[1:], "--help"]
+    elif arguments == ["--version"]:
+        arguments = ["version"]
     chosen = next((argument for argument in arguments if not argument.startswith("-")), None)
     if chosen is not None and chosen not in {verb.name for verb in VERBS}:
         raise UsageError(f'there is no verb "{chosen}"{_similar(chosen)}: see `fairlead --help`')

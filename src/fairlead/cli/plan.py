@@ -87,7 +87,9 @@ def _print(answer: dict[str, Any]) -> None:
     also = f", {held} held back" if held else ""
     hint(f"{fitting} of {len(items)} pods would be placed{also}; nothing was written")
     if answer["waiting"]:
-        hint(f"{answer['waiting']} pods wait for a node already, and may come first")
+        waiting = answer["waiting"]
+        said = "1 pod waits" if waiting == 1 else f"{waiting} pods wait"
+        hint(f"{said} for a node already, and may come first")
 
 
 def _row(item: dict[str, Any]) -> tuple[str, ...]:

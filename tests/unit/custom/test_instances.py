@@ -166,6 +166,23 @@ def test_what_was_stored_before_is_read_by_the_schema_of_today() -> None:
     assert b'"suspend":false' in plane.store.list(NAME)[0].data
 
 
+def test_what_was_written_in_another_version_is_read_by_the_schema_of_each() -> None:
+    beta: Json = {**SPEC, "properties": {**SPEC["properties"], "zone": {"type": "string", "default": "utc"}}}
+    mine: Json = {
+        **SPEC,
+        "properties": {**SPEC["properties"], "suspend": {"type": "boolean", "default": False}},
+    }
+    plane = serving(
+        version(schema={"type": "object", "properties": {"spec": mine}}),
+        version("v1beta1", {"type": "object", "properties": {"spec": beta}}),
+    )
+    plane.post(BETA, crontab(api_version="v1beta1"))
+    common = {"cronSpec": "* * * * *", "image": "idle"}
+    for address, more in ((CRONTABS, {"suspend": False}), (BETA, {"zone": "utc"})):
+        wanted = {**common, **more}
+        assert plane.get(f"{address}/a")[1]["spec"] == plane.get(address)[1]["items"][0]["spec"] == wanted
+
+
 def test_a_version_that_is_no_longer_served_is_not_found() -> None:
     plane = serving(version(), version("v1beta1"))
     beta = version("v1beta1", served=False)

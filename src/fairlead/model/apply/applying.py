@@ -14,7 +14,7 @@ from fairlead.model.apply.managers import Entry, Who, ordered
 from fairlead.model.apply.merging import merged
 from fairlead.model.apply.rules import Rule
 from fairlead.model.apply.sets import NOTHING, FieldSet, Path, intersection, minus, path_text, paths, union
-from fairlead.model.apply.trees import covered, difference, named, settled, whole, without
+from fairlead.model.apply.trees import ABSENT, covered, difference, named, settled, whole, without
 
 Filter = Callable[[FieldSet], FieldSet]
 
@@ -78,7 +78,7 @@ def _pruned(rule: Rule, tree: Any, last: FieldSet, mine: FieldSet, others: Seque
     left = whole(rule, without(rule, tree, minus(there, union(left, named(rule, owned)))))
     # ... and that which nobody owns, and the applier did not.
     pruned = settled(rule, without(rule, tree, intersection(minus(there, left), last)), owned)
-    return pruned if pruned is not None else {}
+    return pruned if pruned is not ABSENT else {}
 
 
 def _check_conflicts(others: Sequence[Entry], changed: FieldSet, allowed: FieldSet) -> None:

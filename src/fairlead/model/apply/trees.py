@@ -6,12 +6,14 @@ what they can with those that went in; nobody changes either.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from fairlead.model.apply.elements import SELF
 from fairlead.model.apply.equal import same
 from fairlead.model.apply.rules import Member, Mode, Repeated, Rule
 from fairlead.model.apply.sets import MEMBER, NOTHING, FieldSet, is_member
+
+ABSENT: Final = object()  # not there, which null is
 
 
 class Difference(NamedTuple):
@@ -83,8 +85,8 @@ def below(name: str, rule: Rule, old: Any, new: Any) -> Difference:
     """The same, of one field of theirs and nothing else."""
     changed: FieldSet = {}
     removed: FieldSet = {}
-    before, after = old.get(name), new.get(name)
-    if before is None or after is None:
+    before, after = old.get(name, ABSENT), new.get(name, ABSENT)
+    if before is ABSENT or after is ABSENT:
         if before is not after:
             _compare(rule.members[name], before, after, changed, removed)
     elif before is not after:
@@ -96,9 +98,9 @@ def below(name: str, rule: Rule, old: Any, new: Any) -> Difference:
 def _compare_fields(rule: Rule, old: Any, new: Any, changed: FieldSet, removed: FieldSet) -> None:
     members, strict, seen = rule.members, rule.strict, 0
     for name, after in new.items():
-        before = old.get(name)
-        if before is None:
-            _compare(members[name], None, after, changed, removed)
+        before = old.get(name, ABSENT)
+        if before is ABSENT:
+            _compare(members[name], ABSENT, after, changed, removed)
             continue
         seen += 1
         if before is after or (before == after and (not strict or same(before, after))):
@@ -111,18 +113,18 @@ def _compare_fields(rule: Rule, old: Any, new: Any, changed: FieldSet, removed: 
     if seen < len(old):
         for name, before in old.items():
             if name not in new:
-                _compare(members[name], before, None, changed, removed)
+                _compare(members[name], before, ABSENT, changed, removed)
 
 
 def _compare(member: Member, before: Any, after: Any, changed: FieldSet, removed: FieldSet) -> None:
-    """Two values of which one is None, for absent."""
+    """Two values of which one is absent."""
     step, rule, given, _ = member
     if given:
         empty: Any = [] if rule.is_list else {}
-        before, after = (empty if before is None else before), (empty if after is None else after)
-    if before is None:
+        before, after = (empty if before is ABSENT else before), (empty if after is ABSENT else after)
+    if before is ABSENT:
         changed[step] = whole(rule, after)
-    elif after is None:
+    elif after is ABSENT:
         removed[step] = whole(rule, before)
     else:
         _compare_present(step, rule, before, after, changed, removed)
@@ -137,19 +139,17 @@ def _compare_present(
     more: FieldSet = {}
     less: FieldSet = {}
     if rule.is_list:
-        if type(before) is list and type(after) is list:
+        both = type(before) is list and type(after) is list
+        if both:
             _compare_items(rule, before, after, more, less)
-        else:
-            more[SELF] = MEMBER
-    elif type(before) is dict and type(after) is dict:
-        _compare_fields(rule, before, after, more, less)
     else:
-        # Not typed, and of another sort than before.
-        more[SELF] = MEMBER
-        if isinstance(after, dict):
-            more.update(whole(rule, after))
-        elif isinstance(before, dict):
-            less.update({name: node for name, node in whole(rule, before).items() if name != SELF})
+        both = type(before) is dict and type(after) is dict
+        if both:
+            _compare_fields(rule, before, after, more, less)
+    if not both:
+        # Null, or not typed, and of another sort than before.
+        more = {SELF: MEMBER, **whole(rule, after)}
+        less = {name: node for name, node in whole(rule, before).items() if name != SELF and name not in more}
     if more:
         changed[step] = more if len(more) > 1 or SELF not in more else MEMBER
     if less:
@@ -189,11 +189,11 @@ def _compare_items(rule: Rule, before: Any, after: Any, changed: FieldSet, remov
 
 
 def without(rule: Rule, tree: Any, fields: FieldSet) -> Any:
-    """The tree without these fields. What is left with nothing in it is None: see `settled`."""
+    """The tree without these fields. What is left with nothing in it is ABSENT: see `settled`."""
     if rule.is_list and type(tree) is list:
         items = [_item_without(rule, item, fields) for item in tree]
-        left: Any = [item for item in items if item is not None]
-        return left if left or not tree else None
+        left: Any = [item for item in items if item is not ABSENT]
+        return left if left or not tree else ABSENT
     if rule.is_leaf or type(tree) is not dict:
         return tree
     kept: dict[str, Any] = {}
@@ -204,7 +204,7 @@ def without(rule: Rule, tree: Any, fields: FieldSet) -> Any:
             kept[name] = value
         elif not is_member(node):
             kept[name] = without(member.rule, value, node)
-    return kept if kept or not tree else None
+    return kept if kept or not tree else ABSENT
 
 
 def _item_without(rule: Rule, item: Any, fields: FieldSet) -> Any:
@@ -212,7 +212,7 @@ def _item_without(rule: Rule, item: Any, fields: FieldSet) -> Any:
     node = fields.get(step) if step is not None else None
     if node is None:
         return item
-    return None if is_member(node) else without(rule.item, item, node)
+    return ABSENT if is_member(node) else without(rule.item, item, node)
 
 
 def settled(rule: Rule, tree: Any, owned: FieldSet) -> Any:
@@ -220,19 +220,20 @@ def settled(rule: Rule, tree: Any, owned: FieldSet) -> Any:
     if type(tree) is list:
         if not rule.is_list:
             return tree
-        return [settled(rule.item, item, owned.get(rule.element_of(item) or "", NOTHING)) for item in tree]
+        items = [settled(rule.item, each, owned.get(rule.element_of(each) or "", NOTHING)) for each in tree]
+        return [each for each in items if each is not ABSENT]
     if rule.is_leaf or type(tree) is not dict or not tree:
         return tree
     kept: dict[str, Any] = {}
     for name, value in tree.items():
         member = rule.members[name]
         node = owned.get(member.element)
-        left = None if value is None else settled(member.rule, value, node or NOTHING)
-        if left is not None:
+        left = ABSENT if value is ABSENT else settled(member.rule, value, node or NOTHING)
+        if left is not ABSENT:
             kept[name] = left
         elif node is not None and is_member(node):
             kept[name] = [] if member.rule.is_list else {}
-    return kept or None
+    return kept or ABSENT
 
 
 def named(rule: Rule, fields: FieldSet, *, objects: bool = False) -> FieldSet:

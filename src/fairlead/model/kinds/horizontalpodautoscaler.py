@@ -117,6 +117,8 @@ def _least(obj: Json, now: float) -> Cell:
     return "<unset>" if value is None else str(value)
 
 
+_STORED_ONLY = "HorizontalPodAutoscalers are stored only: nothing here scales by them yet; use kubectl scale"
+
 KIND = Kind(
     group="autoscaling",
     version="v2",
@@ -138,4 +140,5 @@ KIND = Kind(
     defaults=_defaults,
     validate=_validate,
     validate_status=_validate_status,
+    warnings=lambda obj: [_STORED_ONLY],
 )
