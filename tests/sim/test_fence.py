@@ -7,6 +7,7 @@ import io
 import os
 import random
 import re
+import threading
 import time
 from pathlib import Path
 from time import monotonic  # by name: what the fence must find as well
@@ -93,3 +94,22 @@ def test_after_the_run_everything_is_as_before() -> None:
 def test_moments_can_be_reckoned_with_inside() -> None:
     with fenced():
         assert datetime.datetime.fromtimestamp(0, datetime.UTC).isoformat() == "1970-01-01T00:00:00+00:00"
+
+
+def test_other_threads_of_the_process_are_outside() -> None:
+    go, seen = threading.Event(), []
+
+    def look() -> None:
+        go.wait(10)
+        seen.extend([time.time(), datetime.datetime.now(datetime.UTC).timestamp()])
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    with fenced():
+        with pytest.raises(Trespass):
+            time.time()
+        with pytest.raises(Trespass):
+            datetime.datetime.now(datetime.UTC)
+        go.set()
+        thread.join(10)
+    assert len(seen) == 2

@@ -119,8 +119,9 @@ class StoreDriver:
         self._jobs.put(None)
 
     def join(self) -> None:
-        """Wait for the writer's end, after `abandon`."""
-        self._thread.join()
+        """Wait for the writer's end, after `abandon`. Nothing if it never began."""
+        if self._thread.ident is not None:
+            self._thread.join()
 
     async def forget_history(self) -> None:
         """Compact all that was superseded until now; who resumes from before is told that it is gone."""

@@ -2,7 +2,8 @@
 
 Pure code gets time and chance with its events. `fenced()` replaces the usual doors to the outside by ones that raise
 `Trespass`, in the modules that own them and wherever our code (or a plant's) has imported them by name, and puts them
-back afterwards. Only for the process that runs the simulation, and only while it does.
+back afterwards. Only for the thread that runs the simulation, and only while it does: a server in another thread of the
+same process (`fairlead.testing`) goes on as before. A thread cannot be started from inside, so that is no way out.
 """
 
 from __future__ import annotations
@@ -10,10 +11,11 @@ from __future__ import annotations
 import datetime
 import importlib
 import sys
+from _thread import get_ident
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import ModuleType
-from typing import Any, NoReturn
+from typing import Any
 
 _CHANCE = "random randint randrange randbytes getrandbits choice choices shuffle sample uniform gauss seed"
 _DOORS = {
@@ -35,28 +37,39 @@ class Trespass(BaseException):
     """Pure code reached outside. Not an Exception: nothing may catch it on the way."""
 
 
-class _StoppedCalendar(datetime.datetime):
+_Calendar = datetime.datetime
+
+
+class _StoppedCalendar(_Calendar):
     """Reckons with moments as the real one does, but does not know which one it is."""
 
     @classmethod
-    def now(cls, tz: datetime.tzinfo | None = None) -> NoReturn:
-        _refuse("datetime.datetime.now")
+    def now(cls, tz: datetime.tzinfo | None = None) -> Any:
+        return _calendar("now", tz)
 
     @classmethod
-    def utcnow(cls) -> NoReturn:
-        _refuse("datetime.datetime.utcnow")
+    def utcnow(cls) -> Any:
+        return _calendar("utcnow")
 
     @classmethod
-    def today(cls) -> NoReturn:
-        _refuse("datetime.datetime.today")
+    def today(cls) -> Any:
+        return _calendar("today")
+
+
+def _calendar(name: str, *arguments: Any) -> Any:
+    return _closed(f"datetime.datetime.{name}", getattr(_Calendar, name))(*arguments)
+
+
+_inside = [0]  # the thread that simulates
 
 
 @contextmanager
 def fenced() -> Iterator[None]:
+    _inside[0] = get_ident()
     # All first: importing one of them may well look at the clock.
     holders = [(_holder(place), place, names.split()) for place, names in _DOORS.items()]
     closed: list[tuple[Any, str, Any, Any]] = [
-        (holder, name, getattr(holder, name), _closed(f"{place}.{name}"))
+        (holder, name, getattr(holder, name), _closed(f"{place}.{name}", getattr(holder, name)))
         for holder, place, names in holders
         for name in names
         if hasattr(holder, name)
@@ -101,12 +114,10 @@ def _holder(place: str) -> Any:
     return getattr(found, attribute) if attribute else found
 
 
-def _closed(door: str) -> Callable[..., Any]:
+def _closed(door: str, original: Callable[..., Any]) -> Callable[..., Any]:
     def refuse(*arguments: Any, **options: Any) -> Any:
-        _refuse(door)
+        if get_ident() != _inside[0]:
+            return original(*arguments, **options)
+        raise Trespass(f"{door} was used while a simulation ran: time and chance come with the event")
 
     return refuse
-
-
-def _refuse(door: str) -> NoReturn:
-    raise Trespass(f"{door} was used while a simulation ran: time and chance come with the event")

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _LISTEN = "127.0.0.1"
 _ROLES = ("admin", "viewer", "node")
+_PORT_LAST = 65_535
 
 
 class Backend(Protocol):
@@ -184,6 +185,10 @@ def plane(
     `crds`, `manifests`: files or folders of YAML or JSON to begin with, in this order.
     `process`: in a process of its own instead of a thread of this one.
     """
+    if not 0 <= port <= _PORT_LAST:
+        raise UsageError(f"port={port} is no TCP port: choose one from 1 to 65535, or 0 for any free one")
+    if not isinstance(hollow_nodes, int) or hollow_nodes < 0:
+        raise UsageError(f"hollow_nodes={hollow_nodes!r}: give a number of nodes, or 0 for none")
     roles = dict(users or {})
     for name, role in roles.items():
         if role not in _ROLES or name == ADMIN_NAME:

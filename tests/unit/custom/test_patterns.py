@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import random
 import re
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.model.custom.patterns import Pattern, PatternError
+from fairlead.model.custom.patterns import Pattern, PatternError, compiled
 
 
 @pytest.mark.parametrize(
@@ -62,6 +63,18 @@ def test_what_re2_refuses_is_refused(pattern: str) -> None:
 @pytest.mark.parametrize("pattern", ["^(a+)+$", "^(a|a)*$", "^(a?){30}a{30}$", r"^(a([-a]*a)?)*$"])
 def test_a_pattern_that_would_keep_others_busy_for_hours_takes_a_moment(pattern: str) -> None:
     assert not Pattern(pattern).matches("a" * 5_000 + "!")
+
+
+def test_the_steps_that_are_remembered_are_bounded_by_what_they_hold() -> None:
+    pattern = Pattern("^[ab]*a[ab]{900}$")
+    tape = random.Random(1)
+    assert not pattern.matches("".join(tape.choice("ab") for _ in range(3_000)) + "!")
+    assert sum(len(states) for states, *_ in pattern._steps) <= 2 * 200_000
+
+
+def test_the_same_pattern_is_read_once() -> None:
+    one = compiled("^a{2,5}$")
+    assert compiled("^a{2,5}$") is one
 
 
 ATOMS = st.sampled_from(["a", "b", ".", "[ab]", "[^a]", r"\b", "^", "$"])

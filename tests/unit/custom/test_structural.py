@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from fairlead.core.problems import Problems
-from fairlead.model.custom import structural
+from fairlead.model.custom import structural, validating
 from fairlead.model.custom.structural import check_schema
 
 TEXT: Any = {"type": "string"}
@@ -123,3 +123,19 @@ def test_a_schema_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_rules_are_looked_for_in_whatever_came(schema: Any) -> None:
     assert structural.rules_in(schema, "S") == ""
+
+
+def test_patterns_may_need_only_so_many_states_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(structural, "SCHEMA_STATES_MAX", 50)
+    many = {f"x{number}": {**TEXT, "pattern": f"^a{{{number + 10}}}$"} for number in range(5)}
+    assert "at most 50 states together" in told(of(**many))[0]
+    assert told(of(**{name: {**TEXT, "pattern": "^a{10}$"} for name in many})) == [], (
+        "the same one counts once"
+    )
+
+
+def test_all_defaults_of_a_schema_cost_no_more_than_one_object_may(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(validating, "VALIDATION_STEPS_MAX", 100)
+    slow = {**TEXT, "pattern": "^a*$", "default": "a" * 100}
+    assert told(of(x=slow)) == []
+    assert "the object is too large" in told(of(**{f"x{number}": slow for number in range(10)}))[0]

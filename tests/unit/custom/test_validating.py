@@ -115,6 +115,33 @@ def test_true_is_not_one() -> None:
     assert told({"enum": [1], "x-kubernetes-preserve-unknown-fields": True}, True) != []
 
 
+@pytest.mark.parametrize(
+    ("multiple", "value"),
+    [(1e-300, 1e300), (0.5, 10**400), (0.5, 1e308), (3, 10**400)],
+)
+def test_a_number_that_is_out_of_reach_is_no_multiple(multiple: float, value: float) -> None:
+    found = told({"type": "number", "multipleOf": multiple}, value)
+    assert all("should be a multiple of" in each for each in found)
+
+
+@pytest.mark.parametrize(
+    ("schema", "fits", "over"),
+    [
+        (TEXT, "a" * 5_000, "a" * 10_000),
+        ({**TEXT, "pattern": "^a*$"}, "a" * 2_000, "a" * 5_000),
+        ({**TEXT, "pattern": "^[ab]*a[ab]{500}$"}, "ab" * 5, "ab" * 500),
+        ({**TEXT, "allOf": [{"pattern": "^a*$"}] * 10}, "a" * 200, "a" * 2_000),
+        ({"type": "array", "items": {**TEXT, "enum": ["a"] * 800}}, ["a"] * 5, ["a"] * 20),
+    ],
+)
+def test_long_texts_patterns_and_enumerations_count_as_steps(
+    schema: Any, fits: Any, over: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(validating, "VALIDATION_STEPS_MAX", 1_000)
+    assert not any("too large" in each for each in told(schema, fits))
+    assert "the object is too large for its schema" in told(schema, over)[-1]
+
+
 def test_an_object_too_large_for_its_schema_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(validating, "VALIDATION_STEPS_MAX", 50)
     schema = {"type": "array", "items": {"type": "integer", "anyOf": [{"minimum": 0}, {"maximum": 5}]}}

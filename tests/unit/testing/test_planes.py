@@ -21,6 +21,7 @@ import pytest
 import yaml
 
 from fairlead.core.errors import DataDirectoryBusy, OperatorError, UsageError
+from fairlead.runtime.store_driver import StoreDriver
 from fairlead.testing import Plane, plane
 from tests.clients.converging import eventually
 from tests.running import free_port, need_kubectl
@@ -199,6 +200,32 @@ def test_users_have_the_roles_that_they_were_given() -> None:
 def test_users_that_cannot_be_are_refused(users: dict[str, str]) -> None:
     with pytest.raises(UsageError), plane(users=users):
         pass
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"port": 99_999}, "no TCP port"),
+        ({"port": -1}, "no TCP port"),
+        ({"hollow_nodes": -1}, "number of nodes"),
+        ({"hollow_nodes": "two"}, "number of nodes"),
+    ],
+)
+def test_arguments_that_cannot_be_are_refused(options: dict[str, Any], says: str) -> None:
+    with pytest.raises(UsageError, match=says), plane(**options):
+        pass
+
+
+def test_what_keeps_it_from_starting_is_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    threads = set(threading.enumerate())
+
+    def fail(driver: StoreDriver) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(StoreDriver, "start", fail)
+    with pytest.raises(ZeroDivisionError), plane():
+        pass
+    assert set(threading.enumerate()) == threads
 
 
 def test_namespaces_are_nobody_elses(fairlead_shared_plane: Plane) -> None:

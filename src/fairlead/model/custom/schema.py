@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairlead.model.custom.patterns import Pattern
+from fairlead.model.custom.patterns import compiled
 from fairlead.model.kind import Json
 
 # Stands for "no default": null is one.
@@ -71,7 +71,7 @@ class Node:
         self.items = Node(items) if isinstance(items, dict) else None
         self.enum: list[Any] | None = schema.get("enum") or None
         self.default: Any = schema.get("default", MISSING)
-        self.pattern = Pattern(schema["pattern"]) if schema.get("pattern") else None
+        self.pattern = compiled(schema["pattern"]) if schema.get("pattern") else None
         self.min_length: int | None = schema.get("minLength")
         self.max_length: int | None = schema.get("maxLength")
         self.minimum: float | None = schema.get("minimum")

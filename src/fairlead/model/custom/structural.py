@@ -10,14 +10,17 @@ from __future__ import annotations
 from typing import Any
 
 from fairlead.core import codec
-from fairlead.core.problems import Problems
-from fairlead.model.custom.patterns import Pattern, PatternError
+from fairlead.core.problems import PROBLEMS_MAX, Problems
+from fairlead.model.custom.patterns import Pattern, PatternError, compiled
 from fairlead.model.custom.schema import ANY_OF_INT_OR_STRING, MISSING, Node
 from fairlead.model.custom.shaping import fill_defaults, prune
-from fairlead.model.custom.validating import judge, judge_lists
+from fairlead.model.custom.validating import Walk, judge, judge_lists
 from fairlead.model.kind import Json
 
-SCHEMA_NODES_MAX = 25_000  # schemas within the schema of one version; Argo CD's ApplicationSet has more than 10,000
+SCHEMA_NODES_MAX = (
+    25_000  # schemas within the schema of one version; Argo CD's ApplicationSet has more than 10,000
+)
+SCHEMA_STATES_MAX = 50_000  # of its patterns, each counted once
 _TYPES = ("array", "boolean", "integer", "number", "object", "string")
 _ROOT, _ITEM, _FIELD = "at the root", "for specified array items", "for specified object fields"
 _FORBIDDEN = (
@@ -65,6 +68,12 @@ _METADATA = "must not specify anything other than name and generateName, but met
 _EMBEDDED = "must be object if x-kubernetes-embedded-resource is true"
 
 
+class _Patterns(dict[str, Pattern]):
+    """Those of one schema."""
+
+    states = 0
+
+
 def check_schema(schema: Json, path: str, problems: Problems) -> None:
     """Everything that is wrong with one version's openAPIV3Schema."""
     found = Problems()
@@ -75,10 +84,10 @@ def check_schema(schema: Json, path: str, problems: Problems) -> None:
     if _size(schema) > SCHEMA_NODES_MAX:
         problems.forbidden(path, f"a schema may hold at most {SCHEMA_NODES_MAX} schemas")
         return
-    _plain(schema, path, found)
+    _plain(schema, path, found, _Patterns())
     _structural(schema, _ROOT, path, found)
     if not found:
-        _defaults(schema, Node(schema), path, found, inside_meta=False)
+        _defaults(schema, Node(schema), path, found, Walk(), inside_meta=False)
     problems.extend(found.causes)
 
 
@@ -122,8 +131,8 @@ def _size(schema: Json) -> int:
     return count
 
 
-def _plain(schema: Json, path: str, problems: Problems) -> None:
-    """Rules that hold for each schema by itself, also inside alternatives."""
+def _plain(schema: Json, path: str, problems: Problems, patterns: _Patterns) -> None:
+    """Rules that hold for each schema by itself, also inside alternatives. `patterns`: those that were read so far."""
     for name, why in _FORBIDDEN:
         if schema.get(name):
             problems.forbidden(f"{path}.{name}", why)
@@ -142,16 +151,29 @@ def _plain(schema: Json, path: str, problems: Problems) -> None:
     if values is False:
         problems.forbidden(f"{path}.additionalProperties", "additionalProperties cannot be set to false")
     if schema.get("pattern"):
-        try:
-            Pattern(schema["pattern"])
-        except (PatternError, RecursionError) as error:
-            text = f"must be a valid regular expression, but isn't: error parsing regexp: {error}"
-            problems.invalid(f"{path}.pattern", schema["pattern"], text)
+        _pattern(schema["pattern"], f"{path}.pattern", problems, patterns)
     if schema.get("multipleOf") is not None and schema["multipleOf"] <= 0:
         problems.invalid(f"{path}.multipleOf", schema["multipleOf"], "must be greater than 0")
     _lists(schema, path, problems)
     for where, each in _below(schema):
-        _plain(each, path + where, problems)
+        _plain(each, path + where, problems, patterns)
+
+
+def _pattern(text: str, at: str, problems: Problems, known: _Patterns) -> None:
+    """Each is read once, and no more of them than can be told of or kept."""
+    if text in known or len(problems.causes) >= PROBLEMS_MAX:
+        return
+    if known.states > SCHEMA_STATES_MAX:
+        problems.forbidden(
+            at, f"the patterns of a schema may need at most {SCHEMA_STATES_MAX} states together"
+        )
+        return
+    try:
+        known[text] = compiled(text)
+        known.states += known[text].states
+    except (PatternError, RecursionError) as error:
+        told = f"must be a valid regular expression, but isn't: error parsing regexp: {error}"
+        problems.invalid(at, text, told)
 
 
 def _lists(schema: Json, path: str, problems: Problems) -> None:
@@ -335,21 +357,23 @@ def _nested(
         _nested(schema["not"], outer, outer_path, f"{path}.not", problems, typed=False)
 
 
-def _defaults(schema: Json, node: Node, path: str, problems: Problems, *, inside_meta: bool) -> None:
+def _defaults(
+    schema: Json, node: Node, path: str, problems: Problems, walk: Walk, *, inside_meta: bool
+) -> None:
     """A default is an object like any other: pruned it must stay as it is, and nothing may be wrong with it."""
     if node.default is not MISSING:
-        _default(node, path, problems, inside_meta)
+        _default(node, path, problems, walk, inside_meta)
     for name, each in (schema.get("properties") or {}).items():
         meta = inside_meta or (name == "metadata" and (node.embedded or path.endswith("openAPIV3Schema")))
-        _defaults(each, node.properties[name], f"{path}.properties[{name}]", problems, inside_meta=meta)
+        _defaults(each, node.properties[name], f"{path}.properties[{name}]", problems, walk, inside_meta=meta)
     if node.values is not None:
         at = f"{path}.additionalProperties"
-        _defaults(schema["additionalProperties"], node.values, at, problems, inside_meta=inside_meta)
+        _defaults(schema["additionalProperties"], node.values, at, problems, walk, inside_meta=inside_meta)
     if node.items is not None:
-        _defaults(schema["items"], node.items, f"{path}.items", problems, inside_meta=inside_meta)
+        _defaults(schema["items"], node.items, f"{path}.items", problems, walk, inside_meta=inside_meta)
 
 
-def _default(node: Node, path: str, problems: Problems, inside_meta: bool) -> None:
+def _default(node: Node, path: str, problems: Problems, walk: Walk, inside_meta: bool) -> None:
     at = f"{path}.default"
     if inside_meta:
         problems.forbidden(at, "must not be set in top-level metadata")
@@ -364,7 +388,7 @@ def _default(node: Node, path: str, problems: Problems, inside_meta: bool) -> No
         problems.invalid(at, node.default, f"must not have unknown fields: {', '.join(unknown)[:200]}")
     fill_defaults(copy, holder)
     found = Problems()
-    judge(copy[0], node, found)
+    judge(copy[0], node, found, walk)
     judge_lists(copy[0], node, "", found)
     for cause in found.causes:
         where = f"{at}.{cause.field}" if cause.field and cause.field != "<nil>" else at

@@ -11,9 +11,11 @@ from typing import Any
 from fairlead.core import codec
 from fairlead.core.problems import Problems
 from fairlead.model.custom.formats import FORMATS
+from fairlead.model.custom.patterns import Spend
 from fairlead.model.custom.schema import Node
 
 VALIDATION_STEPS_MAX = 1_000_000
+_CHEAP_PER_STEP = 8  # characters of a text, or values it is compared with, that count as one step
 _INTEGERS = {"int32": 2**31, "int64": 2**63}
 _TYPES: dict[type, str] = {
     bool: "boolean",
@@ -30,8 +32,10 @@ class TooCostlyError(Exception):
     """Judging the object takes more steps than one request may."""
 
 
-def judge(value: Any, node: Node, problems: Problems) -> None:
-    walk = _Walk()
+def judge(value: Any, node: Node, problems: Problems, walk: Walk | None = None) -> None:
+    """`walk`: where several values may cost no more than one."""
+    if walk is None:
+        walk = Walk()
     try:
         walk.value(value, node, "", problems)
     except TooCostlyError:
@@ -46,16 +50,21 @@ def number_text(value: float) -> str:
     return str(int(value)) if value == int(value) and abs(value) < 1e21 else f"{value:g}"
 
 
-class _Walk:
+class Walk:
+    """Judging, and what it has cost so far."""
+
     __slots__ = ("steps",)
 
     def __init__(self) -> None:
         self.steps = 0
 
-    def value(self, value: Any, node: Node, path: str, problems: Problems) -> None:
-        self.steps += 1
+    def spend(self, steps: int) -> None:
+        self.steps += steps
         if self.steps > VALIDATION_STEPS_MAX:
             raise TooCostlyError
+
+    def value(self, value: Any, node: Node, path: str, problems: Problems) -> None:
+        self.spend(1)
         kind = type(value)
         if value is None and node.nullable:
             return
@@ -66,12 +75,16 @@ class _Walk:
         if value is not None and (node.all_of or node.any_of or node.one_of or node.negated is not None):
             self._combined(value, node, path, problems)
         if kind is str:
-            _string(value, node, path, problems)
+            self.spend(len(value) // _CHEAP_PER_STEP)
+            _string(value, node, path, problems, self.spend)
         elif kind is int or kind is float:
             _number(value, node, path, problems)
-        if node.enum is not None and not any(same(value, each) for each in node.enum):
-            shown = [each if isinstance(each, str) else codec.encode(each).decode() for each in node.enum]
-            problems.unsupported(path, value, shown)
+        if node.enum is not None:
+            self.spend(len(node.enum) // _CHEAP_PER_STEP)
+            if not any(same(value, each) for each in node.enum):
+                self.spend(len(node.enum))  # all of them are named
+                shown = [each if isinstance(each, str) else codec.encode(each).decode() for each in node.enum]
+                problems.unsupported(path, value, shown)
         if kind is list:
             self._list(value, node, path, problems)
         elif kind is dict:
@@ -155,12 +168,12 @@ def _of_type(value: Any, node: Node) -> bool:
     return kind == "number" and "integer" in node.types and value == int(value)
 
 
-def _string(value: str, node: Node, path: str, problems: Problems) -> None:
+def _string(value: str, node: Node, path: str, problems: Problems, spend: Spend) -> None:
     if node.max_length is not None and len(value) > node.max_length:
         problems.too_long(path, node.max_length)
     if node.min_length is not None and len(value) < node.min_length:
         problems.invalid(path, value, f"{path} in body should be at least {node.min_length} chars long")
-    if node.pattern is not None and not node.pattern.matches(value):
+    if node.pattern is not None and not node.pattern.matches(value, spend):
         problems.invalid(path, value, f"{path} in body should match '{node.pattern.text}'")
     fits = FORMATS.get(node.format) if node.format else None
     if fits is not None and not fits(value):
@@ -190,8 +203,11 @@ def _number(value: float, node: Node, path: str, problems: Problems) -> None:
 def _divides(value: float, divisor: float) -> bool:
     if isinstance(value, int) and divisor == int(divisor):
         return value % int(divisor) == 0
-    quotient = value / divisor
-    return abs(quotient - round(quotient)) < 1e-9
+    try:
+        quotient = value / divisor
+        return abs(quotient - round(quotient)) < 1e-9
+    except OverflowError:  # nobody can tell
+        return False
 
 
 def same(one: Any, other: Any) -> bool:
