@@ -137,5 +137,8 @@ def is_finished(obj: Json) -> bool:
         and not metadata.get("finalizers")
         and not metadata.get("deletionGracePeriodSeconds")
         # Elsewhere such a field means nothing, and nothing could ever take its entries away.
-        and not (obj["kind"] == "Namespace" and (obj.get("spec") or {}).get("finalizers"))
+        and not (
+            (obj["apiVersion"], obj["kind"]) == ("v1", "Namespace")
+            and (obj.get("spec") or {}).get("finalizers")
+        )
     )

@@ -47,6 +47,14 @@ def test_applying_the_same_again_changes_nothing_not_even_the_time() -> None:
     assert apply(first.tree, first.entries, cm(a="2"), now="now").entries[0].time == "now"
 
 
+@pytest.mark.parametrize("items", [["a"], ["a", "b"], []])
+def test_a_list_that_is_applied_as_empty_is_so_at_once(items: list[str]) -> None:
+    first = apply({}, (), {"metadata": {"finalizers": items}})
+    emptied = apply(first.tree, first.entries, {"metadata": {"finalizers": []}})
+    assert emptied.tree == {"metadata": {"finalizers": []}}
+    assert apply(emptied.tree, emptied.entries, {"metadata": {"finalizers": []}}) == emptied
+
+
 def test_the_same_value_is_shared_and_stays_until_the_last_lets_it_go() -> None:
     first = apply({}, (), cm(a="1", b="1"))
     both = apply(first.tree, first.entries, cm(a="1"), "two")

@@ -10,7 +10,7 @@ from fairlead.control.roster import deletion_deciders
 from fairlead.port.request import Request
 from tests.inprocess import InProcess
 from tests.unit.control.driving import Driver
-from tests.unit.custom.definitions import CRDS, CRONTABS, GROUP, Json, crontab, definition
+from tests.unit.custom.definitions import CRDS, CRONTABS, GROUP, Json, crontab, definition, version
 
 NAME = f"crontabs.{GROUP}"
 MAPS = "/api/v1/namespaces/default/configmaps"
@@ -183,3 +183,16 @@ def test_a_kind_stays_until_what_its_objects_owned_is_dealt_with() -> None:
     assert lost == 3
     assert names(plane, MAPS) == []
     assert plane.get(f"{CRDS}/{NAME}")[0] == 404
+
+
+def test_a_custom_kind_may_be_named_as_namespaces_are() -> None:
+    plane = InProcess()
+    spec: Json = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    schema = {"type": "object", "properties": {"spec": spec}}
+    names = {"plural": "namespaces", "singular": "namespace", "kind": "Namespace"}
+    plane.post(CRDS, definition(version(schema=schema), scope="Cluster", **names))
+    at = f"/apis/{GROUP}/v1/namespaces"
+    body = {"apiVersion": f"{GROUP}/v1", "kind": "Namespace", "metadata": {"name": "a"}}
+    assert plane.post(at, {**body, "spec": {"finalizers": ["x"]}})[0] == 201
+    plane.delete(f"{at}/a")
+    assert plane.get(f"{at}/a")[0] == 404, "nobody would ever take that away"

@@ -118,6 +118,24 @@ def test_scale_reads_and_writes_where_the_definition_says() -> None:
     assert status == 422, found
 
 
+@pytest.mark.parametrize("spec", [None, {"size": None}, {"size": "x"}, {"size": {"replicas": "x"}}, {}])
+@pytest.mark.parametrize(
+    "seen", [{}, {"replicas": [1], "selector": {"matchExpressions": 5}}, {"replicas": "x"}]
+)
+def test_scale_is_a_number_whatever_there_is(spec: Any, seen: Json) -> None:
+    opened: Json = {"type": "object", "nullable": True, "x-kubernetes-preserve-unknown-fields": True}
+    schema = {"type": "object", "properties": {"spec": opened, "status": opened}}
+    paths = {**SCALE, "specReplicasPath": ".spec.size.replicas"}
+    plane = serving(version(schema=schema, subresources={"status": {}, "scale": paths}))
+    plane.post(CRONTABS, {**crontab(), "spec": spec})
+    plane.patch(f"{CRONTABS}/a/status", {"status": seen}, "merge-patch")
+    status, scale = plane.get(f"{CRONTABS}/a/scale")
+    assert (status, scale["spec"], scale["status"]) == (200, {"replicas": 0}, {"replicas": 0, "selector": ""})
+    status, scale = plane.patch(f"{CRONTABS}/a/scale", {"spec": {"replicas": 2}}, "merge-patch")
+    assert (status, scale["spec"]) == (200, {"replicas": 2})
+    assert plane.get(f"{CRONTABS}/a")[1]["spec"] == {"size": {"replicas": 2}}
+
+
 @pytest.mark.parametrize(("media", "status"), [("strategic-merge-patch", 415), ("merge-patch", 200)])
 def test_there_is_no_strategic_patch_of_custom_kinds(media: str, status: int) -> None:
     plane = serving()

@@ -84,7 +84,7 @@ def _apply(desk: Desk, request: Request, kind: Kind, context: Context, current: 
         fields = {name: fields}
     owned = owned_replicas(desk, request, kind, context, old, managed, fields if replicas is not None else {})
     if replicas is None:
-        config = {**config, "spec": {"replicas": _at(old, path) or 0}}
+        config = {**config, "spec": {"replicas": _number(old, path)}}
     return _replace(desk, request, kind, context, current, config, warnings, owned)
 
 
@@ -108,7 +108,9 @@ def _replace(
     new = parent = named_by(asked, plain(current)[0])
     paths = _paths(kind)
     for name in paths.spec_replicas[:-1]:
-        parent = parent.setdefault(name, {})
+        if not isinstance(parent.get(name), dict):
+            parent[name] = {}
+        parent = parent[name]
     parent[paths.spec_replicas[-1]] = replicas
     as_json = msgspec.structs.replace(request, accept=JSON)
     step = change(desk, as_json, kind, context, current, old, new, warnings, managed=managed, owned=owned)
@@ -146,17 +148,25 @@ def _scale_of(kind: Kind, obj: Json) -> Json:
         "kind": SCALE.kind,
         "apiVersion": SCALE.api_version,
         "metadata": {field: metadata[field] for field in kept if field in metadata},
-        "spec": {"replicas": _at(obj, paths.spec_replicas) or 0},
+        "spec": {"replicas": _number(obj, paths.spec_replicas)},
         "status": {
-            "replicas": _at(obj, paths.status_replicas) or 0,
-            "selector": _selector(_at(obj, paths.selector)) if paths.selector else "",
+            "replicas": _number(obj, paths.status_replicas),
+            "selector": _selector(kind, _at(obj, paths.selector)) if paths.selector else "",
         },
     }
 
 
-def _selector(found: Any) -> str:
-    """Custom kinds have it as text already."""
+def _selector(kind: Kind, found: Any) -> str:
+    """Custom kinds have it as text already, or it is none."""
+    if kind.definition:
+        return found if isinstance(found, str) else ""
     return found if isinstance(found, str) else str(from_object(found)) if isinstance(found, dict) else ""
+
+
+def _number(obj: Json, path: tuple[str, ...]) -> int:
+    """Where a schema leaves it open there may be anything; clients expect a number."""
+    found = _at(obj, path)
+    return found if type(found) is int else 0
 
 
 def _at(obj: Json, path: tuple[str, ...]) -> Any:

@@ -51,7 +51,8 @@ def applied(
     others = [each for each in entries if each is not last]
     tree = merged(rule, live, config)
     if last is not None and last.fields:
-        tree = _pruned(rule, tree, last.fields, mine, others)
+        # Once more: a list that is applied as empty may have lost its last item just now, and gone with it.
+        tree = merged(rule, _pruned(rule, tree, last.fields, mine, others), config)
     found = difference(rule, live, tree)
     changed, removed = kept(found.changed), kept(found.removed)
     if not force:

@@ -17,9 +17,7 @@ from fairlead.model.custom.shaping import fill_defaults, prune
 from fairlead.model.custom.validating import Walk, judge, judge_lists
 from fairlead.model.kind import Json
 
-SCHEMA_NODES_MAX = (
-    25_000  # schemas within the schema of one version; Argo CD's ApplicationSet has more than 10,000
-)
+SCHEMA_NODES_MAX = 25_000  # schemas within the schema of one version; about 1.5 MB of it
 SCHEMA_STATES_MAX = 50_000  # of its patterns, each counted once
 _TYPES = ("array", "boolean", "integer", "number", "object", "string")
 _ROOT, _ITEM, _FIELD = "at the root", "for specified array items", "for specified object fields"
