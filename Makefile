@@ -2,7 +2,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 ARGS ?=
-WORKERS ?= 2
+# One more than the cores of a small machine: many tests wait.
+WORKERS ?= 3
 
 .PHONY: help setup dev up test check format soak bench clean
 

@@ -28,24 +28,24 @@ _UNFINISHED = {"no-orphan", "ends-as-without-faults", "observed-generation", "co
 # Where to begin, and the invariants that may tell it.
 PLANTS = {
     "no_read_your_writes": (3, {"live-children", "justified-deletes"}),
-    "timeout_read_as_failure": (31, {"live-children"}),
+    "timeout_read_as_failure": (79, {"live-children"}),
     "name_not_uid": (0, {"justified-deletes"}),
     "guard_first": (0, _UNFINISHED),
-    "zombie_leader": (44, {"one-leader"}),
-    "edge_triggered_cleanup": (14, {"live-children", *_UNFINISHED}),
+    "zombie_leader": (79, {"one-leader"}),
+    "edge_triggered_cleanup": (20, {"live-children", *_UNFINISHED}),
     "status_write_loop": (0, _UNFINISHED),
     "decider_raises": (0, {"deciders-do-not-raise"}),
-    "no_resync": (3, _UNFINISHED),
-    "assumed_expires": (0, {"capacity"}),
-    "bind_timeout_read_as_failure": (14, {"capacity"}),
+    "no_resync": (8, _UNFINISHED),
+    "assumed_expires": (19, {"capacity"}),
+    "bind_timeout_read_as_failure": (38, {"capacity"}),
     "budget_from_dead_controller": (1, {"fresh-allowance"}),
     "budget_overwritten": (1, {"disruptions-in-flight"}),
-    "duplicate_reservation": (94, {"one-reservation"}),
+    "duplicate_reservation": (122, {"one-reservation"}),
     "preemption_thrash": (7, {"preemption-ends"}),
     "observer_partitioned": (0, {"silence-is-real"}),
     "flip_back": (0, {"no-stranded-marks", *_UNFINISHED}),
-    "phase_lost": (52, {"no-stranded-marks", *_UNFINISHED}),
-    "orphan_never_collected": (178, _UNFINISHED),
+    "phase_lost": (77, {"no-stranded-marks", *_UNFINISHED}),
+    "orphan_never_collected": (192, _UNFINISHED),
 }
 
 
