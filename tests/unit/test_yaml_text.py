@@ -23,7 +23,7 @@ from fairlead.core.errors import BadRequest, TooLarge
         ("08", "08"), ("1.5", 1.5), ("1.", 1.0), (".5", 0.5), ("1e3", 1000.0), ("1.0.0", "1.0.0"),
         ("1_000", "1_000"), ("10Gi", "10Gi"), ("12:30", "12:30"), ("2026-01-01", "2026-01-01"), (".nan", ".nan"),
         (".inf", ".inf"), ("'1'", "1"), ('"\\u00e9"', "\u00e9"), ("[1, a]", [1, "a"]), ("{b: c}", {"b": "c"}),
-        ("<<", "<<"),
+        ("<<", "<<"), ("{1: a, true: b, null: c}", {"1": "a", "true": "b", "null": "c"}),
     ],
 )  # fmt: skip
 def test_plain_values_are_those_of_json_and_all_else_is_text(text: str, value: Any) -> None:
@@ -37,9 +37,11 @@ def test_plain_values_are_those_of_json_and_all_else_is_text(text: str, value: A
         (b"a: &x 1", "anchors or aliases"),
         (b"a: b: c", "mapping values are not allowed in this context (line 1, column 5)"),
         (b"a: 1\n---\nb: 2", "more than one YAML document"),
+        (b"a: 1\nb: 2\na: 3", "a key twice (line 3)"),
+        (b"{1: a, '1': b}", "a key twice (line 1)"),
+        (b"? [a]\n: b", "keys must be texts"),
         (b"[" * 200 + b"]" * 200, "nested too deeply"),
         (b"a: !!python/object:os.system x", "could not determine a constructor"),
-        (b"? [a]\n: b", "unhashable key"),
         (b"a: " + b"9" * 5000, "cannot be read"),
         (b"\x00", "not valid YAML"),
         (b"a: \xff\xfe", "not valid YAML"),

@@ -95,7 +95,22 @@ def _json_loader() -> Any:
         loader.add_implicit_resolver(f"tag:yaml.org,2002:{tag}", re.compile(f"^{pattern}$"), first)
     loader.add_constructor("tag:yaml.org,2002:float", lambda self, node: float(node.value))
     loader.add_constructor("tag:yaml.org,2002:int", lambda self, node: _integer(node.value))
+    loader.add_constructor("tag:yaml.org,2002:map", _mapping)
     return loader
+
+
+def _mapping(loader: Any, node: Any) -> dict[str, Any]:
+    """Keys are texts in JSON, whatever they look like here: 1 and true are two, and nothing may be lost."""
+    found: dict[str, Any] = {}
+    for key_node, value_node in node.value:
+        key = loader.construct_object(key_node, deep=True)
+        if isinstance(key, dict | list):
+            raise BadRequest("the body holds what JSON does not have: keys must be texts")
+        text = key if isinstance(key, str) else _encode(key).decode()
+        if text in found:
+            raise BadRequest(f"the body is YAML that gives a key twice (line {key_node.start_mark.line + 1})")
+        found[text] = loader.construct_object(value_node, deep=True)
+    return found
 
 
 def _integer(text: str) -> int:
