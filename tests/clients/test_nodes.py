@@ -141,8 +141,9 @@ def test_top_says_that_nobody_tells_of_usage(kubectl: Operator) -> None:
 
 
 def test_what_needs_a_node_that_answers_is_refused_politely(team: Operator) -> None:
-    team("create -f -", pod("p", node="shown"))
-    assert 'node "shown" of pod "p" tells no logs: no agent has announced where to ask' in team.refused(
+    _make(team, "mute")
+    team("create -f -", pod("p", node="mute"))
+    assert 'node "mute" of pod "p" tells no logs: no agent has announced where to ask' in team.refused(
         "logs p"
     )
     for line in ("exec p -- ls", "attach p", "cp p:/etc/hosts /tmp/never"):
