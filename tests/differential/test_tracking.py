@@ -18,29 +18,9 @@ from tests.differential.objects import (
     web,
 )
 from tests.differential.rows import AtLeast, Not, Row, check
-from tests.unit.api.things import PODS
 
 UID = "11111111-2222-4333-8444-555555555555"
-POD_OBJECT = {
-    "apiVersion": "v1",
-    "kind": "Pod",
-    "metadata": {"name": "web"},
-    "spec": {"containers": [{"name": "web", "image": "web:1"}]},
-}
-NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}}
-BIND = Ask(
-    "POST",
-    f"{PODS}/web/binding?fieldManager=binder",
-    {
-        "apiVersion": "v1",
-        "kind": "Binding",
-        "metadata": {"name": "web"},
-        "target": {"apiVersion": "v1", "kind": "Node", "name": "n"},
-    },
-)
-A, B = {"name": "a", "image": "a:1"}, {"name": "b", "image": "b:1"}
 MADE = post(cm({"a": "1", "b": "1"}))
-WHOLE_DATA = ".data .data.a .data.b"
 
 CREATING = [
     Row(

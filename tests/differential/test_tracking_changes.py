@@ -22,7 +22,6 @@ from tests.differential.objects import (
 from tests.differential.rows import ABSENT, AtLeast, Not, Row, check, moment
 from tests.unit.api.things import PODS
 
-UID = "11111111-2222-4333-8444-555555555555"
 POD_OBJECT = {
     "apiVersion": "v1",
     "kind": "Pod",

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.model.custom.patterns import Pattern, PatternError, compiled
+from fairlead.model.custom.pattern_syntax import PatternError
+from fairlead.model.custom.patterns import Pattern, compiled
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,8 @@ from typing import Any
 
 from fairlead.core import codec
 from fairlead.core.problems import PROBLEMS_MAX, Problems
-from fairlead.model.custom.patterns import Pattern, PatternError, compiled
+from fairlead.model.custom.pattern_syntax import PatternError
+from fairlead.model.custom.patterns import Pattern, compiled
 from fairlead.model.custom.schema import ANY_OF_INT_OR_STRING, MISSING, Node
 from fairlead.model.custom.shaping import fill_defaults, prune
 from fairlead.model.custom.validating import Walk, judge, judge_lists
