@@ -34,11 +34,11 @@ def assert_no_traceback(server: Running) -> None:
 class Raw:
     """One TLS connection. `with Raw(server) as raw: raw.send(...); raw.answer()`."""
 
-    def __init__(self, server: Running, timeout: float = 20) -> None:
+    def __init__(self, server: Running, timeout: float = 60) -> None:
         plain = socket.create_connection(("127.0.0.1", server.port), timeout=timeout)
         self.socket: ssl.SSLSocket = server.tls.wrap_socket(plain, server_hostname="127.0.0.1")
         self._host = f"Host: 127.0.0.1\r\nAuthorization: Bearer {server.token}\r\n".encode()
-        self._unread = b""
+        self._unread = bytearray()
 
     def __enter__(self) -> Raw:
         return self
@@ -66,7 +66,8 @@ class Raw:
         length = int(headers["content-length"][0])
         while len(self._unread) < length:
             self._more()
-        body, self._unread = self._unread[:length], self._unread[length:]
+        body = bytes(self._unread[:length])
+        del self._unread[:length]
         return Answer(int(first.split()[1]), headers, body)
 
     def rest(self) -> bytes:
@@ -75,14 +76,14 @@ class Raw:
             try:
                 self._more()
             except EOFError:
-                rest, self._unread = self._unread, b""
+                rest, self._unread = bytes(self._unread), bytearray()
                 return rest
 
     def _until(self, mark: bytes) -> bytes:
         while mark not in self._unread:
             self._more()
         found, _, self._unread = self._unread.partition(mark)
-        return found
+        return bytes(found)
 
     def _more(self) -> None:
         data = self.socket.recv(1 << 16)

@@ -26,6 +26,7 @@ from fairlead.core.errors import BadRequest, Expired
 from fairlead.core.problems import shown
 from fairlead.model.kind import Json, Kind
 from fairlead.model.selectors import field_matcher, parse_fields, parse_labels
+from fairlead.port.items import Items
 from fairlead.port.request import Reply, Request
 from fairlead.store.contract import Compacted, Entry
 
@@ -212,10 +213,4 @@ def render_list(
         rows = [metadata_form(data, meta) for data in rows]
     else:
         head = {"kind": kind.list_kind, "apiVersion": kind.api_version, "metadata": metadata}
-    # Joined once: of tens of megabytes every copy counts.
-    begin, end = _encode(head)[:-1] + b',"items":[', b"]}"
-    if not rows:
-        return Reply(200, begin + end)
-    rows[0] = begin + rows[0]
-    rows[-1] += end
-    return Reply(200, b",".join(rows))
+    return Reply(200, Items(_encode(head)[:-1] + b',"items":[', rows, b"]}"))

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 
 import msgspec
 
+from fairlead.port.items import Items
+
 JSON = "application/json"
 MERGE_PATCH = "application/merge-patch+json"
 JSON_PATCH = "application/json-patch+json"
@@ -47,7 +49,12 @@ class Reply(msgspec.Struct, frozen=True, gc=False):
     """The answer to anything but a watch."""
 
     status: int
-    body: bytes
+    content: bytes | Items
     content_type: str = JSON
     warnings: tuple[str, ...] = ()
     retry_after_seconds: int = 0
+
+    @property
+    def body(self) -> bytes:
+        """The content in one piece: what every caller wants but the one that sends it on."""
+        return self.content if isinstance(self.content, bytes) else bytes(self.content)

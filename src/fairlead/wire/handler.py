@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from fairlead.api.audit import Target
+from fairlead.api.metrics import METRICS
 from fairlead.api.plan import (
     AGAIN,
     ATTEMPTS_MAX,
@@ -21,6 +22,7 @@ from fairlead.api.plan import (
     Step,
     Watch,
 )
+from fairlead.api.reviews import REVIEWS
 from fairlead.api.server import Api
 from fairlead.api.status import failure
 from fairlead.api.users import ANONYMOUS, User
@@ -45,6 +47,9 @@ log = logging.getLogger("fairlead.wire")
 
 # Clients make up resources and paths: what is kept of them is bounded.
 _COUNTED_MAX = 4096
+_NO_KINDS = frozenset(
+    {"", "unknown", "other", *(each.plural for each in REVIEWS), *(each.plural for each in METRICS)}
+)
 _PATH_MAX = 200
 
 
@@ -93,6 +98,7 @@ class Handler:
         self._nodes = nodes
         # (verb, resource, code) -> count; read by metrics
         self.requests: dict[tuple[str, str, int], int] = {}
+        self._looked_at = -1  # the state of the catalog when counts were last looked through
 
     def __call__(self, exchange: Exchange) -> None:
         """Answer, now or from a later callback."""
@@ -181,8 +187,21 @@ class Handler:
         if key not in self.requests and request is not None and not self._host.api.serves(request):
             # Names are the client's to invent: long, many, or with quotes.
             key = (request.verb, "unknown", status)
-        if key in self.requests or len(self.requests) < _COUNTED_MAX:
-            self.requests[key] = self.requests.get(key, 0) + 1
+        if key not in self.requests and len(self.requests) >= _COUNTED_MAX:
+            key = self._room_for(key)
+        self.requests[key] = self.requests.get(key, 0) + 1
+
+    def _room_for(self, key: tuple[str, str, int]) -> tuple[str, str, int]:
+        """Counts of custom kinds that are gone make room; where that is not enough, the rest is counted together."""
+        catalog = self._host.api.desk.catalog
+        changes = getattr(catalog, "changes", 0)
+        if self._looked_at != changes:
+            self._looked_at = changes
+            gone = (
+                {resource for _, resource, _ in self.requests} - {kind.plural for kind in catalog} - _NO_KINDS
+            )
+            self.requests = {each: count for each, count in self.requests.items() if each[1] not in gone}
+        return key if len(self.requests) < _COUNTED_MAX else (key[0], "other", key[2])
 
     def malformed(self, exchange: Exchange, status: int, message: str) -> None:
         """Answer what never became a request: too large, or not HTTP."""

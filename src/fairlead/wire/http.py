@@ -9,7 +9,7 @@ bounded: header bytes, body bytes, what a client may send ahead. What the limits
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, cast
 
@@ -22,6 +22,8 @@ BODY_BYTES_MAX = 3 * 1024 * 1024
 HEADER_BYTES_MAX = 64 * 1024
 # Answers below this size go out together with their headers.
 _JOIN_BYTES_MAX = 256 * 1024
+# Of a long answer, so much goes out before other connections have their turn.
+_TURN_BYTES = 512 * 1024
 
 _STATUS_LINES = {s.value: f"HTTP/1.1 {s.value} {s.phrase}\r\ncontent-type: ".encode() for s in HTTPStatus}
 _LENGTH = b"\r\ncontent-length: "
@@ -84,16 +86,29 @@ class Exchange:
 
     def respond(self, status: int, content_type: bytes, body: bytes, extra: bytes = b"") -> None:
         """`extra` is whole header lines, each ending in CRLF."""
-        head = b"%b%b%b%d\r\n%b%b%b\r\n" % (
+        head = self._head(status, content_type, len(body), extra)
+        self._connection.answer(self, head, b"" if self.method == b"HEAD" else body)
+
+    def respond_long(
+        self, status: int, content_type: bytes, length: int, pieces: Iterator[bytes], extra: bytes = b""
+    ) -> None:
+        """A body that is taken in pieces, as the client reads; together they are `length` bytes."""
+        head = self._head(status, content_type, length, extra)
+        if self.method == b"HEAD":
+            self._connection.answer(self, head, b"")
+        else:
+            self._connection.pour(self, head, pieces)
+
+    def _head(self, status: int, content_type: bytes, length: int, extra: bytes) -> bytes:
+        return b"%b%b%b%d\r\n%b%b%b\r\n" % (
             _STATUS_LINES[status],
             content_type,
             _LENGTH,
-            len(body),
+            length,
             self.about,
             extra,
             b"" if self.keep_alive else b"connection: close\r\n",
         )
-        self._connection.answer(self, head, b"" if self.method == b"HEAD" else body)
 
     def stream(self, content_type: bytes) -> None:
         """Begin an answer of unknown length."""
@@ -140,7 +155,9 @@ class Connection(asyncio.Protocol):
         self._reading_paused = False
         self._refused: tuple[int, bytes] | None = None
         self.write_paused = False
-        self.resumed: Callable[[], None] | None = None  # a stream that waits for room
+        self.resumed: Callable[[], None] | None = None  # a stream or a long answer that waits for room
+        self._pieces: Iterator[bytes] | None = None  # what is left of a long answer
+        self._turn: asyncio.Handle | None = None  # in which it goes on
         self.active_at = 0.0
         self.began_at = 0.0  # when the request that is being received began; 0: none is
         self.peer = ""
@@ -176,10 +193,13 @@ class Connection(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._listener.left(self)
-        exchange, self._open = self._open, None
+        exchange, self._open, self._pieces = self._open, None, None
         self._waiting.clear()
         # Parser and transport refer back to us: a circle would keep what was never read until a collection.
-        self._parser = self._transport = None
+        self._parser = self._transport = self.resumed = None
+        if self._turn is not None:
+            self._turn.cancel()
+            self._turn = None
         if exchange is not None and exchange.on_gone is not None:
             exchange.on_gone()
 
@@ -301,6 +321,35 @@ class Connection(asyncio.Protocol):
         elif self._refused is not None:
             self._send_refusal()
 
+    def pour(self, exchange: Exchange, head: bytes, pieces: Iterator[bytes]) -> None:
+        """A long answer: as much at a time as the client takes, in turns with the other connections."""
+        if self._open is not exchange:
+            return
+        self.write(head)
+        self._pieces = pieces
+        self.resumed = self._pour_on
+        self._pour_on()
+
+    def _pour_on(self) -> None:
+        if self._turn is not None:
+            self._turn.cancel()
+            self._turn = None
+        exchange, pieces = self._open, self._pieces
+        if exchange is None or pieces is None:
+            return  # the client left
+        self.active_at = self._listener.now()
+        size = 0
+        while not self.write_paused and size < _TURN_BYTES:
+            piece = next(pieces, None)
+            if piece is None:
+                self._pieces = None
+                self.answer(exchange, b"", b"")
+                return
+            self.write(piece)
+            size += len(piece)
+        if not self.write_paused:
+            self._turn = self._listener.loop.call_soon(self._pour_on)
+
     def _next(self) -> None:
         if self.write_paused:
             return  # resume_writing comes back here
@@ -314,6 +363,10 @@ class Connection(asyncio.Protocol):
     @property
     def idle(self) -> bool:
         return self._open is None
+
+    @property
+    def pouring(self) -> bool:
+        return self._pieces is not None
 
     @property
     def stream(self) -> Exchange | None:

@@ -75,10 +75,12 @@ class Listener:
     def _sweep_idle(self) -> None:
         now = self.now()
         for connection in list(self._connections):
-            idle = connection.idle and connection.active_at < now - IDLE_SECONDS
+            quiet = connection.active_at < now - IDLE_SECONDS
             dawdling = 0.0 < connection.began_at < now - REQUEST_SECONDS
-            if idle or dawdling:
+            if (quiet and connection.idle) or dawdling:
                 connection.close()
+            elif quiet and connection.pouring:
+                connection.abort()  # it stopped reading in the middle of an answer
         self._sweep = self.loop.call_later(_SWEEP_SECONDS, self._sweep_idle)
 
     def cut_streams(self) -> None:

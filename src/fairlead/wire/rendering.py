@@ -15,6 +15,7 @@ import msgspec
 
 from fairlead.api.forms import choices, media_of
 from fairlead.core import yaml_text
+from fairlead.port.items import Items
 from fairlead.port.request import JSON, Reply
 from fairlead.wire.http import Exchange
 
@@ -28,10 +29,20 @@ _GZIP = 16 + zlib.MAX_WBITS
 def send(exchange: Exchange, reply: Reply, extra: bytes = b"") -> None:
     """`extra` is whole header lines, each ending in CRLF."""
     reply = rendered(exchange, reply)
-    if len(reply.body) > GZIP_BYTES_MIN and exchange.method != b"HEAD" and _takes_gzip(exchange):
+    if len(reply.content) > GZIP_BYTES_MIN and exchange.method != b"HEAD" and _takes_gzip(exchange):
         _send_packed(exchange, reply, extra)
     else:
-        exchange.respond(reply.status, reply.content_type.encode(), reply.body, extra)
+        _send_plain(exchange, reply, extra)
+
+
+def _send_plain(exchange: Exchange, reply: Reply, extra: bytes) -> None:
+    kind, content = reply.content_type.encode(), reply.content
+    if isinstance(content, bytes):
+        exchange.respond(reply.status, kind, content, extra)
+    elif len(content.rows) > 1:
+        exchange.respond_long(reply.status, kind, len(content), content.pieces(), extra)
+    else:
+        exchange.respond(reply.status, kind, bytes(content), extra)
 
 
 def rendered(exchange: Exchange, reply: Reply) -> Reply:
@@ -40,15 +51,15 @@ def rendered(exchange: Exchange, reply: Reply) -> Reply:
         return reply
     if media_of(accept.decode("latin-1")) == yaml_text.MEDIA_TYPE:
         return msgspec.structs.replace(
-            reply, body=yaml_text.from_json(reply.body), content_type=yaml_text.MEDIA_TYPE
+            reply, content=yaml_text.from_json(reply.body), content_type=yaml_text.MEDIA_TYPE
         )
     if _PRETTY.search(exchange.target):
-        return msgspec.structs.replace(reply, body=msgspec.json.format(reply.body, indent=2) + b"\n")
+        return msgspec.structs.replace(reply, content=msgspec.json.format(reply.body, indent=2) + b"\n")
     return reply
 
 
 def _is_json(reply: Reply) -> bool:
-    return reply.content_type.startswith(JSON) and bool(reply.body)
+    return reply.content_type.startswith(JSON) and len(reply.content) > 0
 
 
 def _takes_gzip(exchange: Exchange) -> bool:
@@ -62,19 +73,19 @@ def _offers_gzip(accepted: str) -> bool:
 
 def _send_packed(exchange: Exchange, reply: Reply, extra: bytes) -> None:
     def respond(packed: asyncio.Future[bytes]) -> None:
-        kind = reply.content_type.encode()
         if packed.cancelled() or packed.exception() is not None:
-            exchange.respond(reply.status, kind, reply.body, extra)
+            _send_plain(exchange, reply, extra)
         else:
             more = extra + b"content-encoding: gzip\r\nvary: accept-encoding\r\n"
-            exchange.respond(reply.status, kind, packed.result(), more)
+            exchange.respond(reply.status, reply.content_type.encode(), packed.result(), more)
 
     try:
-        exchange.loop.run_in_executor(None, _packed, reply.body).add_done_callback(respond)
+        exchange.loop.run_in_executor(None, _packed, reply.content).add_done_callback(respond)
     except RuntimeError:  # the server is stopping and takes on no more work
-        exchange.respond(reply.status, reply.content_type.encode(), reply.body, extra)
+        _send_plain(exchange, reply, extra)
 
 
-def _packed(body: bytes) -> bytes:
+def _packed(content: bytes | Items) -> bytes:
     packer = zlib.compressobj(_LEVEL, zlib.DEFLATED, _GZIP)
-    return packer.compress(body) + packer.flush()
+    pieces = (content,) if isinstance(content, bytes) else content.pieces()
+    return b"".join([*map(packer.compress, pieces), packer.flush()])

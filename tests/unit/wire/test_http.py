@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import weakref
+from collections.abc import Iterator
 from typing import Any, cast
 
 import pytest
@@ -39,19 +40,28 @@ class Transport:
         return ("127.0.0.1", 1234)
 
 
+class Soon:
+    def __init__(self, callback: Any) -> None:
+        self.callback = callback
+
+    def cancel(self) -> None:
+        self.callback = lambda: None
+
+
 class Loop:
     """Collects what was to run soon; `turn` runs it."""
 
     def __init__(self) -> None:
-        self.soon: list[Any] = []
+        self.soon: list[Soon] = []
 
-    def call_soon(self, callback: Any) -> None:
-        self.soon.append(callback)
+    def call_soon(self, callback: Any) -> Soon:
+        self.soon.append(Soon(callback))
+        return self.soon[-1]
 
     def turn(self) -> None:
         soon, self.soon = self.soon, []
-        for callback in soon:
-            callback()
+        for each in soon:
+            each.callback()
 
 
 class Listener:
@@ -240,6 +250,78 @@ def test_who_does_not_read_the_answers_gets_no_further_ones() -> None:
     peer.listener.loop.turn()
     peer.exchanges[2].respond(200, b"t", b"3")
     assert [status for status, _ in peer.listener.refused] == [400]
+
+
+LONG = [bytes([65 + number]) * 200_000 for number in range(12)]
+
+
+def test_a_long_answer_goes_out_in_turns_and_then_the_next_request_is_answered() -> None:
+    peer = Peer()
+    peer.send(get("/1") + get("/2"))
+    peer.exchanges[0].respond_long(200, b"t", sum(map(len, LONG)), iter(LONG))
+    sent = len(peer.transport.written)
+    assert sent < 1_000_000, "others had no turn"
+    assert len(peer.exchanges) == 1
+    while len(peer.exchanges) == 1:
+        peer.listener.loop.turn()
+    head, _, body = peer.transport.written.partition(b"\r\n\r\n")
+    assert b"content-length: 2400000" in head
+    assert body == b"".join(LONG)
+    peer.exchanges[1].respond(200, b"t", b"2")
+    assert peer.transport.written.endswith(b"\r\n\r\n2")
+
+
+def test_of_a_long_answer_no_more_is_made_than_the_client_reads() -> None:
+    peer = Peer()
+    peer.send(get())
+    made: list[bytes] = []
+
+    def pieces() -> Iterator[bytes]:
+        for piece in LONG:
+            made.append(piece)
+            yield piece
+
+    peer.connection.pause_writing()
+    peer.exchanges[0].respond_long(200, b"t", sum(map(len, LONG)), pieces())
+    peer.listener.loop.turn()
+    assert not made
+    assert peer.connection.pouring
+    peer.connection.resume_writing()
+    assert 0 < len(made) < len(LONG)
+    peer.connection.pause_writing()
+    peer.connection.resume_writing()  # before the turn that was waiting
+    peer.listener.loop.turn()
+    assert len(peer.listener.loop.soon) == 1, "two chains of turns"
+    while peer.listener.loop.soon:
+        peer.listener.loop.turn()
+    assert peer.transport.written.endswith(b"".join(LONG))
+    assert peer.connection.idle
+    assert not peer.connection.pouring
+
+
+def test_a_head_request_for_a_long_answer_gets_no_body() -> None:
+    peer = Peer()
+    peer.send(b"HEAD /x HTTP/1.1\r\nHost: h\r\n\r\n")
+    peer.exchanges[0].respond_long(200, b"t", 2_400_000, iter(LONG))
+    assert peer.transport.written.endswith(b"content-length: 2400000\r\n\r\n")
+
+
+def test_who_leaves_in_the_middle_of_a_long_answer_is_forgotten_at_once() -> None:
+    peer = Peer()
+    peer.send(get())
+    peer.exchanges.pop().respond_long(200, b"t", sum(map(len, LONG)), iter(LONG))
+    loop, transport = peer.listener.loop, peer.transport
+    peer.connection.connection_lost(None)
+    lost = weakref.ref(peer.connection)
+    written = len(transport.written)
+    gc.disable()
+    try:
+        del peer
+        assert lost() is None
+    finally:
+        gc.enable()
+    loop.turn()
+    assert len(transport.written) == written
 
 
 def test_a_connection_that_is_lost_is_freed_at_once_with_what_was_never_read() -> None:
