@@ -6,6 +6,7 @@ at level Warn they become warnings. What a value may be is judged later, by the 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import lru_cache
 
@@ -22,6 +23,7 @@ from fairlead.port.request import JSON, Request
 
 _WARNED_MAX = 16
 _MEDIA_KEPT = 256
+_NULL = re.compile(rb"null(?=\s*[,}])")  # and not `nullable`; in a text it may be found for nothing
 
 
 @lru_cache(maxsize=_MEDIA_KEPT)
@@ -92,19 +94,23 @@ def check_structure(
     raw: bytes = b"",
     kind: Kind | None = None,
     nulls: bool | None = None,
+    *,
+    fitting: bool = False,
 ) -> list[str]:
     """Types and field names against the table; returns warnings, or raises with every problem at once.
 
-    Nulls count as absent and are dropped; `nulls` says whether there may be any, which otherwise `raw` tells. `raw` is
-    looked through for fields given twice. An object of a stored kind is refused together with what the kind's own
-    validation has to say of it, and without repeating what is sensitive in that kind.
+    Nulls count as absent and are dropped; `nulls` says whether there may be any, which otherwise the text tells. `raw`
+    is looked through for fields given twice. An object of a stored kind is refused together with what the kind's own
+    validation has to say of it, and without repeating what is sensitive in that kind. `fitting`: it is known to fit the
+    table.
     """
     repeated = codec.duplicate_fields(raw, _WARNED_MAX, obj) if raw and level != "Ignore" else []
     if kind is not None and kind.structure is not None:
         findings = _made_to_fit(kind, kind.structure, obj)
     else:
-        findings = [] if fits(desk.tables, schema, obj) else _unknown_fields(desk, schema, obj, kind)
-        if nulls if nulls is not None else not raw or b"null" in raw:
+        fitting = fitting or fits(desk.tables, schema, obj)
+        findings = [] if fitting else _unknown_fields(desk, schema, obj, kind)
+        if nulls is not False and _NULL.search(raw or codec.encode(obj)) is not None:
             structure.drop_nulls(obj)
     if level == "Ignore":
         return []
@@ -141,7 +147,8 @@ def _unknown_fields(desk: Desk, schema: str, obj: Json, kind: Kind | None) -> li
     hidden = kind.sensitive if kind is not None else ()
     decode = structure.check(desk.tables, schema, obj, unknown=unknown, values=values, hidden=hidden)
     if decode:
-        raise BadRequest(f"{schema} cannot be handled: {decode.summary()}", causes=tuple(decode.causes))
+        what = kind.kind if kind is not None else schema
+        raise BadRequest(f"{what} cannot be handled: {decode.summary()}", causes=tuple(decode.causes))
     if values:
         name = (obj.get("metadata") or {}).get("name", "")
         if kind is not None:

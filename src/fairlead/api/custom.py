@@ -11,8 +11,15 @@ from collections.abc import Iterable
 
 from fairlead.api.objects import tree
 from fairlead.core import codec
-from fairlead.model.custom.definition import DEFINITIONS, ESTABLISHED, is_true, names_of
-from fairlead.model.custom.kinds import made_of
+from fairlead.model.custom.definition import (
+    DEFINITIONS,
+    ESTABLISHED,
+    brief,
+    is_true,
+    names_of,
+    spec_bytes,
+)
+from fairlead.model.custom.kinds import Made, made_of
 from fairlead.model.fields import FieldTables
 from fairlead.model.served import Served
 from fairlead.store.contract import DELETED, Change, Entry, Reader
@@ -21,13 +28,13 @@ from fairlead.store.contract import DELETED, Change, Entry, Reader
 class CustomKinds:
     """One per server, beside its Desk."""
 
-    __slots__ = ("_catalog", "_known", "_tables", "_types", "changed")
+    __slots__ = ("_catalog", "_known", "_made", "_tables", "changed")
 
     def __init__(self, catalog: Served, tables: FieldTables) -> None:
         self._catalog = catalog
         self._tables = tables
         self._known: dict[str, str] = {}  # definition -> digest of what its kinds follow from
-        self._types: dict[str, tuple[str, ...]] = {}
+        self._made: dict[str, Made] = {}
         # Resources that were served, and are so no longer or otherwise, since the last `observe`: a definition has
         # the name of its resource.
         self.changed: set[str] = set()
@@ -50,24 +57,26 @@ class CustomKinds:
         return troubles
 
     def _take(self, entry: Entry) -> list[str]:
-        name, definition = entry.key.name, tree(entry)
-        if not is_true(definition, ESTABLISHED):
+        name, outer = entry.key.name, brief(entry.data)
+        if not is_true(outer, ESTABLISHED):
             self._withdraw(name)
             return []
-        mark = codec.digest(codec.encode([definition["spec"], names_of(definition)]))
+        mark = codec.digest(codec.encode(names_of(outer)) + spec_bytes(entry.data))
         if self._known.get(name) == mark:
             return []
+        before = self._made.get(name)
         try:
-            made = made_of(definition, entry.revision, self._tables)
+            made = made_of(tree(entry), entry.revision, self._tables, before)
             self._catalog.serve(name, made.kinds)
         except (ValueError, KeyError, RecursionError) as error:
             self._withdraw(name)
             return [f"the kinds of {name} cannot be served: {error}"]
         if name in self._known:
             self.changed.add(name)
-        self._tables.drop(self._types.pop(name, ()))
+        if before is not None:
+            self._tables.drop(each.name for each in before.types)
         self._tables.add(made.types)
-        self._types[name] = tuple(each.name for each in made.types)
+        self._made[name] = made
         self._known[name] = mark
         return []
 
@@ -75,4 +84,4 @@ class CustomKinds:
         if self._known.pop(name, None) is not None:
             self.changed.add(name)
             self._catalog.withdraw(name)
-            self._tables.drop(self._types.pop(name, ()))
+            self._tables.drop(each.name for each in self._made.pop(name).types)

@@ -72,7 +72,8 @@ def _text(number: int, value: str) -> bytes:
 
 def _block(number: int, content: bytes) -> bytes:
     """A length-delimited field."""
-    return _varint(number << 3 | 2) + _varint(len(content)) + content
+    size = len(content)
+    return b"%b%b%b" % (_MARKS[number], _SMALL[size] if size < _SMALL_MAX else _varint(size), content)
 
 
 def _varint(value: int) -> bytes:
@@ -82,3 +83,9 @@ def _varint(value: int) -> bytes:
         value >>= 7
     out.append(value)
     return bytes(out)
+
+
+# Most of what is written: field numbers and short lengths.
+_SMALL_MAX = 1024
+_SMALL = tuple(_varint(value) for value in range(_SMALL_MAX))
+_MARKS = tuple(_varint(number << 3 | 2) for number in range(32))

@@ -142,7 +142,9 @@ def admit_and_validate(desk: Desk, attempt: Attempt) -> None:
             if touched:
                 validate_metadata_update(new, old, problems)
             kind.validate_update(new, old, problems)
-        attempt.warnings.extend(kind.warnings(new if attempt.spec is None else {"metadata": new["metadata"]}))
+        if not problems:
+            warned = new if attempt.spec is None else {"metadata": new["metadata"]}
+            attempt.warnings.extend(kind.warnings(warned))
     if problems:
         raise invalid(kind, attempt.key.name, problems)
 

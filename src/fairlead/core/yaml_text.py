@@ -30,6 +30,14 @@ _UNPRINTABLE = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 _encode = msgspec.json.encode
 
 
+def tree(text: bytes) -> Any:
+    """What the document holds, as JSON has it; BadRequest says what is wrong with it and where."""
+    if text.lstrip()[:1] == b"{":
+        with suppress(BadRequest):
+            return codec.decode(text)
+    return codec.decode(to_json(text))
+
+
 def to_json(text: bytes) -> bytes:
     """The document as JSON text; BadRequest says what is wrong with it and where."""
     if text.lstrip()[:1] == b"{":

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import keyword
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, Optional
+from typing import Annotated, Any, ForwardRef, Literal, Optional
 
 import msgspec
 
@@ -42,10 +42,13 @@ SCALAR_SHAPES: Mapping[str, Any] = {
 }
 
 
-class _WithinItself(msgspec.Struct, forbid_unknown_fields=True):
-    """Stands for a type inside itself: no object fits, and the walk decides."""
+class _WithinOthers(msgspec.Struct, forbid_unknown_fields=True):
+    """Stands for a type inside itself, with others in between: no object fits, and the walk decides."""
 
     never: Literal["\0"]
+
+
+_ITSELF = "_itself"  # attribute of the Struct of a type that holds itself, by which msgspec finds it
 
 
 def fits(tables: FieldTables, type_name: str, obj: Any) -> bool:
@@ -66,27 +69,28 @@ def shape(tables: FieldTables, type_name: str) -> type[msgspec.Struct]:
     found = kept.get(type_name)
     if found is None:
         fields = tables[type_name].fields.values()
-        kept[type_name] = _WithinItself
+        kept[type_name] = _WithinOthers
         found = kept[type_name] = msgspec.defstruct(
             type_name,
-            [_member(tables, field) for field in fields],
+            [_member(tables, field, type_name) for field in fields],
             kw_only=True,
             gc=False,
             forbid_unknown_fields=True,
             rename={_attribute(field.name): field.name for field in fields if not _is_plain(field.name)},
         )
+        setattr(found, _ITSELF, found)
     return found
 
 
-def _member(tables: FieldTables, field: Field) -> tuple[str, Any] | tuple[str, Any, Any]:
+def _member(tables: FieldTables, field: Field, owner: str) -> tuple[str, Any] | tuple[str, Any, Any]:
     name = field.name if _is_plain(field.name) else _attribute(field.name)
     kind = field.type
     if field.required:
-        return name, _of(tables, kind)
+        return name, _of(tables, kind, owner)
     if isinstance(kind, Scalar) and kind.enum:
         # Clients in Go send an unset choice as "".
         return name, Literal[(*kind.enum, "", None)], None
-    return name, Optional[_of(tables, kind)], None  # noqa: UP045 - `|` fails on Struct types in 3.11
+    return name, Optional[_of(tables, kind, owner)], None  # noqa: UP045 - `|` fails on Struct types in 3.11
 
 
 def _is_plain(name: str) -> bool:
@@ -98,11 +102,11 @@ def _attribute(name: str) -> str:
     return "_" + name.encode().hex()
 
 
-def _of(tables: FieldTables, kind: Type) -> Any:
+def _of(tables: FieldTables, kind: Type, owner: str) -> Any:
     if isinstance(kind, Scalar):
         return Literal[kind.enum] if kind.enum else SCALAR_SHAPES[kind.name]
     if isinstance(kind, ListOf):
-        return list[_of(tables, kind.item)]  # type: ignore[misc]
+        return list[_of(tables, kind.item, owner)]  # type: ignore[misc]
     if isinstance(kind, MapOf):
-        return dict[str, Optional[_of(tables, kind.value)]]  # type: ignore[misc]  # noqa: UP045
-    return shape(tables, kind.name)
+        return dict[str, Optional[_of(tables, kind.value, owner)]]  # type: ignore[misc]  # noqa: UP045
+    return ForwardRef(_ITSELF) if kind.name == owner else shape(tables, kind.name)

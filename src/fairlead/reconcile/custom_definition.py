@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from fairlead.core import codec
 from fairlead.decision.contract import NOTHING, Decision, Reading, Waiting
 from fairlead.decision.effects import Change, ChangeStatus, identity
 from fairlead.decision.ensure import ensure_gone
@@ -25,6 +24,7 @@ from fairlead.model.custom.definition import (
     FINALIZER,
     NAMES_ACCEPTED,
     TERMINATING,
+    brief,
     is_true,
 )
 from fairlead.model.custom.naming import put_condition, settled_status, taken_by
@@ -188,8 +188,8 @@ class DefinitionDecider:
 
 
 def _tree(found: Stored) -> Json:
-    tree: Json = codec.decode(found.data)
-    return tree
+    """Names and status, without the schemas."""
+    return brief(found.data)
 
 
 def _status_change(found: Stored, wanted: Json) -> ChangeStatus | None:

@@ -136,6 +136,26 @@ def test_scale_is_a_number_whatever_there_is(spec: Any, seen: Json) -> None:
     assert plane.get(f"{CRONTABS}/a")[1]["spec"] == {"size": {"replicas": 2}}
 
 
+def test_a_conflict_of_scale_names_the_field_and_the_version_of_the_scale() -> None:
+    size = {"type": "object", "properties": {"size": {"type": "integer"}}}
+    paths = {**SCALE, "specReplicasPath": ".spec.size"}
+    schema = {"type": "object", "properties": {"spec": size}}
+    plane = serving(version(schema=schema, subresources={"scale": paths}))
+    plane.post(f"{CRONTABS}?fieldManager=maker", {**crontab(), "spec": {"size": 1}})
+    scale = {
+        "apiVersion": "autoscaling/v1",
+        "kind": "Scale",
+        "metadata": {"name": "a"},
+        "spec": {"replicas": 2},
+    }
+    applying = {"content_type": "application/apply-patch+yaml"}
+    status, refused = plane.request("PATCH", f"{CRONTABS}/a/scale?fieldManager=one", scale, **applying)
+    assert (status, refused["message"]) == (
+        409,
+        'Apply failed with 1 conflict: conflict with "maker" using autoscaling/v1: .spec.replicas',
+    )
+
+
 @pytest.mark.parametrize(("media", "status"), [("strategic-merge-patch", 415), ("merge-patch", 200)])
 def test_there_is_no_strategic_patch_of_custom_kinds(media: str, status: int) -> None:
     plane = serving()

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from fairlead.core.problems import Problems
-from fairlead.model.custom import structural, validating
+from fairlead.model.custom import judging, plain_rules, structural, validating
 from fairlead.model.custom.structural import check_schema
 
 TEXT: Any = {"type": "string"}
@@ -122,11 +122,11 @@ def test_a_schema_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     "schema", [of(x={"type": "object", "additionalProperties": of(y=0)}), {"properties": 5}, of(x=TEXT)]
 )
 def test_rules_are_looked_for_in_whatever_came(schema: Any) -> None:
-    assert structural.rules_in(schema, "S") == ""
+    assert judging.rules_in(schema, "S") == ""
 
 
 def test_patterns_may_need_only_so_many_states_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(structural, "SCHEMA_STATES_MAX", 50)
+    monkeypatch.setattr(plain_rules, "SCHEMA_STATES_MAX", 50)
     many = {f"x{number}": {**TEXT, "pattern": f"^a{{{number + 10}}}$"} for number in range(5)}
     assert "at most 50 states together" in told(of(**many))[0]
     assert told(of(**{name: {**TEXT, "pattern": "^a{10}$"} for name in many})) == [], (

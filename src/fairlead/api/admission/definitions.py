@@ -19,6 +19,7 @@ from fairlead.model.custom.definition import (
     FINALIZER,
     NAMES_ACCEPTED,
     TERMINATING,
+    brief,
 )
 from fairlead.model.custom.naming import put_condition, settled_status, taken_by
 from fairlead.model.kind import Json
@@ -48,7 +49,7 @@ def _settle(attempt: Attempt) -> None:
         _check_emptied(attempt, new, old)
     group = spec.get("group") or ""
     mark = f'"group":"{group}"'.encode()
-    others = [tree(entry) for entry in entries if mark in entry.data]
+    others = [brief(entry.data) for entry in entries if entry.key != attempt.key and mark in entry.data]
     taken = taken_by(CATALOG, others, group, attempt.key.name)
     if old is None or old["spec"].get("names") != spec["names"]:
         _one_after_another(attempt)
@@ -110,7 +111,7 @@ def _hold_definition(attempt: Attempt) -> None:
     key = Key(DEFINITIONS, "", name)
     entry = attempt.read.get(key)
     ends = entry is None or (
-        b'"deletionTimestamp"' in entry.data and "deletionTimestamp" in tree(entry)["metadata"]
+        b'"deletionTimestamp"' in entry.data and "deletionTimestamp" in brief(entry.data)["metadata"]
     )
     if attempt.verb == "create" and ends:
         raise MethodNotAllowed(

@@ -1,9 +1,14 @@
 """A CustomResourceDefinition that is established, as the parts that its kinds are made of. No judging here.
 
-`names_of` and `is_established` are also what the planes read, which need no schemas.
+Names and conditions are also what the planes and admission read, who need no schemas: those are most of a definition,
+and `brief` leaves them out unread.
 """
 
 from __future__ import annotations
+
+from typing import Any
+
+import msgspec
 
 from fairlead.core import codec
 from fairlead.model.kind import Json, Kind
@@ -11,6 +16,47 @@ from fairlead.model.kind import Json, Kind
 ESTABLISHED, NAMES_ACCEPTED, TERMINATING = "Established", "NamesAccepted", "Terminating"
 DEFINITIONS = "customresourcedefinitions.apiextensions.k8s.io"
 FINALIZER = "customresourcecleanup.apiextensions.k8s.io"
+
+
+class _Version(msgspec.Struct, gc=False):
+    name: str
+    served: bool = False
+    storage: bool = False
+
+
+class _Spec(msgspec.Struct, gc=False):
+    group: str
+    scope: str
+    names: dict[str, Any]
+    versions: list[_Version] = []
+
+
+class _Brief(msgspec.Struct, gc=False):
+    metadata: dict[str, Any]
+    spec: _Spec
+    status: dict[str, Any] = {}
+
+
+class _SpecAlone(msgspec.Struct, gc=False):
+    spec: msgspec.Raw = msgspec.Raw(b"")
+
+
+_brief = msgspec.json.Decoder(_Brief).decode
+_spec_alone = msgspec.json.Decoder(_SpecAlone).decode
+
+
+def brief(data: bytes) -> Json:
+    """A definition as it is stored, of its versions only the names and which are served and stored."""
+    try:
+        found: Json = msgspec.to_builtins(_brief(data))
+    except msgspec.ValidationError:  # it did not come through our validation
+        found = codec.decode(data)
+    return found
+
+
+def spec_bytes(data: bytes) -> bytes:
+    """The spec of a definition, as it is stored."""
+    return bytes(_spec_alone(data).spec)
 
 
 def condition(definition: Json, name: str) -> Json | None:
@@ -43,7 +89,7 @@ def storage_version(definition: Json) -> str:
 
 def outline_of(data: bytes) -> tuple[Kind, ...]:
     """Of a definition as it is stored; nothing unless it is established."""
-    definition: Json = codec.decode(data)
+    definition = brief(data)
     return outline(definition) if is_true(definition, ESTABLISHED) else ()
 
 

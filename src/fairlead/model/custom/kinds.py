@@ -7,19 +7,20 @@ its schema: structure (what is not in the schema is dropped), defaults, validati
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
+from fairlead.core import codec
 from fairlead.core.problems import Problems
 from fairlead.model import structure
 from fairlead.model.custom.columns import column_of
 from fairlead.model.custom.definition import names_of, storage_version
 from fairlead.model.custom.embedded import check_embedded, trim_embedded
 from fairlead.model.custom.jsonpath import simple_path
-from fairlead.model.custom.schema import Node, compile_schema
+from fairlead.model.custom.schema import Known, Node, compile_schema
 from fairlead.model.custom.shaping import drop_nulls, fill_defaults, prune
 from fairlead.model.custom.types import types_of
 from fairlead.model.custom.validating import judge, judge_lists
@@ -39,34 +40,56 @@ class Made:
     """The kinds of a definition, the most preferred version first, and the types they bring into the field tables."""
 
     kinds: tuple[Kind, ...]
+    schemas: Mapping[tuple[str, str], ReadSchema]  # by the name of the type, and the digest of what was read
+
+    @property
+    def types(self) -> Iterator[ObjectType]:
+        for each in self.schemas.values():
+            yield from each.types
+
+
+@dataclass(frozen=True, slots=True)
+class ReadSchema:
+    """That of one version."""
+
+    node: Node
     types: tuple[ObjectType, ...]
 
 
-def made_of(definition: Json, revision: int, tables: FieldTables) -> Made:
-    """`revision`: of the definition; what was stored before it is looked through again when it is read."""
+def made_of(definition: Json, revision: int, tables: FieldTables, before: Made | None = None) -> Made:
+    """`revision`: of the definition; what was stored before it is looked through again when it is read. `before`: what
+    was made of the definition as it was; the schemas that have not changed are not read again."""
     served = [each for each in definition["spec"]["versions"] if each.get("served")]
     kinds: list[Kind] = []
-    types: list[ObjectType] = []
+    schemas: dict[tuple[str, str], ReadSchema] = {}
+    known: Known = {}
     for version in sorted(served, key=lambda each: precedence(each["name"])):
-        kind, its_types = _kind(definition, version, revision, tables)
-        kinds.append(kind)
-        types += its_types
-    return Made(tuple(kinds), tuple(types))
+        schema = _schema_of(version)
+        type_name = f"{definition['spec']['group']}/{version['name']}.{names_of(definition)['kind']}"
+        mark = (type_name, codec.digest(codec.encode(schema)))
+        read = before.schemas.get(mark) if before is not None else None
+        if read is None:
+            node = compile_schema(schema, known)
+            read = ReadSchema(node, types_of(node, type_name))
+        schemas[mark] = read
+        kinds.append(_kind(definition, version, revision, tables, type_name, read.node))
+    return Made(tuple(kinds), schemas)
+
+
+def _schema_of(version: Json) -> Json:
+    return (version.get("schema") or {}).get("openAPIV3Schema") or _OPEN
 
 
 def _kind(
-    definition: Json, version: Json, revision: int, tables: FieldTables
-) -> tuple[Kind, tuple[ObjectType, ...]]:
+    definition: Json, version: Json, revision: int, tables: FieldTables, type_name: str, node: Node
+) -> Kind:
     spec, names = definition["spec"], names_of(definition)
     group, name = spec["group"], version["name"]
-    schema: Json = (version.get("schema") or {}).get("openAPIV3Schema") or _OPEN
-    node = compile_schema(schema)
-    type_name = f"{group}/{name}.{names['kind']}"
     subresources = version.get("subresources") or {}
     scale = subresources.get("scale")
     stored = storage_version(definition)
     warning = _deprecation(version, f"{group}/{name}", names["kind"])
-    kind = Kind(
+    return Kind(
         group=group,
         version=name,
         kind=names["kind"],
@@ -88,13 +111,12 @@ def _kind(
         },
         warnings=lambda obj: [warning] if warning else [],
         structure=_structure(node, tables),
-        openapi=schema,
+        openapi=_schema_of(version),
         presented=_presented(node, f"{group}/{name}", name == stored and _one_schema(spec), revision),
         list_kind_name=names.get("listKind") or "",
         stored_version=stored,
         definition=definition["metadata"]["name"],
     )
-    return kind, types_of(node, type_name)
 
 
 def _deprecation(version: Json, api_version: str, kind: str) -> str:

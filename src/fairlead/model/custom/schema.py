@@ -1,6 +1,7 @@
 """A structural schema, read once: what `shaping.py` (pruning, defaults), `validating.py` and `types.py` walk along.
 
-`compile_schema` takes a JSONSchemaProps that `structural.py` has nothing against. Nodes are never changed.
+`compile_schema` takes a JSONSchemaProps that `structural.py` has nothing against. Nodes are never changed, so schemas
+that say the same in a few words (a text, a number from 0 to 10) may share one.
 """
 
 from __future__ import annotations
@@ -54,7 +55,10 @@ class Node:
         "values",
     )
 
-    def __init__(self, schema: Json) -> None:
+    def __init__(self, schema: Json, known: Known | None = None) -> None:
+        """`known`: nodes that may be shared; new ones are added."""
+        if known is None:
+            known = {}
         self.int_or_string = bool(schema.get("x-kubernetes-int-or-string"))
         kind: str = schema.get("type") or ""
         self.types: tuple[str, ...] = (kind,) if kind else ("integer", "string") if self.int_or_string else ()
@@ -62,13 +66,15 @@ class Node:
         self.preserve = bool(schema.get("x-kubernetes-preserve-unknown-fields"))
         self.embedded = bool(schema.get("x-kubernetes-embedded-resource"))
         self.format: str = schema.get("format") or ""
-        self.properties = {name: Node(each) for name, each in (schema.get("properties") or {}).items()}
+        self.properties = {
+            name: _node(each, known) for name, each in (schema.get("properties") or {}).items()
+        }
         self.required: tuple[str, ...] = tuple(schema.get("required") or ())
         values = schema.get("additionalProperties")
-        self.values = Node(values) if isinstance(values, dict) else None
+        self.values = _node(values, known) if isinstance(values, dict) else None
         self.open = values is True
         items = schema.get("items")
-        self.items = Node(items) if isinstance(items, dict) else None
+        self.items = _node(items, known) if isinstance(items, dict) else None
         self.enum: list[Any] | None = schema.get("enum") or None
         self.default: Any = schema.get("default", MISSING)
         self.pattern = compiled(schema["pattern"]) if schema.get("pattern") else None
@@ -83,11 +89,11 @@ class Node:
         self.max_items: int | None = schema.get("maxItems")
         self.min_properties: int | None = schema.get("minProperties")
         self.max_properties: int | None = schema.get("maxProperties")
-        self.all_of = tuple(Node(each) for each in schema.get("allOf") or ())
-        self.any_of = tuple(Node(each) for each in schema.get("anyOf") or ())
-        self.one_of = tuple(Node(each) for each in schema.get("oneOf") or ())
+        self.all_of = tuple(_node(each, known) for each in schema.get("allOf") or ())
+        self.any_of = tuple(_node(each, known) for each in schema.get("anyOf") or ())
+        self.one_of = tuple(_node(each, known) for each in schema.get("oneOf") or ())
         negated = schema.get("not")
-        self.negated = Node(negated) if isinstance(negated, dict) else None
+        self.negated = _node(negated, known) if isinstance(negated, dict) else None
         self.list_type: str = schema.get("x-kubernetes-list-type") or ""
         self.list_keys: tuple[str, ...] = tuple(schema.get("x-kubernetes-list-map-keys") or ())
         self.map_type: str = schema.get("x-kubernetes-map-type") or ""
@@ -97,5 +103,29 @@ class Node:
         )
 
 
-def compile_schema(schema: Json) -> Node:
-    return Node(schema)
+Known = dict[tuple[tuple[str, Any], ...], Node]
+_FOR_PEOPLE = frozenset({"description", "title", "example", "externalDocs"})
+_OF_ONE_WORD = frozenset({str, int, float, bool})
+
+
+def compile_schema(schema: Json, known: Known | None = None) -> Node:
+    """`known`: nodes of other schemas, which may be shared."""
+    return Node(schema, known)
+
+
+def _node(schema: Json, known: Known) -> Node:
+    # Of a default the type counts as well, and 1 and true are the same key.
+    if "properties" in schema or "items" in schema or "default" in schema:
+        return Node(schema, known)
+    said: list[tuple[str, Any]] = []
+    for word in schema.items():
+        if word[0] in _FOR_PEOPLE:
+            continue
+        if type(word[1]) not in _OF_ONE_WORD:
+            return Node(schema, known)
+        said.append(word)
+    words = tuple(said)
+    found = known.get(words)
+    if found is None:
+        found = known[words] = Node(schema, known)
+    return found

@@ -1,6 +1,6 @@
 """CustomResourceDefinition (apiextensions.k8s.io/v1): a kind of objects that users bring, served like built-in ones.
 
-Read by `model/catalog.py`. Here is what a definition may say; schemas are judged by `model/custom/structural.py`. Its
+Read by `model/catalog.py`. Here is what a definition may say; schemas are judged by `model/custom/judging.py`. Its
 status is settled by `api/admission/definitions.py` in the transaction of each write, and what it defines is made by
 `model/custom/kinds.py`.
 """
@@ -12,7 +12,7 @@ from fairlead.model.cells import UNKNOWN
 from fairlead.model.custom.columns import COLUMN_FORMATS, COLUMN_TYPES
 from fairlead.model.custom.definition import ESTABLISHED, is_true
 from fairlead.model.custom.jsonpath import JsonPath, PathError, simple_path
-from fairlead.model.custom.structural import check_schema, rules_in
+from fairlead.model.custom.judging import check_schema, rules_in
 from fairlead.model.kind import Cell, Column, Json, Kind
 from fairlead.model.kinds.workload import part
 from fairlead.model.metadata import validate_immutable

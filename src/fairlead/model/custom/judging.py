@@ -1,0 +1,61 @@
+"""The schema of one version of a definition, judged. Called by `model/kinds/customresourcedefinition.py`.
+
+Definitions are large, and most writes of one leave its schemas as they are: which of them are right is remembered by
+their content, whoever brings it. What is wrong is looked at anew each time, by the rules that tell of it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fairlead.core import codec
+from fairlead.core.problems import Problems
+from fairlead.model.custom import structural
+from fairlead.model.custom.schema_parts import check_types, first_rule
+from fairlead.model.custom.sound_schemas import Look, look
+from fairlead.model.kind import Json
+
+VERDICTS_KEPT = 4096
+
+
+class Verdicts:
+    """Of schemas that are sound, by digest. Bounded: the oldest go. The same comes out with it and without."""
+
+    __slots__ = ("_found", "looks")
+
+    def __init__(self) -> None:
+        self._found: dict[str, Look] = {}
+        self.looks = 0  # how many had to be looked at
+
+    def of(self, schema: Any) -> Look:
+        if type(schema) is not dict:
+            return Look(False)
+        mark = codec.digest(codec.encode(schema))
+        found = self._found.get(mark)
+        if found is None:
+            self.looks += 1
+            found = look(schema)
+            if found.sound:
+                if len(self._found) >= VERDICTS_KEPT:
+                    del self._found[next(iter(self._found))]
+                self._found[mark] = found
+        return found
+
+
+_verdicts = Verdicts()
+
+
+def check_schema(schema: Json, path: str, problems: Problems, verdicts: Verdicts = _verdicts) -> None:
+    """Everything that is wrong with one version's openAPIV3Schema."""
+    if not verdicts.of(schema).sound:
+        structural.check_schema(schema, path, problems)
+
+
+def rules_in(schema: Json, path: str, verdicts: Verdicts = _verdicts) -> str:
+    """Where the first rule in CEL is, or "" if there is none or the schema is no schema."""
+    found = verdicts.of(schema)
+    if found.sound:
+        return first_rule(schema, path) if found.rules else ""
+    trouble = Problems()
+    check_types(schema, path, trouble)
+    return "" if trouble else first_rule(schema, path)
