@@ -208,3 +208,29 @@ def test_fairlead_get_shows_managed_fields_only_when_asked_for(team: Operator) -
 
     assert "managedFields" not in shown()
     assert "f:a: {}" in shown("--show-managed-fields")
+
+
+def test_a_map_that_is_emptied_is_owned_without_its_keys_and_free_for_others(team: Operator) -> None:
+    emptied = {**config("c"), "data": {}}
+    team("apply --server-side -f -", config("c", {"a": "1"}))
+    team("apply --server-side -f -", emptied)
+    assert managers(team, "cm c") == {"kubectl Apply": {"f:data": {}}}
+    assert not team.yaml("get cm c").get("data")
+    team("apply --server-side --field-manager=other -f -", config("c", {"b": "2"}))
+    team("apply --server-side -f -", emptied)
+    assert team.yaml("get cm c")["data"] == {"b": "2"}
+    assert managers(team, "cm c") == {
+        "kubectl Apply": {"f:data": {}},
+        "other Apply": {"f:data": {"f:b": {}}},
+    }
+
+
+def test_what_says_nothing_but_its_name_is_created_and_owned_by_nobody(team: Operator) -> None:
+    bare = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "robot"}}
+    for _ in range(2):
+        assert team("apply --server-side -f -", bare) == "serviceaccount/robot serverside-applied\n"
+    found = json.loads(team("get sa robot -o json --show-managed-fields"))
+    assert "managedFields" not in found["metadata"]
+    pulls = {**bare, "imagePullSecrets": [{"name": "x"}]}
+    team("apply --server-side --field-manager=other -f -", pulls)
+    assert managers(team, "sa robot") == {"other Apply": {"f:imagePullSecrets": {}}}

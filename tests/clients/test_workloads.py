@@ -59,7 +59,7 @@ def test_rollout_status_follows_what_a_controller_reports(team: Operator) -> Non
     _report(team, status | {"availableReplicas": 2})
     assert team("rollout status deploy web") == 'deployment "web" successfully rolled out\n'
     team("scale deploy web --replicas=3")
-    timed_out = team.run("rollout status deploy web --timeout=300ms")
+    timed_out = team.run("rollout status deploy web --timeout=3s")
     assert (timed_out.code, timed_out.out) == (1, "Waiting for deployment spec update to be observed...\n")
 
 
@@ -123,6 +123,82 @@ def test_an_autoscaler_of_version_2(team: Operator) -> None:
     assert team("apply -f -", scaler) == "horizontalpodautoscaler.autoscaling/web unchanged\n"
     (row,) = table(team("get hpa"))
     assert (row["TARGETS"], row["MINPODS"], row["MAXPODS"]) == ("memory: <unknown>/1Gi", "1", "5")
+
+
+def test_autoscale_writes_version_1_and_both_versions_are_read(team: Operator) -> None:
+    team("create -f -", workload("Deployment", "web"))
+    done = team.run("autoscale deployment web --min=2 --max=7 --cpu-percent=65")
+    assert (done.code, done.out) == (0, "horizontalpodautoscaler.autoscaling/web autoscaled\n")
+    assert "are stored only" in done.err
+    first, second = (
+        team.yaml(f"get horizontalpodautoscalers.{version}.autoscaling web") for version in ("v1", "v2")
+    )
+    assert [each["apiVersion"] for each in (first, second)] == ["autoscaling/v1", "autoscaling/v2"]
+    assert first["spec"]["targetCPUUtilizationPercentage"] == 65
+    (metric,) = second["spec"]["metrics"]
+    assert metric["resource"]["target"] == {"type": "Utilization", "averageUtilization": 65}
+    rows = [
+        table(team(f"get horizontalpodautoscalers{version}"))
+        for version in ("", ".v1.autoscaling", ".v2.autoscaling")
+    ]
+    assert rows[0] == rows[1] == rows[2]
+    assert (rows[0][0]["TARGETS"], rows[0][0]["MINPODS"], rows[0][0]["MAXPODS"]) == (
+        "cpu: <unknown>/65%",
+        "2",
+        "7",
+    )
+    managed = team.yaml("get hpa web --show-managed-fields")["metadata"]["managedFields"]
+    assert [(each["manager"], each["apiVersion"]) for each in managed] == [
+        ("kubectl-autoscale", "autoscaling/v1")
+    ]
+
+
+def test_a_manifest_of_version_1_is_applied_beside_one_of_version_2(team: Operator) -> None:
+    first = {
+        "apiVersion": "autoscaling/v1",
+        "kind": "HorizontalPodAutoscaler",
+        "metadata": {"name": "web"},
+        "spec": {
+            "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
+            "maxReplicas": 5,
+            "targetCPUUtilizationPercentage": 50,
+        },
+    }
+    assert team("apply -f -", first) == "horizontalpodautoscaler.autoscaling/web created\n"
+    assert team("apply -f -", first) == "horizontalpodautoscaler.autoscaling/web unchanged\n"
+    assert team.run("diff -f -", first).code == 0
+    memory = {
+        "type": "Resource",
+        "resource": {"name": "memory", "target": {"type": "AverageValue", "averageValue": "1Gi"}},
+    }
+    cpu = {
+        "type": "Resource",
+        "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 70}},
+    }
+    second = {**first, "apiVersion": "autoscaling/v2", "spec": {**first["spec"], "metrics": [memory, cpu]}}
+    del second["spec"]["targetCPUUtilizationPercentage"]
+    said = team.refused("apply --server-side --field-manager=gitops -f -", second)
+    assert (
+        'conflict with "kubectl-client-side-apply" using autoscaling/v1: .spec.targetCPUUtilizationPercentage'
+        in said
+    )
+    applied = "horizontalpodautoscaler.autoscaling/web serverside-applied\n"
+    assert team("apply --server-side --force-conflicts --field-manager=gitops -f -", second) == applied
+    told = team.yaml("get horizontalpodautoscalers.v1.autoscaling web")["metadata"]["annotations"]
+    assert json.loads(told["autoscaling.alpha.kubernetes.io/metrics"]) == [
+        {"type": "Resource", "resource": {"name": "memory", "targetAverageValue": "1Gi"}}
+    ]
+    team("""patch horizontalpodautoscalers.v1.autoscaling web --type=merge -p '{"spec":{"maxReplicas":8}}'""")
+    spec = team.yaml("get horizontalpodautoscalers.v2.autoscaling web")["spec"]
+    assert (spec["maxReplicas"], spec["metrics"]) == (8, [memory, cpu])
+    shown = "custom-columns=V:.apiVersion,N:.spec.maxReplicas --no-headers"
+    with team.started(f"get horizontalpodautoscalers.v1.autoscaling --watch -o {shown}") as watch:
+        assert watch.stdout is not None
+        assert watch.stdout.readline().split() == ["autoscaling/v1", "8"]
+        team(
+            """patch horizontalpodautoscalers.v2.autoscaling web --type=merge -p '{"spec":{"maxReplicas":6}}'"""
+        )
+        assert watch.stdout.readline().split() == ["autoscaling/v1", "6"]
 
 
 def _report(team: Operator, status: Manifest) -> None:

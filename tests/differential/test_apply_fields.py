@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from tests.differential.asking import apply, merge, post
-from tests.differential.objects import SCALE, WHOLE, cm, deployment, part
-from tests.differential.rows import ABSENT, AtLeast, Not, Row, check
+from tests.differential.objects import CM, SCALE, WHOLE, cm, deployment, part
+from tests.differential.rows import ABSENT, EMPTY, AtLeast, Not, Row, check
 
 CREATING = [
     Row(
@@ -123,6 +123,70 @@ ADDING_AND_LEAVING_OUT = [
         (apply(cm({"a": "1"})), apply(cm({"b": "2"}), "two"), apply(cm({}))),
         {"data": {"b": "2"}},
     ),
+    Row(
+        "who empties a map owns the map and none of its keys",
+        (apply(cm({"a": "1"})), apply(cm({}))),
+        {"data": EMPTY},
+        {"one Apply": ".data"},
+    ),
+    Row(
+        "and beside the keys of others as well",
+        (apply(cm({"a": "1"})), apply(cm({"a": "1", "b": "2"}), "two"), apply(cm({}))),
+        {"data": {"a": "1", "b": "2"}},
+        {"one Apply": ".data", "two Apply": ".data.a .data.b"},
+    ),
+    Row(
+        "emptying it again changes nothing",
+        (apply(cm({"a": "1"})), apply(cm({})), apply(cm({}))),
+        unchanged=True,
+    ),
+    Row(
+        "a map that somebody has emptied can be filled by another",
+        (apply(cm({"a": "1"})), apply(cm({})), apply(cm({"b": "2"}), "two")),
+        {"data": {"b": "2"}},
+        {"one Apply": ".data", "two Apply": ".data.b"},
+    ),
+    Row(
+        "who emptied a map and leaves it out no longer owns it, and what is in it stays",
+        (apply(cm({"a": "1"})), apply(cm({})), apply(cm({"b": "2"}), "two"), apply(cm(None, {"x": "y"}))),
+        {"data": {"b": "2"}},
+        {"one Apply": ".metadata.labels.x", "two Apply": ".data.b"},
+    ),
+    Row(
+        "labels that are emptied are gone, and applying that again changes nothing",
+        (apply(cm({"a": "1"}, {"x": "y"})), apply(cm({"a": "1"}, {})), apply(cm({"a": "1"}, {}))),
+        {"metadata.labels": ABSENT},
+        unchanged=True,
+    ),
+    Row(
+        "and do not keep others from setting theirs",
+        (apply(cm({"a": "1"}, {"x": "y"})), apply(cm({"a": "1"}, {})), apply(cm(None, {"z": "1"}), "two")),
+        {"metadata.labels": {"z": "1"}},
+        {"one Apply": ".data.a", "two Apply": ".metadata.labels.z"},
+    ),
+]
+
+OWNING_NOTHING = [
+    Row(
+        "an object that says nothing but its name is created, and nobody owns anything",
+        (apply(cm()),),
+        {"metadata.name": "settings", "metadata.managedFields": ABSENT},
+        {},
+        status=201,
+    ),
+    Row("applying it again changes nothing", (apply(cm()), apply(cm())), unchanged=True),
+    Row(
+        "who comes next owns what it says",
+        (apply(cm()), apply(cm({"a": "1"}), "two")),
+        {"data": {"a": "1"}},
+        {"two Apply": ".data.a"},
+    ),
+    Row(
+        "and whoever changes something without applying is named only once somebody has applied",
+        (apply(cm()), merge(CM, {"data": {"a": "1"}}, "two"), apply(cm({"b": "2"}))),
+        {"data": {"a": "1", "b": "2"}},
+        {"one Apply": ".data.b", "before-first-apply Update": ".data .data.a"},
+    ),
 ]
 
 HANDING_OVER = [
@@ -156,6 +220,6 @@ HANDING_OVER = [
 ]
 
 
-@pytest.mark.parametrize("row", [*CREATING, *ADDING_AND_LEAVING_OUT, *HANDING_OVER], ids=str)
+@pytest.mark.parametrize("row", [*CREATING, *ADDING_AND_LEAVING_OUT, *OWNING_NOTHING, *HANDING_OVER], ids=str)
 def test_fields(row: Row, record_property: Callable[[str, object], None]) -> None:
     check(row, record_property)

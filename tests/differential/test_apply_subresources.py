@@ -180,6 +180,22 @@ SCALE_ROWS = [
         causes=frozenset({('conflict with "base"', ".spec.replicas")}),
     ),
     Row(
+        "a conflict of scale with an update of the object names the version of the scale",
+        (MAKE, merge(WEB, {"spec": {"replicas": 3}}, "two"), apply(scale(17), "one", SCALE)),
+        {"spec.replicas": 3},
+        status=409,
+        message='Apply failed with 1 conflict: conflict with "two" using autoscaling/v1: .spec.replicas',
+        causes=frozenset({('conflict with "two" using autoscaling/v1', ".spec.replicas")}),
+    ),
+    Row(
+        "and so does one with an update of the scale",
+        (MAKE, merge(SCALE, {"spec": {"replicas": 5}}, "scaler"), apply(scale(17), "one", SCALE)),
+        {"spec.replicas": 5},
+        status=409,
+        message='Apply failed with 1 conflict: conflict with "scaler" with subresource "scale" using autoscaling/v1: '
+        ".spec.replicas",
+    ),
+    Row(
         "and forced takes replicas alone",
         (MAKE, force(scale(17), "one", SCALE)),
         {"spec.replicas": 17},

@@ -166,6 +166,17 @@ def message(type_name: str, obj: dict[str, Any]) -> bytes:
     return out
 
 
+def test_a_kind_of_several_versions_is_read_in_the_one_that_it_says() -> None:
+    spec = {
+        "scaleTargetRef": {"kind": "Deployment", "name": "web"},
+        "maxReplicas": 4,
+        "targetCPUUtilizationPercentage": 50,
+    }
+    first = {"apiVersion": "autoscaling/v1", "kind": "HorizontalPodAutoscaler", "spec": spec}
+    raw = message("HorizontalPodAutoscalerV1", first)
+    assert read(TABLES, envelope("autoscaling/v1", "HorizontalPodAutoscaler", raw)) == first
+
+
 @pytest.mark.parametrize("kind", sorted(SAMPLES.keys() - {"CustomResourceDefinition"}))
 def test_every_sample_survives_the_way_through_protobuf(kind: str) -> None:
     text = msgspec.json.encode(SAMPLES[kind]).decode()

@@ -15,6 +15,7 @@ UNSTORED = (
     *("Binding", "DeleteOptions", "Eviction", "ListMeta", "ObjectMeta", "Scale", "Status", "TokenReview"),
     *REVIEWS,
 )
+OTHER_VERSIONS = ("HorizontalPodAutoscalerV1",)
 
 
 def _inner(kind: Type) -> Type:
@@ -23,7 +24,7 @@ def _inner(kind: Type) -> Type:
     return kind
 
 
-@pytest.mark.parametrize("name", [*SAMPLES, *UNSTORED])
+@pytest.mark.parametrize("name", [*SAMPLES, *UNSTORED, *OTHER_VERSIONS])
 def test_every_kind_that_travels_has_a_table(name: str) -> None:
     assert TABLES[name].fields
 
@@ -44,7 +45,7 @@ def test_every_named_type_is_defined_and_every_scalar_is_known() -> None:
 
 def test_every_type_is_reached_from_a_kind() -> None:
     seen: set[str] = set()
-    pending = [*SAMPLES, *UNSTORED]
+    pending = [*SAMPLES, *UNSTORED, *OTHER_VERSIONS]
     while pending:
         name = pending.pop()
         if name not in seen:
@@ -155,6 +156,21 @@ def test_types_know_the_name_under_which_clients_look_for_them() -> None:
     assert TABLES["Pod"].full_name == "io.k8s.api.core.v1.Pod"
     assert TABLES["ObjectMeta"].full_name == "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
     assert TABLES["Eviction"].full_name == "io.k8s.api.policy.v1.Eviction"
+    first = TABLES["HorizontalPodAutoscalerV1"]
+    assert first.full_name == "io.k8s.api.autoscaling.v1.HorizontalPodAutoscaler"
+
+
+@pytest.mark.parametrize(
+    ("api_version", "kind", "name"),
+    [
+        ("autoscaling/v1", "HorizontalPodAutoscaler", "HorizontalPodAutoscalerV1"),
+        ("autoscaling/v2", "HorizontalPodAutoscaler", "HorizontalPodAutoscaler"),
+        ("v1", "Pod", "Pod"),
+        ("v1", "Unheard", ""),
+    ],
+)
+def test_kinds_in_several_versions_are_told_apart(api_version: str, kind: str, name: str) -> None:
+    assert TABLES.named(api_version, kind) == name
 
 
 def test_a_table_reads_as_written() -> None:
@@ -186,8 +202,11 @@ def test_a_table_reads_as_written() -> None:
         ("type A\n  b string map=", "a.tbl:2: unknown option 'map='"),
         ("type A\n  b int32 enum=x", "a.tbl:2: only a string, or a list of them, can have an enum"),
         ("  b string", "a.tbl:1: a field before the first `type` line"),
-        ("typ A", "a.tbl:1: expected `package NAME` or `type NAME [atomic]`, found 'typ A'"),
-        ("type A odd", "a.tbl:1: expected `package NAME` or `type NAME [atomic]`, found 'type A odd'"),
+        ("typ A", "a.tbl:1: expected `package NAME` or `type NAME [atomic] [as=NAME]`, found 'typ A'"),
+        *(
+            (text, f"a.tbl:1: expected `package NAME` or `type NAME [atomic] [as=NAME]`, found {text!r}")
+            for text in ("type A odd", "type", "type A as=", "type A as=B as=C", "type A as=B atomic")
+        ),
     ],
 )
 def test_a_malformed_table_names_file_and_line(text: str, message: str) -> None:

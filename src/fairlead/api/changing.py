@@ -51,8 +51,9 @@ def change(
     else:
         metadata.pop("namespace", None)
     if request.subresource == "status":
-        status = new.get("status") or {}
+        status, told = new.get("status") or {}, metadata
         new = {**old, "metadata": dict(old["metadata"])}
+        _told_in_annotations(kind, new["metadata"], told)
         if status or "status" in old:
             new["status"] = status
     else:
@@ -79,9 +80,20 @@ def _keep_what_others_own(kind: Kind, subresource: str, new: Json, old: Json) ->
             new["status"] = old["status"]
         else:
             new.pop("status", None)
+        _told_in_annotations(kind, new["metadata"], old["metadata"])
     if kind.finalizers_spec and subresource != "finalize":
         spec = new["spec"] = dict(new.get("spec") or {})
         spec["finalizers"] = (old.get("spec") or {}).get("finalizers") or []
+
+
+def _told_in_annotations(kind: Kind, metadata: Json, source: Json) -> None:
+    """What annotations tell of the status becomes what `source` has there."""
+    if not kind.status_annotations:
+        return
+    known: Json = source.get("annotations") or {}
+    given: Json = metadata.get("annotations") or {}
+    kept = {name: value for name, value in given.items() if name not in kind.status_annotations}
+    metadata["annotations"] = kept | {name: known[name] for name in kind.status_annotations if name in known}
 
 
 def _check_address(metadata: Json, request: Request, kind: Kind) -> None:

@@ -32,6 +32,7 @@ from fairlead.model.apply.managers import (
 from fairlead.model.apply.rules import Rule, Rules
 from fairlead.model.apply.sets import encoded
 from fairlead.model.apply.trees import Difference, below, difference
+from fairlead.model.apply.versions import Other, Versions
 from fairlead.model.fields import FieldTables
 from fairlead.model.kind import Json, Kind
 from fairlead.port.request import Request
@@ -62,6 +63,18 @@ class Managing:
         if self._rules is None or self._rules.tables is not tables:
             self._rules = Rules(tables)
         return self._rules.of(kind.schema)
+
+    def versions(self, tables: FieldTables, kind: Kind) -> Versions | None:
+        """Of a kind that has versions with other fields."""
+        if not kind.conversions:
+            return None
+        rule = self.rule(tables, kind)
+        assert self._rules is not None
+        others = {
+            each.api_version: Other(self._rules.of(each.schema), each.convert, each.back)
+            for each in kind.conversions
+        }
+        return Versions(rule, others)
 
     def track(self, tables: FieldTables, attempt: Attempt) -> None:
         """Sets what will be stored as managedFields."""
@@ -136,6 +149,14 @@ class Managing:
             given = _read(sent)
             if given and given != stored_entries(before):
                 return encoded_entries(updated(given, found, who, now))
+        versions = self.versions(tables, kind)
+        if versions is not None and before and found:
+
+            def found_in(version: str) -> Difference | None:
+                other = versions.difference(version, old, new)
+                return within(kind, sub, other) if other is not None else None
+
+            return encoded_entries(updated(stored_entries(before), found, who, now, found_in))
         return self._after(before, found, who, now) if before and found else before
 
     def _after(self, before: bytes, found: Difference, who: Who, now: str) -> bytes:

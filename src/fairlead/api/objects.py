@@ -77,7 +77,7 @@ def parts(
 ) -> tuple[bytes, bytes]:
     """The bytes before and after the revision. `spec`: its bytes, if they are known; `managed`: those of
     managedFields, where they are not in the tree."""
-    rest = obj.copy()
+    rest = kind.as_stored(obj).copy() if kind.conversions else obj.copy()
     if spec is not None:
         rest["spec"] = spec
     metadata: Json = rest.pop("metadata")

@@ -22,7 +22,10 @@ from fairlead.ledger import repair
 from fairlead.ledger.evidence import Evidence, is_at_most_one
 from fairlead.model import evidence_rows, plane_knobs
 from fairlead.model.catalog import CATALOG
+from fairlead.model.custom.definition import ESTABLISHED, is_true, outline
 from fairlead.model.kind import Kind
+from fairlead.model.kinds import customresourcedefinition
+from fairlead.model.served import Served
 from fairlead.model.views import EVIDENCE_POLICIES, NODES, PLANE_SETTINGS, PODS, Meta, Pod, Resource, View
 from fairlead.reconcile.ownership import owner_key
 from fairlead.reconcile.repair import findings
@@ -122,8 +125,9 @@ class Snapshot:
 def ambiguous(client: Client, now: float, unread: list[str]) -> Iterator[repair.Finding]:
     """Of every kind: deletions that wait for unknown finalizers, and owners of kinds that are not served. `unread` gets
     the kinds that may not be read."""
-    for kind in CATALOG:
-        if CATALOG.of_resource(kind.resource) is not kind:
+    kinds = _served(client, unread)
+    for kind in kinds:
+        if kinds.of_resource(kind.resource) is not kind:
             continue  # another version of the same
         try:
             for each in _listed(client, kind, "", _METADATA):
@@ -134,12 +138,24 @@ def ambiguous(client: Client, now: float, unread: list[str]) -> Iterator[repair.
                 unknown = [
                     f"{owner.kind} {owner.name} ({owner.api_version})"
                     for owner in meta.owner_references
-                    if owner_key(CATALOG, owner, meta.namespace) is None
+                    if owner_key(kinds, owner, meta.namespace) is None
                 ]
                 if unknown:
                     yield repair.unknown_owner(kind.resource, meta, unknown)
         except ApiError as error:
             unread.append(f"{kind.plural} ({error})")
+
+
+def _served(client: Client, unread: list[str]) -> Served:
+    """The built-in kinds and the custom ones that the server has."""
+    kinds = Served()
+    try:
+        for definition in _listed(client, customresourcedefinition.KIND, ""):
+            if is_true(definition, ESTABLISHED):
+                kinds.serve(definition["metadata"]["name"], outline(definition))
+    except ApiError as error:
+        unread.append(f"custom kinds ({error})")
+    return kinds
 
 
 def _released(world: Snapshot, now: float) -> Iterator[tuple[str, ...]]:

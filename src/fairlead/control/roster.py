@@ -33,6 +33,7 @@ from fairlead.reconcile.reservation import ReservationDecider
 from fairlead.reconcile.resource_quota import ResourceQuotaDecider
 from fairlead.reconcile.returned import ReturnedDecider
 from fairlead.reconcile.scheduling_policy import SchedulingPolicyDecider
+from fairlead.reconcile.service_account import SERVICE_ACCOUNTS, ServiceAccountDecider
 from fairlead.reconcile.stale_disruption import StaleDisruptionDecider
 from fairlead.reconcile.statefulset import StatefulSetDecider
 from fairlead.reconcile.taint_eviction import TaintEvictionDecider
@@ -41,10 +42,18 @@ from fairlead.reconcile.taint_eviction import TaintEvictionDecider
 def deletion_deciders(catalog: Catalog = CATALOG) -> tuple[Decider, ...]:
     """What the API promises by taking a deletion: without these, foreground deletions, namespaces and definitions of
     custom kinds would wait for ever. They run in every server, also in one that serves the API alone."""
-    if catalog.of_resource(DEFINITIONS) is None:
-        return GarbageDecider(catalog), NamespaceDecider(catalog)
-    kinds = Served(catalog)
+    return _deletion_deciders(_with_custom(catalog))
+
+
+def _deletion_deciders(kinds: Catalog) -> tuple[Decider, ...]:
+    if not isinstance(kinds, Served):
+        return GarbageDecider(kinds), NamespaceDecider(kinds)
     return GarbageDecider(kinds), NamespaceDecider(kinds), DefinitionDecider(kinds)
+
+
+def _with_custom(catalog: Catalog) -> Catalog:
+    """The kinds that the plane adds to as definitions come and go, where there may be definitions."""
+    return catalog if catalog.of_resource(DEFINITIONS) is None else Served(catalog)
 
 
 def traffic_deciders(catalog: Catalog = CATALOG) -> tuple[Decider, ...]:
@@ -52,6 +61,10 @@ def traffic_deciders(catalog: Catalog = CATALOG) -> tuple[Decider, ...]:
     if catalog.of_resource(SERVICES.name) is None:
         return ()
     return PodNetworkDecider(), EndpointSliceDecider()
+
+
+def account_deciders(catalog: Catalog = CATALOG) -> tuple[Decider, ...]:
+    return (ServiceAccountDecider(),) if catalog.of_resource(SERVICE_ACCOUNTS.name) is not None else ()
 
 
 def scheduling_deciders(catalog: Catalog = CATALOG) -> tuple[Decider, ...]:
@@ -66,11 +79,12 @@ def scheduling_deciders(catalog: Catalog = CATALOG) -> tuple[Decider, ...]:
 
 def default_deciders(catalog: Catalog = CATALOG) -> tuple[Decider, ...]:
     """All of them. `catalog`: which kinds there may be objects of."""
-    return (*deletion_deciders(catalog), *workload_deciders(catalog))
+    kinds = _with_custom(catalog)
+    return (*_deletion_deciders(kinds), *workload_deciders(catalog, kinds))
 
 
-def workload_deciders(catalog: Catalog = CATALOG) -> tuple[Decider, ...]:
-    """All but those that run in every server."""
+def workload_deciders(catalog: Catalog = CATALOG, kinds: Catalog | None = None) -> tuple[Decider, ...]:
+    """All but those that run in every server. `kinds`: with custom ones, where the plane follows these."""
     return (
         DeploymentDecider(),
         ReplicaSetDecider(),
@@ -85,7 +99,7 @@ def workload_deciders(catalog: Catalog = CATALOG) -> tuple[Decider, ...]:
         PlaneSettingsDecider(),
         SchedulingPolicyDecider(),
         PlacementQuotaDecider(),
-        ResourceQuotaDecider(catalog),
+        ResourceQuotaDecider(kinds if kinds is not None else catalog),
         ReservationDecider(catalog),
         NodeHealthDecider(),
         EvidencePolicyDecider(),
@@ -94,4 +108,5 @@ def workload_deciders(catalog: Catalog = CATALOG) -> tuple[Decider, ...]:
         TaintEvictionDecider(),
         RepairDecider(),
         *traffic_deciders(catalog),
+        *account_deciders(catalog),
     )

@@ -69,10 +69,12 @@ class ObjectType:
     package: str = ""  # e.g. io.k8s.api.core.v1; clients know types by package and name
     atomic: bool = False  # server-side apply: one owner for the whole object
     description: str = ""
+    published: str = ""  # how clients call it, if the tables need another name
 
     @property
     def full_name(self) -> str:
-        return f"{self.package}.{self.name}" if self.package else self.name
+        name = self.published or self.name
+        return f"{self.package}.{name}" if self.package else name
 
 
 class FieldTables:
@@ -82,10 +84,16 @@ class FieldTables:
     Types of custom kinds come and go; their names hold a "/" and never meet those of the tables.
     """
 
-    __slots__ = ("custom_shapes", "plans", "shapes", "types")
+    __slots__ = ("_shared", "custom_shapes", "plans", "shapes", "types")
 
     def __init__(self, types: Mapping[str, ObjectType]) -> None:
         self.types = dict(types)
+        # (apiVersion, kind) -> name, of those whose name clients use for several types.
+        self._shared = {
+            ("/".join(each.package.split(".")[-2:]), each.published): each.name
+            for each in self.types.values()
+            if each.published
+        }
         self.shapes: dict[str, type[Struct]] = {}
         self.custom_shapes: dict[str, type[Struct]] = {}
         self.plans: dict[str, dict[int, Any]] = {}
@@ -102,6 +110,10 @@ class FieldTables:
 
     def __getitem__(self, name: str) -> ObjectType:
         return self.types[name]
+
+    def named(self, api_version: str, kind: str) -> str:
+        """The name that the tables have for a kind; "" if they have none."""
+        return self._shared.get((api_version, kind)) or (kind if kind in self.types else "")
 
     def add(self, types: Iterable[ObjectType]) -> None:
         """More types; one that has a name that is there takes its place."""

@@ -46,6 +46,16 @@ class Scale:
     selector: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Conversion:
+    """How another version shows an object of this one. Neither tree is changed; they may share what is in them."""
+
+    api_version: str
+    schema: str
+    convert: Callable[[Json], Json]
+    back: Callable[[Json], Json]
+
+
 def _nothing(obj: Json) -> None:
     """No defaults."""
 
@@ -109,16 +119,20 @@ class Kind:
     sensitive: tuple[str, ...] = ()
     # Warnings for accepted but doubtful input, shown to the client as Warning headers.
     warnings: Callable[[Json], list[str]] = lambda obj: []
+    # Kinds in several versions:
+    # Stored bytes as this version shows them, whatever version and schema they were written in; None: as they are.
+    # What this version shows already stays as it is.
+    presented: Callable[[bytes], bytes] | None = None
+    stored_version: str = ""  # the version in which it is stored, if that is another
+    conversions: tuple[Conversion, ...] = ()  # to the other versions, where they have other fields
+    status_annotations: tuple[str, ...] = ()  # annotations in which a part of the status travels
     # Custom kinds only, which `model/custom/kinds.py` makes of a CustomResourceDefinition:
     # Instead of `model/structure.py`: drops what the schema does not know, adding its paths to the list, and returns
     # what cannot be decoded.
     structure: Callable[[Json, list[str]], Problems] | None = None
     # The published OpenAPI v3 schema of the whole object; None: made from the field tables.
     openapi: Json | None = None
-    # Stored bytes as this version shows them, whatever version and schema they were written in; None: as they are.
-    presented: Callable[[bytes], bytes] | None = None
     list_kind_name: str = ""  # defaults to kind + List
-    stored_version: str = ""  # the version in which it is stored, if that is another
     definition: str = ""  # name of the CustomResourceDefinition it stands in
 
     @property
@@ -128,6 +142,13 @@ class Kind:
     @property
     def stored_api_version(self) -> str:
         return f"{self.group}/{self.stored_version}" if self.stored_version else self.api_version
+
+    def as_stored(self, obj: Json) -> Json:
+        """An object of this version in the one in which it is stored."""
+        for each in self.conversions:
+            if each.api_version == self.stored_api_version:
+                return each.convert(obj)
+        return obj
 
     @property
     def resource(self) -> str:

@@ -40,6 +40,7 @@ CONTROLLERS = (
     "resource-quota",
     "returned",
     "scheduling-policy",
+    "service-account",
     "stale-disruption",
     "statefulset",
     "taint-eviction",

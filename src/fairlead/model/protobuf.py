@@ -53,13 +53,14 @@ def read(tables: FieldTables, body: bytes) -> Json:
         names = envelope.get("typeMeta", {})
         found: Json = {"apiVersion": names.get("apiVersion", ""), "kind": names.get("kind", "")}
         kind = found["kind"]
-        if kind not in tables.types:
+        name = tables.named(found["apiVersion"], kind)
+        if not name:
             raise BadRequest(
                 f'no kind "{kind}" in "{found["apiVersion"]}" is known in protobuf; send the object as JSON'
             )
         if "contentEncoding" in envelope:
             _refuse("compressed objects are not supported")
-        plan = _plan(tables, kind)
+        plan = _plan(tables, name)
         if not plan:
             raise BadRequest(f"{kind} is not read in protobuf; send the object as JSON")
         _fill(found, plan, body, *envelope.get("raw", (0, 0)))

@@ -10,7 +10,7 @@ all ask here, so that they cannot differ.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from fairlead.model.marks import RELEASED
 
@@ -34,8 +34,21 @@ class Standing(NamedTuple):
     owner: str = ""
 
 
+class Condition(Protocol):
+    """A condition of the pod, as a view has it or as `Told`."""
+
+    @property
+    def type(self) -> str: ...
+    @property
+    def status(self) -> str: ...
+    @property
+    def reason(self) -> str: ...
+    @property
+    def message(self) -> str: ...
+
+
 class Told(NamedTuple):
-    """A condition of the pod."""
+    """A condition that is read from the wire."""
 
     type: str
     status: str
@@ -48,7 +61,7 @@ def standing(
     is_gated: bool,
     nominated: str,
     phase: str,
-    conditions: Iterable[Told],
+    conditions: Iterable[Condition],
     containers: Sequence[Json],
     *,
     is_served: bool = False,
@@ -76,7 +89,7 @@ def standing(
     return _starting(containers, ready, agent)
 
 
-def _unplaced(is_gated: bool, nominated: str, scheduled: Told | None) -> Standing:
+def _unplaced(is_gated: bool, nominated: str, scheduled: Condition | None) -> Standing:
     if is_gated:
         return Standing(ADMITTED, "SchedulingGated", "gates in spec.schedulingGates", "who set the gates")
     if nominated:
@@ -86,7 +99,7 @@ def _unplaced(is_gated: bool, nominated: str, scheduled: Told | None) -> Standin
     return Standing(QUEUED, scheduled.reason, scheduled.message, "scheduler")
 
 
-def _starting(containers: Sequence[Json], ready: Told | None, agent: str) -> Standing:
+def _starting(containers: Sequence[Json], ready: Condition | None, agent: str) -> Standing:
     """The first container that holds it up; a running one that is not ready waits for its probe."""
     for each in containers:
         state = each.get("state") or {}

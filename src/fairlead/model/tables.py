@@ -7,6 +7,7 @@ The format, one fact per line:
     # comment
     package io.k8s.api.core.v1
     type NodeSelector atomic  -- what the type is
+    type ScalerSpecV1 as=ScalerSpec
       name string! @1  -- what the field is
       ports [ContainerPort] @6 merge=containerPort map=containerPort,protocol
       limits {quantity} @2.1
@@ -15,12 +16,14 @@ The format, one fact per line:
 `!` is required, `?` tells zero and absent apart, `[T]` is a list, `{T}` an object with free keys. `@N` is the
 number in protobuf, `@M.N` that of a field which protobuf folds into message M. `merge=KEY`, `merge`, `replace`
 and `retainKeys` are strategic merge; `atomic`, `set`, `map=KEYS` and `default=` server-side apply. An enum on a
-list is one of its items.
+list is one of its items. `as=` is the name under which clients know a type that shares it with a type of another
+version; the tables have one name for each.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from fairlead.core.errors import FairleadError
 from fairlead.model.fields import Field, FieldTables, ListOf, MapOf, ObjectType, Ref, Scalar, Type
@@ -54,7 +57,7 @@ def _types_of(
     file: str, text: str, known: dict[str, Type], used: dict[str, str]
 ) -> Iterator[tuple[str, ObjectType]]:
     package = ""
-    header: tuple[str, str, bool, str] | None = None  # where, name, atomic, description
+    header: tuple[str, ObjectType] | None = None  # where it begins, and the type without its fields
     fields: dict[str, Field] = {}
     for number, line in enumerate(text.splitlines(), 1):
         if not line or line[0] == "#":
@@ -67,22 +70,35 @@ def _types_of(
                 raise TableError(f"{where}: a field before the first `type` line")
             field = _field(where, words, description, known, used)
             if field.name in fields:
-                raise TableError(f"{where}: field {field.name} is listed twice in {header[1]}")
+                raise TableError(f"{where}: field {field.name} is listed twice in {header[1].name}")
             fields[field.name] = field
             continue
         if header is not None:
-            yield header[0], ObjectType(header[1], fields, package, header[2], header[3])
+            yield header[0], replace(header[1], fields=fields)
             header, fields = None, {}
         if words[0] == "package" and len(words) == 2:
             package = words[1]
-        elif words[0] == "type" and (len(words) == 2 or words[2:] == ["atomic"]):
-            header = f"{file}:{number}", words[1], len(words) == 3, description
+        elif words[0] == "type" and (found := _header(words[1:], package, description)) is not None:
+            header = f"{file}:{number}", found
         else:
             raise TableError(
-                f"{file}:{number}: expected `package NAME` or `type NAME [atomic]`, found {head!r}"
+                f"{file}:{number}: expected `package NAME` or `type NAME [atomic] [as=NAME]`, found {head!r}"
             )
     if header is not None:
-        yield header[0], ObjectType(header[1], fields, package, header[2], header[3])
+        yield header[0], replace(header[1], fields=fields)
+
+
+def _header(words: list[str], package: str, description: str) -> ObjectType | None:
+    if not words:
+        return None
+    name, *options = words
+    atomic = options[:1] == ["atomic"]
+    if len(options) > 1 + atomic:
+        return None
+    option, _, published = "".join(options[atomic:]).partition("=")
+    if option and (option != "as" or not published):
+        return None
+    return ObjectType(name, {}, package, atomic, description, published)
 
 
 def _field(

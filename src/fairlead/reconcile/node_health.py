@@ -5,7 +5,8 @@ One key for all nodes: a look costs little more than to find the silent ones, an
     lease silent for StopPlacement     taint fairlead.dev/suspect NoSchedule
     lease silent for MarkUnknown       Ready=Unknown; taint unreachable NoSchedule and NoExecute: its pods' grace begins
     renewed since                      all of that is taken back
-    the node says Ready=False          taint not-ready NoSchedule, then NoExecute, but not while the zone's brake is on
+    the node says Ready=False          taint not-ready NoSchedule, then NoExecute, but not while the zone's brake is on,
+                                       nor in the first seconds of a node that has never been ready
     it says DiskPressure and the like  taint disk-pressure and the like, NoSchedule
 
 A node without a lease gives no evidence and is left alone. Every mark commits only while the lease is at the renewal

@@ -39,6 +39,8 @@ from fairlead.model.views import (
 )
 
 NAME = "node-health"
+STARTING_SECONDS = 30.0  # a new node that has never been ready is given so long before anybody is alarmed
+_CLOCKS_APART_SECONDS = 1.0  # its own clock says since when it is not ready, the server's when it was made
 _OURS = (SUSPECT, UNREACHABLE, NOT_READY, *PRESSURES.values())
 # Why Ready is Unknown, and what it is again when the node is heard before it says so itself.
 _WAS = {"NodeStatusUnknown": "True", "NodeNotReadyThenSilent": "False"}
@@ -122,9 +124,26 @@ class NodeMarks:
             return chosen
         if self._may(ready, rows.STOP_PLACEMENT):
             chosen.append((NOT_READY, NO_SCHEDULE))
-        if not self._is_braked() and self._may(ready, rows.EVICT):
+        if not self._is_braked() and self._may(ready, rows.EVICT) and not self._is_starting():
             chosen.append((NOT_READY, NO_EXECUTE))
         return chosen
+
+    def _is_not_ready(self) -> bool:
+        return any(key == NOT_READY for key, _ in self._ours())
+
+    def _is_starting(self) -> bool:
+        """New and not ready yet: nothing runs there that would have to leave, and nobody need be told. If the policy
+        never drives pods out for this there is no second occasion to tell, and so it is told at once."""
+        ready = ready_of(self._node)
+        made, since = self._node.metadata.creation_timestamp, ready.last_transition_time if ready else ""
+        if not made or not since or self._evidence.allows(rows.NODE_SAYS_NOT_READY, rows.EVICT) is None:
+            return False
+        begun = parse_time(made)
+        ahead = begun + STARTING_SECONDS - self._now
+        if parse_time(since) > begun + _CLOCKS_APART_SECONDS or ahead <= 0:
+            return False
+        self.waits.append(ahead)
+        return True
 
     def _may(self, said: Condition, act: str) -> bool:
         """Whether what the node says of itself, for so long, allows this."""
@@ -179,7 +198,7 @@ class NodeMarks:
             self._told = (WARNING, "NodeNotReady", told)
         elif SILENT_SINCE in self._node.metadata.annotations:
             self._told = (NORMAL, "NodeHeardAgain", f"{name} is heard again: its marks of silence are gone")
-        elif any(key == NOT_READY for key, _ in self._ours()):
+        elif self._is_not_ready() and not self._is_starting():
             self._told = (WARNING, "NodeNotReady", f"{name} says that it is not ready ({cited})")
         elif short := pressures_of(self._node):
             said = "; ".join(f"{each.type}: {each.message}" for each in short)

@@ -2,6 +2,8 @@
 
 Charging is done as objects are created (`api/charging.py`); this is the way down, as in `placement_quota.py`: what the
 mirrors say tells only that a count is due, and the server counts. Every deletion wakes the key of its namespace.
+Objects of kinds that are not mirrored (custom ones beside another API) are not counted: what the status tells of them
+stays.
 """
 
 from __future__ import annotations
@@ -39,8 +41,13 @@ class ResourceQuotaDecider:
     heeds: Heeds = ((PODS.name, ENDED | GONE), (LEASES.name, GONE))
 
     def __init__(self, catalog: Catalog = CATALOG) -> None:
-        spaced = {kind.resource for kind in catalog if kind.namespaced}
-        known = {name: each for name, each in resources_of(catalog).items() if name in spaced}
+        self._catalog = catalog
+        self.kinds_changed()
+
+    def kinds_changed(self) -> None:
+        """The catalog has other kinds than before."""
+        spaced = {kind.resource for kind in self._catalog if kind.namespaced}
+        known = {name: each for name, each in resources_of(self._catalog).items() if name in spaced}
         self._resources: dict[str, Resource[View]] = {
             RESOURCE_QUOTAS.name: RESOURCE_QUOTAS,
             **known,
@@ -75,7 +82,12 @@ class ResourceQuotaDecider:
         if quota.metadata.deletion_timestamp:
             return None
         used = self._used(view, quota)
-        wanted = ResourceQuotaStatus(spec.hard, ledger.plus(spec.hard, used, {}))
+        counted = ledger.plus(spec.hard, used, {})
+        for name in resource_quota.counted_resources(spec.hard):
+            told = quota.status.used.get(f"count/{name}")
+            if name not in self._resources and told is not None:
+                counted[f"count/{name}"] = told
+        wanted = ResourceQuotaStatus(spec.hard, counted)
         return ensure_status(_NAME, RESOURCE_QUOTAS, quota, wanted)
 
     def _used(self, view: Reading, quota: ResourceQuota) -> Usage:
@@ -87,7 +99,9 @@ class ResourceQuotaDecider:
             return total
         for name in resource_quota.counted_resources(spec.hard):
             resource = self._resources.get(name)
-            for each in view.list(resource, space) if resource is not None else ():
+            if resource is None:
+                continue
+            for each in view.list(resource, space):
                 data = each.data if isinstance(each, Stored) else _NOTHING_SAID
                 add(total, resource_quota.usage_of_object(name, data))
         return total

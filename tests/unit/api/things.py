@@ -21,7 +21,8 @@ NAMESPACES = "/api/v1/namespaces"
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
 METADATA = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"
 
-KINDS = {kind.kind: kind for kind in CATALOG}
+# In their preferred version.
+KINDS = {kind.kind: kind for kind in CATALOG if CATALOG.of_resource(kind.resource) is kind}
 
 
 def collection(kind: Kind, namespace: str = "default") -> str:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import pytest
 
 from fairlead.core.times import timestamp
+from fairlead.decision.contract import Decision, Reading
 from fairlead.decision.effects import Change, ChangeStatus
 from fairlead.model.evidence_rows import default_spec
 from fairlead.model.marks import NODE_LEASES, SILENT_SINCE
 from fairlead.model.views import EVIDENCE_POLICIES, LEASES, NODES
 from fairlead.reconcile.node_health import ALL, NodeHealthDecider
+from fairlead.reconcile.node_marks import STARTING_SECONDS
+from fairlead.store.contract import Key
 from tests.unit.reconcile.silent_world import SilentWorld
 from tests.unit.reconcile.world import Refused
 
@@ -151,6 +154,7 @@ def test_without_the_policy_nothing_is_done() -> None:
 
 def test_a_node_that_says_it_is_not_ready_is_believed_and_again_when_it_is() -> None:
     world = SilentWorld({"n1": "a", "n2": "a"})
+    world.run(5)
     _say(world, "n1", "False")
     world.run(1)
     assert world.taints("n1") == ["not-ready:NoSchedule", "not-ready:NoExecute"]
@@ -169,6 +173,7 @@ def test_a_node_that_is_short_of_something_gets_nothing_new_and_keeps_what_it_ha
     assert "EvidencePolicy/default row NodeNotReady" in note.message
     world.run(1)
     assert (world.taints("n1"), world.taints("n2")) == (["disk-pressure:NoSchedule"], [])
+    world.run(5)
     _say(world, "n1", "False", DiskPressure="True")
     world.run(1)
     both = ["disk-pressure:NoSchedule", "not-ready:NoSchedule", "not-ready:NoExecute"]
@@ -176,6 +181,63 @@ def test_a_node_that_is_short_of_something_gets_nothing_new_and_keeps_what_it_ha
     _say(world, "n1", "True", DiskPressure="False")
     world.run(1)
     assert world.taints("n1") == []
+
+
+_FIRST, _BOTH = ["not-ready:NoSchedule"], ["not-ready:NoSchedule", "not-ready:NoExecute"]
+
+
+@pytest.mark.parametrize(
+    ("what", "ready_at", "not_ready_at", "looked_at", "taints", "told"),
+    [
+        ("it has never been ready", None, 0, 1, _FIRST, []),
+        ("nor is it after some seconds", None, 0, STARTING_SECONDS - 2, _FIRST, []),
+        ("then somebody is told", None, 0, STARTING_SECONDS + 1, _BOTH, ["NodeNotReady"]),
+        ("once", None, 0, 3 * STARTING_SECONDS, _BOTH, ["NodeNotReady"]),
+        ("it was ready before", 0, 4, 5, _BOTH, ["NodeNotReady"]),
+        ("it was ready long before", 0, 300, 301, _BOTH, ["NodeNotReady"]),
+        ("it became ready", 5, 0, 3 * STARTING_SECONDS, [], []),
+    ],
+)
+def test_a_new_node_that_is_not_ready_yet_alarms_nobody_in_its_first_seconds(
+    what: str, ready_at: int | None, not_ready_at: int, looked_at: int, taints: list[str], told: list[str]
+) -> None:
+    """It gets no pods meanwhile, and one that stays as it is is told of all the same."""
+    world = SilentWorld({"n1": "a", "n2": "a"})
+    telling = _Telling()
+    world.deciders = (telling, *world.deciders[1:])
+    for second in range(int(looked_at) + 1):
+        for at, said in ((not_ready_at, "False"), (ready_at, "True")):
+            if at == second and at:
+                _say(world, "n1", said)
+        if not second and not not_ready_at:
+            _say(world, "n1", "False")
+        world.run(1)
+    assert world.taints("n1") == taints, what
+    assert [reason for _, reason in telling.told] == told, what
+
+
+class _Telling(NodeHealthDecider):
+    """Keeps when it tells what. A world may ask more than once for one turn."""
+
+    def __init__(self) -> None:
+        self.told: dict[tuple[float, str], None] = {}
+
+    def decide(self, view: Reading, key: Key, now: float) -> Decision:
+        decision = super().decide(view, key, now)
+        self.told |= {(now, each.reason): None for each in decision.events if each.type == "Warning"}
+        return decision
+
+
+def test_a_policy_that_never_drives_pods_out_for_it_is_told_of_at_once() -> None:
+    spec = default_spec()
+    for row in spec["rows"]:
+        row["acts"] = [each for each in row["acts"] if each["act"] != "Evict"] or [
+            {"act": "Report", "afterSeconds": 0}
+        ]
+    world = SilentWorld({"n1": "a", "n2": "a"}, spec)
+    _say(world, "n1", "False")
+    (note,) = NodeHealthDecider().decide(world, ALL, world.now).events
+    assert (note.type, note.reason) == ("Warning", "NodeNotReady")
 
 
 def test_a_human_s_taint_is_dated_and_left() -> None:

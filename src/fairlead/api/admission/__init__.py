@@ -24,6 +24,9 @@ from fairlead.api.attempt import Attempt
 from fairlead.model.kind import Kind
 from fairlead.store.contract import Entry, Reader
 
+# Custom kinds come and go: what is remembered of writes is bounded, and chosen anew past it.
+_CASES_KEPT = 1024
+
 DEFAULT_STEPS: tuple[Step, ...] = (
     namespace_lifecycle.STEP,
     node_restriction.STEP,
@@ -60,6 +63,8 @@ class Chain:
         if found is None:
             steps = [step for step in self.steps if step.sees(kind.resource, "create", "")]
             found = tuple([each for step in steps for each in step.of_spec or ()])
+            if len(self._resources) >= _CASES_KEPT:
+                self._resources.clear()
             self._resources[kind.resource] = found
         return tuple([read.list(each) for each in found])
 
@@ -69,5 +74,7 @@ class Chain:
         chosen = self._chosen.get(case)
         if chosen is None:
             seeing = tuple(step for step in self.steps if step.sees(*case))
+            if len(self._chosen) >= _CASES_KEPT:
+                self._chosen.clear()
             chosen = self._chosen[case] = seeing, tuple(step for step in seeing if step.of_spec is None)
         return chosen

@@ -14,10 +14,12 @@ from fairlead.api.objects import named_by, plain
 from fairlead.api.plan import Again, Context, Plan
 from fairlead.api.status import invalid
 from fairlead.api.tables import render_one
-from fairlead.api.verbs.apply import configuration, owned_replicas
+from fairlead.api.verbs.apply import configuration, conflict, owned_replicas
 from fairlead.api.verbs.patch import check_media, patched
 from fairlead.core import codec
 from fairlead.core.problems import Problems
+from fairlead.model.apply.applying import ConflictsError
+from fairlead.model.apply.elements import field_element
 from fairlead.model.cells import AGE
 from fairlead.model.kind import Cell, Column, Json, Kind, Scale
 from fairlead.model.selectors import from_object
@@ -45,6 +47,7 @@ SCALE = Kind(
     schema="Scale",
     columns=(Column("Desired", _desired, "integer"), Column("Available", _available, "integer"), AGE),
 )
+_REPLICAS = (field_element("spec"), field_element("replicas"))
 
 
 def get(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply:
@@ -82,10 +85,21 @@ def _apply(desk: Desk, request: Request, kind: Kind, context: Context, current: 
     fields: Any = replicas
     for name in reversed(path):
         fields = {name: fields}
-    owned = owned_replicas(desk, request, kind, context, old, managed, fields if replicas is not None else {})
+    try:
+        named = fields if replicas is not None else {}
+        owned = owned_replicas(desk, request, kind, context, old, managed, named)
+    except ConflictsError as error:
+        raise conflict(_as_of_scale(error)) from None
     if replicas is None:
         config = {**config, "spec": {"replicas": _number(old, path)}}
     return _replace(desk, request, kind, context, current, config, warnings, owned)
+
+
+def _as_of_scale(error: ConflictsError) -> ConflictsError:
+    """The owners as a Scale would show them: of its own field, in its own version."""
+    return ConflictsError(
+        [(msgspec.structs.replace(who, api_version=SCALE.api_version), _REPLICAS) for who, _ in error.found]
+    )
 
 
 def _replace(

@@ -63,7 +63,7 @@ def configuration(request: Request, api_version: str, kind: str) -> Json:
     options.check_apply(request.query)
     if not request.body:
         raise BadRequest("the request has no body; send the configuration to apply as YAML or JSON")
-    config = body.require_object(codec.decode(yaml_text.to_json(request.body)))
+    config = body.require_object(yaml_text.tree(request.body))
     if (config.get("apiVersion"), config.get("kind")) != (api_version, kind):
         group, _, version = str(config.get("apiVersion") or "").rpartition("/")
         raise BadRequest(f"invalid object type: {group}/{version}, Kind={config.get('kind') or ''}")
@@ -78,8 +78,9 @@ def configuration(request: Request, api_version: str, kind: str) -> Json:
 def _checked(desk: Desk, request: Request, kind: Kind, config: Json, level: str) -> list[str]:
     """Types and names of the fields that are given. What is missing is judged on the whole object."""
     raw = request.body if request.body.lstrip()[:1] == b"{" else b""
-    if kind.structure is not None or fits(desk.tables, kind.schema, config):
-        warnings = body.check_structure(desk, kind.schema, config, level, raw, kind)
+    fitting = kind.structure is None and fits(desk.tables, kind.schema, config)
+    if kind.structure is not None or fitting:
+        warnings = body.check_structure(desk, kind.schema, config, level, raw, kind, fitting=fitting)
     else:
         repeated = codec.duplicate_fields(raw, tree=config) if raw else []
         unknown: list[str] = []
@@ -122,8 +123,23 @@ def _applied(
     entries: tuple[Entry, ...],
 ) -> Applied:
     """Raises Conflict with every field that is in the way."""
+    try:
+        return _found(desk, request, kind, context, live, config, entries)
+    except ConflictsError as error:
+        raise conflict(error) from None
+
+
+def _found(
+    desk: Desk,
+    request: Request,
+    kind: Kind,
+    context: Context,
+    live: Json,
+    config: Json,
+    entries: tuple[Entry, ...],
+) -> Applied:
     rule, now = desk.managing.rule(desk.tables, kind), timestamp(context.now)
-    sub = request.subresource
+    sub, versions = request.subresource, desk.managing.versions(desk.tables, kind)
     kept = filter_of(kind, sub)
     manager = request.query.get("fieldManager", "")
     who = Who(manager, APPLY, kind.api_version, sub)
@@ -133,19 +149,16 @@ def _applied(
         entries = updated((), found, Who(BEFORE_FIRST_APPLY, UPDATE, kind.api_version, sub), now)
     force = bool(options.flag(request.query, "force"))
     try:
-        return applied(rule, live, config, entries, who, now, kept, force=force)
-    except ConflictsError as error:
+        return applied(rule, live, config, entries, who, now, kept, force=force, versions=versions)
+    except ConflictsError:
         allowed = allowed_by(rule, kind, live) if manager == _KUBECTL and not sub else NOTHING
         if not allowed:
-            raise _conflict(error) from None
-    try:
-        applied(rule, live, config, entries, who, now, kept, allowed=allowed)
-    except ConflictsError as error:
-        raise _conflict(error) from None
-    return applied(rule, live, config, entries, who, now, kept, force=True)
+            raise
+    applied(rule, live, config, entries, who, now, kept, allowed=allowed, versions=versions)
+    return applied(rule, live, config, entries, who, now, kept, force=True, versions=versions)
 
 
-def _conflict(error: ConflictsError) -> Conflict:
+def conflict(error: ConflictsError) -> Conflict:
     causes = tuple(
         Cause("FieldManagerConflict", f"conflict with {who.text()}", path_text(path))
         for who, path in error.found
@@ -181,9 +194,10 @@ def _annotated(request: Request, config: Json, new: Json) -> Json:
 def owned_replicas(
     desk: Desk, request: Request, kind: Kind, context: Context, live: Json, managed: bytes, config: Json
 ) -> bytes:
-    """Of a scale: whose the number of replicas is after this. `config`: the number as a field of the object itself."""
+    """Of a scale: whose the number of replicas is after this. `config`: the number as a field of the object itself.
+    Raises ConflictsError, which names the object's field."""
     return encoded_entries(
-        _applied(desk, request, kind, context, live, config, stored_entries(managed)).entries
+        _found(desk, request, kind, context, live, config, stored_entries(managed)).entries
     )
 
 

@@ -14,7 +14,17 @@ from fairlead.model.apply.managers import Entry, Who, ordered
 from fairlead.model.apply.merging import merged
 from fairlead.model.apply.rules import Rule
 from fairlead.model.apply.sets import NOTHING, FieldSet, Path, intersection, minus, path_text, paths, union
-from fairlead.model.apply.trees import ABSENT, covered, difference, named, settled, whole, without
+from fairlead.model.apply.trees import (
+    ABSENT,
+    Difference,
+    covered,
+    difference,
+    named,
+    settled,
+    whole,
+    without,
+)
+from fairlead.model.apply.versions import Versions
 
 Filter = Callable[[FieldSet], FieldSet]
 
@@ -43,21 +53,26 @@ def applied(
     *,
     force: bool = False,
     allowed: FieldSet = NOTHING,
+    versions: Versions | None = None,
 ) -> Applied:
     """Raises ConflictsError unless `force`, or all that is in the way is in `allowed`. `kept` takes from a set what
-    nobody can own here."""
+    nobody can own here. `versions`: of a kind that has others with other fields."""
     mine = kept(covered(rule, config))
     last = next((each for each in entries if each.who.same(who)), None)
     others = [each for each in entries if each is not last]
     tree = merged(rule, live, config)
     if last is not None and last.fields:
+        known = [_in_this_version(each, tree, kept, versions) for each in (last, *others)]
         # Once more: a list that is applied as empty may have lost its last item just now, and gone with it.
-        tree = merged(rule, _pruned(rule, tree, last.fields, mine, others), config)
-    found = difference(rule, live, tree)
-    changed, removed = kept(found.changed), kept(found.removed)
+        tree = merged(rule, _pruned(rule, tree, known[0], mine, known[1:]), config)
+    this = _kept(difference(rule, live, tree), kept)
+    changes = [_changes(each, live, tree, this, kept, versions) for each in others]
     if not force:
-        _check_conflicts(others, changed, allowed)
-    after = [each.having(minus(minus(each.fields, changed), removed)) for each in others]
+        _check_conflicts(others, changes, allowed)
+    after = [
+        each.having(minus(minus(each.fields, its.changed), its.removed))
+        for each, its in zip(others, changes, strict=True)
+    ]
     unchanged = same(tree, live)  # an order of items is owned by nobody, and a change all the same
     if mine:
         settled = unchanged and last is not None and last.fields == mine and last.who == who
@@ -65,14 +80,32 @@ def applied(
     return Applied(live if unchanged else tree, ordered(each for each in after if each.fields))
 
 
-def _pruned(rule: Rule, tree: Any, last: FieldSet, mine: FieldSet, others: Sequence[Entry]) -> Any:
+def _in_this_version(entry: Entry, tree: Any, kept: Filter, versions: Versions | None) -> FieldSet:
+    if versions is None:
+        return entry.fields
+    return kept(versions.fields(entry.who.api_version, entry.fields, tree))
+
+
+def _changes(
+    entry: Entry, live: Any, tree: Any, this: Difference, kept: Filter, versions: Versions | None
+) -> Difference:
+    """As the version of the entry has it; `this`: as the one that is written in."""
+    found = versions.difference(entry.who.api_version, live, tree) if versions is not None else None
+    return this if found is None else _kept(found, kept)
+
+
+def _kept(found: Difference, kept: Filter) -> Difference:
+    return Difference(kept(found.changed), kept(found.removed))
+
+
+def _pruned(rule: Rule, tree: Any, last: FieldSet, mine: FieldSet, others: Sequence[FieldSet]) -> Any:
     """The merged tree without what the applier named last time, does not name now, and nobody else owns."""
     # Who gave an object the last field that anybody owns takes it along, with what defaults had added to it. Of maps
     # and lists what nobody owns stays.
     last = named(rule, last, objects=True)
     owned = mine
     for each in others:
-        owned = union(owned, each.fields)
+        owned = union(owned, each)
     there = whole(rule, tree)
     left = whole(rule, without(rule, tree, last))
     # Of what is taken away with the applier's own, that which anybody else owns is given back ...
@@ -82,10 +115,13 @@ def _pruned(rule: Rule, tree: Any, last: FieldSet, mine: FieldSet, others: Seque
     return pruned if pruned is not ABSENT else {}
 
 
-def _check_conflicts(others: Sequence[Entry], changed: FieldSet, allowed: FieldSet) -> None:
+def _check_conflicts(others: Sequence[Entry], changes: Sequence[Difference], allowed: FieldSet) -> None:
     found: list[tuple[Who, Path]] = []
-    for each in sorted(others, key=lambda entry: (entry.who.manager, entry.who.operation)):
-        for path in paths(intersection(each.fields, changed)):
+    both = sorted(
+        zip(others, changes, strict=True), key=lambda one: (one[0].who.manager, one[0].who.operation)
+    )
+    for each, its in both:
+        for path in paths(intersection(each.fields, its.changed)):
             found.append((each.who, path))
     if allowed and found:
         left = minus(_set_of(found), allowed)

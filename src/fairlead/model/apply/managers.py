@@ -6,7 +6,7 @@ create or a patch of another sort leaves behind; applying has its own file, `app
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -111,17 +111,25 @@ def _rank(entry: Entry) -> tuple[str, ...]:
     return who.operation, entry.time, who.manager, who.api_version, who.subresource
 
 
-def updated(entries: Sequence[Entry], found: Difference, who: Who, now: str) -> tuple[Entry, ...]:
+def updated(
+    entries: Sequence[Entry],
+    found: Difference,
+    who: Who,
+    now: str,
+    found_in: Callable[[str], Difference | None] | None = None,
+) -> tuple[Entry, ...]:
     """What was changed is theirs who changed it, and nobody else's; what was removed is nobody's.
 
-    Who only removes something leaves no trace but its absence.
+    Who only removes something leaves no trace but its absence. `found_in`: the difference as another version has it.
     """
     if not found:
         return tuple(entries)
     left: list[Entry] = []
     mine: FieldSet = {}
     for entry in entries:
-        fields = minus(minus(entry.fields, found.changed), found.removed)
+        other = found_in(entry.who.api_version) if found_in is not None else None
+        its = found if other is None else other
+        fields = minus(minus(entry.fields, its.changed), its.removed)
         if found.changed and entry.who.same(who):
             mine = fields
         elif fields:

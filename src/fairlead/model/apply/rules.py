@@ -23,6 +23,7 @@ _BY_VALUE = frozenset(
 _BY_VALUE_ENDINGS = ("Spec", "Status")
 _NO_KEYS = (dict, list)
 _STEPS_KEPT = 256
+_RULES_MIN = 256  # before any are looked through
 
 
 class Mode(Enum):
@@ -151,11 +152,12 @@ ANY = Rule(Mode.ANY, strict=True)
 class Rules:
     """The rules of all types, one per table."""
 
-    __slots__ = ("_found", "tables")
+    __slots__ = ("_enough", "_found", "tables")
 
     def __init__(self, tables: FieldTables) -> None:
         self.tables = tables
         self._found: dict[str, Rule] = {}
+        self._enough = _RULES_MIN
 
     def of(self, type_name: str) -> Rule:
         """The rule of an object of this type. One that was replaced in the tables gets a rule of its own."""
@@ -164,8 +166,18 @@ class Rules:
         if found is None or found.members.type is not known:
             found = Rule(Mode.FIELDS, strict="/" in type_name)
             found.members = Members(ANY, self, known)
+            if len(self._found) >= self._enough:
+                self._forget_gone()
             self._found[type_name] = found
         return found
+
+    def _forget_gone(self) -> None:
+        """Those of custom kinds that are no longer defined, or otherwise; now and then, as they become many."""
+        types = self.tables.types
+        self._found = {
+            name: rule for name, rule in self._found.items() if types.get(name) is rule.members.type
+        }
+        self._enough = max(_RULES_MIN, 2 * len(self._found))
 
     def member_of(self, field: Field, custom: bool = False) -> Member:
         rule = self._rule(field.type, field, custom)

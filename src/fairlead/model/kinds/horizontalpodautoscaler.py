@@ -1,6 +1,7 @@
 """HorizontalPodAutoscaler (autoscaling/v2): keeps the size of a workload in step with its load.
 
-Read by `model/catalog.py`. Metrics, their rules and how they are shown are in `autoscaler_metrics.py`.
+Read by `model/catalog.py`. Metrics, their rules and how they are shown are in `autoscaler_metrics.py`; the older
+version is `horizontalpodautoscaler_v1.py`.
 """
 
 from __future__ import annotations
@@ -10,13 +11,14 @@ from typing import Any
 from fairlead.core.problems import Problems
 from fairlead.core.quantity import from_json
 from fairlead.model.cells import AGE
-from fairlead.model.kind import Cell, Column, Json, Kind
+from fairlead.model.kind import Cell, Column, Conversion, Json, Kind
 from fairlead.model.kinds.autoscaler_metrics import (
     check_metrics,
     check_reference,
     spell_targets,
     targets_text,
 )
+from fairlead.model.kinds.autoscaler_versions import V1, as_v1, as_v2
 from fairlead.model.kinds.workload import check_counters, choose, fill, made, part, show_status
 from fairlead.model.kinds.workload_columns import counter
 
@@ -141,4 +143,5 @@ KIND = Kind(
     validate=_validate,
     validate_status=_validate_status,
     warnings=lambda obj: [_STORED_ONLY],
+    conversions=(Conversion(V1, "HorizontalPodAutoscalerV1", as_v1, as_v2),),
 )

@@ -1,0 +1,51 @@
+"""Versions of one kind that have other fields than each other: what is owned in one of them, and what changes in it.
+
+Entries of managedFields name fields as their version has them. Whoever writes in another version changes those fields
+all the same; so the objects before and after are compared in the version of each entry. Used by `applying.py` and
+`api/managing.py`, and only for kinds with conversions (`model/kind.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from fairlead.model.apply.rules import Rule
+from fairlead.model.apply.sets import FieldSet
+from fairlead.model.apply.trees import ABSENT, Difference, difference, without
+
+Convert = Callable[[Any], Any]
+
+
+class Other(NamedTuple):
+    """Another version than the one that is written in."""
+
+    rule: Rule
+    convert: Convert  # to it
+    back: Convert  # from it
+
+
+class Versions:
+    """`others`: by apiVersion. Of versions that are not among them nothing is known: they are taken as alike."""
+
+    __slots__ = ("_others", "_rule")
+
+    def __init__(self, rule: Rule, others: Mapping[str, Other]) -> None:
+        self._rule = rule
+        self._others = others
+
+    def difference(self, api_version: str, before: Any, after: Any) -> Difference | None:
+        """In what two objects of the version that is written in differ by that one; None if it is this very one."""
+        other = self._others.get(api_version)
+        if other is None:
+            return None
+        return difference(other.rule, other.convert(before) if before else {}, other.convert(after))
+
+    def fields(self, api_version: str, owned: FieldSet, tree: Any) -> FieldSet:
+        """Fields that are owned in that version, as the version has them that is written in: what an object lacks
+        once they are taken out of it."""
+        other = self._others.get(api_version)
+        if other is None or not owned:
+            return owned
+        less = without(other.rule, other.convert(tree), owned)
+        return difference(self._rule, other.back(less) if less is not ABSENT else {}, tree).changed
