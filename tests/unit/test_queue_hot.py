@@ -121,6 +121,12 @@ def test_a_key_that_is_calm_for_long_enough_is_released_and_starts_afresh() -> N
     assert queue.snapshot(20.0).held == 0
 
 
+def test_a_key_that_is_gone_is_not_shown_as_held_for_ever_where_nothing_runs_any_more() -> None:
+    queue = hot_at(0.0)
+    assert [queue.snapshot(now).held for now in (0.0, 19.9, 20.0)] == [1, 1, 0]
+    assert queue.take_reports()[-1] == Released(A, 20.0)
+
+
 def test_a_key_that_still_wants_more_stays_held() -> None:
     queue = hot_at(0.0)
     queue.add(A, 4.0)  # put off: prolongs the hold to 24

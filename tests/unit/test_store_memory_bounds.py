@@ -60,10 +60,33 @@ def test_lists_stay_right_and_ordered_however_many_changes_come_between_looks(co
 
 def test_objects_that_come_and_go_leave_nothing_behind_even_if_nobody_lists() -> None:
     objects = Objects()
+    stays = entry("stays", 1)
+    objects.put(stays)
     for number in range(5_000):
-        made = entry(f"n{number}", number + 1)
+        made = entry(f"n{number}", number + 2)
         objects.put(made)
         objects.remove(made.key)
     assert len(objects._tables["pods"].spaces["default"]._news) < 1_000
+    assert objects.list("pods", "") == (stays,)
+    objects.remove(stays.key)
     assert objects.list("pods", "") == ()
-    assert objects._tables["pods"].spaces == {}
+
+
+def test_nothing_is_kept_of_namespaces_and_resources_that_are_gone_even_if_nobody_lists() -> None:
+    objects = Objects()
+    objects.put(entry("stays", 1))
+    for number in range(10):
+        keys = [
+            Key("pods", f"brief-{number}", "a"),
+            Key("pods", f"brief-{number}", "b"),
+            Key(f"widgets{number}.example.com", "default", "a"),
+        ]
+        for turn in range(2):  # a change of an object is no further one
+            for key in keys:
+                objects.put(Entry(key, "u", 10 * number + turn + 2, b"x"))
+        assert len(objects.list("pods", f"brief-{number}")) == 2
+        for key in keys:
+            objects.remove(key)
+        assert objects.list("pods", f"brief-{number}") == ()
+    assert {name: list(table.spaces) for name, table in objects._tables.items()} == {"pods": ["default"]}
+    assert len(objects.list("pods", "")) == 1

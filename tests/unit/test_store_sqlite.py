@@ -11,7 +11,7 @@ import apsw
 import pytest
 
 from fairlead.core.errors import DataDirectoryError, FormatError, OperatorError, UsageError
-from fairlead.store.contract import ADDED, MODIFIED, Batch, Change, Entry, JournalError, Key, Note
+from fairlead.store.contract import ADDED, MODIFIED, Batch, Change, Entry, JournalError, Key, Note, Retention
 from fairlead.store.files import backup, read_backup
 from fairlead.store.sqlite import SqliteJournal
 
@@ -208,6 +208,20 @@ def test_a_log_of_notes_is_bounded_and_its_numbers_go_on(path: str) -> None:
     kept = journal.notes("audit", 0, 10_000)
     assert kept[-2:] == [(3000, 1.0, Note("audit", b"2999")), (3001, 2.0, Note("audit", b"last"))]
     assert [sequence for sequence, _, _ in kept] == list(range(kept[0][0], 3002))
+    journal.close()
+
+
+def test_a_journal_at_rest_is_not_written_to(path: str) -> None:
+    journal = SqliteJournal(path)
+    journal.append(batch(1, 20))
+    keep = {"": Retention(100.0, 10**9)}
+    assert journal.compact(1010.5, keep, 1000) == {"pods": 0}
+    before = journal._writer.total_changes()
+    for _ in range(5):
+        assert journal.compact(1010.5, keep, 1000) == {"pods": 0}
+    assert journal._writer.total_changes() == before
+    assert journal.compact(1110.5, keep, 1000) == {"pods": 20}
+    assert journal._writer.total_changes() > before
     journal.close()
 
 

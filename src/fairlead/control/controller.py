@@ -9,7 +9,9 @@ rests until something changes; the error is reported once, and all other keys go
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
+from typing import Any
 
 from fairlead.control.complaints import Complaints, one_line, tried
 from fairlead.control.health import Health
@@ -21,13 +23,14 @@ from fairlead.control.writes import told
 from fairlead.decision.contract import Decider, Decision, EventNote, Reading, Stuck, Verdict, Waiting
 from fairlead.decision.effects import Change
 from fairlead.decision.heeds import ALWAYS, Heeds
-from fairlead.model.views import View
+from fairlead.model.views import Stored, View
 from fairlead.port.outcome import Done, Outcome, Unknown
 from fairlead.queue.heat import Quarantined
 from fairlead.queue.work import WorkQueue
 from fairlead.store.contract import Key
 
 _MISSED_SHOWN = 5
+_SEVERAL = Key("", "", "")  # the cause of a turn to which more than one object led
 # A look at all of many objects takes some microseconds of each: a small share of the time in between (seconds).
 _GATHERING_FROM = 200
 _GATHERING_EACH = 0.0002
@@ -63,12 +66,13 @@ class Controller:
         self._view = view
         self._turns: dict[int, Turn] = {}  # by the call that is under way
         self._looks_due: list[tuple[float, Turn]] = []
-        self._unseen: dict[Key, list[Write]] = {}
+        self._unseen: OrderedDict[Key, list[Write]] = OrderedDict()  # the oldest first
         self._parked: dict[Key, None] = {}  # popped while their writes were unseen
         self._attempts: dict[Key, int] = {}
         self._held: dict[Key, None] = {}  # in progress, waiting for the budget of retries
         self._released: list[Key] = []  # no longer
         self._raised: dict[Key, int] = {}  # turns in a row that ended with an error of the Decider
+        self._causes: dict[Key, Key] = {}  # of the turns to come
         self._complaints = Complaints(decider.name)
         self._gathered: Sized = ()
         self.stirred = True  # something happened that may allow a turn: `step` is worth a call
@@ -86,8 +90,7 @@ class Controller:
 
     def observe(self, resource: str, before: View | None, after: View | None, now: float) -> None:
         for key in self.guarded(self.decider.keys, resource, before, after):
-            self.queue.add_at(key, now, now + self._gathers_for())
-            self.stirred = True
+            self._add(key, resource, before, after, now)
 
     def observe_adoptable(
         self, view: Reading, resource: str, before: View | None, after: View | None, now: float
@@ -95,8 +98,19 @@ class Controller:
         """Whose selector matches an object that names no owner only a look at the others tells."""
         assert self._adopters is not None
         for key in self.guarded(self._adopters, view, resource, before, after):
-            self.queue.add_at(key, now, now + self._gathers_for())
-            self.stirred = True
+            self._add(key, resource, before, after, now)
+
+    def _add(self, key: Key, resource: str, before: View | None, after: View | None, now: float) -> None:
+        """A change gives this key a turn, which remembers whose change that was."""
+        self.queue.add_at(key, now, now + self._gathers_for())
+        self.stirred = True
+        changed: Any = after if after is not None else before
+        if isinstance(changed, Stored):
+            cause = changed.key
+        else:
+            cause = Key(resource, changed.metadata.namespace, changed.metadata.name)
+        if self._causes.setdefault(key, cause) != cause:
+            self._causes[key] = _SEVERAL
 
     def gather(self, objects: Sized) -> None:
         """Each of its looks is at all of these: the more there are, the more changes one look is to answer."""
@@ -138,6 +152,9 @@ class Controller:
                 del self._parked[key]
                 self.queue.add(key, now)
                 self.stirred = True
+        # Of keys that have no further turn as well, or they would be remembered for ever.
+        while self._unseen and self._sees_own_writes(next(iter(self._unseen))):
+            pass
 
     def step(self, now: float) -> Iterator[Instruction]:
         """Begin as many turns as there is room for."""
@@ -211,6 +228,7 @@ class Controller:
     def _begin(self, key: Key, now: float) -> Iterator[Instruction]:
         view = self._view()
         self.decided += 1
+        cause = self._causes.pop(key, None)
         decision = tried(self.decider.decide, view, key, now)
         if isinstance(decision, Exception):
             yield from self._failed(Turn(key, Decision(), now), decision, now)
@@ -221,7 +239,7 @@ class Controller:
             names = ", ".join("/".join(each) for each in missed[:_MISSED_SHOWN])
             decision = Decision(Stuck("Unreadable", f"not carried out, because {names} could not be read"))
         self._tell_notes(decision, -1, now)
-        turn = Turn(key, decision, now)
+        turn = Turn(key, decision, now, cause=cause)
         if decision.effects:
             yield from self._send(turn, now)
         else:
@@ -348,7 +366,10 @@ class Controller:
         self.stirred = True
 
     def _wrote(self, turn: Turn, effect: Change, now: float) -> Iterator[Instruction]:
-        """Look out for a write loop; slow it down."""
+        """Look out for a write loop; slow it down. Who follows others that go up and down, as the counts of a rollout
+        do, writes the same again and again for good reason: only what led back to itself is a loop."""
+        if turn.cause is not None and turn.cause != effect.key:
+            return
         found = self._health.writes.wrote(self.decider.name, effect, now)
         if found is None:
             return

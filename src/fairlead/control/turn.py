@@ -70,6 +70,7 @@ class Turn:
     trouble: str = ""  # why it did not finish, for the record
     tells: bool = False  # it only reports that another turn was refused
     is_open: bool = False  # somebody changed the object, perhaps not we: only a new decision can tell
+    cause: Key | None = None  # the one object whose change led to it; None: no change did
 
     @property
     def effect(self) -> Effect | None:

@@ -2,9 +2,10 @@
 
 Controllers write only what differs. Who has to write the same thing often either undoes it himself (two answers by
 turns, a time of writing in the status) or is undone by another. So contents are counted per controller and object
-within a window, times left out of them; progress, which writes something else each time, is none. Contents are looked
-at only of objects that are written often, so that a usual write costs a count. What is found is reported once, kept for
-`fairlead queues` while it lasts, and its key is slowed down by the queue (`queue/heat.py`). Pure; memory is bounded.
+within a window, times left out of them; progress, which writes something else each time, is none, and what is written
+because some other object changed is not even counted (`controller.py`). Contents are looked at only of objects that are
+written often, so that a usual write costs a count. What is found is reported once, kept for `fairlead queues` while it
+lasts, and its key is slowed down by the queue (`queue/heat.py`). Pure; memory is bounded.
 """
 
 from __future__ import annotations
@@ -98,9 +99,17 @@ class WriteLoops:
         if written is None or not 0 <= now - written.since < self.settings.window_seconds:
             written = self._written[mark] = _Written(now)
             self._written.move_to_end(mark)
-            if len(self._written) > WRITES_KEPT_MAX:
-                self._written.popitem(last=False)
+            self._forget_old(now)
         return written
+
+    def _forget_old(self, now: float) -> None:
+        """Windows that are over, and the oldest if there are too many."""
+        written = self._written
+        while len(written) > 1:
+            oldest = next(iter(written.values()))
+            if len(written) <= WRITES_KEPT_MAX and 0 <= now - oldest.since < self.settings.window_seconds:
+                return
+            written.popitem(last=False)
 
     def _begin(
         self, mark: tuple[str, Key, bytes], effect: Change, times: int, since: float, now: float

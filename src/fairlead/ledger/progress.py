@@ -11,6 +11,7 @@ no part in it: its owner has been told to replace it.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Set
 from typing import Any
 
@@ -26,7 +27,6 @@ from fairlead.model.stages import (
     STAGES,
     STARTING,
     Standing,
-    Told,
     standing,
 )
 from fairlead.model.views import Pod
@@ -44,7 +44,7 @@ def standing_of(pod: Pod, served: Set[str] = frozenset()) -> Standing:
         bool(pod.spec.scheduling_gates),
         status.nominated_node_name,
         status.phase,
-        [Told(c.type, c.status, c.reason, c.message) for c in status.conditions],
+        status.conditions,
         (*status.init_container_statuses, *status.container_statuses),
         is_served=pod.metadata.name in served,
     )
@@ -86,10 +86,12 @@ def progress(pods: Iterable[Pod], desired: int, served: Set[str] | None) -> Json
     stages = STAGES if served is not None else STAGES[:-1]
     last = SERVING if served is not None else READY
     standings = [(pod, standing_of(pod, served or frozenset())) for pod in pods if counts(pod)]
-    reached = [stages.index(each.stage) if each.stage in stages else len(stages) - 1 for _, each in standings]
+    reached = Counter(each.stage if each.stage in stages else stages[-1] for _, each in standings)
     told: Json = {"desired": desired}
-    for index, stage in enumerate(stages):
-        told[stage] = sum(1 for each in reached if each >= index)
+    left = len(standings)
+    for stage in stages:
+        told[stage] = left
+        left -= reached[stage]
     waiting = [(pod, each) for pod, each in standings if each.stage not in (last, ENDED)]
     groups = _groups(waiting, stages)
     missing = desired - len(standings)

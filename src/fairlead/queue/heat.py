@@ -70,7 +70,7 @@ class Heat(Generic[K]):
         if not limit or not key.name:
             return
         if self.held:
-            self._release_calm(now)
+            self.release_calm(now)
             hold = self.held.get(key)
             if hold is not None:
                 hold.started_at = now
@@ -115,7 +115,8 @@ class Heat(Generic[K]):
             self._last.pop(key, None)
             self.reports.append(Released(key, now))
 
-    def _release_calm(self, now: float) -> None:
+    def release_calm(self, now: float) -> None:
+        """Let those go whose time is over; also when nothing runs any more and somebody looks."""
         while self.held:
             key = next(iter(self.held))
             if self.held[key].until > now:

@@ -217,6 +217,7 @@ class WorkQueue(Generic[K]):
     def snapshot(self, now: float, top: int = 10) -> QueueSnapshot[K]:
         """Everything a person or a metric wants to know; at most `top` keys of each sort are named."""
         oldest = self._oldest(now)
+        self._heat.release_calm(now)
         held = nsmallest(top, self._heat.held.items(), key=lambda each: each[1].since)
         working = islice(self._working.items(), top)
         return QueueSnapshot(

@@ -254,7 +254,10 @@ class _Happened(NamedTuple):
 
 
 def _last_action(workload: Workload, pods: Sequence[Pod]) -> _Happened | None:
-    happened = [_Happened(p.metadata.creation_timestamp, "CreatedPod", "", p.metadata.name) for p in pods]
+    happened = []
+    if pods:  # the one that came last
+        at, name = max([(pod.metadata.creation_timestamp, pod.metadata.name) for pod in pods])
+        happened.append(_Happened(at, "CreatedPod", "", name))
     if isinstance(workload, Deployment):
         happened += [
             _Happened(each.last_update_time, each.reason, each.message)

@@ -1,6 +1,7 @@
 """Takes away Events that have expired, beside the API and like any client of it. Decided in `reconcile/event_expiry`.
 
-Looks every few seconds and removes a few at a time, so that other requests find their turn in between.
+Looks every few seconds and removes a few at a time, so that other requests find their turn in between; goes on at once
+where more have expired than one look finds.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ log = logging.getLogger("fairlead.expirer")
 
 EXPIRE_EVERY_SECONDS = 5.0
 EXPIRED_AT_ONCE_MAX = 250
+_TOGETHER = 25  # these share commits; one after the other they would fall behind where each takes its time
+_LOOKS = 8
 
 
 class Expirer:
@@ -37,8 +40,17 @@ class Expirer:
     async def run(self) -> None:
         while True:
             await asyncio.sleep(EXPIRE_EVERY_SECONDS)
-            for request in self._expiry.due(time.time(), EXPIRED_AT_ONCE_MAX):
-                reply = await self._host.call(request)
+            for _ in range(_LOOKS):  # as many come as went: where more came, it must not fall behind for ever
+                if not await self.remove_due():
+                    break
+
+    async def remove_due(self) -> bool:
+        """Remove what has expired, within bounds. Whether there may be more."""
+        due = self._expiry.due(time.time(), EXPIRED_AT_ONCE_MAX)
+        for first in range(0, len(due), _TOGETHER):
+            some = due[first : first + _TOGETHER]
+            for reply in await asyncio.gather(*(self._host.call(request) for request in some)):
                 if reply.status >= 400 and reply.status not in (404, 409):
                     log.warning("an expired event could not be removed (%d)", reply.status)
-                    break
+                    return False
+        return len(due) == EXPIRED_AT_ONCE_MAX

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from fairlead.schedule.facts import Facts
 
-CHANGES_MAX = 8192
+CHANGES_MAX = 2048
 
 
 class Change(NamedTuple):

@@ -10,6 +10,8 @@ a new Cycle would compute.
 
 from __future__ import annotations
 
+from collections import OrderedDict
+
 import numpy as np
 
 from fairlead.model.key import Key
@@ -33,7 +35,7 @@ class Cycle:
         self._snapshot = snapshot
         self._policy = policy
         self._preempting = preempting
-        self._states: dict[Facts, ClassState] = {}  # those used last are last
+        self._states: OrderedDict[Facts, ClassState] = OrderedDict()  # those used last are last
         self._preemption = Preemption(snapshot)
 
     def place(self, pod: Pod, assume: bool = True) -> Attempt:
@@ -88,23 +90,30 @@ class Cycle:
         """What is known of a class, up to date with the snapshot."""
         snapshot, states = self._snapshot, self._states
         state = states.pop(facts, None)
-        if state is not None and state.epoch == snapshot.epoch:
-            end = snapshot.changes.end
-            if state.seen != end:
-                # Past that many it is quicker to ask anew.
-                changes = snapshot.changes.since(state.seen, 16 + snapshot.nodes.slots // 128)
-                if changes is None:
-                    state = None
-                else:
-                    state.catch_up(changes, end)
-        else:
+        if state is not None and self._is_outdated(state):
             state = None
         if state is None:
             state = ClassState(snapshot, self._policy, facts)
-            while len(states) >= max(_CLASSES_MIN, CLASS_SLOTS_MAX // snapshot.nodes.slots):
-                del states[next(iter(states))]
+            self._make_room()
+        elif state.seen != snapshot.changes.end:
+            changes = snapshot.changes.since(state.seen)
+            assert changes is not None, "it is not outdated"
+            state.catch_up(changes, snapshot.changes.end)
         states[facts] = state
         return state
+
+    def _is_outdated(self, state: ClassState) -> bool:
+        """It cannot be brought up to date, or there is so much to catch up on that it is quicker to ask anew."""
+        snapshot = self._snapshot
+        behind = snapshot.changes.end - state.seen
+        return state.epoch != snapshot.epoch or behind > 16 + snapshot.nodes.slots // 128
+
+    def _make_room(self) -> None:
+        """Those used last are last: what is outdated, which most classes that ever were are, is at the front."""
+        states = self._states
+        most = max(_CLASSES_MIN, CLASS_SLOTS_MAX // self._snapshot.nodes.slots)
+        while states and (len(states) >= most or self._is_outdated(next(iter(states.values())))):
+            states.popitem(last=False)
 
     def refusals(self, state: ClassState) -> tuple[Refusal, ...]:
         """Each node counted once, by the first filter that refuses it, with all that this filter has against it."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
+from weakref import WeakValueDictionary
 
 import msgspec
 
@@ -17,7 +18,6 @@ from fairlead.ledger.reservation import ANNOTATION
 from fairlead.model.selectors import NOTHING, LabelSelector, Requirement, from_object, label_selector
 from fairlead.model.views import Container, Json, Meta, Pod, PodSpec, Toleration
 
-CLASSES_MAX = 20_000
 # More than any machine has; thousands of such pods, and a hundred times their sum, still fit into a column.
 AMOUNT_MAX = 2**50
 _SPECS_KEPT = 1024
@@ -70,9 +70,9 @@ class Port:
     address: str = "0.0.0.0"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Facts:
-    """Compared by identity: `FactsOf` makes equal ones the same."""
+    """Compared by identity: `FactsOf` makes equal ones the same, as long as anybody has one."""
 
     namespace: str
     labels: dict[str, str]
@@ -97,10 +97,11 @@ class Facts:
 
 
 class FactsOf:
-    """Facts of pods, each class once. Bounded: when full it starts anew, which costs time and nothing else."""
+    """Facts of pods, each class once. Nothing is kept of a class whose facts nobody has any more: every Job and every
+    revision of a Deployment is a class of its own, and leaves one behind."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[Any, ...], Facts] = {}
+        self._known: WeakValueDictionary[tuple[Any, ...], Facts] = WeakValueDictionary()
         self._encode = msgspec.json.Encoder().encode
         self._last: tuple[Pod, Facts] | None = None  # who is placed is asked about twice
         self._specs: dict[int, tuple[PodSpec, bytes]] = {}  # by the identity of their containers
@@ -125,8 +126,6 @@ class FactsOf:
         )
         facts = self._known.get(key)
         if facts is None:
-            if len(self._known) >= CLASSES_MAX:
-                self._known.clear()
             facts = self._known[key] = facts_of(pod)
         return facts
 

@@ -19,6 +19,10 @@ from fairlead.schedule.facts import Facts, Labels, PodTerm
 Counts = NDArray[np.int32]
 Spaces = Mapping[str, Mapping[str, str]]  # the labels of each namespace
 MATCHERS_MAX = 4096  # beyond it those of classes not seen lately are dropped, and made again when needed
+# So are those that are many more than the groups there are: most classes that came with them are gone.
+_MATCHERS_MIN, _MATCHERS_PER_GROUP = 256, 4
+ANSWERS_KEPT = 1024  # of those that keep which classes of pods they mean
+Pair = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +50,13 @@ class Meant:
     def matches(self, namespace: str, labels: Mapping[str, str], spaces: Spaces) -> bool:
         return all(clause.matches(namespace, labels, spaces) for clause in self.clauses)
 
+    def pairs(self) -> Iterator[Pair]:
+        """Labels that every pod it means has."""
+        for clause in self.clauses:
+            for key, operator, values in clause.selector.requirements:
+                if operator == "in" and len(values) == 1:
+                    yield key, values[0]
+
 
 def clause_of(term: PodTerm) -> Clause:
     return Clause(term.selector, term.namespaces, term.namespace_selector)
@@ -72,15 +83,19 @@ class Matching:
         self.spaces: dict[str, dict[str, str]] = {}  # labels of namespaces
         self._groups: dict[tuple[str, Labels, bool], Group] = {}
         self._counts: dict[Meant, Counts] = {}
+        self._by_pair: dict[Pair, dict[Meant, None]] = {}  # each at the label that fewest others are found by
+        self._by_none: dict[Meant, None] = {}
         self._holdings: dict[PodTerm, tuple[Counts, list[int]]] = {}  # counts, [pods in all]
 
     def counts(self, meant: Meant) -> Counts:
         """How many placed pods of those meant are on each node. Not to be changed by the caller."""
         known = self._counts.get(meant)
         if known is None:
-            if len(self._counts) >= MATCHERS_MAX:
+            enough = max(_MATCHERS_MIN, _MATCHERS_PER_GROUP * len(self._groups))
+            if len(self._counts) >= min(MATCHERS_MAX, enough):
                 self._drop_all()
             known = self._counts[meant] = np.zeros(self.slots, np.int32)
+            self._find_by(meant)
             for group in self._groups.values():
                 if group.is_meant(meant, self.spaces):
                     group.matchers.append(meant)
@@ -130,6 +145,12 @@ class Matching:
         by_space = [m for m in self._counts if any(c.namespace_selector is not None for c in m.clauses)]
         for meant in by_space:
             del self._counts[meant]
+            self._by_none.pop(meant, None)
+            for pair in meant.pairs():
+                if meant in self._by_pair.get(pair, ()):
+                    del self._by_pair[pair][meant]
+                    if not self._by_pair[pair]:
+                        del self._by_pair[pair]
             for group in self._groups.values():
                 if meant in group.matchers:
                     group.matchers.remove(meant)
@@ -139,8 +160,16 @@ class Matching:
         group = self._groups.get(key)
         if group is None:
             group = self._groups[key] = Group(facts.namespace, facts.labels, leaving)
-            group.matchers = [meant for meant in self._counts if group.is_meant(meant, self.spaces)]
+            places = (self._by_none, *(self._by_pair.get(pair, {}) for pair in facts.label_key))
+            found = (meant for place in places for meant in place)
+            group.matchers = [meant for meant in found if group.is_meant(meant, self.spaces)]
         return group
+
+    def _find_by(self, meant: Meant) -> None:
+        """Groups look for it at one of the labels that all it means have; at each if there is none."""
+        rarest = min(meant.pairs(), key=lambda pair: len(self._by_pair.get(pair, ())), default=None)
+        place = self._by_none if rarest is None else self._by_pair.setdefault(rarest, {})
+        place[meant] = None
 
     def _hold(self, term: PodTerm, slot: int, sign: int) -> None:
         known = self._holdings.get(term)
@@ -153,6 +182,7 @@ class Matching:
 
     def _drop_all(self) -> None:
         self.epoch += 1
-        self._counts.clear()
+        for known in (self._counts, self._by_pair, self._by_none):
+            known.clear()
         for group in self._groups.values():
             group.matchers.clear()

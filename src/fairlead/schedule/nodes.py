@@ -20,6 +20,8 @@ from fairlead.schedule.facts import Amounts, Facts, amount
 T = TypeVar("T")
 
 DERIVED_MAX = 4096  # columns kept for classes of pods; past it they are made again when needed
+_DERIVED_MIN, _DERIVED_SLOTS = 64, 2_000_000  # fewer where nodes are many: over all of them so many slots
+_TOPOLOGIES_KEPT = 256  # keys of labels are the client's to invent
 
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
@@ -108,13 +110,15 @@ class Nodes:
                 if facts is not None and key in facts.labels:
                     ids[slot] = values.setdefault(facts.labels[key], len(values))
             sizes = np.bincount(ids[ids >= 0], minlength=len(values))
+            if len(self._topologies) >= _TOPOLOGIES_KEPT:
+                self._topologies.clear()
             known = self._topologies[key] = Topology(ids, tuple(values), sizes)
         return known
 
     def derived(self, what: Hashable, make: Callable[[], T]) -> T:
         """Something computed from nodes alone, kept until nodes change."""
         if what not in self._derived:
-            if len(self._derived) >= DERIVED_MAX:
+            if len(self._derived) >= min(DERIVED_MAX, max(_DERIVED_MIN, _DERIVED_SLOTS // self.slots)):
                 self._derived.clear()
             self._derived[what] = make()
         kept: T = self._derived[what]

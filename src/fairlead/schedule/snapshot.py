@@ -46,12 +46,13 @@ class Placed(msgspec.Struct, frozen=True, gc=False):
 
 
 class Snapshot:
-    def __init__(self) -> None:
+    def __init__(self, facts_of: FactsOf | None = None) -> None:
+        """`facts_of`: one that knows classes of pods already, of a snapshot before or beside this one."""
         self.nodes = Nodes()
         self.matching = Matching(self.nodes.slots)
         self.changes = Changes()
         self.holds = Holds()
-        self.facts_of = FactsOf()
+        self.facts_of = facts_of or FactsOf()
         self.placed: dict[Key, Placed] = {}
         self.on: dict[str, dict[Key, Placed]] = {}  # by node name, also of nodes that are not known
         self.moves: dict[

@@ -65,10 +65,14 @@ class Durable:
         self.move_floors(recovered.floors)
 
     def move_floors(self, floors: Mapping[str, int]) -> None:
-        """Floors only rise."""
+        """Floors only rise. What a window holds below one is out of reach, and goes; so does a window with nothing in
+        it, as a custom kind that is gone leaves: what it knew began above all that can still be asked for."""
         for resource, floor in floors.items():
             if floor > self._floors.get(resource, 0):
                 self._floors[resource] = floor
+                window = self._windows.get(resource)
+                if window is not None and window.forget(floor):
+                    del self._windows[resource]
 
     # Reader
 

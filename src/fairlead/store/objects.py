@@ -20,9 +20,10 @@ class _Space:
     """One namespace of one resource. `_names` and `_entries` are parallel and sorted by name, but for what
     changed since the last look: that waits in `_news` (None: removed), so that a write shifts no lists."""
 
-    __slots__ = ("_entries", "_names", "_news", "_snapshot")
+    __slots__ = ("_entries", "_names", "_news", "_snapshot", "live")
 
     def __init__(self) -> None:
+        self.live = 0  # objects; counted by who puts and removes
         self._names: list[str] = []
         self._entries: list[Entry] = []
         self._news: dict[str, Entry | None] = {}
@@ -80,14 +81,11 @@ class _Table:
     def all(self) -> tuple[Entry, ...]:
         snapshot = self.snapshot
         if snapshot is None:
-            parts = [(name, self.spaces[name].all()) for name in sorted(self.spaces)]
-            for name, entries in parts:
-                if not entries:
-                    del self.spaces[name]
+            parts = [self.spaces[name].all() for name in sorted(self.spaces)]
             if len(parts) == 1:
-                snapshot = parts[0][1]
+                snapshot = parts[0]
             else:
-                snapshot = tuple([entry for _, entries in parts for entry in entries])
+                snapshot = tuple([entry for entries in parts for entry in entries])
             self.snapshot = snapshot
         return snapshot
 
@@ -106,6 +104,7 @@ class Objects:
 
     def put(self, entry: Entry) -> None:
         key = entry.key
+        is_new = key not in self._entries
         self._entries[key] = entry
         resource, namespace, name = key
         table = self._tables.get(resource)
@@ -115,13 +114,20 @@ class Objects:
         if space is None:
             space = table.spaces[namespace] = _Space()
         space.set(name, entry)
+        space.live += is_new
         table.snapshot = None
 
     def remove(self, key: Key) -> None:
         del self._entries[key]
         table = self._tables[key.resource]
-        table.spaces[key.namespace].set(key.name, None)
+        space = table.spaces[key.namespace]
+        space.set(key.name, None)
+        space.live -= 1
         table.snapshot = None
+        if not space.live:  # namespaces and custom kinds come and go: nothing is kept of those that are gone
+            del table.spaces[key.namespace]
+            if not table.spaces:
+                del self._tables[key.resource]
 
     def list(self, resource: str, namespace: str) -> tuple[Entry, ...]:
         table = self._tables.get(resource)

@@ -150,7 +150,7 @@ class SqliteJournal:
                 resource: (floor, swept)
                 for resource, floor, swept in connection.execute("SELECT resource, floor, swept FROM floors")
             }
-            left = budget
+            before, left = dict(marks), budget
             for resource, (floor, swept) in marks.items():
                 if swept < floor and left > 0:
                     swept, walked = self._sweep(resource, swept, floor, left)
@@ -162,7 +162,8 @@ class SqliteJournal:
                     self._move_floor(resource, floor, now, retention_of(resource, retention), budget),
                     swept,
                 )
-            rows = [(resource, floor, swept) for resource, (floor, swept) in marks.items()]
+            # Only what moved: a plane at rest must not write to its disk every few seconds.
+            rows = [(each, *mark) for each, mark in marks.items() if before.get(each) != mark]
             self._insert("INSERT OR REPLACE INTO floors VALUES", 3, rows)
             connection.execute("COMMIT")
         except apsw.Error as error:

@@ -48,6 +48,15 @@ class Window:
             self._bytes -= _cost(dropped)
             self.start = dropped.entry.revision
 
+    def forget(self, floor: int) -> bool:
+        """Drop what nobody may ask for any more: changes up to the floor of the resource. Whether nothing is left."""
+        changes = self._changes
+        while changes and changes[0].entry.revision <= floor:
+            dropped = changes.popleft()
+            self._bytes -= _cost(dropped)
+            self.start = dropped.entry.revision
+        return not changes
+
     def after(self, revision: int, limit: int) -> Sequence[Change]:
         """Up to `limit` changes after a revision that is not before `start`."""
         index = bisect_right(self._changes, revision, key=_revision)

@@ -5,16 +5,24 @@ from __future__ import annotations
 from random import Random
 from typing import Any, cast
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 
+from fairlead.model.key import Key
+from fairlead.model.selectors import Requirement, label_selector
+from fairlead.model.views.common import Owner
 from fairlead.schedule import changes as changes_module
 from fairlead.schedule import cycle as cycle_module
-from fairlead.schedule.changes import Change, Changes
+from fairlead.schedule import nodes as nodes_module
+from fairlead.schedule.changes import CHANGES_MAX, Change, Changes
 from fairlead.schedule.contract import Yielding
 from fairlead.schedule.cycle import Cycle
+from fairlead.schedule.facts import Facts
+from fairlead.schedule.matching import ANSWERS_KEPT, Clause, Meant
 from fairlead.schedule.plugins.balanced_allocation import BalancedAllocation
 from fairlead.schedule.plugins.node_resources_fit import LEAST, MOST, NodeResourcesFit, whole_parts
 from fairlead.schedule.registry import default_policy
@@ -146,3 +154,117 @@ def test_classes_are_kept_within_bounds(monkeypatch: pytest.MonkeyPatch) -> None
     for number in range(40):
         assert cycle.place(pod(f"p{number}", cpu=f"{number + 1}m")).node == "a"
     assert len(cycle._states) == 16
+
+
+def of_set(number: int) -> Any:
+    """A pod of a ReplicaSet of its own: a class of its own, spread by default."""
+    owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": f"web-{number}", "uid": f"rs-{number}"}
+    made = pod(f"p{number}", cpu="1m", labels={"app": "web", "pod-template-hash": str(number)})
+    return structs.replace(
+        made,
+        metadata=structs.replace(
+            made.metadata, owner_references=(msgspec.convert({**owner, "controller": True}, Owner),)
+        ),
+    )
+
+
+def test_classes_of_pods_that_came_and_went_leave_nothing_behind() -> None:
+    snapshot = cluster((node("a", room={"cpu": "100"}), node("b", room={"cpu": "100"})))
+    cycle = Cycle(snapshot, default_policy())
+    stays = of_set(0)
+    assert cycle.place(stays).node
+    facts = snapshot.facts_of(stays)
+    for number in range(1, 1500):
+        one = of_set(number)
+        assert cycle.place(one).node
+        snapshot.forget(Key("pods", "default", one.metadata.name), one.metadata.uid)
+    assert len(cycle._states) < 40
+    assert len(snapshot.matching._counts) <= 256
+    known = {*snapshot.matching._by_none, *(m for each in snapshot.matching._by_pair.values() for m in each)}
+    assert known == set(snapshot.matching._counts)
+    assert len(snapshot.facts_of._known) < CHANGES_MAX * 2 + 40, "those that comings and goings name"
+    assert snapshot.facts_of(stays) is facts
+    snapshot.changes._kept.clear()
+    cycle._states.clear()
+    cycle._preemption._remembered.clear()
+    del one
+    snapshot.facts_of._last = None
+    assert len(snapshot.facts_of._known) == 1
+
+
+@pytest.mark.parametrize(
+    "requirements",
+    [
+        (Requirement("app", "in", ("web",)),),
+        (Requirement("app", "in", ("web",)), Requirement("tier", "in", ("front",))),
+        (Requirement("app", "in", ("db", "web")),),
+        (Requirement("app", "exists"),),
+        (Requirement("app", "notin", ("db",)),),
+        (),
+    ],
+)
+def test_groups_that_come_later_are_counted_by_whoever_means_them(
+    requirements: tuple[Requirement, ...],
+) -> None:
+    snapshot = cluster((node("a"), node("b")))
+    meant = [
+        Meant((Clause(label_selector(requirements), namespaces),))
+        for namespaces in (None, frozenset({"default"}))
+    ]
+    for each in meant:
+        snapshot.matching.counts(each)
+    snapshot.matching.counts(Meant((Clause(label_selector((Requirement("app", "in", ("web",)),)), None),)))
+    labels: list[dict[str, str]] = [{"app": "web", "tier": "front"}, {"app": "web"}, {"app": "db"}, {}]
+    for number, one in enumerate(labels):
+        snapshot.observe("pods", None, pod(f"p{number}", "a", labels=one))
+    for each in meant:
+        expected = sum(each.matches("default", one, {}) for one in labels)
+        assert snapshot.matching.counts(each)[snapshot.nodes.slot["a"]] == expected
+
+
+def test_columns_made_for_classes_are_fewer_where_nodes_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nodes_module, "_DERIVED_SLOTS", 64 * 100)
+    nodes = cluster((node("a"),)).nodes
+    for number in range(500):
+        assert nodes.derived(number, lambda: "made") == "made"
+        nodes.topology(f"key-{number}")
+    assert len(nodes._derived) <= 100
+    assert len(nodes._topologies) <= 256
+
+
+def test_what_a_class_knows_of_others_is_bounded() -> None:
+    snapshot = cluster((node("a", room={"cpu": "100"}), node("b", room={"cpu": "100"})))
+    spread = [{"maxSkew": 1, "topologyKey": HOSTNAME, "whenUnsatisfiable": "DoNotSchedule",
+               "labelSelector": {"matchLabels": WEB}}]  # fmt: skip
+    term = {"topologyKey": HOSTNAME, "labelSelector": {"matchLabels": {"app": "db"}}}
+    apart = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    state = Cycle(snapshot, default_policy()).state(
+        snapshot.facts_of(pod("web", labels=WEB, topologySpreadConstraints=spread, affinity=apart))
+    )
+    for number in range(3 * ANSWERS_KEPT):
+        other = snapshot.facts_of(pod(f"p{number}", labels={"job": str(number)}))
+        state.catch_up((Change(0, other, 1), Change(0, other, -1)), state.seen + 2)
+    kept = [len(value) for value in dictionaries(state)]
+    assert max(kept) <= ANSWERS_KEPT
+
+
+def dictionaries(state: Any) -> list[dict[Any, Any]]:
+    """All that its plugins keep by class, however deep."""
+    found: list[dict[Any, Any]] = []
+    seen: set[int] = set()
+    todo = [prepared for _, prepared in state.prepared]
+    while todo:
+        one = todo.pop()
+        if id(one) in seen or type(one).__module__.startswith(
+            ("fairlead.schedule.snapshot", "fairlead.model")
+        ):
+            continue
+        seen.add(id(one))
+        if isinstance(one, dict):
+            if any(isinstance(key, Facts) for key in one):
+                found.append(one)
+        elif isinstance(one, list | tuple):
+            todo += one
+        elif type(one).__module__.startswith("fairlead.schedule.plugins"):
+            todo += list(vars(one).values())
+    return found

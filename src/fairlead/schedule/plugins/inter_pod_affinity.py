@@ -11,7 +11,7 @@ from fairlead.schedule.changes import Change
 from fairlead.schedule.contract import SCORE_MAX, Lower, Prepared
 from fairlead.schedule.domains import Domains
 from fairlead.schedule.facts import Facts, PodTerm
-from fairlead.schedule.matching import Meant, clause_of
+from fairlead.schedule.matching import ANSWERS_KEPT, Meant, clause_of
 from fairlead.schedule.nodes import Ints, Mask
 from fairlead.schedule.snapshot import Placed, Snapshot
 
@@ -43,6 +43,8 @@ class _Counted:
     def means(self, facts: Facts) -> bool:
         known = self._means.get(facts)
         if known is None:
+            if len(self._means) >= ANSWERS_KEPT:
+                self._means.clear()
             known = self._means[facts] = self._meant.matches(facts.namespace, facts.labels, self._spaces)
         return known
 
@@ -89,6 +91,8 @@ class _Neighbours:
         known = self._terms.get(other)
         if known is None:
             terms = (*other.affinity, *other.anti_affinity, *other.preferred_pods)
+            if len(self._terms) >= ANSWERS_KEPT:
+                self._terms.clear()
             known = self._terms[other] = [term for term in terms if self._is_meant(term)]
         return known
 

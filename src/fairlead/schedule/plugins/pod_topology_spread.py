@@ -11,7 +11,7 @@ from fairlead.schedule.changes import Change
 from fairlead.schedule.contract import SCORE_MAX, Lower, Prepared
 from fairlead.schedule.domains import Domains
 from fairlead.schedule.facts import Facts, Spread
-from fairlead.schedule.matching import Clause, Meant
+from fairlead.schedule.matching import ANSWERS_KEPT, Clause, Meant
 from fairlead.schedule.nodes import Ints, Mask
 from fairlead.schedule.plugins.node_affinity import where_wanted
 from fairlead.schedule.plugins.taint_toleration import where_tolerated
@@ -54,6 +54,8 @@ class _Constraint:
     def means(self, facts: Facts) -> bool:
         known = self._means.get(facts)
         if known is None:
+            if len(self._means) >= ANSWERS_KEPT:
+                self._means.clear()
             known = self._means[facts] = self._meant.matches(facts.namespace, facts.labels, {})
         return known
 
