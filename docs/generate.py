@@ -137,7 +137,7 @@ OBJECTS = (
         "422",
     ),
     Bound("schemas in the schema of a version", "model.custom.structural", "SCHEMA_NODES_MAX", "", "422"),
-    Bound("states of all patterns of a version", "model.custom.structural", "SCHEMA_STATES_MAX", "", "422"),
+    Bound("states of all patterns of a version", "model.custom.plain_rules", "SCHEMA_STATES_MAX", "", "422"),
     Bound("states of a pattern", "model.custom.pattern_syntax", "PATTERN_STATES_MAX", "", "422"),
     Bound(
         "repetitions a pattern may ask for", "model.custom.pattern_syntax", "PATTERN_REPEAT_MAX", "", "422"
@@ -291,6 +291,13 @@ PLANE = (
         "LOOK_AGAIN_SECONDS",
         "seconds",
         "-",
+    ),
+    Bound(
+        "a new node that has never been ready alarms nobody for",
+        "reconcile.node_marks",
+        "STARTING_SECONDS",
+        "seconds",
+        "Event `NodeNotReady`, taint `NoExecute`",
     ),
     Bound("the window of a zone's releases", "ledger.brake", "WINDOW_SECONDS", "seconds", "-"),
     Bound("a release is remembered for at most", "ledger.brake", "KEPT_SECONDS_MAX", "seconds", "forgotten"),
@@ -471,7 +478,6 @@ PROGRESS = (
 )
 SCHEDULER = (
     Bound("what a plugin gives a node at most", "schedule.contract", "SCORE_MAX", "", "-"),
-    Bound("classes of pods known by what they ask for", "schedule.facts", "CLASSES_MAX", "", "read anew"),
     Bound(
         "amount of a resource that is told from more", "schedule.facts", "AMOUNT_MAX", "", "taken for this"
     ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -12,6 +13,7 @@ import ssl
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,8 @@ import pytest
 
 KUBECTL = shutil.which("kubectl")
 FAIRLEAD = Path(sys.executable).parent / "fairlead"
+START_SECONDS = 120
+STOP_SECONDS = 60
 
 
 def need_kubectl() -> str:
@@ -48,41 +52,68 @@ class Running:
         arguments: tuple[str, ...] = (),
     ) -> None:
         self.directory = directory
-        self.port = port or free_port()
         self.log = directory.parent / f"{directory.name}.log"
         with open(self.log, "ab") as log:
+            said_before = log.tell()
             self.process = subprocess.Popen(
-                [FAIRLEAD, "up", "--data-dir", directory, "--port", str(self.port), *arguments],
+                [FAIRLEAD, "up", "--data-dir", directory, "--port", str(port), *arguments],
                 stdout=log,
                 stderr=log,
                 env={**os.environ, **(environment or {})},
             )
-        self._await_ready()
+        # 0: the system chooses one as it is taken. One that was free a moment ago may be somebody else's by now.
+        self.port = port or int(self._await(lambda: self._announced(said_before)))
+        self._await(self._is_ready)
         self.kubeconfig = directory / "kubeconfig"
         self.tls = ssl.create_default_context(cafile=directory / "identity" / "ca.crt")
         self.token = self.kubeconfig.read_text().split("token:")[1].split()[0].strip('"')
+        if "--hollow-nodes" in arguments:  # which are made by a controller, after the API serves
+            number = int(arguments[arguments.index("--hollow-nodes") + 1])
+            self._await(lambda: "yes" if self._ready_nodes("hollow-") >= number else "")
 
-    def _await_ready(self) -> None:
-        deadline = time.monotonic() + 30
+    def _await(self, look: Callable[[], str]) -> str:
+        deadline = time.monotonic() + START_SECONDS
         while time.monotonic() < deadline:
             if self.process.poll() is not None:
                 raise AssertionError(
                     f"fairlead up ended with {self.process.returncode}: {self.log.read_text()[-2000:]}"
                 )
-            try:
-                connection = http.client.HTTPSConnection(
-                    "127.0.0.1", self.port, timeout=5, context=ssl._create_unverified_context()
-                )
-                connection.request("GET", "/readyz")
-                ready = connection.getresponse().status == 200
-                connection.close()
-                if ready:
-                    return
-            except OSError:
-                time.sleep(0.01)
-        raise AssertionError("fairlead up did not become ready within 30 s")
+            if found := look():
+                return found
+            time.sleep(0.01)
+        self.kill()
+        raise AssertionError(
+            f"fairlead up did not become ready within {START_SECONDS} s: {self.log.read_text()[-2000:]}"
+        )
 
-    def connect(self, timeout: float = 30) -> http.client.HTTPSConnection:
+    def _announced(self, said_before: int) -> str:
+        """The port that it says it serves; "" while it has not said so."""
+        found = re.search(rb"serves https://\S*:(\d+) ", self.log.read_bytes()[said_before:])
+        return found[1].decode() if found else ""
+
+    def _is_ready(self) -> str:
+        connection = http.client.HTTPSConnection(
+            "127.0.0.1", self.port, timeout=5, context=ssl._create_unverified_context()
+        )
+        try:
+            connection.request("GET", "/readyz")
+            return "yes" if connection.getresponse().status == 200 else ""
+        except (OSError, http.client.HTTPException):
+            return ""
+        finally:
+            connection.close()
+
+    def _ready_nodes(self, prefix: str) -> int:
+        _, listed = self.request("GET", "/api/v1/nodes")
+        conditions = (
+            each
+            for node in listed["items"]
+            if node["metadata"]["name"].startswith(prefix)
+            for each in node.get("status", {}).get("conditions", ())
+        )
+        return sum(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
+
+    def connect(self, timeout: float = 60) -> http.client.HTTPSConnection:
         return http.client.HTTPSConnection("127.0.0.1", self.port, timeout=timeout, context=self.tls)
 
     def request(
@@ -117,7 +148,7 @@ class Running:
             input=stdin,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=120,
             env={
                 **os.environ,
                 "KUBECONFIG": str(self.kubeconfig),
@@ -133,8 +164,8 @@ class Running:
 
     def stop(self) -> int:
         self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(30)
+        return self.process.wait(STOP_SECONDS)
 
     def kill(self) -> None:
         self.process.kill()
-        self.process.wait(30)
+        self.process.wait(STOP_SECONDS)

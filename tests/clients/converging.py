@@ -14,7 +14,8 @@ from typing import Any
 from tests.clients.kubectl import Operator
 
 Json = dict[str, Any]
-SECONDS_MAX = 40.0
+SECONDS_MAX = 90.0
+MARK = "the-end-of-what-is-asked-for"
 
 
 def eventually(holds: Callable[[], Any], seconds: float = SECONDS_MAX) -> Any:
@@ -28,7 +29,7 @@ def eventually(holds: Callable[[], Any], seconds: float = SECONDS_MAX) -> Any:
 
 def rolled_out(team: Operator, name: str) -> str:
     """The last line of `rollout status`, which must end well."""
-    return team(f"rollout status {name} --timeout=40s").splitlines()[-1]
+    return team(f"rollout status {name} --timeout={SECONDS_MAX:.0f}s").splitlines()[-1]
 
 
 def items(team: Operator, what: str) -> list[Json]:
@@ -60,17 +61,36 @@ def now_at(team: Operator) -> str:
 
 
 def moments(team: Operator, since: str) -> Iterator[list[Json]]:
-    """All pods of the namespace after each change of one since that revision, which must have been without pods."""
-    raw = team(f"get --raw {_pods(team)}?watch=1&resourceVersion={since}&timeoutSeconds=1")
+    """All pods of the namespace after each change of one since that revision, which must have been without pods.
+
+    Until now: a pod that nobody places is made, and what was told before it is all there is.
+    """
+    gated = {"schedulingGates": [{"name": "example.com/never"}], "containers": [{"name": "c", "image": "i"}]}
+    team("create -f -", {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": MARK}, "spec": gated})
     there: dict[str, Json] = {}
-    for line in raw.splitlines():
-        event = json.loads(line)
+    for event in _told(team, since):
         name = event["object"]["metadata"]["name"]
         if event["type"] == "DELETED":
             there.pop(name, None)
         else:
             there[name] = event["object"]
         yield list(there.values())
+
+
+def _told(team: Operator, since: str) -> list[Json]:
+    """Every change up to the mark, which is taken away again."""
+    events: list[Json] = []
+    with team.started(f"get --raw {_pods(team)}?watch=1&resourceVersion={since}") as watch:
+        assert watch.stdout is not None
+        while True:
+            line = watch.stdout.readline()
+            assert line, f"the watch ended after {len(events)} events"
+            event = json.loads(line)
+            if event["object"]["metadata"]["name"] == MARK:
+                break
+            events.append(event)
+    team(f"delete pod {MARK}")
+    return events
 
 
 def _pods(team: Operator) -> str:

@@ -45,7 +45,7 @@ class Operator:
             input=_text(stdin),
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=120,
             env=self._environment(environment),
         )
         return Done(done.returncode, done.stdout, done.stderr)
@@ -70,17 +70,23 @@ class Operator:
         return yaml.safe_load(self(f"{line} -o yaml", stdin))
 
     @contextmanager
-    def started(self, line: str) -> Iterator[subprocess.Popen[str]]:
-        """A command that goes on, such as a watch; read its `stdout` line by line."""
-        process = subprocess.Popen(
-            self._words(line),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            env=self._environment({}),
-        )
+    def started(
+        self, line: str, told: Path | None = None, **environment: str
+    ) -> Iterator[subprocess.Popen[str]]:
+        """A command that goes on, such as a watch; read its `stdout` line by line.
+
+        `told`: the file for what it says on standard error, which otherwise is among the rest.
+        """
+        with open(told or os.devnull, "w") as file:
+            process = subprocess.Popen(
+                self._words(line),
+                stdout=subprocess.PIPE,
+                stderr=file if told else subprocess.STDOUT,
+                text=True,
+                env=self._environment(environment),
+            )
         # A line that never comes would hold the reader for ever: with the end of the process it reads "".
-        watchdog = threading.Timer(20, process.kill)
+        watchdog = threading.Timer(120, process.kill)
         watchdog.start()
         try:
             yield process

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import subprocess
-import time
 
 import pytest
 
+from tests.clients.converging import eventually
 from tests.clients.kubectl import Operator, columns, table
 from tests.clients.manifests import config, node, pod
 from tests.running import FAIRLEAD, Running
@@ -31,9 +31,7 @@ def _with_token(server: Running, role: str, name: str) -> Operator:
     path = home / "kubeconfig"
     path.write_text(made.stdout)
     someone = Operator(path)
-    deadline = time.monotonic() + 10
-    while someone.run("auth whoami").code and time.monotonic() < deadline:
-        time.sleep(0.1)
+    eventually(lambda: someone.run("auth whoami").code == 0)
     return someone
 
 

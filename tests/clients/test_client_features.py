@@ -5,7 +5,7 @@ kubectl wait runs client-go's reflector, the machinery of every informer; its en
 
 from __future__ import annotations
 
-import threading
+import subprocess
 
 from tests.clients.kubectl import Operator
 
@@ -17,17 +17,25 @@ def _waited(team: Operator, features: dict[str, str]) -> str:
     """What kubectl said of its requests while it waited for a change that came after it began to."""
     team("create configmap tide --from-literal=water=low")
     change = 'patch configmap tide --type=merge -p {"data":{"water":"high"}}'.replace('"', '\\"')
-    later = threading.Timer(1.0, lambda: team(change))
-    later.start()
-    try:
-        done = team.run(
-            "wait configmap/tide --for=jsonpath={.data.water}=high --timeout=30s -v=8", **features
-        )
-    finally:
-        later.join()
-    assert done.code == 0, done.err
-    assert "condition met" in done.out
-    return done.err
+    wait = "wait configmap/tide --for=jsonpath={.data.water}=high --timeout=100s -v=8"
+    with team.started(wait, **features) as waiting:
+        said = _up_to(waiting, "watch=true")
+        team(change)
+        assert waiting.stdout is not None
+        said += waiting.stdout.read()
+        assert waiting.wait() == 0, said
+    assert "condition met" in said
+    return said
+
+
+def _up_to(process: subprocess.Popen[str], words: str) -> str:
+    assert process.stdout is not None
+    said = ""
+    while words not in said:
+        line = process.stdout.readline()
+        assert line, f"it ended and never said {words!r}: {said}"
+        said += line
+    return said
 
 
 def test_an_informer_that_begins_with_a_watch_gets_what_there_is_and_then_the_changes(team: Operator) -> None:

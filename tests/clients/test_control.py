@@ -105,16 +105,18 @@ def test_pods_are_placed_and_a_rollout_completes(
 ) -> None:
     control = started("one", *capabilities)
     server.kubectl("apply", "-f", "-", stdin=WEB)
-    server.kubectl("rollout", "status", "deployment/web", "--timeout=60s")
+    server.kubectl("rollout", "status", "deployment/web", "--timeout=90s")
     before = all_placed(server, 6)
     server.kubectl("set", "image", "deployment/web", "main=web:2")
-    server.kubectl("rollout", "status", "deployment/web", "--timeout=60s")
+    server.kubectl("rollout", "status", "deployment/web", "--timeout=90s")
     eventually(lambda: len(placements(server)) == 6)
     assert not before.keys() & placements(server).keys()
-    placed = [
-        each for each in control.decisions("--controller", "scheduler") if each.get("verdict") == "Placed"
-    ]
-    assert len(placed) >= 12
+
+    def placed() -> int:
+        decided = control.decisions("--controller", "scheduler")
+        return sum(each.get("verdict") == "Placed" for each in decided)
+
+    eventually(lambda: placed() >= 12)
     annotations = server.request("GET", LEASE)[1]["metadata"].get("annotations", {})
     assert ("fairlead.dev/fencing" in annotations) is bool(capabilities)
     assert server.request("GET", f"{LEASE}-fence")[0] == (404 if capabilities else 200)
@@ -222,7 +224,7 @@ def test_an_api_without_anything_of_fairleads_own_is_enough(server: Running, tmp
     control = Control(plain, tmp_path, "one")
     try:
         server.kubectl("apply", "-f", "-", stdin=WEB)
-        server.kubectl("rollout", "status", "deployment/web", "--timeout=60s")
+        server.kubectl("rollout", "status", "deployment/web", "--timeout=90s")
         all_placed(server, 6)
         assert plain.foreign == []
         assert len(plain.bindings) == 6
@@ -245,7 +247,7 @@ def test_an_api_without_anything_of_fairleads_own_is_enough(server: Running, tmp
 def test_it_refuses_to_work_beside_those_of_kubernetes_that_do_the_same(
     server: Running, tmp_path: Path, lease: str, more: tuple[str, ...], advice: str
 ) -> None:
-    spec = {"holderIdentity": "them", "leaseDurationSeconds": 15, "renewTime": microtime(time.time())}
+    spec = {"holderIdentity": "them", "leaseDurationSeconds": 600, "renewTime": microtime(time.time())}
     body = {
         "apiVersion": "coordination.k8s.io/v1",
         "kind": "Lease",

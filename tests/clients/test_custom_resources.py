@@ -119,10 +119,10 @@ def kubectl(running: Running) -> Iterator[Operator]:
         operator("create -f -", definition())
         == f"customresourcedefinition.apiextensions.k8s.io/{NAME} created\n"
     )
-    operator(f"wait --for=condition=Established --timeout=30s crd/{NAME}")
+    operator(f"wait --for=condition=Established --timeout=90s crd/{NAME}")
     yield operator
     operator.run("delete crontabs --all")
-    operator.run(f"delete crd {NAME} --timeout=40s")
+    operator.run(f"delete crd {NAME} --timeout=90s")
 
 
 def test_a_definition_is_served_as_soon_as_it_is_made(kubectl: Operator) -> None:
@@ -144,8 +144,8 @@ def test_objects_are_shown_in_the_columns_of_their_definition(kubectl: Operator)
     assert "True" in kubectl("get crontabs.stable.example.com nightly")
     assert "registry.example/idle:1" in kubectl("get ct -o wide")
     assert "crontab.stable.example.com/nightly" in kubectl("get all")
-    kubectl("wait --for=condition=Ready --timeout=20s ct/nightly")
-    kubectl("wait --for=jsonpath={.spec.replicas}=3 --timeout=20s ct/nightly")
+    kubectl("wait --for=condition=Ready --timeout=90s ct/nightly")
+    kubectl("wait --for=jsonpath={.spec.replicas}=3 --timeout=90s ct/nightly")
     assert kubectl("get ct --field-selector spec.image=registry.example/idle:1 -o name").split() == [
         "crontab.stable.example.com/nightly"
     ]
@@ -239,7 +239,7 @@ def test_a_definition_that_is_deleted_takes_its_objects_along(kubectl: Operator)
     assert "create not allowed while custom resource definition is terminating" in said
     eventually(lambda: "example.com/wait" in kubectl(f"get crd {NAME} -o jsonpath={{.status.conditions}}"))
     kubectl("""patch ct held --type=merge -p '{"metadata":{"finalizers":null}}'""")
-    kubectl(f"wait --for=delete --timeout=40s crd/{NAME}")
+    kubectl(f"wait --for=delete --timeout=90s crd/{NAME}")
     assert (
         kubectl("api-resources --api-group stable.example.com --no-headers -o name") == ""
     )  # not from kubectl's cache
@@ -279,12 +279,12 @@ def test_owners_and_namespaces_work_with_custom_kinds(kubectl: Operator) -> None
             },
         },
     )
-    inside("delete ct owner --cascade=foreground --timeout=40s")
+    inside("delete ct owner --cascade=foreground --timeout=90s")
     assert "child" not in inside("get cm -o name")
     inside("delete cm free")
     eventually(lambda: inside("get ct -o name") == "")
     inside("create -f -", crontab("last"))
-    kubectl("delete namespace owned --timeout=40s")
+    kubectl("delete namespace owned --timeout=90s")
     assert kubectl("get ct -A -o name") == ""
 
 
@@ -298,8 +298,8 @@ def test_everything_is_there_after_a_restart(tmp_path: Path) -> None:
     second = Running(tmp_path / "data", first.port, arguments=("--without-controllers",))
     try:
         assert kubectl("get ct kept -o jsonpath={.spec.replicas}") == "2"
-        kubectl(f"wait --for=condition=Established --timeout=20s crd/{NAME}")
-        kubectl(f"delete crd {NAME} --timeout=40s")
+        kubectl(f"wait --for=condition=Established --timeout=90s crd/{NAME}")
+        kubectl(f"delete crd {NAME} --timeout=90s")
         assert kubectl("get crd -o name") == ""
     finally:
         second.stop()

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
+from tests.clients.converging import eventually
 from tests.clients.kubectl import Operator, table
 from tests.clients.manifests import config, owned, pod, workload
 
@@ -29,10 +28,7 @@ def _left(team: Operator) -> list[str]:
 
 def _eventually(team: Operator, expected: list[str]) -> None:
     """Dependents of a deleted owner go soon after it: kubectl waits for the owner only."""
-    deadline = time.monotonic() + 10
-    while (left := _left(team)) != expected and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert left == expected
+    eventually(lambda: _left(team) == expected)
 
 
 @pytest.mark.parametrize("cascade", ["", "--cascade=background"])
@@ -108,7 +104,7 @@ def test_a_pod_that_no_node_has_goes_at_once(team: Operator) -> None:
 
 def test_a_finalizer_holds_the_object_until_it_is_taken_off(team: Operator) -> None:
     team("create -f -", config("c", finalizers=["x.example/hold"]))
-    done = team.run("delete cm c --timeout=500ms")
+    done = team.run("delete cm c --timeout=3s")
     assert (done.code, done.out) == (1, 'configmap "c" deleted\n')
     assert "error: timed out waiting for the condition on configmaps/c" in done.err
     found = team.yaml("get cm c")["metadata"]
@@ -139,19 +135,19 @@ def test_a_namespace_that_is_going_takes_nothing_new(kubectl: Operator) -> None:
     assert table(kubectl("get ns slow"))[0]["STATUS"] == "Terminating"
     said = slow.refused("create cm late")
     assert 'configmaps "late" is forbidden: unable to create new content in namespace slow' in said
-    kubectl("wait --for=condition=NamespaceFinalizersRemaining namespace/slow --timeout=10s")
+    kubectl("wait --for=condition=NamespaceFinalizersRemaining namespace/slow --timeout=90s")
     told = kubectl("describe namespace slow")
     assert "Some resources are remaining: configmaps" in told
     assert "Some content in the namespace has finalizers remaining: x.example/hold" in told
     slow('patch cm held --type=merge -p \'{"metadata":{"finalizers":null}}\'')
-    kubectl("wait --for=delete namespace/slow --timeout=10s")
+    kubectl("wait --for=delete namespace/slow --timeout=90s")
 
 
 def test_a_namespace_with_many_objects_goes_turn_by_turn(kubectl: Operator) -> None:
     kubectl("create namespace full")
     full = kubectl.inside("full")
     full("create -f -", [config(f"c{number:03}") for number in range(150)])
-    kubectl("delete namespace full --timeout=30s")
+    kubectl("delete namespace full --timeout=90s")
     assert full.run("get cm").err.startswith("No resources found")
 
 

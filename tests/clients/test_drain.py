@@ -107,19 +107,19 @@ def test_a_budget_is_kept_and_named_and_what_is_left_at_the_deadline_is_told(
     node = _fullest(team)
     before = _on(team, node)
     blocked = "The disruption budget keep needs 3 healthy pods and has 3 currently"
-    done = drain(f"{node} --reason disks --deadline 1s")
+    done = drain(f"{node} --reason disks --deadline 4s")
     assert done.code == 1
     for name in before:
         assert f"{team.namespace}/{name} stays for now: {blocked}" in done.out.splitlines()
         assert f"  {team.namespace}/{name}: stays for now: {blocked}" in done.err.splitlines()
-    assert f"left on {node} after 1s" in done.err
+    assert f"left on {node} after 4s" in done.err
     assert f"`kubectl uncordon {node}`" in done.err
     assert sorted(_on(team, node)) == sorted(before)
-    told = drain(f"{node} --reason disks --deadline 1s -o json")
+    told = drain(f"{node} --reason disks --deadline 4s -o json")
     assert told.code == 1
     left = json.loads(told.out)["left"]
     assert {each["pod"] for each in left} == {f"{team.namespace}/{name}" for name in before}
-    forced = drain(f"{node} --reason fire --deadline 1s --force-at-deadline yes")
+    forced = drain(f"{node} --reason fire --deadline 4s --force-at-deadline yes")
     assert forced.code == 0, forced.out + forced.err
     assert f"{team.namespace}/{before[0]} deleted: the deadline is over" in forced.out.splitlines()
     assert not set(_on(team, node)) & set(before)
@@ -129,7 +129,7 @@ def test_a_pod_that_nobody_would_make_again_is_a_reason_not_to_begin(
     team: Operator, drain: Callable[[str], Done]
 ) -> None:
     team("create -f -", pod("alone", node="hollow-1"))
-    team("wait pod alone --for=condition=ready --timeout=40s")
+    team("wait pod alone --for=condition=ready --timeout=90s")
     done = drain("hollow-1 --reason disks")
     assert done.code == 2
     assert f"no controller would make these pods again: {team.namespace}/alone" in done.err

@@ -14,7 +14,7 @@ from tests.clients.kubectl import Operator
 KINDS = tuple(CATALOG)
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.kind)
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: f"{kind.kind}-{kind.version}")
 def test_every_kind_is_explained_with_all_its_fields(kubectl: Operator, kind: Kind) -> None:
     name = kind.plural if not kind.group else f"{kind.plural} --api-version={kind.api_version}"
     told = kubectl(f"explain {name}")
@@ -29,7 +29,7 @@ def test_every_kind_is_explained_with_all_its_fields(kubectl: Operator, kind: Ki
     assert len(whole.splitlines()) > len(told.splitlines())
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.kind)
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: f"{kind.kind}-{kind.version}")
 def test_every_kind_is_explained_from_version_2_as_well(kubectl: Operator, kind: Kind) -> None:
     name = kind.plural if not kind.group else f"{kind.plural} --api-version={kind.api_version}"
     told = kubectl(f"explain {name} --output=plaintext-openapiv2")
@@ -121,7 +121,7 @@ TIDES = {
 def test_a_custom_kind_is_found_and_explained_as_soon_as_it_is_defined(kubectl: Operator) -> None:
     assert "doesn't have a resource type" in kubectl.refused("get td")
     kubectl("apply -f -", TIDES)
-    kubectl("wait --for=condition=Established crd/tides.sea.example.com --timeout=20s")
+    kubectl("wait --for=condition=Established crd/tides.sea.example.com --timeout=90s")
     assert "sea.example.com/v1" in kubectl("api-versions").split()
     row = next(line for line in kubectl("api-resources").splitlines() if line.startswith("tides "))
     assert row.split() == ["tides", "td", "sea.example.com/v1", "true", "Tide"]

@@ -34,7 +34,7 @@ def ask(server: Running, team: Operator, tmp_path: Path) -> Ask:
             env={**os.environ, "KUBECONFIG": str(server.kubeconfig)},
             text=True,
             capture_output=True,
-            timeout=30,
+            timeout=120,
         )
         assert "Traceback" not in done.stderr
         return Done(done.returncode, done.stdout, done.stderr)
@@ -58,7 +58,14 @@ def tried(team: Operator, ask: Ask, manifest: Json) -> str:
     team("create -f -", manifest)
     name = manifest["metadata"]["name"]
     eventually(lambda: json.loads(ask(f"explain pod/{name} -o json").out)["attempt"])
-    return ask(f"explain pod/{name}").out
+    # Between its attempts, not in the midst of one or back in the queue because something changed meanwhile.
+    settled = (": placed on ", "queue: unschedulable (waits for ")
+
+    def told() -> str:
+        text = ask(f"explain pod/{name}").out
+        return text if any(part in text for part in settled) else ""
+
+    return str(eventually(told))
 
 
 def test_a_placed_pod_shows_waterfall_and_scores_and_agrees_with_itself(team: Operator, ask: Ask) -> None:
@@ -74,7 +81,7 @@ AWKWARD = {
     "larger than every node": (
         pod("odd", "64"),
         "no node is large enough for 64 cpu: the largest has 32; ask for less, or add a larger node",
-        "Insufficient cpu: needs 64 cpu, free ",
+        r"Insufficient cpu: needs (64|64000m) cpu, free ",  # by whether another test's pod has a part of one
     ),
     "a selector that matches nothing": (
         pod("odd", nodeSelector={"disk": "ssd"}),
@@ -94,7 +101,7 @@ AWKWARD = {
             ],
         ),
         "no node has the label rack, which a topology spread constraint asks for",
-        "(missing required label): the node has no label rack",
+        r"\(missing required label\): the node has no label rack",
     ),
 }
 
@@ -110,7 +117,7 @@ def test_a_pod_that_fits_nowhere_is_told_ways_out(team: Operator, ask: Ask, case
     assert f"  - {remedy}" in told
     there = ask("why-not pod/odd hollow-1")
     assert "odd on hollow-1, now: hollow-1 does not take it: " in there.out
-    assert detail in there.out
+    assert re.search(detail, there.out)
     planned = ask("plan", manifest | {"metadata": {"name": "other"}})
     assert planned.code == 1
     assert f"  - {remedy}" in planned.out

@@ -58,11 +58,11 @@ def settings(name: str, **data: str) -> dict[str, Any]:
 def test_a_deployment_is_scaled_and_waited_for(api: Any) -> None:
     web = Deployment(deployment(2), api=api)
     web.create()
-    web.wait("condition=Available", timeout=40)
+    web.wait("condition=Available", timeout=90)
     assert web.ready()
     web.scale(4)
     assert web.replicas == 4
-    web.wait("jsonpath='{.status.readyReplicas}'=4", timeout=40)
+    web.wait("jsonpath='{.status.readyReplicas}'=4", timeout=90)
     pods = web.pods()
     assert len(pods) == 4
     assert all(pod.ready() for pod in pods)
@@ -70,7 +70,7 @@ def test_a_deployment_is_scaled_and_waited_for(api: Any) -> None:
     web.scale(0)
     eventually(lambda: not web.pods())
     web.delete()
-    web.wait("delete", timeout=40)
+    web.wait("delete", timeout=90)
     assert not web.exists()
 
 
@@ -134,7 +134,7 @@ def test_logs_of_a_hollow_node_are_refused_with_a_reason(api: Any) -> None:
         {"metadata": {"name": "once", "namespace": "default"}, "spec": {"containers": containers}}, api=api
     )
     pod.create()
-    pod.wait("condition=Ready", timeout=40)
+    pod.wait("condition=Ready", timeout=90)
     with pytest.raises(kr8s.ServerError, match="hollow nodes only pretend"):
         list(pod.logs())
 
@@ -147,7 +147,7 @@ def test_a_custom_kind(api: Any) -> None:
     tab.scale(3)
     assert tab.replicas == 3
     tab.patch({"status": {"conditions": [{"type": "Ready", "status": "True"}]}}, subresource="status")
-    tab.wait("condition=Ready", timeout=40)
+    tab.wait("condition=Ready", timeout=90)
     assert [each.name for each in api.get("ct")] == ["nightly"]  # by its short name
     assert ("stable.example.com/v1", "CronTab") in {
         (each["version"], each["kind"]) for each in api.api_resources()
@@ -162,9 +162,9 @@ def test_the_same_without_waiting_for_each_other(fairlead_plane: Plane) -> None:
         api = await kr8s.asyncio.api(kubeconfig=fairlead_plane.client_config())
         web = await AsyncDeployment(deployment(1), api=api)
         await web.create()
-        await web.wait("condition=Available", timeout=40)
+        await web.wait("condition=Available", timeout=90)
         await web.scale(2)
-        await web.wait("jsonpath='{.status.readyReplicas}'=2", timeout=40)
+        await web.wait("jsonpath='{.status.readyReplicas}'=2", timeout=90)
         await asyncio.gather(*[_made(settings(name), api) for name in ("a", "b")])
         names = [each.name async for each in api.get("configmaps")]
         await api._session.aclose()

@@ -120,6 +120,22 @@ def test_apply_meets_another_manager(client: Client) -> None:
     assert {entry.manager for entry in taken.metadata.managedFields} >= {"other"}
 
 
+def test_a_conflict_of_scale_names_the_version_of_the_scale(client: Client) -> None:
+    [web] = codecs.load_all_yaml(DEPLOYMENT)
+    client.create(web, field_manager="maker")
+    scale = {
+        "apiVersion": "autoscaling/v1",
+        "kind": "Scale",
+        "metadata": {"name": "web"},
+        "spec": {"replicas": 9},
+    }
+    with pytest.raises(ApiError) as conflict:
+        client.patch(Deployment.Scale, "web", scale, patch_type=PatchType.APPLY, field_manager="scaler")
+    assert [(cause.message, cause.field) for cause in conflict.value.status.details.causes] == [
+        ('conflict with "maker" using autoscaling/v1', ".spec.replicas")
+    ]
+
+
 def test_a_watch_gives_what_is_there_and_what_comes(client: Client) -> None:
     client.create(settings("first"))
     seen = []

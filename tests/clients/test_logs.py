@@ -36,8 +36,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 @pytest.fixture(autouse=True)
 def ready(kubectl: Operator) -> None:
     eventually(lambda: "local-1" in kubectl("get nodes -o name"))
-    kubectl("wait --for=create node/local-1 node/local-2 --timeout=60s")
-    kubectl("wait --for=condition=Ready node local-1 local-2 --timeout=60s")
+    kubectl("wait --for=create node/local-1 node/local-2 --timeout=90s")
+    kubectl("wait --for=condition=Ready node local-1 local-2 --timeout=90s")
 
 
 def container(name: str, script: str) -> dict[str, Any]:
@@ -97,7 +97,7 @@ def test_a_log_is_followed_until_its_container_ends(team: Operator, kubectl: Ope
         more.touch()
         assert following.stdout.read() == "last\n"
         assert following.wait() == 0
-    team("wait --for=jsonpath={.status.phase}=Succeeded pod talk --timeout=60s")
+    team("wait --for=jsonpath={.status.phase}=Succeeded pod talk --timeout=90s")
     assert team("logs talk") == "first\nlast\n"
 
 
@@ -107,7 +107,7 @@ def test_whoever_stops_following_stops_the_stream(team: Operator, kubectl: Opera
     with team.started("logs -f talk") as following:
         assert following.stdout is not None
         assert following.stdout.readline() == "line 0\n"
-        assert _open_logs(kubectl) == 1
+        eventually(lambda: _open_logs(kubectl) == 1)  # others have just been closed
     eventually(lambda: _open_logs(kubectl) == 0)
 
 
@@ -274,7 +274,7 @@ def test_top_shows_what_pods_use(team: Operator, kubectl: Operator) -> None:
     listed = team.yaml("get pods.metrics.k8s.io busy")
     assert listed["kind"] == "PodMetrics"
     assert listed["metadata"]["labels"] == {"app": "busy"}
-    team("delete pod busy --timeout=60s")
+    team("delete pod busy --timeout=90s")
     eventually(lambda: [row["NAME"] for row in rows("top pods")] == ["calm"])
 
 

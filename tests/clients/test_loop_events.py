@@ -71,11 +71,16 @@ def test_a_scale_down_is_told_and_a_settled_deployment_tells_no_more(team: Opera
     (replicaset,) = names(team, "rs")
     assert told(team, f"rs {replicaset}", "SuccessfulDelete")[3].startswith(f"Deleted pod: {replicaset}-")
     eventually(lambda: len(items(team, "pods")) == 1)
-    lines = [line for line in described(team, "deploy web") if line[1] == "ScalingReplicaSet"]
-    assert [line[3] for line in lines] == [
-        f"Scaled up replica set {replicaset} from 0 to 2",
+
+    def scalings() -> list[str]:
+        """In no order: kubectl knows seconds only."""
+        return sorted(line[3] for line in described(team, "deploy web") if line[1] == "ScalingReplicaSet")
+
+    told_of = [
         f"Scaled down replica set {replicaset} from 2 to 1",
+        f"Scaled up replica set {replicaset} from 0 to 2",
     ]
+    eventually(lambda: scalings() == told_of)
 
 
 def test_a_pod_that_fits_nowhere_says_why(team: Operator) -> None:

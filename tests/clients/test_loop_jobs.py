@@ -30,7 +30,7 @@ def _job(annotations: dict[str, str], **spec: Any) -> Manifest:
 
 def _ended(team: Operator, condition: str, name: str = "work") -> dict[str, Any]:
     """The job's status once it has this condition, and the condition under `is`."""
-    team(f"wait job {name} --for=condition={condition} --timeout=40s")
+    team(f"wait job {name} --for=condition={condition} --timeout=90s")
     status: dict[str, Any] = team.yaml(f"get job {name}")["status"]
     by_type = {each["type"].lower(): each for each in status["conditions"] if each["status"] == "True"}
     return {**status, "is": by_type[condition]}
@@ -88,11 +88,11 @@ def test_a_job_that_takes_too_long_fails(team: Operator) -> None:
 
 def test_a_suspended_job_starts_when_it_is_resumed_and_stops_when_suspended_again(team: Operator) -> None:
     team("create -f -", _job(LONG, suspend=True, parallelism=2, completions=2))
-    team("wait job work --for=condition=suspended --timeout=20s")
+    team("wait job work --for=condition=suspended --timeout=90s")
     assert table(team("get jobs"))[0]["STATUS"] == "Suspended"
     assert items(team, "pods") == []
     team('patch job work -p \'{"spec":{"suspend":false}}\'')
-    team("wait job work --for=jsonpath={.status.active}=2 --timeout=20s")
+    team("wait job work --for=jsonpath={.status.active}=2 --timeout=90s")
     eventually(lambda: [pod["status"]["phase"] for pod in items(team, "pods")] == ["Running"] * 2)
     team('patch job work -p \'{"spec":{"suspend":true}}\'')
     assert eventually(lambda: items(team, "pods") == [])
@@ -107,9 +107,11 @@ def test_a_job_that_is_deleted_while_it_runs_takes_its_pods_along(team: Operator
 
 
 def test_a_finished_job_goes_after_its_time(team: Operator) -> None:
+    since = now_at(team)
     team("create -f -", _job(SHORT, ttlSecondsAfterFinished=1))
-    eventually(lambda: names(team, "pods"))
-    assert eventually(lambda: items(team, "jobs,pods") == [])
+    eventually(lambda: items(team, "jobs,pods") == [])
+    phases = {pod["status"].get("phase") for pods in moments(team, since) for pod in pods}
+    assert "Succeeded" in phases, "it ran before it went"
 
 
 def test_a_job_made_by_hand_from_a_cron_job_runs(team: Operator) -> None:

@@ -57,7 +57,7 @@ def test_orphaned_pods_go_to_the_next_replica_set(team: Operator) -> None:
     new = workload("ReplicaSet", "old", replicas=3)
     new["metadata"]["name"] = "new"
     team("create -f -", new)
-    team("wait rs new --for=jsonpath={.status.readyReplicas}=3 --timeout=20s")
+    team("wait rs new --for=jsonpath={.status.readyReplicas}=3 --timeout=90s")
     assert before < uids(team, "pods")
     assert _owners(team, "pods") == uids(team, "rs")
 
@@ -69,7 +69,7 @@ def test_a_pod_that_is_labelled_otherwise_is_let_go_and_replaced(team: Operator)
     eventually(lambda: names(team, "pods -l app=web"))
     (released,) = items(team, "pods -l app=quarantine")
     assert is_live(released)
-    assert "ownerReferences" not in released["metadata"]
+    eventually(lambda: "ownerReferences" not in items(team, "pods -l app=quarantine")[0]["metadata"])
     team(f"label pod {name} app=web --overwrite")  # back again: one of the two is too many
     assert eventually(lambda: len(names(team, "pods")) == 1)
 
@@ -79,3 +79,19 @@ def test_a_namespace_ends_with_everything_in_it(kubectl: Operator, team: Operato
     rolled_out(team, "deploy/web")
     kubectl(f"delete namespace {team.namespace}")
     assert items(team, "deploy,rs,pods") == []
+
+
+def test_every_namespace_has_a_service_account_and_gets_it_anew(kubectl: Operator, team: Operator) -> None:
+    eventually(lambda: names(team, "serviceaccounts") == {"default"})
+    before = uids(team, "serviceaccounts")
+    team("delete serviceaccount default")
+    eventually(
+        lambda: names(team, "serviceaccounts") == {"default"} and uids(team, "serviceaccounts") != before
+    )
+    team("create -f -", pod("plain"))
+    assert team("get pod plain -o jsonpath={.spec.serviceAccountName}") == "default"
+    assert {each["metadata"]["namespace"] for each in items(kubectl, "serviceaccounts -A")} >= {
+        "default",
+        "kube-system",
+        team.namespace,
+    }

@@ -24,7 +24,12 @@ def fairlead(server: Running) -> Callable[[str], str]:
     def run(line: str) -> str:
         environment = {**os.environ, "KUBECONFIG": str(server.kubeconfig)}
         return subprocess.run(
-            [FAIRLEAD, *line.split()], env=environment, text=True, capture_output=True, check=True, timeout=30
+            [FAIRLEAD, *line.split()],
+            env=environment,
+            text=True,
+            capture_output=True,
+            check=True,
+            timeout=120,
         ).stdout
 
     return run
@@ -55,7 +60,9 @@ def test_a_silent_copy_is_released_and_replaced_by_exactly_one(
     team("create -f -", silent_node("node-gpu-7"))
     team("create -f -", fraud_batch())
     assert eventually(lambda: running(team) == 2)
-    (silent,) = [pod for pod in items(team, "pods") if pod["spec"].get("nodeName") == "node-gpu-7"]
+    (silent,) = eventually(
+        lambda: [pod for pod in items(team, "pods") if pod["spec"].get("nodeName") == "node-gpu-7"]
+    )
     team("cordon node-gpu-7")
     team("delete pods --field-selector spec.nodeName=node-gpu-7 --wait=false")
     team("create -f -", {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "hollow-2"}})

@@ -38,6 +38,9 @@ def _history(team: Operator, name: str) -> list[tuple[str, str]]:
 def test_history_shows_revisions_and_undo_goes_back(team: Operator, kind: str) -> None:
     name = _made(team, kind)
     team(f"set image {name} main=two:2")
+    eventually(
+        lambda: len(_history(team, name)) == 2
+    )  # before the next: no revision is made of what nobody saw
     team(f"annotate {name} kubernetes.io/change-cause=three")
     team(f"set image {name} main=three:3")
     assert "roll" in rolled_out(team, name)
@@ -116,8 +119,8 @@ def test_a_pod_that_is_labelled_otherwise_is_released_and_one_labelled_so_adopte
     released, *_ = sorted(names(team, "pods"))
     team(f"label pod {released} app=other --overwrite")
     eventually(lambda: "ownerReferences" not in team.yaml(f"get pod {released}")["metadata"])
+    eventually(lambda: len(items(team, "pods -l app=db")) == 2)
     rolled_out(team, "ds/db")
-    assert len(items(team, "pods -l app=db")) == 2
 
 
 def test_a_daemon_set_that_surges_never_leaves_a_node_without(team: Operator) -> None:
@@ -127,4 +130,4 @@ def test_a_daemon_set_that_surges_never_leaves_a_node_without(team: Operator) ->
     team("set image ds/db main=two:2")
     rolled_out(team, "ds/db")
     eventually(lambda: _images(team) == ["two:2", "two:2"])
-    assert team.yaml("get ds db")["status"]["numberAvailable"] == 2
+    eventually(lambda: team.yaml("get ds db")["status"].get("numberAvailable") == 2)

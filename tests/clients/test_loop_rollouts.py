@@ -99,7 +99,7 @@ def test_a_paused_rollout_waits_and_still_scales(team: Operator) -> None:
     team("rollout pause deploy/web")
     team("set image deploy/web main=web:2")
     team("scale deploy web --replicas=2")
-    team("wait deploy web --for=jsonpath={.status.readyReplicas}=2 --timeout=20s")
+    team("wait deploy web --for=jsonpath={.status.readyReplicas}=2 --timeout=90s")
     assert _images(team) == {"busybox:1"}
     assert len(names(team, "rs")) == 1
     conditions = {each["type"]: each for each in team.yaml("get deploy web")["status"]["conditions"]}
@@ -129,8 +129,8 @@ def test_scaling_up_down_and_to_nothing(team: Operator) -> None:
         team(f"scale deploy web --replicas={replicas}")
         rolled_out(team, "deploy/web")
         eventually(lambda wanted=replicas: len(items(team, "pods")) == wanted)  # type: ignore[misc]
-        (row,) = table(team("get deploy"))
-        assert row["READY"] == f"{replicas}/{replicas}"
+        shown = f"{replicas}/{replicas}"
+        eventually(lambda shown=shown: [row["READY"] for row in table(team("get deploy"))] == [shown])  # type: ignore[misc]
     (only,) = items(team, "rs")
     assert (only["spec"]["replicas"], only["status"]["replicas"]) == (1, 1)
 
@@ -167,14 +167,14 @@ def test_a_rollout_that_does_not_progress_is_reported_and_can_still_succeed(team
     web = _web(1, progressDeadlineSeconds=2)
     web["spec"]["template"]["spec"]["nodeSelector"] = {"disk": "gold"}
     team("create -f -", web)
-    done = team.run("rollout status deploy/web --timeout=30s")
+    done = team.run("rollout status deploy/web --timeout=90s")
     assert (done.code, done.err) == (1, 'error: deployment "web" exceeded its progress deadline\n')
     conditions = {each["type"]: each for each in team.yaml("get deploy web")["status"]["conditions"]}
     assert conditions["Progressing"]["reason"] == "ProgressDeadlineExceeded"
     assert conditions["Available"]["reason"] == "MinimumReplicasUnavailable"
     assert {pod["STATUS"] for pod in table(team("get pods"))} == {"Pending"}
     team("label node hollow-1 disk=gold")
-    team("wait deploy web --for=condition=available --timeout=20s")
+    team("wait deploy web --for=condition=available --timeout=90s")
     rolled_out(team, "deploy/web")
     assert {pod["NODE"] for pod in table(team("get pods -o wide"))} == {"hollow-1"}
 
@@ -194,11 +194,11 @@ def test_a_deleted_pod_is_replaced_by_another(team: Operator) -> None:
 def test_a_settled_deployment_is_not_written_again(team: Operator) -> None:
     team("create -f -", _web(1))
     rolled_out(team, "deploy/web")
-    team("wait deploy web --for=jsonpath={.status.progress.deadline.state}=Met --timeout=20s")
+    team("wait deploy web --for=jsonpath={.status.progress.deadline.state}=Met --timeout=90s")
     before = _revisions(team)
     team("annotate pods -l app=web note=looked-at")  # wakes its controllers
     team("create -f -", workload("ReplicaSet", "other", replicas=1))
-    team("wait rs other --for=jsonpath={.status.availableReplicas}=1 --timeout=20s")
+    team("wait rs other --for=jsonpath={.status.availableReplicas}=1 --timeout=90s")
     assert before.items() <= _revisions(team).items()
 
 

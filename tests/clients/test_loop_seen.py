@@ -10,7 +10,7 @@ from collections.abc import Callable
 import pytest
 
 from fairlead.control.roster import default_deciders
-from tests.clients.converging import rolled_out
+from tests.clients.converging import eventually, rolled_out
 from tests.clients.kubectl import Operator, table
 from tests.clients.manifests import workload
 from tests.running import FAIRLEAD, Running
@@ -28,7 +28,7 @@ def fairlead(server: Running) -> Callable[[str], str]:
             text=True,
             capture_output=True,
             check=True,
-            timeout=30,
+            timeout=120,
         ).stdout
 
     return run
@@ -53,13 +53,13 @@ def test_decisions_tell_the_story_of_an_object(team: Operator, fairlead: Callabl
     team("create -f -", workload("Deployment", "web", replicas=1))
     rolled_out(team, "deploy/web")
     about = f"deployments.apps/{team.namespace}/web"
-    rows = table(fairlead(f"decisions --object {about} --controller deployment"))
+    asked = f"decisions --object {about} --controller deployment"
+    rows = eventually(lambda: (found := table(fairlead(asked)))[-1]["VERDICT"] == "Settled" and found)
     assert {(row["CONTROLLER"], row["OBJECT"]) for row in rows} == {("deployment", about)}
     assert (rows[0]["VERDICT"], rows[0]["EFFECTS"]) == ("Waiting", "1 Create")
-    assert rows[-1]["VERDICT"] == "Settled"
     assert any(row["DETAIL"] == "0 of 1 replicas are available" for row in rows)
 
-    first, *_ = json.loads(fairlead(f"decisions --object {about} --controller deployment -o json"))["items"]
+    first, *_ = json.loads(fairlead(f"{asked} -o json"))["items"]
     record = first["record"]
     uid = team("get deploy web -o jsonpath={.metadata.uid}")
     assert record["effects"][0].startswith(f"Create deployment/{uid}/create/")

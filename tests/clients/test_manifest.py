@@ -40,15 +40,15 @@ def test_a_manifest_of_twelve_kinds_lives_and_goes(team: Operator, tmp_path: Pat
     assert [f"{kind.partition('.')[0]} {name}" for kind, name in told] == objects
     assert "already exists" in team.refused(f"create -f {file}")
 
-    team("wait deployment/web --for=jsonpath={.status.readyReplicas}=3 --timeout=40s")
-    team("wait deployment/web --for=condition=Available --timeout=40s")
+    team("wait deployment/web --for=jsonpath={.status.readyReplicas}=3 --timeout=90s")
+    team("wait deployment/web --for=condition=Available --timeout=90s")
     assert "timed out" in team.refused(
-        "wait deployment/web --for=jsonpath={.status.readyReplicas}=99 --timeout=1s"
+        "wait deployment/web --for=jsonpath={.status.readyReplicas}=99 --timeout=3s"
     )
 
     kinds = ",".join(sorted({each.split()[0] for each in objects}))
     assert len(team(f"get {kinds} -l {LABEL} -o name").splitlines()) == len(objects)
-    deleted = team.run(f"delete {kinds} -l {LABEL} --timeout=40s")
+    deleted = team.run(f"delete {kinds} -l {LABEL} --timeout=90s")
     # kubectl's own word about the PriorityClass.
     assert deleted.err == "Warning: deleting cluster-scoped resources, not scoped to the provided namespace\n"
     assert (deleted.code, len(deleted.out.splitlines())) == (0, len(objects))
@@ -58,7 +58,7 @@ def test_a_manifest_of_twelve_kinds_lives_and_goes(team: Operator, tmp_path: Pat
 
 def test_a_wait_hears_of_what_comes_later(team: Operator) -> None:
     team("create configmap told --from-literal=state=before")
-    with team.started("wait configmap/told --for=jsonpath={.data.state}=after --timeout=40s") as waiting:
+    with team.started("wait configmap/told --for=jsonpath={.data.state}=after --timeout=90s") as waiting:
         team('patch configmap told -p {"data":{"state":"between"}}'.replace('"', '\\"'))
         team('patch configmap told -p {"data":{"state":"after"}}'.replace('"', '\\"'))
         assert waiting.stdout is not None

@@ -43,10 +43,14 @@ class Hearts:
 
     def _beat(self) -> None:
         headers = {"Content-Type": "application/merge-patch+json"}
+        connection = self._server.connect()
         while not self._stopped.wait(0.4):
             for name in sorted(self.beating):
                 body = {"spec": {"renewTime": _now()}}
-                self._server.request("PATCH", f"{LEASES}/{name}", body, headers=headers)
+                self._server.request(
+                    "PATCH", f"{LEASES}/{name}", body, headers=headers, connection=connection
+                )
+        connection.close()
 
     def stop(self) -> None:
         self._stopped.set()
@@ -56,7 +60,8 @@ class Hearts:
 @pytest.fixture(scope="module")
 def hearts(server: Running, kubectl: Operator) -> Iterator[Hearts]:
     policy = json.loads(kubectl("get evidencepolicy default -o json"))
-    acts = {"StopPlacement": 3, "MarkUnknown": 5, "Release": 5, "Forget": 3600}
+    # Long enough for a busy machine: a heart that beats late must not look like one that stopped.
+    acts = {"StopPlacement": 5, "MarkUnknown": 9, "Release": 9, "Forget": 3600}
     spec = policy["spec"]
     spec["rows"][0]["acts"] = [{"act": act, "afterSeconds": after} for act, after in acts.items()]
     spec["zones"] |= {"releasesPerMinute": 600, "slowedReleasesPerMinute": 600}
@@ -70,7 +75,7 @@ def hearts(server: Running, kubectl: Operator) -> Iterator[Hearts]:
 def _all_back(hearts: Hearts, kubectl: Operator) -> Iterator[None]:
     yield
     hearts.beating = set(NODES)
-    eventually(lambda: not any(_taints(kubectl, name) for name in NODES))
+    _becomes(lambda: not any(_taints(kubectl, name) for name in NODES))
 
 
 def _now() -> str:
@@ -107,7 +112,13 @@ def _counted(team: Operator) -> list[dict[str, Any]]:
 
 
 def _becomes(question: Callable[[], Any]) -> Any:
-    return eventually(question, 60.0)
+    return eventually(question, 120.0)
+
+
+def _suspected(kubectl: Operator, node: str) -> bool:
+    """Told by an Event: the taint itself is soon replaced by a stronger one."""
+    about = f"involvedObject.kind=Node,involvedObject.name={node},reason=NodeSuspect"
+    return bool(items(kubectl, f"events -A --field-selector {about}"))
 
 
 def test_a_silent_node_is_suspected_then_unknown_and_its_pod_replaced_once(
@@ -116,28 +127,28 @@ def test_a_silent_node_is_suspected_then_unknown_and_its_pod_replaced_once(
     _deployed(team)
     (original,) = _on(team, "hollow-1")
     hearts.beating.discard("hollow-1")
-    _becomes(lambda: _taints(kubectl, "hollow-1") == ["fairlead.dev/suspect:NoSchedule"])
     _becomes(lambda: "node.kubernetes.io/unreachable:NoExecute" in _taints(kubectl, "hollow-1"))
+    _becomes(lambda: _suspected(kubectl, "hollow-1"))
     (row,) = table(kubectl("get nodes hollow-1"))
     assert row["STATUS"] == "NotReady"
-    assert "EvidencePolicy/default row NodeLeaseSilent" in kubectl("describe node hollow-1")
+    _becomes(lambda: "EvidencePolicy/default row NodeLeaseSilent" in kubectl("describe node hollow-1"))
     new = _becomes(lambda: [pod for pod in items(team, "pods") if REPLACES in pod["metadata"]["annotations"]])
     assert [pod["metadata"]["annotations"][REPLACES] for pod in new] == [original["metadata"]["uid"]]
     rolled_out(team, "deploy/web")
+    _becomes(lambda: all(pod["spec"].get("nodeName") for pod in _counted(team)))
     assert len(_counted(team)) == 4
     assert {pod["spec"]["nodeName"] for pod in _counted(team)} == set(NODES) - {"hollow-1"}
     told = team(f"describe pod {original['metadata']['name']}")
     assert "NodeSilent" in told or "Released" in told
-    assert "row NodeLeaseSilent" in team(
-        "get events --field-selector reason=PodReleased -o jsonpath={.items[*].message}"
-    )
+    messages = "get events --field-selector reason=PodReleased -o jsonpath={.items[*].message}"
+    _becomes(lambda: "row NodeLeaseSilent" in team(messages))
     hearts.beating.add("hollow-1")
     _becomes(lambda: not _taints(kubectl, "hollow-1"))
     _becomes(
         lambda: original["metadata"]["uid"] not in {pod["metadata"]["uid"] for pod in items(team, "pods")}
     )
     assert len(items(team, "pods")) == 4, "the replacement stayed, by the default rule"
-    assert table(kubectl("get nodes hollow-1"))[0]["STATUS"] == "Ready"
+    _becomes(lambda: table(kubectl("get nodes hollow-1"))[0]["STATUS"] == "Ready")
 
 
 def test_the_original_stays_where_the_rule_says_so(team: Operator, kubectl: Operator, hearts: Hearts) -> None:
@@ -203,7 +214,7 @@ def test_a_taint_by_hand_drives_pods_out(team: Operator, kubectl: Operator) -> N
     try:
         _becomes(lambda: not _on(team, "hollow-3") and len(_counted(team)) == 4)
         rolled_out(team, "deploy/web")
-        assert "TaintManagerEviction" in team("get events")
+        _becomes(lambda: "TaintManagerEviction" in team("get events"))
     finally:
         kubectl("taint node hollow-3 broken-")
 

@@ -98,7 +98,7 @@ def test_drain_asks_before_it_deletes_pods_of_nobody(busy: Operator) -> None:
 
 
 def test_drain_evicts_and_waits_until_the_node_has_let_go(busy: Operator) -> None:
-    done = busy.run("drain busy --timeout=500ms")
+    done = busy.run("drain busy --timeout=3s")
     assert done.code == 1
     assert f"evicting pod {busy.namespace}/w-1" in done.out
     assert {row["STATUS"] for row in table(busy("get pods"))} == {"Terminating"}
@@ -112,7 +112,7 @@ def test_drain_does_not_break_a_budget(busy: Operator) -> None:
         busy(f"patch pod {name} --subresource=status --type=merge -p '{running}'")
     busy("create poddisruptionbudget web --selector=app=web --min-available=2")
     _allow(busy, 0)
-    done = busy.run("drain busy --timeout=500ms")
+    done = busy.run("drain busy --timeout=3s")
     assert done.code == 1
     assert "Cannot evict pod as it would violate the pod's disruption budget" in done.err
     assert "Terminating" not in busy("get pods")

@@ -32,7 +32,7 @@ def queues(server: Running) -> Callable[[str], str]:
             text=True,
             capture_output=True,
             check=True,
-            timeout=30,
+            timeout=120,
         ).stdout
 
     return run
@@ -46,13 +46,13 @@ def queue_settings(found: str, controller: str) -> dict[str, Any]:
 def test_a_change_takes_effect_while_the_plane_runs(team: Operator, queues: Callable[..., str]) -> None:
     assert "No resources found" in team.run("get planesettings").err
     team("apply -f -", SETTINGS)
-    team("wait --for=condition=Applied planesettings/default --timeout=5s")
+    team("wait --for=condition=Applied planesettings/default --timeout=90s")
     team("""patch planesettings default --type=merge -p '{"spec":{"queues":{"job":{"ratePerSecond":20}}}}'""")
     eventually(lambda: queue_settings(queues("-o json"), "job")["rate_per_second"] == 20)
     assert queue_settings(queues("-o json"), "job")["rate_burst"] == 50
     shown = {row["CONTROLLER"]: row["SETTINGS"] for row in table(queues())}
     assert (shown["job"], shown["deployment"]) == ("job", "default")
-    team("wait --for=condition=Applied planesettings/default --timeout=5s")
+    team("wait --for=condition=Applied planesettings/default --timeout=90s")
     (row,) = table(team("get planesettings"))
     assert (row["NAME"], row["APPLIED"]) == ("default", "True")
     assert team.run("delete planesettings default").code == 0

@@ -32,7 +32,7 @@ def test_the_policy_in_use_outlives_its_object_and_the_server(tmp_path: Path) ->
         done = subprocess.run(
             [FAIRLEAD, "explain", f"pod/{name}", "-o", "json"],
             env={**os.environ, "KUBECONFIG": str(server.kubeconfig)},
-            text=True, capture_output=True, timeout=30, check=True,
+            text=True, capture_output=True, timeout=120, check=True,
         )  # fmt: skip
         answer = json.loads(done.stdout)
         return [*answer["attempt"]["policy"], answer["again"]["agrees"]] if answer["attempt"] else []

@@ -100,24 +100,24 @@ def test_a_policy_is_chosen_by_name_and_rolled_back_by_the_former_name(team: Ope
     asking = workload("Deployment", "web", replicas=4)
     asking["spec"]["template"]["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "1"}}
     team("create -f -", asking)
-    team("rollout status deploy/web --timeout=40s")
+    team("rollout status deploy/web --timeout=90s")
     assert len({each["spec"]["nodeName"] for each in items(team, "pods")}) == 1, "packed, by v4"
     team("delete deployment web --wait=true")
     eventually(lambda: not items(team, "pods"))
     team("""patch planesettings default --type=merge -p '{"spec":{"schedulingPolicy":"v3"}}'""")
     eventually(lambda: active() == {"v3": "True", "v4": "False"})
     team("create -f -", asking)
-    team("rollout status deploy/web --timeout=40s")
+    team("rollout status deploy/web --timeout=90s")
     assert len({each["spec"]["nodeName"] for each in items(team, "pods")}) == 2, "spread, by v3"
 
 
 def test_a_policy_that_does_not_exist_is_told(team: Operator) -> None:
     team("apply -f -", ours("PlaneSettings", "default", schedulingPolicy="v9"))
-    found = eventually(lambda: condition(team, "planesettings/default", "SchedulingPolicy"))
+    told = "SchedulingPolicy v9 does not exist; until it can be used, the built-in policy stays in use"
+    kind = "SchedulingPolicy"
+    eventually(lambda: condition(team, "planesettings/default", kind).get("message") == told)
+    found = condition(team, "planesettings/default", kind)
     assert (found["status"], found["reason"]) == ("False", "NotFound")
-    assert found["message"] == (
-        "SchedulingPolicy v9 does not exist; until it can be used, the built-in policy stays in use"
-    )
 
 
 def test_a_reservation_is_made_once_kept_used_and_released_with_its_owner(team: Operator) -> None:
@@ -140,7 +140,7 @@ def test_a_reservation_is_made_once_kept_used_and_released_with_its_owner(team: 
     using = pod("uses")
     using["metadata"]["annotations"] = {"fairlead.dev/reservation": name}
     team("create -f -", using)
-    team("wait pod/uses --for=condition=PodScheduled --timeout=20s")
+    team("wait pod/uses --for=condition=PodScheduled --timeout=90s")
     assert json.loads(team("get pod uses -o json"))["spec"]["nodeName"] == node
     found = json.loads(team(f"get reservation {name} -o json"))["status"]
     assert (found["phase"], found["allocatedTo"]["name"]) == ("Allocated", "uses")

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import subprocess
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
+from tests.clients.converging import eventually
 from tests.clients.kubectl import Operator
 from tests.clients.manifests import config, event, pod
 
@@ -18,12 +19,21 @@ READY = '{"status":{"phase":"Running","conditions":[{"type":"Ready","status":"Tr
 
 
 @contextmanager
-def _soon(act: Callable[[], object]) -> Iterator[None]:
-    """Act half a second into the body, which waits for the effect."""
-    timer = threading.Timer(0.5, act)
-    timer.start()
-    yield
-    timer.join()
+def _watching(team: Operator, line: str, told: Path) -> Iterator[subprocess.Popen[str]]:
+    """A command of kubectl that goes on; the body begins when its watch is open."""
+    with team.started(f"{line} -v=6", told) as process:
+        eventually(lambda: "watch=true" in told.read_text() or process.poll() is not None)
+        yield process
+
+
+def _waited(team: Operator, line: str, told: Path, act: Callable[[], object]) -> str:
+    """What `kubectl wait` printed when somebody acted after it had begun to watch."""
+    with _watching(team, f"wait {line} --timeout=100s", told) as waiting:
+        act()
+        assert waiting.stdout is not None
+        printed = waiting.stdout.read()
+        assert waiting.wait() == 0, told.read_text()
+    return printed
 
 
 def _lines(process: subprocess.Popen[str], count: int) -> list[list[str]]:
@@ -60,15 +70,16 @@ def test_pods_in_a_watch_pass_through_their_states(team: Operator) -> None:
     assert [line[2] for line in seen] == ["Pending", "Running", "Terminating"]
 
 
-def test_a_watch_in_json_is_a_stream_of_objects_with_rising_revisions(team: Operator) -> None:
-    with team.started("get cm --watch-only -o json") as watch:
-        time.sleep(0.5)  # kubectl lists once before it begins to watch
+def test_a_watch_in_json_is_a_stream_of_objects_with_rising_revisions(team: Operator, tmp_path: Path) -> None:
+    with _watching(team, "get cm --watch-only -o json", tmp_path / "told") as watch:
         team("create -f -", [config("a"), config("b")])
         team("label cm a x=1")
         assert watch.stdout is not None
         text, found, decoder = "", [], json.JSONDecoder()
         while len(found) < 3:
-            text += watch.stdout.readline()
+            line = watch.stdout.readline()
+            assert line, f"the watch ended after {len(found)} objects"
+            text += line
             if text.rstrip().endswith("}") and text.startswith("{") and text.endswith("\n}\n"):
                 found.append(decoder.decode(text))
                 text = ""
@@ -90,11 +101,13 @@ def test_a_watch_by_label_sees_objects_come_into_and_leave_the_selection(team: O
         assert [line[:2] for line in _lines(watch, 2)] == [["ADDED", "b"], ["DELETED", "a"]]
 
 
-def test_a_watch_of_one_object_and_over_all_namespaces(team: Operator) -> None:
+def test_a_watch_of_one_object_and_over_all_namespaces(team: Operator, tmp_path: Path) -> None:
     team("create -f -", [config("one"), config("two")])
-    with team.started("get cm two -w --no-headers") as one, team.started("get pods -A --watch-only") as every:
+    with (
+        team.started("get cm two -w --no-headers") as one,
+        _watching(team, "get pods -A --watch-only", tmp_path / "told") as every,
+    ):
         assert _lines(one, 1)[0][0] == "two"
-        time.sleep(0.5)
         team("label cm one x=1")
         team("label cm two x=1")
         team("create -f -", pod("p"))
@@ -105,25 +118,28 @@ def test_a_watch_of_one_object_and_over_all_namespaces(team: Operator) -> None:
         ]
 
 
-def test_wait_for_a_condition(team: Operator) -> None:
+def test_wait_for_a_condition(team: Operator, tmp_path: Path) -> None:
     team("create -f -", pod("p"))
-    with _soon(lambda: team(f"patch pod p --subresource=status --type=merge -p '{READY}'")):
-        assert team("wait pod/p --for=condition=Ready --timeout=20s") == "pod/p condition met\n"
+    ready = f"patch pod p --subresource=status --type=merge -p '{READY}'"
+    said = _waited(team, "pod/p --for=condition=Ready", tmp_path / "told", lambda: team(ready))
+    assert said == "pod/p condition met\n"
     assert (
-        team("wait pod/p --for=jsonpath='{.status.phase}'=Running --timeout=20s") == "pod/p condition met\n"
+        team("wait pod/p --for=jsonpath='{.status.phase}'=Running --timeout=90s") == "pod/p condition met\n"
     )
-    said = team.refused("wait pod/p --for=condition=Ready=false --timeout=100ms")
+    said = team.refused("wait pod/p --for=condition=Ready=false --timeout=3s")
     assert "error: timed out waiting for the condition on pods/p" in said
     assert "(NotFound)" in team.refused("wait pod/none --for=condition=Ready --timeout=1s")
 
 
-def test_wait_for_a_deletion_and_for_a_creation(team: Operator) -> None:
+def test_wait_for_a_deletion_and_for_a_creation(team: Operator, tmp_path: Path) -> None:
     team("create -f -", config("c"))
-    with _soon(lambda: team("delete cm c")):
-        assert team("wait cm/c --for=delete --timeout=20s") == "configmap/c condition met\n"
-    assert team("wait cm/c --for=delete --timeout=20s") == ""
-    with _soon(lambda: team("create cm late")):
-        assert team("wait cm/late --for=create --timeout=20s") == "configmap/late condition met\n"
+    said = _waited(team, "cm/c --for=delete", tmp_path / "told", lambda: team("delete cm c"))
+    assert said == "configmap/c condition met\n"
+    assert team("wait cm/c --for=delete --timeout=90s") == ""
+    soon = threading.Timer(0.5, lambda: team("create cm late"))  # it looks again and again, without a watch
+    soon.start()
+    assert team("wait cm/late --for=create --timeout=90s") == "configmap/late condition met\n"
+    soon.join()
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 from tests.docs.pages import ROOT, Block
-from tests.running import Running, free_port
+from tests.running import Running
 
 _SENTINEL = "=== block done ==="
 # What `make up` gives to `fairlead up`.
@@ -57,7 +57,7 @@ class Reader:
     def close(self) -> None:
         if self._bash.stdin is not None:
             self._bash.stdin.close()
-        self._bash.wait(10)
+        self._bash.wait(60)
         if self._bash.stdout is not None:
             self._bash.stdout.close()
         for server in self._servers.values():
@@ -67,8 +67,8 @@ class Reader:
     def _start(self, name: str, arguments: tuple[str, ...] = ()) -> None:
         known = self._servers.get(name)
         if known is not None:
-            known.process.wait(30)  # the page has stopped it by now
-        port = known.port if known else free_port()
+            known.process.wait(60)  # the page has stopped it by now
+        port = known.port if known else 0
         self._servers[name] = started = Running(self._folder / name, port, arguments=arguments)
         # A person reads what it prints before going on: on a new directory with nodes, that the sample runs.
         while arguments and known is None and "hello runs" not in (text := started.log.read_text()):

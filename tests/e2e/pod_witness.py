@@ -22,8 +22,8 @@ def main(directory: str, name: str) -> None:
         os.write(diary, f"{word} {os.getpid()}\n".encode())
 
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
+        fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:  # EAGAIN or EACCES: another holds it
         note("twice")
         sys.exit(9)
 

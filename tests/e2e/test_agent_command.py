@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import os
 import pty
 import re
@@ -11,13 +12,14 @@ import signal
 import subprocess
 import sys
 import time
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.e2e.testimony import end_all, eventually
-from tests.running import FAIRLEAD, Running, free_port
+from tests.running import FAIRLEAD, Running, need_kubectl
 
 
 @pytest.fixture
@@ -37,7 +39,7 @@ class Agent:
         tokens.write_text(token)
         words = [FAIRLEAD, "agent", "--server", f"https://127.0.0.1:{server.port}", "--name", name]
         words += ["--token-file", tokens, "--ca-file", server.directory / "identity" / "ca.crt"]
-        words += ["--data-dir", folder / name, "--renew-seconds", "1", "--lease-seconds", "5", *more]
+        words += ["--data-dir", folder / name, "--renew-seconds", "1", "--lease-seconds", "10", *more]
         with open(self._said, "wb") as file:
             self.process = subprocess.Popen(words, stderr=file, stdout=file)
 
@@ -73,7 +75,7 @@ def test_a_node_joins_with_its_token_and_leaves_when_told(server: Running, tmp_p
         labels = node["metadata"]["labels"]
         assert (labels["topology.kubernetes.io/zone"], labels["disk"]) == ("a", "ssd")
         agent.process.send_signal(signal.SIGTERM)
-        assert agent.process.wait(30) == 0
+        assert agent.process.wait(90) == 0
         assert agent.said() == ""
 
 
@@ -110,7 +112,7 @@ def test_a_name_that_is_taken_on_this_machine_is_refused(server: Running, tmp_pa
         eventually(lambda: ready(server, "n1"))
         (tmp_path / "second").mkdir()
         with Agent(server, tmp_path / "second", "n1", token, "--data-dir", str(tmp_path / "n1")) as second:
-            assert second.process.wait(30) == 4
+            assert second.process.wait(90) == 4
             assert (
                 f"an agent of node n1 runs already on {tmp_path / 'n1'} (process {first.process.pid})"
                 in second.said()
@@ -124,7 +126,7 @@ def test_an_agent_whose_directory_is_removed_leaves_to_a_second_one(server: Runn
         log = (tmp_path / "n1" / "fairlead.log").read_text()
         assert re.search("works for .*, limits by (cgroup|rlimits)", log)
         shutil.rmtree(tmp_path / "n1")
-        assert agent.process.wait(60) == 4
+        assert agent.process.wait(120) == 4
         assert f"its directory {tmp_path / 'n1'} was removed or replaced while it ran" in agent.said()
     with Agent(server, tmp_path, "n1", token):
         eventually(lambda: (tmp_path / "n1" / "agent.lock").exists() and ready(server, "n1"))
@@ -186,7 +188,7 @@ def test_an_agent_without_a_server_leaves_when_it_was_told_how_long_to_wait(
     with Agent(server, tmp_path, "n1", node_token(server, "n1"), "--leave-after", "2s") as agent:
         eventually(lambda: ready(server, "n1"))
         server.stop()
-        assert agent.process.wait(60) == 0
+        assert agent.process.wait(120) == 0
         assert "node n1 leaves" in agent.said()
 
 
@@ -209,9 +211,9 @@ def test_an_agent_needs_no_scheduler_and_no_server() -> None:
 
 def test_the_first_run_shows_its_progress_and_what_to_try(tmp_path: Path) -> None:
     """On a terminal. What it says to try is tried."""
-    data, port = tmp_path / "data", free_port()
+    data = tmp_path / "data"
     master, slave = pty.openpty()
-    words = [FAIRLEAD, "up", "--nodes", "2", "--zones", "a,b", "--data-dir", data, "--port", str(port)]
+    words = [FAIRLEAD, "up", "--nodes", "2", "--zones", "a,b", "--data-dir", data, "--port", "0"]
     process = subprocess.Popen(words, stdout=slave, stderr=slave, stdin=subprocess.DEVNULL)
     os.close(slave)
     try:
@@ -224,6 +226,7 @@ def test_the_first_run_shows_its_progress_and_what_to_try(tmp_path: Path) -> Non
         assert last == "fairlead progress deployment/hello"  # says with its exit code whether all is done yet
         script = "\n".join(["set -e", *commands, f"{last} || true"])
         environment = {name: value for name, value in os.environ.items() if name != "KUBECONFIG"}
+        eventually(lambda: _answers(data / "kubeconfig"))  # ready pods are a Service's a moment later
         done = subprocess.run(
             ["bash", "-c", script], capture_output=True, text=True, env=environment, timeout=120
         )
@@ -231,12 +234,24 @@ def test_the_first_run_shows_its_progress_and_what_to_try(tmp_path: Path) -> Non
         assert "hello from hello-" in done.stdout
         assert "deployment/hello   " in done.stdout
         process.send_signal(signal.SIGINT)
-        assert process.wait(60) == 0
+        assert process.wait(90) == 0
     finally:
         process.kill()
         process.wait()
         os.close(master)
         end_all(data)
+
+
+def _answers(kubeconfig: Path) -> bool:
+    """Whether somebody serves behind the sample's Service."""
+    words = [need_kubectl(), "get", "service", "hello", "-o", "jsonpath={.spec.clusterIP}"]
+    environment = {**os.environ, "KUBECONFIG": str(kubeconfig), "HOME": str(kubeconfig.parent.parent)}
+    address = subprocess.run(words, check=True, capture_output=True, text=True, env=environment).stdout
+    try:
+        with urllib.request.urlopen(f"http://{address}:8080/", timeout=10) as answer:
+            return bool(answer.read())
+    except (OSError, http.client.HTTPException):
+        return False
 
 
 def _read_until(terminal: int, words: str) -> str:

@@ -23,7 +23,7 @@ LONG_LEASE = (
     "--renew-seconds",
     "2",
 )  # a busy machine must not look like a lost lease
-SHORT_LEASE = ("--lease-seconds", "5", "--renew-seconds", "1")
+SHORT_LEASE = ("--lease-seconds", "12", "--renew-seconds", "1")
 DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments"
 PODS = "/api/v1/namespaces/default/pods"
 

@@ -468,7 +468,7 @@ def token(running: Running, *words: str) -> str:
 
 def until(running: Running, made: str, status: int) -> Any:
     """The server follows the token table within a second."""
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 90
     while time.monotonic() < deadline:
         found, body = running.request("GET", CONFIGMAPS, token=made)
         if found == status:

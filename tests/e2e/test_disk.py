@@ -35,7 +35,7 @@ def start(directory: Path, port: int = 0) -> tuple[int, str]:
     command = [FAIRLEAD, "up", "--data-dir", directory, "--port", str(port)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
-            output, said = process.communicate(timeout=30)
+            output, said = process.communicate(timeout=120)
         except subprocess.TimeoutExpired:
             process.kill()
             raise AssertionError("the server started though it must not") from None
@@ -332,7 +332,7 @@ def test_on_a_full_disk_writes_are_507_reads_go_on_and_freed_space_is_used_witho
 
 
 def written(server: Running, name: str) -> Any:
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 120
     while time.monotonic() < deadline:
         status, answer = server.request("POST", CONFIGMAPS, configmap(name, "z" * 200_000))
         if status == 201:

@@ -46,7 +46,9 @@ def test_readers_who_stop_reading_cost_little_and_get_all_of_it_when_they_go_on(
         full.request("POST", CONFIGMAPS, configmap("late"))
         full.request("DELETE", f"{CONFIGMAPS}/late")
         for answer in answers:
-            assert len(json.load(answer)["items"]) == OBJECTS, "a list is of one revision, however slowly read"
+            assert len(json.load(answer)["items"]) == OBJECTS, (
+                "a list is of one revision, however slowly read"
+            )
         status, again = full.request("GET", CONFIGMAPS, connection=slow[0])
         assert (status, len(again["items"])) == (200, OBJECTS), "the connection can be used again"
 

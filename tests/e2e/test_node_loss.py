@@ -9,6 +9,7 @@ The measured times are printed (`pytest -s`), never asserted.
 from __future__ import annotations
 
 import contextlib
+import http.client
 import json
 import os
 import signal
@@ -35,8 +36,8 @@ ARGUMENTS = (
 )
 ACTS = {"StopPlacement": 4, "MarkUnknown": 8, "Release": 8, "Forget": 3600}
 TOLERATION_SECONDS = 2
-ASK_SECONDS, ANSWER_SECONDS = 0.05, 2.0
-SUSPECT, UNREACHABLE = "fairlead.dev/suspect:NoSchedule", "node.kubernetes.io/unreachable:NoExecute"
+ASK_SECONDS, ANSWER_SECONDS = 0.05, 15.0
+UNREACHABLE = "node.kubernetes.io/unreachable:NoExecute"
 REPLACES = "fairlead.dev/replaces"
 Json = dict[str, Any]
 
@@ -57,7 +58,7 @@ class Client:
             try:
                 with urllib.request.urlopen(self._url, timeout=ANSWER_SECONDS) as answer:
                     self.answers.append((at, answer.read().decode()))
-            except OSError:
+            except (OSError, http.client.HTTPException):
                 self.answers.append((at, ""))
 
     def since(self, moment: float) -> list[str]:
@@ -101,7 +102,7 @@ def server(tmp_path: Path) -> Iterator[Running]:
 def kubectl(server: Running) -> Operator:
     kubectl = Operator(server.kubeconfig)
     eventually(lambda: len(items(kubectl, "nodes")) == len(NODES))
-    kubectl(f"wait --for=condition=Ready node {' '.join(NODES)} --timeout=60s")
+    kubectl(f"wait --for=condition=Ready node {' '.join(NODES)} --timeout=90s")
     spec = json.loads(kubectl("get evidencepolicy default -o json"))["spec"]
     for row in spec["rows"]:
         if row["name"] == "NodeLeaseSilent":
@@ -185,6 +186,12 @@ def taints(kubectl: Operator, node: str) -> list[str]:
     return [f"{each['key']}:{each['effect']}" for each in found]
 
 
+def suspected(kubectl: Operator, node: str) -> bool:
+    """Told by an Event: the taint itself is soon replaced by a stronger one."""
+    about = f"involvedObject.kind=Node,involvedObject.name={node},reason=NodeSuspect"
+    return bool(items(kubectl, f"events -A --field-selector {about}"))
+
+
 def condition(found: Json, kind: str) -> Json:
     conditions = found["status"].get("conditions") or ()
     return next(
@@ -244,7 +251,7 @@ def _graduated(
     kubectl: Operator, told: Testimony, times: Times, lost: str, original: dict[str, Json]
 ) -> None:
     names = {app: pod["metadata"]["name"] for app, pod in original.items()}
-    times.once("suspect: nothing new is placed there", lambda: SUSPECT in taints(kubectl, lost))
+    times.once("suspect: nothing new is placed there", lambda: suspected(kubectl, lost))
     times.once("unknown: Ready=Unknown, pods have their grace", lambda: UNREACHABLE in taints(kubectl, lost))
     node = json.loads(kubectl(f"get node {lost} -o json"))
     assert condition(node, "Ready")["status"] == "Unknown"
@@ -293,6 +300,6 @@ def _returned(kubectl: Operator, told: Testimony, times: Times, original: dict[s
         )
 
     times.once("the originals are gone, the replacements stay", settled)
-    assert len(told.running()) == 5
+    eventually(lambda: len(told.running()) == 5)
     for name in told.names:
         assert len(told.starts(name)) == (2 if name in ("one", "set-0") else 1), f"{name}: {told.lines(name)}"

@@ -131,7 +131,7 @@ def test_what_outlives_its_main_process_has_the_rest_of_the_grace_and_no_more(
     async def scenario(machine: Machine, file: Path) -> None:
         await machine.open("a")
         await machine.witness("a", file, "children", "stubborn-children")
-        machine.do(Stop("a", "main", 1.0))
+        machine.do(Stop("a", "main", 4.0))
         await machine.until(lambda: "stop main" in lines(file), "the end of the main process")
         ended = await machine.ended("a")
         assert nobody_left(file), "the end was told while children still ran"
@@ -346,8 +346,8 @@ def test_probes(tmp_path: Path) -> None:
             ({"tcpSocket": {"host": "127.0.0.1", "port": ports[0]}}, True, ""),
             ({"tcpSocket": {"host": "127.0.0.1", "port": nobody}}, False, "connection refused"),
         ]
-        for number, (action, _, _) in enumerate(looks, 1):
-            machine.do(Probe(number, "a", "main", action, 2.0))
+        for number, (action, _, words) in enumerate(looks, 1):
+            machine.do(Probe(number, "a", "main", action, 3.0 if "timed out" in words else 60.0))
         for number, (action, expected, message) in enumerate(looks, 1):
             answer = await machine.probed(number)
             assert (answer.good, message in answer.message) == (expected, True), (action, answer)

@@ -24,8 +24,8 @@ def append(path: str, line: str) -> None:
 def bear_witness(path: str, role: str, options: list[str]) -> None:
     lock = os.open(f"{path}.{role}", os.O_RDWR | os.O_CREAT, 0o666)
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
+        fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:  # EAGAIN or EACCES: another holds it
         append(path, f"twice {role}")
         sys.exit(99)
 

@@ -52,7 +52,7 @@ class Plane:
         return f"{collection(KINDS[name], KEPT)}/{made['metadata']['name']}", str(made["metadata"]["uid"])
 
     def make(self, address: str, obj: Any) -> Any:
-        answer = self.session.post(self.url + address, json=obj, timeout=30)
+        answer = self.session.post(self.url + address, json=obj, timeout=120)
         assert answer.status_code == 201, answer.text
         return answer.json()
 
@@ -60,14 +60,14 @@ class Plane:
         """One object of each kind, where there is none any more."""
         for name in SAMPLES:
             if name != "Namespace":
-                self.session.post(self.url + collection(KINDS[name], FUZZED), json=sample(name), timeout=30)
-        self.session.post(self.url + tides.DEFINITIONS, json=tides.DEFINITION, timeout=30)
-        self.session.post(self.url + tides.ADDRESS.format(FUZZED), json=tides.TIDE, timeout=30)
+                self.session.post(self.url + collection(KINDS[name], FUZZED), json=sample(name), timeout=120)
+        self.session.post(self.url + tides.DEFINITIONS, json=tides.DEFINITION, timeout=120)
+        self.session.post(self.url + tides.ADDRESS.format(FUZZED), json=tides.TIDE, timeout=120)
 
     def document(self, path: str) -> Any:
         """Waits for that of the custom kind: its definition may have been deleted, and be made anew."""
         for _ in range(100):
-            answer = self.session.get(f"{self.url}/openapi/v3/{path}", timeout=30)
+            answer = self.session.get(f"{self.url}/openapi/v3/{path}", timeout=120)
             if answer.status_code == 200:
                 return answer.json()
             time.sleep(0.2)
@@ -78,7 +78,7 @@ class Plane:
         """Witnesses that are not what they were."""
         found = []
         for address, uid in self.witnesses:
-            answer = self.session.get(self.url + address, timeout=30)
+            answer = self.session.get(self.url + address, timeout=120)
             if answer.status_code != 200 or answer.json()["metadata"]["uid"] != uid:
                 found.append(f"{address}: {answer.status_code}")
         return found

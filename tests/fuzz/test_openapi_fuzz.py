@@ -27,7 +27,9 @@ from tests.fuzz.tides import GROUP_PATH
 SECONDS = float(os.environ.get("FAIRLEAD_FUZZ_SECONDS") or (1800.0 if SOAK else 24.0))
 CASES = 10 if SOAK else 4
 MEMORY_MAX = 400 * 1024 * 1024
-SEED = int(os.environ.get("FAIRLEAD_FUZZ_SEED", "0")) or random.randrange(2**32)
+# The same where a change is judged, as Hypothesis does it there; others each time where somebody looks for faults.
+SEED = int(os.environ.get("FAIRLEAD_FUZZ_SEED", "1" if os.environ.get("CI") == "true" else "0"))
+SEED = SEED or random.randrange(2**32)
 GROUPS = groups(CATALOG) | {GROUP_PATH: ()}
 _WEIGHT = sum(len(kinds) + 1 for kinds in GROUPS.values())
 
@@ -65,11 +67,11 @@ def test_whatever_a_document_allows_or_forbids_is_answered(plane: Plane, path: s
 
 
 def test_the_documents_are_valid_by_the_public_schemas(plane: Plane) -> None:
-    index = plane.session.get(f"{plane.url}/openapi/v3", timeout=30).json()["paths"]
+    index = plane.session.get(f"{plane.url}/openapi/v3", timeout=120).json()["paths"]
     assert len(index) > 10
     for path in index:
         validate(plane.document(path))
-    validate(plane.session.get(f"{plane.url}/openapi/v2", timeout=30).json())
+    validate(plane.session.get(f"{plane.url}/openapi/v2", timeout=120).json())
     broken = plane.document("api/v1")
     broken["paths"]["/api/v1/pods"]["get"]["responses"] = {}
     with pytest.raises(ValueError, match="minProperties"):
@@ -78,7 +80,9 @@ def test_the_documents_are_valid_by_the_public_schemas(plane: Plane) -> None:
 
 def _answered(plane: Plane, case: Any) -> int:
     try:
-        answer = case.call(base_url=plane.url, session=plane.session, timeout=30, verify=plane.session.verify)
+        answer = case.call(
+            base_url=plane.url, session=plane.session, timeout=120, verify=plane.session.verify
+        )
     except (requests.exceptions.InvalidHeader, UnicodeError, ValueError):
         return 0  # made up, but nothing that can be sent
     told = f"with FAIRLEAD_FUZZ_SEED={SEED}: {case.as_curl_command(base_url=plane.url)} -> {answer.status_code} {answer.text[:2000]}"

@@ -242,6 +242,7 @@ class Drain:
 
     def _look(self) -> None:
         here = {pod["metadata"]["uid"]: pod for pod in self._pods()}
+        asked = {pod["metadata"]["uid"] for pod in self.left}
         for pod in self.left:
             uid = pod["metadata"]["uid"]
             if uid not in here:
@@ -249,6 +250,13 @@ class Drain:
                 self._tell(pod, "gone")
         # Also those that came meanwhile: whoever tolerates a cordon may still be placed there.
         self.left = sort(list(here.values())).leaving
+        known = {pod["metadata"]["uid"] for pod in self.left}
+        # And those that were evicted and have ended: they are seen off until they are gone.
+        self.left += (
+            pod
+            for uid, pod in here.items()
+            if uid in asked - known and pod["metadata"].get("deletionTimestamp")
+        )
 
     def _pods(self) -> list[Json]:
         answer = self._client.get("/api/v1/pods", {"fieldSelector": f"spec.nodeName={self._node}"})

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import fcntl
 import os
+import time
 from pathlib import Path
 
 from fairlead.core.errors import DataDirectoryBusy
 from fairlead.runtime.private_files import make_private_directory, unwritable
 
 LOCK = "agent.lock"
+_TRIES, _PAUSE_SECONDS = 10, 0.02
 
 
 def hold(directory: Path, name: str) -> int:
@@ -24,19 +26,30 @@ def hold(directory: Path, name: str) -> int:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     except OSError as error:
         raise unwritable(path, error) from error
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
+    if not _taken(descriptor):
         pid = _pid(descriptor)
         os.close(descriptor)
         by = f" (process {pid})" if pid else ""
         raise DataDirectoryBusy(
             f"an agent of node {name} runs already on {directory}{by}: stop it, or choose another --name and"
             " --data-dir"
-        ) from None
+        )
     os.ftruncate(descriptor, 0)
     os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
     return descriptor
+
+
+def _taken(descriptor: int) -> bool:
+    """Tried for a moment: whoever only looks (`holder`) has it for as long as it takes to look."""
+    for left in reversed(range(_TRIES)):
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if left:
+                time.sleep(_PAUSE_SECONDS)
+        else:
+            return True
+    return False
 
 
 def is_held(directory: Path, descriptor: int) -> bool:

@@ -59,6 +59,12 @@ def made(failed: Callable[[BaseException], None] = lambda error: None) -> tuple[
     return AgentDriver(agent, remote, lambda: NOW, lambda given: None, failed), agent, client
 
 
+async def turns() -> None:
+    """Many turns of the loop, however long they take."""
+    for _ in range(200):
+        await asyncio.sleep(0)
+
+
 def saw(name: str) -> Saw:
     return Saw(Sandbox("u", "default", name), NOW)
 
@@ -72,9 +78,9 @@ def test_a_machine_that_failed_is_asked_nothing_more_and_that_is_said_once() -> 
         await driver.start(processes)
         for name in ("a", "stone", "b"):
             driver.tell(saw(name))
-        await asyncio.sleep(0.01)
+        await turns()
         driver.tell(saw("c"))
-        await asyncio.sleep(0.01)
+        await turns()
         assert agent.seen == ["a", "stone"]
         assert [str(error) for error in errors] == ["stumbled"]
         await driver.stop()
@@ -89,7 +95,7 @@ def test_a_deadline_that_came_while_pods_were_looked_for_is_told_to_those_found(
         driver, _, client = made()
         processes = Processes()
         starting = asyncio.create_task(driver.start(processes))
-        await asyncio.sleep(0.01)
+        await turns()
         driver._carry_out([Extend(NOW + 30)])
         processes.may_start.set()
         await starting
@@ -114,7 +120,7 @@ def test_the_server_is_asked_before_the_machine_has_been_looked_over() -> None:
         agent.begin = watched  # type: ignore[method-assign]
         processes = Processes()
         starting = asyncio.create_task(driver.start(processes))
-        await asyncio.sleep(0.05)
+        await turns()
         assert {each.resource_name for each in lists} == set(agent.mirrors)
         opened = [each for each in processes.asked if isinstance(each, contract.Open | contract.Close)]
         assert opened == []

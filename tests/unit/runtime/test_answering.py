@@ -14,7 +14,7 @@ from fairlead.explain.asking import Asking
 from fairlead.port.request import Reply
 from fairlead.runtime.answering import ANSWERS_RETRY_SECONDS, Answering
 
-BOUND_SECONDS = 20.0
+BOUND_SECONDS = 90.0
 
 
 async def told(answering: Answering, asking: Asking[Any]) -> Reply | Exception:

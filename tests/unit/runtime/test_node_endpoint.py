@@ -26,7 +26,7 @@ from fairlead.runtime.node_connections import NodeConnections
 from fairlead.runtime.node_endpoint import NodeEndpoint
 from fairlead.wire.http import Exchange
 
-SECONDS = 30.0
+SECONDS = 120.0
 PIECE = b"x" * 65536
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
 import subprocess
@@ -41,6 +42,17 @@ def test_looking_whether_it_is_held_does_not_hold_it(tmp_path: Path) -> None:
     os.close(node_locks.hold(tmp_path, "n"))
     assert node_locks.holder(tmp_path) is None
     os.close(node_locks.hold(tmp_path, "n"))
+
+
+def test_who_only_looks_turns_no_agent_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    os.close(node_locks.hold(tmp_path, "n"))
+    looking = os.open(tmp_path / node_locks.LOCK, os.O_RDWR)
+    fcntl.flock(looking, fcntl.LOCK_EX)
+    monkeypatch.setattr(node_locks.time, "sleep", lambda seconds: fcntl.flock(looking, fcntl.LOCK_UN))
+    held = node_locks.hold(tmp_path, "n")
+    assert node_locks.holder(tmp_path) == os.getpid()
+    os.close(held)
+    os.close(looking)
 
 
 def test_a_lock_whose_file_was_removed_guards_nothing(tmp_path: Path) -> None:

@@ -14,12 +14,12 @@ from fairlead.agent.contract import Backend, Route
 from fairlead.runtime import relay, service_proxy
 from fairlead.runtime.service_proxy import ServiceProxy
 
-SECONDS_MAX = 20.0
+SECONDS_MAX = 60.0
 Serving = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
 def run(work: Coroutine[Any, Any, None]) -> None:
-    asyncio.run(asyncio.wait_for(work, 60))
+    asyncio.run(asyncio.wait_for(work, 120))
 
 
 async def until(holds: Callable[[], Any]) -> None:
@@ -254,7 +254,8 @@ def test_a_port_that_somebody_has_on_all_addresses_is_told_once(monkeypatch: pyt
             told: list[str] = []
             proxy = ServiceProxy(asyncio.get_running_loop(), told.append)
             proxy.serve([Route("default/web:80", "127.96.77.1", port, ())])
-            await asyncio.sleep(0.05)
+            await until(lambda: told)
+            await asyncio.sleep(0.05)  # time for several more tries
             assert told == [
                 f"Service default/web:80 is not served on 127.96.77.1:{port}: Address already in use; another process "
                 f"has port {port} of all addresses: end it, or give the Service another port"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import os
 import signal
@@ -58,9 +59,9 @@ def test_nothing_is_left_when_it_ends() -> None:
     with plane(users={"ci": "viewer"}, hollow_nodes=1) as p:
         directory = p.kubeconfig.parent
         p.create(settings("a"))
-        assert set(threading.enumerate()) > threads
-    assert set(threading.enumerate()) == threads
-    assert open_files() == files
+        assert set(threading.enumerate()) - threads
+    assert set(threading.enumerate()) <= threads
+    assert open_files() <= files  # others that tests before this one left may end meanwhile
     assert not directory.exists()
     assert signal.getsignal(signal.SIGTERM) is handlers
     with pytest.raises(OSError, match="refused"):
@@ -79,7 +80,7 @@ def test_what_fails_inside_is_raised_and_nothing_is_left() -> None:
     with pytest.raises(ZeroDivisionError):
         fail()
     assert not directories[0].exists()
-    assert set(threading.enumerate()) == threads
+    assert set(threading.enumerate()) <= threads
 
 
 def test_open_watches_and_pooled_connections_do_not_hold_up_the_end() -> None:
@@ -129,12 +130,15 @@ def test_a_port_that_is_taken_is_said_so() -> None:
         plane(port=int(p.url.rpartition(":")[2])),
     ):
         pass
-    assert set(threading.enumerate()) == threads
+    assert set(threading.enumerate()) <= threads
 
 
 def test_a_plane_whose_port_was_taken_while_it_was_down_says_so_and_ends() -> None:
     threads = set(threading.enumerate())
     thief = socket.socket()
+    thief.setsockopt(
+        socket.SOL_SOCKET, socket.SO_REUSEADDR, 1
+    )  # its last connections may not be forgotten yet
 
     def lose(p: Plane) -> None:
         stop = p._backend.stop
@@ -149,14 +153,20 @@ def test_a_plane_whose_port_was_taken_while_it_was_down_says_so_and_ends() -> No
 
     with thief, pytest.raises(OperatorError, match="cannot listen"), plane() as p:
         lose(p)
-    assert set(threading.enumerate()) == threads
+    assert set(threading.enumerate()) <= threads
 
 
 def test_a_port_can_be_chosen() -> None:
-    port = free_port()
-    with plane(port=port) as p:
-        assert p.url == f"https://127.0.0.1:{port}"
-        assert p.url in p.kubeconfig.read_text()
+    def chosen(port: int) -> bool:
+        try:
+            with plane(port=port) as p:
+                assert p.url == f"https://127.0.0.1:{port}"
+                assert p.url in p.kubeconfig.read_text()
+        except OperatorError:
+            return False  # somebody took it meanwhile
+        return True
+
+    assert any(chosen(free_port()) for _ in range(5))
 
 
 # Ways in
@@ -225,7 +235,7 @@ def test_what_keeps_it_from_starting_is_told_at_once(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(StoreDriver, "start", fail)
     with pytest.raises(ZeroDivisionError), plane():
         pass
-    assert set(threading.enumerate()) == threads
+    assert set(threading.enumerate()) <= threads
 
 
 def test_namespaces_are_nobody_elses(fairlead_shared_plane: Plane) -> None:
@@ -278,7 +288,7 @@ def test_writes_in_flight_are_there_whole_or_not_at_all_after_a_crash() -> None:
             try:
                 if p.request("POST", MAPS, settings(name)).status == 201:
                     acknowledged.append(name)
-            except OSError:
+            except (OSError, http.client.HTTPException):
                 time.sleep(0.005)
 
     with plane() as p, ThreadPoolExecutor(3) as pool:

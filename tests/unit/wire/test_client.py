@@ -142,7 +142,7 @@ def test_silence_ends_at_the_deadline_and_is_broken() -> None:
     async def run() -> None:
         async with serving(answering(b"")) as server:
             with pytest.raises(Broken, match="did not answer"):
-                await get(server, seconds=0.05)
+                await get(server, seconds=1.0)
 
     asyncio.run(run())
 
@@ -166,7 +166,7 @@ def test_waiting_for_room_until_the_deadline_is_not_sent_and_what_is_urgent_does
             with pytest.raises(NotSent):
                 await get(server, "POST", seconds=0.05)
             with pytest.raises(Broken):
-                await server.client.send("PUT", "/urgent", b"", b"", 0.2, urgent=True)
+                await server.client.send("PUT", "/urgent", b"", b"", 2.0, urgent=True)
             assert server.requests[-1] == "PUT /urgent HTTP/1.1"
             first.cancel()
             await asyncio.gather(first, return_exceptions=True)
