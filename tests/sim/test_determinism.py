@@ -11,6 +11,7 @@ from fairlead.cli.main import main
 from fairlead.cli.sim_check import HASH_SEEDS
 from fairlead.sim.digest import Digest
 from fairlead.sim.divergence import Divergence, first_divergence
+from fairlead.sim.run import Runner
 
 
 def digest_of(*steps: tuple[bytes, str, bytes]) -> str:
@@ -92,6 +93,14 @@ def test_a_seed_is_the_same_to_the_last_byte_in_fresh_processes_that_hash_differ
     assert len(set(HASH_SEEDS)) == 2
     main(["sim", "check", "--seed", "3", "--seeds", "2", "-o", "json"])
     assert json.loads(capsys.readouterr().out) == {"seeds": 2, "differences": []}
+
+
+def test_what_a_seed_comes_to_does_not_depend_on_the_seeds_before_it() -> None:
+    """Runs of one process share what they remember of specs, owned fields and bytes."""
+    runner = Runner()
+    first, second = runner.run(3), runner.run(4)
+    assert runner.run(3) == first
+    assert Runner().run(4) == second
 
 
 def test_a_plant_that_cannot_be_loaded_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:

@@ -32,8 +32,7 @@ class Bench:
         self.told.append(make(self.timeline.now))
 
     def until(self, ms: int) -> None:
-        while self.timeline.run_one(ms):
-            pass
+        self.timeline.run_until(ms)
 
     def ask(self, *instructions: Any) -> None:
         for each in instructions:

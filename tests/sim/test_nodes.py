@@ -78,7 +78,7 @@ class Marks:
 def befallen(name: str, node: str, seconds: float, at: float = 30.0) -> tuple[World, Marks]:
     world = World(replace(nodes.scenario(), mishaps=(Mishap(at, name, node, seconds),)), Tape(0), CALM)
     marks = Marks()
-    world.observed.checkers += (marks,)
+    world.observed.add(marks)
     run = world.run()
     assert run.violation is None, run.violation
     return world, marks
@@ -96,7 +96,7 @@ def ended(world: World, node: str, since: float, until: float) -> int:
 def test_nothing_happens_to_anybody_in_a_calm_run() -> None:
     world = World(nodes.scenario(), Tape(0), CALM)
     marks = Marks()
-    world.observed.checkers += (marks,)
+    world.observed.add(marks)
     assert world.run().violation is None
     assert (marks.nodes, marks.released) == ({}, set())
     assert all(run.attempt == 0 for run in world.runs.runs)

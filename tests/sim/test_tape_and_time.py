@@ -49,11 +49,10 @@ def test_events_run_in_the_order_of_time_and_time_stops_where_asked() -> None:
     ran: list[tuple[str, int]] = []
     timeline.at(30, lambda: ran.append(("late", timeline.ms)))
     timeline.at(10, lambda: ran.append(("early", timeline.ms)))
-    while timeline.run_one(20):
-        pass
+    timeline.run_until(20)
     assert (ran, timeline.ms) == ([("early", 10)], 20)
-    assert timeline.run_one(100)
-    assert ran[-1] == ("late", 30)
+    timeline.run_until(100)
+    assert (ran[-1], timeline.ms) == (("late", 30), 100)
 
 
 def test_which_of_several_due_events_runs_next_is_a_choice() -> None:
@@ -63,8 +62,7 @@ def test_which_of_several_due_events_runs_next_is_a_choice() -> None:
         ran: list[str] = []
         for name in "abc":
             timeline.at(5, ran.append, name)
-        while timeline.run_one(10):
-            pass
+        timeline.run_until(10)
         orders.add("".join(ran))
     assert len(orders) == 6
 
@@ -73,6 +71,5 @@ def test_what_is_asked_for_now_runs_at_this_instant() -> None:
     timeline = Timeline(Tape(0))
     ran: list[int] = []
     timeline.at(5, lambda: timeline.after(0, lambda: ran.append(timeline.ms)))
-    while timeline.run_one(10):
-        pass
+    timeline.run_until(10)
     assert ran == [5]

@@ -119,7 +119,8 @@ class Placer:
     def lead(self, now: float) -> None:
         """It leads from now on: everything is taken from the mirrors, nothing from a former time."""
         counted = self.waiting.incoming
-        self.snapshot, self.waiting = Snapshot(), WaitingPods(self.waiting.settings)
+        self.snapshot = Snapshot(self.snapshot.facts_of)
+        self.waiting = WaitingPods(self.waiting.settings)
         self.waiting.incoming = counted
         self.flights.begin(self.snapshot, self.waiting)
         self._choose_policy(now)

@@ -146,7 +146,8 @@ class Plane:
 
     @property
     def synced(self) -> bool:
-        self._synced = self._synced or all(mirror.synced for mirror in self.mirrors.values())
+        if not self._synced:
+            self._synced = all(mirror.synced for mirror in self.mirrors.values())
         return self._synced
 
     @property
@@ -237,10 +238,12 @@ class Plane:
                 yield instruction
 
     def _find_readers(self) -> None:
-        self._readers = {
-            name: tuple(c for c in self.controllers if any(r.name == name for r in c.decider.reads))
-            for name in self.mirrors
-        }
+        readers: dict[str, dict[Controller, None]] = {name: {} for name in self.mirrors}
+        for controller in self.controllers:
+            for resource in controller.decider.reads:
+                if resource.name in readers:
+                    readers[resource.name][controller] = None
+        self._readers = {name: tuple(found) for name, found in readers.items()}
 
     def _learn_kinds(
         self, kinds: Served, name: str, definition: View | None, now: float

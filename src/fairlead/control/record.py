@@ -30,7 +30,7 @@ def record_of(
     line: dict[str, Any] = {
         "time": microtime(now),
         "controller": controller,
-        "object": "/".join(part for part in turn.key if part),
+        "object": "/".join([part for part in turn.key if part]),
         "verdict": type(told).__name__,
     }
     if reason := getattr(told, "reason", ""):
@@ -45,7 +45,7 @@ def record_of(
         line["settings"] = settings
     reads = getattr(view, "reads", None)
     if reads is not None:
-        line["reads"] = {name: list(revisions) for name, revisions in sorted(reads().items())}
+        line["reads"] = dict(sorted(reads().items()))
     heard = getattr(view, "heard", None)
     if heard is not None and (told := heard()):
         line["heard"] = told

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
+from functools import cache
 from typing import Any, TypeVar
 
 from fairlead.control.breaker import BreakerSettings
@@ -114,7 +115,15 @@ def settings_of(found: PlaneSettings | None) -> Settings | str:
 
 
 def _made(record: Callable[..., S], spec: Json, section: str, name: str = "") -> S:
+    if not spec:
+        built_in: S = _built_in(record, section, name)
+        return built_in
     return record(**_snaked(plane_knobs.numbers(spec, section, name)))
+
+
+@cache
+def _built_in(record: Callable[..., Any], section: str, name: str) -> Any:
+    return record(**_snaked(plane_knobs.numbers({}, section, name)))
 
 
 def _part(record: Callable[..., S], spec: Json, section: str) -> S:
@@ -125,7 +134,12 @@ def _part(record: Callable[..., S], spec: Json, section: str) -> S:
 
 
 def _snaked(numbers: plane_knobs.Numbers) -> dict[str, Any]:
-    return {_CAPITAL.sub(lambda found: "_" + found[0].lower(), name): each for name, each in numbers.items()}
+    return {_snake(name): each for name, each in numbers.items()}
+
+
+@cache  # of the names of knobs, which are few
+def _snake(name: str) -> str:
+    return _CAPITAL.sub(lambda found: "_" + found[0].lower(), name)
 
 
 def _camel(name: str) -> str:

@@ -1,31 +1,43 @@
 """Stored bytes as views, decoded once per run for the mirrors of all planes and for the checkers.
 
 Decoding is a pure function of the bytes and views are never changed, so who decoded first makes no difference. A
-version is usually read by both planes and by the checkers, and by every list after it.
+version is usually read by both planes and by the checkers, and by every list after it. What every run of a scenario
+starts from is decoded once for all of them (`memory.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
 
+from fairlead.model.pod_decoder import PodDecoder
+from fairlead.model.views import Pod
+
+_NOTHING: Mapping[bytes, Any] = {}
+
 
 class Decoded:
-    def __init__(self) -> None:
-        self._decoders: dict[type, Callable[[bytes], Any]] = {}
+    def __init__(self, start: Decoded | None = None) -> None:
+        """`start`: what it knows from the start; it learns nothing of what is decoded here."""
+        self._start = start
+        self._pods: PodDecoder = PodDecoder() if start is None else start._pods
+        self._known: dict[type, _Known] = {}
 
     def decoder(self, view: type) -> Callable[[bytes], Any]:
         """For views of this type."""
-        found = self._decoders.get(view)
+        found = self._known.get(view)
         if found is None:
-            found = self._decoders[view] = _Known(msgspec.json.Decoder(view).decode).__getitem__
-        return found
+            before = self._start._known.get(view, _NOTHING) if self._start is not None else _NOTHING
+            decoder: Any = self._pods if view is Pod else msgspec.json.Decoder(view)
+            found = self._known[view] = _Known(decoder.decode, before)
+        return found.__getitem__
 
 
 class _Known(dict[bytes, Any]):
-    def __init__(self, decode: Callable[[bytes], Any]) -> None:
+    def __init__(self, decode: Callable[[bytes], Any], known: Mapping[bytes, Any]) -> None:
+        super().__init__(known)
         self._decode = decode
 
     def __missing__(self, data: bytes) -> Any:

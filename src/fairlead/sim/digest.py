@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from hashlib import blake2b
 
-_GATHER = 512
+_GATHER = 96  # parts that are hashed at once: few enough that they are not copied to fresh pages each time
+_LINE = "%s %d %d"
 
 
 class Digest:
@@ -31,7 +32,7 @@ class Digest:
 
     def add_tape(self, choices: Sequence[tuple[str, int, int]]) -> None:
         """All that chance had a part in, at the end of the run."""
-        lines = [f"{label} {n} {value}" for label, n, value in choices]
+        lines = list(map(_LINE.__mod__, choices))
         self._gathered.append("\n".join(lines).encode())
         self._fold()
         if self.trail is not None:
@@ -43,5 +44,6 @@ class Digest:
 
     def _fold(self) -> None:
         # JSON and our own words hold no NUL: two different splits of the same bytes differ.
-        self._hash.update(b"\0".join(self._gathered) + b"\0")
+        self._gathered.append(b"" if self._gathered else b"\0")
+        self._hash.update(b"\0".join(self._gathered))
         self._gathered.clear()

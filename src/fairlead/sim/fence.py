@@ -14,6 +14,7 @@ import sys
 from _thread import get_ident
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from types import ModuleType
 from typing import Any
 
@@ -90,7 +91,7 @@ def _imported_by_name(doors: dict[int, tuple[Any, Any]]) -> list[tuple[Any, str,
     return [
         (module, name, *doors[id(value)])
         for module in list(sys.modules.values())
-        if _is_ours(module)
+        if _is_ours(module) and not doors.keys().isdisjoint(map(id, list(vars(module).values())))
         for name, value in list(vars(module).items())
         if id(value) in doors
     ]
@@ -98,8 +99,11 @@ def _imported_by_name(doors: dict[int, tuple[Any, Any]]) -> list[tuple[Any, str,
 
 def _is_ours(module: ModuleType) -> bool:
     """Neither Python's nor a library's, and not this file."""
-    file = getattr(module, "__file__", None)
-    name = module.__name__
+    return _is_of_us(module.__name__, getattr(module, "__file__", None))
+
+
+@cache  # asked of every module there is, before every run
+def _is_of_us(name: str, file: str | None) -> bool:
     return bool(
         file
         and "site-packages" not in file

@@ -67,11 +67,12 @@ class Link:
         self._asked: set[str] = set()  # whose progress will be told next
         self.timeouts_after_commit: dict[str, int] = {}  # by verb and subresource
         self.expired = 0
+        self._delay_label, self._fate_label = f"{self.label}.delay", f"{self.label}.fate"
 
     # Calls
 
     def call(self, request: Request, user: User, origin: str, heard: Heard) -> None:
-        delay = self._tape.choose(f"{self.label}.delay", _DELAYS * _DELAYS)
+        delay = self._tape.choose(self._delay_label, _DELAYS * _DELAYS)
         there, back = 1 + delay % _DELAYS, 1 + delay // _DELAYS
         fate = self._fate()
         if fate in ("request_lost", "request_late"):
@@ -88,7 +89,7 @@ class Link:
         faults = self.faults
         if not faults.reply_lost:
             return ""
-        drawn = self._tape.choose(f"{self.label}.fate", _STEPS) / _STEPS
+        drawn = self._tape.choose(self._fate_label, _STEPS) / _STEPS
         # From the top, because 0 is the calm choice.
         drawn = 1.0 - drawn
         for name in ("request_lost", "request_late", "reply_lost"):

@@ -8,7 +8,8 @@ clock: whoever calls it measures.
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from traceback import format_exception
@@ -17,6 +18,7 @@ from fairlead.sim.backup import EMPTY, Backup
 from fairlead.sim.endstate import EndState, difference, end_state
 from fairlead.sim.faults import CALM, DEFAULT, Faults
 from fairlead.sim.fence import fenced
+from fairlead.sim.memory import Memory
 from fairlead.sim.parts import default_parts, load_plant
 from fairlead.sim.scenario import Scenario
 from fairlead.sim.tape import Tape
@@ -25,8 +27,9 @@ from fairlead.sim.violation import Violation
 from fairlead.sim.world import Run, World
 from fairlead.sim.worlds import std20
 
-# A run makes many objects that live as long as it does: looking for garbage often finds none.
-_COLLECT_AFTER = (20_000, 20, 20)
+# A run makes many objects that live as long as it does: looking for garbage before its end finds none. So many more
+# objects than usual are a run that goes on and on.
+_COLLECT_AFTER = (1_000_000, 20, 20)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +92,16 @@ class Runner:
         self.faults = faults
         self._plant = load_plant(plant) if plant else None
         self._backup: Backup | None = None
+        self._memory: Memory | None = None  # of the seeds that were run
         self._wanted: EndState | None = None
 
     def run(self, seed: int) -> SeedResult:
+        with _collected_seldom():
+            result = self._judged(seed)
+            gc.collect(0)  # what is left of its world are cycles, all of them young
+        return result
+
+    def _judged(self, seed: int) -> SeedResult:
         run = self.play(Tape(seed))
         broken = run.violation
         failure = None
@@ -105,7 +115,11 @@ class Runner:
         parts = default_parts(*self.scenario.controllers)
         if self._plant is not None:
             parts = self._plant(parts)
-        run = _fenced_run(World(self.scenario, tape, self.faults, parts, trail, self.backup()))
+        backup = self.backup()
+        if self._memory is None:
+            self._memory = Memory(backup.changes)
+        world = World(self.scenario, tape, self.faults, parts, trail, backup, memory=self._memory)
+        run = _fenced_run(world)
         if run.violation is None:
             told = difference(self.wanted(), end_state(run.objects, loses_pods=bool(self.scenario.nodes)))
             if told:
@@ -148,10 +162,15 @@ def stand_up(scenario: Scenario) -> Backup:
 
 
 def _fenced_run(world: World) -> Run:
+    with _collected_seldom(), fenced():
+        return world.run()
+
+
+@contextmanager
+def _collected_seldom() -> Iterator[None]:
     before = gc.get_threshold()
     gc.set_threshold(*_COLLECT_AFTER)
     try:
-        with fenced():
-            return world.run()
+        yield
     finally:
         gc.set_threshold(*before)

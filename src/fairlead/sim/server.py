@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
 
-from fairlead.api.admission import Chain
 from fairlead.api.audit import Audit
 from fairlead.api.authn import Tokens
 from fairlead.api.authz import builtin_chain
@@ -29,6 +28,7 @@ from fairlead.port.request import Reply, Request
 from fairlead.sim.backup import EMPTY, Backup, backup_of
 from fairlead.sim.digest import Digest
 from fairlead.sim.faults import Faults
+from fairlead.sim.memory import Memory
 from fairlead.sim.tape import Tape
 from fairlead.sim.time import Timeline
 from fairlead.store.contract import Batch, Change, Committed, Note, Outcome, Transaction
@@ -78,6 +78,7 @@ class Server:
         witness: Witness,
         backup: Backup = EMPTY,
         api: Callable[[Desk, Tokens], Api] = Api,
+        memory: Memory | None = None,
     ) -> None:
         self.faults = Faults()
         self.up = False
@@ -86,6 +87,7 @@ class Server:
         self._digest = digest
         self._witness = witness
         self._make_api = api
+        self._memory = memory or Memory()
         self._journal = MemoryJournal()
         self._keep(Batch(backup.changes, (), timeline.now))
         self._life = 0  # what was asked of a former life is not carried out
@@ -107,7 +109,9 @@ class Server:
         self.served = served
         self._custom = CustomKinds(served, tables)
         self._custom.learn(self.store)
-        desk = Desk(served, tables, self.store, authorizer, Chain(), Audit())
+        known = self._memory
+        chain, audit = known.chain, Audit()
+        desk = Desk(served, tables, self.store, authorizer, chain, audit, known.alike, known.managing)
         self.api = self._make_api(desk, Tokens({}))
         # What became durable as the last life ended: nobody was told yet.
         missed = self._journal.changes_after(self._witnessed, "", self.store.revision)

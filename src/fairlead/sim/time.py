@@ -42,21 +42,31 @@ class Timeline:
         heappush(self._heap, (ms, self._order, act, arguments))
 
     def after(self, ms: int, act: Act, *arguments: Any) -> None:
-        self.at(self.ms + ms, act, *arguments)
+        if ms <= 0:
+            self._ready.append((act, arguments))
+            return
+        self._order += 1
+        heappush(self._heap, (self.ms + ms, self._order, act, arguments))
 
-    def run_one(self, until_ms: int) -> bool:
-        """Run the next event; False if there is none before `until_ms`, and then time is there."""
-        ready, heap = self._ready, self._heap
-        if not ready:
-            if not heap or heap[0][0] > until_ms:
-                self.ms = max(self.ms, until_ms)
-                return False
-            self.ms = ms = heap[0][0]
-            while heap and heap[0][0] == ms:
-                entry = heappop(heap)
-                ready.append((entry[2], entry[3]))
-        count = len(ready)
-        act, arguments = ready.pop(self._tape.choose("order", count) if count > 1 else 0)
-        self.ran += 1
-        act(*arguments)
-        return True
+    def run_until(self, ms: int) -> None:
+        """Run all there is up to this moment; then it is this moment."""
+        ready, heap, choose = self._ready, self._heap, self._tape.choose
+        while True:
+            if not ready:
+                if not heap or heap[0][0] > ms:
+                    break
+                due, _, act, arguments = heappop(heap)
+                self.ms = due
+                if not heap or heap[0][0] != due:  # most are alone
+                    self.ran += 1
+                    act(*arguments)
+                    continue
+                ready.append((act, arguments))
+                while heap and heap[0][0] == due:
+                    _, _, act, arguments = heappop(heap)
+                    ready.append((act, arguments))
+            count = len(ready)
+            act, arguments = ready.pop(choose("order", count) if count > 1 else 0)
+            self.ran += 1
+            act(*arguments)
+        self.ms = max(self.ms, ms)

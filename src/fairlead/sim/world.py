@@ -21,6 +21,7 @@ from fairlead.core import codec
 from fairlead.model.marks import NODE_LEASES
 from fairlead.model.views import LEASES
 from fairlead.port.request import Reply, Request
+from fairlead.schedule.facts import FactsOf
 from fairlead.sim.agents import AgentProcess, NodeLink
 from fairlead.sim.backup import EMPTY, Backup
 from fairlead.sim.checkers.contract import Objects, Observed
@@ -31,6 +32,7 @@ from fairlead.sim.faults import CALM, Faults
 from fairlead.sim.fence import Trespass
 from fairlead.sim.incidents import EVERY_MS, Incidents
 from fairlead.sim.machines import Machine
+from fairlead.sim.memory import Memory
 from fairlead.sim.narrow_api import narrowed
 from fairlead.sim.network import Link
 from fairlead.sim.parts import Parts, default_parts
@@ -83,12 +85,15 @@ class World:
         trail: bool = False,
         backup: Backup = EMPTY,
         epoch: int = EPOCH,
+        memory: Memory | None = None,
     ) -> None:
         self.scenario = scenario
         self.tape = tape
         self.timeline = Timeline(tape, epoch)
         self.digest = Digest(trail)
-        self._decoded = Decoded()
+        memory = memory or Memory()
+        self._decoded = Decoded(memory.start)
+        self._facts_of = FactsOf()  # like views, found out once for all planes
         of_processes = process_checkers()
         fencing = scenario.capabilities.fencing
         self.observed = Observed((*all_checkers(fencing), *of_processes), self._decoded)
@@ -103,7 +108,7 @@ class World:
         api = (
             parts["api"] if scenario.capabilities.complete else narrowed(parts["api"], scenario.capabilities)
         )
-        self.server = Server(self.timeline, tape, self.digest, self, backup, api)
+        self.server = Server(self.timeline, tape, self.digest, self, backup, api, memory)
         self.observed.committed(backup.changes, {}, 0.0)
         self.planes = tuple(self._plane(slot, parts) for slot in range(scenario.planes))
         self.agents = tuple(self._agent(settings, parts) for settings in scenario.nodes)
@@ -124,6 +129,8 @@ class World:
             plane.leadership.settings = self.scenario.leadership
             for mirror in plane.mirrors.values():
                 mirror.decode = self._decoded.decoder(mirror.resource.type)
+            if plane.placer is not None:
+                plane.placer.snapshot.facts_of = self._facts_of
             return plane
 
         link = Link(self.timeline, self.tape, self.server)
@@ -214,10 +221,7 @@ class World:
         self._until(max(scenario.seconds_min, self._rested_at + rest))
 
     def _until(self, seconds: float) -> None:
-        until = int(seconds * 1000)
-        run_one = self.timeline.run_one
-        while run_one(until):
-            pass
+        self.timeline.run_until(int(seconds * 1000))
 
     def _calm_down(self) -> None:
         """Faults stop: what is cut is joined, what is down comes up, clocks stay as they are."""

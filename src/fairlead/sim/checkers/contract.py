@@ -7,9 +7,10 @@ what they need to know of the past and change nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Protocol
+
+import msgspec
 
 from fairlead.model.marks import KEEP_REPLACEMENT, ON_RETURN, REPLACES
 from fairlead.model.service_views import ENDPOINT_SLICES, SERVICES
@@ -43,8 +44,7 @@ _TYPED: tuple[Resource[Any], ...] = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Sight:
+class Sight(msgspec.Struct, frozen=True, gc=False):
     """One committed change. `before` and `after` are views (`Anything` for kinds nobody decides on)."""
 
     key: Key
@@ -119,10 +119,18 @@ class Observed:
         self._decoders = {each.name: decoded.decoder(each.type) for each in _TYPED}
         self._decode_any = decoded.decoder(Anything)
         self.objects = Objects()
-        self.checkers = tuple(checkers)
+        self._checkers: tuple[Checker, ...] = ()
+        self._saw: tuple[Callable[[Sight], None], ...] = ()
+        for checker in checkers:
+            self.add(checker)
+
+    def add(self, checker: Checker) -> None:
+        """From now on this one looks on as well."""
+        self._checkers += (checker,)
+        self._saw += (checker.saw,)
 
     def committed(self, changes: Iterable[Change], origins: dict[int, str], seconds: float) -> None:
-        checkers, put = self.checkers, self.objects.put
+        put = self.objects.put
         decoders, decode_any = self._decoders, self._decode_any
         for change in changes:
             entry = change.entry
@@ -131,9 +139,9 @@ class Observed:
             after = None if change.type == DELETED else last
             before = put(key, after)
             sight = Sight(key, entry.revision, before, after, last, origins.get(entry.revision, ""), seconds)
-            for checker in checkers:
-                checker.saw(sight)
+            for saw in self._saw:
+                saw(sight)
 
     def quiesced(self, seconds: float) -> None:
-        for checker in self.checkers:
+        for checker in self._checkers:
             checker.quiesced(self.objects, seconds)
