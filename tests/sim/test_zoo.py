@@ -45,7 +45,7 @@ PLANTS = {
     "observer_partitioned": (0, {"silence-is-real"}),
     "flip_back": (0, {"no-stranded-marks", *_UNFINISHED}),
     "phase_lost": (77, {"no-stranded-marks", *_UNFINISHED}),
-    "orphan_never_collected": (192, _UNFINISHED),
+    "orphan_never_collected": (32, _UNFINISHED),
 }
 
 
