@@ -40,9 +40,19 @@ from fairlead.api.server import Api
 from fairlead.api.status import failure
 from fairlead.api.users import MASTERS, User
 from fairlead.cache import events as mirrored
-from fairlead.control.instructions import Call, Record, Replied, Report, WakeAt, Woke
+from fairlead.control.instructions import (
+    AskProgress,
+    Call,
+    MirrorWakeAt,
+    PlaneInstruction,
+    Record,
+    Replied,
+    Report,
+    WakeAt,
+    Woke,
+)
 from fairlead.control.placing import Placer
-from fairlead.control.plane import AskProgress, MirrorWakeAt, Plane, PlaneInstruction
+from fairlead.control.plane import Plane
 from fairlead.control.roster import default_deciders
 from fairlead.core import codec
 from fairlead.core.errors import ApiError

@@ -150,34 +150,39 @@ def run_everything(kubectl: Operator, server: Running, told: Testimony) -> str:
     rolled_out(kubectl, "deploy/w")
     rolled_out(kubectl, "deploy/web")
     address = kubectl("get service web -o jsonpath={.spec.clusterIP}")
-    # All nodes are one machine here, and one agent listens for all. A client's own node is not the one that is lost.
+    # All nodes are one machine here, and whoever was first listens for all: an agent, or the server, which knows of the
+    # Service no later. A client's own node is not the one that is lost.
     serving = eventually(
-        lambda: listener(address, {agent_pid(server.directory, node): node for node in NODES})
+        lambda: listener(
+            address,
+            {server.process.pid: "server", **{agent_pid(server.directory, node): node for node in NODES}},
+        )
     )
-    lost, *others = (node for node in NODES if node != serving)
-    assert kubectl.run(f"cordon {serving} {' '.join(others)}").code == 0
+    lost = next(node for node in NODES if node != serving)
+    others = [node for node in NODES if node != lost]
+    assert kubectl.run(f"cordon {' '.join(others)}").code == 0
     one = tolerant(deployment(told.directory, "one", 1), **{"fairlead.dev/at-most-one": "true"})
     one["spec"]["strategy"] = {"type": "Recreate"}
     one["spec"]["template"]["spec"]["containers"][0]["command"][-1] = "one"  # one lock, whichever pod it is
     kubectl("create -f -", [one, tolerant(stateful(told.directory, "set"))])
     rolled_out(kubectl, "deploy/one")
     rolled_out(kubectl, "statefulset/set")
-    assert kubectl.run(f"uncordon {serving} {' '.join(others)}").code == 0
+    assert kubectl.run(f"uncordon {' '.join(others)}").code == 0
     eventually(lambda: len(told.running()) == 5)
     return lost
 
 
-def listener(address: str, agents: dict[int, str]) -> str:
-    """The node whose agent listens at this address; "" while none does."""
+def listener(address: str, processes: dict[int, str]) -> str:
+    """The name of the one that listens at this address; "" while none does."""
     wanted = "".join(f"{int(part):02X}" for part in reversed(address.split("."))) + ":1F90"
     for line in Path("/proc/net/tcp").read_text().splitlines()[1:]:
         fields = line.split()
         if fields[1] == wanted and fields[3] == "0A":
-            for pid, node in agents.items():
+            for pid, name in processes.items():
                 for file in Path(f"/proc/{pid}/fd").iterdir():
                     with contextlib.suppress(FileNotFoundError):
                         if os.readlink(file) == f"socket:[{fields[9]}]":
-                            return node
+                            return name
     return ""
 
 

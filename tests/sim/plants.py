@@ -16,9 +16,9 @@ from typing import Any
 
 from msgspec import structs
 
-from fairlead.control.instructions import Woke
+from fairlead.control.instructions import PlaneInstruction, Woke
 from fairlead.control.leadership import Leadership
-from fairlead.control.plane import Plane, PlaneInstruction
+from fairlead.control.plane import Plane
 from fairlead.decision.contract import Decision, Reading
 from fairlead.model.key import Key
 from fairlead.sim.parts import Parts, Plant

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import msgspec
 
+from fairlead.cache import events as mirrored
 from fairlead.port.outcome import Outcome
 from fairlead.port.request import Request
 
@@ -57,3 +58,26 @@ class Report(msgspec.Struct, frozen=True):
 
 
 Instruction = Call | WakeAt | Record | Report
+MirrorCall = mirrored.ListAll | mirrored.Follow
+
+
+class MirrorWakeAt(msgspec.Struct, frozen=True):
+    """A mirror's own timer, with its name."""
+
+    resource: str
+    at: float
+
+
+class AskProgress(msgspec.Struct, frozen=True):
+    """Tell this mirror (Marked) how far its watch is, once that has delivered all there was. No answer is no harm."""
+
+    resource: str
+
+
+class Forget(msgspec.Struct, frozen=True):
+    """A resource is no longer served: end its watch. What still comes of it is ignored."""
+
+    resource: str
+
+
+PlaneInstruction = Instruction | MirrorCall | MirrorWakeAt | AskProgress | Forget

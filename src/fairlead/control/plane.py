@@ -10,73 +10,38 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import count
-from typing import Any
 
 from fairlead.cache import events as mirrored
-from fairlead.cache.hearing import Hearing
-from fairlead.cache.mirror import Mirror
-from fairlead.cache.view import MirrorView
 from fairlead.control.controller import Controller
 from fairlead.control.events import Recorder
 from fairlead.control.health import Health
-from fairlead.control.instructions import Call, Instruction, Replied, Report, WakeAt, Woke
+from fairlead.control.instructions import (
+    AskProgress,
+    Call,
+    Instruction,
+    MirrorWakeAt,
+    PlaneInstruction,
+    Replied,
+    Report,
+    WakeAt,
+    Woke,
+)
 from fairlead.control.leadership import Leadership
-from fairlead.control.narrow import Narrow, Versions
+from fairlead.control.narrow import Narrow
 from fairlead.control.placing import Placer
 from fairlead.control.settings import settings_of
+from fairlead.control.sources import Sources
 from fairlead.control.stages import StageTally
-from fairlead.control.turn import Turn, Write
+from fairlead.control.turn import Turn
 from fairlead.decision.contract import Decider
-from fairlead.decision.heeds import facts_of
 from fairlead.model import plane_knobs
-from fairlead.model.custom.definition import DEFINITIONS, outline_of
-from fairlead.model.served import Served
-from fairlead.model.views import (
-    PLACEMENT_QUOTAS,
-    PLANE_SETTINGS,
-    PODS,
-    PlaneSettings,
-    Resource,
-    Stored,
-    View,
-)
+from fairlead.model.custom.definition import DEFINITIONS
+from fairlead.model.views import PLANE_SETTINGS, PODS, PlaneSettings, Resource, View
 from fairlead.port.capabilities import FAIRLEAD, Capabilities
 from fairlead.port.outcome import Done
 from fairlead.port.request import FENCE, READ_VERBS, Request
 from fairlead.queue.work import WorkQueue
 from fairlead.store.contract import Key
-
-MirrorCall = mirrored.ListAll | mirrored.Follow
-
-
-class MirrorWakeAt:
-    """A mirror's own timer, with its name."""
-
-    __slots__ = ("at", "resource")
-
-    def __init__(self, resource: str, at: float) -> None:
-        self.resource, self.at = resource, at
-
-
-class AskProgress:
-    """Tell this mirror (Marked) how far its watch is, once that has delivered all there was. No answer is no harm."""
-
-    __slots__ = ("resource",)
-
-    def __init__(self, resource: str) -> None:
-        self.resource = resource
-
-
-class Forget:
-    """A resource is no longer served: end its watch. What still comes of it is ignored."""
-
-    __slots__ = ("resource",)
-
-    def __init__(self, resource: str) -> None:
-        self.resource = resource
-
-
-PlaneInstruction = Instruction | MirrorCall | MirrorWakeAt | AskProgress | Forget
 
 
 class Plane:
@@ -91,6 +56,8 @@ class Plane:
         self.health = Health()
         self.capabilities = capabilities
         self.leadership = Leadership(identity, lambda: next(self._calls), fencing=capabilities.fencing)
+        self._sources = Sources(deciders, scheduler)
+        self.mirrors = self._sources.mirrors
         # Where the API cannot judge premises and charges in the transaction, writes go through this.
         self.narrow = (
             None
@@ -99,24 +66,20 @@ class Plane:
                 capabilities,
                 lambda: next(self._calls),
                 lambda now: self.leadership.may_act(now),
-                self._quotas_in,
+                self._sources.quotas_in,
                 lambda call: self._fenced(call),
             )
         )
         self.stages = StageTally()
         self.recorder = Recorder(lambda: next(self._calls))
-        resources = _resources((*deciders, scheduler) if scheduler is not None else deciders)
-        self.mirrors: dict[str, Mirror[Any]] = {name: Mirror(resources[name]) for name in sorted(resources)}
-        for dated in _dated(deciders):
-            self.mirrors[dated].hearing = Hearing()
         self.controllers = tuple(
             Controller(
                 decider,
                 WorkQueue(self.health.settings.queue(decider.name)),
                 self.health,
                 lambda: next(self._calls),
-                self._seen,
-                self._view,
+                self._sources.has_seen,
+                self._sources.view,
                 tell=self.recorder.tell,
             )
             for decider in deciders
@@ -125,13 +88,7 @@ class Plane:
             gathers: Resource[View] | None = getattr(controller.decider, "gathers", None)
             if gathers is not None:
                 controller.gather(self.mirrors[gathers.name].index)
-        # What is served, where deciders take kinds that come and go: their objects are mirrored as well.
-        self._kinds: Served | None = next((each.kinds for each in deciders if hasattr(each, "kinds")), None)
-        self._fixed = frozenset(self.mirrors)
-        self._readers: dict[str, tuple[Controller, ...]] = {}
-        self._find_readers()
-        # By resource and facts, those of the readers who heed such a change: with `keys`, with `adopters`.
-        self._heeding: dict[tuple[str, int], tuple[tuple[Controller, ...], tuple[Controller, ...]]] = {}
+        self._sources.read_by(self.controllers)
         self.placer = (
             scheduler(self.health, lambda: next(self._calls), self.mirrors, self.recorder.tell)
             if scheduler is not None
@@ -139,16 +96,14 @@ class Plane:
         )
         self._by_name = {controller.decider.name: controller for controller in self.controllers}
         self._callers: dict[int, Controller | Placer] = {}
-        self._led = self._synced = False
+        self._led = False
         self._resync_at = 0.0
         self._ask_at = 0.0  # when to ask again how far the watches are; 0: nothing to ask
         self._wake_at = 0.0  # what the driver was last asked for
 
     @property
     def synced(self) -> bool:
-        if not self._synced:
-            self._synced = all(mirror.synced for mirror in self.mirrors.values())
-        return self._synced
+        return self._sources.synced
 
     @property
     def idle(self) -> bool:
@@ -179,7 +134,7 @@ class Plane:
         for event in events:
             yield from self._mirrored(resource, mirror.handle(event), now)
         if mirror.revision != before:
-            for controller in self._readers[resource]:
+            for controller in self._sources.readers[resource]:
                 controller.caught_up(now)
         yield from self._step(now)
 
@@ -221,13 +176,13 @@ class Plane:
     ) -> Iterator[PlaneInstruction]:
         for instruction in instructions:
             if isinstance(instruction, mirrored.Changed):
-                if resource == DEFINITIONS and self._kinds is not None:
-                    yield from self._learn_kinds(self._kinds, instruction.key.name, instruction.after, now)
+                if resource == DEFINITIONS:
+                    yield from self._learn_kinds(instruction.key.name, instruction.after, now)
                 if resource == PLANE_SETTINGS.name:
                     yield from self._use_settings(instruction.after, now)
                 if not self.synced:
                     continue  # nothing is decided yet, and whoever comes to lead looks at everything
-                self._ask_for_keys(resource, instruction.before, instruction.after, now)
+                self._sources.tell(resource, instruction.before, instruction.after, now)
                 if resource == PODS.name:
                     self.stages.observe(instruction.before, instruction.after, now)
                 if self.placer is not None and resource in self.placer.watched:
@@ -237,57 +192,12 @@ class Plane:
             else:
                 yield instruction
 
-    def _find_readers(self) -> None:
-        readers: dict[str, dict[Controller, None]] = {name: {} for name in self.mirrors}
-        for controller in self.controllers:
-            for resource in controller.decider.reads:
-                if resource.name in readers:
-                    readers[resource.name][controller] = None
-        self._readers = {name: tuple(found) for name, found in readers.items()}
-
-    def _learn_kinds(
-        self, kinds: Served, name: str, definition: View | None, now: float
-    ) -> Iterator[PlaneInstruction]:
+    def _learn_kinds(self, name: str, definition: View | None, now: float) -> Iterator[PlaneInstruction]:
         """A CustomResourceDefinition changed: mirror what it defines from now on, or no longer."""
-        outlined = outline_of(definition.data) if isinstance(definition, Stored) else ()
-        if outlined == kinds.of_owner(name):
-            return
-        try:
-            kinds.serve(name, outlined) if outlined else kinds.withdraw(name)
-        except ValueError as error:
-            yield Report("plane", f"the kinds of {name} are not followed: {error}")
-            return
-        for controller in self.controllers:
-            told: Callable[[], None] | None = getattr(controller.decider, "kinds_changed", None)
-            if told is not None:
-                told()
-        served = {kind.resource: kind for kind in kinds.custom}
-        for gone in [each for each in self.mirrors if each not in served and each not in self._fixed]:
-            del self.mirrors[gone]
-            yield Forget(gone)
-        new = [each for each in served if each not in self.mirrors]
-        for each in new:
-            kind = served[each]
-            self.mirrors[each] = Mirror(Resource(each, kind.api_version, kind.kind, Stored))
-        self._find_readers()
-        self._heeding.clear()
+        told, new = self._sources.learn(name, definition)
+        yield from told
         for each in new:
             yield from self._mirrored(each, self.mirrors[each].handle(mirrored.Started(now, 0.5)), now)
-
-    def _ask_for_keys(self, resource: str, before: View | None, after: View | None, now: float) -> None:
-        """Of those who may have some to name for this change. Most changes of most objects concern few."""
-        mark = (resource, facts_of(before, after))
-        heeding = self._heeding.get(mark)
-        if heeding is None:
-            readers = self._readers[resource]
-            named = tuple(each for each in readers if each.heeds(*mark))
-            heeding = self._heeding[mark] = named, tuple(each for each in readers if each.adopts(*mark))
-        for controller in heeding[0]:
-            controller.observe(resource, before, after, now)
-        if heeding[1]:
-            view = self._view()
-            for controller in heeding[1]:
-                controller.observe_adoptable(view, resource, before, after, now)
 
     def _use_settings(self, found: View | None, now: float) -> Iterator[Instruction]:
         """The PlaneSettings changed: work with them from now on, leading or not."""
@@ -310,7 +220,7 @@ class Plane:
         """Begin what can be begun, and say when there is something to do next."""
         leads = self.leadership.may_act(now) and self.synced
         if leads and not self._led:
-            behind = self._behind_the_fence()
+            behind = self._sources.behind(self.leadership.fence_revision)
             yield from self._ask_progress(behind, now)
             leads = not behind
             self.recorder.forget()  # what it knew was of a former time as leader
@@ -349,11 +259,6 @@ class Plane:
             return
         for call in self.recorder.step(now):
             yield self._fenced(call)
-
-    def _behind_the_fence(self) -> tuple[str, ...]:
-        """Mirrors that may not show yet what the former leader did: on those nothing is decided."""
-        fence = self.leadership.fence_revision
-        return tuple(name for name, mirror in self.mirrors.items() if not mirror.passed(fence))
 
     def _ask_progress(self, behind: tuple[str, ...], now: float) -> Iterator[AskProgress]:
         if not behind:
@@ -404,7 +309,7 @@ class Plane:
             controller.queue.resync(controller.initial_keys(), now, spread)
             unsettled: Callable[..., Iterable[Key]] | None = getattr(controller.decider, "unsettled", None)
             if unsettled is not None:
-                controller.queue.resync(controller.guarded(unsettled, self._view()), now, spread)
+                controller.queue.resync(controller.guarded(unsettled, self._sources.view()), now, spread)
                 continue
             named = controller.decider.reads[0].name  # what is not there needs no turn
             keys: dict[Key, None] = {}
@@ -418,9 +323,6 @@ class Plane:
                 self.placer.lead(now)
         self._stir()
 
-    def _view(self) -> MirrorView:
-        return MirrorView(self.mirrors)
-
     def _sent(
         self, controller: Controller | Placer, instruction: Instruction, now: float
     ) -> tuple[Instruction, ...]:
@@ -433,47 +335,11 @@ class Plane:
             else (self._fenced(instruction),)
         )
 
-    def _quotas_in(self, namespace: str) -> Versions:
-        mirror = self.mirrors.get(PLACEMENT_QUOTAS.name)
-        found = mirror.index.in_namespace(namespace) if mirror is not None else ()
-        return {view.metadata.name: view.metadata.revision for view in found}
-
     def _fenced(self, call: Call) -> Call:
         if call.request.verb in READ_VERBS or not self.leadership.fence:
             return call
         manager = f"fairlead-{call.controller}"
         return Call(call.call, call.controller, _with_fence(call.request, self.leadership.fence, manager))
-
-    def _seen(self, write: Write) -> bool:
-        mirror = self.mirrors.get(write.key.resource)
-        if mirror is None:
-            return True
-        current = mirror.revision_of(write.key)
-        if current:
-            return current >= write.revision
-        return mirror.passed(write.revision) if write.creates else True
-
-
-def _resources(deciders: Sequence[Decider | type[Placer]]) -> dict[str, Resource[View]]:
-    """What all of them read, and the settings. One mirror serves all readers of a resource, so they must mean the
-    same view of it; who needs no more than what is stored is served by any."""
-    found: dict[str, Resource[View]] = {PLANE_SETTINGS.name: PLANE_SETTINGS}
-    for decider in deciders:
-        for resource in decider.reads:
-            known = found.get(resource.name)
-            if known is None or known.type is Stored:
-                found[resource.name] = resource
-            elif resource.type not in (known.type, Stored):
-                raise ValueError(
-                    f"{decider.name} reads {resource.name} as {resource.type.__name__}, "
-                    f"another controller as {known.type.__name__}"
-                )
-    return found
-
-
-def _dated(deciders: Sequence[Decider]) -> set[str]:
-    """Resources of which it matters when they were seen."""
-    return {each.name for decider in deciders for each in getattr(decider, "dated", ())}
 
 
 def _with_fence(request: Request, fence: str, manager: str) -> Request:

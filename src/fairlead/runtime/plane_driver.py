@@ -16,8 +16,19 @@ from functools import partial
 
 from fairlead.api.users import MASTERS, User
 from fairlead.cache import events as mirrored
-from fairlead.control.instructions import Call, Record, Replied, Report, WakeAt, Woke
-from fairlead.control.plane import AskProgress, Forget, MirrorWakeAt, Plane, PlaneInstruction
+from fairlead.control.instructions import (
+    AskProgress,
+    Call,
+    Forget,
+    MirrorWakeAt,
+    PlaneInstruction,
+    Record,
+    Replied,
+    Report,
+    WakeAt,
+    Woke,
+)
+from fairlead.control.plane import Plane
 from fairlead.control.record import STREAM
 from fairlead.port.outcome import outcome_of
 from fairlead.port.request import Reply

@@ -19,8 +19,18 @@ from typing import Any
 
 from fairlead.cache import events as mirrored
 from fairlead.cache.mirror import Phase
-from fairlead.control.instructions import Call, Record, Replied, Report, WakeAt, Woke
-from fairlead.control.plane import AskProgress, MirrorWakeAt, Plane, PlaneInstruction
+from fairlead.control.instructions import (
+    AskProgress,
+    Call,
+    MirrorWakeAt,
+    PlaneInstruction,
+    Record,
+    Replied,
+    Report,
+    WakeAt,
+    Woke,
+)
+from fairlead.control.plane import Plane
 from fairlead.runtime.remote import Remote
 
 log = logging.getLogger("fairlead.agent")

@@ -15,8 +15,19 @@ from msgspec import structs
 from fairlead.api.users import MASTERS, User
 from fairlead.cache import events as mirrored
 from fairlead.cache.mirror import Phase
-from fairlead.control.instructions import Call, Record, Replied, Report, WakeAt, Woke
-from fairlead.control.plane import AskProgress, Forget, MirrorWakeAt, Plane, PlaneInstruction
+from fairlead.control.instructions import (
+    AskProgress,
+    Call,
+    Forget,
+    MirrorWakeAt,
+    PlaneInstruction,
+    Record,
+    Replied,
+    Report,
+    WakeAt,
+    Woke,
+)
+from fairlead.control.plane import Plane
 from fairlead.control.turn import Turn
 from fairlead.port.outcome import Outcome
 from fairlead.port.request import READ_VERBS

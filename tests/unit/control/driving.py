@@ -8,9 +8,20 @@ from typing import Any
 
 from fairlead.agent.hollow import HollowDecider
 from fairlead.cache import events as mirrored
-from fairlead.control.instructions import Call, Record, Replied, Report, WakeAt, Woke
+from fairlead.control.instructions import (
+    AskProgress,
+    Call,
+    Forget,
+    MirrorWakeAt,
+    PlaneInstruction,
+    Record,
+    Replied,
+    Report,
+    WakeAt,
+    Woke,
+)
 from fairlead.control.placing import Placer
-from fairlead.control.plane import AskProgress, Forget, MirrorWakeAt, Plane, PlaneInstruction
+from fairlead.control.plane import Plane
 from fairlead.control.roster import default_deciders
 from fairlead.decision.contract import Decider
 from fairlead.port.capabilities import FAIRLEAD, Capabilities

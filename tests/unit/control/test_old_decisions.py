@@ -10,8 +10,8 @@ from fairlead.cache import events as mirrored
 from fairlead.cache.view import MirrorView
 from fairlead.control.controller import Controller
 from fairlead.control.health import Health
-from fairlead.control.instructions import Call, Replied
-from fairlead.control.plane import AskProgress, Plane
+from fairlead.control.instructions import AskProgress, Call, Replied
+from fairlead.control.plane import Plane
 from fairlead.core import codec
 from fairlead.decision.contract import Decision, Reading, Waiting
 from fairlead.decision.effects import Create

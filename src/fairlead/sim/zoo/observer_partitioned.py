@@ -12,8 +12,8 @@ from typing import Any
 from msgspec import structs
 
 from fairlead.cache.hearing import Hearing
-from fairlead.control.instructions import Woke
-from fairlead.control.plane import Plane, PlaneInstruction
+from fairlead.control.instructions import PlaneInstruction, Woke
+from fairlead.control.plane import Plane
 from fairlead.decision.contract import Decision, Reading
 from fairlead.decision.effects import Change, ChangeStatus
 from fairlead.model.views import LEASES

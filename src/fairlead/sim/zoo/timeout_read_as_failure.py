@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from msgspec import structs
 
-from fairlead.control.instructions import Replied
-from fairlead.control.plane import Plane, PlaneInstruction
+from fairlead.control.instructions import PlaneInstruction, Replied
+from fairlead.control.plane import Plane
 from fairlead.port.outcome import Refused, Unknown
 from fairlead.sim.parts import Parts
 from fairlead.sim.zoo.wrapping import FreshNames, wrap
