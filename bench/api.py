@@ -104,11 +104,13 @@ class Plane:
         self.directory = directory
         self.port = free_port()
         began = time.perf_counter()
-        self.process = subprocess.Popen(
-            [*self.command(), "up", "--data-dir", directory, "--port", str(self.port), *options],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
+        self._told = directory.with_suffix(".log")
+        with open(self._told, "wb") as told:
+            self.process = subprocess.Popen(
+                [*self.command(), "up", "--data-dir", directory, "--port", str(self.port), *options],
+                stdout=told,
+                stderr=told,
+            )
         self.url = f"https://127.0.0.1:{self.port}"
         self.ready_seconds = self._await_ready(began)
         text = (directory / "kubeconfig").read_text()
@@ -129,7 +131,11 @@ class Plane:
                 with urllib.request.urlopen(f"{self.url}/readyz", context=unchecked, timeout=2):
                     return round(time.perf_counter() - began, 3)
             except OSError:
+                if self.process.poll() is not None:
+                    told = self._told.read_text()[-2000:]
+                    raise SystemExit(f"fairlead ended with {self.process.returncode}: {told}") from None
                 time.sleep(0.005)
+        self.process.kill()
         raise SystemExit("fairlead did not become ready within 10 s")
 
     def load(self, requests: list[list[str]], count: int, connections: int) -> dict[str, object]:
