@@ -32,7 +32,7 @@ from fairlead.control.placing import Placer
 from fairlead.control.settings import settings_of
 from fairlead.control.sources import Sources
 from fairlead.control.stages import StageTally
-from fairlead.control.turn import Turn
+from fairlead.control.turn import Turn, Write
 from fairlead.decision.contract import Decider
 from fairlead.model import plane_knobs
 from fairlead.model.custom.definition import DEFINITIONS
@@ -78,7 +78,7 @@ class Plane:
                 WorkQueue(self.health.settings.queue(decider.name)),
                 self.health,
                 lambda: next(self._calls),
-                self._sources.has_seen,
+                self._seen,
                 self._sources.view,
                 tell=self.recorder.tell,
             )
@@ -220,7 +220,7 @@ class Plane:
         """Begin what can be begun, and say when there is something to do next."""
         leads = self.leadership.may_act(now) and self.synced
         if leads and not self._led:
-            behind = self._sources.behind(self.leadership.fence_revision)
+            behind = self._behind_the_fence()
             yield from self._ask_progress(behind, now)
             leads = not behind
             self.recorder.forget()  # what it knew was of a former time as leader
@@ -259,6 +259,14 @@ class Plane:
             return
         for call in self.recorder.step(now):
             yield self._fenced(call)
+
+    def _behind_the_fence(self) -> tuple[str, ...]:
+        """Mirrors that may not show yet what the former leader did: on those nothing is decided."""
+        return self._sources.behind(self.leadership.fence_revision)
+
+    def _seen(self, write: Write) -> bool:
+        """Own writes first: until the mirror shows them, nothing more is decided for their key."""
+        return self._sources.has_seen(write)
 
     def _ask_progress(self, behind: tuple[str, ...], now: float) -> Iterator[AskProgress]:
         if not behind:

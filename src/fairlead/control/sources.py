@@ -102,7 +102,7 @@ class Sources:
         return [Forget(each) for each in gone], new
 
     def behind(self, fence: int) -> tuple[str, ...]:
-        """Mirrors that may not show yet what the former leader did: on those nothing is decided."""
+        """Mirrors that are not known to show all up to this revision."""
         return tuple(name for name, mirror in self.mirrors.items() if not mirror.passed(fence))
 
     def has_seen(self, write: Write) -> bool:
