@@ -74,6 +74,7 @@ REQUESTS = (
         "",
         "the oldest become one, `ancient-changes`",
     ),
+    Bound("`Impersonate-*` headers of one request", "api.impersonation", "HEADERS_MAX", "", "400"),
     Bound("objects named by one `fence`", "api.fencing", "FENCES_MAX", "", "400"),
     Bound("operations of one JSON patch", "model.patch.jsonpatch", "OPERATIONS_MAX", "", "413"),
     Bound("bytes one JSON patch may copy", "model.patch.jsonpatch", "COPIED_BYTES_MAX", "bytes", "413"),

@@ -5,6 +5,7 @@ is refused (`refused`). What it returns are Notes that ride in the same transact
 there is no write without its line and no line without its write. The revision a write gets is known only at
 commit: the store keeps it beside the line, and `audit_line` joins the two when the log is read.
 
+Who acts as somebody else is named as `user`, and the other as `impersonatedUser`; rules and budgets are about `user`.
 A line names fields, never values: no value of any object, Secret or not, reaches it, and of an error only its
 reason, because messages quote values.
 """
@@ -24,6 +25,7 @@ STREAM = "audit"
 
 _TEXT_MAX = 200
 _NAME_MAX = 253  # no name that exists is longer; of the others this much is enough
+_GROUPS_MAX = 32  # of an impersonated user; who impersonates names them freely
 _COUNTERS_MAX = 4096
 _LEVELS_MAX = 4096
 
@@ -53,6 +55,8 @@ class _Line(msgspec.Struct, gc=False, omit_defaults=True, rename="camel"):
     changed: Sequence[str] = ()
     user_agent: str = ""
     source_ip: str = msgspec.field(default="", name="sourceIP")
+    impersonated_user: str = ""
+    impersonated_groups: Sequence[str] = ()
 
 
 _encode = msgspec.json.Encoder().encode
@@ -70,7 +74,7 @@ def audit_record(
 ) -> bytes:
     """One line. `changed` holds field paths, as many as `model/diff.py` names at most."""
     now = context.now
-    user = context.user
+    user, taken_for = context.signed_in, context.user if context.impersonator is not None else None
     line = _Line(
         f"{timestamp(now)[:-1]}.{int(now * 1000) % 1000:03d}Z",
         context.request_id,
@@ -84,6 +88,8 @@ def audit_record(
         changed,
         context.user_agent[:_TEXT_MAX],
         context.source,
+        taken_for.name[:_NAME_MAX] if taken_for is not None else "",
+        [group[:_NAME_MAX] for group in taken_for.groups[:_GROUPS_MAX]] if taken_for is not None else (),
     )
     return _encode(line)
 
@@ -153,7 +159,7 @@ class Audit:
 
     def _level(self, context: Context, verb: str, target: Target, code: int, heartbeat: bool) -> Level:
         resource = _qualified(target)
-        user = context.user
+        user = context.signed_in
         key = (verb, resource, user.name, user.groups, code, heartbeat)
         level = self._levels.get(key)
         if level is None:
@@ -166,7 +172,7 @@ class Audit:
     def _count(self, level: Level, context: Context, verb: str, target: Target) -> None:
         if level is not Level.COUNT:
             return
-        key = (verb, _qualified(target), context.user.role)
+        key = (verb, _qualified(target), context.signed_in.role)
         if key not in self.counters and len(self.counters) >= _COUNTERS_MAX:
             key = (verb, "other", "other")
         self.counters[key] = self.counters.get(key, 0) + 1

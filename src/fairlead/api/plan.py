@@ -91,3 +91,9 @@ class Context(msgspec.Struct, frozen=True, gc=False):
     request_id: str = ""
     user_agent: str = ""
     source: str = ""
+    impersonator: User | None = None  # who signed in, where that is not `user`
+
+    @property
+    def signed_in(self) -> User:
+        """Whose credentials these were: who answers for the request."""
+        return self.impersonator or self.user

@@ -50,7 +50,7 @@ class Wanted(NamedTuple):
     def accepts(self, record: dict[str, Any]) -> bool:
         about = record.get("object") or {}
         return (
-            (not self.user or record.get("user") == self.user)
+            (not self.user or self.user in (record.get("user"), record.get("impersonatedUser")))
             and (not self.resource or self.resource in _resource_names(about))
             and (not self.name or about.get("name") == self.name)
             and (not self.namespace or about.get("namespace") == self.namespace)
@@ -60,7 +60,9 @@ class Wanted(NamedTuple):
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.epilog = _EPILOG
-    parser.add_argument("--user", metavar="U", default="", help="only what this user did")
+    parser.add_argument(
+        "--user", metavar="U", default="", help="only what this user did, or another as this user"
+    )
     parser.add_argument(
         "--object", metavar="RESOURCE/NAME", default="", help="only this object, or only RESOURCE"
     )
@@ -150,6 +152,11 @@ def _print_lines(items: list[dict[str, Any]]) -> None:
         print(json.dumps(item, ensure_ascii=False))
 
 
+def _who(record: dict[str, Any]) -> str:
+    taken_for = record.get("impersonatedUser")
+    return f"{record.get('user')} as {taken_for}" if taken_for else str(record.get("user"))
+
+
 def _row(record: dict[str, Any]) -> tuple[Any, ...]:
     about = record.get("object") or {}
     target = about.get("path") or "/".join(
@@ -162,7 +169,7 @@ def _row(record: dict[str, Any]) -> tuple[Any, ...]:
         shown += " and many more" if changed[-1] == "..." else f" and {more} more"
     return (
         record.get("time"),
-        record.get("user"),
+        _who(record),
         record.get("verb"),
         about.get("namespace"),
         target,

@@ -63,14 +63,14 @@ class ServingHost:
                 raise
         return authenticate(self._authenticators, authorization, path)
 
-    def context(self, user: User, user_agent: str, source: str) -> Context:
+    def context(self, user: User, user_agent: str, source: str, impersonator: User | None = None) -> Context:
         # Asking the system costs as much for one request as for many.
         start = self._entropy_used
         if start == len(self._entropy):
             self._entropy, start = os.urandom(_ENTROPY_BYTES), 0
         self._entropy_used = start + 16
         entropy = self._entropy[start : start + 16]
-        return Context(user, time.time(), entropy, entropy[:8].hex(), user_agent, source)
+        return Context(user, time.time(), entropy, entropy[:8].hex(), user_agent, source, impersonator)
 
     def send(self, request: Request, user: User, done: Callable[[Reply], None]) -> None:
         """One request from inside; `done` gets the reply, errors included, now or from a later callback."""

@@ -97,6 +97,11 @@ def parse(text: str, path: Path) -> Connection:
             f"kubeconfig {path}: its user signs in with a plugin, which fairlead cannot run:"
             " use one with a token"
         )
+    if any(str(key) == "as" or str(key).startswith("as-") for key in user):
+        raise UsageError(
+            f"kubeconfig {path}: its user acts as somebody else (`as`), which only kubectl does here: use a"
+            " kubeconfig of that user's own, or remove it"
+        )
     token = user.get("token") or _file(user, "tokenFile", path).strip()
     return Connection(
         server=server.rstrip("/"),

@@ -10,6 +10,7 @@ import logging
 from collections.abc import Callable
 from typing import Protocol
 
+from fairlead.api import impersonation
 from fairlead.api.audit import Target
 from fairlead.api.metrics import METRICS
 from fairlead.api.plan import (
@@ -60,7 +61,9 @@ class Host(Protocol):
 
     def sign_in(self, authorization: str | None, path: str) -> User: ...
 
-    def context(self, user: User, user_agent: str, source: str) -> Context: ...
+    def context(
+        self, user: User, user_agent: str, source: str, impersonator: User | None = None
+    ) -> Context: ...
 
     def submit(self, transaction: Transaction, done: Callable[[Outcome], None]) -> None: ...
 
@@ -102,7 +105,7 @@ class Handler:
 
     def __call__(self, exchange: Exchange) -> None:
         """Answer, now or from a later callback."""
-        user = ANONYMOUS
+        user, impersonator = ANONYMOUS, None
         headers = exchange.headers
         request: Request | None = None
         path = ""
@@ -110,6 +113,8 @@ class Handler:
             path, query = split_target(exchange.target)
             header = headers.get(b"authorization")
             user = self._host.sign_in(header.decode("latin-1") if header is not None else None, path)
+            if exchange.impersonation:
+                user, impersonator = impersonation.impersonated(exchange.impersonation), user
             request = resource_request(
                 exchange.method,
                 path,
@@ -118,7 +123,11 @@ class Handler:
                 headers.get(b"content-type", b"").decode("latin-1"),
                 headers.get(b"accept", b"").decode("latin-1"),
             )
-            context = self._context(exchange, user)
+            if (
+                impersonator is not None
+            ):  # after the address was read, so that a refusal tells what was wanted
+                impersonation.authorize(self._host.api.desk.authorizer, impersonator, user)
+            context = self._context(exchange, user, impersonator)
             if request is None:
                 answered = self._documents.answer(exchange, path, query, context)
                 if isinstance(answered, Later):
@@ -128,14 +137,14 @@ class Handler:
                 return
             _Call(self, exchange, request, context).run()
         except ApiError as error:
-            self.refuse(exchange, request, self._context(exchange, user), error, path)
+            self.refuse(exchange, request, self._context(exchange, user, impersonator), error, path)
         except Exception:
             log.exception("a request could not be handled: %s %s", exchange.method, path)
             self.apologise(exchange, request)
 
-    def _context(self, exchange: Exchange, user: User) -> Context:
+    def _context(self, exchange: Exchange, user: User, impersonator: User | None) -> Context:
         user_agent = exchange.headers.get(b"user-agent", b"").decode("latin-1")
-        context = self._host.context(user, user_agent, exchange.peer)
+        context = self._host.context(user, user_agent, exchange.peer, impersonator)
         exchange.about = b"audit-id: %b\r\n" % context.request_id.encode()
         return context
 
@@ -227,7 +236,7 @@ class _Call:
         if isinstance(step, Plan):
             self._handler._host.submit(step.transaction, lambda outcome: self._finish(step, outcome))
         elif isinstance(step, Watch):
-            self._handler._watches.open(self._exchange, step, self._context.user)
+            self._handler._watches.open(self._exchange, step, self._context.signed_in)
             self._handler.count(self._request, 200)
         elif isinstance(step, Reply):
             self._handler.count(self._request, step.status)
@@ -247,7 +256,7 @@ class _Call:
             nodes.stream(
                 self._exchange,
                 step,
-                self._context.user,
+                self._context.signed_in,
                 lambda: self._handler.count(self._request, 200),
                 self._told,
             )

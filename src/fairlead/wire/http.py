@@ -9,11 +9,13 @@ bounded: header bytes, body bytes, what a client may send ahead. What the limits
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, cast
 
 import httptools
+
+from fairlead.api.impersonation import PREFIX as IMPERSONATE
 
 if TYPE_CHECKING:
     from fairlead.wire.listener import Listener
@@ -50,6 +52,7 @@ class Exchange:
         "body",
         "chunked",
         "headers",
+        "impersonation",
         "keep_alive",
         "method",
         "on_gone",
@@ -64,6 +67,7 @@ class Exchange:
         self.method = method
         self.target = target
         self.headers = headers
+        self.impersonation: Sequence[tuple[bytes, bytes]] = ()  # every header that asks for it, as they came
         self.body = b""
         self.about = b""  # header lines of every answer to it, each ending in CRLF
         self.keep_alive = True
@@ -163,6 +167,7 @@ class Connection(asyncio.Protocol):
         self.peer = ""
         self._target = b""
         self._headers: dict[bytes, bytes] = {}
+        self._impersonation: list[tuple[bytes, bytes]] = []
         self._header_bytes = 0
         self._in_header = False
         self._messages = 0
@@ -236,7 +241,7 @@ class Connection(asyncio.Protocol):
 
     def on_message_begin(self) -> None:
         self.began_at = self._listener.now()
-        self._target, self._headers, self._body = b"", {}, []
+        self._target, self._headers, self._impersonation, self._body = b"", {}, [], []
         self._header_bytes = self._body_bytes = 0
         self._in_header = True
         self._messages += 1
@@ -256,6 +261,8 @@ class Connection(asyncio.Protocol):
         name = name.lower()
         if name in _KEPT:
             self._headers[name] = value
+        elif name.startswith(IMPERSONATE):
+            self._impersonation.append((name, value))
         elif name == b"content-length" and int(value) > BODY_BYTES_MAX:
             self._refuse(413, b"the request body is larger than the limit of %d bytes" % BODY_BYTES_MAX)
 
@@ -276,6 +283,7 @@ class Connection(asyncio.Protocol):
         if self._refused is not None:
             return
         exchange = Exchange(self, self._parser.get_method(), self._target, self._headers)
+        exchange.impersonation = self._impersonation
         parser = self._parser
         # We upgrade to nothing: the request is answered as it is, and what follows it is not HTTP.
         exchange.keep_alive = (

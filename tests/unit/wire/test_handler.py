@@ -26,6 +26,7 @@ class Answer:
     def __init__(self, target: bytes) -> None:
         self.method, self.target, self.body = b"GET", target, b""
         self.headers: dict[bytes, bytes] = {}
+        self.impersonation: list[tuple[bytes, bytes]] = []
         self.peer = "127.0.0.1"
         self.status, self.text = 0, b""
 
@@ -44,8 +45,8 @@ def ask(
             raise step
         return step
 
-    def context(user: User, user_agent: str, source: str) -> Context:
-        return Context(user, 0.0, b"0" * 16)
+    def context(user: User, user_agent: str, source: str, impersonator: User | None) -> Context:
+        return Context(user, 0.0, b"0" * 16, impersonator=impersonator)
 
     audit = SimpleNamespace(refused=lambda *_: ())
     host = SimpleNamespace(
