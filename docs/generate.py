@@ -47,6 +47,13 @@ class Bound(NamedTuple):
 REQUESTS = (
     Bound("request body", "wire.http", "BODY_BYTES_MAX", "bytes", "413, connection closed"),
     Bound(
+        "bodies of all requests together",
+        "wire.bodies",
+        "BODIES_BYTES_MAX",
+        "bytes",
+        "429 to a user who holds as much as is still free",
+    ),
+    Bound(
         "request line and headers together",
         "wire.http",
         "HEADER_BYTES_MAX",
@@ -88,7 +95,52 @@ REQUESTS = (
     ),
 )
 CONNECTIONS = (
-    Bound("open connections", "wire.listener", "CONNECTIONS_MAX", "", "a further one is closed at once"),
+    Bound(
+        "open connections",
+        "wire.listener",
+        "CONNECTIONS_MAX",
+        "",
+        "the oldest without a known user gives way; else the new one is closed",
+    ),
+    Bound(
+        "file descriptors that connections leave to the rest",
+        "wire.listener",
+        "FILES_RESERVED",
+        "",
+        "the same",
+    ),
+    Bound(
+        "connections that have not finished TLS",
+        "wire.accepting",
+        "HANDSHAKES_MAX",
+        "",
+        "the oldest gives way",
+    ),
+    Bound(
+        "TLS must be finished within", "wire.accepting", "HANDSHAKE_SECONDS", "seconds", "the client is cut"
+    ),
+    Bound(
+        "a handshake does not give way for",
+        "wire.accepting",
+        "HANDSHAKE_PATIENCE_SECONDS",
+        "seconds",
+        "new ones wait in the backlog",
+    ),
+    Bound("connections that wait to be accepted", "wire.accepting", "BACKLOG_MAX", "", "they wait longer"),
+    Bound(
+        "a server without file descriptors accepts again after",
+        "wire.accepting",
+        "ACCEPT_AGAIN_SECONDS",
+        "seconds",
+        "-",
+    ),
+    Bound(
+        "after the last answer a client must leave within",
+        "wire.accepting",
+        "CLOSING_SECONDS",
+        "seconds",
+        "it is cut",
+    ),
     Bound(
         "a request must have arrived within", "wire.listener", "REQUEST_SECONDS", "seconds", "it is closed"
     ),

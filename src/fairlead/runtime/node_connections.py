@@ -20,7 +20,7 @@ from fairlead.core.errors import TooManyRequests, Unavailable
 from fairlead.port.request import Reply
 from fairlead.runtime.identity import Identity
 from fairlead.wire.client import Address, Broken, Client, NotSent
-from fairlead.wire.http import Exchange
+from fairlead.wire.exchange import Exchange
 from fairlead.wire.streaming import Streams, pour
 
 LOG_STREAMS_MAX = 256

@@ -31,7 +31,7 @@ from fairlead.port.usage import NODE_STATS
 from fairlead.runtime import node_certificate
 from fairlead.runtime.identity import PLANE_NAME
 from fairlead.runtime.kubeconfig import server_url
-from fairlead.wire.http import Exchange
+from fairlead.wire.exchange import Exchange
 from fairlead.wire.listener import Listener
 from fairlead.wire.routes import split_target
 from fairlead.wire.streaming import Streams, pour
@@ -60,7 +60,7 @@ class NodeEndpoint:
         self._source: Source | None = None
         self._authority = authority
         self._clock = clock
-        self._listener = Listener(loop, self._handle, _refuse, ENDPOINT_CONNECTIONS_MAX)
+        self._listener = Listener(loop, self._handle, _refuse, _reads_no_body, ENDPOINT_CONNECTIONS_MAX)
         self._streams = Streams(loop, NODE_STREAMS_MAX)
         self._history = UsageHistory()
         self._sampling = asyncio.Lock()
@@ -172,6 +172,11 @@ def wanted(query: Mapping[str, str], now: float) -> Wanted:
         limit_bytes=options.whole(query, "limitBytes"),
         follow=bool(options.flag(query, "follow")),
     )
+
+
+def _reads_no_body(exchange: Exchange) -> None:
+    """Only GET is understood here, and that has none."""
+    return
 
 
 def _refuse(exchange: Exchange, status: int, message: str) -> None:

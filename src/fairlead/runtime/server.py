@@ -61,8 +61,8 @@ from fairlead.store.contract import Change, Journal, Retention
 from fairlead.store.machine import Store
 from fairlead.store.watch import Hub
 from fairlead.wire.documents import Documents
+from fairlead.wire.exchange import Exchange
 from fairlead.wire.handler import Handler
-from fairlead.wire.http import Exchange
 from fairlead.wire.listener import Listener
 from fairlead.wire.openapi import OpenApi
 from fairlead.wire.watching import Watches
@@ -153,7 +153,9 @@ class Server:
         self._planes.start()
         self._asked = NodeConnections(loop, self._known)
         handler = Handler(host, self._documents(desk, lambda: handler), self.watches, self._asked)
-        self.listener = listener = Listener(loop, self._around(handler), handler.malformed)
+        self.listener = listener = Listener(
+            loop, self._around(handler), handler.malformed, handler.owner_of_body
+        )
         port = await self._listen(listener)
         following = asyncio.create_task(self._follow_tokens(api))
         self._routes = ServerRoutes(loop) if self._settings.nodes else None
@@ -261,6 +263,13 @@ class Server:
         yield Sample("fairlead_watches_open", len(self.watches))
         yield Sample("fairlead_watches_cut_total", self._hub.cuts)
         yield Sample("fairlead_logs_open", len(self._asked))
+        listener = self.listener
+        yield Sample("fairlead_connections_open", len(listener))
+        yield Sample("fairlead_connections_displaced_total", listener.displaced)
+        yield Sample("fairlead_handshakes_open", len(listener.arriving))
+        yield Sample("fairlead_handshakes_ended_total", listener.arriving.ended)
+        yield Sample("fairlead_body_bytes_held", listener.bodies.held)
+        yield Sample("fairlead_bodies_refused_total", listener.bodies.refused)
         for (verb, resource, role), count in sorted(audit.counters.items()):
             labels = (("verb", verb), ("resource", resource), ("role", role))
             yield Sample("fairlead_audit_counted_total", count, labels)

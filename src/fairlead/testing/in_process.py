@@ -150,7 +150,7 @@ class InProcess:
         await self._arrived()
 
     async def _arrived(self) -> None:
-        """Who is in the middle of arriving is let in, and closed: a loop cannot end with them."""
+        """A loop cannot end with handshakes under way: the listener has ended them, which takes a turn or two."""
         deadline = self._loop.time() + _ARRIVAL_SECONDS
         while True:
             await asyncio.sleep(0.002)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from fairlead.api.status import failure
 from fairlead.core.errors import TooManyRequests, UsageError
-from fairlead.wire.http import Exchange
+from fairlead.wire.exchange import Exchange
 
 Handle = Callable[[Exchange], None]
 
@@ -113,7 +113,8 @@ class _Unheard(Exchange):
     @classmethod
     def of(cls, exchange: Exchange) -> _Unheard:
         unheard = cls(exchange._connection, exchange.method, exchange.target, exchange.headers)
-        unheard.body = exchange.body
+        unheard.body, unheard.body_unread = exchange.body, exchange.body_unread
+        unheard.impersonation = exchange.impersonation
         return unheard
 
     def respond(self, status: int, content_type: bytes, body: bytes, extra: bytes = b"") -> None:

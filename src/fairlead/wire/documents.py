@@ -16,7 +16,7 @@ from fairlead.api.plan import Context
 from fairlead.core import codec, yaml_text
 from fairlead.core.errors import MethodNotAllowed, NotAcceptable, NotFound
 from fairlead.port.request import JSON, Reply
-from fairlead.wire.http import Exchange
+from fairlead.wire.exchange import Exchange
 from fairlead.wire.openapi import OpenApi
 from fairlead.wire.rendering import send
 

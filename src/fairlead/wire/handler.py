@@ -33,13 +33,14 @@ from fairlead.core.errors import (
     HeadersTooLarge,
     InternalError,
     TooLarge,
+    TooManyRequests,
     Unauthorized,
     Unavailable,
 )
 from fairlead.port.request import Reply, Request
 from fairlead.store.contract import Note, Outcome, Transaction
 from fairlead.wire.documents import Documents, Later
-from fairlead.wire.http import Exchange
+from fairlead.wire.exchange import Exchange
 from fairlead.wire.rendering import send
 from fairlead.wire.routes import resource_request, split_target
 from fairlead.wire.watching import Watches
@@ -113,6 +114,10 @@ class Handler:
             path, query = split_target(exchange.target)
             header = headers.get(b"authorization")
             user = self._host.sign_in(header.decode("latin-1") if header is not None else None, path)
+            if user is not ANONYMOUS:
+                exchange.recognize()
+                if exchange.body_unread:
+                    raise Unauthorized("the bearer token was unknown when the request came; send it again")
             if exchange.impersonation:
                 user, impersonator = impersonation.impersonated(exchange.impersonation), user
             request = resource_request(
@@ -141,6 +146,16 @@ class Handler:
         except Exception:
             log.exception("a request could not be handled: %s %s", exchange.method, path)
             self.apologise(exchange, request)
+
+    def owner_of_body(self, exchange: Exchange) -> str | None:
+        """Who sends a body, by the headers alone. None: nobody who is known; then it is not read."""
+        try:
+            path, _ = split_target(exchange.target)
+            header = exchange.headers.get(b"authorization")
+            user = self._host.sign_in(header.decode("latin-1") if header is not None else None, path)
+        except ApiError:
+            return None  # the refusal is told, and audited, when the request's turn comes
+        return None if user is ANONYMOUS else user.name
 
     def _context(self, exchange: Exchange, user: User, impersonator: User | None) -> Context:
         user_agent = exchange.headers.get(b"user-agent", b"").decode("latin-1")
@@ -291,7 +306,12 @@ class _Call:
             self._handler.apologise(self._exchange, self._request)
 
 
-_MALFORMED: dict[int, type[ApiError]] = {400: BadRequest, 413: TooLarge, 431: HeadersTooLarge}
+_MALFORMED: dict[int, Callable[[str], ApiError]] = {
+    400: BadRequest,
+    413: TooLarge,
+    429: lambda message: TooManyRequests(message, retry_after_seconds=1),
+    431: HeadersTooLarge,
+}
 
 
 def _quoted(text: str) -> bytes:

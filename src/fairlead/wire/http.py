@@ -4,18 +4,22 @@ The listener makes a Connection per client; httptools parses. A complete request
 to the handler, which answers at once or later, from any callback on the loop: there is no task per request.
 Requests of one connection are answered in order; while one is open the next ones wait unread. Everything is
 bounded: header bytes, body bytes, what a client may send ahead. What the limits refuse is answered, then closed.
+
+A body is read only of somebody who is known by the headers, and only if the budget for all bodies has room
+(`bodies.py`). A request of anybody else is handled as soon as its headers are there, without its body; then the
+connection is closed, and nothing that follows on it is taken for a request.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
-from http import HTTPStatus
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, cast
 
 import httptools
 
 from fairlead.api.impersonation import PREFIX as IMPERSONATE
+from fairlead.wire.exchange import Exchange
 
 if TYPE_CHECKING:
     from fairlead.wire.listener import Listener
@@ -27,8 +31,6 @@ _JOIN_BYTES_MAX = 256 * 1024
 # Of a long answer, so much goes out before other connections have their turn.
 _TURN_BYTES = 512 * 1024
 
-_STATUS_LINES = {s.value: f"HTTP/1.1 {s.value} {s.phrase}\r\ncontent-type: ".encode() for s in HTTPStatus}
-_LENGTH = b"\r\ncontent-length: "
 _KEPT = frozenset(
     {
         b"authorization",
@@ -41,109 +43,12 @@ _KEPT = frozenset(
         b"x-request-id",
     }
 )
+# The bytes of a host and port (RFC 3986); what else stands in a Host header is no host.
+_HOST = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~:[]%!$&'()*+,;="
 
 
-class Exchange:
-    """One request and the right to answer it, once: with `respond`, or with `stream` and its frames."""
-
-    __slots__ = (
-        "_connection",
-        "about",
-        "body",
-        "chunked",
-        "headers",
-        "impersonation",
-        "keep_alive",
-        "method",
-        "on_gone",
-        "streaming",
-        "target",
-    )
-
-    def __init__(
-        self, connection: Connection, method: bytes, target: bytes, headers: dict[bytes, bytes]
-    ) -> None:
-        self._connection = connection
-        self.method = method
-        self.target = target
-        self.headers = headers
-        self.impersonation: Sequence[tuple[bytes, bytes]] = ()  # every header that asks for it, as they came
-        self.body = b""
-        self.about = b""  # header lines of every answer to it, each ending in CRLF
-        self.keep_alive = True
-        self.chunked = True  # False for HTTP/1.0, where only the end of the connection ends a stream
-        self.streaming = False
-        self.on_gone: Callable[[], None] | None = None  # called when the client leaves during a stream
-
-    @property
-    def peer(self) -> str:
-        return self._connection.peer
-
-    @property
-    def loop(self) -> asyncio.AbstractEventLoop:
-        return self._connection.loop
-
-    @property
-    def certified_name(self) -> str:
-        """The common name in the client's certificate, which TLS has verified; "" where none was asked for."""
-        return self._connection.certified_name
-
-    def respond(self, status: int, content_type: bytes, body: bytes, extra: bytes = b"") -> None:
-        """`extra` is whole header lines, each ending in CRLF."""
-        head = self._head(status, content_type, len(body), extra)
-        self._connection.answer(self, head, b"" if self.method == b"HEAD" else body)
-
-    def respond_long(
-        self, status: int, content_type: bytes, length: int, pieces: Iterator[bytes], extra: bytes = b""
-    ) -> None:
-        """A body that is taken in pieces, as the client reads; together they are `length` bytes."""
-        head = self._head(status, content_type, length, extra)
-        if self.method == b"HEAD":
-            self._connection.answer(self, head, b"")
-        else:
-            self._connection.pour(self, head, pieces)
-
-    def _head(self, status: int, content_type: bytes, length: int, extra: bytes) -> bytes:
-        return b"%b%b%b%d\r\n%b%b%b\r\n" % (
-            _STATUS_LINES[status],
-            content_type,
-            _LENGTH,
-            length,
-            self.about,
-            extra,
-            b"" if self.keep_alive else b"connection: close\r\n",
-        )
-
-    def stream(self, content_type: bytes) -> None:
-        """Begin an answer of unknown length."""
-        self.streaming = True
-        framing = b"transfer-encoding: chunked" if self.chunked else b"connection: close"
-        self._connection.write(
-            b"%b%b\r\n%b\r\n%bcache-control: no-cache, private\r\n\r\n"
-            % (_STATUS_LINES[200], content_type, framing, self.about)
-        )
-
-    def send(self, frames: bytes) -> None:
-        self._connection.write(b"%x\r\n%b\r\n" % (len(frames), frames) if self.chunked else frames)
-
-    @property
-    def writable(self) -> bool:
-        """False while the client does not read what it was sent already."""
-        return not self._connection.write_paused
-
-    def on_writable(self, resumed: Callable[[], None]) -> None:
-        """Call this when a client that had stopped reading reads again."""
-        self._connection.resumed = resumed
-
-    def end(self) -> None:
-        """End the stream cleanly; the connection can be used again."""
-        self.on_gone = None
-        self._connection.answer(self, b"0\r\n\r\n" if self.chunked else b"", b"")
-
-    def abort(self) -> None:
-        """Cut a client that does not read; what was not sent is dropped."""
-        self.on_gone = None
-        self._connection.abort()
+class _StopParsing(Exception):
+    """What follows on this connection is not parsed."""
 
 
 class Connection(asyncio.Protocol):
@@ -171,8 +76,13 @@ class Connection(asyncio.Protocol):
         self._header_bytes = 0
         self._in_header = False
         self._messages = 0
+        self._hosts = 0
+        self._length = 0  # of the body, as announced
+        self._is_chunked = False
         self._body: list[bytes] = []
-        self._body_bytes = 0
+        self._receiving: Exchange | None = None  # its headers are here, its body is on its way
+        self._unread: Exchange | None = None  # the last request of this connection, whose body is not read
+        self._continue_due = False  # the client waits to be told to send its body
 
     # asyncio
 
@@ -199,6 +109,10 @@ class Connection(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._listener.left(self)
         exchange, self._open, self._pieces = self._open, None, None
+        for each in (exchange, self._receiving, *self._waiting):
+            if each is not None:
+                self.release_body(each)
+        self._receiving = None
         self._waiting.clear()
         # Parser and transport refer back to us: a circle would keep what was never read until a collection.
         self._parser = self._transport = self.resumed = None
@@ -210,14 +124,17 @@ class Connection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         self.active_at = self._listener.now()
-        if self._refused is not None:
-            return
+        if self._refused is not None or self._unread is not None:
+            return  # it is dropped
         message = self._messages if self._in_header else -1
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade:
             self._refuse(400, b"this server does not upgrade connections")
         except httptools.HttpParserError as error:
+            if self._unread is not None:
+                self._dispatch(self._unread)
+                return
             if self._refused is None:
                 self._refuse(400, f"malformed HTTP request: {error}".encode())
         if self._in_header and message == self._messages:
@@ -242,7 +159,8 @@ class Connection(asyncio.Protocol):
     def on_message_begin(self) -> None:
         self.began_at = self._listener.now()
         self._target, self._headers, self._impersonation, self._body = b"", {}, [], []
-        self._header_bytes = self._body_bytes = 0
+        self._header_bytes = self._hosts = self._length = 0
+        self._is_chunked = False
         self._in_header = True
         self._messages += 1
 
@@ -260,30 +178,78 @@ class Connection(asyncio.Protocol):
             return  # a trailer, after the body: nothing that we act on may stand there
         name = name.lower()
         if name in _KEPT:
+            if name == b"authorization" and name in self._headers:
+                self._refuse(400, b"the request has more than one Authorization header; send one")
             self._headers[name] = value
         elif name.startswith(IMPERSONATE):
             self._impersonation.append((name, value))
-        elif name == b"content-length" and int(value) > BODY_BYTES_MAX:
-            self._refuse(413, b"the request body is larger than the limit of %d bytes" % BODY_BYTES_MAX)
+        elif name == b"host":
+            self._hosts += 1
+            if value.translate(None, _HOST):
+                self._refuse(400, b"the Host header names no host")
+        elif name == b"content-length":
+            self._length = int(value)
+        elif name == b"transfer-encoding":
+            self._is_chunked = True
 
     def on_headers_complete(self) -> None:
         self._in_header = False
-        if self._headers.get(b"expect", b"").lower() == b"100-continue" and self._refused is None:
-            self.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-
-    def on_body(self, body: bytes) -> None:
-        self._body_bytes += len(body)
-        if self._body_bytes > BODY_BYTES_MAX:
-            self._refuse(413, b"the request body is larger than the limit of %d bytes" % BODY_BYTES_MAX)
-            return
-        self._body.append(body)
-
-    def on_message_complete(self) -> None:
-        self.began_at = 0.0
+        if self._hosts != 1 and (self._hosts or self._parser.get_http_version() != "1.0"):
+            self._refuse(400, b"the request has %d Host headers; send one" % self._hosts)
         if self._refused is not None:
             return
         exchange = Exchange(self, self._parser.get_method(), self._target, self._headers)
         exchange.impersonation = self._impersonation
+        if self._is_chunked or self._length:
+            owner = self._listener.owner_of_body(exchange)
+            if owner is None:
+                exchange.body_unread, exchange.keep_alive = True, False
+                self.began_at, self._unread = 0.0, exchange
+                raise _StopParsing
+            exchange.body_owner = owner
+            if not self._take_room(exchange, self._length):
+                return
+            self._continue_due = self._headers.get(b"expect", b"").lower() == b"100-continue"
+        self._receiving = exchange
+        self._tell_to_continue()
+
+    def _take_room(self, exchange: Exchange, size: int) -> bool:
+        """Whether so many bytes more of its body may be read."""
+        if exchange.body_bytes + size > BODY_BYTES_MAX:
+            self._refuse(413, b"the request body is larger than the limit of %d bytes" % BODY_BYTES_MAX)
+        elif not self._listener.bodies.take(exchange.body_owner, size):
+            self._refuse(429, b"the bodies of requests take all the memory that there is for them; try again")
+        else:
+            exchange.body_bytes += size
+            return True
+        self._body.clear()
+        self.release_body(exchange)
+        self._receiving = None
+        return False
+
+    def release_body(self, exchange: Exchange) -> None:
+        """Its body is not needed any more."""
+        if exchange.body_bytes:
+            self._listener.bodies.give_back(exchange.body_owner, exchange.body_bytes)
+            exchange.body_bytes = 0
+
+    def _tell_to_continue(self) -> None:
+        """Answers come in order: who is to send a body is told so when all before it are out."""
+        if self._continue_due and self._open is None and not self._waiting:
+            self._continue_due = False
+            self.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+
+    def on_body(self, body: bytes) -> None:
+        exchange = self._receiving
+        if exchange is not None and (not self._is_chunked or self._take_room(exchange, len(body))):
+            self._body.append(body)
+
+    def on_message_complete(self) -> None:
+        self.began_at = 0.0
+        exchange, self._receiving = self._receiving, None
+        if exchange is None:
+            return  # it was refused
+        self._continue_due = False
         parser = self._parser
         # We upgrade to nothing: the request is answered as it is, and what follows it is not HTTP.
         exchange.keep_alive = (
@@ -292,6 +258,10 @@ class Connection(asyncio.Protocol):
         if parser.get_http_version() == "1.0":
             exchange.chunked = False
         exchange.body = self._body[0] if len(self._body) == 1 else b"".join(self._body)
+        self._body = []
+        self._dispatch(exchange)
+
+    def _dispatch(self, exchange: Exchange) -> None:
         # Who does not read the answers gets no further ones: they would gather here without bound.
         if self._open is None and not self._waiting and not self.write_paused:
             self._begin(exchange)
@@ -321,6 +291,7 @@ class Connection(asyncio.Protocol):
             self.write(head)
             self.write(body)
         self._open = self.resumed = None
+        self.release_body(exchange)
         self.active_at = self._listener.now()
         if not exchange.keep_alive or self._listener.stopping:
             self.close()
@@ -328,6 +299,8 @@ class Connection(asyncio.Protocol):
             self._listener.loop.call_soon(self._next)
         elif self._refused is not None:
             self._send_refusal()
+        else:
+            self._tell_to_continue()
 
     def pour(self, exchange: Exchange, head: bytes, pieces: Iterator[bytes]) -> None:
         """A long answer: as much at a time as the client takes, in turns with the other connections."""
@@ -367,6 +340,9 @@ class Connection(asyncio.Protocol):
             self._reading_paused = False
             if not self._transport.is_closing():
                 self._transport.resume_reading()
+
+    def recognized(self) -> None:
+        self._listener.recognized(self)
 
     @property
     def idle(self) -> bool:

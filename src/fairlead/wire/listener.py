@@ -1,34 +1,43 @@
-"""The listening socket: accepts connections, counts them, sweeps out the idle, and stops without losing answers.
+"""All connections of a server: counts them, sweeps out the idle, and stops without losing answers.
 
-Stopping is in three steps: no new connections; streams are ended cleanly and open requests answered; what is
-left after the grace is cut.
+`accepting.py` hands over those that are through with TLS. There is room for as many as the process may open files, less
+a reserve. When it is used up, the oldest connection gives way on which nobody has signed in yet: strangers cannot keep
+out those who are known. Stopping is in three steps: no new connections; streams are ended cleanly and open requests
+answered; what is left after the grace is cut.
 """
 
 from __future__ import annotations
 
 import asyncio
+import resource
 import ssl
 from collections.abc import Callable
-from weakref import WeakSet
 
-from fairlead.wire.http import Connection, Exchange
+from fairlead.wire.accepting import HANDSHAKES_MAX, Acceptor
+from fairlead.wire.bodies import Bodies
+from fairlead.wire.exchange import Exchange
+from fairlead.wire.http import Connection
 
 CONNECTIONS_MAX = 8192
 IDLE_SECONDS = 180.0
 REQUEST_SECONDS = 60.0  # in which a request must have arrived whole
+# File descriptors that connections leave to the store, logs, backups and what the plane asks of nodes.
+FILES_RESERVED = 64
 _SWEEP_SECONDS = 10.0
 # Who does not take leave (TLS asks both sides to) once all is answered holds up the end no longer than this.
 _FAREWELL_SECONDS = 1.0
 
 
 class Listener:
-    """`handle` gets every request; `refuse` every request that never became one."""
+    """`handle` gets every request; `refuse` every request that never became one. `owner_of_body` says on the headers
+    alone who sends a body; None: nobody who is known, and the body is not read."""
 
     def __init__(
         self,
         loop: asyncio.AbstractEventLoop,
         handle: Callable[[Exchange], None],
         refuse: Callable[[Exchange, int, str], None],
+        owner_of_body: Callable[[Exchange], str | None],
         connections_max: int = CONNECTIONS_MAX,
     ) -> None:
         self.loop = loop
@@ -37,37 +46,51 @@ class Listener:
         self.farewell_seconds = _FAREWELL_SECONDS
         self._handle = handle
         self.refuse = refuse
+        self.owner_of_body = owner_of_body
+        self.bodies = Bodies()
         self._connections: dict[Connection, None] = {}
-        self._connections_max = connections_max
-        # Accepted, and not yet through with TLS: nobody can close these but their clients.
-        self.arriving: WeakSet[Connection] = WeakSet()
-        self._server: asyncio.Server | None = None
+        self._strangers: dict[Connection, None] = {}  # nobody has signed in on these yet; oldest first
+        self._connections_max = max(2, min(connections_max, _files_max() - FILES_RESERVED))
+        self._handshakes_max = min(HANDSHAKES_MAX, self._connections_max // 2)
+        self.arriving = Acceptor(loop, self._arrive, self._has_room, self._handshakes_max)
+        self.displaced = 0  # strangers that gave way
         self._sweep: asyncio.TimerHandle | None = None
 
     async def listen(self, host: str, port: int, tls: ssl.SSLContext | None) -> int:
         """Begin to accept; returns the port, which is chosen by the system if `port` is 0."""
-        self._server = await self.loop.create_server(
-            self._arrive, host, port, ssl=tls, backlog=1024, reuse_address=True
-        )
+        bound = await self.arriving.listen(host, port, tls)
         self._sweep = self.loop.call_later(_SWEEP_SECONDS, self._sweep_idle)
-        bound: int = self._server.sockets[0].getsockname()[1]
         return bound
 
     def _arrive(self) -> Connection:
-        connection = Connection(self, self._handle)
-        self.arriving.add(connection)
-        return connection
+        return Connection(self, self._handle)
+
+    def _has_room(self) -> bool:
+        if len(self._connections) + len(self.arriving) < self._connections_max:
+            return True
+        for connection in self._strangers:
+            if connection.idle:
+                self.displaced += 1
+                connection.abort()
+                # It leaves in a later turn of the loop; its place is given away now.
+                self.left(connection)
+                return True
+        return False
 
     def joined(self, connection: Connection) -> None:
-        self.arriving.discard(connection)
         connection.active_at = self.now()
-        if len(self._connections) >= self._connections_max or self.stopping:
+        if self.stopping:
             connection.abort()
             return
-        self._connections[connection] = None
+        self._connections[connection] = self._strangers[connection] = None
+
+    def recognized(self, connection: Connection) -> None:
+        """Somebody has signed in on it."""
+        self._strangers.pop(connection, None)
 
     def left(self, connection: Connection) -> None:
         self._connections.pop(connection, None)
+        self._strangers.pop(connection, None)
 
     def __len__(self) -> int:
         return len(self._connections)
@@ -113,5 +136,10 @@ class Listener:
         self.stopping = True
         if self._sweep is not None:
             self._sweep.cancel()
-        if self._server is not None:
-            self._server.close()
+        self.arriving.close()
+
+
+def _files_max() -> int:
+    """How many file descriptors this process may have."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return CONNECTIONS_MAX + FILES_RESERVED if soft == resource.RLIM_INFINITY else soft

@@ -17,7 +17,7 @@ from fairlead.api.forms import choices, media_of
 from fairlead.core import yaml_text
 from fairlead.port.items import Items
 from fairlead.port.request import JSON, Reply
-from fairlead.wire.http import Exchange
+from fairlead.wire.exchange import Exchange
 
 # As Kubernetes: below it, packing costs more than it saves.
 GZIP_BYTES_MIN = 128 * 1024

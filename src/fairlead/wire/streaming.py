@@ -11,7 +11,7 @@ import logging
 from collections.abc import AsyncIterator, Callable, Coroutine
 from typing import Any
 
-from fairlead.wire.http import Exchange
+from fairlead.wire.exchange import Exchange
 
 log = logging.getLogger("fairlead.wire")
 

@@ -19,7 +19,7 @@ from fairlead.api.users import User
 from fairlead.core.errors import Expired, Unavailable
 from fairlead.store.contract import ADDED, Change, Compacted
 from fairlead.store.watch import Hub, Subscription, frame
-from fairlead.wire.http import Exchange
+from fairlead.wire.exchange import Exchange
 
 log = logging.getLogger("fairlead.wire")
 

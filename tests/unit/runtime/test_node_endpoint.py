@@ -24,7 +24,7 @@ from fairlead.runtime import certificates, identity, node_endpoint
 from fairlead.runtime.identity import Identity
 from fairlead.runtime.node_connections import NodeConnections
 from fairlead.runtime.node_endpoint import NodeEndpoint
-from fairlead.wire.http import Exchange
+from fairlead.wire.exchange import Exchange
 
 SECONDS = 120.0
 PIECE = b"x" * 65536

@@ -17,7 +17,7 @@ from fairlead.model.files import load_tables
 from fairlead.model.kind import Kind
 from fairlead.model.served import Served
 from fairlead.wire.documents import Documents
-from fairlead.wire.http import Exchange
+from fairlead.wire.exchange import Exchange
 from fairlead.wire.openapi import OpenApi
 
 V2 = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"

@@ -13,8 +13,8 @@ from fairlead.core.errors import NotFound, Unavailable
 from fairlead.port.request import Reply
 from fairlead.store.contract import Failed, Transaction
 from fairlead.wire.documents import Documents
+from fairlead.wire.exchange import Exchange
 from fairlead.wire.handler import Handler, Host
-from fairlead.wire.http import Exchange
 from fairlead.wire.watching import Watches
 
 PODS = b"/api/v1/pods"

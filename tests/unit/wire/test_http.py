@@ -10,7 +10,9 @@ from typing import Any, cast
 
 import pytest
 
-from fairlead.wire.http import BODY_BYTES_MAX, HEADER_BYTES_MAX, Connection, Exchange
+from fairlead.wire.bodies import Bodies
+from fairlead.wire.exchange import Exchange
+from fairlead.wire.http import BODY_BYTES_MAX, HEADER_BYTES_MAX, Connection
 
 
 class Transport:
@@ -69,11 +71,16 @@ class Listener:
         self.loop = Loop()
         self.stopping = False
         self.refused: list[tuple[int, str]] = []
+        self.bodies = Bodies(8 * BODY_BYTES_MAX)
+        self.known = {b"Bearer known": "ann", b"Bearer t": "tom"}
 
     def now(self) -> float:
         return 1.0
 
     def joined(self, connection: Connection) -> None: ...
+
+    def owner_of_body(self, exchange: Exchange) -> str | None:
+        return self.known.get(exchange.headers.get(b"authorization", b"Bearer known"))
 
     def left(self, connection: Connection) -> None: ...
 
@@ -103,7 +110,7 @@ def get(path: str = "/x", extra: str = "") -> bytes:
 
 def test_a_request_in_single_bytes_is_the_same_request() -> None:
     peer = Peer()
-    whole = b"POST /a?b=c HTTP/1.1\r\nAuthorization: Bearer t\r\nContent-Length: 3\r\n\r\nabc"
+    whole = b"POST /a?b=c HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer t\r\nContent-Length: 3\r\n\r\nabc"
     peer.send(*[whole[i : i + 1] for i in range(len(whole))])
     [exchange] = peer.exchanges
     assert (exchange.method, exchange.target, exchange.body) == (b"POST", b"/a?b=c", b"abc")
@@ -161,10 +168,10 @@ def test_connections_are_kept_as_the_client_asked(request_bytes: bytes, kept: bo
     ("pieces", "status"),
     [
         ((b"NOT HTTP AT ALL\r\n\r\n",), 400),
-        ((b"POST /x HTTP/1.1\r\nContent-Length: %d\r\n\r\n" % (BODY_BYTES_MAX + 1),), 413),
+        ((b"POST /x HTTP/1.1\r\nHost: h\r\nContent-Length: %d\r\n\r\n" % (BODY_BYTES_MAX + 1),), 413),
         (
             (
-                b"POST /x HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n",
+                b"POST /x HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n",
                 b"400000\r\n" + b"x" * 0x400000 + b"\r\n",
             ),
             413,
@@ -184,7 +191,7 @@ def test_what_is_too_large_or_no_http_is_answered_and_never_handled(
 
 def test_a_client_that_waits_to_be_told_to_go_on_is_told() -> None:
     peer = Peer()
-    peer.send(b"POST /x HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n")
+    peer.send(b"POST /x HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n")
     assert peer.transport.written == b"HTTP/1.1 100 Continue\r\n\r\n"
     peer.send(b"ok")
     assert peer.exchanges[0].body == b"ok"
@@ -336,3 +343,118 @@ def test_a_connection_that_is_lost_is_freed_at_once_with_what_was_never_read() -
         assert lost() is None
     finally:
         gc.enable()
+
+
+def post(extra: bytes = b"", token: bytes = b"known", path: bytes = b"/x") -> bytes:
+    return b"POST %b HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer %b\r\n%b\r\n" % (path, token, extra)
+
+
+LENGTH = b"Content-Length: 1000\r\n"
+CHUNKED = b"Transfer-Encoding: chunked\r\n"
+EXPECT = b"Expect: 100-continue\r\n"
+
+
+@pytest.mark.parametrize("framing", [LENGTH, CHUNKED, EXPECT + LENGTH])
+def test_the_body_of_somebody_unknown_is_never_kept_and_the_request_is_handled_at_once(
+    framing: bytes,
+) -> None:
+    peer = Peer()
+    smuggled = b"3e8\r\n" + b"x" * 1000 + b"\r\n0\r\n\r\n" + get("/smuggled")
+    peer.send(post(framing, b"wrong") + smuggled[:500], smuggled[500:])
+    [exchange] = peer.exchanges
+    assert (exchange.body_unread, exchange.body, peer.connection._body) == (True, b"", [])
+    assert peer.listener.bodies.held == 0
+    assert peer.transport.written == b"", "nobody unknown is told to go on"
+    exchange.respond(401, b"t", b"who are you?")
+    assert b"connection: close" in peer.transport.written
+    assert peer.transport.closed
+    peer.send(get("/later"))
+    assert len(peer.exchanges) == 1, "what follows a body that was not read is no request"
+
+
+def test_a_request_of_somebody_unknown_waits_for_its_turn_and_meanwhile_nothing_is_read() -> None:
+    peer = Peer()
+    peer.send(get("/1") + post(LENGTH, b"wrong") + b"x" * 300)
+    assert [exchange.target for exchange in peer.exchanges] == [b"/1"]
+    assert peer.transport.paused
+    peer.exchanges[0].respond(200, b"t", b"1")
+    peer.listener.loop.turn()
+    peer.exchanges[1].respond(401, b"t", b"")
+    assert peer.transport.written.index(b" 200 ") < peer.transport.written.index(b" 401 ")
+    assert peer.transport.closed
+
+
+def test_who_waits_to_be_told_to_go_on_is_told_after_the_answers_before() -> None:
+    peer = Peer()
+    peer.send(get("/watch"), post(EXPECT + LENGTH))
+    peer.exchanges[0].stream(b"t")
+    peer.exchanges[0].send(b"one")
+    assert b"100 Continue" not in peer.transport.written
+    peer.exchanges[0].end()
+    assert peer.transport.written.endswith(b"0\r\n\r\nHTTP/1.1 100 Continue\r\n\r\n")
+    peer.send(b"x" * 1000)
+    assert peer.exchanges[1].body == b"x" * 1000
+
+
+@pytest.mark.parametrize(
+    ("head", "says"),
+    [
+        (b"GET /x HTTP/1.1\r\n\r\n", "0 Host headers"),
+        (b"GET /x HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n", "2 Host headers"),
+        (b"GET /x HTTP/1.0\r\nHost: a\r\nHost: b\r\n\r\n", "2 Host headers"),
+        (b"GET /x HTTP/1.1\r\nHost: a/b\r\n\r\n", "names no host"),
+        (b"GET /x HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer t\r\nAuthorization: Bearer t\r\n\r\n", "one"),
+        (post(b"Authorization: Bearer t\r\n" + LENGTH), "more than one Authorization"),
+    ],
+)
+def test_an_ambiguous_head_is_refused(head: bytes, says: str) -> None:
+    peer = Peer()
+    peer.send(head)
+    [(status, message)] = peer.listener.refused
+    assert (status, peer.exchanges) == (400, [])
+    assert says in message
+
+
+def test_bodies_are_paid_for_until_they_are_answered_or_their_client_is_gone() -> None:
+    peer = Peer()
+    bodies = peer.listener.bodies
+    peer.send(post(LENGTH))
+    assert bodies.held == 1000, "what is announced is paid for before it is read"
+    peer.send(
+        b"x" * 1000 + post(CHUNKED, b"t") + b"5\r\nabcde\r\n0\r\n\r\n" + post(CHUNKED) + b"3\r\nabc\r\n"
+    )
+    assert bodies.held == 1008
+    peer.exchanges[0].respond(200, b"t", b"")
+    assert bodies.held == 8
+    peer.listener.loop.turn()
+    peer.exchanges[1].stream(b"t")
+    assert bodies.held == 3, "a stream does not need its body"
+    peer.connection.connection_lost(None)
+    assert bodies.held == 0
+
+
+@pytest.mark.parametrize("framing", [LENGTH, EXPECT + LENGTH, CHUNKED])
+def test_a_body_that_the_budget_has_no_room_for_is_refused_before_it_is_kept(framing: bytes) -> None:
+    peer = Peer()
+    peer.listener.bodies = Bodies(1500)
+    assert peer.listener.bodies.take("tom", 600)
+    peer.send(post(framing), b"3e8\r\n" + b"x" * 1000 + b"\r\n")
+    assert [status for status, _ in peer.listener.refused] == [429]
+    assert (peer.exchanges, peer.connection._body, peer.listener.bodies.held) == ([], [], 600)
+    assert b"100 Continue" not in peer.transport.written
+    assert b"connection: close" in peer.transport.written
+
+
+def test_a_user_may_hold_as_much_as_stays_free() -> None:
+    bodies = Bodies(1200)
+    assert bodies.take("ann", 600)
+    assert not bodies.take("ann", 1)
+    assert bodies.take("tom", 300)
+    assert not bodies.take("tom", 1)
+    assert bodies.take("eve", 150), "there is something left for whoever comes next"
+    bodies.give_back("ann", 600)
+    assert bodies.take("tom", 200)
+    assert (bodies.held, bodies.refused) == (650, 2)
+    for user, size in (("tom", 500), ("eve", 150)):
+        bodies.give_back(user, size)
+    assert (bodies.held, bodies._held) == (0, {})
