@@ -144,6 +144,8 @@ def written(kind: Type, number: int, value: Any) -> bytes:
         return integer(number, int(value))
     if kind.name == "number":
         return varint(number << 3 | 1) + struct.pack("<d", value)
+    if kind.name == "any":
+        return block(number, block(1, msgspec.json.encode(value)))
     if kind.name == "quantity":
         return block(number, block(1, str(value).encode()))
     if kind.name in ("time", "microtime"):
@@ -161,6 +163,11 @@ def message(type_name: str, obj: dict[str, Any]) -> bytes:
         field = TABLES[type_name].fields[key]
         if field.number:
             *outer, number = field.number
+            if key == "additionalProperties":
+                whole = isinstance(value, dict)
+                either = integer(1, whole or value) + (block(2, message(type_name, value)) if whole else b"")
+                out += block(number, either)
+                continue
             content = written(field.type, number, value)
             out += block(outer[0], content) if outer else content
     return out
@@ -177,7 +184,7 @@ def test_a_kind_of_several_versions_is_read_in_the_one_that_it_says() -> None:
     assert read(TABLES, envelope("autoscaling/v1", "HorizontalPodAutoscaler", raw)) == first
 
 
-@pytest.mark.parametrize("kind", sorted(SAMPLES.keys() - {"CustomResourceDefinition"}))
+@pytest.mark.parametrize("kind", sorted(SAMPLES))
 def test_every_sample_survives_the_way_through_protobuf(kind: str) -> None:
     text = msgspec.json.encode(SAMPLES[kind]).decode()
     sample = msgspec.json.decode(text.replace('"example.com/gpu":1', '"example.com/gpu":"1"'))
@@ -240,3 +247,50 @@ def test_arbitrary_bytes_are_read_or_refused(raw: bytes, kind: str) -> None:
     ):
         with suppress(BadRequest):
             assert read(TABLES, body)["kind"] in TABLES.types
+
+
+def _definition(schema: dict[str, Any]) -> dict[str, Any]:
+    version = {"name": "v1", "served": True, "storage": False, "schema": {"openAPIV3Schema": schema}}
+    return {
+        "spec": {
+            "group": "g.example",
+            "scope": "Namespaced",
+            "names": {"plural": "x", "kind": "X"},
+            "versions": [version],
+        }
+    }
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "object", "properties": {"a": {"type": "array", "items": {"type": "string"}}}},
+        {"type": "object", "additionalProperties": {"type": "object", "additionalProperties": True}},
+        {"type": "object", "additionalProperties": False},
+        {"default": False, "example": {"a": [1, None]}, "enum": ["a", 1, None, 2.5, {"b": 0}]},
+        {"maximum": 0.0, "minimum": -2.5, "maxLength": 0, "exclusiveMaximum": True, "nullable": True},
+        {"not": {"anyOf": [{"required": ["a"]}]}, "externalDocs": {"url": "u", "description": "d"}},
+        {"x-kubernetes-preserve-unknown-fields": True, "x-kubernetes-list-map-keys": ["k"]},
+        {"x-kubernetes-validations": [{"rule": "self.a", "message": "m", "optionalOldSelf": False}]},
+    ],
+)
+def test_schemas_of_custom_kinds_are_read_whole(schema: dict[str, Any]) -> None:
+    sent = _definition(schema)
+    body = envelope(
+        "apiextensions.k8s.io/v1", "CustomResourceDefinition", message("CustomResourceDefinition", sent)
+    )
+    found = read(TABLES, body)
+    assert found["spec"] == sent["spec"]
+
+
+@pytest.mark.parametrize("levels", [99, 400, 100_000])
+def test_schemas_that_are_nested_too_deeply_are_refused(levels: int) -> None:
+    schema = b""
+    for _ in range(levels):
+        schema = block(28, schema)
+    version = block(1, b"v1") + block(4, block(1, schema))
+    with pytest.raises(BadRequest, match="nested too deeply: at most 100 levels"):
+        read(
+            TABLES,
+            envelope("apiextensions.k8s.io/v1", "CustomResourceDefinition", block(2, block(7, version))),
+        )

@@ -7,7 +7,7 @@ checked like any other. A field that the tables have no number for is refused wh
 The form: the four bytes `k8s\\0`, then a message with the object's apiVersion and kind and the object's own bytes.
 Go sends every field that is not a pointer, set or not, so zeros count as absent unless the table says otherwise;
 that also holds for fields of newer clients that no table knows. Plans are made when a type is first used and kept
-with the tables. Reading goes as deep as the types do, never as deep as the input.
+with the tables. Only the schema of a custom kind contains itself; it is read as deep as JSON is read.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from typing import Any, NoReturn
 
 import msgspec
 
+from fairlead.core.codec import DEPTH_MAX, depth
 from fairlead.core.errors import BadRequest
 from fairlead.core.times import timestamp
 from fairlead.model.fields import Field, FieldTables, ListOf, MapOf, Ref, Scalar, Type
@@ -64,8 +65,13 @@ def read(tables: FieldTables, body: bytes) -> Json:
         if not plan:
             raise BadRequest(f"{kind} is not read in protobuf; send the object as JSON")
         _fill(found, plan, body, *envelope.get("raw", (0, 0)))
+        too_deep = depth(found) > DEPTH_MAX
     except IndexError:
         _refuse("it ends in the middle of a number")
+    except RecursionError:
+        too_deep = True
+    if too_deep:
+        _refuse(f"it is nested too deeply: at most {DEPTH_MAX} levels are accepted")
     return found
 
 
@@ -183,7 +189,10 @@ def _add(tables: FieldTables, plan: _Plan, field: Field) -> None:
     for folded in outer:
         plan = plan.setdefault(folded << 3 | _BLOCK, ("", _FOLDED, _Plan(plan.owner, {})))[2]
     kind = field.type
-    place = _ALWAYS if field.zero or field.required else _IF_SET
+    if (plan.owner, field.name) == _SCHEMA_OR_BOOLEAN:
+        plan[number << 3 | _BLOCK] = field.name, _ALWAYS, _schema_or_boolean(tables)
+        return
+    place = _ALWAYS if field.zero or field.required or kind == _ANY else _IF_SET
     if isinstance(kind, MapOf) and kind != _FREE:
         plan[number << 3 | _BLOCK] = field.name, _ENTRY, _entry_reader(tables, kind)
         return
@@ -212,6 +221,21 @@ def _block_reader(tables: FieldTables, kind: Type) -> _Read:
     if isinstance(kind, MapOf):
         return _free_json
     return _BLOCKS[kind.name]
+
+
+def _schema_or_boolean(tables: FieldTables) -> _Read:
+    """A message with both, of which the schema counts if it is there."""
+    schema = _block_reader(tables, Ref("JSONSchemaProps"))
+    either = _Plan(
+        "a schema or boolean",
+        {1 << 3 | _NUMBER: ("allows", _ALWAYS, bool), 2 << 3 | _BLOCK: ("schema", _ALWAYS, schema)},
+    )
+
+    def read_either(data: bytes, start: int, end: int) -> Any:
+        found = _message(either, data, start, end)
+        return found["schema"] if "schema" in found else found.get("allows", False)
+
+    return read_either
 
 
 def _entry_reader(tables: FieldTables, kind: MapOf) -> _Read:
@@ -244,7 +268,11 @@ def _base64(data: bytes, start: int, end: int) -> str:
 
 
 def _free_json(data: bytes, start: int, end: int) -> Any:
-    raw = _message(_RAW, data, start, end).get("raw", "{}")
+    return _any_json(data, start, end, "{}")
+
+
+def _any_json(data: bytes, start: int, end: int, unset: str = "null") -> Any:
+    raw = _message(_RAW, data, start, end).get("raw", unset)
     try:
         return msgspec.json.decode(raw)
     except (msgspec.DecodeError, RecursionError):
@@ -286,7 +314,9 @@ def _span(data: bytes, start: int, end: int) -> tuple[int, int]:
     return start, end
 
 
-_FREE = MapOf(Scalar("any"))
+_ANY = Scalar("any")
+_FREE = MapOf(_ANY)
+_SCHEMA_OR_BOOLEAN = ("JSONSchemaProps", "additionalProperties")
 _INSTANTS = ("time", "microtime")
 _NUMBERS: Mapping[str, Callable[[int], Any]] = {"int32": _integer, "int64": _integer, "boolean": bool}
 _BLOCKS: Mapping[str, _Read] = {
@@ -296,6 +326,7 @@ _BLOCKS: Mapping[str, _Read] = {
     "int-or-string": _int_or_string,
     "time": _time,
     "microtime": _microtime,
+    "any": _any_json,
 }
 _RAW = _Plan("JSON", {10: ("raw", _IF_SET, _text)})
 _QUANTITY = _Plan("a quantity", {10: ("string", _IF_SET, _text)})
