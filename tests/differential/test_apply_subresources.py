@@ -129,6 +129,45 @@ STATUS_ROWS = [
         ".status.replicas",
     ),
     Row(
+        "an annotation is applied through status and owned there, a Deployment's label is not",
+        (
+            MAKE,
+            apply(
+                {
+                    **status(replicas=1),
+                    "metadata": {"name": "web", "annotations": {"a": "1"}, "labels": {"b": "1"}},
+                },
+                "one",
+                STATUS,
+            ),
+        ),
+        {"metadata.annotations.a": "1", "status.replicas": 1},
+        {**BASE, "one Apply status": ".metadata.annotations.a .status.replicas"},
+    ),
+    Row(
+        "an annotation left out of what is applied to status is removed",
+        (
+            MAKE,
+            apply(
+                {**status(replicas=1), "metadata": {"name": "web", "annotations": {"a": "1"}}}, "one", STATUS
+            ),
+            apply(status(replicas=1), "one", STATUS),
+        ),
+        owns={**BASE, "one Apply status": ".status.replicas"},
+    ),
+    Row(
+        "a label patched through a pod's status is owned there",
+        (
+            MAKE_POD,
+            merge(POD_STATUS, {"metadata": {"labels": {"b": "1"}}, "status": {"reason": "r"}}, "two"),
+        ),
+        {"metadata.labels.b": "1"},
+        {
+            "two Update status": ".metadata.labels .metadata.labels.b .status.reason",
+            "base Apply": AtLeast('.spec.containers[name="web"].image'),
+        },
+    ),
+    Row(
         "status of what is not there is not created", (apply(status(replicas=1), "one", STATUS),), status=404
     ),
 ]

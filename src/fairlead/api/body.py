@@ -117,6 +117,12 @@ def check_structure(
     return unknown_fields([*findings, *(f'duplicate field "{path}"' for path in repeated)], level)
 
 
+def repeated_fields(raw: bytes, level: str) -> list[str]:
+    """Fields that are given twice: a warning, or refused."""
+    repeated = codec.duplicate_fields(raw, _WARNED_MAX) if raw and level != "Ignore" else []
+    return unknown_fields([f'duplicate field "{path}"' for path in repeated], level)
+
+
 def unknown_fields(findings: list[str], level: str) -> list[str]:
     """Fields that are unknown or doubled, as the client wants to be told of them: as warnings, or refused."""
     if level == "Ignore":

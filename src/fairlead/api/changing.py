@@ -53,6 +53,9 @@ def change(
     if request.subresource == "status":
         status, told = new.get("status") or {}, metadata
         new = {**old, "metadata": dict(old["metadata"])}
+        for name in kind.status_metadata:
+            if name in told or name in new["metadata"]:
+                new["metadata"][name] = told.get(name) or {}
         _told_in_annotations(kind, new["metadata"], told)
         if status or "status" in old:
             new["status"] = status

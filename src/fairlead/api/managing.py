@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from fairlead.api.attempt import Attempt, Manager
-from fairlead.api.ownable import ownable, within
+from fairlead.api.ownable import ownable, touches_metadata, within
 from fairlead.api.plan import Context
 from fairlead.core import codec
 from fairlead.core.times import timestamp
@@ -139,7 +139,7 @@ class Managing:
         elif is_reset(sent):
             return b""
         rule = self.rule(tables, kind)
-        if sub == "status":
+        if sub == "status" and not touches_metadata(kind, new, old):
             found = below("status", rule, old, new)
         else:
             found = within(kind, sub, difference(rule, old, new))

@@ -185,6 +185,15 @@ def node_restriction(
         for pod in (new, old):
             if pod is not None and _field(pod, "spec", "nodeName") != node:
                 return f'node "{node}" can only write pods whose spec.nodeName is "{node}"'
+        for field in ("labels", "annotations"):
+            if (
+                new is not None
+                and old is not None
+                and _field(new, "metadata", field) != _field(old, "metadata", field)
+            ):
+                return (
+                    f'node "{node}" cannot change the {field} of a pod through its status (metadata.{field})'
+                )
         return None
     if resource == "leases.coordination.k8s.io":
         wrong = name != node or _field(new or old or {}, "metadata", "namespace") != LEASE_NAMESPACE

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from fairlead.model.apply.sets import FieldSet
 from fairlead.model.apply.trees import Difference
-from fairlead.model.kind import Kind
+from fairlead.model.kind import Json, Kind
 
 _STRIPPED = frozenset(
     f"f:{name}"
@@ -35,7 +35,7 @@ def ownable(kind: Kind, subresource: str, fields: FieldSet) -> FieldSet:
     if not fields:
         return fields
     if subresource == "status":
-        return {_STATUS: fields[_STATUS]} if _STATUS in fields else {}
+        return _through_status(kind, fields)
     if subresource == "scale" and kind.scale is not None:
         return _only(fields, kind.scale.spec_replicas)
     if fields.keys().isdisjoint(_SPECIAL):
@@ -51,6 +51,24 @@ def ownable(kind: Kind, subresource: str, fields: FieldSet) -> FieldSet:
         else:
             del own[_METADATA]
     return own
+
+
+def touches_metadata(kind: Kind, new: Json, old: Json) -> bool:
+    """Whether a write to the status changes what it may change beside it."""
+    after, before = new["metadata"], old["metadata"]
+    return any(after.get(name) != before.get(name) for name in kind.status_metadata)
+
+
+def _through_status(kind: Kind, fields: FieldSet) -> FieldSet:
+    found: FieldSet = {_STATUS: fields[_STATUS]} if _STATUS in fields else {}
+    if kind.status_metadata and _METADATA in fields:
+        metadata = fields[_METADATA]
+        kept = {
+            f"f:{name}": metadata[f"f:{name}"] for name in kind.status_metadata if f"f:{name}" in metadata
+        }
+        if kept:
+            found = {_METADATA: kept, **found}
+    return found
 
 
 def _only(fields: FieldSet, path: tuple[str, ...]) -> FieldSet:

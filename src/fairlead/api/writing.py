@@ -15,6 +15,7 @@ from fairlead.api.deletion import is_finished
 from fairlead.api.desk import Desk
 from fairlead.api.managing import same_but_times
 from fairlead.api.objects import delete, preview, put
+from fairlead.api.ownable import touches_metadata
 from fairlead.api.plan import AGAIN, Again, Plan
 from fairlead.api.status import invalid
 from fairlead.api.tables import render_one
@@ -130,6 +131,8 @@ def admit_and_validate(desk: Desk, attempt: Attempt) -> None:
     desk.chain.admit(attempt)
     problems = Problems()
     if attempt.subresource == "status" and old is not None:
+        if touches_metadata(kind, new, old):
+            validate_metadata(kind, new, problems)
         kind.validate_status(new, old, problems)
     else:
         # What stands in the store was judged when it came there: most writes leave the metadata as it is.

@@ -1,9 +1,10 @@
 """YAML in and out, for clients that write or read it instead of JSON. Both ways it stands for the same JSON tree.
 
 `wire/` turns a YAML body into JSON before anybody looks at it, and an answer into YAML after everybody has. What is
-read is what Kubernetes reads: one document, plain values as JSON has them (`yes` and `2026-01-01` are texts). Anchors
-are refused, because a few lines of them stand for a tree of any size. What is written is in block style up to a bound;
-beyond it, it is JSON, which is YAML as well and costs nothing.
+read is what Kubernetes reads: one document, plain values as JSON has them and the booleans of YAML 1.1 (`yes` is true;
+`2026-01-01` is a text). A key that is given twice is twice in the JSON text as well: fieldValidation says what follows
+from that. Anchors are refused, because a few lines of them stand for a tree of any size. Answers are in block style up
+to a bound; beyond it they are JSON, which is YAML as well and costs nothing.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ NODES_MAX = 20_000
 _PLAIN = re.compile(r"[A-Za-z_/][A-Za-z0-9_./-]*(?: [A-Za-z0-9_./-]+)*")
 # Read as something else than a text by YAML 1.1 or 1.2.
 _WORDS = frozenset(("null", "true", "false", "yes", "no", "on", "off", "y", "n", "nan", "inf"))
+_TRUE = frozenset(("true", "yes", "on", "y"))
 # What JSON lets stand in a text, and YAML does not, or takes for the end of a line.
 _UNPRINTABLE = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 _encode = msgspec.json.encode
@@ -92,7 +94,11 @@ def _json_loader() -> Any:
     loader: Any = type("JsonLoader", (_base(yaml),), {"yaml_implicit_resolvers": {}})
     for tag, pattern, first in (
         ("null", r"(?:~|null|Null|NULL|)", ["~", "n", "N", ""]),
-        ("bool", r"(?:true|True|TRUE|false|False|FALSE)", list("tTfF")),
+        (
+            "bool",
+            r"(?:true|True|TRUE|false|False|FALSE|yes|Yes|YES|no|No|NO|on|On|ON|off|Off|OFF|[yYnN])",
+            list("tTfFyYnNoO"),
+        ),
         ("int", r"[-+]?(?:[1-9][0-9]*|0o?[0-7]*|0x[0-9a-fA-F]+)", list("-+0123456789")),
         (
             "float",
@@ -102,23 +108,25 @@ def _json_loader() -> Any:
     ):
         loader.add_implicit_resolver(f"tag:yaml.org,2002:{tag}", re.compile(f"^{pattern}$"), first)
     loader.add_constructor("tag:yaml.org,2002:float", lambda self, node: float(node.value))
+    loader.add_constructor("tag:yaml.org,2002:bool", lambda self, node: node.value.lower() in _TRUE)
     loader.add_constructor("tag:yaml.org,2002:int", lambda self, node: _integer(node.value))
     loader.add_constructor("tag:yaml.org,2002:map", _mapping)
     return loader
 
 
-def _mapping(loader: Any, node: Any) -> dict[str, Any]:
+def _mapping(loader: Any, node: Any) -> dict[str, Any] | msgspec.Raw:
     """Keys are texts in JSON, whatever they look like here: 1 and true are two, and nothing may be lost."""
-    found: dict[str, Any] = {}
+    found: list[tuple[str, Any]] = []
     for key_node, value_node in node.value:
         key = loader.construct_object(key_node, deep=True)
         if isinstance(key, dict | list):
             raise BadRequest("the body holds what JSON does not have: keys must be texts")
         text = key if isinstance(key, str) else _encode(key).decode()
-        if text in found:
-            raise BadRequest(f"the body is YAML that gives a key twice (line {key_node.start_mark.line + 1})")
-        found[text] = loader.construct_object(value_node, deep=True)
-    return found
+        found.append((text, loader.construct_object(value_node, deep=True)))
+    tree = dict(found)
+    if len(tree) == len(found):
+        return tree
+    return msgspec.Raw(b"{%b}" % b",".join(b"%b:%b" % (_encode(key), _encode(value)) for key, value in found))
 
 
 def _integer(text: str) -> int:

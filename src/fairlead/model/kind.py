@@ -94,6 +94,8 @@ class Kind:
     subresources: tuple[str, ...] = ()  # of: status, scale, binding, eviction, finalize, log
     scale: Scale | None = None
     columns: tuple[Column, ...] = ()  # without NAME; empty means AGE only
+    # Maps of the metadata that a write to the status may change as well; upstream's strategies differ by kind.
+    status_metadata: tuple[str, ...] = ("labels", "annotations")
     status_on_create: bool = False  # a status sent with create is kept (nodes register with theirs)
     deletecollection: bool = True  # a DELETE without a name deletes them all
     shows_deleted: bool = False  # a completed deletion answers with the object instead of a Status

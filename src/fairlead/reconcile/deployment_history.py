@@ -31,6 +31,7 @@ _OWN = frozenset(
     )
 )
 _HISTORY_CHARACTERS_MAX = 2000
+_DIGITS_MAX = 19  # of a number of 64 bits
 
 _sorted = msgspec.json.Encoder(order="sorted")
 
@@ -74,7 +75,8 @@ def split(deployment: Deployment, sets: Sequence[ReplicaSet]) -> tuple[ReplicaSe
 
 def revision_of(annotations: dict[str, str]) -> int:
     text = annotations.get(REVISION, "")
-    return int(text) if text.isascii() and text.isdigit() and len(text) <= 18 else 0
+    number = int(text) if text.isascii() and text.isdigit() and len(text) <= _DIGITS_MAX else 0
+    return number if number < 2**63 - 1 else 0  # the next one must be a number as well
 
 
 def next_revision(olds: Sequence[ReplicaSet]) -> int:

@@ -119,7 +119,7 @@ def _running(view: Reading, job: Job, pods: Sequence[Pod], now: float) -> Decisi
     account = account_of(job, pods, crew)
     ending = ending_of(job, account, crew, now)
     wanted = wanted_status(job, account, crew, ending, now)
-    status = ensure_status(_NAME, JOBS, job, wanted)
+    status = ensure_status(_NAME, JOBS, job, wanted, always=("ready", "terminating"))
     if status is not None:
         return Decision(Waiting("StatusBehind"), (status,), events=news(job, wanted))
     effects = _release(job, releasable(job, pods, crew)) or _delete(job, crew.abandoned)

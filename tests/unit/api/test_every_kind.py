@@ -113,13 +113,19 @@ def test_status_has_its_own_address(name: str) -> None:
     created = made(plane, _all(kind), sample(name))
     status_wanted = {**created.get("status", {}), **STATUSES.get(name, SEEN)}
     wanted = {**created, "spec": {"ignored": True}, "status": status_wanted}
-    wanted["metadata"] = {**created["metadata"], "labels": {"not": "here"}}
+    given = {"labels": {"by": "status"}, "annotations": {"by": "status"}}
+    wanted["metadata"] = {**created["metadata"], **given}
     status, after = plane.put(f"{one}/status", wanted)
     assert status == 200, after
     if name not in COUNTED:
         assert after["status"] == wanted["status"]
     assert after.get("spec") == created.get("spec"), "the status address changes no spec"
-    assert after["metadata"].get("labels") == created["metadata"].get("labels")
+    for field in ("labels", "annotations"):
+        found = after["metadata"].get(field) or {}
+        if field in kind.status_metadata:
+            assert found.items() >= given[field].items(), "as upstream's strategy for this kind has it"
+        else:
+            assert found == (created["metadata"].get(field) or {})
     assert after["metadata"].get("generation") == created["metadata"].get("generation")
 
     status, again = plane.put(one, {**after, "status": {"phase": "nonsense"}})

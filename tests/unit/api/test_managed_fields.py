@@ -280,7 +280,8 @@ def test_who_may_patch_and_not_create_cannot_create_by_applying() -> None:
         ("?fieldManager=a", {"apiVersion": "v1", "kind": "Secret"}, 400, "invalid object type: /v1, Kind=Secret"),
         ("?fieldManager=a", configmap(managedFields=[]), 400, "metadata.managedFields must be nil"),
         ("?fieldManager=a", {"apiVersion": "v1", "kind": "ConfigMap"}, 400, "name must be provided"),
-        ("?fieldManager=a&fieldValidation=Strict", {**configmap(), "dta": {}}, 400, 'unknown field "dta"'),
+        ("?fieldManager=a&fieldValidation=Strict", {**configmap(), "dta": {}}, 400, ".dta: field not declared in schema"),
+        ("?fieldManager=a&fieldValidation=Ignore", {**configmap(), "a": 1, "b": 1}, 400, ".a: field not declared in schema\n  .b: field"),
         ("?fieldManager=a&force=perhaps", configmap(), 400, "force"),
         ("?fieldManager=a", configmap(resourceVersion="5"), 409, "no existing object was found"),
     ],
@@ -294,9 +295,11 @@ def test_what_cannot_be_applied_is_refused_with_the_reason(
     assert plane.get(ONE)[0] == 404
 
 
-def test_an_unknown_field_is_warned_of_unless_nobody_wants_to_know() -> None:
+def test_a_field_given_twice_is_warned_of_unless_nobody_wants_to_know() -> None:
     plane = InProcess()
-    apply(plane, ONE, {**configmap(), "dta": {}})
-    assert plane.warnings == ('unknown field "dta"',)
-    apply(plane, ONE, {**configmap(), "dta": {}}, query="&fieldValidation=Ignore")
-    assert plane.warnings == ()
+    twice = b"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata:\n  a: first\n  a: last\n"
+    for level, warnings in (("Warn", ('duplicate field "data.a"',)), ("Ignore", ())):
+        status, found = apply(plane, ONE, twice, query=f"&fieldValidation={level}")
+        assert (status in (200, 201), found["data"], plane.warnings) == (True, {"a": "last"}, warnings)
+    status, found = apply(plane, ONE, twice, query="&fieldValidation=Strict")
+    assert (status, found["message"]) == (400, 'strict decoding error: duplicate field "data.a"')

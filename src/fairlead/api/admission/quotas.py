@@ -46,7 +46,9 @@ def _count(attempt: Attempt) -> None:
     if attempt.subresource == "status" and quota is not None:
         spec = msgspec.convert(quota.get("spec") or {}, ResourceQuotaSpec)
         used = charging.resource_usage_of(attempt.read, spec, attempt.key.namespace)
-        quota["status"] = {"hard": spec.hard, "used": ledger.plus(spec.hard, used, {})}
+        # A limit that somebody writes here is shown until the controller puts spec.hard back; it limits nothing.
+        shown = (quota.get("status") or {}).get("hard") or spec.hard
+        quota["status"] = {"hard": shown, "used": ledger.plus(spec.hard, used, {})}
 
 
 _QUOTAS = frozenset({charging.RESOURCES, charging.PLACEMENT})

@@ -19,7 +19,7 @@ from fairlead.api.finding import find
 from fairlead.api.objects import plain
 from fairlead.api.plan import Context, Plan
 from fairlead.api.status import accepted, invalid
-from fairlead.api.writing import plan_at, stamp_changed, transaction_for
+from fairlead.api.writing import plan_at, transaction_for
 from fairlead.core.errors import Conflict
 from fairlead.core.problems import Problems
 from fairlead.core.times import timestamp
@@ -38,8 +38,7 @@ def create(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply 
     old, spec, managed = _opened(current)
     node = _target(kind, request, asked)
     _check_free(kind, current, old, asked)
-    new = _bound(old, node, asked, context.now)
-    stamp_changed(kind, new, old)
+    new = _bound(old, node, asked, context.now)  # its generation stays: a node is no new intent
     attempt = Attempt(
         kind, "create", "binding", current.key, context, desk.read, new, old, current,
         spec=_on_node(spec, node) if spec is not None else None, dry_run=options.dry_run(request.query),

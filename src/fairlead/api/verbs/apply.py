@@ -34,6 +34,7 @@ from fairlead.model.shapes import fits
 from fairlead.port.request import Reply, Request
 
 _IDENTITY = ("name", "namespace", "uid", "resourceVersion")
+_SHOWN_MAX = 16  # of the fields that the schema does not have
 _KUBECTL = "kubectl"  # whose annotation of client-side apply is kept up, as Kubernetes does
 
 
@@ -77,13 +78,21 @@ def configuration(request: Request, api_version: str, kind: str) -> Json:
 
 def _checked(desk: Desk, request: Request, kind: Kind, config: Json, level: str) -> list[str]:
     """Types and names of the fields that are given. What is missing is judged on the whole object."""
-    raw = request.body if request.body.lstrip()[:1] == b"{" else b""
+    at = f"{request.namespace}/{request.name}; {kind.api_version}, Kind={kind.kind}"
+    text = request.body
+    raw = text if text.lstrip()[:1] == b"{" else yaml_text.to_json(text)
     fitting = kind.structure is None and fits(desk.tables, kind.schema, config)
-    if kind.structure is not None or fitting:
-        warnings = body.check_structure(desk, kind.schema, config, level, raw, kind, fitting=fitting)
+    unknown: list[str] = []
+    if kind.structure is not None:
+        decode = kind.structure(config, unknown)
+        if decode:
+            raise BadRequest(
+                f"{kind.kind} cannot be handled: {decode.summary()}", causes=tuple(decode.causes)
+            )
+        warnings = body.repeated_fields(raw, level)
+    elif fitting:
+        warnings = body.check_structure(desk, kind.schema, config, level, raw, kind, fitting=True)
     else:
-        repeated = codec.duplicate_fields(raw, tree=config) if raw else []
-        unknown: list[str] = []
         decode = structure.check(
             desk.tables, kind.schema, config, unknown=unknown, values=Problems(), hidden=kind.sensitive
         )
@@ -91,23 +100,30 @@ def _checked(desk: Desk, request: Request, kind: Kind, config: Json, level: str)
             raise BadRequest(
                 f"{kind.kind} cannot be handled: {decode.summary()}", causes=tuple(decode.causes)
             )
-        structure.drop_unknown(desk.tables, kind.schema, config)
         structure.drop_nulls(config)
-        findings = [f'unknown field "{path}"' for path in unknown]
-        findings += [f'duplicate field "{path}"' for path in repeated]
-        warnings = body.unknown_fields(findings, level)
+        warnings = body.repeated_fields(raw, level)
+    if unknown:
+        raise BadRequest(f"failed to create typed patch object ({at}): {_undeclared(unknown)}")
     try:
         check_configuration(desk.managing.rule(desk.tables, kind), config)
     except UndecodableError as error:
-        at = f"{request.namespace}/{request.name}; {kind.api_version}, Kind={kind.kind}"
         raise BadRequest(f"failed to create typed patch object ({at}): {error}") from None
     return warnings
+
+
+def _undeclared(unknown: list[str]) -> str:
+    """Whatever fieldValidation says: nobody could own a field that has no type."""
+    said = [f".{path}: field not declared in schema" for path in unknown[:_SHOWN_MAX]]
+    return said[0] if len(said) == 1 else "errors:\n  " + "\n  ".join(said)
 
 
 def _within(kind: Kind, subresource: str, config: Json) -> Json:
     """The part of a configuration that this address is for."""
     if subresource == "status":
-        return {"status": config["status"]} if config.get("status") is not None else {}
+        given: Json = config.get("metadata") or {}
+        metadata = {name: given[name] for name in kind.status_metadata if given.get(name)}
+        status = {"status": config["status"]} if config.get("status") is not None else {}
+        return {"metadata": metadata, **status} if metadata else status
     return {
         name: value for name, value in config.items() if name != "status" or "status" not in kind.subresources
     }
@@ -171,6 +187,8 @@ def _merged(kind: Kind, request: Request, old: Json, config: Json, tree: Json) -
     given: Json = config.get("metadata") or {}
     if request.subresource == "status":
         named = {name: given[name] for name in _IDENTITY if given.get(name)}
+        wanted: Json = tree.get("metadata") or {}
+        named |= {name: wanted.get(name) or {} for name in kind.status_metadata}
         return {
             **old,
             "metadata": {**old["metadata"], **named},

@@ -100,6 +100,7 @@ def _kind(
         short_names=tuple(names.get("shortNames") or ()),
         categories=tuple(names.get("categories") or ()),
         subresources=tuple(each for each in ("status", "scale") if each in subresources),
+        status_metadata=(),
         scale=_scale(scale) if scale else None,
         columns=tuple(column_of(each) for each in version.get("additionalPrinterColumns") or ()),
         defaults=_defaults(node),

@@ -264,6 +264,7 @@ KIND = Kind(
     short_names=("crd", "crds"),
     categories=("api-extensions",),
     subresources=("status",),
+    status_metadata=(),
     columns=(Column("Created At", _created_at, "date", description="When the definition was made."),),
     shows_deleted=True,
     defaults=_defaults,

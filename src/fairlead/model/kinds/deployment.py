@@ -112,6 +112,7 @@ KIND = Kind(
     schema="Deployment",
     short_names=("deploy",),
     categories=("all",),
+    status_metadata=("annotations",),
     subresources=("status", "scale"),
     scale=Scale(("spec", "replicas"), ("status", "replicas"), ("spec", "selector")),
     columns=(
