@@ -196,6 +196,9 @@ CRON_TAB = Kind(
                     "free": {"type": "object", "x-kubernetes-preserve-unknown-fields": True,
                              "properties": {"a": {"type": "string"}}, "required": ["a"]},
                     "maybe": {"type": "string", "nullable": True},
+                    "share": {"type": "number", "maximum": 1.5, "exclusiveMaximum": True, "multipleOf": 0.5},
+                    "many": {"type": "array", "items": {"type": "string"}, "minItems": 0, "uniqueItems": False},
+                    "any": {"type": "array", "x-kubernetes-preserve-unknown-fields": True},
                 },
             }
         },
@@ -243,9 +246,9 @@ def test_a_custom_kind_is_published_as_its_definition_says() -> None:
 def test_version_2_says_nothing_of_what_a_custom_kind_leaves_open() -> None:
     definitions = v2_document([*KINDS, CRON_TAB], TABLES, "v1.32.0")["definitions"]
     spec = definitions["com.example.v1.CronTab"]["properties"]["spec"]["properties"]
-    assert spec["cron"] == {"type": "string", "description": "when"}
+    assert spec["cron"] == {"type": "string", "description": "when", "pattern": "^.*$", "maxLength": 20}
     assert spec["port"] == {"x-kubernetes-int-or-string": True}
-    assert spec["free"] == {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    assert spec["free"] == {"x-kubernetes-preserve-unknown-fields": True, "required": ["a"]}
     assert spec["maybe"] == {}
     assert encode_v2(v2_document([*KINDS, CRON_TAB], TABLES, "v1.32.0"))
 

@@ -62,6 +62,11 @@ def wanted(request: Request) -> Wanted:
     return _parse(request.accept, request.verb == "watch")
 
 
+def check_whole(request: Request) -> None:
+    """For answers that have neither columns nor metadata: 406 if the client takes nothing but a Table or metadata."""
+    _parse(request.accept, False, only_whole=True)
+
+
 def form_of(request: Request) -> Form:
     return wanted(request).form
 
@@ -106,7 +111,7 @@ def _quality(text: str) -> float:
 
 
 @lru_cache(maxsize=256)
-def _parse(accept: str, streamed: bool) -> Wanted:
+def _parse(accept: str, streamed: bool, only_whole: bool = False) -> Wanted:
     if not accept:
         return Wanted(Form.OBJECT)
     for media, parameters in choices(accept):
@@ -116,6 +121,8 @@ def _parse(accept: str, streamed: bool) -> Wanted:
         form = _FORMS.get(parameters.get("as", ""))
         if form is Form.OBJECT:
             return Wanted(form, given)
+        if only_whole:
+            continue
         meta = _VERSIONS.get(parameters.get("v", "")) if parameters.get("g") == "meta.k8s.io" else None
         if form is not None and meta is not None:
             return Wanted(form, given, meta)

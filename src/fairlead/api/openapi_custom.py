@@ -11,9 +11,14 @@ from typing import Any
 
 from fairlead.model.kind import Json, Kind
 
-_V2_KEPT = frozenset({"description", "type", "format", "default", "enum", "required"})
+_V2_KEPT = frozenset(
+    (
+        "description", "title", "type", "format", "default", "enum", "required", "pattern", "multipleOf", "uniqueItems",
+        "maximum", "minimum", "exclusiveMaximum", "exclusiveMinimum", "maxLength", "minLength", "maxItems", "minItems",
+        "maxProperties", "minProperties",
+    )
+)  # fmt: skip
 _PRESERVES = "x-kubernetes-preserve-unknown-fields"
-_EITHER = "x-kubernetes-int-or-string"
 
 
 def package(kind: Kind) -> str:
@@ -34,23 +39,31 @@ def published(kind: Kind, version: int, standard: Json, group_version_kind: Json
 
 
 def _swagger(schema: Any) -> Json:
-    """What version 2 can say of a schema of version 3."""
+    """What version 2 can say of a schema of version 3, by the rules of Kubernetes' own conversion."""
     if not isinstance(schema, dict):
         return {}
     found: Json = {
         key: value for key, value in schema.items() if key in _V2_KEPT or key.startswith("x-kubernetes-")
     }
-    if schema.get(_EITHER) or schema.get("nullable"):
-        for key in ("type", "format", "default", "enum", "required"):
-            found.pop(key, None)
-        return found
-    if schema.get(_PRESERVES):
-        found.pop("required", None)
-        return found
-    if isinstance(schema.get("properties"), dict):
-        found["properties"] = {name: _swagger(inner) for name, inner in schema["properties"].items()}
-    if isinstance(schema.get("items"), dict):
-        found["items"] = _swagger(schema["items"])
+    open_inside = schema.get("nullable") or schema.get(_PRESERVES)
+    if not open_inside:
+        _inside(schema, found)
     if isinstance(schema.get("additionalProperties"), dict):
         found["additionalProperties"] = _swagger(schema["additionalProperties"])
+    if open_inside or (found.get("type") == "array" and "items" not in found):
+        found.pop("type", None)  # kubectl takes no type without what belongs to it
     return found
+
+
+def _inside(schema: Json, found: Json) -> None:
+    if isinstance(schema.get("items"), dict):
+        found["items"] = _swagger(schema["items"])
+    properties = schema.get("properties")
+    if isinstance(properties, dict):
+        found["properties"] = {name: _swagger(inner) for name, inner in properties.items()}
+        may_be_null = {name for name, inner in properties.items() if inner.get("nullable")}
+        required = [name for name in schema.get("required") or () if name not in may_be_null]
+        if required:
+            found["required"] = required
+        else:
+            found.pop("required", None)

@@ -8,6 +8,7 @@ from version 3. The numbers are those of the messages of gnostic's openapiv2, th
 from __future__ import annotations
 
 from collections.abc import Iterable
+from struct import pack
 
 import msgspec
 
@@ -16,7 +17,12 @@ from fairlead.model.kind import Json
 # Clients ask for the first; it is no legal content type, so the answer is labelled with the second.
 ASKED = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
 MEDIA_TYPE = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
-_TEXTS = {"$ref": 1, "format": 2, "description": 4}
+_TEXTS = {"$ref": 1, "format": 2, "title": 3, "description": 4, "pattern": 13}
+_DOUBLES = {"multipleOf": 6, "maximum": 7, "minimum": 9}
+_WHOLE = {
+    "exclusiveMaximum": 8, "exclusiveMinimum": 10, "maxLength": 11, "minLength": 12, "maxItems": 14, "minItems": 15,
+    "uniqueItems": 16, "maxProperties": 17, "minProperties": 18,
+}  # fmt: skip
 
 
 def encode_v2(document: Json) -> bytes:
@@ -41,6 +47,10 @@ def _schema_parts(schema: Json) -> Iterable[bytes]:
     for key, value in schema.items():
         if key in _TEXTS:
             yield _text(_TEXTS[key], value)
+        elif key in _DOUBLES:
+            yield _varint(_DOUBLES[key] << 3 | 1) + pack("<d", value)
+        elif key in _WHOLE:
+            yield _varint(_WHOLE[key] << 3) + _varint(int(value) & 0xFFFFFFFFFFFFFFFF)
         elif key == "default":
             yield _block(5, _any(value))
         elif key == "required":

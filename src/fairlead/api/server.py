@@ -13,7 +13,7 @@ from fairlead.api.access import Attributes, forbidden
 from fairlead.api.authn import Tokens
 from fairlead.api.desk import Desk
 from fairlead.api.fencing import fenced, fences_of
-from fairlead.api.forms import Form, form_of, included_of
+from fairlead.api.forms import Form, check_whole, form_of, included_of
 from fairlead.api.metrics import find_metrics, measure
 from fairlead.api.plan import Context, Plan, Step
 from fairlead.api.reviews import find_review, review
@@ -93,6 +93,7 @@ class Api:
             raise MethodNotAllowed(
                 f"the server does not allow {request.verb} on {question.plural}; POST a question"
             )
+        check_whole(request)
         asked = body.read_json(self.desk, request)
         answer = review(question, asked, context.user, self.desk.authorizer, self.tokens, context.now)
         return Reply(201, codec.encode(answer))

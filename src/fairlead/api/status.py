@@ -15,7 +15,14 @@ from fairlead.model.kind import Kind
 from fairlead.port.request import Reply
 
 _encode = msgspec.json.encode
-_ACCEPTED = _encode({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201})
+
+
+def _line(body: dict[str, Any]) -> bytes:
+    """A Status ends with a newline, as Kubernetes' does: people see it on their terminal."""
+    return _encode(body) + b"\n"
+
+
+_ACCEPTED = _line({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201})
 # Messages quote what clients sent: no answer is to be larger than what is useful to read.
 _MESSAGE_MAX = 64 * 1024
 _NAME_MAX = 512
@@ -48,7 +55,7 @@ def failure(error: ApiError) -> Reply:
     if details:
         body["details"] = details
     body["code"] = error.status
-    return Reply(error.status, _encode(body), retry_after_seconds=error.retry_after_seconds)
+    return Reply(error.status, _line(body), retry_after_seconds=error.retry_after_seconds)
 
 
 def success(kind: Kind, name: str, uid: str) -> Reply:
@@ -63,7 +70,7 @@ def success(kind: Kind, name: str, uid: str) -> Reply:
         "status": "Success",
         "details": details,
     }
-    return Reply(200, _encode(body))
+    return Reply(200, _line(body))
 
 
 def accepted() -> Reply:

@@ -58,6 +58,14 @@ def held(world: World) -> dict[str, str]:
     return {each.type: each.reason for each in job(world).status.conditions if each.status == "True"}
 
 
+def test_what_is_ready_and_ending_is_told_also_where_it_is_none() -> None:
+    world = World()
+    make(world)
+    settle(world)
+    status = world.objects[KEY]["status"]
+    assert (status["ready"], status["terminating"]) == (0, 0)
+
+
 def test_a_new_job_starts_its_clock_and_its_pods() -> None:
     world = World()
     make(world, parallelism=3, completions=5)

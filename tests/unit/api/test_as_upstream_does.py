@@ -1,0 +1,105 @@
+"""Small habits of Kubernetes' API that its own conformance tests and components count on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from fairlead.core import codec
+from fairlead.port.request import Reply, Request
+from fairlead.reconcile.deployment_history import REVISION, revision_of
+from tests.inprocess import InProcess
+from tests.unit.api.things import PODS, made, pod
+from tests.unit.custom.definitions import CRDS, definition
+
+QUOTAS = "/api/v1/namespaces/default/resourcequotas"
+REVIEW = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
+
+
+def test_a_binding_is_no_new_generation() -> None:
+    plane = InProcess()
+    made(plane, PODS, pod())
+    target = {"apiVersion": "v1", "kind": "Binding", "target": {"kind": "Node", "name": "node-1"}}
+    assert plane.post(f"{PODS}/web/binding", target)[0] == 201
+    found = plane.get(f"{PODS}/web")[1]
+    assert (found["spec"]["nodeName"], found["metadata"]["generation"]) == ("node-1", 1)
+
+
+def test_the_limit_in_a_quotas_status_can_be_written_and_limits_nothing() -> None:
+    plane = InProcess()
+    quota = {
+        "apiVersion": "v1",
+        "kind": "ResourceQuota",
+        "metadata": {"name": "q"},
+        "spec": {"hard": {"pods": "1"}},
+    }
+    made(plane, QUOTAS, quota)
+    status, found = plane.patch(
+        f"{QUOTAS}/q/status", {"status": {"hard": {"pods": "9"}, "used": {"pods": "7"}}}
+    )
+    assert (status, found["status"]) == (200, {"hard": {"pods": "9"}, "used": {"pods": "0"}})
+    assert plane.post(PODS, pod())[0] == 201
+    assert plane.post(PODS, {**pod(), "metadata": {"name": "two"}})[0] == 403
+
+
+def test_conditions_of_a_definition_are_anybodys_but_those_of_its_names() -> None:
+    plane = InProcess()
+    created = made(plane, CRDS, definition())
+    address = f"{CRDS}/{created['metadata']['name']}/status"
+    created["status"]["conditions"].append(
+        {"type": "", "status": "", "message": "updated", "lastTransitionTime": None}
+    )
+    status, found = plane.put(address, created)
+    assert (status, found["status"]["conditions"][-1]) == (
+        200,
+        {"type": "", "status": "", "message": "updated"},
+    )
+    patch = [{"op": "add", "path": "/status/conditions", "value": [{"message": "patched"}]}]
+    status, found = plane.patch(address, patch, "json-patch")
+    told = [each.get("type") or each["message"] for each in found["status"]["conditions"]]
+    assert (status, told) == (200, ["NamesAccepted", "Established", "patched"])
+
+
+def test_a_review_has_no_columns() -> None:
+    plane = InProcess()
+    asked: dict[str, Any] = {
+        "apiVersion": "authorization.k8s.io/v1",
+        "kind": "SelfSubjectAccessReview",
+        "spec": {},
+    }
+    asked["spec"] = {"resourceAttributes": {"verb": "get", "resource": "pods"}}
+    status, found = plane.request("POST", REVIEW, asked, accept=TABLE)
+    assert (status, found["reason"]) == (406, "NotAcceptable")
+    assert plane.request("POST", REVIEW, asked, accept=f"{TABLE},application/json")[0] == 201
+    assert plane.request("POST", REVIEW, asked, accept="application/json")[0] == 201
+
+
+def test_a_status_ends_with_a_newline() -> None:
+    plane = InProcess()
+    config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}}
+    made(plane, "/api/v1/namespaces/default/configmaps", config)
+    for request in (
+        Request("get", "", "v1", "pods", "default", "nobody"),
+        Request("delete", "", "v1", "configmaps", "default", "c"),
+    ):
+        found = plane.send(request)
+        assert isinstance(found, Reply)
+        assert found.body.endswith(b"}\n")
+        assert codec.decode(found.body)["kind"] == "Status"
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("3546343826724305832", 3546343826724305832),
+        ("9223372036854775806", 9223372036854775806),
+        ("9223372036854775807", 0),
+        ("99999999999999999999", 0),
+        ("-1", 0),
+        ("x", 0),
+    ],
+)
+def test_a_revision_is_any_number_of_64_bits_that_has_a_next(text: str, number: int) -> None:
+    assert revision_of({REVISION: text}) == number
