@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 from fairlead.cache.hearing import Hearing
 from fairlead.cache.mirror import Mirror, Unreadable
+from fairlead.cache.wall import WallClock
 from fairlead.decision.contract import Sighting, Silent
 from fairlead.model.kind import Json
 from fairlead.model.selectors import LabelSelector, from_object
@@ -35,10 +36,12 @@ class NotMirrored(Exception):
 class MirrorView:
     """Reading over mirrors by resource name. Two resources with one name are one mirror."""
 
-    __slots__ = ("_mirrors", "_missed", "_reads", "_sightings", "_silent")
+    __slots__ = ("_mirrors", "_missed", "_reads", "_sightings", "_silent", "_wall", "_walls")
 
-    def __init__(self, mirrors: Mapping[str, Mirror[Any]]) -> None:
+    def __init__(self, mirrors: Mapping[str, Mirror[Any]], wall: WallClock | None = None) -> None:
         self._mirrors = mirrors
+        self._wall = wall
+        self._walls: dict[float, float] | None = None
         self._reads: dict[str, tuple[int, int]] = {}
         self._missed: dict[Key, None] | None = None
         self._sightings: dict[Key, Sighting | None] | None = None
@@ -102,6 +105,19 @@ class MirrorView:
             self._silent = {}
         self._silent[resource.name, namespace, seconds] = found
         return found
+
+    def wall(self, at: float) -> float:
+        """What the wall clock shows at this instant; the same without one, which is then never set."""
+        shown = at if self._wall is None else self._wall.shown(at)
+        if self._walls is None:
+            self._walls = {}
+        self._walls[at] = shown
+        return shown
+
+    @property
+    def walls(self) -> Mapping[float, float]:
+        """What was asked about the wall clock, and what was answered: not in any history either."""
+        return self._walls or {}
 
     def heard(self) -> Json:
         """What was asked about silence, and what was answered: not in any history, so the record keeps it."""

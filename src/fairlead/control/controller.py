@@ -13,6 +13,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from typing import Any
 
+from fairlead.cache.view import MirrorView
 from fairlead.control.complaints import Complaints, one_line, tried
 from fairlead.control.health import Health
 from fairlead.control.instructions import Call, Instruction, Record, Report
@@ -45,7 +46,7 @@ class Controller:
         health: Health,
         new_call: Callable[[], int],
         seen: Callable[[Write], bool],
-        view: Callable[[], Reading],
+        view: Callable[[], MirrorView],
         tell: Callable[[str, EventNote, float], None] | None = None,
     ) -> None:
         """`seen` tells whether the mirrors show a write of ours; `new_call` numbers the plane's calls; `view` is what
@@ -73,6 +74,7 @@ class Controller:
         self._released: list[Key] = []  # no longer
         self._raised: dict[Key, int] = {}  # turns in a row that ended with an error of the Decider
         self._causes: dict[Key, Key] = {}  # of the turns to come
+        self._by_wall: dict[Key, None] = {}  # whose last decision asked for the wall clock
         self._complaints = Complaints(decider.name)
         self._gathered: Sized = ()
         self.stirred = True  # something happened that may allow a turn: `step` is worth a call
@@ -156,6 +158,12 @@ class Controller:
         while self._unseen and self._sees_own_writes(next(iter(self._unseen))):
             pass
 
+    def stepped(self, now: float) -> None:
+        """The wall clock was set: what was decided by it is decided again."""
+        for key in self._by_wall:
+            self.queue.add(key, now)
+            self.stirred = True
+
     def step(self, now: float) -> Iterator[Instruction]:
         """Begin as many turns as there is room for."""
         yield from self._take_reports()
@@ -233,6 +241,9 @@ class Controller:
         if isinstance(decision, Exception):
             yield from self._failed(Turn(key, Decision(), now), decision, now)
             return
+        self._by_wall.pop(key, None)
+        if view.walls:
+            self._by_wall[key] = None
         missed = view.missed()
         if missed:
             # Decided without knowing all: what is not understood must not be taken for what is not there.

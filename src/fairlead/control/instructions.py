@@ -28,6 +28,14 @@ class Woke(msgspec.Struct, frozen=True):
     chance: float
 
 
+class Stepped(msgspec.Struct, frozen=True):
+    """The wall clock was set, and is now so far ahead of the plane's time, which goes on. `message` tells people."""
+
+    ahead_seconds: float
+    message: str
+    now: float
+
+
 class Call(msgspec.Struct, frozen=True):
     """Send this request; answer with Replied."""
 

@@ -23,25 +23,29 @@ from fairlead.control.instructions import (
     PlaneInstruction,
     Replied,
     Report,
+    Stepped,
     WakeAt,
     Woke,
 )
-from fairlead.control.leadership import Leadership
+from fairlead.control.leadership import NAMESPACE, Leadership
 from fairlead.control.narrow import Narrow
 from fairlead.control.placing import Placer
 from fairlead.control.settings import settings_of
 from fairlead.control.sources import Sources
 from fairlead.control.stages import StageTally
 from fairlead.control.turn import Turn, Write
-from fairlead.decision.contract import Decider
+from fairlead.decision.contract import Decider, EventNote, Regarding
+from fairlead.decision.notes import WARNING
 from fairlead.model import plane_knobs
 from fairlead.model.custom.definition import DEFINITIONS
-from fairlead.model.views import PLANE_SETTINGS, PODS, PlaneSettings, Resource, View
+from fairlead.model.views import LEASES, PLANE_SETTINGS, PODS, PlaneSettings, Resource, View
 from fairlead.port.capabilities import FAIRLEAD, Capabilities
 from fairlead.port.outcome import Done
 from fairlead.port.request import FENCE, READ_VERBS, Request
 from fairlead.queue.work import WorkQueue
 from fairlead.store.contract import Key
+
+_COMPONENT = "fairlead-plane"
 
 
 class Plane:
@@ -169,7 +173,21 @@ class Plane:
         yield from self._led_by(self.leadership.woke(event.now))
         yield from self._step(event.now)
 
+    def stepped(self, event: Stepped) -> Iterator[PlaneInstruction]:
+        """The wall clock was set. Nothing that lasts follows it; what is due by it is looked at anew."""
+        self._sources.wall.stepped(event.now, event.ahead_seconds)
+        for controller in self.controllers:
+            controller.stepped(event.now)
+        if self._led:
+            told = f"{self.leadership.identity}: {event.message}"
+            self.recorder.tell(_COMPONENT, EventNote(self._self(), WARNING, "ClockStepped", told), event.now)
+        yield from self._step(event.now)
+
     # Inside
+
+    def _self(self) -> Regarding:
+        """The plane as an object: its lease."""
+        return Regarding(LEASES.api_version, LEASES.kind, NAMESPACE, self.leadership.lease_name, "")
 
     def _mirrored(
         self, resource: str, instructions: tuple[mirrored.Instruction, ...], now: float

@@ -2,13 +2,14 @@
 
 Names the instant, the controller and key, the verdict, the effects by identity, and for every resource that was read
 the revision used and the newest that was known then, and the revision of the settings (law 9). What was asked about
-silence is in no history, so it is kept with its answers.
+silence and about the wall clock is in no history, so it is kept with its answers.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+from fairlead.cache.view import MirrorView
 from fairlead.control.turn import Turn
 from fairlead.core import codec
 from fairlead.core.times import microtime
@@ -49,4 +50,6 @@ def record_of(
     heard = getattr(view, "heard", None)
     if heard is not None and (told := heard()):
         line["heard"] = told
+    if isinstance(view, MirrorView) and view.walls:
+        line["wall"] = {microtime(at): microtime(shown) for at, shown in view.walls.items()}
     return codec.encode(line)

@@ -11,6 +11,7 @@ from typing import Any
 from fairlead.cache.hearing import Hearing
 from fairlead.cache.mirror import Mirror
 from fairlead.cache.view import MirrorView
+from fairlead.cache.wall import WallClock
 from fairlead.control.controller import Controller
 from fairlead.control.instructions import Forget, Report
 from fairlead.control.narrow import Versions
@@ -36,6 +37,7 @@ class Sources:
         # What is served, where deciders take kinds that come and go: their objects are mirrored as well.
         self._kinds: Served | None = next((each.kinds for each in deciders if hasattr(each, "kinds")), None)
         self._fixed = frozenset(self.mirrors)
+        self.wall = WallClock()
         self._synced = False
 
     def read_by(self, controllers: tuple[Controller, ...]) -> None:
@@ -58,7 +60,7 @@ class Sources:
         return self._synced
 
     def view(self) -> MirrorView:
-        return MirrorView(self.mirrors)
+        return MirrorView(self.mirrors, self.wall)
 
     def tell(self, resource: str, before: View | None, after: View | None, now: float) -> None:
         """Those who may have keys to name for this change. Most changes of most objects concern few."""

@@ -140,6 +140,11 @@ class Reading(Protocol):
         """Those of a namespace of whom nothing new was seen for so long; of a resource in `dated`."""
         ...
 
+    def wall(self, at: float) -> float:
+        """What the wall clock shows at an instant of the plane's time, such as `now` or when an object was made. The
+        plane's time is never set; the wall clock may be. Only for what people want done when clocks show a time."""
+        ...
+
     def missed(self) -> Sequence[Key]:
         """What would have been read but could not be understood: such a decision is not carried out."""
         ...

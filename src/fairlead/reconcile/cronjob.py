@@ -9,7 +9,11 @@ One turn does the first of these that is needed:
 
 The Job of an instant is called after it (`name-<minutes since the epoch>`) and carries it as an annotation, from which
 the last schedule time follows: a crash between creating a Job and writing the status starts nothing twice. Of several
-instants that were missed only the latest is made up for; over a hundred are reported, as they hint at a broken clock.
+instants that were missed only the latest is made up for, and an Event tells of the others; over a hundred hint at a
+broken clock.
+
+Instants are of the wall clock, which unlike the plane's time may be set: what it passes by when it is set ahead counts
+as missed; what it shows a second time after it was set back has had its turn, which an Event tells as well.
 Zones: see `cron_zones.py`; in one that is not known there, nothing is started.
 """
 
@@ -40,8 +44,8 @@ from fairlead.reconcile.job_status import finished_condition
 from fairlead.store.contract import Key
 
 _NAME = "cronjob"
-# A missed start is told for so long after it, however often it is looked at.
-MISSED_TOLD_SECONDS = 3600.0
+# A step of the wall clock that is smaller is not noticed (`runtime/clock.py`).
+_CLOCK_BEHIND_SECONDS = 2.0
 SCHEDULED_AT = "batch.kubernetes.io/cronjob-scheduled-timestamp"
 
 
@@ -169,15 +173,21 @@ def _forgotten(cron: CronJob, jobs: Sequence[Job]) -> tuple[Effect, ...]:
 
 def _start(view: Reading, cron: CronJob, schedule: Schedule, jobs: Sequence[Job], now: float) -> Decision:
     """Start the Job of the latest due instant, or say until when there is nothing to start."""
-    spec = cron.spec
-    since = parse_time(cron.status.last_schedule_time or cron.metadata.creation_timestamp)
-    due = latest_due(schedule, since, now)
-    again_at = float(next_after(schedule, since if due is None else due) or 0)
-    if spec.starting_deadline_seconds is not None:
-        since = max(since, now - spec.starting_deadline_seconds)
-        due = due if due is not None and due > since else None
+    spec, shown = cron.spec, view.wall(now)
+    since = _considered(view, cron, now)
+    due = latest_due(schedule, since, shown)
+    following = next_after(schedule, since if due is None else due)
+    again_at = now + (following - shown) if following is not None else 0.0
     if due is None:
-        return Decision(Waiting("NotDue"), again_at=again_at, events=_too_late(cron, schedule, now))
+        return _not_due(cron, shown, again_at)
+    passed = missed(schedule, since, shown)
+    if spec.starting_deadline_seconds is not None:
+        since = max(since, shown - spec.starting_deadline_seconds)
+        if due <= since:
+            more = f" (and {passed - 1} before it)" if 1 < passed <= MISSED_MAX else ""
+            told = f"Missed scheduled time to start a job: {timestamp(due)}{more}"
+            note = _note(cron, WARNING, "MissSchedule", told, occasion=str(due))
+            return Decision(Waiting("NotDue"), again_at=again_at, events=(note,))
     active = [job for job in jobs if finished_condition(job) is None and not job.metadata.deletion_timestamp]
     if active and spec.concurrency_policy == "Forbid":
         told = "Not starting job because prior execution is running and concurrency policy is Forbid"
@@ -195,23 +205,32 @@ def _start(view: Reading, cron: CronJob, schedule: Schedule, jobs: Sequence[Job]
     if create is None:
         return Decision(Waiting("NameTaken", name), again_at=again_at)
     verdict, notes = Waiting("Starting", name), _notes(cron, (create,))
-    if missed(schedule, since, now) > MISSED_MAX:
+    if missed(schedule, since, shown) > MISSED_MAX:
         message = "too many missed start times: set or decrease startingDeadlineSeconds or check the clocks"
         verdict = Waiting("TooManyMissedTimes", message)
         notes = (_note(cron, WARNING, verdict.reason, message, 0), *notes)
+    elif passed > 1:
+        told = f"Missed {passed - 1} scheduled times to start a job: only that of {timestamp(due)} is made up for"
+        notes = (_note(cron, WARNING, "MissSchedule", told, 0), *notes)
     return Decision(verdict, (create,), again_at, notes)
 
 
-def _too_late(cron: CronJob, schedule: Schedule, now: float) -> tuple[EventNote, ...]:
-    """The latest instant that was due and whose deadline has passed, unless that is long ago."""
-    if cron.spec.starting_deadline_seconds is None:
-        return ()
-    since = parse_time(cron.status.last_schedule_time or cron.metadata.creation_timestamp)
-    due = latest_due(schedule, max(since, now - MISSED_TOLD_SECONDS), now)
-    if due is None:
-        return ()
-    told = f"Missed scheduled time to start a job: {timestamp(due)}"
-    return (_note(cron, WARNING, "MissSchedule", told, occasion=str(due)),)
+def _considered(view: Reading, cron: CronJob, now: float) -> float:
+    """Up to when instants of the wall clock have had their turn, or were over when the CronJob was made."""
+    if cron.status.last_schedule_time:
+        return parse_time(cron.status.last_schedule_time)
+    made = parse_time(cron.metadata.creation_timestamp)
+    # Nothing has run: what the wall clock shows again since it was set back is due like anything after the creation.
+    return min(view.wall(made), made + view.wall(now) - now)
+
+
+def _not_due(cron: CronJob, shown: float, again_at: float) -> Decision:
+    last = cron.status.last_schedule_time
+    if not last or parse_time(last) - shown <= _CLOCK_BEHIND_SECONDS:
+        return Decision(Waiting("NotDue"), again_at=again_at)
+    told = f"the wall clock was set back: what it shows again until {last} has had its turn, and is not run twice"
+    note = _note(cron, WARNING, "ClockSetBack", told, occasion=last)
+    return Decision(Waiting("ClockSetBack", told), again_at=again_at, events=(note,))
 
 
 def _job(cron: CronJob, name: str, due: int) -> Json:

@@ -22,6 +22,7 @@ from fairlead.model.marks import DRIVER, HOSTNAME
 from fairlead.runtime import logs, machine_facts, node_locks
 from fairlead.runtime.agent_driver import AgentDriver
 from fairlead.runtime.agent_settings import AgentSettings
+from fairlead.runtime.clock import Clock
 from fairlead.runtime.node_endpoint import NodeEndpoint
 from fairlead.runtime.reaching import TokenFromFile, address_of, tls_of
 from fairlead.runtime.remote import ASK_SECONDS, Remote
@@ -55,7 +56,7 @@ class _Process:
     def __init__(self, settings: AgentSettings, lock: int) -> None:
         self._settings = settings
         self._lock = lock
-        self._clock = machine_facts.steady_clock()
+        self._clock = Clock()
         self._giving_up: asyncio.TimerHandle | None = None
         self._told_at = 0.0
         self._said_trouble = False

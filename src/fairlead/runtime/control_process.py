@@ -26,7 +26,8 @@ from fairlead.control.roster import scheduling_deciders, workload_deciders
 from fairlead.core.errors import DataDirectoryBusy, OperatorError
 from fairlead.model.catalog import CATALOG, Catalog
 from fairlead.port.capabilities import Capabilities
-from fairlead.runtime import discovering, logs, machine_facts
+from fairlead.runtime import discovering, logs
+from fairlead.runtime.clock import Clock, follow_wall_clock
 from fairlead.runtime.control_settings import DEFAULT_SCHEDULER_NAME, ControlSettings
 from fairlead.runtime.decisions_file import DecisionsFile
 from fairlead.runtime.private_files import make_private_directory, unwritable
@@ -72,7 +73,7 @@ def run(settings: ControlSettings) -> int:
 class _Process:
     def __init__(self, settings: ControlSettings) -> None:
         self._settings = settings
-        self._clock = machine_facts.steady_clock()
+        self._clock = Clock()
         self._broken: BaseException | None = None
 
     async def run(self) -> None:
@@ -99,7 +100,9 @@ class _Process:
             for line in discovering.lines(found, plane.mirrors, margin):
                 _say(line)
             driver.start()
+            following = asyncio.create_task(follow_wall_clock(self._clock, driver.stepped))
             await self._watch_over(plane)
+            following.cancel()
             await driver.stop()
         client.close()
         decisions.close()

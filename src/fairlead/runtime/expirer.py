@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
+from collections.abc import Callable
 
 from fairlead.reconcile.event_expiry import EVENTS, EventExpiry
 from fairlead.runtime.host import ServingHost
@@ -25,15 +25,16 @@ _LOOKS = 8
 class Expirer:
     """Fed by `observe`, worked by `run`."""
 
-    def __init__(self, host: ServingHost, kept_seconds: float) -> None:
+    def __init__(self, host: ServingHost, kept_seconds: float, clock: Callable[[], float]) -> None:
         self._host = host
+        self._clock = clock
         self._expiry = EventExpiry(kept_seconds)
 
     def learn_all(self) -> None:
         self._expiry.learn(list(self._host.api.desk.read.list(EVENTS)))
 
     def observe(self, changes: tuple[Change, ...]) -> None:
-        now = time.time()
+        now = self._clock()
         for change in changes:
             self._expiry.observe(change, now)
 
@@ -46,7 +47,7 @@ class Expirer:
 
     async def remove_due(self) -> bool:
         """Remove what has expired, within bounds. Whether there may be more."""
-        due = self._expiry.due(time.time(), EXPIRED_AT_ONCE_MAX)
+        due = self._expiry.due(self._clock(), EXPIRED_AT_ONCE_MAX)
         for first in range(0, len(due), _TOGETHER):
             some = due[first : first + _TOGETHER]
             for reply in await asyncio.gather(*(self._host.call(request) for request in some)):

@@ -28,8 +28,8 @@ from fairlead.decision.contract import Decider
 from fairlead.model.marks import DRIVER
 from fairlead.model.views import NODES, Json, Node
 from fairlead.port.request import Request
-from fairlead.runtime import machine_facts
 from fairlead.runtime.agent_settings import HollowSettings
+from fairlead.runtime.clock import Clock
 from fairlead.runtime.reaching import TokenFromFile, address_of, tls_of
 from fairlead.runtime.remote import ASK_SECONDS, Remote
 from fairlead.runtime.remote_plane import RemotePlaneDriver
@@ -57,7 +57,7 @@ def run(settings: HollowSettings) -> int:
 class _Process:
     def __init__(self, settings: HollowSettings) -> None:
         self._settings = settings
-        self._clock = machine_facts.steady_clock()
+        self._clock = Clock()
         self._broken: BaseException | None = None
         decider: Decider = Onlooker()
         if not settings.heartbeats_only:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import time
 from collections.abc import Callable
 
 from fairlead.api.authn import AuthenticatorChain, authenticate
@@ -42,10 +41,17 @@ class _CurrentTokens:
 class ServingHost:
     """Implements `wire.handler.Host`."""
 
-    def __init__(self, api: Api, driver: StoreDriver, tokens_changed: Callable[[], bool]) -> None:
+    def __init__(
+        self,
+        api: Api,
+        driver: StoreDriver,
+        tokens_changed: Callable[[], bool],
+        clock: Callable[[], float],
+    ) -> None:
         """`tokens_changed` looks whether the token table was replaced, and takes the new one over if so."""
         self.api = api
         self._tokens_changed = tokens_changed
+        self._clock = clock
         # The ways to sign in, in order; further ones (certificates, accounts of services) join here.
         self._authenticators = AuthenticatorChain(_CurrentTokens(api))
         self._driver = driver
@@ -70,7 +76,7 @@ class ServingHost:
             self._entropy, start = os.urandom(_ENTROPY_BYTES), 0
         self._entropy_used = start + 16
         entropy = self._entropy[start : start + 16]
-        return Context(user, time.time(), entropy, entropy[:8].hex(), user_agent, source, impersonator)
+        return Context(user, self._clock(), entropy, entropy[:8].hex(), user_agent, source, impersonator)
 
     def send(self, request: Request, user: User, done: Callable[[Reply], None]) -> None:
         """One request from inside; `done` gets the reply, errors included, now or from a later callback."""

@@ -19,6 +19,7 @@ import os
 import signal
 import subprocess
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from fairlead.core.errors import OperatorError
@@ -39,11 +40,18 @@ _LOOK_SECONDS = 0.02
 
 
 class LocalNodes:
-    def __init__(self, settings: ServeSettings, tokens: TokenFile, waiting: dict[str, LocalAgent]) -> None:
+    def __init__(
+        self,
+        settings: ServeSettings,
+        tokens: TokenFile,
+        waiting: dict[str, LocalAgent],
+        clock: Callable[[], float],
+    ) -> None:
         """`waiting`: agents that were started before the server and wait to be told where it is."""
         self._settings = settings
         self._nodes = local_agents.named(settings)
         self._tokens = tokens
+        self._clock = clock
         self._waiting = waiting
         self._tasks: list[asyncio.Task[None]] = []
         self._running: dict[str, LocalAgent] = dict(waiting)
@@ -82,9 +90,9 @@ class LocalNodes:
         user = self._tokens.tokens().user_of(kept) if kept else None
         if user is None or user.node_name != node.name:
             token = new_token()
-            self._tokens.admit(token, "node", node.name, time.time())
+            self._tokens.admit(token, "node", node.name, self._clock())
             write_private(node.token_file, token.encode() + b"\n")
-        node_certificate.ensure(node.directory, "127.0.0.1", time.time())
+        node_certificate.ensure(node.directory, "127.0.0.1", self._clock())
 
     async def _keep(self, node: LocalNode, server: str) -> None:
         rest = _RESTART_SECONDS

@@ -1,4 +1,4 @@
-"""What an agent finds out about its machine: how much of everything there is, what it is, and which clock it keeps.
+"""What an agent finds out about its machine: how much of everything there is, and what it is.
 
 Asked by `agent_process.py` at the start, for the disk ever again. Nothing here changes anything.
 """
@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import os
 import re
-import time
-from collections.abc import Callable
 from hashlib import blake2b
 from pathlib import Path
 
@@ -22,13 +20,6 @@ _BOOT = Path("/proc/sys/kernel/random/boot_id")
 _MACHINE = Path("/etc/machine-id")
 _RELEASE = Path("/etc/os-release")
 _NAME = re.compile(r'^PRETTY_NAME="?([^"\n]*)', re.MULTILINE)
-
-
-def steady_clock() -> Callable[[], float]:
-    """Seconds since the epoch that never jump: boot time, which counts sleep, plus an offset that is fixed now."""
-    boot = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
-    offset = time.time() - time.clock_gettime(boot)
-    return lambda: time.clock_gettime(boot) + offset
 
 
 def instance(directory: Path) -> str:

@@ -25,6 +25,7 @@ from fairlead.control.instructions import (
     Record,
     Replied,
     Report,
+    Stepped,
     WakeAt,
     Woke,
 )
@@ -32,6 +33,7 @@ from fairlead.control.plane import Plane
 from fairlead.control.record import STREAM
 from fairlead.port.outcome import outcome_of
 from fairlead.port.request import Reply
+from fairlead.runtime.clock import Step
 from fairlead.runtime.host import ServingHost
 from fairlead.store.contract import Compacted, FutureRevision, Note, Reader
 from fairlead.store.watch import Hub, Subscription
@@ -77,6 +79,11 @@ class PlaneDriver:
                 timer.cancel()
         for subscription in self._follows:
             self._hub.unsubscribe(subscription)
+
+    def stepped(self, step: Step) -> None:
+        """The wall clock was set."""
+        if not self._stopped:
+            self._carry_out(self.plane.stepped(Stepped(step.ahead_seconds, str(step), self._clock())))
 
     def wake(self, subscriptions: Iterable[Subscription]) -> None:
         """Called after each publish with those who have something new."""

@@ -27,10 +27,12 @@ from fairlead.control.instructions import (
     Record,
     Replied,
     Report,
+    Stepped,
     WakeAt,
     Woke,
 )
 from fairlead.control.plane import Plane
+from fairlead.runtime.clock import Step
 from fairlead.runtime.remote import Remote
 
 log = logging.getLogger("fairlead.agent")
@@ -62,6 +64,10 @@ class RemotePlaneDriver:
 
     def start(self) -> None:
         self._tell(self.plane.begin, self._clock(), self._chance.random())
+
+    def stepped(self, step: Step) -> None:
+        """The wall clock was set."""
+        self._tell(self.plane.stepped, Stepped(step.ahead_seconds, str(step), self._clock()))
 
     async def stop(self) -> None:
         self._stopped = True

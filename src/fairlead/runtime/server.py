@@ -43,6 +43,7 @@ from fairlead.model.served import Served
 from fairlead.runtime import explanations, extensions, first_run, identity, logs
 from fairlead.runtime.answering import Answering
 from fairlead.runtime.bootstrap import ensure_initial_objects
+from fairlead.runtime.clock import Clock, follow_wall_clock
 from fairlead.runtime.datadir import open_data_directory
 from fairlead.runtime.expirer import Expirer
 from fairlead.runtime.extensions import Sample
@@ -93,8 +94,9 @@ def run(settings: ServeSettings, waiting: dict[str, LocalAgent] | None = None) -
     directory = open_data_directory(settings.data_dir)
     logs.set_up(settings.data_dir)
     try:
-        known = identity.ensure(settings.data_dir, settings.listen, settings.port, time.time())
-        server = Server(settings, directory.journal(), known, waiting)
+        clock = Clock()
+        known = identity.ensure(settings.data_dir, settings.listen, settings.port, clock())
+        server = Server(settings, directory.journal(), known, waiting, clock=clock)
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             runner.run(_until_signalled(server, started))
     finally:
@@ -124,11 +126,13 @@ class Server:
         known: Identity,
         waiting: dict[str, LocalAgent] | None = None,
         around: Callable[[Handle], Handle] = lambda handle: handle,
+        clock: Clock | None = None,
     ) -> None:
         self._settings = settings
         self._waiting = waiting or {}
         self._known = known
         self._around = around
+        self._clock = clock or Clock()
         self._journal = journal
         self._store = Store(self._journal.recover(), self._journal)
         self._hub = Hub(self._store)
@@ -139,17 +143,18 @@ class Server:
         loop = asyncio.get_running_loop()
         desk = self._desk()
         api = Api(desk, self._known.tokens.tokens())
-        self.watches = Watches(loop, self._hub, time.time)
+        self.watches = Watches(loop, self._hub, self._clock)
         kept = retention(self._settings.history_seconds)
-        self.driver = driver = StoreDriver(loop, self._store, self._journal, self._publish, kept)
-        host = ServingHost(api, driver, lambda: self._take_new_tokens(api))
-        self._expirer = Expirer(host, self._settings.event_ttl_seconds)
-        self._planes = PlaneDriver(loop, self._plane(), host, self._store, self._hub, time.time)
+        self.driver = driver = StoreDriver(loop, self._store, self._journal, self._publish, kept, self._clock)
+        host = ServingHost(api, driver, lambda: self._take_new_tokens(api), self._clock)
+        self._expirer = Expirer(host, self._settings.event_ttl_seconds, self._clock)
+        self._planes = PlaneDriver(loop, self._plane(), host, self._store, self._hub, self._clock)
         self._answering = Answering(loop)
         driver.start()
         await ensure_initial_objects(host)
         self._expirer.learn_all()
         expiring = asyncio.create_task(self._expirer.run())
+        following_clock = asyncio.create_task(follow_wall_clock(self._clock, self._planes.stepped))
         self._planes.start()
         self._asked = NodeConnections(loop, self._known)
         handler = Handler(host, self._documents(desk, lambda: handler), self.watches, self._asked)
@@ -161,7 +166,7 @@ class Server:
         self._routes = ServerRoutes(loop) if self._settings.nodes else None
         if self._routes is not None:
             self._routes.learn_all(self._store)  # before the agents, which find the addresses taken
-        nodes = LocalNodes(self._settings, self._known.tokens, self._waiting)
+        nodes = LocalNodes(self._settings, self._known.tokens, self._waiting, self._clock)
         nodes.start(server_url(self._settings.listen, port))
         ready(port)
         sampling = asyncio.create_task(self._first_run(host))
@@ -169,6 +174,7 @@ class Server:
         sampling.cancel()
         following.cancel()
         expiring.cancel()
+        following_clock.cancel()
         self._planes.stop()  # first, so that nothing is done about the nodes' leaving
         await nodes.stop()  # while the API still answers: what becomes of their pods is written down
         if self._routes is not None:
@@ -231,7 +237,7 @@ class Server:
         virtual = [Virtual(r.group, r.version, r.plural, r.kind, r.namespaced, r.verbs) for r in REVIEWS]
         virtual += [Virtual(k.group, k.version, k.plural, k.kind, k.namespaced, VERBS) for k in METRICS]
         healthy = extensions.health(self._store)
-        sources = Sources(self._store, self._journal, self._planes.plane, time.time)
+        sources = Sources(self._store, self._journal, self._planes.plane, self._clock)
         return Documents(
             Discovery(desk.catalog, virtual),
             desk.authorizer,
@@ -245,7 +251,7 @@ class Server:
                 "/metrics": extensions.metrics(lambda: self._samples(desk, handler())),
                 extensions.AUDIT: extensions.lines(self._journal, audit.STREAM),
                 extensions.DECISIONS: extensions.lines(self._journal, record.STREAM),
-                extensions.QUEUES: extensions.queues(self._planes.plane, time.time),
+                extensions.QUEUES: extensions.queues(self._planes.plane, self._clock),
                 explanations.EXPLAIN: explanations.explanations(sources, self._answering),
                 explanations.WHY_NOT: explanations.objections(sources, self._answering),
             },
@@ -270,13 +276,15 @@ class Server:
         yield Sample("fairlead_handshakes_ended_total", listener.arriving.ended)
         yield Sample("fairlead_body_bytes_held", listener.bodies.held)
         yield Sample("fairlead_bodies_refused_total", listener.bodies.refused)
+        yield Sample("fairlead_clock_ahead_seconds", round(self._clock.ahead_seconds, 3))
+        yield Sample("fairlead_clock_steps_total", self._clock.steps)
         for (verb, resource, role), count in sorted(audit.counters.items()):
             labels = (("verb", verb), ("resource", resource), ("role", role))
             yield Sample("fairlead_audit_counted_total", count, labels)
         yield Sample("fairlead_audit_suppressed_total", audit.suppressed)
-        yield from extensions.plane_samples(self._planes.plane, time.time())
+        yield from extensions.plane_samples(self._planes.plane, self._clock())
         yield from scheduler_samples(self._planes.plane.placer)
-        yield from stage_samples(self._planes.plane.stages, time.time())
+        yield from stage_samples(self._planes.plane.stages, self._clock())
         yield Sample("fairlead_answers_under_way", self._answering.under_way)
         yield Sample("fairlead_answers_given_total", self._answering.given)
         yield Sample("fairlead_answers_refused_total", self._answering.refused)
@@ -298,7 +306,7 @@ class Server:
                 "choose another with --port, or stop what uses it"
             ) from error
         if port != settings.port:
-            self._known.lead_to(settings.listen, port, time.time())
+            self._known.lead_to(settings.listen, port, self._clock())
         return port
 
     async def _follow_tokens(self, api: Api) -> None:

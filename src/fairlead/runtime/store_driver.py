@@ -11,7 +11,6 @@ import asyncio
 import logging
 import sys
 import threading
-import time
 from collections.abc import Callable
 from functools import partial
 from queue import SimpleQueue
@@ -68,6 +67,7 @@ class StoreDriver:
         journal: Journal,
         publish: Callable[[tuple[Change, ...]], None],
         retention: dict[str, Retention],
+        clock: Callable[[], float],
         tap: Callable[[Event], None] | None = None,
     ) -> None:
         self._loop = loop
@@ -75,6 +75,7 @@ class StoreDriver:
         self._journal = journal
         self._publish = publish
         self._retention = retention
+        self._clock = clock
         self._tap = tap  # sees every event before the machine does: a record of these can be played again
         self._floors: dict[str, int] = {}
         self._tickets = 0
@@ -155,7 +156,7 @@ class StoreDriver:
                 self._jobs.put(self._reread)
 
     def _flush(self) -> None:
-        self._happened(Flush(time.time()))
+        self._happened(Flush(self._clock()))
 
     def _compact(self) -> None:
         self._jobs.put(partial(self._compact_journal, self._retention, COMPACT_ROWS))
@@ -204,7 +205,7 @@ class StoreDriver:
 
     def _compact_journal(self, retention: dict[str, Retention], rows: int) -> None:
         try:
-            floors = self._journal.compact(time.time(), retention, rows)
+            floors = self._journal.compact(self._clock(), retention, rows)
         except JournalError as error:
             log.error("history could not be compacted: %s", error)
             floors = self._floors

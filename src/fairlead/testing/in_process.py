@@ -11,13 +11,14 @@ import asyncio
 import contextlib
 import threading
 import time
-from collections.abc import Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
 import uvloop
 
 from fairlead.runtime import identity
+from fairlead.runtime.clock import Clock
 from fairlead.runtime.datadir import open_data_directory
 from fairlead.runtime.identity import Identity
 from fairlead.runtime.server import Server
@@ -39,8 +40,15 @@ _ARRIVAL_SECONDS = 0.5
 class InProcess:
     """`directory` is where identity and kubeconfigs are; `kept`: and the store, as `fairlead serve` keeps it."""
 
-    def __init__(self, settings: ServeSettings, roles: Mapping[str, str], kept: bool) -> None:
+    def __init__(
+        self,
+        settings: ServeSettings,
+        roles: Mapping[str, str],
+        kept: bool,
+        wall_clock: Callable[[], float] = time.time,
+    ) -> None:
         self._settings = settings
+        self._wall_clock = wall_clock
         self._roles = roles
         self._kept = kept
         self._memory = MemoryJournal()
@@ -62,7 +70,8 @@ class InProcess:
         """Returns when clients can come; raises what kept it from starting."""
         with contextlib.ExitStack() as undoing:
             journal, known = self._open(undoing)
-            self._server = Server(self._settings, journal, known, around=self.door.around)
+            clock = Clock(self._wall_clock)
+            self._server = Server(self._settings, journal, known, around=self.door.around, clock=clock)
             self._ready = threading.Event()
             self._failure: BaseException | None = None
             self._thread = threading.Thread(target=self._run, name="fairlead", daemon=True)

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -175,6 +176,7 @@ def plane(
     crds: Sequence[str | Path] = (),
     manifests: Sequence[str | Path] = (),
     process: bool = False,
+    wall_clock: Callable[[], float] = time.time,
 ) -> Iterator[Plane]:
     """A running API on the loopback address, until the block ends.
 
@@ -184,6 +186,7 @@ def plane(
     `users`: further ones, name to role (admin, viewer, node).
     `crds`, `manifests`: files or folders of YAML or JSON to begin with, in this order.
     `process`: in a process of its own instead of a thread of this one.
+    `wall_clock`: what the server takes for it, such as one that a test sets an hour back. Not with `process`.
     """
     if not 0 <= port <= _PORT_LAST:
         raise UsageError(f"port={port} is no TCP port: choose one from 1 to 65535, or 0 for any free one")
@@ -212,19 +215,28 @@ def plane(
             controllers=controllers,
             sample=False,
         )
-        running = Plane(_backend(settings, roles, process, kept=data_dir is not None), directory)
+        kept = data_dir is not None
+        running = Plane(_backend(settings, roles, process, kept, wall_clock), directory)
         undoing.callback(running.close)
         running.create(*crds)
         running.create(*manifests)
         yield running
 
 
-def _backend(settings: ServeSettings, roles: Mapping[str, str], process: bool, kept: bool) -> Backend:
+def _backend(
+    settings: ServeSettings,
+    roles: Mapping[str, str],
+    process: bool,
+    kept: bool,
+    wall_clock: Callable[[], float],
+) -> Backend:
     """Imported here, because the whole server takes long to import: tests that are only collected need not wait."""
     if process:
+        if wall_clock is not time.time:
+            raise UsageError("wall_clock reaches into the server: leave process=True out to use it")
         from fairlead.testing.separate import SeparateProcess
 
         return SeparateProcess(settings, roles)
     from fairlead.testing.in_process import InProcess
 
-    return InProcess(settings, roles, kept)
+    return InProcess(settings, roles, kept, wall_clock)

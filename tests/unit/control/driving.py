@@ -17,6 +17,7 @@ from fairlead.control.instructions import (
     Record,
     Replied,
     Report,
+    Stepped,
     WakeAt,
     Woke,
 )
@@ -27,6 +28,7 @@ from fairlead.decision.contract import Decider
 from fairlead.port.capabilities import FAIRLEAD, Capabilities
 from fairlead.port.outcome import Unknown, outcome_of
 from fairlead.port.request import READ_VERBS, Reply, Request
+from fairlead.runtime.clock import Step
 from tests.inprocess import InProcess
 
 # What the network does to a write: "" nothing, "request" loses it on the way, "reply" loses its answer.
@@ -120,6 +122,10 @@ class Driver:
                 event = mirrored.Framed(change.type, change.entry, self.now, attempt)
                 self._carry_out(self.plane.mirror(name, event))
         return found
+
+    def step_wall_clock(self, seconds: float) -> None:
+        step = Step(self.now, seconds, seconds)
+        self._carry_out(self.plane.stepped(Stepped(seconds, str(step), self.now)))
 
     def run(self, seconds: float) -> None:
         end = self.now + seconds

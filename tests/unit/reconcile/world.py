@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from fairlead.cache.wall import WallClock
 from fairlead.control.requests import request_of
 from fairlead.core import codec, ids
 from fairlead.core.problems import Problems
@@ -49,12 +50,16 @@ class Refused(AssertionError):
 class World:
     def __init__(self, now: float = NOW) -> None:
         self.now = now
+        self.wall_clock = WallClock()
         self.revision = 0
         self.objects: dict[Key, Json] = {}
         self.writes: list[Effect] = []
         self._views: dict[tuple[Key, str], tuple[int, View]] = {}
 
     # Reading, as a Decider does it.
+
+    def wall(self, at: float) -> float:
+        return self.wall_clock.shown(at)
 
     def get(self, resource: Resource[T], namespace: str, name: str) -> T | None:
         key = Key(resource.name, namespace, name)

@@ -42,7 +42,7 @@ class SlowHost:
 
 
 def expirer_of(host: SlowHost, events: int) -> Expirer:
-    expirer = Expirer(cast(Any, host), kept_seconds=0.0)
+    expirer = Expirer(cast(Any, host), kept_seconds=0.0, clock=time.time)
     host.expirer = expirer
     for number in range(events):
         entry = Entry(Key("events", "default", f"e-{number}"), "u", number + 1, b"")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import pytest
@@ -35,12 +34,6 @@ def test_a_limit_of_its_group_is_what_the_machine_has(
     whole = machine_facts.cpus()
     monkeypatch.setattr(machine_facts, "_CPU_MAX", file)
     assert machine_facts.cpus() == (whole if expected == "whole" else expected)
-
-
-def test_the_clock_starts_at_the_time_of_day_and_goes_on() -> None:
-    clock = machine_facts.steady_clock()
-    assert abs(clock() - time.time()) < 5
-    assert clock() <= clock()
 
 
 def test_every_fact_is_a_text() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Coroutine
 from typing import Any
 
@@ -59,6 +60,7 @@ class Bench:
             disk,
             self.published.extend,
             {"": retention or Retention()},
+            time.time,
             self.events.append,
         )
         self.driver.start()
