@@ -202,7 +202,7 @@ class _Stream:
         self._timers[-1] = self._owner.loop.call_later(BOOKMARK_SECONDS, self._bookmark)
 
     def end_with(self, error: Expired) -> None:
-        self._exchange.send(b'{"type":"ERROR","object":' + failure(error).body + b"}\n")
+        self._exchange.send(b'{"type":"ERROR","object":' + failure(error).body.rstrip() + b"}\n")
         self.finish()
 
     def _cut(self) -> None:
