@@ -5,25 +5,29 @@ precondition: many charges can be under way at once, in the order in which they 
 Which quotas there are is read from durable state; that none was added or changed meanwhile is known from the namespace,
 which every new or changed quota touches (`touch_namespace`) and every charge names as a precondition.
 
+A pod that takes the place of a released one is charged what it needs beyond that: the other hands its quota over in
+the same transaction (`api/handing.py`).
+
 A status that is not about the present spec is no basis: then pods are counted on the spot. What was bound before the
 spec was durable is durable too, and what comes after has charged it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import msgspec
 
+from fairlead.api import handing
 from fairlead.api.attempt import Attempt
 from fairlead.api.objects import put, tree
 from fairlead.core.errors import Conflict, Forbidden
+from fairlead.ledger import handover, resource_quota
 from fairlead.ledger import quota as ledger
 from fairlead.ledger import reservation as reservations
-from fairlead.ledger import resource_quota
 from fairlead.ledger.pod_needs import Usage, add, placed_usage
-from fairlead.model.kind import Json
+from fairlead.model.kind import Json, Kind
 from fairlead.model.kinds import namespace, placementquota, reservation, resourcequota
 from fairlead.model.views import Anything, Pod, Reservation, ResourceQuotaSpec
 from fairlead.store.contract import AtRevision, Entry, Key, Reader
@@ -42,6 +46,14 @@ class _Found(NamedTuple):
     quota: Json
 
 
+class _Charge(NamedTuple):
+    """One quota and what a write makes of it; `over`: what does not fit."""
+
+    entry: Entry
+    quota: Json  # as it is afterwards
+    over: ledger.Exceeded | None
+
+
 def touch_namespace(attempt: Attempt) -> None:
     """Whatever was planned in the namespace without knowing this quota's spec is planned again."""
     key = Key(namespace.KIND.resource, "", attempt.key.namespace)
@@ -53,9 +65,46 @@ def touch_namespace(attempt: Attempt) -> None:
 
 def charge_placement(attempt: Attempt, pod: Pod, node: str) -> None:
     """Charge every PlacementQuota of the pod's namespace that is about this node; Forbidden if one has no room."""
+    _charge(
+        attempt, placementquota.KIND, pod, handover.BOUND, lambda giver: _placed(attempt, pod, node, giver)
+    )
+
+
+def charge_resources(attempt: Attempt) -> None:
+    """Charge every ResourceQuota of the namespace that counts the new object; Forbidden if one has no room."""
+    assert attempt.new is not None
+    pod = msgspec.convert(attempt.new, Pod) if attempt.kind.resource == _PODS else None
+    _charge(attempt, resourcequota.KIND, pod, handover.CREATED, lambda giver: _counted(attempt, pod, giver))
+
+
+def _charge(
+    attempt: Attempt,
+    kind: Kind,
+    pod: Pod | None,
+    stage: str,
+    charges: Callable[[handing.Giver | None], list[_Charge]],
+) -> None:
+    """The pod that it replaces gives it its quota; without one, where it does not fit, any that its owner gave up."""
+    giver = handing.named_giver(attempt, pod, stage) if pod is not None else None
+    found = charges(giver)
+    if pod is not None and giver is None and any(each.over is not None for each in found):
+        giver = handing.any_giver(attempt, pod, stage)
+        if giver is not None:
+            found = charges(giver)
+    for entry, charged, over in found:
+        if over is not None:
+            raise _forbidden(attempt, over.told(entry.key.name) + handing.holders(attempt))
+        attempt.preconditions.append(AtRevision(entry.key, entry.revision))
+        attempt.operations.append(put(kind, entry.key, charged))
+    if giver is not None and found:
+        handing.hand_over(attempt, giver, stage)
+
+
+def _placed(attempt: Attempt, pod: Pod, node: str, giver: handing.Giver | None) -> list[_Charge]:
     read, space = attempt.read, attempt.key.namespace
     labels: dict[str, str] | None = None
     selecting = False
+    found = []
     for entry, quota in _newest(read, PLACEMENT, space):
         selector = quota["spec"].get("nodeSelector")
         if selector and not selecting:
@@ -63,22 +112,19 @@ def charge_placement(attempt: Attempt, pod: Pod, node: str) -> None:
             labels = _rest_on_node(attempt, node)
         if not ledger.covers(selector, labels):
             continue
-        counted = ledger.is_counted(quota)
-        used = ledger.used_of(quota) if counted else placed_usage_of(read, quota, space)
+        used = ledger.used_of(quota) if ledger.is_counted(quota) else placed_usage_of(read, quota, space)
         asked = placed_usage(pod.spec)
-        hard = quota["spec"].get("hard") or {}
-        _check_room(attempt, entry, ledger.over(hard, used, asked))
+        if giver is not None and ledger.covers(selector, _labels_of(read, giver.pod.spec.node_name)):
+            asked = ledger.less(asked, placed_usage(giver.pod.spec))
+        over = ledger.over(quota["spec"].get("hard") or {}, used, asked)
         add(used, asked)
-        attempt.preconditions.append(AtRevision(entry.key, entry.revision))
-        charged = ledger.with_usage(quota, used, attempt.context.now)
-        attempt.operations.append(put(placementquota.KIND, entry.key, charged))
+        found.append(_Charge(entry, ledger.with_usage(quota, used, attempt.context.now), over))
+    return found
 
 
-def charge_resources(attempt: Attempt) -> None:
-    """Charge every ResourceQuota of the namespace that counts the new object; Forbidden if one has no room."""
-    assert attempt.new is not None
+def _counted(attempt: Attempt, pod: Pod | None, giver: handing.Giver | None) -> list[_Charge]:
     resource, space = attempt.kind.resource, attempt.key.namespace
-    pod = msgspec.convert(attempt.new, Pod) if resource == _PODS else None
+    found = []
     for entry, quota in _newest(attempt.read, RESOURCES, space):
         spec = msgspec.convert(quota.get("spec") or {}, ResourceQuotaSpec)
         if not resource_quota.is_about(spec.hard, resource):
@@ -96,12 +142,13 @@ def charge_resources(attempt: Attempt) -> None:
             asked = resource_quota.usage_of_object(resource, msgspec.json.encode(attempt.new))
         if not any(asked.get(name) for name in spec.hard):
             continue
+        if giver is not None and resource_quota.in_scope(spec, giver.pod):
+            asked = ledger.less(asked, resource_quota.usage_of_pod(giver.pod))
         counted = (quota.get("status") or {}).get("hard") == spec.hard
         used = ledger.used_of(quota) if counted else resource_usage_of(attempt.read, spec, space)
-        _check_room(attempt, entry, ledger.over(spec.hard, used, asked))
-        attempt.preconditions.append(AtRevision(entry.key, entry.revision))
         status = {"hard": spec.hard, "used": ledger.plus(spec.hard, used, asked)}
-        attempt.operations.append(put(resourcequota.KIND, entry.key, {**quota, "status": status}))
+        found.append(_Charge(entry, {**quota, "status": status}, ledger.over(spec.hard, used, asked)))
+    return found
 
 
 def use_reservation(attempt: Attempt, pod: Pod, name: str, node: str) -> None:
@@ -136,8 +183,7 @@ def use_reservation(attempt: Attempt, pod: Pod, name: str, node: str) -> None:
 
 def placed_usage_of(read: Reader, quota: Json, space: str) -> Usage:
     def labels_of(node: str) -> dict[str, str] | None:
-        entry = read.get(Key(_NODES, "", node))
-        return None if entry is None else _metadata(entry.data).metadata.labels
+        return _labels_of(read, node)
 
     bound = (decode_pod(each.data) for each in read.list(_PODS, space) if b'"nodeName"' in each.data)
     return ledger.taken(quota["spec"].get("nodeSelector"), bound, labels_of)
@@ -165,6 +211,11 @@ def _newest(read: Reader, resource: str, space: str) -> Iterator[_Found]:
             yield _Found(entry, tree(entry))
 
 
+def _labels_of(read: Reader, node: str) -> dict[str, str] | None:
+    entry = read.get(Key(_NODES, "", node))
+    return None if entry is None else _metadata(entry.data).metadata.labels
+
+
 def _rest_on_node(attempt: Attempt, node: str) -> dict[str, str] | None:
     """The node's labels, which must be the same when this commits; None if there is no such node."""
     entry = attempt.read.get(Key(_NODES, "", node))
@@ -172,11 +223,6 @@ def _rest_on_node(attempt: Attempt, node: str) -> dict[str, str] | None:
         return None
     attempt.preconditions.append(AtRevision(entry.key, entry.revision))
     return _metadata(entry.data).metadata.labels
-
-
-def _check_room(attempt: Attempt, quota: Entry, exceeded: ledger.Exceeded | None) -> None:
-    if exceeded is not None:
-        raise _forbidden(attempt, exceeded.told(quota.key.name))
 
 
 def _forbidden(attempt: Attempt, why: str) -> Forbidden:

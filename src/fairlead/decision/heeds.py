@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from fairlead.model.marks import RELEASED
 from fairlead.model.views import Meta, Pod, Stored, View
 
 NEW = 1  # it was not there before
@@ -19,7 +20,8 @@ LEAVING = 8  # its deletion was asked for
 RELABELLED = 16
 ENDED = 32  # a pod that has finished, and had not before
 PLACED = 64  # a pod on another node than before, or new and on one already
-ANY = 127
+RELEASING = 128  # a pod whose release is ahead, done or taken back
+ANY = 255
 ALWAYS = -1  # heeded whatever happened, where for `keys` or `adopters` alone it is not
 
 Heeds = tuple[tuple[str, int], ...]  # (resource, facts)
@@ -52,6 +54,13 @@ def facts_of(before: View | None, after: View | None) -> int:
         facts |= OWNED
     if leaving:
         facts |= LEAVING
-    if isinstance(after, Pod) and after.finished and not (isinstance(before, Pod) and before.finished):
-        facts |= ENDED
+    if isinstance(after, Pod):
+        if after.finished and not (isinstance(before, Pod) and before.finished):
+            facts |= ENDED
+        if _was_told(before) or _was_told(after):
+            facts |= RELEASING
     return facts
+
+
+def _was_told(pod: View | None) -> bool:
+    return isinstance(pod, Pod) and any(each.type == RELEASED for each in pod.status.conditions)

@@ -23,6 +23,7 @@ from fairlead.model.marks import (
     NOT_READY,
     OUT_OF_SERVICE,
     SILENT_SINCE,
+    SUSPECT,
     UNREACHABLE,
     ZONE,
 )
@@ -107,6 +108,16 @@ def taint_of(node: Node, key: str, effect: str) -> Json | None:
         if taint.get("key") == key and taint.get("effect") == effect:
             return taint
     return None
+
+
+def is_closed(node: Node) -> bool:
+    """Silent for long enough to be marked, be it with a taint for new pods only, or confirmed to be out of service."""
+    return (
+        SILENT_SINCE in node.metadata.annotations
+        or taint_of(node, SUSPECT, NO_SCHEDULE) is not None
+        or taint_of(node, UNREACHABLE, NO_EXECUTE) is not None
+        or taint_of(node, OUT_OF_SERVICE, NO_EXECUTE) is not None
+    )
 
 
 def tolerated_seconds(tolerations: Iterable[Toleration], taint: Json) -> float:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from fairlead.core.quantity import Quantity, parse
 from fairlead.core.times import timestamp
+from fairlead.ledger.handover import holds_placement
 from fairlead.ledger.pod_needs import Usage, add, exact, placed_usage
 from fairlead.model.kind import Json
 from fairlead.model.selectors import from_object
@@ -38,7 +39,7 @@ def over(hard: Mapping[str, str], used: Usage, asked: Usage) -> Exceeded | None:
     beyond = [
         name
         for name in sorted(hard)
-        if asked.get(name) and used.get(name, 0) + asked[name] > parse(hard[name]).nano
+        if asked.get(name, 0) > 0 and used.get(name, 0) + asked[name] > parse(hard[name]).nano
     ]
     if not beyond:
         return None
@@ -47,6 +48,11 @@ def over(hard: Mapping[str, str], used: Usage, asked: Usage) -> Exceeded | None:
         ",".join(f"{name}={spelt(used.get(name, 0), hard[name])}" for name in beyond),
         ",".join(f"{name}={hard[name]}" for name in beyond),
     )
+
+
+def less(asked: Usage, given: Usage) -> Usage:
+    """What is asked beyond what another gives; below 0 where that is more."""
+    return {name: asked.get(name, 0) - given.get(name, 0) for name in {**asked, **given}}
 
 
 def plus(hard: Mapping[str, str], used: Usage, asked: Usage) -> dict[str, str]:
@@ -83,7 +89,7 @@ def taken(selector: Json | None, pods: Iterable[Pod], labels_of: LabelsOf) -> Us
     known: dict[str, bool] = {}
     for pod in pods:
         node = pod.spec.node_name
-        if not node or pod.finished:
+        if not node or pod.finished or not holds_placement(pod):
             continue
         if selector:
             covered = known.get(node)

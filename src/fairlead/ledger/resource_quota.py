@@ -1,7 +1,8 @@
 """ResourceQuota: what an object counts for, which quotas are about it, and what a pod has to say under one.
 
-Kubernetes' rules. `pods` and compute resources count pods that have not finished, `count/RESOURCE` every object. A
-scope narrows a quota to some pods. The arithmetic of limits is in `quota.py`.
+Kubernetes' rules. `pods` and compute resources count pods that have not finished, `count/RESOURCE` every object; a
+released pod that gave its quota away counts for nothing (`handover.py`). A scope narrows a quota to some pods. The
+arithmetic of limits is in `quota.py`.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any
 import msgspec
 
 from fairlead.core.quantity import NANO, parse
+from fairlead.ledger.handover import holds_quota
 from fairlead.ledger.pod_needs import Usage, add, limits_of, requests_of
 from fairlead.model.views import Container, Json, Pod, PodSpec, ResourceQuotaSpec
 
@@ -66,6 +68,9 @@ def usage_of_object(resource: str, data: bytes) -> Usage:
 
 
 def usage_of_pod(pod: Pod) -> Usage:
+    """A pod that was released counts until another of its owner has its quota (`handover.py`)."""
+    if not holds_quota(pod):
+        return {}
     used = {"count/pods": NANO}
     if pod.finished:
         return used

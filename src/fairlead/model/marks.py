@@ -39,6 +39,8 @@ TAINT_AUTHORS = "fairlead.dev/taint-authors"  # who put which taint, and when: {
 # Pods
 RELEASED = "fairlead.dev/Released"  # condition: it no longer counts for its owner, who may replace it
 RETURNED = "Returned"  # reason of that condition: its node is back, and by the rule it is to count again
+QUOTA_GIVEN = "fairlead.dev/QuotaGiven"  # condition of a released pod: another of its owner has its quota
+PLANE_CONDITIONS = (RELEASED, QUOTA_GIVEN)  # of pods: written by the plane and the server, by nobody else
 REPLACES = "fairlead.dev/replaces"  # annotation of a replacement: the uid of the pod whose place it takes
 AT_MOST_ONE = "fairlead.dev/at-most-one"  # annotation "true": a replacement never runs beside the original
 ON_RETURN = "fairlead.dev/on-return"  # annotation: which stays if the released one comes back

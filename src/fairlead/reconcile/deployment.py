@@ -29,6 +29,7 @@ from fairlead.decision.notes import WARNING, about
 from fairlead.model.views import (
     DEPLOYMENTS,
     EVIDENCE_POLICIES,
+    LEASES,
     NODES,
     PODS,
     REPLICASETS,
@@ -41,7 +42,6 @@ from fairlead.model.views import (
 )
 from fairlead.reconcile.children import claim, claimants
 from fairlead.reconcile.deployment_caution import (
-    LOOK_AGAIN_SECONDS,
     is_late,
     late_notes,
     pause_due_at,
@@ -58,13 +58,15 @@ from fairlead.reconcile.deployment_status import (
     wanted_status,
 )
 from fairlead.reconcile.deployment_steps import NAME, Scene, next_step, scalings
+from fairlead.reconcile.reach import LOOK_AGAIN_SECONDS
 from fairlead.store.contract import Key
 
 
 class DeploymentDecider:
     name = NAME
-    reads: tuple[Resource[View], ...] = (DEPLOYMENTS, REPLICASETS, PODS, NODES, EVIDENCE_POLICIES)
-    heeds: Heeds = ((PODS.name, GONE), (NODES.name, 0))
+    reads: tuple[Resource[View], ...] = (DEPLOYMENTS, REPLICASETS, PODS, NODES, LEASES, EVIDENCE_POLICIES)
+    dated: tuple[Resource[View], ...] = (LEASES,)
+    heeds: Heeds = ((PODS.name, GONE), (NODES.name, 0), (LEASES.name, 0))
 
     def keys(self, resource: str, before: View | None, after: View | None) -> Iterable[Key]:
         if resource == PODS.name:

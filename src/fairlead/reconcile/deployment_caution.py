@@ -5,8 +5,8 @@ Called by `deployment.py`; pure. Two rules, neither of them in Kubernetes:
     late             progressDeadlineSeconds have passed and a row of the EvidencePolicy lets that pause expansion: the
                      rollout makes no more new pods and takes no more old ones, until it progresses or somebody changes
                      the Deployment. What runs is kept, and its ReplicaSets go on replacing what ends.
-    out of reach     what a ReplicaSet reports as available may be on a node that nobody hears of any more. Before old
-                     pods are given up for new ones, those are not counted: the others may be the only capacity left.
+    out of reach     what a ReplicaSet reports as available may be on a node that nobody hears of (`reach.py`). Before
+                     pods are given up for others, those are not counted: the rest may be the only capacity left.
 """
 
 from __future__ import annotations
@@ -18,25 +18,20 @@ from msgspec import structs
 from fairlead.core.times import parse_time
 from fairlead.decision.contract import EventNote, Reading
 from fairlead.decision.notes import WARNING, about
-from fairlead.ledger.evidence import NEVER, NO_EXECUTE, Evidence, taint_of
+from fairlead.ledger.evidence import NEVER, Evidence
 from fairlead.model import evidence_rows as rows
-from fairlead.model.marks import OUT_OF_SERVICE, RELEASED, UNREACHABLE
 from fairlead.model.views import (
     DEPLOYMENTS,
     EVIDENCE_POLICIES,
-    NODES,
     PODS,
     Condition,
     Deployment,
     DeploymentStatus,
-    Pod,
     ReplicaSet,
 )
 from fairlead.reconcile.deployment_rollout import Sizes, is_recreate
 from fairlead.reconcile.deployment_status import NO_PAUSE, PROGRESSING, TIMED_OUT, Pause, condition
-
-# How soon a rollout that waits for pods out of reach looks at their nodes again.
-LOOK_AGAIN_SECONDS = 5.0
+from fairlead.reconcile.reach import is_out_of_reach
 
 # A plan looks at each set through the given eyes.
 Plan = Callable[[Callable[[ReplicaSet], ReplicaSet]], Sizes]
@@ -151,13 +146,3 @@ def _in_reach(view: Reading, found: ReplicaSet) -> ReplicaSet:
     if left == told:
         return found
     return structs.replace(found, status=structs.replace(found.status, available_replicas=left))
-
-
-def is_out_of_reach(view: Reading, pod: Pod) -> bool:
-    """Its release is ahead or done, or its node is unreachable or out of service."""
-    if any(each.type == RELEASED for each in pod.status.conditions):
-        return True
-    node = view.get(NODES, "", pod.spec.node_name) if pod.spec.node_name else None
-    if node is None or not node.spec.taints:
-        return False
-    return any(taint_of(node, key, NO_EXECUTE) is not None for key in (UNREACHABLE, OUT_OF_SERVICE))

@@ -1,4 +1,5 @@
-"""The PlacementQuota controller: has the use of a quota counted again when pods went, or nodes changed their labels.
+"""The PlacementQuota controller: has the use of a quota counted again when pods went or count again, or nodes changed
+their labels.
 
 Charging is done as pods are bound (`api/charging.py`); this is the way down. What it counts in its mirror tells only
 that a count is due: the number that is written is counted by the server, on the quota's newest revision. So a mirror
@@ -14,8 +15,9 @@ from collections.abc import Iterable, Mapping
 from fairlead.decision.contract import EFFECTS_MAX, NOTHING, Decision, Reading
 from fairlead.decision.effects import ChangeStatus
 from fairlead.decision.ensure import ensure_status
-from fairlead.decision.heeds import ENDED, GONE, PLACED, Heeds
+from fairlead.decision.heeds import ENDED, GONE, PLACED, RELEASING, Heeds
 from fairlead.ledger import quota as ledger
+from fairlead.ledger.handover import holds_placement
 from fairlead.model.views import (
     NODES,
     PLACEMENT_QUOTAS,
@@ -36,12 +38,14 @@ _ALL = Key(PLACEMENT_QUOTAS.name, "", "")
 class PlacementQuotaDecider:
     name = _NAME
     reads: tuple[Resource[View], ...] = (PLACEMENT_QUOTAS, PODS, NODES)
-    heeds: Heeds = ((PODS.name, ENDED | GONE | PLACED),)
+    heeds: Heeds = ((PODS.name, ENDED | GONE | PLACED | RELEASING),)
 
     def keys(self, resource: str, before: View | None, after: View | None) -> Iterable[Key]:
         if isinstance(after, PlacementQuota):
             return (Key(PLACEMENT_QUOTAS.name, after.metadata.namespace, after.metadata.name),)
-        if isinstance(before, Pod) and takes(before) and not takes(after):
+        if isinstance(before, Pod) and (
+            (takes(before) and not takes(after)) or _holds(before) != _holds(after)
+        ):
             return (Key(PLACEMENT_QUOTAS.name, before.metadata.namespace, ""),)
         return (_ALL,) if resource == NODES.name and _labels(before) != _labels(after) else ()
 
@@ -76,7 +80,11 @@ def _recounted(view: Reading, quota: PlacementQuota) -> ChangeStatus | None:
 
 def takes(pod: View | None) -> bool:
     """Whether a pod counts."""
-    return isinstance(pod, Pod) and bool(pod.spec.node_name) and not pod.finished
+    return isinstance(pod, Pod) and bool(pod.spec.node_name) and not pod.finished and holds_placement(pod)
+
+
+def _holds(pod: View | None) -> bool:
+    return not isinstance(pod, Pod) or holds_placement(pod)
 
 
 def _labels(node: View | None) -> Mapping[str, str] | None:

@@ -11,7 +11,7 @@ from msgspec import structs
 from fairlead.core.times import timestamp
 from fairlead.decision.effects import ChangeStatus
 from fairlead.decision.ensure import ensure_status
-from fairlead.model.marks import RELEASED
+from fairlead.model.marks import QUOTA_GIVEN, RELEASED
 from fairlead.model.views import PODS, Condition, Pod
 
 LOST = "NodeUnknown"  # why Ready is False: nobody can tell
@@ -35,8 +35,11 @@ def containers_ready(pod: Pod) -> bool:
 def marked(
     controller: str, pod: Pod, wanted: Condition | None, now: float, *, lost: bool, premise: str = ""
 ) -> ChangeStatus | None:
-    """The pod with this Released condition (None: without one), and not ready while it is `lost`."""
-    conditions = [each for each in pod.status.conditions if each.type not in (RELEASED, _READY)]
+    """The pod with this Released condition (None: without one), and not ready while it is `lost`. One that counts for
+    its owner holds its own quota."""
+    counts = wanted is None or wanted.status != "True"
+    ours = (RELEASED, _READY, QUOTA_GIVEN) if counts else (RELEASED, _READY)
+    conditions = [each for each in pod.status.conditions if each.type not in ours]
     ready = condition_of(pod, _READY)
     if ready is not None:
         conditions.append(_readiness(pod, ready, now, lost=lost))

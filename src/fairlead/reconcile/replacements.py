@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fairlead.decision.contract import Reading
+from fairlead.decision.contract import EFFECTS_MAX, Reading
 from fairlead.decision.effects import ChangeStatus, Create, Delete, premise_of
 from fairlead.decision.ensure import ensure_child, ensure_gone
 from fairlead.model.marks import AT_MOST_ONE, REPLACES, RETURNED
@@ -31,7 +31,7 @@ def replacements(
     """One for each released pod that has none, as far as pods are missing."""
     creates: list[Create] = []
     meta = found.metadata
-    released = [pod for pod in mine if pod.released and not pod.finished]
+    released = [pod for pod in mine if pod.released and not pod.finished and not _is_back(pod)]
     replaced = {pod.metadata.annotations.get(REPLACES) for pod in mine} if released else set()
     for pod in released:
         uid = pod.metadata.uid
@@ -56,23 +56,41 @@ def swapped(
     """The next step for a released pod that is to count again: its replacement goes; then it counts, if one is
     missing; else it goes itself."""
     for pod in mine:
-        condition = released_condition(pod)
-        if (
-            condition is None
-            or condition.reason != RETURNED
-            or pod.finished
-            or pod.metadata.deletion_timestamp
-        ):
+        if not _is_back(pod) or pod.finished or pod.metadata.deletion_timestamp:
             continue
         twin = next(
             (each for each in live if each.metadata.annotations.get(REPLACES) == pod.metadata.uid), None
         )
         if twin is not None:
             return ensure_gone(controller, found.metadata, PODS, twin, premise=premise)
+        if still_there(found, mine):
+            continue  # at most one: the other has to end first
         if len(live) < found.spec.replicas:
             return marked(controller, pod, None, now, lost=False, premise=premise)
         return ensure_gone(controller, found.metadata, PODS, pod, premise=premise)
     return None
+
+
+def unwanted(
+    controller: str, found: ReplicaSet, mine: Sequence[Pod], live: Sequence[Pod], premise: str
+) -> list[Delete]:
+    """Released pods that nobody will replace, since enough are there without them: their deletion is asked for, so that
+    they hold no quota that others need. Their node ends them when it is heard again."""
+    if len(live) < found.spec.replicas:
+        return []
+    replaced = {pod.metadata.annotations.get(REPLACES) for pod in mine}
+    deletes = (
+        ensure_gone(controller, found.metadata, PODS, pod, premise=premise)
+        for pod in mine
+        if pod.released and not pod.finished and not _is_back(pod) and pod.metadata.uid not in replaced
+    )
+    return [delete for delete in deletes if delete is not None][:EFFECTS_MAX]
+
+
+def _is_back(pod: Pod) -> bool:
+    """Its node was heard again, and it is to count again: `swapped` has the word."""
+    condition = released_condition(pod)
+    return condition is not None and condition.reason == RETURNED
 
 
 def still_there(found: ReplicaSet, mine: Sequence[Pod]) -> int:

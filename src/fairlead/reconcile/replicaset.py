@@ -45,7 +45,7 @@ from fairlead.reconcile.children import (
     from_template,
     readiness,
 )
-from fairlead.reconcile.replacements import replacements, still_there, swapped
+from fairlead.reconcile.replacements import replacements, still_there, swapped, unwanted
 from fairlead.store.contract import Key
 
 NAME = "replicaset"
@@ -84,6 +84,7 @@ class ReplicaSetDecider:
             swap = swapped(NAME, found, claimed.mine, live, now, premise)
             effects = (swap,) if swap is not None else self._missing(view, found, claimed.mine, live, premise)
             effects = effects or self._surplus(found, live, now, premise)
+            effects = effects or unwanted(NAME, found, claimed.mine, live, premise)
         verdict = _verdict(found, live, counted)
         notes = children(about(REPLICASETS, found.metadata), effects)
         return Decision(verdict, tuple(effects) or ((status,) if status else ()), counted.again_at, notes)

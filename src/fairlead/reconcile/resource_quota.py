@@ -1,4 +1,5 @@
-"""The ResourceQuota controller: has the use of a quota counted again when something that it counts went.
+"""The ResourceQuota controller: has the use of a quota counted again when something that it counts went or
+counts again.
 
 Charging is done as objects are created (`api/charging.py`); this is the way down, as in `placement_quota.py`: what the
 mirrors say tells only that a count is due, and the server counts. Every deletion wakes the key of its namespace.
@@ -13,9 +14,10 @@ from collections.abc import Iterable
 from fairlead.decision.contract import EFFECTS_MAX, NOTHING, Decision, Reading
 from fairlead.decision.effects import ChangeStatus
 from fairlead.decision.ensure import ensure_status
-from fairlead.decision.heeds import ENDED, GONE, Heeds
+from fairlead.decision.heeds import ENDED, GONE, RELEASING, Heeds
 from fairlead.ledger import quota as ledger
 from fairlead.ledger import resource_quota
+from fairlead.ledger.handover import holds_quota
 from fairlead.ledger.pod_needs import Usage, add
 from fairlead.model.catalog import CATALOG, Catalog
 from fairlead.model.views import (
@@ -38,7 +40,7 @@ _NOTHING_SAID = b"{}"
 
 class ResourceQuotaDecider:
     name = _NAME
-    heeds: Heeds = ((PODS.name, ENDED | GONE), (LEASES.name, GONE))
+    heeds: Heeds = ((PODS.name, ENDED | GONE | RELEASING), (LEASES.name, GONE))
 
     def __init__(self, catalog: Catalog = CATALOG) -> None:
         self._catalog = catalog
@@ -59,8 +61,8 @@ class ResourceQuotaDecider:
     def keys(self, resource: str, before: View | None, after: View | None) -> Iterable[Key]:
         if isinstance(after, ResourceQuota):
             return (Key(RESOURCE_QUOTAS.name, after.metadata.namespace, after.metadata.name),)
-        ended = isinstance(before, Pod) and isinstance(after, Pod) and after.finished and not before.finished
-        if before is not None and (after is None or ended):
+        changed = isinstance(before, Pod) and isinstance(after, Pod) and _counts_otherwise(before, after)
+        if before is not None and (after is None or changed):
             return (Key(RESOURCE_QUOTAS.name, key_of(resource, before).namespace, ""),)
         return ()
 
@@ -105,3 +107,7 @@ class ResourceQuotaDecider:
                 data = each.data if isinstance(each, Stored) else _NOTHING_SAID
                 add(total, resource_quota.usage_of_object(name, data))
         return total
+
+
+def _counts_otherwise(before: Pod, after: Pod) -> bool:
+    return (after.finished and not before.finished) or holds_quota(before) != holds_quota(after)

@@ -3,13 +3,15 @@
 A key is a node. While a node is silent its released pods stay as objects, since they may still run there.
 
     stays away for Forget, Node deleted, out of service    the object is deleted with grace 0
-    heard again: keep-replacement (the default)            the original is deleted, gracefully
+    heard again: keep-replacement (the default)            if the replacement runs, the original is deleted, gracefully
                  keep-original                             it counts again; its ReplicaSet first takes the other away
                  keep-newest                               the replacement if it is ready, else the original
 
-The rule is the pod's annotation `fairlead.dev/on-return`. Where at most one may run the replacement is kept: the
-original was stopped by its node. Who has no replacement (no owner, a DaemonSet) simply counts again; a StatefulSet's
-pod was given up for one of the same name, a Job's was counted as failed, and both go.
+The rule is the pod's annotation `fairlead.dev/on-return`. A replacement that is not there, never ran, or does not stay
+up is not kept for the original: that counts again, and the replacement goes. While it is starting, or is itself where
+nobody hears of it, both stay. Where at most one may run the replacement is kept as soon as it has a node: the original
+was stopped by its own, and the other may start at any moment. Who has no replacement (no owner, a DaemonSet) simply
+counts again; a StatefulSet's pod was given up for one of the same name, a Job's was counted as failed, and both go.
 """
 
 from __future__ import annotations
@@ -57,6 +59,7 @@ from fairlead.model.views import (
     View,
 )
 from fairlead.reconcile.pod_marks import containers_ready, marked, released_condition
+from fairlead.reconcile.reach import is_out_of_reach
 from fairlead.reconcile.release import node_key, standing_of
 from fairlead.store.contract import Key
 
@@ -69,6 +72,7 @@ _COUNTS_AGAIN = frozenset({"", "DaemonSet"})  # owners that make no replacement 
 class ReturnedDecider:
     name = NAME
     reads: tuple[Resource[View], ...] = (NODES, PODS, LEASES, EVIDENCE_POLICIES)
+    dated: tuple[Resource[View], ...] = (LEASES,)
     heeds: Heeds = ((LEASES.name, 0),)
     adopts: Heeds = ((PODS.name, 0),)
 
@@ -188,13 +192,20 @@ class _Case:
                 return None, self._now + _LOOK_AGAIN_SECONDS
             rule = KEEP_REPLACEMENT if twin is not None and twin.ready else KEEP_ORIGINAL
         if rule == KEEP_ORIGINAL:
-            told = (
-                f"{self._name} is back; by the rule {rule} it is to count again in place of its replacement"
+            return self._counts_again(
+                pod, f"by the rule {rule} it is to count again in place of its replacement"
             )
-            self.why = told
-            wanted = Condition(RELEASED, "True", RETURNED, told)
-            return marked(NAME, pod, wanted, self._now, lost=False), NEVER
-        return self._leave(pod, f"{self._name} is back; by the rule {rule} the original goes"), NEVER
+        if twin is not None and twin.ready and not is_out_of_reach(self._view, twin):
+            return self._leave(pod, f"{self._name} is back; by the rule {rule} the original goes"), NEVER
+        if twin is not None and (is_starting(twin) or (is_at_most_one(pod) and twin.spec.node_name)):
+            return None, self._now + _LOOK_AGAIN_SECONDS
+        return self._counts_again(pod, "nothing that runs has taken its place: it is to count again")
+
+    def _counts_again(self, pod: Pod, why: str) -> tuple[Effect | None, float]:
+        """Its set takes the replacement away, if there is one, and then the condition."""
+        self.why = f"{self._name} is back; {why}"
+        wanted = Condition(RELEASED, "True", RETURNED, self.why)
+        return marked(NAME, pod, wanted, self._now, lost=False), NEVER
 
     def _leave(self, pod: Pod, why: str) -> Effect | None:
         self.why = why
@@ -207,3 +218,10 @@ class _Case:
             if each.metadata.annotations.get(REPLACES) == pod.metadata.uid and each.live:
                 return each
         return None
+
+
+def is_starting(pod: Pod) -> bool:
+    """Every container of it runs, and nobody says yet whether it is of use; or it is ready, as was last heard."""
+    states = pod.status.container_statuses
+    up = bool(states) and all((each.get("state") or {}).get("running") is not None for each in states)
+    return pod.ready or (pod.status.phase == "Running" and up)

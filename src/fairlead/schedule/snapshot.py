@@ -20,12 +20,13 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
+from fairlead.ledger.handover import holds_placement
 from fairlead.model import views
 from fairlead.model.key import Key
 from fairlead.model.views import BUDGETS, PLACEMENT_QUOTAS, RESERVATIONS, Namespace, Node, Pod, View
 from fairlead.schedule.budgets import Budget, budget_of
 from fairlead.schedule.changes import Change, Changes
-from fairlead.schedule.facts import Facts, FactsOf, Port
+from fairlead.schedule.facts import Amounts, Facts, FactsOf, Port
 from fairlead.schedule.holds import Holds, Quota
 from fairlead.schedule.matching import Matching
 from fairlead.schedule.nodes import Nodes
@@ -43,6 +44,8 @@ class Placed(msgspec.Struct, frozen=True, gc=False):
     assumed: bool = False
     owner: str = ""  # uid of its controller
     nominated: bool = False  # it is not there yet
+    counts: bool = True  # for placement quotas: it was not released, or gave its quota to nobody yet
+    released: bool = False  # what it counts for is for the next pod of its owner
 
 
 class Snapshot:
@@ -60,6 +63,9 @@ class Snapshot:
         ] = {}  # by node name: how often anything was put there, changed or taken away
         self.ports: dict[str, dict[Port, int]] = {}
         self.assumed: dict[Key, Placed] = {}
+        self._offers: dict[
+            tuple[str, str], dict[Key, Placed]
+        ] = {}  # by namespace and owner: who was released
         self.budgets: tuple[Budget, ...] = ()  # another object whenever one of them changed
         self._budgets: dict[tuple[str, str], Budget] = {}
 
@@ -107,6 +113,19 @@ class Snapshot:
             if quota.stale:
                 self.holds.recount(quota, self._placed_in(namespace))
         return found
+
+    def offered(self, facts: Facts, quota: Quota) -> Amounts:
+        """What of this quota the next such pod gets from one that its owner gave up (`ledger/handover.py`)."""
+        found = self._offers.get((facts.namespace, facts.controller)) if facts.controller else None
+        if not found:
+            return {}
+        # Those on their way to a node are about to get theirs.
+        ahead = sum(each.owner == facts.controller for each in self.assumed.values())
+        for key in sorted(found)[ahead:]:
+            slot = self.nodes.slot.get(found[key].node)
+            if quota.covers(self._labels(slot) if slot is not None else {}):
+                return found[key].facts.requests
+        return {}
 
     def assume(self, pod: Pod, node: str, nominated: bool = False) -> None:
         placed = self._placed(pod, node, True, nominated)
@@ -198,6 +217,8 @@ class Snapshot:
             assumed,
             controller.uid if controller is not None else "",
             nominated,
+            holds_placement(pod),
+            pod.released,
         )
 
     def _put(self, placed: Placed) -> None:
@@ -212,6 +233,8 @@ class Snapshot:
             return
         self.placed[placed.key] = placed
         self.on.setdefault(placed.node, {})[placed.key] = placed
+        if placed.released and placed.counts and placed.owner:
+            self._offers.setdefault((placed.key.namespace, placed.owner), {})[placed.key] = placed
         slot = self.nodes.slot.get(placed.node)
         if slot is not None:
             self._charge(slot, placed, 1)
@@ -221,6 +244,9 @@ class Snapshot:
         if placed is None:
             return
         self.moves[placed.node] = self.moves.get(placed.node, 0) + 1
+        offers = self._offers.get((key.namespace, placed.owner))
+        if offers is not None and offers.pop(key, None) is not None and not offers:
+            del self._offers[key.namespace, placed.owner]
         beside = self.on[placed.node]
         del beside[key]
         slot = self.nodes.slot.get(placed.node)
@@ -234,7 +260,7 @@ class Snapshot:
     def _placed_in(self, namespace: str) -> Iterator[tuple[Facts, Mapping[str, str]]]:
         for placed in self.placed.values():
             slot = self.nodes.slot.get(placed.node)
-            if slot is not None and placed.facts.namespace == namespace:
+            if slot is not None and placed.counts and placed.facts.namespace == namespace:
                 yield placed.facts, self._labels(slot)
 
     def _labels(self, slot: int) -> Mapping[str, str]:
@@ -251,7 +277,7 @@ class Snapshot:
         facts = placed.facts
         self.changes.append(Change(slot, facts, sign, placed.leaving))
         self.nodes.charge(slot, facts, sign)
-        if self.holds:
+        if self.holds and placed.counts:
             self.holds.charge(facts, self._labels(slot), sign)
         self.matching.charge(slot, facts, placed.leaving, sign)
         if facts.ports:
@@ -263,4 +289,10 @@ class Snapshot:
 
 
 def _takes_the_same(one: Placed, other: Placed) -> bool:
-    return one.node == other.node and one.facts is other.facts and one.leaving == other.leaving
+    return (
+        one.node == other.node
+        and one.facts is other.facts
+        and one.leaving == other.leaving
+        and one.counts == other.counts
+        and one.released == other.released
+    )

@@ -13,8 +13,8 @@ from fairlead.core.times import timestamp
 from fairlead.decision.effects import Change
 from fairlead.model.evidence_rows import default_spec
 from fairlead.model.views import DEPLOYMENTS, EVIDENCE_POLICIES, NODES, PODS, REPLICASETS
-from fairlead.reconcile.deployment_caution import LOOK_AGAIN_SECONDS, is_out_of_reach
 from fairlead.reconcile.deployment_rollout import limits
+from fairlead.reconcile.reach import LOOK_AGAIN_SECONDS, is_out_of_reach
 from fairlead.store.contract import Key
 from tests.unit.reconcile.deploying import (
     BOTH,
@@ -183,6 +183,7 @@ def test_a_change_of_the_policy_wakes_the_rollouts_that_are_late() -> None:
         ([], [], False),
         ([UNREACHABLE], [], True),
         ([{**UNREACHABLE, "effect": "NoSchedule"}], [], False),
+        ([{"key": "fairlead.dev/suspect", "effect": "NoSchedule"}], [], True),
         ([{"key": "node.kubernetes.io/out-of-service", "effect": "NoExecute"}], [], True),
         ([{"key": "dedicated", "effect": "NoExecute"}], [], False),
         ([], [{"type": "fairlead.dev/Released", "status": "False", "reason": "NodeGone"}], True),

@@ -37,7 +37,8 @@ def come_back(world: SilentWorld, seconds: int = 12) -> None:
     [
         ("", True, "replacement"),
         ("keep-replacement", True, "replacement"),
-        ("keep-replacement", False, "replacement"),
+        ("", False, "original"),
+        ("keep-replacement", False, "original"),
         ("keep-original", True, "original"),
         ("keep-original", False, "original"),
         ("keep-newest", True, "replacement"),

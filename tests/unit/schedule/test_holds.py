@@ -108,6 +108,43 @@ def test_placements_of_a_batch_fill_a_quota_up() -> None:
     assert cycle.place(pod("p4")).node
 
 
+def released(name: str, at: str, given: str = "", uid: str = "rs-1") -> Pod:
+    conditions = [{"type": "fairlead.dev/Released", "status": "True"}]
+    conditions += [{"type": "fairlead.dev/QuotaGiven", "status": "True", "reason": given}] if given else []
+    status = viewed(
+        {"metadata": {"name": name, "uid": name}, "status": {"conditions": conditions}}, Pod
+    ).status
+    return structs.replace(owned(pod(name, on=at, cpu="1"), uid), status=status)
+
+
+@pytest.mark.parametrize(
+    ("given", "uid", "where"),
+    [("", "rs-1", "abc"), ("Created", "rs-1", "abc"), ("Bound", "rs-1", "abc"), ("", "rs-2", "")],
+    ids=["its owner's", "created", "bound", "another's"],
+)
+def test_what_a_released_pod_holds_is_for_the_next_of_its_owner(given: str, uid: str, where: str) -> None:
+    snapshot = cluster(NODES, (released("x", "a", given),))
+    snapshot.observe(QUOTAS, None, quota("all", {"pods": "1"}))
+    assert told(PlacementQuotas(), snapshot, owned(pod("p", cpu="1"), uid))[0] == where
+    slot = snapshot.nodes.slot["a"]
+    assert snapshot.nodes.column("cpu")[1].item(slot) == 1000, "it may still run: its room is taken"
+
+
+def test_a_release_opens_a_quota_and_its_end_closes_it() -> None:
+    before = owned(pod("x", on="a", cpu="1"))
+    snapshot = cluster(NODES, (before,))
+    snapshot.observe(QUOTAS, None, quota("all", {"pods": "1"}))
+    cycle = Cycle(snapshot, default_policy())
+    assert not cycle.place(owned(pod("p1"))).node
+    snapshot.observe("pods", before, released("x", "a"))
+    first = cycle.place(owned(pod("p2")))
+    assert first.node
+    assert not cycle.place(owned(pod("p3"))).node, "one gets it"
+    snapshot.forget(first.key, first.uid)
+    snapshot.observe("pods", released("x", "a"), before)
+    assert not cycle.place(owned(pod("p4"))).node, "it counts again"
+
+
 def test_a_quota_follows_nodes_that_change_their_labels_and_goes_when_it_is_deleted() -> None:
     snapshot = cluster(NODES, (pod("x", on="c"),))
     zone_1 = quota("q", {"pods": "1"}, "1")

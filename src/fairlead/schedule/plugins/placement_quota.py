@@ -26,14 +26,15 @@ class PlacementQuotas:
 
     def prepare(self, snapshot: Snapshot, facts: Facts) -> Prepared | None:
         quotas = snapshot.quotas(facts.namespace)
-        return _Limits(snapshot.nodes, facts, quotas) if quotas else None
+        return _Limits(snapshot, facts, quotas) if quotas else None
 
 
 class _Limits:
     relative: ClassVar[bool] = False
 
-    def __init__(self, nodes: Nodes, facts: Facts, quotas: tuple[Quota, ...]) -> None:
-        self._facts = facts
+    def __init__(self, snapshot: Snapshot, facts: Facts, quotas: tuple[Quota, ...]) -> None:
+        self._snapshot, self._facts = snapshot, facts
+        nodes = snapshot.nodes
         self._quotas = [(quota, _where(nodes, quota)) for quota in quotas]
         self._full = ""
         self._mask = np.ones(nodes.slots, np.bool_)
@@ -41,8 +42,7 @@ class _Limits:
 
     def _judge(self) -> bool:
         """Whether a quota has filled up, or has room again."""
-        asked = self._facts.requests
-        reached = [(quota.exceeded(asked), where) for quota, where in self._quotas]
+        reached = [(self._exceeded(quota), where) for quota, where in self._quotas]
         full = "".join("x" if text else "-" for text, _ in reached)
         if full == self._full:
             return False
@@ -53,6 +53,13 @@ class _Limits:
                 self._mask &= ~where
         return True
 
+    def _exceeded(self, quota: Quota) -> str:
+        """What its owner's released pod holds is not asked for a second time."""
+        asked, given = self._facts.requests, self._snapshot.offered(self._facts, quota)
+        return quota.exceeded(
+            {name: max(0, value - given.get(name, 0)) for name, value in asked.items()} if given else asked
+        )
+
     def mask(self) -> Mask:
         return self._mask
 
@@ -61,7 +68,7 @@ class _Limits:
         told: dict[str, int] = {}
         left = np.ones(len(slots), np.bool_)
         for quota, where in self._quotas:
-            text = quota.exceeded(self._facts.requests)
+            text = self._exceeded(quota)
             if text:
                 refused = left & where[slots]
                 left &= ~refused
