@@ -146,9 +146,16 @@ CONNECTIONS = (
     ),
     Bound("an idle connection is kept for", "wire.listener", "IDLE_SECONDS", "seconds", "it is closed"),
     Bound(
-        "a watch without `timeoutSeconds` lasts",
+        "a watch without `timeoutSeconds` lasts, or up to twice as long",
         "api.verbs.watch",
         "TIMEOUT_SECONDS_DEFAULT",
+        "seconds",
+        "ends",
+    ),
+    Bound(
+        "a watch with `timeoutSeconds` lasts at most",
+        "api.verbs.watch",
+        "TIMEOUT_SECONDS_MAX",
         "seconds",
         "ends",
     ),
@@ -253,9 +260,16 @@ AUDIT = (
 )
 TOKENS = (
     Bound("tokens", "runtime.token_file", "TOKENS_MAX", "", "`fairlead token create` refuses"),
+    Bound(
+        "a certificate that ends is looked for every",
+        "runtime.renewing",
+        "CERTIFICATES_SECONDS",
+        "seconds",
+        "-",
+    ),
     Bound("a changed token table is noticed within", "runtime.server", "TOKENS_SECONDS", "seconds", "-"),
     Bound(
-        "a server certificate is renewed at a start this long before its end",
+        "a certificate of the server is renewed this long before its end",
         "runtime.identity",
         "RENEW_BEFORE_SECONDS",
         "seconds",

@@ -47,6 +47,7 @@ def worker(server: Running, world: Operator) -> Operator:
 
 def test_whoami(kubectl: Operator, viewer: Operator, worker: Operator) -> None:
     said = {row["ATTRIBUTE"]: row["VALUE"] for row in table(kubectl("auth whoami"))}
+    assert said.pop("Extra: authentication.kubernetes.io/credential-id").startswith("[SHA256=")
     assert said == {"Username": "admin", "Groups": "[system:masters system:authenticated]"}
     assert table(viewer("auth whoami"))[0]["VALUE"] == "eve"
     assert table(worker("auth whoami"))[0]["VALUE"] == "system:node:worker-1"

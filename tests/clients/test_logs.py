@@ -239,6 +239,26 @@ def test_viewers_read_logs_and_usage_and_the_rest_do_not(
             assert "forbidden" in reader.refused("top nodes").lower()
 
 
+def test_a_followed_log_ends_with_the_token_of_who_reads_it(
+    team: Operator, server: Running, tmp_path: Any
+) -> None:
+    create(team, pod("talk", container("c", TALK)))
+    says(team, "logs talk", ALL)
+    make = [
+        FAIRLEAD,
+        *["token", "create", "--role", "viewer", "--name", "guest", "--data-dir"],
+        server.directory,
+        "-o",
+    ]
+    subprocess.run([*make, file := tmp_path / "guest.kubeconfig"], check=True)
+    with Operator(file, team.namespace).started("logs -f talk") as following:
+        assert following.stdout is not None
+        assert following.stdout.readline() == "line 0\n"
+        subprocess.run([FAIRLEAD, "token", "revoke", "guest", "--data-dir", server.directory], check=True)
+        subprocess.run([*make, tmp_path / "again.kubeconfig"], check=True)
+        following.stdout.read()  # to its end
+
+
 BUSY = "while true; do :; done"
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from fairlead.runtime.token_file import TokenFile, new_token
 from tests.e2e.raw import Raw, assert_no_traceback
 from tests.e2e.testimony import eventually
 from tests.running import FAIRLEAD, Running
@@ -282,3 +283,25 @@ def test_a_watch_ends_when_its_token_is_revoked(server: Running) -> None:
     subprocess.run([*command[:2], "revoke", "guest", *command[2:]], check=True, capture_output=True)
     assert stream.read() == b"", "the stream has ended cleanly, with nothing in it"
     connection.close()
+
+
+def test_a_watch_ends_with_its_own_token_also_if_there_is_another_of_the_same_name(server: Running) -> None:
+    table = TokenFile(server.directory / "identity" / "tokens.json")
+
+    def watching(token: str) -> http.client.HTTPResponse:
+        connection = server.connect()
+        connection.request("GET", f"{CONFIGMAPS}?watch=1", headers={"Authorization": f"Bearer {token}"})
+        return connection.getresponse()
+
+    old = table.create("viewer", "twice", time.time())
+    stream = watching(old)
+    table.admit(
+        new := new_token(), "viewer", "twice", time.time()
+    )  # in one step: no table is without that name
+    after = watching(new)
+    assert stream.read() == b""
+    assert (watching(old).status, after.status) == (401, 200)
+    server.request(
+        "POST", CONFIGMAPS, {"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": "seen"}}
+    )
+    assert b'"seen"' in after.readline(), "the new token's stream goes on"

@@ -49,6 +49,15 @@ def test_the_table_holds_no_token() -> None:
     assert "secret-token" not in repr(table._users)
 
 
+def test_another_token_of_the_same_name_is_not_the_one_that_signed_in() -> None:
+    old, new = tokens(), Tokens({token_digest("another-token"): ALICE})
+    user = old.authenticate("Bearer secret-token")
+    assert old.knows(user)
+    assert not new.knows(user)
+    assert new.knows(new.authenticate("Bearer another-token"))
+    assert token_digest("secret-token") not in str(user.extra)
+
+
 def test_what_is_remembered_is_bounded_and_refusals_are_never_remembered() -> None:
     table = tokens()
     for number in range(3000):

@@ -127,6 +127,18 @@ def test_a_certificate_near_its_end_is_renewed_by_the_same_authority(data_dir: P
     assert changed_by(data_dir, "127.0.0.1", NOW + 336 * DAY) == SERVER_FILES | PLANE_FILES
 
 
+def test_a_running_server_renews_what_is_near_its_end_and_nothing_else(data_dir: Path) -> None:
+    found = identity.of(data_dir)
+    authority = found.ca_certificate.read_bytes()
+    before = found.server_certificate.read_bytes()
+    assert not found.renew("127.0.0.1", NOW + 334 * DAY)
+    assert found.server_certificate.read_bytes() == before
+    assert found.renew("127.0.0.1", NOW + 336 * DAY)
+    assert found.server_certificate.read_bytes() != before
+    assert found.ca_certificate.read_bytes() == authority
+    assert not found.renew("127.0.0.1", NOW + 336 * DAY)
+
+
 def test_a_new_host_gets_into_the_certificate_and_old_ones_stay(data_dir: Path) -> None:
     assert changed_by(data_dir, "10.1.2.3", NOW) == SERVER_FILES | {"kubeconfig"}
     assert changed_by(data_dir, "0.0.0.0", NOW) == {"kubeconfig"}

@@ -17,6 +17,9 @@ from fairlead.core.errors import Unauthorized
 
 PUBLIC_PATHS = frozenset({"/readyz", "/livez", "/healthz", "/version"})
 
+CREDENTIAL_ID = "authentication.kubernetes.io/credential-id"
+
+_CREDENTIAL_DIGITS = 32  # of a digest; enough to tell tokens apart
 _CACHE_MAX = 1024
 _NEXT_STEP = "use the kubeconfig in the data directory, or create a token with `fairlead token create`"
 
@@ -43,7 +46,7 @@ class Tokens:
 
     def __init__(self, users: Mapping[str, User]) -> None:
         """`users`: lower-case hex SHA-256 of the token -> who it stands for."""
-        self._users = {digest: _authenticated(user) for digest, user in users.items()}
+        self._users = {digest: _authenticated(user, digest) for digest, user in users.items()}
         self._known = frozenset(self._users.values())
         self._accepted: dict[str, User] = {}
 
@@ -57,7 +60,8 @@ class Tokens:
         return user if user is not None else self._look_up(authorization)
 
     def knows(self, user: User) -> bool:
-        """Whether some token still stands for this user, as it is."""
+        """Whether the token still stands for this user with which they signed in. Another of the same name does not
+        count: what was opened with a token ends with it."""
         return user in self._known
 
     def user_of(self, token: str) -> User | None:
@@ -108,7 +112,8 @@ def authenticate(chain: Authenticator, authorization: str | None, path: str) -> 
     return chain.authenticate(authorization)
 
 
-def _authenticated(user: User) -> User:
-    if AUTHENTICATED in user.groups:
-        return user
-    return User(user.name, user.uid, (*user.groups, AUTHENTICATED), user.extra)
+def _authenticated(user: User, digest: str) -> User:
+    """With the group of everyone signed in, and which token it was, told as Kubernetes tells it of its own tokens."""
+    groups = user.groups if AUTHENTICATED in user.groups else (*user.groups, AUTHENTICATED)
+    credential = (CREDENTIAL_ID, (f"SHA256={digest[:_CREDENTIAL_DIGITS]}",))
+    return User(user.name, user.uid, groups, (*user.extra, credential))

@@ -23,10 +23,10 @@ DEFAULT_RENEW_SECONDS = 10.0
 LEASE_SECONDS_MAX = 3600
 
 _EPILOG = """examples:
-  fairlead token create --role node --name node-1 > node-1.token          where the server's data is
+  fairlead token create --role node --name node-1 -o node-1.token         where the server's data is
   fairlead agent --server https://10.0.0.5:7443 --ca-file ca.crt --token-file node-1.token --name node-1 --zone a
 
-  fairlead token create --role node --name node-2 -o kubeconfig > node-2.kubeconfig
+  fairlead token create --role node --name node-2 -o node-2.kubeconfig
   fairlead agent --kubeconfig node-2.kubeconfig --name node-2 --stop-pods
 
 It runs each pod as processes of this machine. SIGTERM or Ctrl-C: it leaves; its pods go on under their supervisors

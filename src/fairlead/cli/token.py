@@ -7,6 +7,7 @@ Whoever can write the data directory is its owner, so no other permission is ask
 from __future__ import annotations
 
 import argparse
+import json
 import time
 from pathlib import Path
 
@@ -14,17 +15,21 @@ from fairlead.cli import options as shared
 from fairlead.cli.output import hint, print_json, print_table
 from fairlead.core.errors import DataDirectoryError
 from fairlead.runtime import identity, kubeconfig
+from fairlead.runtime.private_files import new_private
 from fairlead.runtime.token_file import ADMIN_NAME, ROLES, TokenEntry
 
 _EPILOG = """examples:
   fairlead token create --role viewer --name dashboard
-  fairlead token create --role node --name node-1 -o kubeconfig > node-1.kubeconfig
+  fairlead token create --role node --name node-1 -o node-1.kubeconfig
   fairlead token list
   fairlead token revoke dashboard
 
 roles: admin may do everything; viewer reads everything but secrets; node reaches its own Node and Lease and
 the pods bound to it. A token is shown once, when it is created: only its digest is kept.
 """
+
+_FORMS = ("text", "json", "kubeconfig")
+_ENDINGS = {".token": "text", ".json": "json"}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -36,7 +41,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
     create.add_argument(
         "--name", metavar="NAME", required=True, help="whom it is for; the node's name for a node"
     )
-    shared.output(create, "text", "json", "kubeconfig")
+    create.add_argument(
+        "-o",
+        "--output",
+        type=_output,
+        default="text",
+        metavar="FORM|FILE",
+        help="text (default), json or kubeconfig; or a new file, which only its owner may read: a kubeconfig, or what "
+        "its name ends in: .token (the token alone) or .json",
+    )
     create.set_defaults(run=_create)
 
     listing = actions.add_parser("list", help="show whose tokens are accepted", allow_abbrev=False)
@@ -61,19 +74,46 @@ def _identity(data_dir: Path) -> identity.Identity:
     return found
 
 
+def _output(text: str) -> str | Path:
+    """A form, or the file that `-o` names."""
+    if text in _FORMS:
+        return text
+    if "." not in text and "/" not in text:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is none of {', '.join(_FORMS)}; for a file of that name write ./{text}"
+        )
+    return Path(text)
+
+
 def _create(options: argparse.Namespace) -> int:
     found = _identity(options.data_dir)
-    if options.output == "kubeconfig":
-        server = kubeconfig.load(found.kubeconfig).server
-        authority = found.ca_certificate.read_text()
-    token = found.tokens.create(options.role, options.name, time.time())
-    if options.output == "kubeconfig":
-        print(kubeconfig.render(server, authority, options.name, token), end="")
-    elif options.output == "json":
-        print_json({"name": options.name, "role": options.role, "token": token})
-    else:
-        print(token)
-        hint("Keep it: it is not shown again. Send it as `Authorization: Bearer TOKEN`.")
+    file = options.output if isinstance(options.output, Path) else None
+    form = options.output if file is None else _ENDINGS.get(file.suffix, "kubeconfig")
+    server = kubeconfig.load(found.kubeconfig).server if form == "kubeconfig" else ""
+    authority = found.ca_certificate.read_text()
+
+    def rendered(token: str) -> str:
+        if form == "kubeconfig":
+            return kubeconfig.render(server, authority, options.name, token)
+        if form == "json":
+            return json.dumps({"name": options.name, "role": options.role, "token": token}, indent=2) + "\n"
+        return f"{token}\n"
+
+    if file is None:
+        print(rendered(found.tokens.create(options.role, options.name, time.time())), end="")
+        if form == "text":
+            hint("Keep it: it is not shown again. Send it as `Authorization: Bearer TOKEN`.")
+        return 0
+    token = ""
+    try:
+        with new_private(file) as out:
+            token = found.tokens.create(options.role, options.name, time.time())
+            out.write(rendered(token).encode())
+    except BaseException:
+        if token:  # which nobody has: its name must not stay taken
+            found.tokens.revoke(options.name)
+        raise
+    hint(f"Wrote {file}, which only you may read. The token is in no other place.")
     return 0
 
 

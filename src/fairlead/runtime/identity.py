@@ -70,6 +70,14 @@ class Identity:
         """The system chose the port: from now on the kubeconfig names it."""
         _ensure_admin(self, host, port, now)
 
+    def renew(self, host: str, now: float) -> bool:
+        """Make anew what ends soon of the server's and the plane's certificates; whether there was any."""
+        files = (self.server_certificate, self.plane_certificate)
+        before = [read_private(each) for each in files]
+        _ensure_server(self, host, now)
+        _ensure_plane(self, now)
+        return [read_private(each) for each in files] != before
+
 
 def of(data_dir: Path) -> Identity:
     """The identity of a data directory, as paths; nothing is read or made."""

@@ -77,6 +77,11 @@ class NodeConnections:
         """End the streams of users who may no longer sign in."""
         self._streams.keep(allowed)
 
+    def renew(self) -> None:
+        """New connections show the certificate that is on disk now; those that are open go on."""
+        if self._tls is not None:
+            self._tls.load_cert_chain(self._known.plane_certificate, self._known.plane_key)
+
     async def stop(self) -> None:
         self._stopping = True
         await self._streams.stop()

@@ -11,8 +11,9 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
-from fairlead.core.errors import DataDirectoryError
+from fairlead.core.errors import DataDirectoryError, UsageError
 
 OWNER_ONLY = 0o600
 
@@ -35,6 +36,26 @@ def write_private(path: Path, data: bytes) -> None:
         sync_directory(path.parent)
     except OSError as error:
         raise unwritable(path, error) from error
+
+
+@contextmanager
+def new_private(path: Path) -> Iterator[IO[bytes]]:
+    """A file that was not there before, to be written; it is gone again if that fails."""
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, OWNER_ONLY)
+    except FileExistsError as error:
+        raise UsageError(f"{path} exists: remove it, or name another file") from error
+    except OSError as error:
+        raise UsageError(f"cannot write {path}: {error.strerror}; name another file") from error
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            os.fchmod(descriptor, OWNER_ONLY)
+            yield file
+            file.flush()
+            os.fsync(descriptor)
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
 
 
 def sync_directory(directory: Path) -> None:

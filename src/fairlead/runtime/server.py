@@ -54,6 +54,7 @@ from fairlead.runtime.local_agents import LocalAgent
 from fairlead.runtime.local_nodes import LocalNodes
 from fairlead.runtime.node_connections import NodeConnections
 from fairlead.runtime.plane_driver import PlaneDriver
+from fairlead.runtime.renewing import Renewing
 from fairlead.runtime.scheduler_metrics import scheduler_samples, stage_samples
 from fairlead.runtime.server_routes import ServerRoutes
 from fairlead.runtime.settings import ServeSettings
@@ -163,6 +164,8 @@ class Server:
         )
         port = await self._listen(listener)
         following = asyncio.create_task(self._follow_tokens(api))
+        self.renewing = Renewing(self._known, self._settings.listen, time.time, self._renewed)
+        renewing = asyncio.create_task(self.renewing.run())
         self._routes = ServerRoutes(loop) if self._settings.nodes else None
         if self._routes is not None:
             self._routes.learn_all(self._store)  # before the agents, which find the addresses taken
@@ -173,6 +176,7 @@ class Server:
         await stopped.wait()
         sampling.cancel()
         following.cancel()
+        renewing.cancel()
         expiring.cancel()
         following_clock.cancel()
         self._planes.stop()  # first, so that nothing is done about the nodes' leaving
@@ -292,11 +296,19 @@ class Server:
             labels = (("verb", verb), ("resource", resource), ("code", str(code)))
             yield Sample("apiserver_request_total", count, labels)
 
-    async def _listen(self, listener: Listener) -> int:
+    def _tls(self) -> ssl.SSLContext:
         tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         tls.minimum_version = ssl.TLSVersion.TLSv1_2
         tls.load_cert_chain(self._known.server_certificate, self._known.server_key)
         tls.set_alpn_protocols(["http/1.1"])
+        return tls
+
+    def _renewed(self) -> None:
+        self.listener.arriving.tls = self._tls()
+        self._asked.renew()
+
+    async def _listen(self, listener: Listener) -> int:
+        tls = self._tls()
         settings = self._settings
         try:
             port = await listener.listen(settings.listen, settings.port, tls)

@@ -57,6 +57,10 @@ class LightIdentity(Identity):
         server, token = kubeconfig.server_url(host, port), self.secrets[ADMIN_NAME]
         _write(self.kubeconfig, kubeconfig.render(server, authority, ADMIN_NAME, token).encode())
 
+    def renew(self, host: str, now: float) -> bool:
+        """No plane in memory lives that long."""
+        return False
+
 
 def make(directory: Path, roles: Mapping[str, str]) -> LightIdentity:
     """`roles`: of users beside the administrator."""

@@ -47,7 +47,7 @@ class Acceptor:
         self._has_room = has_room
         self._handshakes_max = handshakes_max
         self._sockets: list[socket.socket] = []
-        self._tls: ssl.SSLContext | None = None
+        self.tls: ssl.SSLContext | None = None  # of handshakes that begin from now on
         self._handshakes: dict[asyncio.Task[None], float] = {}  # and when they began, oldest first
         self._resting: asyncio.TimerHandle | None = None  # no connection is accepted until then
         self._out_of_files = False
@@ -58,7 +58,7 @@ class Acceptor:
 
     async def listen(self, host: str, port: int, tls: ssl.SSLContext | None) -> int:
         """Begin to accept; returns the port, which is chosen by the system if `port` is 0."""
-        self._tls = tls
+        self.tls = tls
         found = await self._loop.getaddrinfo(
             host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )
@@ -137,9 +137,9 @@ class Acceptor:
         await self._loop.connect_accepted_socket(
             self._arrive,
             client,
-            ssl=self._tls,
-            ssl_handshake_timeout=HANDSHAKE_SECONDS if self._tls is not None else None,
-            ssl_shutdown_timeout=CLOSING_SECONDS if self._tls is not None else None,
+            ssl=self.tls,
+            ssl_handshake_timeout=HANDSHAKE_SECONDS if self.tls is not None else None,
+            ssl_shutdown_timeout=CLOSING_SECONDS if self.tls is not None else None,
         )
 
     def _rest(self, seconds: float) -> None:

@@ -191,6 +191,8 @@ class Connection(asyncio.Protocol):
             self._length = int(value)
         elif name == b"transfer-encoding":
             self._is_chunked = True
+            if value.lower() != b"chunked":
+                self._refuse(400, b"the only Transfer-Encoding that is understood is chunked")
 
     def on_headers_complete(self) -> None:
         self._in_header = False

@@ -277,9 +277,16 @@ def test_a_watch_of_metadata_shows_no_more() -> None:
     assert json.loads(watch.bookmark(5, False))["object"]["kind"] == "PartialObjectMetadata"
 
 
-@pytest.mark.parametrize(("text", "seconds"), [("", 1800.0), ("0", 1800.0), ("7", 7.0)])
-def test_a_watch_ends_when_asked_to(text: str, seconds: float) -> None:
+@pytest.mark.parametrize(("text", "seconds"), [("7", 7.0), ("3601", 3600.0), ("9223372036854775807", 3600.0)])
+def test_a_watch_ends_when_asked_to_and_within_an_hour(text: str, seconds: float) -> None:
     assert _watch(InProcess(), timeoutSeconds=text).timeout_seconds == seconds
+
+
+def test_watches_that_name_no_end_do_not_all_end_together() -> None:
+    plane = InProcess()
+    ends = {_watch(plane, timeoutSeconds=text).timeout_seconds for text in ("", "0") * 8}
+    assert len(ends) > 8
+    assert all(1800 <= each < 3600 for each in ends)
 
 
 def test_a_change_is_encoded_once_for_all_who_watch_it_in_the_same_form() -> None:

@@ -403,6 +403,7 @@ def test_who_waits_to_be_told_to_go_on_is_told_after_the_answers_before() -> Non
         (b"GET /x HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n", "2 Host headers"),
         (b"GET /x HTTP/1.0\r\nHost: a\r\nHost: b\r\n\r\n", "2 Host headers"),
         (b"GET /x HTTP/1.1\r\nHost: a/b\r\n\r\n", "names no host"),
+        (post(b"Transfer-Encoding: gzip, chunked\r\n"), "chunked"),
         (b"GET /x HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer t\r\nAuthorization: Bearer t\r\n\r\n", "one"),
         (post(b"Authorization: Bearer t\r\n" + LENGTH), "more than one Authorization"),
     ],

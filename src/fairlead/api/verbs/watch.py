@@ -28,7 +28,10 @@ from fairlead.port.request import Request
 from fairlead.store.contract import Change
 
 _encode = msgspec.json.encode
+# A watch that names no end lasts this long and up to twice as long, by chance: those that began together (after a
+# restart, say) do not all come back together.
 TIMEOUT_SECONDS_DEFAULT = 1800.0
+TIMEOUT_SECONDS_MAX = 3600.0
 
 
 def watch(desk: Desk, request: Request, kind: Kind, context: Context) -> Watch:
@@ -51,8 +54,15 @@ def watch(desk: Desk, request: Request, kind: Kind, context: Context) -> Watch:
         bookmarks=bookmarks,
         bookmark=_bookmark(request, kind),
         initial_end=bool(options.flag(request.query, "sendInitialEvents")) and bookmarks,
-        timeout_seconds=float(asked) if asked else TIMEOUT_SECONDS_DEFAULT,
+        timeout_seconds=_timeout_seconds(asked, context),
     )
+
+
+def _timeout_seconds(asked: int | None, context: Context) -> float:
+    if asked:
+        return min(float(asked), TIMEOUT_SECONDS_MAX)
+    chance = int.from_bytes(context.entropy[-2:], "big") / 0x10000
+    return TIMEOUT_SECONDS_DEFAULT * (1 + chance)
 
 
 def _start(desk: Desk, request: Request, kind: Kind) -> tuple[int, bool]:

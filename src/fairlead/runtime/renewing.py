@@ -1,0 +1,48 @@
+"""Renews the certificates of a running server, long before they end: nobody has to restart it for them.
+
+Made by `server.py`. What is due is for `identity.py` to say and to make, in a thread, because it writes files. New
+handshakes show the new certificate; connections that are open go on. The authority stays, so clients that trust it need
+nothing new. A renewal that fails (the authority's key is kept elsewhere, the disk is full) is logged and tried again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+from fairlead.core.errors import OperatorError
+from fairlead.runtime.identity import Identity
+
+log = logging.getLogger("fairlead.runtime")
+
+CERTIFICATES_SECONDS = 600.0
+
+
+class Renewing:
+    """`clock`: seconds since the epoch. `renewed` is called on the loop when there are new files."""
+
+    def __init__(
+        self, known: Identity, host: str, clock: Callable[[], float], renewed: Callable[[], None]
+    ) -> None:
+        self._known = known
+        self._host = host
+        self._clock = clock
+        self._renewed = renewed
+
+    async def run(self) -> None:
+        while True:
+            await asyncio.sleep(CERTIFICATES_SECONDS)
+            await self.look()
+
+    async def look(self) -> bool:
+        """Whether a certificate was due, made, and is in use."""
+        try:
+            if not await asyncio.to_thread(self._known.renew, self._host, self._clock()):
+                return False
+            self._renewed()
+        except (OperatorError, OSError) as error:
+            log.error("a certificate could not be renewed: %s", error)
+            return False
+        log.info("the server's certificate was renewed")
+        return True
