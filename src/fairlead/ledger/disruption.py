@@ -10,13 +10,14 @@ controller alone knows is how many are needed (`desiredHealthy`); it counts only
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 import msgspec
 
 from fairlead.core.times import timestamp
 from fairlead.model.kind import Json
+from fairlead.model.marks import RELEASED
 from fairlead.model.selectors import from_object, matches_label_selector
 
 # Evictions recorded but not yet seen by the budget's controller; more than this means it is not running.
@@ -57,24 +58,33 @@ class _Status(msgspec.Struct, frozen=True):
     conditions: tuple[_Condition, ...] = ()
 
 
+class _Spec(msgspec.Struct, frozen=True, rename="camel"):
+    node_name: str = ""
+
+
 class _Pod(msgspec.Struct, frozen=True):
     metadata: _Meta
+    spec: _Spec = _Spec()
     status: _Status = _Status()
 
 
 _READY = _Condition("Ready", "True")
+_RELEASED = _Condition(RELEASED, "True")
 _decode = msgspec.json.Decoder(_Pod).decode
 
 
-def healthy(budget: Json, pods: Iterable[bytes]) -> int:
-    """How many of these stored pods the budget covers that are ready and not on their way out."""
+def healthy(budget: Json, pods: Iterable[bytes], is_closed: Callable[[str], bool]) -> int:
+    """How many of these stored pods the budget covers that are ready, not on their way out, not released, and not on a
+    node that is marked as silent (`is_closed`)."""
     matches = from_object((budget.get("spec") or {}).get("selector")).matches
     count = 0
     for data in pods:
         pod = _decode(data)
         meta = pod.metadata
-        if not meta.deletion_timestamp and matches(meta.labels) and _READY in pod.status.conditions:
-            count += 1
+        conditions = pod.status.conditions
+        if meta.deletion_timestamp or not matches(meta.labels) or _READY not in conditions:
+            continue
+        count += _RELEASED not in conditions and not is_closed(pod.spec.node_name)
     return count
 
 
@@ -84,11 +94,13 @@ def _is_computed(budget: Json) -> bool:
     return bool(observed >= budget["metadata"].get("generation", 1))
 
 
-def is_free(budget: Json, pod: Json, healthy_now: int) -> bool:
-    """A pod that is not ready was not counted as healthy: without it the application is no worse off, which is
-    enough where the budget says so (AlwaysAllow), or where it is met (IfHealthyBudget, also when unsaid)."""
+def is_free(budget: Json, pod: Json, healthy_now: int, *, lost: bool = False) -> bool:
+    """A pod that is not ready, or `lost` where nobody hears of it, was not counted as healthy: without it the
+    application is no worse off, which is enough where the budget says so (AlwaysAllow), or where it is met
+    (IfHealthyBudget, also when unsaid)."""
     conditions = (pod.get("status") or {}).get("conditions") or ()
-    if any(each.get("type") == "Ready" and each.get("status") == "True" for each in conditions):
+    ready = any(each.get("type") == "Ready" and each.get("status") == "True" for each in conditions)
+    if ready and not lost:
         return False
     if (budget.get("spec") or {}).get("unhealthyPodEvictionPolicy") == "AlwaysAllow":
         return True

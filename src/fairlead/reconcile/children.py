@@ -7,7 +7,7 @@ own that match no more; each by a change bound to the uid and revision that was 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from fairlead.core import ids
@@ -180,9 +180,14 @@ def readiness(pods: Iterable[Pod], min_ready_seconds: int, now: float) -> Readin
     return Readiness(ready, available, again_at)
 
 
-def deletion_order(pods: Iterable[Pod], min_ready_seconds: int, now: float) -> list[Pod]:
-    """Who goes first: not bound, not running, not ready, not yet available, cheaper by annotation, sharing its node
-    with more of the same, ready for a shorter time, newer; then by name."""
+def deletion_order(
+    pods: Iterable[Pod],
+    min_ready_seconds: int,
+    now: float,
+    is_lost: Callable[[Pod], bool] = lambda pod: False,
+) -> list[Pod]:
+    """Who goes first: not bound, not running, not ready or where nobody hears of it (`is_lost`), not yet available,
+    cheaper by annotation, sharing its node with more of the same, ready for a shorter time, newer; then by name."""
     pods = tuple(pods)
     together: dict[str, int] = {}
     for pod in pods:
@@ -194,7 +199,7 @@ def deletion_order(pods: Iterable[Pod], min_ready_seconds: int, now: float) -> l
         return (
             bool(node),
             _PHASES.get(pod.status.phase, 2),
-            pod.ready,
+            pod.ready and not is_lost(pod),
             at is not None and at <= now,
             _cost(meta.annotations),
             -together[node] if node else 0,

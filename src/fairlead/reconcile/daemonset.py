@@ -29,6 +29,7 @@ from fairlead.decision.notes import about, children, failure
 from fairlead.model.views import (
     CONTROLLER_REVISIONS,
     DAEMONSETS,
+    LEASES,
     NODES,
     PODS,
     ControllerRevision,
@@ -49,6 +50,7 @@ from fairlead.reconcile.daemonset_pods import (
     template_of,
 )
 from fairlead.reconcile.daemonset_rollout import is_surging, outdated, surplus, wants_another
+from fairlead.reconcile.reach import LOOK_AGAIN_SECONDS, is_out_of_reach
 from fairlead.reconcile.revisions import REVISION_LABEL, forgotten, in_order, recorded
 from fairlead.store.contract import Key
 
@@ -61,8 +63,9 @@ _ALWAYS = ("currentNumberScheduled", "numberMisscheduled", "desiredNumberSchedul
 
 class DaemonSetDecider:
     name = _NAME
-    reads: tuple[Resource[View], ...] = (DAEMONSETS, PODS, NODES, CONTROLLER_REVISIONS)
-    heeds: Heeds = ((PODS.name, OWNED),)
+    reads: tuple[Resource[View], ...] = (DAEMONSETS, PODS, NODES, CONTROLLER_REVISIONS, LEASES)
+    dated: tuple[Resource[View], ...] = (LEASES,)
+    heeds: Heeds = ((PODS.name, OWNED), (LEASES.name, 0))
     adopts: Heeds = ((PODS.name, NEW | OWNED | RELABELLED),)
 
     def keys(self, resource: str, before: View | None, after: View | None) -> Iterable[Key]:
@@ -138,14 +141,20 @@ def _decide(view: Reading, found: DaemonSet, now: float, *, only_nodes: bool = F
     template = template_of(found, update.metadata.labels.get(REVISION_LABEL, update.metadata.name))
     places = places_of(template, view.list(NODES), claimed.mine)
     again_at = readiness(claimed.mine, found.spec.min_ready_seconds, now).again_at
+
+    def is_lost(pod: Pod) -> bool:
+        return is_out_of_reach(view, pod)
+
     doubled = frozenset[str]() if only_nodes else wants_another(found, template, places, now)
     effects = _misplaced(found, places) + _missing(view, found, template, places, doubled)
     if not only_nodes:
         replaced, due = _ended(found, places, now)
-        effects += replaced + _gone(found, surplus(found, template, places, now))
+        effects += replaced + _gone(found, surplus(found, template, places, now, is_lost))
         again_at = min((at for at in (again_at, due) if at), default=0.0)
         if not effects:
-            effects = _gone(found, outdated(found, template, places, now))
+            effects = _gone(found, outdated(found, template, places, now, is_lost))
+        if not effects and _is_behind(template, places) and any(map(is_lost, claimed.mine)):
+            again_at = min(again_at or now + LOOK_AGAIN_SECONDS, now + LOOK_AGAIN_SECONDS)
         if not effects:
             effects += _forgotten(found, template, claimed.mine, known)
     wanted = _status(found, template, places, now)
@@ -155,6 +164,16 @@ def _decide(view: Reading, found: DaemonSet, now: float, *, only_nodes: bool = F
     settled = wanted.number_available >= wanted.desired_number_scheduled and not effects
     verdict = SETTLED if settled else Waiting("PodsUnavailable", f"{wanted.number_unavailable} unavailable")
     return Decision(verdict, tuple(effects[:EFFECTS_MAX]), again_at)
+
+
+def _is_behind(template: Template, places: Sequence[Place]) -> bool:
+    """Whether a pod of an old revision is there."""
+    return any(
+        pod.metadata.labels.get(REVISION_LABEL) != template.revision
+        for place in places
+        for pod in (place.chosen, *place.others)
+        if pod is not None
+    )
 
 
 def _forgotten(

@@ -4,18 +4,27 @@
     maxSurge          the new pod comes first, on so many nodes at a time; the old one goes when the new is available
 
 Old pods that do not work are replaced at once in both cases. With maxSurge a node may have two pods, the oldest of
-the new revision and the oldest of another, while the new one is not available and the old one is ready. Called by
-`daemonset.py`; pure.
+the new revision and the oldest of another, while the new one is not available and the old one is ready.
+
+Nobody knows how the pod of a node fares that is out of reach (`reach.py`). It is not replaced for not working, and it
+is no reason to take another: it counts as missing until it was heard of, or its node is Unknown; and the last pod that
+works and is within reach stays. Called by `daemonset.py`; pure.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from fairlead.model.views import DaemonSet, Pod
 from fairlead.reconcile.daemonset_pods import Place, Template, is_available
 from fairlead.reconcile.deployment_rollout import resolved
 from fairlead.reconcile.revisions import REVISION_LABEL
+
+Lost = Callable[[Pod], bool]  # whether a pod is out of reach
+
+
+def _is_heard(pod: Pod) -> bool:
+    return False
 
 
 def is_surging(found: DaemonSet) -> bool:
@@ -50,7 +59,9 @@ def _age(pod: Pod) -> tuple[bool, str, str]:
     return pod.status.phase != "Running", pod.metadata.creation_timestamp, pod.metadata.name
 
 
-def surplus(found: DaemonSet, template: Template, places: Sequence[Place], now: float) -> list[Pod]:
+def surplus(
+    found: DaemonSet, template: Template, places: Sequence[Place], now: float, is_lost: Lost = _is_heard
+) -> list[Pod]:
     """Pods that are one too many on their node."""
     here = [place for place in places if place.may_stay and place.others]
     if not is_surging(found):
@@ -59,7 +70,9 @@ def surplus(found: DaemonSet, template: Template, places: Sequence[Place], now: 
     for place in here:
         new, old = _pair(place, template)
         gone += [pod for pod in _live(place) if pod is not new and pod is not old]
-        if new is not None and old is not None and (not old.ready or is_available(found, new, now)):
+        if new is None or old is None:
+            continue
+        if not old.ready or (is_available(found, new, now) and not is_lost(new)):
             gone.append(old)
     return gone
 
@@ -86,19 +99,30 @@ def wants_another(
     return frozenset((*at_once, *candidates[: max(0, room)]))
 
 
-def outdated(found: DaemonSet, template: Template, places: Sequence[Place], now: float) -> list[Pod]:
+def outdated(
+    found: DaemonSet, template: Template, places: Sequence[Place], now: float, is_lost: Lost = _is_heard
+) -> list[Pod]:
     """Without maxSurge: old pods that may go now, those that do not work at once, others while few enough are
     missing."""
     if is_surging(found) or not _is_rolling(found):
         return []
-    desired = [place for place in places if place.should_run]
+    lost = {place.node for place in places if place.chosen is not None and is_lost(place.chosen)}
+    # Whoever is not ready on a node out of reach is of a node that is Unknown: it is not waited for.
+    doubtful = {each.node for each in places if each.node in lost and each.chosen and each.chosen.ready}
+    desired = [place for place in places if place.should_run or place.node in doubtful]
     room = max(1, _limit(found, "maxUnavailable", len(desired)))
     useless: list[Pod] = []
     working: list[Pod] = []
+    up = 0
     for place in desired:
         pod = place.chosen
-        is_up = pod is not None and is_available(found, pod, now)
+        is_up = pod is not None and place.node not in lost and is_available(found, pod, now)
         room -= not is_up
-        if pod is not None and pod.metadata.labels.get(REVISION_LABEL) != template.revision:
+        up += is_up
+        if (
+            pod is not None
+            and place.node not in doubtful
+            and pod.metadata.labels.get(REVISION_LABEL) != template.revision
+        ):
             (working if is_up else useless).append(pod)
-    return [*useless, *working[: max(0, room)]]
+    return [*useless, *working[: max(0, min(room, up - 1) if lost else room)]]

@@ -2,7 +2,8 @@
 
     expected pods    what the owners of the pods are scaled to (Deployment, ReplicaSet, StatefulSet)
     desired healthy  minAvailable, or expected pods less maxUnavailable
-    healthy          ready, not deleted, not released, not evicted a moment ago (disruptedPods)
+    healthy          ready, not deleted, not released, not evicted a moment ago (disruptedPods), and on a node that is
+                     not marked as silent or out of service
     allowed          healthy less desired healthy
 
 Evictions spend the allowance themselves, in the transaction that deletes the pod (`ledger/disruption.py`). Here it is
@@ -10,7 +11,8 @@ only ever recomputed from what is observed, in a write bound to the budget's rev
 write fail and the question be asked anew. When the expected pods cannot be known, nothing is allowed.
 
 A pod's change concerns budgets its event does not name: it wakes the namespace's key (no name), whose turn looks at
-all budgets there. Two turns on one budget at once are harmless: the second write is refused.
+all budgets there. Two turns on one budget at once are harmless: the second write is refused. A node that is marked, or
+is no longer, wakes the namespaces of its pods.
 """
 
 from __future__ import annotations
@@ -22,15 +24,18 @@ from fairlead.core.times import parse_time, timestamp
 from fairlead.decision.contract import EFFECTS_MAX, NOTHING, SETTLED, Decision, Reading, Waiting
 from fairlead.decision.effects import Effect
 from fairlead.decision.ensure import ensure_status
+from fairlead.ledger.evidence import is_closed
 from fairlead.model.views import (
     BUDGETS,
     DEPLOYMENTS,
+    NODES,
     PODS,
     REPLICASETS,
     STATEFULSETS,
     Budget,
     BudgetStatus,
     Condition,
+    Node,
     Owner,
     Pod,
     Resource,
@@ -57,15 +62,26 @@ class _Need(NamedTuple):
 
 class BudgetDecider:
     name = _NAME
-    reads: tuple[Resource[View], ...] = (BUDGETS, PODS, REPLICASETS, DEPLOYMENTS, STATEFULSETS)
+    reads: tuple[Resource[View], ...] = (BUDGETS, PODS, REPLICASETS, DEPLOYMENTS, STATEFULSETS, NODES)
 
     def keys(self, resource: str, before: View | None, after: View | None) -> Iterable[Key]:
+        if resource == NODES.name:
+            return ()
         newest = after if after is not None else before
         metadata = getattr(newest, "metadata", None)
         if metadata is None:
             return ()
         name = metadata.name if isinstance(newest, Budget) else ""
         return (Key(BUDGETS.name, metadata.namespace, name),)
+
+    def adopters(
+        self, view: Reading, resource: str, before: View | None, after: View | None
+    ) -> Iterable[Key]:
+        node = after if after is not None else before
+        if not isinstance(node, Node) or _is_closed(before) == _is_closed(after):
+            return ()
+        spaces = {pod.metadata.namespace for pod in view.on_node(node.metadata.name) if isinstance(pod, Pod)}
+        return [Key(BUDGETS.name, space, "") for space in sorted(spaces)]
 
     def decide(self, view: Reading, key: Key, now: float) -> Decision:
         if key.name:
@@ -85,7 +101,8 @@ def _decide(view: Reading, budget: Budget, now: float) -> Decision:
     pods = view.select(PODS, budget.metadata.namespace, budget.spec.selector)
     disrupted = _disrupted(budget, pods, now)
     try:
-        wanted = _status(budget, pods, disrupted, _need(view, budget, pods), now)
+        heard = [pod for pod in pods if not _is_closed(view.get(NODES, "", pod.spec.node_name))]
+        wanted = _status(budget, heard, disrupted, _need(view, budget, pods), now)
     except _UnknownScale as problem:
         wanted = _failed(budget, str(problem), now)
     ends = [parse_time(at) + DELETION_SECONDS for at in disrupted.values()]
@@ -93,6 +110,10 @@ def _decide(view: Reading, budget: Budget, now: float) -> Decision:
     effects: tuple[Effect, ...] = (status,) if status is not None else ()
     verdict = SETTLED if wanted.disruptions_allowed else Waiting("NoDisruptionAllowed")
     return Decision(verdict, effects, min(ends, default=0.0))
+
+
+def _is_closed(node: View | None) -> bool:
+    return isinstance(node, Node) and is_closed(node)
 
 
 def _disrupted(budget: Budget, pods: Iterable[Pod], now: float) -> dict[str, str]:

@@ -27,6 +27,8 @@ from fairlead.decision.ensure import ensure_child, ensure_gone, ensure_status
 from fairlead.decision.heeds import NEW, OWNED, RELABELLED, Heeds
 from fairlead.decision.notes import about, children, failure
 from fairlead.model.views import (
+    LEASES,
+    NODES,
     PODS,
     REPLICASETS,
     Condition,
@@ -45,6 +47,7 @@ from fairlead.reconcile.children import (
     from_template,
     readiness,
 )
+from fairlead.reconcile.reach import is_out_of_reach
 from fairlead.reconcile.replacements import replacements, still_there, swapped, unwanted
 from fairlead.store.contract import Key
 
@@ -54,8 +57,9 @@ REPLICA_FAILURE = "ReplicaFailure"
 
 class ReplicaSetDecider:
     name = NAME
-    reads: tuple[Resource[View], ...] = (REPLICASETS, PODS)
-    heeds: Heeds = ((PODS.name, OWNED),)
+    reads: tuple[Resource[View], ...] = (REPLICASETS, PODS, NODES, LEASES)
+    dated: tuple[Resource[View], ...] = (LEASES,)
+    heeds: Heeds = ((PODS.name, OWNED), (NODES.name, 0), (LEASES.name, 0))
     adopts: Heeds = ((PODS.name, NEW | OWNED | RELABELLED),)
 
     def keys(self, resource: str, before: View | None, after: View | None) -> Iterable[Key]:
@@ -83,7 +87,7 @@ class ReplicaSetDecider:
             premise = premise_of(REPLICASETS, found.metadata)
             swap = swapped(NAME, found, claimed.mine, live, now, premise)
             effects = (swap,) if swap is not None else self._missing(view, found, claimed.mine, live, premise)
-            effects = effects or self._surplus(found, live, now, premise)
+            effects = effects or self._surplus(view, found, live, now, premise)
             effects = effects or unwanted(NAME, found, claimed.mine, live, premise)
         verdict = _verdict(found, live, counted)
         notes = children(about(REPLICASETS, found.metadata), effects)
@@ -129,11 +133,15 @@ class ReplicaSetDecider:
             number += 1
         return creates
 
-    def _surplus(self, found: ReplicaSet, live: Sequence[Pod], now: float, premise: str) -> list[Delete]:
+    def _surplus(
+        self, view: Reading, found: ReplicaSet, live: Sequence[Pod], now: float, premise: str
+    ) -> list[Delete]:
         surplus = len(live) - found.spec.replicas
         if surplus <= 0:
             return []
-        ranked = deletion_order(live, found.spec.min_ready_seconds, now)
+        ranked = deletion_order(
+            live, found.spec.min_ready_seconds, now, lambda pod: is_out_of_reach(view, pod)
+        )
         deletes = (
             ensure_gone(NAME, found.metadata, PODS, pod, premise=premise)
             for pod in ranked[: min(surplus, EFFECTS_MAX)]

@@ -10,8 +10,8 @@ One turn reports what was observed and then does the first of these that is need
         With maxUnavailable so many at a time, whichever are not healthy counted
     forget old revisions
 
-A pod is made under a name only when no pod has it, on its way out or not. Claim templates are not acted upon (there
-are no volumes yet).
+Healthy is a pod only where its node is within reach (`reach.py`). A pod is made under a name only when no pod has it,
+on its way out or not. Claim templates are not acted upon (there are no volumes yet).
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ from fairlead.decision.heeds import NEW, OWNED, RELABELLED, Heeds
 from fairlead.decision.notes import about, children, failure
 from fairlead.model.views import (
     CONTROLLER_REVISIONS,
+    LEASES,
+    NODES,
     PODS,
     STATEFULSETS,
     ControllerRevision,
@@ -35,6 +37,7 @@ from fairlead.model.views import (
     View,
 )
 from fairlead.reconcile.children import claim, claimants, readiness
+from fairlead.reconcile.reach import LOOK_AGAIN_SECONDS, is_out_of_reach
 from fairlead.reconcile.revisions import REVISION_LABEL, forgotten, in_order, recorded
 from fairlead.reconcile.statefulset_pods import (
     Ranks,
@@ -55,8 +58,9 @@ _NAME = "statefulset"
 
 class StatefulSetDecider:
     name = _NAME
-    reads: tuple[Resource[View], ...] = (STATEFULSETS, PODS, CONTROLLER_REVISIONS)
-    heeds: Heeds = ((PODS.name, OWNED),)
+    reads: tuple[Resource[View], ...] = (STATEFULSETS, PODS, CONTROLLER_REVISIONS, NODES, LEASES)
+    dated: tuple[Resource[View], ...] = (LEASES,)
+    heeds: Heeds = ((PODS.name, OWNED), (NODES.name, 0), (LEASES.name, 0))
     adopts: Heeds = ((PODS.name, NEW | OWNED | RELABELLED),)
 
     def keys(self, resource: str, before: View | None, after: View | None) -> Iterable[Key]:
@@ -73,7 +77,8 @@ class StatefulSetDecider:
     def adopters(
         self, view: Reading, resource: str, before: View | None, after: View | None
     ) -> Iterable[Key]:
-        return () if resource == STATEFULSETS.name else claimants(view, STATEFULSETS, before, after)
+        adoptable = resource in (PODS.name, CONTROLLER_REVISIONS.name)
+        return claimants(view, STATEFULSETS, before, after) if adoptable else ()
 
     def decide(self, view: Reading, key: Key, now: float) -> Decision:
         found = view.get(STATEFULSETS, key.namespace, key.name)
@@ -98,11 +103,13 @@ class StatefulSetDecider:
         written = ensure_status(_NAME, STATEFULSETS, found, status, ("replicas", "availableReplicas"))
         if written is not None:
             effects = [written, *effects]
-        counted = readiness(_present(ranks), found.spec.min_ready_seconds, now)
+        again_at = readiness(_present(ranks), found.spec.min_ready_seconds, now).again_at
+        if any(is_healthy(found, pod, now) and is_out_of_reach(view, pod) for pod in ranks.members.values()):
+            again_at = min(again_at or now + LOOK_AGAIN_SECONDS, now + LOOK_AGAIN_SECONDS)
         notes = children(
             about(STATEFULSETS, found.metadata), effects[:EFFECTS_MAX], _saying(found, "successful")
         )
-        return Decision(verdict, tuple(effects[:EFFECTS_MAX]), counted.again_at, notes)
+        return Decision(verdict, tuple(effects[:EFFECTS_MAX]), again_at, notes)
 
     def refused(self, view: Reading, key: Key, effect: Effect, message: str, now: float) -> Decision:
         found = view.get(STATEFULSETS, key.namespace, key.name)
@@ -150,7 +157,9 @@ def _next(
             return Waiting("ScalingDown", pod.metadata.name), effects
     if effects or ranks.condemned:
         return Waiting("Scaling"), effects
-    return _update(found, ranks, revisions, now) if is_rolling(found) else (_verdict(found, ranks, now), [])
+    if not is_rolling(found):
+        return _verdict(view, found, ranks, now), []
+    return _update(view, found, ranks, revisions, now)
 
 
 def _replica(
@@ -172,7 +181,7 @@ def _replica(
         return None, "PodTerminating"
     if pod.finished:
         return ensure_gone(_NAME, meta, PODS, pod), "PodEnded"
-    return None, "" if is_healthy(found, pod, now) else "PodNotReady"
+    return None, "" if _is_up(view, found, pod, now) else "PodNotReady"
 
 
 def _given_up(found: StatefulSet, pod: Pod) -> Delete | None:
@@ -187,11 +196,12 @@ def _given_up(found: StatefulSet, pod: Pod) -> Delete | None:
 
 
 def _update(
-    found: StatefulSet, ranks: Ranks, revisions: Revisions, now: float
+    view: Reading, found: StatefulSet, ranks: Ranks, revisions: Revisions, now: float
 ) -> tuple[Verdict, list[Effect]]:
     """The highest pods that are not of the update revision go; whoever is not healthy above them is waited for."""
     said = unavailable_max(found)
-    room = 1 if said is None else said - sum(not _is_up(found, ranks, each, now) for each in ranks.wanted)
+    down = sum(not _is_up(view, found, ranks.members.get(each), now) for each in ranks.wanted)
+    room = 1 if said is None else said - down
     effects: list[Effect] = []
     verdict: Verdict | None = None
     for ordinal in reversed(ranks.wanted[partition_of(found) :]):
@@ -200,7 +210,7 @@ def _update(
         pod = ranks.members.get(ordinal)
         if pod is None:
             return Waiting("NameTaken", f"{found.metadata.name}-{ordinal}"), effects
-        is_up = is_healthy(found, pod, now)
+        is_up = _is_up(view, found, pod, now)
         if pod.metadata.labels.get(REVISION_LABEL) != revisions.update:
             effect = ensure_gone(_NAME, found.metadata, PODS, pod)
             effects += [effect] if effect is not None else []
@@ -208,17 +218,17 @@ def _update(
             room -= is_up or said is None
         elif not is_up and said is None:
             return Waiting("PodNotReady", pod.metadata.name), []
-    return verdict or _verdict(found, ranks, now), effects
+    return verdict or _verdict(view, found, ranks, now), effects
 
 
-def _is_up(found: StatefulSet, ranks: Ranks, ordinal: int, now: float) -> bool:
-    pod = ranks.members.get(ordinal)
-    return pod is not None and is_healthy(found, pod, now)
+def _is_up(view: Reading, found: StatefulSet, pod: Pod | None, now: float) -> bool:
+    """Healthy, as far as it told, and where somebody can hear of it: others may go on its account."""
+    return pod is not None and is_healthy(found, pod, now) and not is_out_of_reach(view, pod)
 
 
-def _verdict(found: StatefulSet, ranks: Ranks, now: float) -> Verdict:
+def _verdict(view: Reading, found: StatefulSet, ranks: Ranks, now: float) -> Verdict:
     for pod in ranks.members.values():
-        if not is_healthy(found, pod, now):
+        if not _is_up(view, found, pod, now):
             return Waiting("PodNotReady", pod.metadata.name)
     return SETTLED
 

@@ -267,3 +267,31 @@ def test_an_eviction_of_another_pod_is_refused() -> None:
     status, body = plane.post(f"{PODS}/web-0/eviction", {**EVICTION, "metadata": {"name": "web-1"}})
     assert (status, "does not match" in body["message"]) == (400, True)
     assert plane.post(f"{PODS}/absent/eviction", {})[0] == 404
+
+
+@pytest.mark.parametrize(
+    "mark",
+    [
+        {"spec": {"taints": [{"key": "fairlead.dev/suspect", "effect": "NoSchedule"}]}},
+        {"spec": {"taints": [{"key": "node.kubernetes.io/unreachable", "effect": "NoExecute"}]}},
+        {"metadata": {"annotations": {"fairlead.dev/silent-since": "2027-01-15T08:00:00Z"}}},
+    ],
+    ids=["suspect", "unreachable", "about to be marked"],
+)
+def test_pods_of_a_silent_node_justify_no_eviction(mark: dict[str, Any]) -> None:
+    """The budget's controller has not heard of it yet: the server looks at the node itself."""
+    plane = InProcess()
+    made(plane, "/api/v1/nodes", {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "node-1"}})
+    made(plane, "/api/v1/nodes", {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "node-2"}})
+    _running(plane, "silent")
+    made(plane, PODS, pod("web-0", "node-2", labels={"app": "web"}))
+    status = {"phase": "Running", "conditions": READY}
+    assert plane.patch(f"{PODS}/web-0/status", {"status": status})[0] == 200
+    _budget(plane, allowed=1, desiredHealthy=1)
+    assert plane.patch("/api/v1/nodes/node-1", mark)[0] == 200
+    code, body = _evict(plane)
+    assert (code, body["reason"]) == (429, "TooManyRequests")
+    assert "needs 1 healthy pods and has 1 currently" in json.dumps(body)
+    assert not _is_going(plane)
+    assert _evict(plane, "silent")[0] == 201, "nobody counts on that one"
+    assert _is_going(plane, "silent")

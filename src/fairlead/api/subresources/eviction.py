@@ -6,6 +6,10 @@ the budget covers are counted as they are now; see `ledger/disruption.py`.
 
 from __future__ import annotations
 
+from functools import cache
+
+import msgspec
+
 from fairlead.api import body
 from fairlead.api.attempt import Attempt
 from fairlead.api.deletion import options_from
@@ -18,10 +22,14 @@ from fairlead.api.verbs.delete import planned
 from fairlead.api.writing import plan_at, transaction_for
 from fairlead.core.errors import Cause, InternalError, TooManyRequests
 from fairlead.ledger import disruption
+from fairlead.ledger.evidence import is_closed
 from fairlead.model.kind import Json, Kind
+from fairlead.model.views import Node
 from fairlead.port.request import Reply, Request
-from fairlead.store.contract import AtRevision
+from fairlead.store.contract import AtRevision, Key
 
+NODES = "nodes"
+_node = msgspec.json.Decoder(Node).decode
 BUDGETS = ("policy", "v1", "poddisruptionbudgets")
 
 
@@ -59,8 +67,9 @@ def _spend(desk: Desk, attempt: Attempt, pod: Json) -> None:
     entry, budget = covering[0]
     attempt.preconditions.append(AtRevision(entry.key, entry.revision))
     pods = desk.read.list(attempt.kind.resource, attempt.key.namespace)
-    healthy = disruption.healthy(budget, (each.data for each in pods))
-    if disruption.is_free(budget, pod, healthy):
+    closed = cache(lambda node: _is_closed(desk, node))
+    healthy = disruption.healthy(budget, (each.data for each in pods), closed)
+    if disruption.is_free(budget, pod, healthy, lost=closed(pod["spec"].get("nodeName") or "")):
         return
     refused = disruption.refusal(budget, healthy)
     if refused is not None:
@@ -71,3 +80,9 @@ def _spend(desk: Desk, attempt: Attempt, pod: Json) -> None:
         )
     charged = disruption.charged(budget, attempt.key.name, attempt.context.now)
     attempt.operations.append(put(kind, entry.key, charged))
+
+
+def _is_closed(desk: Desk, node: str) -> bool:
+    """Whether the node's pods cannot be counted on: it is silent, by its marks."""
+    entry = desk.read.get(Key(NODES, "", node)) if node else None
+    return entry is not None and is_closed(_node(entry.data))
