@@ -228,6 +228,8 @@ STORE = (
         "collections are deleted in parts",
     ),
     Bound("lines of the audit log", "store.sqlite", "NOTES_MAX", "", "the oldest go"),
+    Bound("damaged rows of history that are named", "store.past", "DAMAGED_ROWS_MAX", "", "the rest is not"),
+    Bound("stretches of lost revisions", "store.mending", "LOST_RANGES_MAX", "", "the oldest are joined"),
     Bound("history is compacted every", "runtime.store_driver", "COMPACT_IDLE_SECONDS", "seconds", "-"),
     Bound(
         "the same while there is much to forget",

@@ -24,7 +24,7 @@ def test_it_is_made_for_its_owner_only_and_holds_a_journal(tmp_path: Path) -> No
     path = tmp_path / "deep" / "data"
     with open_data_directory(path) as directory:
         assert stat.S_IMODE(path.stat().st_mode) == 0o700
-        assert (path / "FORMAT").read_text() == "1\n"
+        assert (path / "FORMAT").read_text() == "2\n"
         journal = directory.journal()
         assert journal.recover().revision == 0
         journal.close()
@@ -66,7 +66,7 @@ def test_a_newer_format_is_refused(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match=r"has format 7, written by a newer Fairlead.*upgrade Fairlead"):
         open_data_directory(tmp_path)
     assert (tmp_path / "FORMAT").read_text() == "7\n"
-    (tmp_path / "FORMAT").write_text("1\n")
+    (tmp_path / "FORMAT").write_text("2\n")
     open_data_directory(tmp_path).close()
 
 

@@ -70,12 +70,6 @@ def spoil_middle(path: Path) -> None:
         file.write(b"\xff" * 4096 * 20)
 
 
-def spoil_pointer(path: Path) -> None:
-    connection = apsw.Connection(str(path))
-    connection.execute("DELETE FROM log WHERE revision = 17")
-    connection.close()
-
-
 def spoil_newer(path: Path) -> None:
     connection = apsw.Connection(str(path))
     connection.execute("PRAGMA user_version = 99")
@@ -89,7 +83,6 @@ def spoil_newer(path: Path) -> None:
         (spoil_foreign, DataDirectoryError, "another program's SQLite database"),
         (spoil_truncated, DataDirectoryError, "is damaged"),
         (spoil_middle, DataDirectoryError, "is damaged"),
-        (spoil_pointer, DataDirectoryError, "pods default/pod-17 has no version 17"),
         (spoil_newer, FormatError, "format 99, written by a newer Fairlead"),
     ],
     ids=lambda value: getattr(value, "__name__", ""),

@@ -27,6 +27,7 @@ from fairlead import __version__
 from fairlead.core.errors import DataDirectoryError, FormatError, UsageError
 from fairlead.core.times import timestamp
 from fairlead.runtime.private_files import OWNER_ONLY, sync_directory, unwritable
+from fairlead.runtime.revision_mark import write_closed_mark
 from fairlead.store import files as database
 
 FORMAT = 1
@@ -104,6 +105,8 @@ def restore_backup(source: Path, data_dir: Path) -> Manifest:
             recovered = database.read_backup(str(staging / DATABASE_FILE))
             if (recovered.revision, _counted(recovered.entries)) != (manifest.revision, manifest.objects):
                 raise _damaged(source, "the database is not the one the manifest tells of")
+            if (staging / LAYOUT_FILE).read_bytes().strip() != b"1":  # an upgrade makes its own
+                write_closed_mark(staging, recovered.revision)
             staging.replace(data_dir)
         except BaseException:
             shutil.rmtree(staging, ignore_errors=True)

@@ -3,6 +3,7 @@
     DIR/lock       flock of the process that has it open; holds its pid for the message of the second one
     DIR/FORMAT     version of the directory's layout
     DIR/store.db   the store (store/sqlite.py); -wal and -shm beside it belong to it
+    DIR/revision   how far revisions were given out (revision_mark.py)
 
 Opened by `fairlead up` and `serve` before anything else, and by the commands that touch the files directly.
 Whatever is wrong is said here as an OperatorError that names the path and what to do.
@@ -12,20 +13,27 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import logging
 import os
+import shutil
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType, TracebackType
 
 from fairlead.core.errors import DataDirectoryBusy, DataDirectoryError, FormatError
 from fairlead.runtime.private_files import sync_directory
+from fairlead.runtime.revision_mark import FILE as MARK_FILE
+from fairlead.runtime.revision_mark import RevisionMark, write_closed_mark
+from fairlead.store.files import examined_log, newer_without_log
 from fairlead.store.sqlite import SqliteJournal
+from fairlead.store.wal import LogReport
 
-FORMAT = 1
+FORMAT = 2
+
+log = logging.getLogger("fairlead.runtime")
 
 Upgrade = Callable[[Path], None]
-# From each older format to the next: what to do with the directory. FORMAT is rewritten after each step.
-UPGRADES: Mapping[int, Upgrade] = MappingProxyType({})
 
 
 class DataDirectory:
@@ -51,9 +59,9 @@ class DataDirectory:
                     f"{path} is empty, though a store never is; restore a backup with `fairlead restore`, or move"
                     " it and what is named like it away to start empty"
                 )
+            return _checked_journal(self.path, path)
         except OSError as error:
             raise _unusable(self.path, error) from error
-        return SqliteJournal(str(path))
 
     def close(self) -> None:
         """Doing it twice is doing it once."""
@@ -90,6 +98,48 @@ def open_data_directory(path: Path, upgrades: Mapping[int, Upgrade] | None = Non
     return DataDirectory(path, lock)
 
 
+def _checked_journal(directory: Path, path: Path) -> SqliteJournal:
+    """The log is looked at before SQLite opens it: SQLite forgets what comes after a damaged frame without a word."""
+    report = examined_log(str(path))
+    mark = RevisionMark(directory, report.lost)
+    if mark.unreadable and (directory / "FORMAT").read_bytes().strip() != b"1":
+        log.error(
+            "%s is missing or damaged; it is made anew, and says nothing of the past", directory / MARK_FILE
+        )
+    if report.lost:
+        _set_aside(path, report)
+    return SqliteJournal(str(path), witness=mark, opened_at=time.time())
+
+
+def _set_aside(path: Path, report: LogReport) -> None:
+    """Keep a copy of a damaged log. If the database by itself is whole and newer than with what is left of the log
+    (all of it had been merged), the log is not used at all."""
+    damaged = path.with_name(path.name + "-wal")
+    kept = path.with_name(f"{path.name}-wal.damaged")
+    log.error("%s is damaged: %s; a copy is kept as %s", damaged, report.lost, kept.name)
+    shutil.copyfile(damaged, kept) if damaged.exists() else None
+    if newer_without_log(str(path)):
+        log.error("%s had been merged into %s: nothing is lost with it", damaged, path)
+        damaged.unlink()
+        path.with_name(path.name + "-shm").unlink(missing_ok=True)
+
+
+def _upgrade_to_2(directory: Path) -> None:
+    """Digests in the store, by opening it; and the mark. Both are found done when this is begun again."""
+    path = directory / "store.db"
+    if not path.exists():
+        return
+    journal = _checked_journal(directory, path)
+    try:
+        journal.recover()
+    finally:
+        journal.close()
+
+
+# From each older format to the next: what to do with the directory. FORMAT is rewritten after each step.
+UPGRADES: Mapping[int, Upgrade] = MappingProxyType({1: _upgrade_to_2})
+
+
 def _refuse_orphan(path: Path) -> None:
     """SQLite would silently delete a log whose database is gone, and with it the newest writes."""
     log = path.with_name(path.name + "-wal")
@@ -106,6 +156,7 @@ def _make_store(path: Path) -> None:
     for suffix in ("", "-wal", "-shm"):
         partial.with_name(partial.name + suffix).unlink(missing_ok=True)
     SqliteJournal(str(partial)).close()
+    write_closed_mark(path.parent, 0)
     partial.replace(path)
     sync_directory(path.parent)
 

@@ -16,13 +16,16 @@ when that state is durable, so whoever reads after a refusal sees why.
 History: any revision from `floor(resource)` on can be read again. Past the floor, reads at a revision and
 watches from it raise Compacted.
 
+Damage: an object whose stored bytes decayed is not absent. Its key is taken, its entry is a stand-in (damage.py), no
+change of it is published. Revisions that were lost with the journal are never given out again, and cannot be read.
+
 Values are wire JSON. The revision is part of the value (metadata.resourceVersion) but known only at commit,
 so an operation carries the bytes before and after it; the store joins them: head + str(revision) + tail.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
 import msgspec
@@ -116,7 +119,8 @@ class Refused(msgspec.Struct, frozen=True, gc=False):
 
 class Failed(msgspec.Struct, frozen=True, gc=False):
     # StorageFull, StorageFailed: the append failed. Halted: the store is reading its journal again.
-    # Overloaded: too much is pending. InvalidTransaction: see Transaction. The last three wrote nothing.
+    # Overloaded: too much is pending. InvalidTransaction: see Transaction. Damaged: it rests on an object of which only
+    # a stand-in is left. All but the first two wrote nothing.
     reason: str
     message: str
 
@@ -143,13 +147,34 @@ class Batch(msgspec.Struct, frozen=True, gc=False):
     now: float  # seconds since the epoch
 
 
+class Damaged(msgspec.Struct, frozen=True, gc=False):
+    """An object that is there, and whose bytes are not what was written. Its entry is a stand-in: see damage.py."""
+
+    entry: Entry
+    why: str
+    since: float = 0.0  # when it was first found, in seconds since the epoch
+
+
+class Lost(msgspec.Struct, frozen=True, gc=False):
+    """Revisions between these two, both excluded, may have been given out to changes that are gone."""
+
+    after: int
+    until: int
+    why: str = ""
+    at: float = 0.0
+
+
 class Recovered(msgspec.Struct, frozen=True, gc=False):
-    """What a journal knows when it is opened or read again."""
+    """What a journal knows when it is opened or read again. `entries` include the stand-ins of `damaged`; `reports`
+    are sentences for people about what was found that is neither an object nor a revision."""
 
     revision: int
     entries: tuple[Entry, ...]
     floors: dict[str, int]
     now: float = 0.0
+    damaged: tuple[Damaged, ...] = ()
+    lost: tuple[Lost, ...] = ()
+    reports: tuple[str, ...] = ()
 
 
 class Compacted(Exception):
@@ -158,6 +183,14 @@ class Compacted(Exception):
     def __init__(self, asked: int, floor: int) -> None:
         super().__init__(f"revision {asked} is older than {floor}, the oldest kept")
         self.asked, self.floor = asked, floor
+
+
+class LostRevision(Compacted):
+    """The asked revision is not what it was: changes up to it, or what it held, were lost to damage."""
+
+    def __init__(self, asked: int, floor: int, what: str) -> None:
+        super().__init__(asked, floor)
+        self.args = (f"revision {asked} cannot be read any more: {what}",)
 
 
 class FutureRevision(Exception):
@@ -257,3 +290,8 @@ class Reader(Protocol):
     def floor(self, resource: str) -> int: ...
 
     def changes_after(self, revision: int, resource: str, limit: int) -> Sequence[Change]: ...
+
+    @property
+    def damaged(self) -> Mapping[Key, Damaged]:
+        """Objects of which only a stand-in can be read."""
+        ...

@@ -17,6 +17,7 @@ from fairlead.store.contract import (
     FutureRevision,
     JournalReader,
     Key,
+    LostRevision,
     Recovered,
 )
 from fairlead.store.objects import Objects
@@ -33,6 +34,8 @@ class Durable:
         self.objects = Objects(recovered.entries)
         self._loaded = recovered.revision  # windows know nothing up to here
         self._floors = dict(recovered.floors)
+        self.damaged = {each.entry.key: each for each in recovered.damaged}
+        self.lost = recovered.lost
         self._windows: dict[str, Window] = {}
         self._journal = journal
         self._window_changes_max = window_changes_max
@@ -48,6 +51,8 @@ class Durable:
             resource = entry.key.resource
             if change.type == DELETED:
                 objects.remove(entry.key)
+                if self.damaged:
+                    self.damaged.pop(entry.key, None)
             else:
                 objects.put(entry)
             window = windows.get(resource)
@@ -62,6 +67,8 @@ class Durable:
         """Take the journal's word for the present. The windows stay: they hold only what is durable."""
         self.objects = Objects(recovered.entries)
         self.revision = recovered.revision
+        self.damaged = {each.entry.key: each for each in recovered.damaged}
+        self.lost = recovered.lost
         self.move_floors(recovered.floors)
 
     def move_floors(self, floors: Mapping[str, int]) -> None:
@@ -134,6 +141,9 @@ class Durable:
         floor = self.floor(resource)
         if revision < floor:
             raise Compacted(revision, floor)
+        for lost in self.lost:
+            if lost.after < revision < lost.until:
+                raise LostRevision(revision, lost.until, f"changes after {lost.after} were lost ({lost.why})")
 
     def _window_reaches(self, resource: str, revision: int) -> bool:
         window = self._windows.get(resource)

@@ -1,9 +1,7 @@
-"""Database files of the sqlite journal: their schema, opening and checking them, backups.
+"""Database files of the sqlite journal: recognising and checking them, backups.
 
-Used by `sqlite.py` and by the backup and restore commands. Everything that can be wrong with a file is found
+Used by `sqlite.py` and by the backup, restore and check commands. Everything that can be wrong with a file is found
 here and said in words that tell the operator what to do; nothing here changes a file it does not recognise.
-A version's bytes are stored once, in `log`; `objects` points at the current ones. The index holds all small
-columns of the log, so that undoing the present and compacting never touch the values.
 """
 
 from __future__ import annotations
@@ -12,41 +10,14 @@ import contextlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import apsw
 
 from fairlead.core.errors import DataDirectoryError, FormatError, UsageError
-from fairlead.store.contract import Entry, JournalError, Key, Recovered
-
-APPLICATION_ID = 0x4661_6972  # "Fair"
-FORMAT = 1
-
-_SCHEMA = """
-CREATE TABLE log (
-  revision INTEGER PRIMARY KEY, resource TEXT NOT NULL, namespace TEXT NOT NULL, name TEXT NOT NULL,
-  uid TEXT NOT NULL, type INTEGER NOT NULL, previous INTEGER NOT NULL, at REAL NOT NULL,
-  size INTEGER NOT NULL, data BLOB NOT NULL);
-CREATE INDEX log_by_resource ON log (resource, revision, type, previous, at, size, namespace, name);
-CREATE TABLE objects (
-  resource TEXT NOT NULL, namespace TEXT NOT NULL, name TEXT NOT NULL, revision INTEGER NOT NULL,
-  PRIMARY KEY (resource, namespace, name)) WITHOUT ROWID;
-CREATE TABLE floors (
-  resource TEXT PRIMARY KEY, floor INTEGER NOT NULL, swept INTEGER NOT NULL) WITHOUT ROWID;
-CREATE TABLE notes (
-  stream TEXT NOT NULL, seq INTEGER NOT NULL, at REAL NOT NULL, revision INTEGER NOT NULL,
-  body BLOB NOT NULL, PRIMARY KEY (stream, seq)) WITHOUT ROWID;
-"""
-
-TYPE_CODES = {"ADDED": 0, "MODIFIED": 1, "DELETED": 2}
-TOMBSTONE = TYPE_CODES["DELETED"]
-
-_RECOVER = """
-SELECT o.resource, o.namespace, o.name, o.revision, l.uid, l.previous, l.data, l.type
-FROM objects o LEFT JOIN log l
-  ON l.revision = o.revision AND l.resource = o.resource AND l.namespace = o.namespace AND l.name = o.name
-ORDER BY o.resource, o.namespace, o.name
-"""
+from fairlead.store import schema
+from fairlead.store.contract import JournalError, Recovered
+from fairlead.store.recovery import read_all
+from fairlead.store.wal import LogReport, examine
 
 _RESTORE_HINT = "restore a backup with `fairlead restore`, or move the file away to start empty"
 
@@ -88,57 +59,66 @@ def merge_on_close(connection: apsw.Connection, merge: bool) -> None:
     connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0 if merge else 1)
 
 
-def recognise(connection: apsw.Connection, path: str) -> bool:
-    """Whether the file is ours (True) or empty (False); anything else is an error. Reads only."""
+def recognise(connection: apsw.Connection, path: str) -> int:
+    """The file's format; 0 if it is empty. Anything that is not ours is an error. Reads only."""
     application = pragma(connection, "application_id")
     empty = not connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchall()
     if application == 0 and empty:
-        return False
-    if application != APPLICATION_ID:
+        return 0
+    if application != schema.APPLICATION_ID:
         raise DataDirectoryError(f"{path} is another program's SQLite database; {_RESTORE_HINT}")
     version = pragma(connection, "user_version")
-    if not isinstance(version, int) or version > FORMAT:
+    if not isinstance(version, int) or version > schema.FORMAT:
         raise FormatError(
             f"{path} has format {version}, written by a newer Fairlead;"
-            f" this one reads up to {FORMAT}: upgrade Fairlead"
+            f" this one reads up to {schema.FORMAT}: upgrade Fairlead"
         )
-    return True
+    if pragma(connection, "encoding") != "UTF-8" or not schema.is_sound(connection, version):
+        raise DataDirectoryError(
+            f"{path} is damaged (its tables are not those of format {version}); {_RESTORE_HINT}"
+        )
+    return version
 
 
-def create_schema(connection: apsw.Connection) -> None:
-    """All or nothing, so that a crash while creating leaves an empty file."""
-    with connection:
-        for statement in _SCHEMA.split(";\n"):
-            if statement.strip():
-                connection.execute(statement)
-        pragma(connection, f"application_id = {APPLICATION_ID}")
-        pragma(connection, f"user_version = {FORMAT}")
+def examined_log(path: str) -> LogReport:
+    """What is wrong with the log beside a database, as the last process left it. To be asked before it is opened."""
+    return examine(_content(f"{path}-wal"), _content(f"{path}-shm"))
 
 
-def read_all(connection: apsw.Connection, path: str) -> Recovered:
-    """The present as the file tells it, checked: every object has its version and no revision is ahead."""
-    last: list[Any] = connection.execute(
-        "SELECT revision, at FROM log ORDER BY revision DESC LIMIT 1"
-    ).fetchall()
-    newest, at = last[0] if last else (0, 0.0)
-    pairs: list[Any] = connection.execute("SELECT resource, floor FROM floors").fetchall()
-    floors: dict[str, int] = dict(pairs)
-    # A swept tombstone may have been the newest row: its floor still remembers the revision.
-    newest = max(newest, max(floors.values(), default=0))
-    entries = []
-    for resource, namespace, name, revision, uid, previous, data, change_type in connection.execute(_RECOVER):
-        if data is None or change_type == TOMBSTONE or revision > newest:
-            raise DataDirectoryError(
-                f"{path} is damaged ({resource} {namespace}/{name} has no version {revision});"
-                f" {_RESTORE_HINT}"
-            )
-        entries.append(Entry(Key(resource, namespace, name), uid, revision, data, previous))
-    return Recovered(newest, tuple(entries), floors, at)
+def newer_without_log(path: str) -> bool:
+    """Whether a database is whole by itself and at a newer revision than with the sound part of its log."""
+    alone = _newest_sound(f"{Path(path).absolute().as_uri()}?immutable=1", apsw.SQLITE_OPEN_URI)
+    return alone > 0 and alone >= _newest_sound(path, 0)
+
+
+def _newest_sound(path: str, flags: int) -> int:
+    """The newest revision of a database whose pointers are all there; -1 if they are not."""
+    try:
+        with contextlib.closing(
+            apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE | flags)
+        ) as connection:
+            merge_on_close(connection, False)
+            version = recognise(connection, path)
+            reading = read_all(connection, version) if version else None
+            sound = reading is not None and not reading.mended and not reading.recovered.damaged
+            return reading.recovered.revision if sound and reading is not None else -1
+    except (apsw.Error, DataDirectoryError, FormatError):
+        return -1
+
+
+def _content(path: str) -> bytes:
+    try:
+        return Path(path).read_bytes()
+    except FileNotFoundError:
+        return b""
 
 
 def integrity_problems(connection: apsw.Connection) -> list[str]:
     """SQLite's own full check; empty when all is well. Reads every page."""
-    rows = connection.execute("PRAGMA integrity_check").fetchall()
+    try:
+        rows = connection.execute("PRAGMA integrity_check").fetchall()
+    except apsw.CorruptError as error:
+        return [str(error)]
     return [str(row[0]) for row in rows if row[0] != "ok"]
 
 
@@ -164,12 +144,13 @@ def read_backup(path: str) -> Recovered:
     uri = f"{Path(path).absolute().as_uri()}?immutable=1"
     flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
     with damage_explained(path), contextlib.closing(apsw.Connection(uri, flags=flags)) as connection:
-        if not recognise(connection, path):
+        version = recognise(connection, path)
+        if not version:
             raise DataDirectoryError(f"{path} is empty; name a file that `fairlead backup` wrote")
         problems = integrity_problems(connection)
         if problems:
             raise DataDirectoryError(f"{path} is damaged ({problems[0]}); use another backup")
-        return read_all(connection, path)
+        return read_all(connection, version).recovered
 
 
 def _settle(partial: str, target: str) -> None:

@@ -10,7 +10,7 @@ Reads show durable state only; pending state lives in an overlay that only preco
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import Enum
 
 import msgspec
@@ -25,11 +25,14 @@ from fairlead.store.contract import (
     Batch,
     Change,
     Committed,
+    Damaged,
+    Delete,
     Entry,
     Failed,
     HasUid,
     JournalReader,
     Key,
+    Lost,
     Note,
     Outcome,
     Precondition,
@@ -38,6 +41,7 @@ from fairlead.store.contract import (
     Refused,
     Transaction,
 )
+from fairlead.store.damage import told
 from fairlead.store.durable import Durable
 from fairlead.store.events import (
     Append,
@@ -170,6 +174,10 @@ class Store:
             problem = _malformed(transaction)
             if problem:
                 return (Resolve(ticket, Failed("InvalidTransaction", problem)),)
+        if self._durable.damaged:
+            damaged = self._touched_damage(transaction)
+            if damaged is not None:
+                return (Resolve(ticket, Failed("Damaged", told(damaged))),)
         overlay = self._overlay
         durable_get = self._durable.objects.get
         for precondition in transaction.preconditions:
@@ -207,6 +215,14 @@ class Store:
         if notes and changes:
             notes = tuple([Note(note.stream, note.body, revision - 1) for note in notes])
         return self._gather(_Pending(ticket, outcome, tuple(changes), notes))
+
+    def _touched_damage(self, transaction: Transaction) -> Damaged | None:
+        """The damaged object that a transaction rests on or would replace. Deleting it is how people end it."""
+        damaged = self._durable.damaged
+        for each in (*transaction.preconditions, *transaction.operations):
+            if each.key in damaged and not isinstance(each, Delete):
+                return damaged[each.key]
+        return None
 
     def _refuse(
         self, ticket: int, precondition: Precondition, current: Entry | None, rests_on_pending: bool
@@ -340,6 +356,15 @@ class Store:
 
     def changes_after(self, revision: int, resource: str, limit: int) -> Sequence[Change]:
         return self._durable.changes_after(revision, resource, limit)
+
+    @property
+    def damaged(self) -> Mapping[Key, Damaged]:
+        return self._durable.damaged
+
+    @property
+    def lost(self) -> Sequence[Lost]:
+        """Revisions that were lost, as far as that is known."""
+        return self._durable.lost
 
     @property
     def pending(self) -> int:

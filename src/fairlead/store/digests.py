@@ -1,0 +1,50 @@
+"""Digests of the database's rows: 64 bits of BLAKE2b over all of a row's columns, so that none can pass for another.
+
+Written by `sqlite.py` with each row and compared whenever one is read. They find what decays by itself (bits, sectors,
+pages that land elsewhere); they are no protection against someone who can write the file. Pure.
+"""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+
+from fairlead.model.key import Key
+
+_MODULUS = 2**64
+_HALF = 2**63
+
+
+def _digest(text: bytes) -> int:
+    """As SQLite keeps integers: signed, eight bytes."""
+    return int.from_bytes(blake2b(text, digest_size=8).digest(), "big", signed=True)
+
+
+def version_digest(
+    revision: int, key: Key, uid: str, code: int, previous: int, at: float, data: bytes
+) -> int:
+    """Of a row of `log`; its `size` is compared with its bytes."""
+    head = f"{revision}\0{key.resource}\0{key.namespace}\0{key.name}\0{uid}\0{code}\0{previous}\0{at!r}\0"
+    return _digest(head.encode() + data)
+
+
+def pointer_digest(key: Key, revision: int) -> int:
+    """Of a row of `objects`."""
+    return _digest(f"{key.resource}\0{key.namespace}\0{key.name}\0{revision}".encode())
+
+
+def note_digest(stream: str, sequence: int, at: float, revision: int, body: bytes) -> int:
+    return _digest(f"{stream}\0{sequence}\0{at!r}\0{revision}\0".encode() + body)
+
+
+def floor_digest(resource: str, floor: int, swept: int) -> int:
+    return _digest(f"{resource}\0{floor}\0{swept}".encode())
+
+
+def row_digest(*values: int) -> int:
+    """Of a row of plain numbers."""
+    return _digest("\0".join(map(str, values)).encode())
+
+
+def wrapped(total: int) -> int:
+    """A sum of digests, as the database keeps it."""
+    return (total + _HALF) % _MODULUS - _HALF
