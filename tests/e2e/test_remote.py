@@ -8,6 +8,7 @@ import json
 import os
 import signal
 import ssl
+import time
 from collections.abc import AsyncIterator, Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -38,7 +39,7 @@ async def remote_to(
     server: Running, token: Any = None, seconds: float = 60.0, noticed: Any = None
 ) -> AsyncIterator[Remote]:
     tls = ssl.create_default_context(cafile=str(server.directory / "identity" / "ca.crt"))
-    address, prefix = address_of(f"https://127.0.0.1:{server.port}", tls)
+    address, prefix = address_of(f"https://127.0.0.1:{server.port}", tls, time.time)
     say = noticed or (lambda trouble: None)
     client = Client(address)
     yield Remote(client, prefix, token or (lambda: server.token), lambda: 7.0, seconds, say)

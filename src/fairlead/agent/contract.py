@@ -254,6 +254,13 @@ class Disk(msgspec.Struct, frozen=True):
     now: float
 
 
+class Stepped(msgspec.Struct, frozen=True):
+    """The wall clock of this machine was set; the agent's time goes on. `message` tells people."""
+
+    message: str
+    now: float
+
+
 class Answered(msgspec.Struct, frozen=True):
     call: int
     outcome: Outcome

@@ -131,6 +131,13 @@ class Agent:
         self.registration.disk = disk.pressure(event, self.registration.disk)
         return self._finish([], (), event.now)
 
+    def stepped(self, event: c.Stepped) -> tuple[Instruction, ...]:
+        """Nothing here goes by the wall clock: people are told, that is all."""
+        own = self._watched.own_node
+        uid = own.metadata.uid if own is not None else self.settings.name
+        self.means.notes.tell_of_node(uid, notes.WARNING, "ClockStepped", event.message, event.now)
+        return self._finish([], (), event.now)
+
     def answered(self, event: c.Answered) -> tuple[Instruction, ...]:
         means, now, outcome = self.means, event.now, event.outcome
         purpose = means.calls.answered(event.call)

@@ -1,8 +1,9 @@
-"""Events about this node's pods: what happened to them, for people, few enough to be paid for.
+"""Events about this node's pods, and about itself: what happened to them, for people, few enough to be paid for.
 
-`tell` is called by `pod.py`; `step` makes the requests that the rate allows. What is the same (pod, reason, message)
-is one Event whose count grows. Each pod has an allowance that refills slowly, and so has the node. Best effort: what
-does not fit, is refused or has no answer is counted in `dropped` and left. Memory is bounded.
+`tell` is called by `pod.py`, `tell_of_node` by `machine.py`; `step` makes the requests that the rate allows. What is
+the same (object, reason, message) is one Event whose count grows. Each object has an allowance that refills slowly, and
+so has the node as a whole. Best effort: what does not fit, is refused or has no answer is counted in `dropped` and
+left. Memory is bounded.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ PART = "event"
 NORMAL, WARNING = "Normal", "Warning"
 _COMPONENT = "fairlead-agent"
 _NAME_MAX = 253
+_HOMELESS = "default"  # namespace of Events about objects that are in none
 
 
 class _Told:
@@ -46,19 +48,27 @@ class Notes:
         self.next_at = 0.0
 
     def tell(self, pod: BoundPod, container: str, kind: str, reason: str, message: str, now: float) -> None:
-        meta, pace = pod.metadata, self._pace
-        if not self._allows(meta.uid, now):
+        self._tell(_pod(pod, container), container, kind, reason, message, now)
+
+    def tell_of_node(self, uid: str, kind: str, reason: str, message: str, now: float) -> None:
+        """Of this node; its Events are where those of objects without a namespace are."""
+        about = {"apiVersion": "v1", "kind": "Node", "name": self._settings.name, "uid": uid}
+        self._tell(about, "", kind, reason, message, now)
+
+    def _tell(self, about: Json, container: str, kind: str, reason: str, message: str, now: float) -> None:
+        pace, uid = self._pace, about["uid"]
+        if not self._allows(uid, now):
             self.dropped += 1
             return
         message = message[: pace.message_max]
-        parts = (meta.uid, container, kind, reason, message, self._settings.boot)
+        parts = (uid, container, kind, reason, message, self._settings.boot)
         label = blake2b("\0".join(parts).encode(errors="replace"), digest_size=8).hexdigest()
-        name = f"{meta.name[: _NAME_MAX - 1 - len(label)]}.{label}"
+        name = f"{about['name'][: _NAME_MAX - 1 - len(label)]}.{label}"
         told = self._told.get(name)
         if told is None:
-            told = self._told[name] = _Told(
-                name, meta.namespace, self._body(pod, container, kind, reason, message)
-            )
+            namespace = about.get("namespace", _HOMELESS)
+            body = self._body(about, namespace, kind, reason, message)
+            told = self._told[name] = _Told(name, namespace, body)
             told.body["metadata"]["name"] = name
             told.body["firstTimestamp"] = timestamp(now)
             if len(self._told) > pace.events_remembered_max:
@@ -116,28 +126,13 @@ class Notes:
         body = {**told.body, "count": told.count, "lastTimestamp": told.last}
         return Request("create", "", "v1", "events", told.namespace, body=codec.encode(body))
 
-    def _body(self, pod: BoundPod, container: str, kind: str, reason: str, message: str) -> Json:
-        meta = pod.metadata
-        involved: Json = {
-            "apiVersion": "v1",
-            "kind": "Pod",
-            "namespace": meta.namespace,
-            "name": meta.name,
-            "uid": meta.uid,
-        }
-        if container:
-            field = (
-                "initContainers"
-                if any(c.name == container for c in pod.spec.init_containers)
-                else "containers"
-            )
-            involved["fieldPath"] = f"spec.{field}{{{container}}}"
+    def _body(self, about: Json, namespace: str, kind: str, reason: str, message: str) -> Json:
         node = self._settings.name
         return {
             "apiVersion": "v1",
             "kind": "Event",
-            "metadata": {"namespace": meta.namespace},
-            "involvedObject": involved,
+            "metadata": {"namespace": namespace},
+            "involvedObject": about,
             "type": kind,
             "reason": reason,
             "message": message,
@@ -146,3 +141,18 @@ class Notes:
             "reportingInstance": node,
             "eventTime": None,
         }
+
+
+def _pod(pod: BoundPod, container: str) -> Json:
+    meta = pod.metadata
+    about: Json = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "namespace": meta.namespace,
+        "name": meta.name,
+        "uid": meta.uid,
+    }
+    if container:
+        is_init = any(each.name == container for each in pod.spec.init_containers)
+        about["fieldPath"] = f"spec.{'initContainers' if is_init else 'containers'}{{{container}}}"
+    return about

@@ -132,6 +132,8 @@ class AgentDriver:
                     return agent.found(event)
                 case contract.Disk():
                     return agent.measured(event)
+                case contract.Stepped():
+                    return agent.stepped(event)
         except Exception as error:  # noqa: BLE001 - a machine that failed half-way must not be asked again
             self._stopped = True
             self._failed(error)

@@ -13,8 +13,9 @@ import logging
 import os
 import signal
 from collections.abc import Callable
+from functools import partial
 
-from fairlead.agent.contract import NodeSettings
+from fairlead.agent.contract import NodeSettings, Stepped
 from fairlead.agent.drivers.process import ProcessDriver
 from fairlead.agent.machine import Agent
 from fairlead.core.errors import DataDirectoryBusy, OperatorError
@@ -22,7 +23,7 @@ from fairlead.model.marks import DRIVER, HOSTNAME
 from fairlead.runtime import logs, machine_facts, node_locks
 from fairlead.runtime.agent_driver import AgentDriver
 from fairlead.runtime.agent_settings import AgentSettings
-from fairlead.runtime.clock import Clock
+from fairlead.runtime.clock import Clock, Step, follow_wall_clock
 from fairlead.runtime.node_endpoint import NodeEndpoint
 from fairlead.runtime.reaching import TokenFromFile, address_of, tls_of
 from fairlead.runtime.remote import ASK_SECONDS, Remote
@@ -42,21 +43,22 @@ def run(settings: AgentSettings) -> int:
     lock = node_locks.hold(settings.data_dir, settings.name)
     try:
         logs.set_up(settings.data_dir)
-        address, prefix = address_of(settings.connection.server, tls_of(settings.connection))
+        clock = Clock()
+        address, prefix = address_of(settings.connection.server, tls_of(settings.connection), clock)
         token: Callable[[], str] = lambda: settings.connection.token  # noqa: E731 - one of two
         if settings.token_file is not None:
             token = TokenFromFile(settings.token_file)
-        asyncio.run(_Process(settings, lock).run(lambda: Client(address), prefix, token))
+        asyncio.run(_Process(settings, lock, clock).run(lambda: Client(address), prefix, token))
     finally:
         os.close(lock)
     return 0
 
 
 class _Process:
-    def __init__(self, settings: AgentSettings, lock: int) -> None:
+    def __init__(self, settings: AgentSettings, lock: int, clock: Clock) -> None:
         self._settings = settings
         self._lock = lock
-        self._clock = Clock()
+        self._clock = clock
         self._giving_up: asyncio.TimerHandle | None = None
         self._told_at = 0.0
         self._said_trouble = False
@@ -87,7 +89,9 @@ class _Process:
             "node %s works for %s, limits by %s", settings.name, settings.connection.server, processes.limits
         )
         self._look_at_directory(driver)
+        following = asyncio.create_task(follow_wall_clock(self._clock, partial(self._stepped, driver)))
         await self._leaving.wait()
+        following.cancel()
         if self._broken is None and self._stop_pods and not self._removed:
             await self._end_pods(driver)
         if endpoint is not None:
@@ -142,6 +146,9 @@ class _Process:
         if disk is not None:
             driver.tell(disk)
         asyncio.get_running_loop().call_later(_LOOK_SECONDS, self._look_at_directory, driver)
+
+    def _stepped(self, driver: AgentDriver, step: Step) -> None:
+        driver.tell(Stepped(f"node {self._settings.name}: {step}", self._clock()))
 
     def _failed(self, error: BaseException) -> None:
         log.error("the agent failed", exc_info=error)

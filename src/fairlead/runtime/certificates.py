@@ -20,8 +20,8 @@ AUTHORITY_DAYS = 3650
 SERVER_DAYS = 365
 # A node's certificate is known by its digest, not by who signed it or until when.
 NODE_DAYS = 3650
-# Certificates are valid from a little before now: clocks of clients may be behind.
-_BACKDATED = timedelta(minutes=5)
+# Certificates are valid from a day before now: the clock of an agent that starts, or of a client, may be behind.
+_BACKDATED = timedelta(days=1)
 
 
 class Pair(NamedTuple):

@@ -82,7 +82,7 @@ class _Process:
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._leaving.set)
         connection = self._settings.connection
-        address, prefix = address_of(connection.server, tls_of(connection))
+        address, prefix = address_of(connection.server, tls_of(connection), self._clock)
         client = Client(address, CONTROL_CONNECTIONS_MAX)
         decisions = DecisionsFile(self._settings.data_dir)
 

@@ -45,19 +45,20 @@ _SYNC_SECONDS = 0.05
 def run(settings: HollowSettings) -> int:
     """Until told to leave. Returns the exit code."""
     logging.basicConfig(level=logging.WARNING, format="fairlead: %(message)s")
-    address, prefix = address_of(settings.connection.server, tls_of(settings.connection))
+    clock = Clock()
+    address, prefix = address_of(settings.connection.server, tls_of(settings.connection), clock)
     token: Callable[[], str] = lambda: settings.connection.token  # noqa: E731 - one of two
     if settings.token_file is not None:
         token = TokenFromFile(settings.token_file)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(_Process(settings).run(address, prefix, token))
+        runner.run(_Process(settings, clock).run(address, prefix, token))
     return 0
 
 
 class _Process:
-    def __init__(self, settings: HollowSettings) -> None:
+    def __init__(self, settings: HollowSettings, clock: Clock) -> None:
         self._settings = settings
-        self._clock = Clock()
+        self._clock = clock
         self._broken: BaseException | None = None
         decider: Decider = Onlooker()
         if not settings.heartbeats_only:

@@ -14,7 +14,7 @@ import asyncio
 import logging
 import os
 import ssl
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import aclosing
 from pathlib import Path
 from typing import Any, Protocol, cast
@@ -29,12 +29,14 @@ from fairlead.core.times import parse_time
 from fairlead.model.marks import NODE_CERTIFICATE, NODE_ENDPOINT
 from fairlead.port.usage import NODE_STATS
 from fairlead.runtime import node_certificate
+from fairlead.runtime.clock import Clock
 from fairlead.runtime.identity import PLANE_NAME
 from fairlead.runtime.kubeconfig import server_url
 from fairlead.wire.exchange import Exchange
 from fairlead.wire.listener import Listener
 from fairlead.wire.routes import split_target
 from fairlead.wire.streaming import Streams, pour
+from fairlead.wire.validity import common_name, leave_time_out, time_trouble
 
 log = logging.getLogger("fairlead.agent")
 
@@ -53,9 +55,9 @@ class Source(Protocol):
 
 
 class NodeEndpoint:
-    """`authority` is PEM text: who signs for the plane. `clock`: seconds since the epoch."""
+    """`authority` is PEM text: who signs for the plane."""
 
-    def __init__(self, authority: str, clock: Callable[[], float]) -> None:
+    def __init__(self, authority: str, clock: Clock) -> None:
         loop = asyncio.get_running_loop()
         self._source: Source | None = None
         self._authority = authority
@@ -94,8 +96,12 @@ class NodeEndpoint:
 
     def _handle(self, exchange: Exchange) -> None:
         try:
-            if exchange.certified_name != PLANE_NAME:
+            shown = exchange.certificate
+            if common_name(shown) != PLANE_NAME:
                 _refuse(exchange, 403, f"only {PLANE_NAME} may ask here")
+                return
+            if trouble := time_trouble(shown, self._clock()):
+                _refuse(exchange, 403, f"your certificate is not valid: {trouble}")
                 return
             path, query = split_target(exchange.target)
             if exchange.method != b"GET":
@@ -123,7 +129,9 @@ class NodeEndpoint:
                 exchange, 429, f"{NODE_STREAMS_MAX} logs are being read here, which is the most at a time"
             )
             return
-        pieces = source.logs(query["uid"], parts[4], wanted(query, self._clock()))
+        pieces = source.logs(
+            query["uid"], parts[4], wanted(query, self._clock.wall())
+        )  # which stamps their lines
         self._streams.start(exchange, _send(exchange, pieces))
 
     async def _tell_usage(self, exchange: Exchange, source: Source) -> None:
@@ -189,6 +197,7 @@ def _context(directory: Path, host: str, authority: str, now: float) -> tuple[ss
     tls.minimum_version = ssl.TLSVersion.TLSv1_2
     tls.set_alpn_protocols(["http/1.1"])
     tls.verify_mode = ssl.CERT_REQUIRED
+    leave_time_out(tls)  # judged for each request, by the agent's clock
     try:
         tls.load_verify_locations(cadata=authority)
     except (ssl.SSLError, ValueError) as error:

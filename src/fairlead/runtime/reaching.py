@@ -6,12 +6,14 @@ import contextlib
 import ssl
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from fairlead.core.errors import UsageError
 from fairlead.runtime.kubeconfig import Connection
 from fairlead.wire.client import Address
+from fairlead.wire.validity import leave_time_out
 
 
 class TokenFromFile:
@@ -39,8 +41,8 @@ class TokenFromFile:
         self._token = words[0]
 
 
-def address_of(server: str, tls: ssl.SSLContext) -> tuple[Address, str]:
-    """Where a URL leads, and the path that goes before every other."""
+def address_of(server: str, tls: ssl.SSLContext, clock: Callable[[], float]) -> tuple[Address, str]:
+    """Where a URL leads, and the path that goes before every other. `clock`: by which certificates expire."""
     url = urlsplit(server)
     try:
         port = url.port or (443 if url.scheme == "https" else 80)
@@ -48,7 +50,8 @@ def address_of(server: str, tls: ssl.SSLContext) -> tuple[Address, str]:
         port = 0
     if url.scheme not in ("http", "https") or not url.hostname or not port:
         raise UsageError(f"--server {server} is no address: write it like https://127.0.0.1:7443")
-    return Address(url.hostname, port, tls if url.scheme == "https" else None), url.path.rstrip("/")
+    address = Address(url.hostname, port, tls if url.scheme == "https" else None, clock=clock)
+    return address, url.path.rstrip("/")
 
 
 def tls_of(connection: Connection) -> ssl.SSLContext:
@@ -67,6 +70,7 @@ def tls_of(connection: Connection) -> ssl.SSLContext:
             context.verify_mode = ssl.CERT_NONE
         elif connection.ca:
             context.load_verify_locations(cadata=connection.ca)
+            leave_time_out(context)
         if connection.client_certificate:
             # The ssl module takes certificates from files only; this one is readable by its owner and gone at once.
             with tempfile.NamedTemporaryFile("w", suffix=".pem") as file:

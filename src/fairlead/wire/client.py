@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from hashlib import sha256
 from typing import NamedTuple
 
 from fairlead.wire.client_connection import ANSWER_BYTES_MAX, Answer, Broken, Connection
+from fairlead.wire.validity import time_trouble
 
 __all__ = ["ANSWER_BYTES_MAX", "Address", "Answer", "Broken", "Client", "NotSent", "Stream"]
 
@@ -29,12 +30,14 @@ class NotSent(Exception):
 
 
 class Address(NamedTuple):
-    """`pin`: the sha256 (hex) of the one certificate that the server may show; "" for any that `tls` trusts."""
+    """`pin`: the sha256 (hex) of the one certificate that the server may show; "" for any that `tls` trusts. `clock`:
+    by which its time is judged, where `tls` leaves that to us (`validity.leave_time_out`)."""
 
     host: str
     port: int
     tls: ssl.SSLContext | None
     pin: str = ""
+    clock: Callable[[], float] | None = None
 
     @property
     def authority(self) -> str:
@@ -144,7 +147,7 @@ class Client:
 
     async def _connect(self) -> Connection:
         loop = asyncio.get_running_loop()
-        host, port, tls, pin = self.address
+        host, port, tls, pin, clock = self.address
         try:
             transport, connection = await loop.create_connection(
                 lambda: Connection(self._answer_bytes_max),
@@ -163,6 +166,10 @@ class Client:
         if pin and _fingerprint(transport) != pin:
             connection.abort()
             raise NotSent(f"{self.address.authority} shows another certificate than was announced")
+        trouble = time_trouble(transport.get_extra_info("peercert"), clock()) if tls and clock else ""
+        if trouble:
+            connection.abort()
+            raise NotSent(f"the certificate of {self.address.authority} is not trusted ({trouble})")
         return connection
 
 

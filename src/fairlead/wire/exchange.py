@@ -7,9 +7,9 @@ header blocks and frames; the connection knows in which order and whether at all
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from http import HTTPStatus
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from fairlead.wire.http import Connection
@@ -64,9 +64,9 @@ class Exchange:
         return self._connection.loop
 
     @property
-    def certified_name(self) -> str:
-        """The common name in the client's certificate, which TLS has verified; "" where none was asked for."""
-        return self._connection.certified_name
+    def certificate(self) -> Mapping[str, Any] | None:
+        """The client's certificate, which TLS has verified, as `getpeercert` gives it; None if none was asked for."""
+        return self._connection.certificate
 
     def recognize(self) -> None:
         """The client has signed in: its connection does not give way to strangers any more."""

@@ -13,7 +13,7 @@ connection is closed, and nothing that follows on it is taken for a request.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 import httptools
@@ -98,13 +98,8 @@ class Connection(asyncio.Protocol):
         return self._listener.loop
 
     @property
-    def certified_name(self) -> str:
-        shown = self._transport.get_extra_info("peercert") if self._transport is not None else None
-        for part in shown.get("subject", ()) if shown else ():
-            for field, value in part:
-                if field == "commonName":
-                    return str(value)
-        return ""
+    def certificate(self) -> Mapping[str, Any] | None:
+        return self._transport.get_extra_info("peercert") if self._transport is not None else None
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._listener.left(self)

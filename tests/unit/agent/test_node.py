@@ -375,3 +375,19 @@ def test_the_node_role_is_all_it_takes() -> None:
     room.create(containers=[container(envFrom=[{"secretRef": {"name": "s"}}])])
     room.settle()
     assert dict(room.machine.runs[room.uid(), "main"].environment)["k"] == "v"
+
+
+def test_that_the_wall_clock_was_set_is_told_as_an_event_of_the_node() -> None:
+    room = running()
+    renewed = room.lease()["spec"]["renewTime"]
+    for _ in range(2):
+        room.take(room.agent.stepped(c.Stepped("the wall clock was set back by 3600 s", room.now)))
+        room.settle()
+    found = room.api.get("/api/v1/namespaces/default/events")[1]["items"]
+    (event,) = [each for each in found if each["reason"] == "ClockStepped"]
+    assert (event["type"], event["count"]) == ("Warning", 2)
+    node = room.node()["metadata"]
+    involved = {"apiVersion": "v1", "kind": "Node", "name": node["name"], "uid": node["uid"]}
+    assert event["involvedObject"] == involved
+    room.pass_time(20)
+    assert room.lease()["spec"]["renewTime"] > renewed

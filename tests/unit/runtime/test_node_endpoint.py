@@ -21,7 +21,8 @@ from fairlead.core.errors import Unavailable
 from fairlead.model.marks import NODE_CERTIFICATE, NODE_ENDPOINT
 from fairlead.port.request import Reply
 from fairlead.runtime import certificates, identity, node_endpoint
-from fairlead.runtime.identity import Identity
+from fairlead.runtime.clock import Clock
+from fairlead.runtime.identity import PLANE_NAME, Identity
 from fairlead.runtime.node_connections import NodeConnections
 from fairlead.runtime.node_endpoint import NodeEndpoint
 from fairlead.wire.exchange import Exchange
@@ -144,7 +145,7 @@ def run(
 async def room(tmp_path: Path) -> AsyncIterator[Room]:
     plane = identity.ensure(tmp_path / "plane", "127.0.0.1", 0, time.time())
     machine = Machine()
-    endpoint = NodeEndpoint(plane.ca_certificate.read_text(), time.time)
+    endpoint = NodeEndpoint(plane.ca_certificate.read_text(), Clock())
     said = await endpoint.listen("127.0.0.1", 0, tmp_path)
     endpoint.serve(machine)
     made = Room(plane, machine, endpoint, NodeAddress("one", said[NODE_ENDPOINT], said[NODE_CERTIFICATE]))
@@ -350,6 +351,28 @@ def test_a_node_with_another_certificate_is_sent_nothing(tmp_path: Path) -> None
         await until(lambda: room.refused)
         assert "shows another certificate than was announced" in str(room.refused[0])
         assert room.machine.wanted == []
+
+    run(tmp_path, test)
+
+
+@pytest.mark.parametrize(("ahead", "refused"), [(0.0, False), (2 * 365 * 24 * 3600.0, True)])
+def test_the_planes_certificate_expires_by_the_agents_clock(
+    tmp_path: Path, ahead: float, refused: bool
+) -> None:
+    """It was made two years ago for a year, and the wall clock says so; the agent's clock is what counts."""
+
+    async def test(room: Room) -> None:
+        long_ago = time.time() - 2 * 365 * 24 * 3600
+        key = (room.plane.directory / "ca.key").read_bytes()
+        pair = certificates.new_client(room.plane.ca_certificate.read_bytes(), key, PLANE_NAME, long_ago)
+        room.plane.plane_key.write_bytes(pair.key)
+        room.plane.plane_certificate.write_bytes(pair.certificate)
+        room.endpoint._clock = Clock(lambda: long_ago + 3600 + ahead)
+        room.read()
+        await until(lambda: room.began or room.refused)
+        assert [str(each).partition(": ")[0] for each in room.refused] == (
+            ["403 your certificate is not valid"] if refused else []
+        )
 
     run(tmp_path, test)
 
