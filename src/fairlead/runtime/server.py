@@ -164,7 +164,7 @@ class Server:
         )
         port = await self._listen(listener)
         following = asyncio.create_task(self._follow_tokens(api))
-        self.renewing = Renewing(self._known, self._settings.listen, time.time, self._renewed)
+        self.renewing = Renewing(self._known, self._settings.listen, self._clock, self._renewed)
         renewing = asyncio.create_task(self.renewing.run())
         self._routes = ServerRoutes(loop) if self._settings.nodes else None
         if self._routes is not None:

@@ -393,7 +393,7 @@ def test_the_certificate_is_kept_and_made_anew_when_it_is_torn(tmp_path: Path) -
 
     def digest() -> str:
         async def announced() -> str:
-            endpoint = NodeEndpoint(plane.ca_certificate.read_text(), time.time)
+            endpoint = NodeEndpoint(plane.ca_certificate.read_text(), Clock())
             said = await endpoint.listen("127.0.0.1", 0, tmp_path)
             await endpoint.close()
             return said[NODE_CERTIFICATE]
