@@ -597,6 +597,9 @@ PROCESSES = (
     Bound(
         "output of a probe that is kept", "agent.drivers.side_processes", "OUTPUT_BYTES_MAX", "bytes", "cut"
     ),
+    Bound(
+        "a pod's own files that the agent reads", "agent.drivers.beneath", "READ_BYTES_MAX", "bytes", "cut"
+    ),
     Bound("probes over the network at a time", "agent.drivers.process", "PROBES_MAX", "", "they wait"),
     Bound(
         "first line of an answer to a probe", "agent.drivers.probing", "HEAD_BYTES_MAX", "bytes", "it fails"

@@ -109,7 +109,7 @@ class Machine:
 
     # Shorthands
 
-    async def open(self, uid: str, *volumes: Volume, deadline: float | None = None) -> Sandbox:
+    async def open(self, uid: str, *volumes: Volume, deadline: float | None = None, **more: Any) -> Sandbox:
         self.opened.add(uid)
         before = len(self.events)
         self.do(
@@ -120,6 +120,7 @@ class Machine:
                 "127.128.0.1",
                 volumes,
                 clock() + 600 if deadline is None else deadline,
+                **more,
             )
         )
         await self.until(

@@ -19,6 +19,7 @@ import pytest
 
 from fairlead.agent.contract import Extend, Open, Saw, Start, Stop, Volume
 from fairlead.agent.drivers import contact, limits, procfs, supervisor_link
+from fairlead.agent.drivers.directories import PodDirectory
 from fairlead.agent.drivers.log_files import FILE_BYTES_MAX, FILES_MAX
 from tests.e2e.machine import WITNESS, Machine, clock, command_line, lines, nobody_left, resident_bytes
 
@@ -193,14 +194,18 @@ def test_nonsense_from_an_agent_does_not_harm_the_pod(tmp_path: Path) -> None:
             b"no json\n",
             b"x" * (5 << 20),
         ):
-            link = await supervisor_link.find_supervisor(machine.pod("a"))
+            link = await supervisor_link.find_supervisor(
+                PodDirectory(machine.directory / "pods", machine.uid("a"))
+            )
             assert link is not None
             assert await link.first_state()
             link._writer.write(nonsense)
             with contextlib.suppress(OSError):  # it hangs up
                 await asyncio.wait_for(link._writer.drain(), 10)
             await link.close()
-        link = await supervisor_link.find_supervisor(machine.pod("a"))
+        link = await supervisor_link.find_supervisor(
+            PodDirectory(machine.directory / "pods", machine.uid("a"))
+        )
         assert link is not None
         state = await link.first_state()
         assert state is not None

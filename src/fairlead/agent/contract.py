@@ -100,6 +100,8 @@ class ContainerRun(msgspec.Struct, frozen=True):
     group: int | None = None
     cpu_millis: int = 0  # limits; 0: none
     memory_bytes: int = 0
+    groups: tuple[int, ...] = ()  # supplementary ones
+    escalates: bool = False  # setuid programs work in it
 
 
 class Open(msgspec.Struct, frozen=True):
@@ -111,6 +113,7 @@ class Open(msgspec.Struct, frozen=True):
     address: str
     volumes: tuple[Volume, ...]
     deadline: float
+    fs_group: int | None = None  # all its volumes belong to this group
 
 
 class Start(msgspec.Struct, frozen=True):

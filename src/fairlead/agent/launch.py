@@ -37,16 +37,18 @@ def launch(
         path = f"{container_path(pod, container)}.securityContext"
         raise Missing(f"container has runAsNonRoot and would run as root: give {path}.runAsUser another user")
     return ContainerRun(
-        container.name,
-        attempt,
-        argv,
-        tuple(variables.items()),
-        container.working_dir,
-        mounts(pod, container, variables),
-        user,
-        own.run_as_group if own.run_as_group is not None else whole.run_as_group,
-        _limit(container, "cpu", milli=True),
-        _limit(container, "memory"),
+        name=container.name,
+        attempt=attempt,
+        argv=argv,
+        environment=tuple(variables.items()),
+        working_directory=container.working_dir,
+        mounts=mounts(pod, container, variables),
+        user=user,
+        group=own.run_as_group if own.run_as_group is not None else whole.run_as_group,
+        cpu_millis=_limit(container, "cpu", milli=True),
+        memory_bytes=_limit(container, "memory"),
+        groups=tuple(sorted(set(whole.supplemental_groups))),
+        escalates=own.allow_privilege_escalation is True or own.privileged is True,
     )
 
 

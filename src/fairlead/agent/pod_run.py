@@ -146,7 +146,8 @@ def _open(work: Work, view: BoundPod, means: Means, now: float) -> list[Instruct
     work.volumes, work.volumes_of = made, (view.metadata.resource_version, means.library.version)
     work.wake(now + means.pace.ask_again_seconds)
     meta = view.metadata
-    return [Open(work.uid, meta.namespace, meta.name, address, made, means.deadline)]
+    fs_group = view.spec.security_context.fs_group
+    return [Open(work.uid, meta.namespace, meta.name, address, made, means.deadline, fs_group)]
 
 
 def _address(work: Work, view: BoundPod, means: Means) -> str:

@@ -16,15 +16,12 @@ _EITHER: _Rules = (
     ("seLinuxOptions", lambda asked: bool(asked.se_linux_options)),
 )
 _OF_CONTAINER: _Rules = (
-    ("allowPrivilegeEscalation", lambda asked: asked.allow_privilege_escalation is False),
     ("capabilities", lambda asked: bool(asked.capabilities)),
     ("privileged", lambda asked: asked.privileged is True),
     ("readOnlyRootFilesystem", lambda asked: asked.read_only_root_filesystem is True),
     *_EITHER,
 )
 _OF_POD: _Rules = (
-    ("fsGroup", lambda asked: asked.fs_group is not None),
-    ("supplementalGroups", lambda asked: bool(asked.supplemental_groups)),
     ("sysctls", lambda asked: bool(asked.sysctls)),
     *_EITHER,
 )

@@ -56,7 +56,7 @@ def test_what_is_not_enforced_is_told_by_name() -> None:
         if each["reason"] == "NotEnforced"
     ]
     assert told.endswith(
-        ": securityContext.capabilities, securityContext.readOnlyRootFilesystem, spec.securityContext.fsGroup, "
+        ": securityContext.capabilities, securityContext.readOnlyRootFilesystem, "
         "spec.volumes[0].emptyDir.sizeLimit"
     )
 

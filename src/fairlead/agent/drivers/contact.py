@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from fairlead.agent.contract import Failed, Probe, Probed
+from fairlead.agent.drivers.directories import PodDirectory
 from fairlead.agent.drivers.supervisor_link import (
     ANSWER_SECONDS,
     SupervisorLink,
@@ -49,7 +49,7 @@ class Contact:
         self._probes: dict[int, asyncio.TimerHandle] = {}
         self._unanswered_since: float | None = None
 
-    async def find(self, directory: Path) -> bool:
+    async def find(self, directory: PodDirectory) -> bool:
         """The supervisor that runs already. False if there is none that answers."""
         link = await find_supervisor(directory)
         if link is None:
@@ -61,7 +61,7 @@ class Contact:
         self._listen(link, state)
         return True
 
-    async def start(self, directory: Path, deadline: float) -> None:
+    async def start(self, directory: PodDirectory, deadline: float) -> None:
         """A new supervisor. OSError or ValueError if it does not come up, and then nothing of it is left."""
         link = await start_supervisor(directory, self._uid, self._machine.boot_instant(deadline))
         state = await link.first_state()

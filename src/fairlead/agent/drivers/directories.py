@@ -5,30 +5,35 @@
     pods/UID/socket, lock       its supervisor's
     pods/UID/supervisor.log     only if the supervisor itself failed
     pods/UID/logs/CONTAINER/    `log_files.py`
-    pods/UID/volumes/NAME/      files of a volume; those of ConfigMaps and Secrets are swapped all at once
+    pods/UID/volumes/NAME/      files of a volume (`volume_files.py`)
     pods/UID/roots/CONTAINER/   $FAIRLEAD_ROOT: mounts are links in there
 
-Called by `pod.py`, off the loop. OSErrors go to the caller, who tells them; what cannot be right is a ValueError.
+pods/UID is closed to everybody but the agent and the pod's own group (`pod_group`): inside, the pod's containers share
+what they mount, whatever users they run as. Everything in it is opened by descriptor and without links (`beneath.py`):
+a pod may have put any there. Called by `pod.py`, off the loop. OSErrors go to the caller, who tells them; what cannot
+be right is a ValueError.
 """
 
 from __future__ import annotations
 
 import os
 import re
-import shutil
+import zlib
 from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
 
 from fairlead.agent.contract import ContainerRun, Mount, Open, Volume
+from fairlead.agent.drivers import beneath
 from fairlead.agent.drivers.limits import Cgroups
-from fairlead.agent.drivers.state import read_file
+from fairlead.agent.drivers.volume_files import CURRENT, fill, path_inside
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,252}")
-_THROUGH, _OWN, _ANYBODY = 0o711, 0o700, 0o777  # others may pass, but not look around
+_THROUGH, _OWN, _GROUP_THROUGH, _ANYBODY = 0o711, 0o700, 0o710, 0o777
 _NEW, _GONE = ".new-", ".gone-"
-_CURRENT = "..data"
+_TEMPORARY = "tmp"
+_GROUPS_FROM, _GROUPS = 2_000_000_000, 100_000_000  # of pods, far above those that people give
 
 
 class PodIdentity(msgspec.Struct, frozen=True):
@@ -40,6 +45,10 @@ class PodIdentity(msgspec.Struct, frozen=True):
         0  # where its cgroups are made, as found when it was opened: the agent itself may move
     )
     cgroup_bases: dict[str, str] = {}
+    group: int | None = (
+        None  # whoever is in it may enter the pod's directory; None: by their user, or not at all
+    )
+    fs_group: int | None = None
 
 
 class PodDirectory:
@@ -50,95 +59,201 @@ class PodDirectory:
 
     @property
     def exists(self) -> bool:
-        return (self.path / "pod.json").exists()
+        try:
+            os.close(self.open("pod.json", os.O_PATH))
+        except OSError:
+            return False
+        return True
+
+    def open(self, inner: str = ".", flags: int = beneath.DIRECTORY) -> int:
+        """A descriptor of what is in it. OSError; ELOOP for a link."""
+        base = os.open(self._parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            return beneath.open_beneath(base, f"{self._uid}/{inner}", flags)
+        finally:
+            os.close(base)
 
     def identity(self) -> PodIdentity:
         """OSError or ValueError if it cannot be read."""
+        directory = self.open()
         try:
-            return msgspec.json.decode(read_file(str(self.path / "pod.json")), type=PodIdentity)
+            return msgspec.json.decode(beneath.read_file(directory, "pod.json"), type=PodIdentity)
         except msgspec.DecodeError as error:
             raise ValueError(f"{self.path}/pod.json is damaged: {error}") from None
+        finally:
+            os.close(directory)
 
     def make(self, wanted: Open, cgroups: Cgroups | None) -> None:
         """All of it under another name, which becomes the right one last."""
-        new = self._parent / f"{_NEW}{self._uid}"
-        shutil.rmtree(new, ignore_errors=True)
+        new = f"{_NEW}{self._uid}"
+        parent = os.open(self._parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
-            new.mkdir(_THROUGH)
+            beneath.remove_tree(parent, new)
+            try:
+                self._make(parent, new, wanted, cgroups)
+                os.rename(new, self._uid, src_dir_fd=parent, dst_dir_fd=parent)
+            except BaseException:
+                beneath.remove_tree(parent, new)
+                raise
+        finally:
+            os.close(parent)
+
+    def _make(self, parent: int, new: str, wanted: Open, cgroups: Cgroups | None) -> None:
+        group = pod_group(parent, self._uid) if os.geteuid() == 0 else None
+        place = beneath.make_directories(parent, new, _OWN)
+        try:
+            if group is not None:
+                os.fchown(place, -1, group)
+                os.fchmod(place, _GROUP_THROUGH)
             for name, mode in (("volumes", _THROUGH), ("roots", _THROUGH), ("logs", _OWN)):
-                (new / name).mkdir(mode)
-            for volume in wanted.volumes:
-                _fill(new / "volumes" / _safe(volume.name, "a volume's name"), volume)
+                os.close(beneath.make_directories(place, name, mode))
+            _fill_all(place, wanted.volumes, wanted.fs_group)
             version, bases = (cgroups.version, cgroups.bases) if cgroups is not None else (0, {})
-            identity = PodIdentity(wanted.uid, wanted.namespace, wanted.name, wanted.address, version, bases)
-            (new / "pod.json").write_bytes(msgspec.json.encode(identity))
-            new.rename(self.path)
-        except BaseException:
-            shutil.rmtree(new, ignore_errors=True)
-            raise
+            identity = PodIdentity(
+                uid=wanted.uid,
+                namespace=wanted.namespace,
+                name=wanted.name,
+                address=wanted.address,
+                cgroup_version=version,
+                cgroup_bases=bases,
+                group=group,
+                fs_group=wanted.fs_group,
+            )
+            beneath.write_new(place, "pod.json", msgspec.json.encode(identity))
+        finally:
+            os.close(place)
 
     def refresh(self, volumes: Iterable[Volume]) -> None:
-        for volume in volumes:
-            _fill(self.path / "volumes" / _safe(volume.name, "a volume's name"), volume)
+        fs_group = self.identity().fs_group
+        place = self.open()
+        try:
+            _fill_all(place, volumes, fs_group)
+        finally:
+            os.close(place)
 
-    def log_directory(self, container: str) -> Path:
-        return self.path / "logs" / _safe(container, "a container's name")
+    def log_directory(self, container: str) -> str:
+        """In the pod's directory."""
+        return "logs/" + _safe(container, "a container's name")
 
     def root(self, run: ContainerRun) -> Path:
         """The container's own root, with its mounts in place."""
-        root = self.path / "roots" / _safe(run.name, "a container's name")
-        root.mkdir(_OWN, exist_ok=True)
-        temporary = root / "tmp"
-        temporary.mkdir(_OWN, exist_ok=True)
-        if os.geteuid() == 0 and (run.user is not None or run.group is not None):
-            for path in (root, temporary):
-                os.chown(path, -1 if run.user is None else run.user, -1 if run.group is None else run.group)
-        for mount in sorted(run.mounts, key=lambda each: _inside(each.path, "mountPath").count("/")):
-            self._mount(root, mount, run)  # what others lie in comes first
-        return root
-
-    def _mount(self, root: Path, mount: Mount, run: ContainerRun) -> None:
-        inner = _inside(mount.path, "mountPath")
-        source = self.path / "volumes" / _safe(mount.volume, "a volume's name")
-        if not source.is_dir():
-            raise ValueError(f"volumeMounts of container {run.name}: there is no volume {mount.volume!r}")
-        if os.geteuid() == 0 and run.user not in (None, 0):
-            source.chmod(source.stat().st_mode | 0o055)
-        if mount.sub_path:
-            source = source / _inside(mount.sub_path, "subPath")
-            if not source.exists() and not (source.parent / _CURRENT).exists():
-                source.mkdir(parents=True)
-                source.chmod(_ANYBODY)
-        link = root / inner
-        if link == root:
-            raise ValueError(f"volumeMounts of container {run.name}: mountPath must not be /")
-        if link.is_symlink() and link.readlink() == source:
-            return
-        link.parent.mkdir(parents=True, exist_ok=True)
-        if link.is_symlink():
-            link.unlink()
-        elif link.is_dir():
-            link.rmdir()  # what a mount point would hide must be empty: it could hold the work of an earlier run
-        link.symlink_to(source)
+        name = _safe(run.name, "a container's name")
+        place = self.open()
+        root = -1
+        try:
+            root = beneath.make_directories(place, f"roots/{name}", _OWN)
+            _give(root, run)
+            _make_temporary(root, run)
+            _Mounting(self.path, place, root, run).all()
+        finally:
+            os.close(place)
+            if root >= 0:
+                os.close(root)
+        return self.path / "roots" / name
 
     def remove(self) -> None:
         """At once for whoever looks; then in fact."""
-        gone = self._parent / f"{_GONE}{self._uid}"
-        if self.path.exists():
-            shutil.rmtree(gone, ignore_errors=True)
-            self.path.rename(gone)
-        if gone.exists():
-            shutil.rmtree(gone)
+        gone = f"{_GONE}{self._uid}"
+        parent = os.open(self._parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            try:
+                os.stat(self._uid, dir_fd=parent, follow_symlinks=False)
+            except FileNotFoundError:
+                pass  # it went before
+            else:
+                beneath.remove_tree(parent, gone)
+                os.rename(self._uid, gone, src_dir_fd=parent, dst_dir_fd=parent)
+            beneath.remove_tree(parent, gone)
+        finally:
+            os.close(parent)
+
+
+class _Mounting:
+    """The mounts of one container as links in its root, what others lie in first."""
+
+    def __init__(self, path: Path, place: int, root: int, run: ContainerRun) -> None:
+        self._path, self._place, self._root, self._run = path, place, root, run
+        self._done: dict[str, Mount] = {}  # by mountPath
+
+    def all(self) -> None:
+        for mount in sorted(
+            self._run.mounts, key=lambda each: path_inside(each.path, "mountPath").count("/")
+        ):
+            self._one(mount)
+
+    def _one(self, mount: Mount) -> None:
+        inner = path_inside(mount.path, "mountPath")
+        if not inner:
+            raise ValueError(f"volumeMounts of container {self._run.name}: mountPath must not be /")
+        os.close(self._source(mount))
+        target = "/".join(
+            filter(None, (str(self._path), "volumes", mount.volume, path_inside(mount.sub_path, "subPath")))
+        )
+        outer = max((each for each in self._done if inner.startswith(f"{each}/")), key=len, default="")
+        base = self._source(self._done[outer], beneath.DIRECTORY) if outer else os.dup(self._root)
+        directory, _, name = inner.removeprefix(f"{outer}/" if outer else "").rpartition("/")
+        try:
+            holder = beneath.make_directories(base, directory)
+        except OSError as error:
+            raise ValueError(
+                f"volumeMounts of container {self._run.name}: mountPath {mount.path} leads through something that is "
+                f"not a directory ({error.strerror}); no link is followed there: let the container remove it"
+            ) from None
+        finally:
+            os.close(base)
+        try:
+            _place_link(holder, name, target)
+        finally:
+            os.close(holder)
+        self._done[inner] = mount
+
+    def _source(self, mount: Mount, flags: int = os.O_PATH) -> int:
+        """What is mounted, made first where it is a subPath of a directory to write to."""
+        name = _safe(mount.volume, "a volume's name")
+        sub_path = path_inside(mount.sub_path, "subPath")
+        try:
+            volume = beneath.open_beneath(self._place, f"volumes/{name}", beneath.DIRECTORY)
+        except FileNotFoundError:
+            raise ValueError(
+                f"volumeMounts of container {self._run.name}: there is no volume {mount.volume!r}"
+            ) from None
+        try:
+            if not sub_path:
+                return os.dup(volume)
+            current = beneath.link_at(volume, CURRENT)
+            if current is not None:
+                return beneath.open_beneath(volume, f"{current}/{sub_path}", flags)
+            try:
+                return beneath.open_beneath(volume, sub_path, flags)
+            except FileNotFoundError:
+                return beneath.make_directories(volume, sub_path, _ANYBODY)
+        except OSError as error:
+            raise ValueError(
+                f"volumeMounts of container {self._run.name}: subPath {mount.sub_path} of volume {name}: "
+                f"{error.strerror}; no link is followed there"
+            ) from None
+        finally:
+            os.close(volume)
+
+
+def pod_group(parent: int, uid: str) -> int:
+    """A group that no other pod of this node has."""
+    with os.scandir(parent) as entries:
+        taken = {entry.stat(follow_symlinks=False).st_gid for entry in entries}
+    number = zlib.crc32(uid.encode()) % _GROUPS
+    while _GROUPS_FROM + number in taken:
+        number = (number + 1) % _GROUPS
+    return _GROUPS_FROM + number
 
 
 def tidy(parent: Path) -> tuple[list[str], list[str]]:
     """Remove what a kill left half made or half removed. Returns the uids that are whole, and those that a cut of the
     power has damaged: they are good for nothing but removal, once nothing of them runs."""
     whole, damaged = [], []
-    for entry in sorted(parent.iterdir()):
+    for entry in sorted(os.scandir(parent), key=lambda each: each.name):
         if entry.name.startswith((_NEW, _GONE)):
-            shutil.rmtree(entry, ignore_errors=True)
-        elif entry.is_dir():
+            remove_directory(parent, entry.name)
+        elif entry.is_dir(follow_symlinks=False):
             try:
                 PodDirectory(parent, entry.name).identity()
             except (OSError, ValueError):
@@ -148,64 +263,64 @@ def tidy(parent: Path) -> tuple[list[str], list[str]]:
     return whole, damaged
 
 
+def remove_directory(parent: Path, name: str) -> None:
+    """As far as it goes: whatever is left is tried again at the next start."""
+    base = os.open(parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        beneath.remove_tree(base, name)
+    except OSError:
+        pass  # a disk that is ill
+    finally:
+        os.close(base)
+
+
 def _safe(name: str, what: str) -> str:
     if not _NAME.fullmatch(name):
         raise ValueError(f"{what} {name!r} cannot be the name of a directory")
     return name
 
 
-def _inside(path: str, what: str) -> str:
-    parts = [part for part in path.split("/") if part not in ("", ".")]
-    if ".." in parts:
-        raise ValueError(f"{what} {path!r} must not contain '..'")
-    return "/".join(parts)
-
-
-def _fill(directory: Path, volume: Volume) -> None:
-    if volume.files is None:
-        if not directory.is_dir():
-            directory.mkdir()
-            directory.chmod(_ANYBODY)
-        return
-    if not directory.is_dir():
-        directory.mkdir(_OWN)
-    wanted = {_inside(path, f"volume {volume.name}"): (content, mode) for path, content, mode in volume.files}
-    current = directory / _CURRENT
-    if current.is_dir() and _content(current) == wanted:
-        return
-    old = current.readlink() if current.is_symlink() else None
-    new = directory / f"..{1 if old is None else int(old.name.lstrip('.')) + 1}"
-    shutil.rmtree(new, ignore_errors=True)
+def _fill_all(place: int, volumes: Iterable[Volume], fs_group: int | None) -> None:
+    holder = beneath.open_beneath(place, "volumes", beneath.DIRECTORY)
     try:
-        new.mkdir(0o755)
-        for path, (content, mode) in wanted.items():
-            file = new / path
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_bytes(content)
-            file.chmod(mode & 0o777)
-        swap = directory / "..swap"
-        swap.unlink(missing_ok=True)
-        swap.symlink_to(new.name)
-    except BaseException:
-        shutil.rmtree(new, ignore_errors=True)
-        raise
-    swap.replace(current)
-    tops = {path.partition("/")[0] for path in wanted}
-    for top in tops:
-        if not (directory / top).is_symlink():
-            (directory / top).symlink_to(f"{_CURRENT}/{top}")
-    for entry in directory.iterdir():
-        ours = entry.is_symlink() and entry.readlink().parts[:1] == (_CURRENT,)  # not a mount inside this one
-        if ours and entry.name not in tops:
-            entry.unlink()
-    if old is not None:
-        shutil.rmtree(directory / old, ignore_errors=True)
+        for volume in volumes:
+            fill(holder, _safe(volume.name, "a volume's name"), volume, fs_group)
+    finally:
+        os.close(holder)
 
 
-def _content(directory: Path) -> dict[str, tuple[bytes, int]]:
-    base = directory.resolve()
-    return {
-        file.relative_to(base).as_posix(): (file.read_bytes(), file.stat().st_mode & 0o777)
-        for file in base.rglob("*")
-        if file.is_file()
-    }
+def _give(directory: int, run: ContainerRun) -> None:
+    if os.geteuid() == 0 and (run.user is not None or run.group is not None):
+        os.fchown(directory, -1 if run.user is None else run.user, -1 if run.group is None else run.group)
+
+
+def _make_temporary(root: int, run: ContainerRun) -> None:
+    """Where the container put something else in its place, a link for example, that stays and is nobody's but its."""
+    try:
+        os.mkdir(_TEMPORARY, _OWN, dir_fd=root)
+    except FileExistsError:
+        pass  # an earlier run's, or what that made of it
+    try:
+        temporary = beneath.open_beneath(root, _TEMPORARY, beneath.DIRECTORY)
+    except OSError:
+        return
+    try:
+        _give(temporary, run)
+    finally:
+        os.close(temporary)
+
+
+def _place_link(holder: int, name: str, target: str) -> None:
+    there = beneath.link_at(holder, name)
+    if there == target:
+        return
+    if there is not None:
+        os.unlink(name, dir_fd=holder)
+    else:
+        try:
+            os.rmdir(
+                name, dir_fd=holder
+            )  # what a mount point hides must be empty: it could hold an earlier run's work
+        except FileNotFoundError:
+            pass  # nothing was there
+    os.symlink(target, name, dir_fd=holder)

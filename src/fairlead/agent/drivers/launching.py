@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     Json = dict[str, Any]
 
 NOT_STARTED, NOT_EXECUTABLE, NO_INTERPRETER = 128, 126, 127
-_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
+_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER, _PR_SET_NO_NEW_PRIVS = 1, 36, 38
 _LIBC = ctypes.CDLL(None, use_errno=True)
 _ALL_SIGNALS = set(range(1, signal.NSIG)) - {
     signal.SIGKILL,
@@ -94,7 +94,9 @@ def _become(
             limits.enter(groups)
         else:
             limits.limit_data(run["memory_bytes"])
-        _switch_user(run["user"], run["group"])
+        _switch_user(run["user"], run["group"], run.get("supplementary") or [])
+        if not run.get("escalates") and _LIBC.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0):
+            raise OSError(ctypes.get_errno(), "prctl(PR_SET_NO_NEW_PRIVS)")
         # After the switch, which would clear it.
         _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
         if os.getppid() != parent:
@@ -114,10 +116,9 @@ def _tell(pipe: int, message: str, exit_code: int) -> None:
     os.write(pipe, to_json({"message": message[:512], "exit_code": exit_code}).encode()[:4096])
 
 
-def _switch_user(user: int | None, group: int | None) -> None:
+def _switch_user(user: int | None, group: int | None, supplementary: list[int]) -> None:
+    """`group` is given wherever it can be switched. Nothing is imported here: it may be the pod's files by now."""
     own = os.geteuid()
-    if user is None and group is None:
-        return
     if own != 0:
         if user in (None, own) and group in (None, os.getegid()):
             return
@@ -126,23 +127,15 @@ def _switch_user(user: int | None, group: int | None) -> None:
             "and only root may switch: run the agent as root, or remove runAsUser and runAsGroup from securityContext"
         )
     try:
-        os.setgroups([])
-        os.setgid(group if group is not None else _group_of(user))
+        os.setgroups(supplementary)
+        if group is not None:
+            os.setgid(group)
         if user is not None:
             os.setuid(user)
     except OSError as error:
         raise StartError(
             f"cannot run as user {user}, group {group}: {error.strerror}: correct runAsUser and runAsGroup"
         ) from None
-
-
-def _group_of(user: int | None) -> int:
-    import pwd
-
-    try:
-        return pwd.getpwuid(user).pw_gid if user is not None else os.getegid()
-    except KeyError:
-        return 0  # as container runtimes do for a user the machine does not know
 
 
 def within_root(root: str, path: str) -> str:

@@ -14,6 +14,8 @@ from __future__ import annotations
 import os
 import time
 
+from fairlead.agent.drivers import beneath
+
 TEXT_BYTES_MAX = 16 * 1024  # of one record
 FILE_BYTES_MAX = 10 * 1024 * 1024
 FILES_MAX = 5  # of one run
@@ -29,28 +31,40 @@ def stamp(nanoseconds: int) -> bytes:
     return f"{whole}.{nano:09d}Z".encode()
 
 
-def log_file(directory: str, attempt: int, age: int = 0) -> str:
-    return f"{directory}/{attempt}.log" + (f".{age}" if age else "")
+def log_file(attempt: int, age: int = 0) -> str:
+    return f"{attempt}.log" + (f".{age}" if age else "")
 
 
-def attempts(directory: str) -> list[int]:
+def attempts(directory: int) -> list[int]:
     """Runs of a container that have a log, the newest last."""
-    try:
-        names = os.listdir(directory)
-    except FileNotFoundError:
-        return []
+    names = os.listdir(directory)
     return sorted({int(name.partition(".")[0]) for name in names if name.partition(".")[0].isdigit()})
 
 
 def forget_old(directory: str, attempt: int) -> None:
     """Before a run starts: only it and the newest before it keep their logs."""
-    old = [each for each in attempts(directory) if each < attempt]
-    for each in old[: max(len(old) - (RUNS_KEPT_MAX - 1), 0)]:
-        for age in range(FILES_MAX):
-            try:
-                os.unlink(log_file(directory, each, age))
-            except FileNotFoundError:
-                pass  # it never grew to so many
+    place = _open_directory(directory)
+    try:
+        old = [each for each in attempts(place) if each < attempt]
+        for each in old[: max(len(old) - (RUNS_KEPT_MAX - 1), 0)]:
+            for age in range(FILES_MAX):
+                try:
+                    os.unlink(log_file(each, age), dir_fd=place)
+                except FileNotFoundError:
+                    pass  # it never grew to so many
+    finally:
+        os.close(place)
+
+
+def _open_directory(directory: str) -> int:
+    """Made where it is missing, below the working directory, which is the pod's (below / for an absolute one)."""
+    if not directory.startswith("/"):
+        return beneath.make_directories(beneath.HERE, directory, 0o700)
+    top = os.open("/", beneath.DIRECTORY)
+    try:
+        return beneath.make_directories(top, directory, 0o700)
+    finally:
+        os.close(top)
 
 
 class LogWriter:
@@ -60,7 +74,7 @@ class LogWriter:
         self._directory = directory
         self._attempt = attempt
         self._file_bytes_max = file_bytes_max
-        self._file = -1
+        self._place = self._file = -1
         self._size = 0
         self._unfinished = {STDOUT: b"", STDERR: b""}
         self.lost_bytes = 0  # in all
@@ -88,9 +102,10 @@ class LogWriter:
                 self._unfinished[stream] = b""
         if self._lost_untold:
             self._append(b"", 0)
-        if self._file >= 0:
-            os.close(self._file)
-            self._file = -1
+        for fd in (self._file, self._place):
+            if fd >= 0:
+                os.close(fd)
+        self._file = self._place = -1
 
     def _append(self, records: bytes, weight: int) -> None:
         if not records and not self._lost_untold:
@@ -114,9 +129,10 @@ class LogWriter:
 
     def _make_room(self, size: int) -> None:
         if self._file < 0:
-            os.makedirs(self._directory, mode=0o700, exist_ok=True)
-            flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
-            self._file = os.open(log_file(self._directory, self._attempt), flags, 0o600)
+            if self._place < 0:
+                self._place = _open_directory(self._directory)
+            flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK
+            self._file = beneath.open_beneath(self._place, log_file(self._attempt), flags, 0o600)
             self._size = os.fstat(self._file).st_size
         if self._size and self._size + size > self._file_bytes_max:
             os.close(self._file)
@@ -124,8 +140,10 @@ class LogWriter:
             for age in range(FILES_MAX - 2, -1, -1):
                 try:
                     os.rename(
-                        log_file(self._directory, self._attempt, age),
-                        log_file(self._directory, self._attempt, age + 1),
+                        log_file(self._attempt, age),
+                        log_file(self._attempt, age + 1),
+                        src_dir_fd=self._place,
+                        dst_dir_fd=self._place,
                     )
                 except FileNotFoundError:
                     pass  # not so many yet

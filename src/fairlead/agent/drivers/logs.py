@@ -1,6 +1,6 @@
 """Reading a run's log: the newest or the previous, its end, from an instant on, with times, and as it grows.
 
-    read(directory, Wanted(...), runs) -> pieces of bytes, for the node's endpoint (`kubectl logs`)
+    read(open_directory, Wanted(...), runs) -> pieces of bytes, for the node's endpoint (`kubectl logs`)
 
 Spans the files of a run (`log_files.py`), also while they are rotated. Records of one line are joined; a record that is
 not yet whole is not seen. Memory is bounded by one piece, whatever the log.
@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import asyncio
 import os
+import stat
 from collections import deque
 from collections.abc import AsyncIterator, Callable
 from typing import BinaryIO, cast
 
 import msgspec
 
+from fairlead.agent.drivers import beneath
 from fairlead.agent.drivers.log_files import FILES_MAX, STAMP_LENGTH, attempts, log_file, stamp
 
 PIECE_BYTES = 64 * 1024
@@ -36,19 +38,33 @@ class Wanted(msgspec.Struct, frozen=True):
     follow: bool = False
 
 
-def read(directory: str, wanted: Wanted, runs: Callable[[int], bool]) -> AsyncIterator[bytes]:
-    """`runs` says whether an attempt may still print. LookupError if there is no such log."""
-    known = attempts(directory)
+def read(
+    open_directory: Callable[[], int], wanted: Wanted, runs: Callable[[int], bool]
+) -> AsyncIterator[bytes]:
+    """`open_directory`: a descriptor of where the logs are. `runs` says whether an attempt may still print. LookupError
+    if there is no such log."""
+    try:
+        directory = open_directory()
+    except OSError:
+        raise LookupError("nothing was printed yet") from None
+    try:
+        known = attempts(directory)
+    finally:
+        os.close(directory)
     if len(known) < (2 if wanted.previous else 1):
         raise LookupError(
             "there is no previous run with a log" if wanted.previous else "nothing was printed yet"
         )
-    return _pieces(directory, known[-2] if wanted.previous else known[-1], wanted, runs)
+    return _pieces(open_directory, known[-2] if wanted.previous else known[-1], wanted, runs)
 
 
 async def _pieces(
-    directory: str, attempt: int, wanted: Wanted, runs: Callable[[int], bool]
+    open_directory: Callable[[], int], attempt: int, wanted: Wanted, runs: Callable[[int], bool]
 ) -> AsyncIterator[bytes]:
+    try:
+        directory = open_directory()
+    except OSError:
+        return  # the pod was removed meanwhile
     files = _Files(directory, attempt)
     shape = _Shape(wanted)
     left = wanted.limit_bytes
@@ -75,6 +91,7 @@ async def _pieces(
             await asyncio.sleep(FOLLOW_SECONDS)
     finally:
         files.close()
+        os.close(directory)
 
 
 class _Shape:
@@ -104,20 +121,24 @@ class _Shape:
 class _Files:
     """The files of one run as one stream of records, oldest first, through rotations."""
 
-    def __init__(self, directory: str, attempt: int) -> None:
+    def __init__(self, directory: int, attempt: int) -> None:
         self._directory = directory
         self._attempt = attempt
         self._file: BinaryIO | None = None
         self._rest = b""
 
     def _name(self, age: int) -> str:
-        return log_file(self._directory, self._attempt, age)
+        return log_file(self._attempt, age)
 
     def _open(self, age: int) -> BinaryIO | None:
         try:
-            return cast(BinaryIO, open(self._name(age), "rb", buffering=0))
-        except FileNotFoundError:
+            fd = beneath.open_beneath(self._directory, self._name(age), os.O_RDONLY | os.O_NONBLOCK)
+        except OSError:
+            return None  # not so many files; or a link, which is none of ours
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            os.close(fd)
             return None
+        return cast(BinaryIO, open(fd, "rb", buffering=0))
 
     def close(self) -> None:
         if self._file is not None:
@@ -159,7 +180,8 @@ class _Files:
             self._rest = b""
         for age in range(FILES_MAX):
             try:
-                if os.path.samestat(here, os.stat(self._name(age))):
+                there = os.stat(self._name(age), dir_fd=self._directory, follow_symlinks=False)
+                if os.path.samestat(here, there):
                     break
             except FileNotFoundError:
                 continue

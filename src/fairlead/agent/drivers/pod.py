@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import pwd
 from collections import deque
 from pathlib import Path
 
@@ -36,6 +37,8 @@ from fairlead.agent.drivers.this_machine import ThisMachine
 
 Instruction = Open | Start | Stop | Refresh | Close
 WAITING_MAX = 256  # instructions for one pod
+CLEAN_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"  # nothing of the agent's own
+NO_GROUP = 65534
 _UNKILLABLE_SECONDS = 5.0
 
 
@@ -84,20 +87,28 @@ class Pod:
 
     async def attach(self) -> bool:
         """Find the supervisor that runs already. False if there is none that answers."""
-        return await self.contact.find(self.directory.path)
+        return await self.contact.find(self.directory)
 
     def take_down(self) -> None:
         """After nothing of it runs any more: how it ended. Blocks for a moment."""
         if not self.directory.exists and self.contact.state is None:
             return
-        state = states.load(str(self.directory.path)) or self.contact.state or states.fresh(0.0)
-        reap(state["pid"])
-        if states.mark_lost(state):
-            try:
-                states.save(str(self.directory.path), state)
-            except OSError:
-                pass  # the same is found out at the next start
-        self.contact.state = state
+        try:
+            directory = self.directory.open()
+        except OSError:
+            directory = -1  # it was removed, or something else lies in its place
+        try:
+            state = states.load(directory) or self.contact.state or states.fresh(0.0)
+            reap(state["pid"])
+            if states.mark_lost(state):
+                try:
+                    states.save(directory, state)
+                except OSError:
+                    pass  # the same is found out at the next start
+            self.contact.state = state
+        finally:
+            if directory >= 0:
+                os.close(directory)
 
     def runs(self, container: str, attempt: int) -> bool:
         """Whether this run may still print."""
@@ -167,7 +178,7 @@ class Pod:
         self.deadline = max(self.deadline, wanted.deadline)
         made = not self.directory.exists
         if self.contact.link is not None or (
-            not made and supervisor_runs(self.directory.path) and await self.attach()
+            not made and supervisor_runs(self.directory) and await self.attach()
         ):
             self._saw()
             return
@@ -179,7 +190,7 @@ class Pod:
                 "its deadline passed and it was killed: it must be closed, nothing is started in it again"
             )
         try:
-            await self.contact.start(self.directory.path, self.deadline)
+            await self.contact.start(self.directory, self.deadline)
         except (OSError, ValueError):
             if made:
                 await asyncio.to_thread(self.directory.remove)
@@ -204,18 +215,26 @@ class Pod:
                     "working_directory": run.working_directory,
                     "root": str(root.absolute()),
                     "user": run.user,
-                    "group": run.group,
+                    "group": run.group if run.group is not None else _group_of(run.user),
+                    "supplementary": self._supplementary(run),
+                    "escalates": run.escalates,
                     "cpu_millis": run.cpu_millis,
                     "memory_bytes": run.memory_bytes,
-                    "log": str(self.directory.log_directory(run.name).relative_to(self.directory.path)),
+                    "log": self.directory.log_directory(run.name),
                 },
             }
         )
 
+    def _supplementary(self, run: ContainerRun) -> list[int]:
+        """Besides its own: those it asked for, and those by which it reaches its volumes."""
+        identity = self.directory.identity()
+        reaching = [each for each in (identity.group, identity.fs_group) if each is not None]
+        return sorted({*run.groups, *reaching})
+
     def _environment(self, run: ContainerRun, root: Path) -> dict[str, str]:
         identity = self.directory.identity()
         return {
-            "PATH": os.environ.get("PATH", os.defpath),
+            "PATH": CLEAN_PATH,
             "HOME": str(root.absolute()),
             "TMPDIR": str(root.absolute() / "tmp"),
             "HOSTNAME": identity.name,
@@ -255,7 +274,7 @@ class Pod:
         await self.contact.let_go()
         if self.contact.replaced:
             return
-        if not gone.hangs and supervisor_runs(self.directory.path) and await self.attach():
+        if not gone.hangs and supervisor_runs(self.directory) and await self.attach():
             self._saw()
             return
         while left := await self._settle():
@@ -284,3 +303,15 @@ class Pod:
     def _fail(self, instruction: object, message: str) -> None:
         what = type(instruction).__name__ if not isinstance(instruction, _Gone) else "Stop"
         self._tell(Failed(self.uid, what, message, self._clock()))
+
+
+def _group_of(user: int | None) -> int | None:
+    """Of a process that names none: never the machine's group 0, which may read what others may not. None: as it is,
+    where the agent cannot switch."""
+    if os.geteuid() != 0:
+        return None
+    try:
+        group = pwd.getpwuid(user or 0).pw_gid
+    except KeyError:
+        group = 0  # a user that the machine does not know
+    return group or NO_GROUP

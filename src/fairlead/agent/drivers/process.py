@@ -11,7 +11,6 @@ seconds since the epoch as boot time plus a fixed offset.
 from __future__ import annotations
 
 import asyncio
-import shutil
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
@@ -30,7 +29,7 @@ from fairlead.agent.contract import (
     Stop,
 )
 from fairlead.agent.drivers import limits, logs, procfs
-from fairlead.agent.drivers.directories import tidy
+from fairlead.agent.drivers.directories import remove_directory, tidy
 from fairlead.agent.drivers.pod import Pod
 from fairlead.agent.drivers.probing import look
 from fairlead.agent.drivers.sandboxes import listed
@@ -66,7 +65,7 @@ class ProcessDriver:
         whole, damaged = await asyncio.to_thread(tidy, parent)
         if damaged and not await asyncio.to_thread(self._machine.strays, damaged):
             for uid in damaged:
-                await asyncio.to_thread(shutil.rmtree, parent / uid, ignore_errors=True)
+                await asyncio.to_thread(remove_directory, parent, uid)
         await asyncio.to_thread(self._machine.end_forgotten, frozenset(whole))
         for uid in whole:
             self._pods[uid] = Pod(self._machine, uid)
@@ -153,8 +152,10 @@ class ProcessDriver:
         pod = self._pods.get(uid)
         if pod is None or not pod.directory.exists:
             raise LookupError(f"pod {uid} is not on this machine")
-        directory = str(pod.directory.log_directory(container))
-        return logs.read(directory, wanted, lambda attempt: pod.runs(container, attempt))
+        directory = pod.directory.log_directory(container)
+        return logs.read(
+            lambda: pod.directory.open(directory), wanted, lambda attempt: pod.runs(container, attempt)
+        )
 
     async def usage(self) -> dict[str, dict[str, Usage]]:
         """What every container that runs uses now, by the uid of its pod."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 import time
 
+from fairlead.agent.drivers import beneath
 from fairlead.agent.drivers.lean import from_json, to_json
 
 TYPE_CHECKING = False
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 FORMAT = 1
 FILE = "state.json"
 KILLED = 137
-_BYTES_MAX = 4 * 1024 * 1024
 _NAME_MAX = 63
 _SAID_MAX = 4096
 _SECONDS_MAX = 1e10  # dates of four digits
@@ -56,20 +56,10 @@ def fresh(deadline: float) -> Json:
     }
 
 
-def read_file(path: str) -> bytes:
-    """OSError where there is no plain file. Pods may run as the agent's user and put anything in its place: a pipe
-    would be waited for, a link to a device never ends."""
-    file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+def load(directory: int) -> Json | None:
+    """None where there is none that can be read, or somebody has scribbled on it. `directory` is a descriptor."""
     try:
-        return os.read(file, _BYTES_MAX)
-    finally:
-        os.close(file)
-
-
-def load(directory: str) -> Json | None:
-    """None where there is none that can be read, or somebody has scribbled on it."""
-    try:
-        state = from_json(read_file(f"{directory}/{FILE}").decode())
+        state = from_json(beneath.read_file(directory, FILE).decode())
         return state if _is_sound(state) else None
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
@@ -112,16 +102,15 @@ def _is_instant(number: object) -> bool:
     return type(number) in (int, float) and -_SECONDS_MAX < number < _SECONDS_MAX  # type: ignore[operator]
 
 
-def save(directory: str, state: Json) -> None:
+def save(directory: int, state: Json) -> None:
     """All of it or nothing; OSError if it cannot be written."""
-    new = f"{directory}/.{FILE}"
+    new = f".{FILE}"
     try:
-        with open(new, "w", encoding="utf-8") as file:
-            file.write(to_json(state))
-        os.replace(new, f"{directory}/{FILE}")
+        beneath.write_new(directory, new, to_json(state).encode())
+        os.replace(new, FILE, src_dir_fd=directory, dst_dir_fd=directory)
     except OSError:
         try:
-            os.unlink(new)
+            os.unlink(new, dir_fd=directory)
         except OSError:
             pass  # the first error is the one to tell
         raise

@@ -18,6 +18,7 @@ from fairlead.agent.drivers import procfs
 from fairlead.agent.drivers import state as states
 from fairlead.agent.drivers.agent_socket import AgentSocket
 from fairlead.agent.drivers.belonging import below, members
+from fairlead.agent.drivers.beneath import HERE
 from fairlead.agent.drivers.containers import Container
 from fairlead.agent.drivers.launching import adopt_orphans, boottime_timer, set_timer
 from fairlead.agent.drivers.lean import signal
@@ -39,7 +40,7 @@ TERMINATED_GRACE_SECONDS = 10.0  # when the supervisor itself is asked to end, a
 class Supervisor:
     def __init__(self, deadline: float, first: int) -> None:
         """In the pod's directory. `first`: the connection of the agent that started it."""
-        self.state = states.load(".") or states.fresh(deadline)
+        self.state = states.load(HERE) or states.fresh(deadline)
         states.mark_lost(self.state)
         fresh = states.fresh(deadline)
         self.state.update({key: fresh[key] for key in ("boot", "offset", "deadline")})
@@ -156,7 +157,7 @@ class Supervisor:
         else:
             self.state["containers"].append(record)
         try:
-            states.save(".", self.state)
+            states.save(HERE, self.state)
         except OSError as error:
             self.state["containers"] = before
             fix = "free space on that disk" if error.errno in _FULL else "see that the agent can write there"
@@ -285,7 +286,7 @@ class Supervisor:
         if not self._unsaved or now < self._save_at:
             return
         try:
-            states.save(".", self.state)
+            states.save(HERE, self.state)
             self._unsaved = False
         except OSError:
             self._save_at = now + SAVE_AGAIN_SECONDS

@@ -1,7 +1,8 @@
-"""What the driver starts for each pod: `python -I -S -E supervisor.py DIRECTORY DEADLINE`, its agent as fd 0.
+"""What the driver starts for each pod: `python -I -S -E supervisor.py 3 DEADLINE`, its agent as fd 0.
 
-DEADLINE is an instant of CLOCK_BOOTTIME. Holds the lock of the directory for as long as it lives, so that nobody has to
-guess whether it does. All else is in `supervising.py`, a module of its own because those are compiled only once.
+3 is the descriptor of its directory, DEADLINE an instant of CLOCK_BOOTTIME. Holds the lock of the directory for as long
+as it lives, so that nobody has to guess whether it does. All else is in `supervising.py`, a module of its own because
+those are compiled only once.
 """
 
 from __future__ import annotations
@@ -12,11 +13,13 @@ import sys
 
 LOCK = "lock"
 ALREADY_RUNNING = 3
+DIRECTORY_FD = 3
 
 
 def main(directory: str, deadline: str) -> int:
-    os.chdir(directory)
-    lock = os.open(LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    os.chdir(int(directory))
+    os.close(int(directory))  # before anything is started that would have it, too
+    lock = os.open(LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -12,14 +12,14 @@ import os
 import socket
 import sys
 import time
-from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from fairlead.agent.drivers import supervisor
+from fairlead.agent.drivers import beneath, supervisor
 from fairlead.agent.drivers.agent_socket import FILE, LINE_BYTES_MAX
-from fairlead.agent.drivers.procfs import CONTAINER_TAG, POD_TAG
+from fairlead.agent.drivers.directories import PodDirectory
+from fairlead.agent.drivers.procfs import CONTAINER_TAG, POD_TAG, ROOT_TAG
 
 Json = dict[str, Any]
 LOG = "supervisor.log"
@@ -71,12 +71,12 @@ class SupervisorLink:
             pass  # the other side went first
 
 
-def supervisor_runs(directory: Path) -> bool:
+def supervisor_runs(directory: PodDirectory) -> bool:
     """Whether somebody holds the lock of the directory."""
     try:
-        lock = os.open(directory / supervisor.LOCK, os.O_RDWR | os.O_CLOEXEC)
-    except FileNotFoundError:
-        return False
+        lock = directory.open(supervisor.LOCK, os.O_RDWR)
+    except OSError:
+        return False  # none, or something that no supervisor made
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -86,10 +86,16 @@ def supervisor_runs(directory: Path) -> bool:
     return False
 
 
-async def start_supervisor(directory: Path, uid: str, deadline: float) -> SupervisorLink:
-    """`deadline` of CLOCK_BOOTTIME. OSError if no process can be started."""
+async def start_supervisor(directory: PodDirectory, uid: str, deadline: float) -> SupervisorLink:
+    """`deadline` of CLOCK_BOOTTIME. OSError if no process can be started. Its directory is handed to it as a
+    descriptor: everybody may read a command line."""
+    place = directory.open()
+    try:
+        log = beneath.create(place, LOG)
+    except OSError:
+        os.close(place)
+        raise
     ours, theirs = socket.socketpair()
-    log = os.open(directory / LOG, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
     try:
         child = os.posix_spawn(
             sys.executable,
@@ -99,14 +105,15 @@ async def start_supervisor(directory: Path, uid: str, deadline: float) -> Superv
                 "-S",
                 "-E",
                 supervisor.__file__,
-                str(directory.absolute()),
+                str(supervisor.DIRECTORY_FD),
                 repr(deadline),
             ],
-            {POD_TAG: uid, CONTAINER_TAG: ""},
+            {POD_TAG: uid, CONTAINER_TAG: "", ROOT_TAG: f"{directory.path.absolute()}/"},
             file_actions=[
                 (os.POSIX_SPAWN_DUP2, theirs.fileno(), 0),
                 (os.POSIX_SPAWN_DUP2, log, 1),
                 (os.POSIX_SPAWN_DUP2, log, 2),
+                (os.POSIX_SPAWN_DUP2, place, supervisor.DIRECTORY_FD),
             ],
             setsigmask=(),
         )
@@ -116,16 +123,20 @@ async def start_supervisor(directory: Path, uid: str, deadline: float) -> Superv
     finally:
         theirs.close()
         os.close(log)
+        os.close(place)
     return await _link(ours, child)
 
 
-async def find_supervisor(directory: Path) -> SupervisorLink | None:
+async def find_supervisor(directory: PodDirectory) -> SupervisorLink | None:
     """The one that runs already; None if nobody listens."""
-    place = os.open(directory, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        place = directory.open(FILE, os.O_PATH)
+    except OSError:
+        return None
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     connection.setblocking(False)
     try:
-        await asyncio.get_running_loop().sock_connect(connection, f"/proc/self/fd/{place}/{FILE}")
+        await asyncio.get_running_loop().sock_connect(connection, f"/proc/self/fd/{place}")
     except OSError:
         connection.close()
         return None
@@ -151,10 +162,16 @@ def reap(pid: int) -> None:
         time.sleep(_REAP_SECONDS)
 
 
-def last_words(directory: Path) -> str:
+def last_words(directory: PodDirectory) -> str:
     """The end of what a supervisor that failed has said."""
     try:
-        said = (directory / LOG).read_bytes()[-_LOG_TOLD_BYTES:].decode("utf-8", "replace").strip()
+        place = directory.open()
     except OSError:
         return "it said nothing"
+    try:
+        said = beneath.read_file(place, LOG)[-_LOG_TOLD_BYTES:].decode("utf-8", "replace").strip()
+    except OSError:
+        return "it said nothing"
+    finally:
+        os.close(place)
     return said.splitlines()[-1] if said else "it said nothing"

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import shutil
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from fairlead.agent.contract import ContainerRun, Mount, Open, Volume
-from fairlead.agent.drivers import directories
+from fairlead.agent.drivers import beneath
 from fairlead.agent.drivers.directories import PodDirectory, tidy
 
 FILES = Volume("files", (("a", b"one", 0o644), ("deep/b", b"two", 0o400)))
@@ -58,10 +58,10 @@ def test_a_refresh_that_fails_leaves_what_was(tmp_path: Path, monkeypatch: pytes
     pod = opened(tmp_path, FILES)
     place = pod.path / "volumes" / "files"
 
-    def full(self: Path, data: bytes) -> int:
+    def full(*_: Any) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(Path, "write_bytes", full)
+    monkeypatch.setattr(beneath, "write_new", full)
     with pytest.raises(OSError):
         pod.refresh([Volume("files", (("a", b"new", 0o644),))])
     assert content(place) == {"a": "one", "deep/b": "two"}
@@ -130,16 +130,140 @@ def test_files_of_a_volume_stay_inside(tmp_path: Path, path: str) -> None:
 
 def test_removal_is_at_once_for_whoever_looks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pod = opened(tmp_path, FILES)
-    real = shutil.rmtree
+    real = beneath.remove_tree
+    calls: list[str] = []
 
-    def interrupted(path: Any, ignore_errors: bool = False) -> None:
-        if not ignore_errors:
+    def interrupted(base: int, name: str) -> None:
+        calls.append(name)
+        if len(calls) > 1:
             raise OSError(5, "Input/output error")
 
-    monkeypatch.setattr(directories.shutil, "rmtree", interrupted)
+    monkeypatch.setattr(beneath, "remove_tree", interrupted)
     with pytest.raises(OSError):
         pod.remove()
     assert not pod.exists
-    monkeypatch.setattr(directories.shutil, "rmtree", real)
+    monkeypatch.setattr(beneath, "remove_tree", real)
     pod.remove()
     assert list(tmp_path.iterdir()) == []
+
+
+ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+
+
+@pytest.fixture
+def private(tmp_path: Path) -> Path:
+    """Somebody else's directory, with a file in it."""
+    place = tmp_path / "private"
+    place.mkdir(0o700)
+    (place / "file").write_text("somebody else's")
+    return place
+
+
+@ROOT
+def test_a_link_in_the_place_of_tmp_is_not_given_away(tmp_path: Path, private: Path) -> None:
+    pod = opened(tmp_path)
+    asked = ContainerRun("main", 0, ("true",), (), user=12345)
+    root = pod.root(asked)
+    assert (root / "tmp").stat().st_uid == 12345
+    (root / "tmp").rmdir()
+    (root / "tmp").symlink_to(private)
+    assert pod.root(asked) == root
+    assert (private.stat().st_uid, (private / "file").stat().st_uid) == (os.geteuid(), os.geteuid())
+
+
+@ROOT
+def test_a_link_in_the_place_of_a_root_is_not_given_away(tmp_path: Path, private: Path) -> None:
+    pod = opened(tmp_path)
+    (pod.path / "roots" / "main").symlink_to(private)
+    with pytest.raises(OSError):
+        pod.root(ContainerRun("main", 0, ("true",), (), user=12345))
+    assert private.stat().st_uid == os.geteuid()
+
+
+def test_links_in_the_way_of_a_mount_are_not_followed(tmp_path: Path, private: Path) -> None:
+    pod = opened(tmp_path, Volume("scratch", None))
+    root = pod.root(run())
+    (root / "etc").symlink_to(private)
+    with pytest.raises(
+        ValueError, match="mountPath /etc/app/x leads through something that is not a directory"
+    ):
+        pod.root(run(Mount("scratch", "/etc/app/x")))
+    assert sorted(each.name for each in private.iterdir()) == ["file"]
+
+
+@pytest.mark.parametrize("sub_path", ["out/made", "out", "in/out/made"])
+def test_links_in_a_sub_path_are_not_followed(tmp_path: Path, private: Path, sub_path: str) -> None:
+    pod = opened(tmp_path, Volume("scratch", None))
+    volume = pod.path / "volumes/scratch"
+    (volume / "in").mkdir()
+    for place in (volume, volume / "in"):
+        (place / "out").symlink_to(private)
+    with pytest.raises(ValueError, match="no link is followed there"):
+        pod.root(run(Mount("scratch", "/data", sub_path)))
+    assert sorted(each.name for each in private.iterdir()) == ["file"]
+
+
+def test_a_link_in_the_place_of_a_volume_is_not_written_through(tmp_path: Path, private: Path) -> None:
+    pod = opened(tmp_path, FILES)
+    place = pod.path / "volumes/files"
+    place.rename(tmp_path / "aside")
+    place.symlink_to(private)
+    with pytest.raises(OSError):
+        pod.refresh([Volume("files", (("a", b"new", 0o644),))])
+    with pytest.raises(OSError):
+        pod.root(run(Mount("files", "/data")))
+    assert sorted(each.name for each in private.iterdir()) == ["file"]
+
+
+def test_a_removal_takes_the_links_and_not_where_they_lead(tmp_path: Path, private: Path) -> None:
+    pod = opened(tmp_path, Volume("scratch", None))
+    volume = pod.path / "volumes/scratch"
+    (volume / "link").symlink_to(private)
+    (volume / "twin").hardlink_to(private / "file")
+    deep = os.open(volume, os.O_RDONLY)
+    for _ in range(3000):  # deeper than a stack, and than a path may be long
+        os.mkdir("d", dir_fd=deep)
+        below = os.open("d", os.O_RDONLY, dir_fd=deep)
+        os.close(deep)
+        deep = below
+    os.close(deep)
+    (pod.path / "logs").rmdir()
+    (pod.path / "logs").symlink_to(private)
+    pod.remove()
+    assert not pod.path.exists()
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["private"]
+    assert (private / "file").read_text() == "somebody else's"
+
+
+def test_a_link_in_the_place_of_a_pod_is_not_one(tmp_path: Path, private: Path) -> None:
+    (private / "pod.json").write_text('{"uid":"x","namespace":"n","name":"n","address":""}')
+    (tmp_path / "pods").mkdir()
+    (tmp_path / "pods/uid-1").symlink_to(private)
+    (tmp_path / "pods/.gone-uid-2").symlink_to(private)
+    assert not PodDirectory(tmp_path / "pods", "uid-1").exists
+    assert tidy(tmp_path / "pods") == ([], [])
+    assert sorted(each.name for each in private.iterdir()) == ["file", "pod.json"]
+
+
+def test_a_pod_is_closed_to_everybody_else(tmp_path: Path) -> None:
+    pod = opened(tmp_path, FILES, Volume("scratch", None))
+    status = pod.path.stat()
+    assert status.st_mode & 0o007 == 0
+    if os.geteuid() == 0:
+        other = PodDirectory(tmp_path, "uid-2")
+        other.make(Open("uid-2", "default", "web", "127.128.0.2", (), 0.0), None)
+        assert 0 not in (status.st_gid, other.path.stat().st_gid)
+        assert status.st_gid != other.path.stat().st_gid
+    else:
+        assert status.st_mode & 0o077 == 0
+
+
+@ROOT
+def test_volumes_belong_to_the_group_that_was_asked_for(tmp_path: Path) -> None:
+    pod = PodDirectory(tmp_path, "uid-1")
+    secret = Volume("secret", (("deep/key", b"hidden", 0o400),))
+    pod.make(Open("uid-1", "default", "web", "", (secret, Volume("scratch", None)), 0.0, fs_group=4321), None)
+    pod.refresh([Volume("secret", (("deep/key", b"new", 0o400),))])
+    key, scratch = pod.path / "volumes/secret/deep/key", pod.path / "volumes/scratch"
+    assert (key.read_text(), key.stat().st_gid, key.stat().st_mode & 0o777) == ("new", 4321, 0o440)
+    assert (scratch.stat().st_gid, scratch.stat().st_mode & 0o7777) == (4321, 0o2777)

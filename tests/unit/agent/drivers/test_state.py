@@ -29,15 +29,31 @@ def sound() -> dict[str, Any]:
     return {**states.fresh(100.0), "containers": [copy.deepcopy(RUN)]}
 
 
+def load(directory: Path) -> dict[str, Any] | None:
+    place = os.open(directory, os.O_RDONLY)
+    try:
+        return states.load(place)
+    finally:
+        os.close(place)
+
+
+def save(directory: Path, state: dict[str, Any]) -> None:
+    place = os.open(directory, os.O_RDONLY)
+    try:
+        states.save(place, state)
+    finally:
+        os.close(place)
+
+
 def test_what_was_saved_is_loaded(tmp_path: Path) -> None:
-    assert states.load(str(tmp_path)) is None
-    states.save(str(tmp_path), sound())
-    found = states.load(str(tmp_path))
+    assert load(tmp_path) is None
+    save(tmp_path, sound())
+    found = load(tmp_path)
     assert found == sound() | {"offset": found and found["offset"]}
     assert found is not None
     assert states.mark_lost(found)
-    states.save(str(tmp_path), found)
-    assert states.load(str(tmp_path)) == found
+    save(tmp_path, found)
+    assert load(tmp_path) == found
 
 
 @pytest.mark.parametrize(
@@ -72,7 +88,7 @@ def test_what_is_not_sound_is_as_good_as_none(tmp_path: Path, place: tuple[Any, 
         inner = inner[key]
     inner[place[-1]] = value
     (tmp_path / states.FILE).write_text(to_json(state))
-    assert states.load(str(tmp_path)) is None
+    assert load(tmp_path) is None
 
 
 @pytest.mark.parametrize("key", sorted(states.fresh(0.0)))
@@ -80,7 +96,7 @@ def test_nothing_may_be_missing(tmp_path: Path, key: str) -> None:
     state = sound()
     del state[key]
     (tmp_path / states.FILE).write_text(to_json(state))
-    assert states.load(str(tmp_path)) is None
+    assert load(tmp_path) is None
 
 
 @pytest.mark.parametrize(
@@ -97,4 +113,15 @@ def test_nothing_may_be_missing(tmp_path: Path, key: str) -> None:
 )
 def test_whatever_is_in_its_place_nobody_waits_for_it(tmp_path: Path, put: Callable[[Path], Any]) -> None:
     put(tmp_path / states.FILE)
-    assert states.load(str(tmp_path)) is None
+    assert load(tmp_path) is None
+
+
+def test_a_link_in_the_place_of_what_is_being_written_is_replaced_and_not_followed(tmp_path: Path) -> None:
+    """Neither a link nor a second name of somebody else's file: both would be emptied and written."""
+    other = tmp_path / "other"
+    for put in (os.symlink, os.link):
+        other.write_text("somebody else's")
+        put(other, tmp_path / f".{states.FILE}")
+        save(tmp_path, sound())
+        assert other.read_text() == "somebody else's"
+        assert load(tmp_path) is not None

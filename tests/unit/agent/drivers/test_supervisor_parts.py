@@ -62,19 +62,23 @@ def test_a_supervisor_needs_little_of_the_standard_library() -> None:
 
 def test_the_state_file_is_whole_or_as_before(tmp_path: Path) -> None:
     kept = state.fresh(5.0)
-    state.save(str(tmp_path), kept)
-    assert state.load(str(tmp_path)) == kept
+    place = os.open(tmp_path, os.O_RDONLY)
+    state.save(place, kept)
+    assert state.load(place) == kept
     (tmp_path / "state.json").rename(tmp_path / "aside")
     (tmp_path / "state.json").mkdir()
     with pytest.raises(OSError):
-        state.save(str(tmp_path), kept)
+        state.save(place, kept)
+    os.close(place)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["aside", "state.json"]
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"format": 99}'])
 def test_a_state_file_that_cannot_be_read_is_none(tmp_path: Path, content: str) -> None:
     (tmp_path / "state.json").write_text(content)
-    assert state.load(str(tmp_path)) is None
+    place = os.open(tmp_path, os.O_RDONLY)
+    assert state.load(place) is None
+    os.close(place)
 
 
 def test_runs_without_an_end_are_marked_once() -> None:
@@ -227,7 +231,7 @@ def test_only_root_switches_users(
     monkeypatch.setattr(launching.os, "geteuid", lambda: 1000)
     monkeypatch.setattr(launching.os, "getegid", lambda: 100)
     if not refused:
-        launching._switch_user(user, group)
+        launching._switch_user(user, group, [])
         return
     with pytest.raises(launching.StartError, match=r"this agent runs as user 1000, and only root may switch"):
-        launching._switch_user(user, group)
+        launching._switch_user(user, group, [])
