@@ -126,4 +126,4 @@ def _check_identity(kind: Kind, current: Entry, metadata: Json) -> None:
         )
     revision = metadata.get("resourceVersion")
     if revision and revision not in ("0", str(current.revision)):
-        raise modified(kind, current.key)
+        raise modified(kind, current.key, current.revision)

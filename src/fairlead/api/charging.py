@@ -22,7 +22,7 @@ import msgspec
 from fairlead.api import handing
 from fairlead.api.attempt import Attempt
 from fairlead.api.objects import put, tree
-from fairlead.core.errors import Conflict, Forbidden
+from fairlead.core.errors import Cause, Conflict, Forbidden, lifted_by
 from fairlead.ledger import handover, resource_quota
 from fairlead.ledger import quota as ledger
 from fairlead.ledger import reservation as reservations
@@ -93,7 +93,9 @@ def _charge(
             found = charges(giver)
     for entry, charged, over in found:
         if over is not None:
-            raise _forbidden(attempt, over.told(entry.key.name) + handing.holders(attempt))
+            how = f"raise spec.hard ({over.limited}) or remove what it counts"
+            why = over.told(entry.key.name) + handing.holders(attempt)
+            raise _forbidden(attempt, why, lifted_by(*entry.key, how))
         attempt.preconditions.append(AtRevision(entry.key, entry.revision))
         attempt.operations.append(put(kind, entry.key, charged))
     if giver is not None and found:
@@ -134,7 +136,12 @@ def _counted(attempt: Attempt, pod: Pod | None, giver: handing.Giver | None) -> 
                 continue
             unsaid = resource_quota.unsaid(spec.hard, pod)
             if unsaid:
-                raise _forbidden(attempt, f"failed quota: {entry.key.name}: must specify {unsaid}")
+                raise _forbidden(
+                    attempt,
+                    f"failed quota: {entry.key.name}: must specify {unsaid}",
+                    lifted_by(*entry.key, "take the limit out of spec.hard"),
+                    lifted_by("limitranges", space, "", "give containers defaults by a LimitRange"),
+                )
             asked = resource_quota.usage_of_pod(pod)
         elif resource_quota.is_scoped(spec):
             continue
@@ -225,8 +232,12 @@ def _rest_on_node(attempt: Attempt, node: str) -> dict[str, str] | None:
     return _metadata(entry.data).metadata.labels
 
 
-def _forbidden(attempt: Attempt, why: str) -> Forbidden:
+def _forbidden(attempt: Attempt, why: str, *causes: Cause) -> Forbidden:
     kind, name = attempt.kind, attempt.key.name
     return Forbidden(
-        f'{kind.resource} "{name}" is forbidden: {why}', group=kind.group, kind=kind.plural, name=name
+        f'{kind.resource} "{name}" is forbidden: {why}',
+        causes=causes,
+        group=kind.group,
+        kind=kind.plural,
+        name=name,
     )

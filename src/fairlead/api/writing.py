@@ -20,8 +20,10 @@ from fairlead.api.plan import AGAIN, Again, Plan
 from fairlead.api.status import invalid
 from fairlead.api.tables import render_one
 from fairlead.core.errors import (
+    CURRENT_VERSION,
     AlreadyExists,
     ApiError,
+    Cause,
     Conflict,
     StorageFull,
     TimedOut,
@@ -273,10 +275,12 @@ def exists_already(kind: Kind, key: Key, *, generated: bool = False) -> ApiError
     )
 
 
-def modified(kind: Kind, key: Key) -> ApiError:
+def modified(kind: Kind, key: Key, revision: int) -> ApiError:
+    """`revision`: that of the object now, which a client with a cache waits for before it tries again."""
     return Conflict(
         f'Operation cannot be fulfilled on {kind.resource} "{key.name}": the object has been modified; '
         "please apply your changes to the latest version and try again",
+        causes=(Cause(CURRENT_VERSION, str(revision), "metadata.resourceVersion"),),
         group=kind.group,
         kind=kind.plural,
         name=key.name,

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 from msgspec import structs
 
-from fairlead.control.turn import Turn, Write
+from fairlead.control.turn import Turn
 from fairlead.core import codec
 from fairlead.core.times import microtime, timestamp
 from fairlead.decision.contract import EventNote, Regarding
@@ -179,17 +179,6 @@ def evictions(preemptor: Pod, victims: Iterable[Pod], now: float) -> Iterator[Ef
             meta.revision,
             premise=premise,
         )
-
-
-def following(effect: Effect, write: Write) -> Effect:
-    """An effect that was decided together with a write, and is carried out after it: bound to what came of that."""
-    address = f"{write.key.resource}/{write.key.namespace}/{write.key.name}@"
-    if isinstance(effect, ChangeStatus | Delete):
-        if effect.key == write.key:
-            effect = structs.replace(effect, revision=write.revision)
-        if effect.premise.startswith(address):
-            effect = structs.replace(effect, premise=f"{address}{write.revision}")
-    return effect
 
 
 def notes_for(pod: Pod, attempt: Attempt, effects: Sequence[Effect]) -> tuple[EventNote, ...]:

@@ -18,6 +18,7 @@ from fairlead.control.complaints import Complaints, one_line, tried
 from fairlead.control.health import Health
 from fairlead.control.instructions import Call, Instruction, Record, Report
 from fairlead.control.record import record_of
+from fairlead.control.refusals import Refusals, is_own_change
 from fairlead.control.settings import Settings
 from fairlead.control.turn import Next, Turn, Write
 from fairlead.control.writes import told
@@ -75,6 +76,7 @@ class Controller:
         self._raised: dict[Key, int] = {}  # turns in a row that ended with an error of the Decider
         self._causes: dict[Key, Key] = {}  # of the turns to come
         self._by_wall: dict[Key, None] = {}  # whose last decision asked for the wall clock
+        self._refusals = Refusals(decider, health, self._complain)
         self._complaints = Complaints(decider.name)
         self._gathered: Sized = ()
         self.stirred = True  # something happened that may allow a turn: `step` is worth a call
@@ -104,6 +106,8 @@ class Controller:
 
     def _add(self, key: Key, resource: str, before: View | None, after: View | None, now: float) -> None:
         """A change gives this key a turn, which remembers whose change that was."""
+        if key in self._refusals and is_own_change(key, resource, before, after):
+            self._refusals.end(key)
         self.queue.add_at(key, now, now + self._gathers_for())
         self.stirred = True
         changed: Any = after if after is not None else before
@@ -146,6 +150,16 @@ class Controller:
         del self._held[key]
         self._released.append(key)
         self.stirred = True
+
+    def ease(self, key: Key, now: float) -> None:
+        """What this key waited for may refuse it no more."""
+        self._refusals.end(key)
+        self.queue.add(key, now)
+        self.stirred = True
+
+    def lead(self) -> None:
+        """Everything is decided anew: who was refused in a former time as leader is tried again."""
+        self._refusals.clear()
 
     def caught_up(self, now: float) -> None:
         """The mirrors moved: keys that waited for their own writes may go on."""
@@ -249,8 +263,12 @@ class Controller:
             # Decided without knowing all: what is not understood must not be taken for what is not there.
             names = ", ".join("/".join(each) for each in missed[:_MISSED_SHOWN])
             decision = Decision(Stuck("Unreadable", f"not carried out, because {names} could not be read"))
+        held = self._refusals.held_back(decision, view, key, now) if key in self._refusals else None
+        decision = held or decision
         self._tell_notes(decision, -1, now)
-        turn = Turn(key, decision, now, cause=cause)
+        turn = Turn(
+            key, decision, now, is_held=held is not None, changes=self._health.waits.changes, cause=cause
+        )
         if decision.effects:
             yield from self._send(turn, now)
         else:
@@ -304,6 +322,8 @@ class Controller:
         if following is Next.FINISH:
             self._attempts.pop(key, None)
             queue.forget(key)
+            if not turn.is_held and key in self._refusals:
+                self._refusals.end(key)
             if turn.decision.again_at:
                 queue.add_at(key, now, turn.decision.again_at)
             if turn.is_open:
@@ -314,35 +334,26 @@ class Controller:
             self.conflicts += 1
         attempt = self._attempts[key] = self._attempts.get(key, 0) + 1
         effect = turn.effect
-        retries = self._health.settings.retries
-        exhausted = effect is not None and attempt >= retries[type(effect)].attempts_max
-        if following is Next.STUCK or (exhausted and following is not Next.AGAIN):
-            self.stuck += 1
+        assert effect is not None  # the one that did not happen
+        policy = self._health.settings.retries[type(effect)]
+        exhausted = following is Next.LATER and attempt >= policy.attempts_max
+        if exhausted or following in (Next.WAIT, Next.STUCK):
             self._attempts.pop(key, None)
-            verdict = Stuck("EffectRefused", turn.trouble)
-            yield self._record(turn, now, verdict=verdict)
-            telling = self._refusal(turn, now)
-            if telling is not None:
-                yield from self._send(telling, now)  # the key stays in progress until it is told
-                return
+            yield from self._refused(turn, following is not Next.STUCK, now, chance)
         else:
-            queue.retry(key, now, chance, retries[type(effect)] if effect is not None else None)
+            queue.retry(key, now, chance, policy)
         queue.done(key, now)
 
-    def _refusal(self, turn: Turn, now: float) -> Turn | None:
-        """The turn in which a Decider tells the object's readers that it was refused, if it has something to say.
-
-        A refusal of that turn is final: it has no further one.
-        """
-        tell: Callable[..., Decision] | None = getattr(self.decider, "refused", None)
-        if tell is None or turn.tells or turn.effect is None:
-            return None
-        decision = tried(tell, self._view(), turn.key, turn.effect, turn.trouble, now)
-        if isinstance(decision, Exception):
-            self._complain("telling of a refusal", decision)
-            return None
-        self._tell_notes(decision, -1, now)
-        return Turn(turn.key, decision, now, tells=True) if decision.effects else None
+    def _refused(self, turn: Turn, is_retried: bool, now: float, chance: float) -> Iterator[Instruction]:
+        """Nothing of this sort is tried again for a while. What the object's readers are to know is told at once, in
+        a turn that sees what was done before the refusal."""
+        key = turn.key
+        self.stuck += not is_retried
+        verdict, at = self._refusals.add(turn, is_retried, now, chance)
+        yield self._record(turn, now, verdict=verdict)
+        if not turn.is_held and key in self._refusals:
+            self._tell_notes(self._refusals.report(self._view(), key, now), -1, now)
+        self.queue.add_at(key, now, at)
 
     # What goes wrong
 

@@ -18,10 +18,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from msgspec import structs
-
 from fairlead.cache.mirror import Mirror
-from fairlead.control.attempts import Reads, failure_record, following
+from fairlead.control.attempts import Reads, failure_record
 from fairlead.control.health import Health
 from fairlead.control.instructions import Call, Instruction, Record
 from fairlead.control.tally import ERROR, SCHEDULED, UNSCHEDULABLE, Tally
@@ -128,8 +126,6 @@ class Flights:
         elif then is Next.EFFECT and looked:
             self._undo(flight)
         elif then is Next.EFFECT:
-            rest = tuple(following(effect, turn.writes[-1]) for effect in turn.decision.effects)
-            turn.decision = structs.replace(turn.decision, effects=rest)
             self.tell_after(turn, turn.position - 1, now)
             yield self.send(flight)
         elif then is Next.LOOK and self._health.budget.take(now):

@@ -1,5 +1,5 @@
-"""What the controllers of one plane share so that together they do no harm: settings, breaker, retry budget, and
-the detector of write loops. Made by `plane.py`, handed to each controller.
+"""What the controllers of one plane share so that together they do no harm: settings, breaker, retry budget, the
+detector of write loops, and what refused keys wait for. Made by `plane.py`, handed to each controller.
 """
 
 from __future__ import annotations
@@ -7,6 +7,7 @@ from __future__ import annotations
 from fairlead.control.breaker import Breaker
 from fairlead.control.budget import RetryBudget
 from fairlead.control.settings import BUILT_IN, Settings
+from fairlead.control.waits import Waits
 from fairlead.control.writes import WriteLoops
 from fairlead.port.outcome import Done, Outcome, Refused, Unknown
 from fairlead.store.contract import Key
@@ -18,6 +19,7 @@ class Health:
         self.breaker = Breaker()
         self.budget: RetryBudget[tuple[str, Key]] = RetryBudget()  # waiting: controller and key
         self.writes = WriteLoops()
+        self.waits = Waits()
 
     def apply(self, settings: Settings) -> None:
         self.settings = settings

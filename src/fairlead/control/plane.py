@@ -200,6 +200,8 @@ class Plane:
                     yield from self._use_settings(instruction.after, now)
                 if not self.synced:
                     continue  # nothing is decided yet, and whoever comes to lead looks at everything
+                for name, key in self.health.waits.eased(resource, instruction.before, instruction.after):
+                    self._by_name[name].ease(key, now)
                 self._sources.tell(resource, instruction.before, instruction.after, now)
                 if resource == PODS.name:
                     self.stages.observe(instruction.before, instruction.after, now)
@@ -332,6 +334,8 @@ class Plane:
         """Look at everything again: what was missed, by us or by a former leader, is found."""
         self._resync_at = now + self.health.settings.loop.resync_seconds
         for controller in self.controllers:
+            if not self._led:
+                controller.lead()
             controller.queue.resync(controller.initial_keys(), now, spread)
             unsettled: Callable[..., Iterable[Key]] | None = getattr(controller.decider, "unsettled", None)
             if unsettled is not None:

@@ -9,10 +9,13 @@ what comes next:
     Done       the next effect; the write is remembered          did it happen? then as Done,
                until the mirror shows it (law 5)                  else as Conflict; a create is sent
                                                                   once more: the first may still arrive
-    Conflict   the turn ends, the key is decided again soon;     -
+    Conflict   the turn ends, the key is decided again when      -
+               the mirror shows the version that won;
                a name that exists already: look whose it is
-    Refused    the turn ends, the key is retried by the          the turn ends, retried
-               effect's policy, or is stuck if never
+    Refused    the turn ends; later: the key is retried by       the turn ends, retried
+               the effect's policy; where another object may
+               lift it: the key waits for that (`waits.py`);
+               else it is stuck until it changes itself
     Unknown    look: read the object before anything else        look again after a while
                happens to this key
 
@@ -27,11 +30,13 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 import msgspec
+from msgspec import structs
 
 from fairlead.control.requests import look_at, request_of
+from fairlead.control.waits import assumed
 from fairlead.core import codec
 from fairlead.decision.contract import Decision
-from fairlead.decision.effects import Change, Create, Delete, Effect
+from fairlead.decision.effects import Change, ChangeStatus, Create, Delete, Effect
 from fairlead.port.outcome import Conflict, Done, Outcome, Refused, Unknown
 from fairlead.port.request import Request
 from fairlead.store.contract import Key
@@ -47,6 +52,7 @@ class Next(Enum):
     FINISH = "the turn is complete"
     AGAIN = "decide again on fresh state"
     LATER = "decide again after a back-off"
+    WAIT = "decide again when another object changes, or after a while"
     STUCK = "nothing to be done until the object changes"
 
 
@@ -68,7 +74,9 @@ class Turn:
     looks: int = 0
     writes: list[Write] = field(default_factory=list)
     trouble: str = ""  # why it did not finish, for the record
-    tells: bool = False  # it only reports that another turn was refused
+    is_held: bool = False  # what would be refused again is left out: it reports, and does what comes before
+    changes: int = 0  # how often something had eased when it began (`waits.py`)
+    lifted_by: tuple[str, ...] = ()  # by whom its refusal may be
     is_open: bool = False  # somebody changed the object, perhaps not we: only a new decision can tell
     cause: Key | None = None  # the one object whose change led to it; None: no change did
 
@@ -88,7 +96,10 @@ class Turn:
 
     def _sent(self, outcome: Outcome) -> Next:
         if isinstance(outcome, Done):
-            return self._advance(outcome.revision)
+            after = self._advance(outcome.revision)
+            if after is Next.EFFECT:
+                self._rebind(self.writes[-1])
+            return after
         exists = isinstance(outcome, Conflict) and outcome.reason == "AlreadyExists"
         if isinstance(outcome, Unknown) or exists:
             self.looking = True  # it may be our own, whose answer was lost on us or on a former leader
@@ -123,12 +134,34 @@ class Turn:
         self.position += 1
         return Next.EFFECT if self.effect is not None else Next.FINISH
 
+    def _rebind(self, write: Write) -> None:
+        """What was decided together with a write and follows it is bound to what came of that."""
+        effects = self.decision.effects
+        rest = tuple(following(effect, write) for effect in effects[self.position :])
+        if rest != effects[self.position :]:
+            self.decision = structs.replace(self.decision, effects=(*effects[: self.position], *rest))
+
     def _ended(self, outcome: Conflict | Refused) -> Next:
         effect = self.effect
         assert effect is not None
         self.trouble = f"{type(effect).__name__} {effect.name}: {outcome.reason}: {outcome.message}"
         if isinstance(outcome, Conflict):
+            if outcome.revision:  # on the same view it would be the same write
+                self.writes.append(Write(effect.key, outcome.revision, False))
             return Next.AGAIN
         if outcome.status == 404 and not isinstance(effect, Create):
             return Next.AGAIN  # it is gone: the mirror will show it
-        return Next.LATER if outcome.retry == "later" else Next.STUCK
+        if outcome.retry == "later":
+            return Next.LATER
+        if outcome.lifted_by or outcome.status in (403, 404):  # 404 of a create: its namespace is not there
+            self.lifted_by = outcome.lifted_by or assumed(effect.namespace)
+        return Next.WAIT if self.lifted_by else Next.STUCK
+
+
+def following(effect: Effect, write: Write) -> Effect:
+    address = f"{write.key.resource}/{write.key.namespace}/{write.key.name}@"
+    if isinstance(effect, ChangeStatus | Delete) and effect.key == write.key:
+        effect = structs.replace(effect, revision=write.revision)
+    if isinstance(effect, Create | Change | Delete) and effect.premise.startswith(address):
+        effect = structs.replace(effect, premise=f"{address}{write.revision}")
+    return effect

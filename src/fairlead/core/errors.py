@@ -45,6 +45,18 @@ class Cause(NamedTuple):
     field: str = ""
 
 
+LIFTED_BY = "LiftedBy"  # reason of a cause whose field is the address of an object
+CURRENT_VERSION = (
+    "CurrentVersion"  # reason of a cause whose message is a conflicting object's resourceVersion
+)
+
+
+def lifted_by(resource: str, namespace: str, name: str, how: str) -> Cause:
+    """This object is why a request is refused: when it changes, the same request may be served. Without a name: any
+    object of the resource there. `how`: what a person may do about it."""
+    return Cause(LIFTED_BY, how, f"{resource}/{namespace}/{name}")
+
+
 class FairleadError(Exception):
     """Root. `str(error)` is the sentence a person reads."""
 

@@ -11,8 +11,12 @@ and when to look again. What the control loop does with it:
     Stuck            nobody can go on without a change of the object itself; shown, not retried
 
 Effects of one Decision have one intent and are carried out in order; the first that is refused ends the turn and
-the key is decided again. At most `EFFECTS_MAX` of them: a Decider that has more to do does the rest in its next turn,
-which comes by itself because the effects change what it reads.
+the key is decided again. What another object may lift is waited for: until that changes, or the back-off is over, the
+effects from the refused one on are left out of the key's decisions, and where none is left `refused` says what to
+report instead. So what must not wait for a create comes before it.
+
+At most `EFFECTS_MAX` of them: a Decider that has more to do does the rest in its next turn, which comes by itself
+because the effects change what it reads.
 
 A Decider never sees a state older than its own writes: the loop waits until the view has caught up with them (law 5).
 """
@@ -93,6 +97,16 @@ class Decision(msgspec.Struct, frozen=True):
 NOTHING = Decision()
 
 
+class Refusal(msgspec.Struct, frozen=True):
+    """What the API says to an effect. `lifted_by`: the objects that must change first (`port/outcome.py`); without
+    any, only the object itself or a person can."""
+
+    effect: Effect
+    message: str
+    lifted_by: tuple[str, ...] = ()
+    attempt: int = 1
+
+
 class Sighting(NamedTuple):
     """When the present version of an object was first seen, and for how long since then nothing newer was, of the
     time in which it could have been."""
@@ -156,9 +170,10 @@ class Decider(Protocol):
     Further methods are asked for if they are there: `initial_keys()`, keys that nothing in the world wakes;
     `adopters(view, resource, before, after)`, keys that only a look at others tells, such as owners that may adopt a
     changed object which names no owner; `unsettled(view)`, all keys with something to do, for whom `keys` of each
-    object would give far too many; `refused(view, key, effect, message, now)`, a Decision that reports an effect which
-    the API keeps refusing. `heeds` and `adopts` (`heeds.py`) say of a resource that changes often what must have
-    happened for its keys and adopters to be worth asking for. `dated`: resources of which it asks when they were seen.
+    object would give far too many; `refused(view, key, refusal, now)`, a Decision that reports all there is to report
+    of an object while the API keeps refusing an effect. `heeds` and `adopts` (`heeds.py`) say of a resource that
+    changes often what must have happened for its keys and adopters to be worth asking for. `dated`: resources of
+    which it asks when they were seen.
     `gathers`: the resource of which each of its looks is at every object; of many it looks once for several changes.
     """
 

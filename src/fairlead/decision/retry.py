@@ -6,6 +6,9 @@ back-off and jitter                  backoff_seconds doubling to backoff_max_sec
 deadline                             deadline_seconds after which the old intent is void: decide anew
 fresh read before commitment         after an unknown outcome the object is read, never the effect repeated
 reasoned status                      the verdict and the record name reason and attempt
+
+What another object may lift (a quota, a missing class) is no failure and has no last attempt: it is tried again by
+WAITING, and at once when that object changes (`control/waits.py`).
 """
 
 from __future__ import annotations
@@ -26,3 +29,8 @@ class RetryPolicy:
         """Seconds before attempt number `attempt` + 1; `chance` is drawn by the caller, 0 <= chance < 1."""
         plain: float = min(self.backoff_seconds * 2 ** min(attempt - 1, 32), self.backoff_max_seconds)
         return plain * (1 + self.jitter * (2 * chance - 1))
+
+
+WAIT_BACKOFF_SECONDS = 1.0
+WAIT_BACKOFF_MAX_SECONDS = 300.0
+WAITING = RetryPolicy(backoff_seconds=WAIT_BACKOFF_SECONDS, backoff_max_seconds=WAIT_BACKOFF_MAX_SECONDS)

@@ -2,7 +2,8 @@
 
 Done      it happened; `revision` is the object's now (0 where the answer tells none)
 Conflict  it did not happen, because the state had moved: read again, decide again
-Refused   it did not happen and will not if repeated as it is; `retry` says whether later may help
+Refused   it did not happen and will not if repeated as it is; `retry` says whether later may help, `lifted_by` which
+          objects (RESOURCE/NAMESPACE/NAME; any of the resource there if the name is empty) must change first
 Unknown   nobody knows whether it happened: look, never repeat
 """
 
@@ -12,7 +13,7 @@ import re
 
 import msgspec
 
-from fairlead.core.errors import Retry
+from fairlead.core.errors import CURRENT_VERSION, LIFTED_BY, Retry
 from fairlead.port.request import Reply
 
 
@@ -24,6 +25,7 @@ class Done(msgspec.Struct, frozen=True, tag=True):
 class Conflict(msgspec.Struct, frozen=True, tag=True):
     reason: str
     message: str
+    revision: int = 0  # of the object that the write was about, as it is now; 0: not told
 
 
 class Refused(msgspec.Struct, frozen=True, tag=True):
@@ -31,6 +33,7 @@ class Refused(msgspec.Struct, frozen=True, tag=True):
     reason: str
     message: str
     retry: Retry = "never"
+    lifted_by: tuple[str, ...] = ()
 
 
 class Unknown(msgspec.Struct, frozen=True, tag=True):
@@ -44,10 +47,25 @@ class _Meta(msgspec.Struct):
     resourceVersion: str = ""  # noqa: N815 - the wire's name
 
 
+class _Cause(msgspec.Struct):
+    reason: str = ""
+    message: str = ""
+    field: str = ""
+
+
+class _Details(msgspec.Struct):
+    causes: list[_Cause] | None = None
+
+
 class _Body(msgspec.Struct):
     metadata: _Meta = msgspec.field(default_factory=_Meta)
     reason: str = ""
     message: str = ""
+    details: _Details | None = None
+
+    def causes(self, reason: str) -> list[_Cause]:
+        found = self.details.causes if self.details is not None else None
+        return [each for each in found or () if each.reason == reason]
 
 
 _decode = msgspec.json.Decoder(_Body).decode
@@ -67,7 +85,14 @@ def outcome_of(reply: Reply) -> Outcome:
     if reply.status < 300:
         return Done(int(told.metadata.resourceVersion or 0), reply.body)
     if reply.status == 409:
-        return Conflict(told.reason, told.message)
+        newest = [each.message for each in told.causes(CURRENT_VERSION) if each.message.isdecimal()]
+        return Conflict(told.reason, told.message, int(newest[0]) if newest else 0)
     if reply.status in _MAYBE:
         return Unknown(told.message)
-    return Refused(reply.status, told.reason, told.message, "later" if reply.status in _LATER else "never")
+    return Refused(
+        reply.status,
+        told.reason,
+        told.message,
+        "later" if reply.status in _LATER else "never",
+        tuple(each.field for each in told.causes(LIFTED_BY) if each.field.count("/") == 2),
+    )

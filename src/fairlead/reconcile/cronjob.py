@@ -29,10 +29,11 @@ from fairlead.decision.contract import (
     Decision,
     EventNote,
     Reading,
+    Refusal,
     Stuck,
     Waiting,
 )
-from fairlead.decision.effects import Effect
+from fairlead.decision.effects import Effect, premise_of
 from fairlead.decision.ensure import ensure_child, ensure_gone, ensure_status
 from fairlead.decision.notes import NORMAL, WARNING, about, children, failure
 from fairlead.model.cron import problem_with
@@ -85,11 +86,11 @@ class CronJobDecider:
             return _stuck(cron, "UnknownTimeZone", f"the rules of time zone {zone} are not known here")
         return _start(view, cron, parse(cron.spec.schedule, zone), jobs, now)
 
-    def refused(self, view: Reading, key: Key, effect: Effect, message: str, now: float) -> Decision:
+    def refused(self, view: Reading, key: Key, refusal: Refusal, now: float) -> Decision:
         cron = view.get(CRONJOBS, key.namespace, key.name)
         if cron is None:
             return NOTHING
-        notes = failure(about(CRONJOBS, cron.metadata), effect, message, _failed)
+        notes = failure(about(CRONJOBS, cron.metadata), refusal.effect, refusal.message, _failed)
         return Decision(events=notes)
 
 
@@ -201,7 +202,8 @@ def _start(view: Reading, cron: CronJob, schedule: Schedule, jobs: Sequence[Job]
         return Decision(Waiting("Replacing"), replaced, again_at, _notes(cron, replaced))
     name = f"{cron.metadata.name}-{due // 60}"
     found = view.get(JOBS, cron.metadata.namespace, name)
-    create = ensure_child(_NAME, cron.metadata, JOBS, found, _job(cron, name, due), str(due))
+    premise = premise_of(CRONJOBS, cron.metadata)
+    create = ensure_child(_NAME, cron.metadata, JOBS, found, _job(cron, name, due), str(due), premise)
     if create is None:
         return Decision(Waiting("NameTaken", name), again_at=again_at)
     verdict, notes = Waiting("Starting", name), _notes(cron, (create,))

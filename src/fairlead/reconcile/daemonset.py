@@ -9,9 +9,7 @@ One turn reports what was observed and then does the first of these that is need
     rolling update: replace pods of an old revision  (daemonset_rollout.py)
     forget old revisions
 
-A change of a node concerns every DaemonSet, and events name no other objects: it wakes the key with no name, whose turn
-does for all of them the part that nodes give rise to. Two turns may then look at one DaemonSet at once, so that part
-is only what is harmless twice: creates under names that follow from the node, and deletes of pods that must go.
+A change of a node concerns every DaemonSet and wakes each: what is refused to one keeps no other from its pods.
 """
 
 from __future__ import annotations
@@ -21,8 +19,8 @@ from collections.abc import Iterable, Sequence
 from msgspec import structs
 
 from fairlead.core.times import parse_time
-from fairlead.decision.contract import EFFECTS_MAX, NOTHING, SETTLED, Decision, EventNote, Reading, Waiting
-from fairlead.decision.effects import Effect
+from fairlead.decision.contract import EFFECTS_MAX, NOTHING, SETTLED, Decision, Reading, Refusal, Waiting
+from fairlead.decision.effects import Effect, premise_of
 from fairlead.decision.ensure import ensure_child, ensure_gone, ensure_status
 from fairlead.decision.heeds import NEW, OWNED, RELABELLED, Heeds
 from fairlead.decision.notes import about, children, failure
@@ -52,10 +50,10 @@ from fairlead.reconcile.daemonset_pods import (
 from fairlead.reconcile.daemonset_rollout import is_surging, outdated, surplus, wants_another
 from fairlead.reconcile.reach import LOOK_AGAIN_SECONDS, is_out_of_reach
 from fairlead.reconcile.revisions import REVISION_LABEL, forgotten, in_order, recorded
+from fairlead.reconcile.waiting import settled, waiting
 from fairlead.store.contract import Key
 
 _NAME = "daemonset"
-EVERY = Key(DAEMONSETS.name, "", "")
 # A pod that ends at once is not replaced at once.
 REPLACED_AFTER_SECONDS = 10.0
 _ALWAYS = ("currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled", "numberReady")
@@ -77,28 +75,20 @@ class DaemonSetDecider:
                 owner = each.metadata.controller
                 if owner is not None and owner.kind == DAEMONSETS.kind:
                     found[Key(DAEMONSETS.name, each.metadata.namespace, owner.name)] = None
-        if isinstance(before, Node) or isinstance(after, Node):
-            return (EVERY,) if _matters(before, after) else ()
         return tuple(found)
 
     def adopters(
         self, view: Reading, resource: str, before: View | None, after: View | None
     ) -> Iterable[Key]:
+        if resource == NODES.name:
+            if not _matters(before, after):
+                return ()
+            sets = [each.metadata for each in view.list(DAEMONSETS)]
+            return [Key(DAEMONSETS.name, each.namespace, each.name) for each in sets]
         adoptable = resource in (PODS.name, CONTROLLER_REVISIONS.name)
         return claimants(view, DAEMONSETS, before, after) if adoptable else ()
 
     def decide(self, view: Reading, key: Key, now: float) -> Decision:
-        if key == EVERY:
-            effects: list[Effect] = []
-            notes: list[EventNote] = []
-            for each in view.list(DAEMONSETS):
-                if not each.metadata.deletion_timestamp:
-                    chosen = _decide(view, each, now, only_nodes=True).effects
-                    notes += children(about(DAEMONSETS, each.metadata), chosen, first=len(effects))
-                    effects += chosen
-            # What is written wakes the sets written to, not those there was no room for.
-            again_at = now if len(effects) > EFFECTS_MAX else 0.0
-            return Decision(effects=tuple(effects[:EFFECTS_MAX]), again_at=again_at, events=tuple(notes))
         found = view.get(DAEMONSETS, key.namespace, key.name)
         if found is None or found.metadata.deletion_timestamp:
             return NOTHING
@@ -106,11 +96,16 @@ class DaemonSetDecider:
         told = children(about(DAEMONSETS, found.metadata), decision.effects)
         return structs.replace(decision, events=told) if told else decision
 
-    def refused(self, view: Reading, key: Key, effect: Effect, message: str, now: float) -> Decision:
-        found = view.get(DAEMONSETS, key.namespace, key.name)
+    def refused(self, view: Reading, key: Key, refusal: Refusal, now: float) -> Decision:
+        """Its pods were reported before they were refused; what they wait for is left to say."""
+        found, effect = view.get(DAEMONSETS, key.namespace, key.name), refusal.effect
         if found is None or effect.resource != PODS.name:
             return NOTHING
-        return Decision(events=failure(about(DAEMONSETS, found.metadata), effect, message))
+        conditions = waiting(found.status.conditions, refusal, found.metadata.name, now)
+        wanted = structs.replace(found.status, conditions=conditions)
+        report = ensure_status(_NAME, DAEMONSETS, found, wanted, _ALWAYS)
+        notes = failure(about(DAEMONSETS, found.metadata), effect, refusal.message)
+        return Decision(effects=(report,) if report is not None else (), events=notes)
 
 
 def _matters(before: View | None, after: View | None) -> bool:
@@ -125,15 +120,13 @@ def _matters(before: View | None, after: View | None) -> bool:
     ) or before.spec != after.spec
 
 
-def _decide(view: Reading, found: DaemonSet, now: float, *, only_nodes: bool = False) -> Decision:
+def _decide(view: Reading, found: DaemonSet, now: float) -> Decision:
     meta, selector = found.metadata, found.spec.selector
     claimed = claim(view, _NAME, DAEMONSETS, meta, selector, PODS)
     history = claim(view, _NAME, DAEMONSETS, meta, selector, CONTROLLER_REVISIONS)
     claims = (*history.effects, *claimed.effects)
     known = in_order(history.mine)
     update, effect = recorded(view, _NAME, DAEMONSETS, meta, found.spec.template, known)
-    if only_nodes and (claims or update is None):
-        return NOTHING  # what comes first is for the turn of this set alone
     if claims:
         return Decision(Waiting("ClaimingPods"), claims[:EFFECTS_MAX])
     if update is None:
@@ -145,24 +138,29 @@ def _decide(view: Reading, found: DaemonSet, now: float, *, only_nodes: bool = F
     def is_lost(pod: Pod) -> bool:
         return is_out_of_reach(view, pod)
 
-    doubled = frozenset[str]() if only_nodes else wants_another(found, template, places, now)
-    effects = _misplaced(found, places) + _missing(view, found, template, places, doubled)
-    if not only_nodes:
-        replaced, due = _ended(found, places, now)
-        effects += replaced + _gone(found, surplus(found, template, places, now, is_lost))
-        again_at = min((at for at in (again_at, due) if at), default=0.0)
-        if not effects:
-            effects = _gone(found, outdated(found, template, places, now, is_lost))
-        if not effects and _is_behind(template, places) and any(map(is_lost, claimed.mine)):
-            again_at = min(again_at or now + LOOK_AGAIN_SECONDS, now + LOOK_AGAIN_SECONDS)
-        if not effects:
-            effects += _forgotten(found, template, claimed.mine, known)
+    replaced, due = _ended(found, places, now)
+    again_at = min((at for at in (again_at, due) if at), default=0.0)
+    # What goes makes room, also in a quota: it does not wait for what is refused.
+    effects = _misplaced(found, places) + replaced
+    effects += _gone(found, surplus(found, template, places, now, is_lost))
+    missing = _missing(view, found, template, places, wants_another(found, template, places, now))
+    effects += missing
+    if not effects:
+        effects = _gone(found, outdated(found, template, places, now, is_lost))
+    if not effects and _is_behind(template, places) and any(map(is_lost, claimed.mine)):
+        again_at = min(again_at or now + LOOK_AGAIN_SECONDS, now + LOOK_AGAIN_SECONDS)
+    if not effects:
+        effects += _forgotten(found, template, claimed.mine, known)
     wanted = _status(found, template, places, now)
+    if not missing:
+        wanted = structs.replace(wanted, conditions=settled(wanted.conditions))
     status = ensure_status(_NAME, DAEMONSETS, found, wanted, _ALWAYS)
     if status is not None:
         effects = [status, *effects]
-    settled = wanted.number_available >= wanted.desired_number_scheduled and not effects
-    verdict = SETTLED if settled else Waiting("PodsUnavailable", f"{wanted.number_unavailable} unavailable")
+    is_settled = wanted.number_available >= wanted.desired_number_scheduled and not effects
+    verdict = (
+        SETTLED if is_settled else Waiting("PodsUnavailable", f"{wanted.number_unavailable} unavailable")
+    )
     return Decision(verdict, tuple(effects[:EFFECTS_MAX]), again_at)
 
 
@@ -209,7 +207,8 @@ def _missing(
         while view.get(PODS, meta.namespace, name := child_name(meta, place.node, str(attempt))) is not None:
             attempt += 1
         body = pod_body(found, template, place.node, name)
-        effect = ensure_child(_NAME, meta, PODS, None, body, f"{place.node}.{attempt}.{template.revision}")
+        occasion = f"{place.node}.{attempt}.{template.revision}"
+        effect = ensure_child(_NAME, meta, PODS, None, body, occasion, premise_of(DAEMONSETS, meta))
         if effect is not None:
             effects.append(effect)
     return effects

@@ -19,10 +19,11 @@ from fairlead.decision.contract import (
     Decision,
     EventNote,
     Reading,
+    Refusal,
     Verdict,
     Waiting,
 )
-from fairlead.decision.effects import Create, Effect
+from fairlead.decision.effects import Create
 from fairlead.decision.ensure import ensure_status
 from fairlead.decision.heeds import GONE, Heeds
 from fairlead.decision.notes import WARNING, about
@@ -106,17 +107,18 @@ class DeploymentDecider:
         notes = late_notes(found, status) if report is not None else ()
         return Decision(_verdict(scene, status), (report,) if report is not None else (), again_at, notes)
 
-    def refused(self, view: Reading, key: Key, effect: Effect, message: str, now: float) -> Decision:
-        """What to report when the API keeps refusing to create the new ReplicaSet."""
-        found = view.get(DEPLOYMENTS, key.namespace, key.name)
+    def refused(self, view: Reading, key: Key, refusal: Refusal, now: float) -> Decision:
+        """What to report while the API refuses to create the new ReplicaSet."""
+        found, effect = view.get(DEPLOYMENTS, key.namespace, key.name), refusal.effect
         if found is None or not isinstance(effect, Create):
             return NOTHING
-        status = ensure_status(NAME, DEPLOYMENTS, found, create_failed(found, message, now))
-        told = f'Failed to create new replica set "{effect.name}": {message}'
+        sets = claim(view, NAME, DEPLOYMENTS, found.metadata, found.spec.selector, REPLICASETS).mine
+        counted = wanted_status(found, *split(found, sets), limits(found), now)
+        status = ensure_status(NAME, DEPLOYMENTS, found, create_failed(found, counted, refusal, now))
+        told = f'Failed to create new replica set "{effect.name}": {refusal.message}'
         note = EventNote(about(DEPLOYMENTS, found.metadata), WARNING, "ReplicaSetCreateError", told)
-        return Decision(
-            Waiting("ReplicaSetCreateError", message), (status,) if status else (), events=(note,)
-        )
+        verdict = Waiting("ReplicaSetCreateError", refusal.message)
+        return Decision(verdict, (status,) if status else (), events=(note,))
 
 
 def _verdict(scene: Scene, status: DeploymentStatus) -> Verdict:

@@ -1,4 +1,5 @@
-"""A Deployment's status: counters over its ReplicaSets, and the conditions Available, Progressing, ReplicaFailure.
+"""A Deployment's status: counters over its ReplicaSets, and the conditions Available, Progressing,
+ReplicaFailure, WaitingFor.
 
 Called by `deployment.py` when there is nothing else to do. Progress is what the counters show against the status
 written last; without progress for progressDeadlineSeconds, Progressing turns False. Times of a condition change only
@@ -10,10 +11,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from msgspec import structs
+
 from fairlead.core.times import parse_time, timestamp
+from fairlead.decision.contract import Refusal
 from fairlead.model.views import Condition, Deployment, DeploymentStatus, ReplicaSet
+from fairlead.model.waiting import WAITING_FOR
 from fairlead.reconcile.deployment_history import REVISION_HISTORY
 from fairlead.reconcile.deployment_rollout import Limits
+from fairlead.reconcile.waiting import waiting
 
 AVAILABLE, PROGRESSING, REPLICA_FAILURE = "Available", "Progressing", "ReplicaFailure"
 CREATED, FOUND = "NewReplicaSetCreated", "FoundNewReplicaSet"
@@ -59,7 +65,8 @@ def wanted_status(
     conditions = (
         _availability(deployment, counted, bounds, now),
         _progressing(deployment, counted, new, now, pause),
-        _failure(sets),
+        _of_newest(sets, REPLICA_FAILURE),
+        _of_newest(sets, WAITING_FOR),
     )
     return _with(counted, deployment, conditions)
 
@@ -67,7 +74,7 @@ def wanted_status(
 def _with(
     counted: DeploymentStatus, deployment: Deployment, conditions: Sequence[Condition | None]
 ) -> DeploymentStatus:
-    known = (AVAILABLE, PROGRESSING, REPLICA_FAILURE)
+    known = (AVAILABLE, PROGRESSING, REPLICA_FAILURE, WAITING_FOR)
     others = [each for each in deployment.status.conditions if each.type not in known]
     fields = {name: getattr(counted, name) for name in counted.__struct_fields__}
     fields["conditions"] = (*(each for each in conditions if each is not None), *others)
@@ -164,11 +171,11 @@ def _is_late(deployment: Deployment, current: Condition, now: float) -> bool:
     return now >= since + deployment.spec.progress_deadline_seconds + 1
 
 
-def _failure(sets: Sequence[ReplicaSet]) -> Condition | None:
+def _of_newest(sets: Sequence[ReplicaSet], kind: str) -> Condition | None:
     """The newest set that cannot make its pods speaks for the Deployment."""
     for found in reversed(sets):
         for each in found.status.conditions:
-            if each.type == REPLICA_FAILURE and each.status == "True":
+            if each.type == kind and each.status == "True":
                 return Condition(
                     each.type, each.status, each.reason, each.message,
                     each.last_transition_time, each.last_update_time or each.last_transition_time,
@@ -196,8 +203,11 @@ def _condition(
     return Condition(kind, status, reason, message, current.last_transition_time, at)
 
 
-def create_failed(deployment: Deployment, message: str, now: float) -> DeploymentStatus:
-    """The status once the API has refused to create the new ReplicaSet."""
-    failed = _condition(deployment, PROGRESSING, "False", "ReplicaSetCreateError", message, now)
-    others = [each for each in deployment.status.conditions if each.type == AVAILABLE]
-    return _with(deployment.status, deployment, [*others, failed])
+def create_failed(
+    deployment: Deployment, counted: DeploymentStatus, refusal: Refusal, now: float
+) -> DeploymentStatus:
+    """The status while the API refuses to create the new ReplicaSet; `counted`: as it would be otherwise."""
+    failed = _condition(deployment, PROGRESSING, "False", "ReplicaSetCreateError", refusal.message, now)
+    others = tuple(each for each in counted.conditions if each.type != PROGRESSING)
+    conditions = (*waiting(others, refusal, deployment.metadata.name, now), failed)
+    return structs.replace(counted, conditions=conditions)

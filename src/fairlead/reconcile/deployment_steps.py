@@ -15,7 +15,7 @@ from fairlead.decision.contract import (
     EventNote,
     Reading,
 )
-from fairlead.decision.effects import OPERATION, Change, Create, Effect, identity
+from fairlead.decision.effects import OPERATION, Change, Create, Effect, identity, premise_of
 from fairlead.decision.ensure import ensure_child, ensure_field, ensure_fields, ensure_gone, ensure_status
 from fairlead.decision.notes import NORMAL, about
 from fairlead.model.views import (
@@ -135,7 +135,7 @@ def _created(scene: Scene, replicas: int) -> Sequence[Effect]:
     if there is not None:
         return _collided(scene, there)
     body = new_set(deployment, name, label, replicas, next_revision(scene.olds), scene.bounds)
-    create = ensure_child(NAME, meta, REPLICASETS, there, body, label)
+    create = ensure_child(NAME, meta, REPLICASETS, there, body, label, premise_of(DEPLOYMENTS, meta))
     return (create,) if create is not None else ()
 
 

@@ -20,8 +20,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import islice
 
+from msgspec import structs
+
 from fairlead.core.times import parse_time
-from fairlead.decision.contract import EFFECTS_MAX, NOTHING, SETTLED, Decision, EventNote, Reading, Waiting
+from fairlead.decision.contract import (
+    EFFECTS_MAX,
+    NOTHING,
+    SETTLED,
+    Decision,
+    EventNote,
+    Reading,
+    Refusal,
+    Waiting,
+)
 from fairlead.decision.effects import Effect, premise_of
 from fairlead.decision.ensure import ensure_child, ensure_gone, ensure_status
 from fairlead.decision.heeds import OWNED, Heeds
@@ -52,6 +63,7 @@ from fairlead.reconcile.job_status import (
     releasable,
     wanted_status,
 )
+from fairlead.reconcile.waiting import settled, waiting
 from fairlead.store.contract import Key
 
 _OURS = ("", "kubernetes.io/job-controller")
@@ -84,11 +96,15 @@ class JobDecider:
             return _finished(job, pods, now)
         return _running(view, job, pods, now)
 
-    def refused(self, view: Reading, key: Key, effect: Effect, message: str, now: float) -> Decision:
+    def refused(self, view: Reading, key: Key, refusal: Refusal, now: float) -> Decision:
+        """Its pods were reported before they were refused; what they wait for is left to say."""
         job = view.get(JOBS, key.namespace, key.name)
-        return (
-            NOTHING if job is None else Decision(events=failure(about(JOBS, job.metadata), effect, message))
-        )
+        if job is None:
+            return NOTHING
+        conditions = waiting(job.status.conditions, refusal, job.metadata.name, now)
+        report = ensure_status(_NAME, JOBS, job, structs.replace(job.status, conditions=conditions))
+        notes = failure(about(JOBS, job.metadata), refusal.effect, refusal.message)
+        return Decision(effects=(report,) if report is not None else (), events=notes)
 
 
 def _release(job: Job, pods: Iterable[Pod]) -> tuple[Effect, ...]:
@@ -119,6 +135,8 @@ def _running(view: Reading, job: Job, pods: Sequence[Pod], now: float) -> Decisi
     account = account_of(job, pods, crew)
     ending = ending_of(job, account, crew, now)
     wanted = wanted_status(job, account, crew, ending, now)
+    if ending is not None or _wanted(job, account, crew) <= len(crew.active):
+        wanted = structs.replace(wanted, conditions=settled(wanted.conditions))
     status = ensure_status(_NAME, JOBS, job, wanted, always=("ready", "terminating"))
     if status is not None:
         return Decision(Waiting("StatusBehind"), (status,), events=news(job, wanted))

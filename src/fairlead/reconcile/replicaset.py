@@ -21,7 +21,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from fairlead.core.times import timestamp
-from fairlead.decision.contract import EFFECTS_MAX, NOTHING, SETTLED, Decision, Reading, Verdict, Waiting
+from fairlead.decision.contract import (
+    EFFECTS_MAX,
+    NOTHING,
+    SETTLED,
+    Decision,
+    Reading,
+    Refusal,
+    Verdict,
+    Waiting,
+)
 from fairlead.decision.effects import OPERATION, Create, Delete, Effect, identity, premise_of
 from fairlead.decision.ensure import ensure_child, ensure_gone, ensure_status
 from fairlead.decision.heeds import NEW, OWNED, RELABELLED, Heeds
@@ -49,6 +58,7 @@ from fairlead.reconcile.children import (
 )
 from fairlead.reconcile.reach import is_out_of_reach
 from fairlead.reconcile.replacements import replacements, still_there, swapped, unwanted
+from fairlead.reconcile.waiting import nameless, settled, waiting
 from fairlead.store.contract import Key
 
 NAME = "replicaset"
@@ -93,24 +103,25 @@ class ReplicaSetDecider:
         notes = children(about(REPLICASETS, found.metadata), effects)
         return Decision(verdict, tuple(effects) or ((status,) if status else ()), counted.again_at, notes)
 
-    def refused(self, view: Reading, key: Key, effect: Effect, message: str, now: float) -> Decision:
-        """What to report when the API keeps refusing to create or delete a pod."""
-        found = view.get(REPLICASETS, key.namespace, key.name)
+    def refused(self, view: Reading, key: Key, refusal: Refusal, now: float) -> Decision:
+        """What to report while the API refuses to create or delete a pod: that, and how many pods there are."""
+        found, effect = view.get(REPLICASETS, key.namespace, key.name), refusal.effect
         if found is None or not isinstance(effect, Create | Delete):
             return NOTHING
-        reason = "FailedCreate" if isinstance(effect, Create) else "FailedDelete"
-        if isinstance(effect, Create):
-            # The next attempt has another name: what is told is the same, or telling it would bring the next.
-            message = message.replace(effect.name, f"{found.metadata.name}-")
-        notes = failure(about(REPLICASETS, found.metadata), effect, message)
+        meta, reason = found.metadata, "FailedCreate" if isinstance(effect, Create) else "FailedDelete"
+        message = nameless(refusal, meta.name) if isinstance(effect, Create) else refusal.message
         known = _failure(found)
-        if known is not None and (known.reason, known.message) == (reason, message):
-            return Decision(Waiting(reason, message), events=notes)
-        failed = Condition(REPLICA_FAILURE, "True", reason, message, timestamp(now))
-        live = [pod for pod in view.owned(PODS, found.metadata.uid) if pod.live]
-        wanted = _status(found, live, readiness(live, found.spec.min_ready_seconds, now), failed)
-        status = ensure_status(NAME, REPLICASETS, found, wanted, always=("replicas",))
-        return Decision(Waiting(reason, message), (status,) if status else (), events=notes)
+        since = known.last_transition_time if known is not None else timestamp(now)
+        failed = Condition(REPLICA_FAILURE, "True", reason, message, since)
+        live = [pod for pod in view.owned(PODS, meta.uid) if pod.live]
+        counted = readiness(live, found.spec.min_ready_seconds, now)
+        others = (each for each in found.status.conditions if each.type != REPLICA_FAILURE)
+        conditions = (*waiting(others, refusal, meta.name, now), failed)
+        status = ensure_status(
+            NAME, REPLICASETS, found, _status(found, live, counted, conditions), always=("replicas",)
+        )
+        notes = failure(about(REPLICASETS, meta), effect, message)
+        return Decision(Waiting(reason, message), (status,) if status else (), counted.again_at, events=notes)
 
     def _missing(
         self, view: Reading, found: ReplicaSet, mine: Sequence[Pod], live: Sequence[Pod], premise: str
@@ -178,20 +189,24 @@ def _failure(found: ReplicaSet) -> Condition | None:
 
 
 def _status(
-    found: ReplicaSet, live: Sequence[Pod], counted: Readiness, failure: Condition | None = None
+    found: ReplicaSet,
+    live: Sequence[Pod],
+    counted: Readiness,
+    conditions: tuple[Condition, ...] | None = None,
 ) -> ReplicaSetStatus:
-    """A failure to create or delete stays reported until the number is right."""
+    """A failure to create or delete, and what that waits for, stays reported until the number is right."""
     labels = ((found.spec.template.get("metadata") or {}).get("labels") or {}).items()
-    if failure is None and len(live) != found.spec.replicas:
-        failure = _failure(found)
-    others = tuple(each for each in found.status.conditions if each.type != REPLICA_FAILURE)
+    if conditions is None:
+        conditions = found.status.conditions
+    if len(live) == found.spec.replicas:
+        conditions = tuple(each for each in settled(conditions) if each.type != REPLICA_FAILURE)
     return ReplicaSetStatus(
         replicas=len(live),
         fully_labeled_replicas=sum(labels <= pod.metadata.labels.items() for pod in live),
         ready_replicas=counted.ready,
         available_replicas=counted.available,
         observed_generation=found.metadata.generation,
-        conditions=(*others, failure) if failure else others,
+        conditions=conditions,
     )
 
 

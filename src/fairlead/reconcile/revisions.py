@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from fairlead.decision.contract import Reading
-from fairlead.decision.effects import OPERATION, Delete, Effect
+from fairlead.decision.effects import OPERATION, Delete, Effect, premise_of
 from fairlead.decision.ensure import ensure_child, ensure_field, ensure_gone
 from fairlead.model.views import CONTROLLER_REVISIONS, ControllerRevision, Json, Meta, Resource
 from fairlead.reconcile.children import controller_reference
@@ -77,7 +77,16 @@ def recorded(
         name, label = _named(owner, template, collisions)
     body = _body(resource, owner, template, name, label, number)
     return Recorded(
-        None, ensure_child(controller, owner, CONTROLLER_REVISIONS, None, body, f"{name}.{number}")
+        None,
+        ensure_child(
+            controller,
+            owner,
+            CONTROLLER_REVISIONS,
+            None,
+            body,
+            f"{name}.{number}",
+            premise_of(resource, owner),
+        ),
     )
 
 

@@ -18,8 +18,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from fairlead.decision.contract import EFFECTS_MAX, NOTHING, SETTLED, Decision, Reading, Verdict, Waiting
-from fairlead.decision.effects import Delete, Effect, identity
+from msgspec import structs
+
+from fairlead.decision.contract import (
+    EFFECTS_MAX,
+    NOTHING,
+    SETTLED,
+    Decision,
+    Reading,
+    Refusal,
+    Verdict,
+    Waiting,
+)
+from fairlead.decision.effects import Create, Delete, Effect, identity, premise_of
 from fairlead.decision.ensure import ensure_child, ensure_gone, ensure_status
 from fairlead.decision.heeds import NEW, OWNED, RELABELLED, Heeds
 from fairlead.decision.notes import about, children, failure
@@ -51,6 +62,7 @@ from fairlead.reconcile.statefulset_pods import (
     revisions_of,
     unavailable_max,
 )
+from fairlead.reconcile.waiting import settled, waiting
 from fairlead.store.contract import Key
 
 _NAME = "statefulset"
@@ -96,8 +108,10 @@ class StatefulSetDecider:
             return Decision(Waiting("RecordingRevision"), (effect,) if effect is not None else ())
         ranks = ranks_of(found, claimed.mine)
         revisions = revisions_of(found, known, update)
-        status = _status(found, ranks, revisions, now)
         verdict, effects = _next(view, found, ranks, revisions, now)
+        status = _status(found, ranks, revisions, now)
+        if not any(isinstance(effect, Create) for effect in effects):
+            status = structs.replace(status, conditions=settled(status.conditions))
         if not effects:
             effects += _forgotten(found, ranks, revisions, known)
         written = ensure_status(_NAME, STATEFULSETS, found, status, ("replicas", "availableReplicas"))
@@ -111,14 +125,17 @@ class StatefulSetDecider:
         )
         return Decision(verdict, tuple(effects[:EFFECTS_MAX]), again_at, notes)
 
-    def refused(self, view: Reading, key: Key, effect: Effect, message: str, now: float) -> Decision:
-        found = view.get(STATEFULSETS, key.namespace, key.name)
+    def refused(self, view: Reading, key: Key, refusal: Refusal, now: float) -> Decision:
+        """Its pods were reported before they were refused; what they wait for is left to say."""
+        found, effect = view.get(STATEFULSETS, key.namespace, key.name), refusal.effect
         if found is None or effect.resource != PODS.name:
             return NOTHING
         regarding, say = about(STATEFULSETS, found.metadata), _saying(found, "failed error")
-        return Decision(
-            events=failure(regarding, effect, message, lambda did, name, why: f"{say(did, name)}: {why}")
-        )
+        conditions = waiting(found.status.conditions, refusal, found.metadata.name, now)
+        wanted = structs.replace(found.status, conditions=conditions)
+        report = ensure_status(_NAME, STATEFULSETS, found, wanted, ("replicas", "availableReplicas"))
+        notes = failure(regarding, effect, refusal.message, lambda did, name, why: f"{say(did, name)}: {why}")
+        return Decision(effects=(report,) if report is not None else (), events=notes)
 
 
 def _saying(found: StatefulSet, how: str) -> Callable[[str, str], str]:
@@ -156,6 +173,8 @@ def _next(
         if ordered:
             return Waiting("ScalingDown", pod.metadata.name), effects
     if effects or ranks.condemned:
+        # What goes makes room, also in a quota: it does not wait for what is refused.
+        effects.sort(key=lambda effect: isinstance(effect, Create))
         return Waiting("Scaling"), effects
     if not is_rolling(found):
         return _verdict(view, found, ranks, now), []
@@ -172,9 +191,8 @@ def _replica(
         body = pod_body(found, ordinal, revisions)
         there = view.get(PODS, meta.namespace, body["metadata"]["name"])
         occasion = f"{ordinal}.{body['metadata']['labels'][REVISION_LABEL]}"
-        return ensure_child(
-            _NAME, meta, PODS, there, body, occasion
-        ), "PodMissing" if not there else "NameTaken"
+        create = ensure_child(_NAME, meta, PODS, there, body, occasion, premise_of(STATEFULSETS, meta))
+        return create, "PodMissing" if not there else "NameTaken"
     if pod.released and not pod.finished:
         return _given_up(found, pod), "PodReleased"  # it has surely ended, or somebody confirmed that
     if pod.metadata.deletion_timestamp:

@@ -98,7 +98,10 @@ def test_a_priority_of_ones_own_is_forbidden(spec: Json, words: str) -> None:
     status, body = plane.post(PODS, _pod(**spec))
     assert (status, body["reason"]) == (403, "Forbidden")
     assert words in body["message"]
-    assert body["details"] == {"name": "web", "kind": "pods"}
+    assert (body["details"]["name"], body["details"]["kind"]) == ("web", "pods")
+    (cause,) = body["details"]["causes"]
+    named = spec.get("priorityClassName", "")
+    assert (cause["reason"], cause["field"]) == ("LiftedBy", f"priorityclasses.scheduling.k8s.io//{named}")
 
 
 def test_the_right_number_may_be_sent_along() -> None:

@@ -96,7 +96,9 @@ def test_a_put_with_a_stale_revision_is_a_conflict(racing: bool) -> None:
         'Operation cannot be fulfilled on configmaps "settings": the object has been modified; '
         "please apply your changes to the latest version and try again"
     )
-    assert body["details"] == {"name": "settings", "kind": "configmaps"}
+    current = {"reason": "CurrentVersion", "message": plane.get(ONE)[1]["metadata"]["resourceVersion"]}
+    current["field"] = "metadata.resourceVersion"
+    assert body["details"] == {"name": "settings", "kind": "configmaps", "causes": [current]}
 
 
 @pytest.mark.parametrize("revision", [None, "", "0"])

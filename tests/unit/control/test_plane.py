@@ -90,7 +90,9 @@ def test_a_refused_pod_is_told_in_the_condition_of_its_owner() -> None:
     [condition] = [c for c in found["status"]["conditions"] if c["type"] == "ReplicaFailure"]
     assert (condition["status"], condition["reason"]) == ("True", "FailedCreate")
     assert "maximum cpu usage per Container is 1" in condition["message"]
-    assert any(record["verdict"] == "Stuck" for record in driver.records)
+    waits = [record for record in driver.records if record.get("reason") == "WaitingForLimitRange"]
+    assert waits
+    assert all(record["verdict"] == "Waiting" for record in waits)
 
 
 def test_records_say_what_was_read_and_what_was_done() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from fairlead.decision.contract import NOTHING, SETTLED
 from fairlead.model.views import DAEMONSETS, NODES, PODS, DaemonSet, Pod
-from fairlead.reconcile.daemonset import EVERY, DaemonSetDecider
+from fairlead.reconcile.daemonset import DaemonSetDecider
 from fairlead.reconcile.eligibility import pinned
 from fairlead.store.contract import Key
 from tests.unit.reconcile.world import NOW, World, selector, template
@@ -111,36 +111,15 @@ def test_which_nodes_get_one(about_node: Json, about_pod: Json, runs: bool) -> N
     assert found(world).status.desired_number_scheduled == int(runs)
 
 
-def test_a_new_node_wakes_the_key_for_all_and_gets_its_pods() -> None:
+def test_a_new_node_wakes_every_set_and_gets_its_pods() -> None:
     world = World()
     make(world, 1)
     run(world)
     node(world, "n9")
     new = world.get(NODES, "", "n9")
-    assert tuple(DECIDER.keys("nodes", None, new)) == (EVERY,)
-    decision = world.decide(DECIDER, EVERY)
-    # Both keys ask for the very same pod: whoever comes second finds it made.
-    identities = {effect.identity for effect in world.decide(DECIDER, KEY).effects}
-    assert {effect.identity for effect in decision.effects} == identities
-    world.apply(decision.effects)
+    assert tuple(DECIDER.adopters(world, "nodes", None, new)) == (KEY,)
+    world.turn(DECIDER, "log")
     assert where(world) == ["n0", "n9"]
-
-
-def test_a_turn_for_all_that_has_more_to_do_than_fits_comes_again() -> None:
-    world = World()
-    make(world, 40)
-    world.add(
-        DAEMONSETS, "other", spec={"selector": selector({"app": "o"}), "template": template({"app": "o"})}
-    )
-    assert world.decide(DECIDER, EVERY) == NOTHING, "each set records its revision in a turn of its own first"
-    for name in ("log", "other"):
-        world.turn(DECIDER, name)
-    for _ in range(4):
-        decision = world.decide(DECIDER, EVERY)
-        assert decision.again_at == (NOW if len(decision.effects) == 32 else 0)
-        world.apply(decision.effects)
-    assert len(where(world)) == 80
-    assert world.decide(DECIDER, EVERY).again_at == 0
 
 
 def test_a_heartbeat_of_a_node_wakes_nobody() -> None:
@@ -148,9 +127,9 @@ def test_a_heartbeat_of_a_node_wakes_nobody() -> None:
     make(world, 1)
     before = world.get(NODES, "", "n0")
     world.edit_status(NODES, "n0", {"conditions": [{"type": "Ready", "status": "False"}]}, namespace="")
-    assert tuple(DECIDER.keys("nodes", before, world.get(NODES, "", "n0"))) == ()
+    assert tuple(DECIDER.adopters(world, "nodes", before, world.get(NODES, "", "n0"))) == ()
     world.edit(NODES, "n0", {"spec": {"taints": [TAINT]}}, namespace="")
-    assert tuple(DECIDER.keys("nodes", before, world.get(NODES, "", "n0"))) == (EVERY,)
+    assert tuple(DECIDER.adopters(world, "nodes", before, world.get(NODES, "", "n0"))) == (KEY,)
 
 
 def test_the_pod_of_a_node_that_is_gone_goes_too() -> None:
@@ -158,7 +137,7 @@ def test_the_pod_of_a_node_that_is_gone_goes_too() -> None:
     make(world)
     run(world)
     world.delete(NODES, "n1", namespace="")
-    world.apply(world.decide(DECIDER, EVERY).effects)
+    world.turn(DECIDER, "log")
     run(world)
     assert where(world) == ["n0", "n2"]
     assert found(world).status.desired_number_scheduled == 2
@@ -400,7 +379,6 @@ def test_a_set_that_is_being_deleted_is_left_alone() -> None:
     make(world, 2)
     world.delete(DAEMONSETS, "log", policy="Foreground")
     assert world.decide(DECIDER, KEY) == NOTHING
-    assert world.decide(DECIDER, EVERY) == NOTHING
 
 
 def test_a_settled_set_is_not_written_again() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from fairlead.decision.contract import NOTHING, SETTLED
+from fairlead.decision.contract import NOTHING, SETTLED, Refusal
 from fairlead.decision.effects import ChangeStatus, Create
 from fairlead.model.views import DEPLOYMENTS, PODS, REPLICASETS
 from fairlead.reconcile.deployment_history import is_same_template, template_hash
@@ -332,7 +332,7 @@ def test_what_keeps_a_set_from_making_pods_is_shown_on_the_deployment() -> None:
 def test_a_refusal_to_create_the_set_is_reported() -> None:
     world = deployed(1)
     (create,) = world.decide(DEPLOYMENT, KEY).effects
-    world.apply(DEPLOYMENT.refused(world, KEY, create, "no quota", world.now).effects)
+    world.apply(DEPLOYMENT.refused(world, KEY, Refusal(create, "no quota"), world.now).effects)
     shown = condition(world, "Progressing")
     assert (shown["status"], shown["reason"], shown["message"]) == (
         "False",

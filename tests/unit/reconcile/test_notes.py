@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from fairlead.core.times import timestamp
-from fairlead.decision.contract import Decider, Regarding
+from fairlead.decision.contract import Decider, Refusal, Regarding
 from fairlead.decision.effects import Create, Delete
 from fairlead.decision.notes import failure
 from fairlead.model.views import (
@@ -14,13 +14,12 @@ from fairlead.model.views import (
     DAEMONSETS,
     DEPLOYMENTS,
     JOBS,
-    NODES,
     PODS,
     REPLICASETS,
     STATEFULSETS,
 )
 from fairlead.reconcile.cronjob import CronJobDecider
-from fairlead.reconcile.daemonset import EVERY, DaemonSetDecider
+from fairlead.reconcile.daemonset import DaemonSetDecider
 from fairlead.reconcile.deployment import DeploymentDecider
 from fairlead.reconcile.job import JobDecider
 from fairlead.reconcile.replicaset import ReplicaSetDecider
@@ -82,7 +81,7 @@ def _any(decider: Any) -> Any:
 
 def refusal(decider: Any, world: World, resource: Any, effect: Any, name: str = "web") -> list[Told]:
     key = Key(resource.name, "default", name)
-    decision = decider.refused(world, key, effect, REFUSED, NOW)
+    decision = decider.refused(world, key, Refusal(effect, REFUSED), NOW)
     return [(note.type, note.reason, note.message) for note in decision.events]
 
 
@@ -110,8 +109,8 @@ def test_every_refusal_is_told_although_the_condition_says_it_already() -> None:
     world, decider = World(), _any(ReplicaSetDecider())
     owner(world, REPLICASETS)
     key = Key("replicasets.apps", "default", "web")
-    world.apply(decider.refused(world, key, CREATE, REFUSED, NOW).effects)
-    again = decider.refused(world, key, CREATE, REFUSED, NOW)
+    world.apply(decider.refused(world, key, Refusal(CREATE, REFUSED), NOW).effects)
+    again = decider.refused(world, key, Refusal(CREATE, REFUSED), NOW)
     assert (again.effects, [note.reason for note in again.events]) == ((), ["FailedCreate"])
 
 
@@ -158,21 +157,6 @@ def test_a_statefulset_names_itself() -> None:
     world.edit(STATEFULSETS, "web", {"spec": {"replicas": 0}})
     message = "delete Pod web-0 in StatefulSet web successful"
     assert story(world, decider) == [("StatefulSet/web", "SuccessfulDelete", message)]
-
-
-def test_daemonsets_tell_also_what_is_done_for_all_of_them_at_once() -> None:
-    world, decider = World(), DaemonSetDecider()
-    for name in ("one", "two"):
-        labels = {"app": name}
-        world.add(DAEMONSETS, name, spec={"selector": selector(labels), "template": template(labels)})
-    world.settle([decider])
-    world.add(NODES, "node-1", status={"conditions": [{"type": "Ready", "status": "True"}]})
-    decision = world.decide(decider, EVERY)
-    told = {note.regarding.name: decision.effects[note.after].name for note in decision.events}
-    assert set(told) == {"one", "two"}
-    assert all(pod.startswith(f"{name}-") for name, pod in told.items())
-    assert {note.reason for note in decision.events} == {"SuccessfulCreate"}
-    assert story(world, decider)[0][1] == "SuccessfulCreate"
 
 
 def job(world: World, **spec: Any) -> None:

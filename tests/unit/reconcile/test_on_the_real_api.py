@@ -14,6 +14,7 @@ import pytest
 
 from fairlead.agent.hollow import HollowDecider
 from fairlead.control.requests import request_of
+from fairlead.control.turn import Write, following
 from fairlead.decision.contract import Decider
 from fairlead.model.selectors import LabelSelector, from_object
 from fairlead.model.views import (
@@ -29,9 +30,10 @@ from fairlead.model.views import (
     Resource,
     View,
 )
+from fairlead.port.outcome import Done, outcome_of
 from fairlead.port.request import Reply
 from fairlead.reconcile.cronjob import CronJobDecider
-from fairlead.reconcile.daemonset import EVERY, DaemonSetDecider
+from fairlead.reconcile.daemonset import DaemonSetDecider
 from fairlead.reconcile.disruption_budget import BudgetDecider
 from fairlead.reconcile.job import JobDecider
 from fairlead.reconcile.job_orphans import JobOrphanDecider
@@ -96,7 +98,7 @@ class Cluster:
         assert status == 201, answer
 
     def keys(self, decider: Decider) -> list[Key]:
-        keys = [*HOLLOW.initial_keys()] if decider is HOLLOW else [BATCH, EVERY]
+        keys = [*HOLLOW.initial_keys()] if decider is HOLLOW else [BATCH]
         resource = decider.reads[0].name
         return [key for key in keys if key.resource == resource] + [
             entry.key for entry in self.plane.store.list(resource, "")
@@ -108,12 +110,18 @@ class Cluster:
             quiet = True
             for decider in self.deciders:
                 for key in self.keys(decider):
-                    for effect in decider.decide(self, key, self.plane.now).effects:
+                    effects = list(decider.decide(self, key, self.plane.now).effects)
+                    while effects:
+                        effect = effects.pop(0)
                         reply = self.plane.send(request_of(effect))
                         assert isinstance(reply, Reply)
                         assert reply.status < 300, (effect, reply.body)
                         self.writes += 1
                         quiet = False
+                        outcome = outcome_of(reply)
+                        assert isinstance(outcome, Done)
+                        write = Write(effect.key, outcome.revision, False)
+                        effects = [following(each, write) for each in effects]
             if quiet:
                 return
         raise AssertionError("does not settle")

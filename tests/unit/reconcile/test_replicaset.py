@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairlead.decision.contract import EFFECTS_MAX, NOTHING, SETTLED, Waiting
+from fairlead.decision.contract import EFFECTS_MAX, NOTHING, SETTLED, Refusal, Waiting
 from fairlead.decision.effects import OPERATION, ChangeStatus, Create, Delete, Effect
 from fairlead.model.views import PODS, REPLICASETS, ReplicaSet
 from fairlead.reconcile.children import child_name
@@ -253,7 +253,8 @@ def test_a_create_whose_answer_was_lost_is_the_same_create_when_decided_on_a_vie
 def test_a_refusal_is_reported_until_the_number_is_right() -> None:
     world = world_with(1)
     decision = world.decide(DECIDER, KEY)
-    refused = DECIDER.refused(world, KEY, decision.effects[0], "exceeded quota", world.now)
+    refusal = Refusal(decision.effects[0], "exceeded quota")
+    refused = DECIDER.refused(world, KEY, refusal, world.now)
     world.apply(refused.effects)
     (condition,) = status(world)["conditions"]
     assert (condition["type"], condition["status"], condition["reason"], condition["message"]) == (
@@ -262,7 +263,7 @@ def test_a_refusal_is_reported_until_the_number_is_right() -> None:
         "FailedCreate",
         "exceeded quota",
     )
-    assert DECIDER.refused(world, KEY, decision.effects[0], "exceeded quota", world.now + 5).effects == ()
+    assert DECIDER.refused(world, KEY, refusal, world.now + 5).effects == ()
     world.settle([DECIDER])
     assert "conditions" not in status(world)
 

@@ -21,6 +21,7 @@ import msgspec
 
 from fairlead.cache.wall import WallClock
 from fairlead.control.requests import request_of
+from fairlead.control.turn import Write, following
 from fairlead.core import codec, ids
 from fairlead.core.problems import Problems
 from fairlead.core.times import timestamp
@@ -201,11 +202,15 @@ class World:
     def apply(self, effects: Iterable[Effect]) -> int:
         """Carry effects out in order; raises Refused at the first that the API would refuse. Returns how many
         changed something."""
-        before = self.revision
-        for effect in effects:
+        before, rest = self.revision, list(effects)
+        while rest:
+            effect = rest.pop(0)
             request_of(effect)  # must be expressible as one
             self._carry_out(effect)
             self.writes.append(effect)
+            found = self.objects.get(effect.key)
+            write = Write(effect.key, int(found["metadata"]["resourceVersion"]) if found else 0, False)
+            rest = [following(each, write) for each in rest]
         return self.revision - before
 
     def turn(

@@ -8,7 +8,7 @@ from __future__ import annotations
 from fairlead.api.admission.step import Step
 from fairlead.api.attempt import Attempt
 from fairlead.api.objects import tree
-from fairlead.core.errors import Forbidden
+from fairlead.core.errors import Cause, Forbidden, lifted_by
 from fairlead.model.kind import Json
 from fairlead.store.contract import Key
 
@@ -37,6 +37,7 @@ def _admit(attempt: Attempt) -> None:
                 attempt,
                 f"the {what} ({given}) must not be provided in pod spec; priority admission controller computed "
                 f"{computed} from the given PriorityClass name",
+                lifted_by(CLASSES, "", spec.get("priorityClassName", ""), f"have it say {given}"),
             )
 
 
@@ -54,6 +55,7 @@ def _class_for(attempt: Attempt, name: str) -> Json | None:
             raise _forbidden(
                 attempt,
                 f"no PriorityClass with name {name} was found; kubectl get priorityclasses lists those that exist",
+                lifted_by(CLASSES, "", name, "create it"),
             )
         return tree(entry)
     # Two that were written at the same moment can both be defaults; the lower is the one that surprises less.
@@ -77,10 +79,14 @@ def _admit_class(attempt: Attempt) -> None:
             raise _forbidden(attempt, why)
 
 
-def _forbidden(attempt: Attempt, why: str) -> Forbidden:
+def _forbidden(attempt: Attempt, why: str, *causes: Cause) -> Forbidden:
     kind, name = attempt.kind, attempt.key.name
     return Forbidden(
-        f'{kind.resource} "{name}" is forbidden: {why}', group=kind.group, kind=kind.plural, name=name
+        f'{kind.resource} "{name}" is forbidden: {why}',
+        causes=causes,
+        group=kind.group,
+        kind=kind.plural,
+        name=name,
     )
 
 

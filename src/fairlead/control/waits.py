@@ -1,0 +1,107 @@
+"""Refusals that another object may lift: which keys wait for which objects, and whom a change of one wakes.
+
+    refused, and objects are named     add: the key waits for them; not if one of them was eased since its turn began
+    such an object eased               eased: everybody who waited for it, to be tried at once
+    the key was tried and not refused  remove
+
+An object eases when it may refuse less than before: a quota is raised, used less, or gone; whatever else is new,
+changed or gone. Controllers add and remove (`refusals.py`), `plane.py` tells of changes; all through `health.py`.
+Between wake-ups a waiting key is tried after a back-off (`decision/retry.py`), in case nobody named what matters.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from typing import Any
+
+from fairlead.core.quantity import parse
+from fairlead.model.views import Namespace, PlacementQuota, ResourceQuota, Stored, View
+from fairlead.store.contract import Key
+
+# Objects of which it is remembered that they eased, for turns that were under way just then.
+EASED_KEPT_MAX = 1024
+
+Waiter = tuple[str, Key]  # controller, key
+
+_IN_NAMESPACE = ("resourcequotas", "limitranges", "serviceaccounts", "placementquotas.fairlead.dev")
+_IN_NONE = ("priorityclasses.scheduling.k8s.io",)
+_NAMESPACES = "namespaces"
+LIFTING = frozenset((*_IN_NAMESPACE, *_IN_NONE, _NAMESPACES))
+
+
+def assumed(namespace: str) -> tuple[str, ...]:
+    """What may lift a refusal of which the API tells no more than that it is forbidden."""
+    spaced = [f"{resource}/{namespace}/" for resource in _IN_NAMESPACE] if namespace else []
+    return (*spaced, *(f"{resource}//" for resource in _IN_NONE), f"{_NAMESPACES}//{namespace}")
+
+
+class Waits:
+    def __init__(self) -> None:
+        self.changes = 0  # how often something eased so far
+        self._waiters: dict[str, dict[Waiter, None]] = {}  # by the address of what they wait for
+        self._addresses: dict[Waiter, tuple[str, ...]] = {}
+        self._eased: OrderedDict[str, int] = OrderedDict()  # address -> the last of the changes
+        self._unknown_before = 0  # changes up to this one may be forgotten
+
+    def __len__(self) -> int:
+        return len(self._addresses)
+
+    def add(self, waiter: Waiter, addresses: tuple[str, ...], since: int) -> bool:
+        """`since`: `changes` when the turn began that was refused. False: try again, it has eased meanwhile."""
+        self.remove(waiter)
+        if addresses and since < self._unknown_before:
+            return False
+        if any(self._eased.get(address, 0) > since for address in addresses):
+            return False
+        self._addresses[waiter] = addresses
+        for address in addresses:
+            self._waiters.setdefault(address, {})[waiter] = None
+        return True
+
+    def remove(self, waiter: Waiter) -> None:
+        for address in self._addresses.pop(waiter, ()):
+            waiters = self._waiters[address]
+            del waiters[waiter]
+            if not waiters:
+                del self._waiters[address]
+
+    def eased(self, resource: str, before: View | None, after: View | None) -> list[Waiter]:
+        """An object changed. Whom that wakes; they wait no more."""
+        if resource not in LIFTING or not _eases(before, after):
+            return []
+        self.changes += 1
+        key = _key_of(resource, after if after is not None else before)
+        woken: dict[Waiter, None] = {}
+        for address in ("/".join(key), f"{key.resource}/{key.namespace}/"):
+            woken.update(self._waiters.get(address, {}))
+            self._eased[address] = self.changes
+            self._eased.move_to_end(address)
+        while len(self._eased) > EASED_KEPT_MAX:
+            self._unknown_before = self._eased.popitem(last=False)[1]
+        for waiter in woken:
+            self.remove(waiter)
+        return list(woken)
+
+
+def _key_of(resource: str, view: Any) -> Key:
+    if isinstance(view, Stored):
+        return view.key
+    return Key(resource, view.metadata.namespace, view.metadata.name)
+
+
+def _eases(before: View | None, after: View | None) -> bool:
+    if isinstance(before, Namespace) and isinstance(after, Namespace):
+        return before.metadata.uid != after.metadata.uid
+    for quota in (ResourceQuota, PlacementQuota):
+        if isinstance(after, quota):
+            return isinstance(before, quota) and (
+                before.spec != after.spec or _fell(before.status.used, after.status.used)
+            )
+    return True
+
+
+def _fell(before: Mapping[str, str], after: Mapping[str, str]) -> bool:
+    return any(
+        name not in after or parse(after[name]).nano < parse(used).nano for name, used in before.items()
+    )
