@@ -86,6 +86,9 @@ class Cluster:
     def on_node(self, node: str) -> Sequence[View]:
         return [pod for pod in self.list(PODS) if pod.spec.node_name == node]
 
+    def wall(self, now: float) -> float:
+        return now
+
     def add(self, resource: Resource[Any], name: str, spec: Json) -> None:
         path = f"/apis/{resource.api_version}/namespaces/default/{resource.name.partition('.')[0]}"
         body = {
