@@ -641,6 +641,13 @@ PROCESSES = (
         "a supervisor answers within", "agent.drivers.supervisor_link", "ANSWER_SECONDS", "seconds", "killed"
     ),
     Bound(
+        "between two looks of a supervisor whether its directory is there",
+        "agent.drivers.supervising",
+        "LOOK_AT_DIRECTORY_SECONDS",
+        "s",
+        "a pod whose directory was removed ends",
+    ),
+    Bound(
         "grace of a pod whose supervisor gets SIGTERM",
         "agent.drivers.supervising",
         "TERMINATED_GRACE_SECONDS",

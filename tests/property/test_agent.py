@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from fairlead.agent import contract as c
 from fairlead.cache import events as mirrored
+from fairlead.model.marks import AT_MOST_ONE
 from tests.unit.agent.room import Room, container
 
 NAMES = ("a", "b")
@@ -72,7 +73,10 @@ def act(judge: Judge, what: str, pick: int) -> None:
                     ready[pick * turn % len(ready)]()
         case "create":
             if room.pod(name) is None:
-                room.create(name, restartPolicy=POLICIES[pick % 3], **SHAPES[pick % len(SHAPES)])
+                one = {"annotations": {AT_MOST_ONE: "true"}} if name == NAMES[1] else {}
+                room.create(
+                    name, metadata=one, restartPolicy=POLICIES[pick % 3], **SHAPES[pick % len(SHAPES)]
+                )
         case "delete" | "force":
             room.delete(name, 0 if what == "force" else None)
         case "exit" | "kill":

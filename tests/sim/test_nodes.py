@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from functools import cache
 
 import pytest
 
@@ -14,7 +15,7 @@ from fairlead.sim.checkers.contract import Objects, Sight
 from fairlead.sim.faults import CALM
 from fairlead.sim.run import Runner, run_seeds
 from fairlead.sim.sample import again
-from fairlead.sim.scenario import Mishap
+from fairlead.sim.scenario import Mishap, Scenario
 from fairlead.sim.tape import Tape
 from fairlead.sim.world import World
 from fairlead.sim.worlds import nodes
@@ -60,6 +61,7 @@ class Marks:
     def __init__(self) -> None:
         self.nodes: dict[str, set[str]] = {}
         self.released: set[str] = set()
+        self.pods: set[str] = set()
 
     def saw(self, sight: Sight) -> None:
         if sight.after is None:
@@ -70,13 +72,30 @@ class Marks:
                 self.nodes.setdefault(sight.key.name, set()).update(taints)
         elif sight.key.resource == PODS.name and sight.after.released:
             self.released.add(sight.after.spec.node_name)
+            self.pods.add(sight.key.name)
 
     def quiesced(self, objects: Objects, seconds: float) -> None:
         """All is said."""
 
 
-def befallen(name: str, node: str, seconds: float, at: float = 30.0) -> tuple[World, Marks]:
-    world = World(replace(nodes.scenario(), mishaps=(Mishap(at, name, node, seconds),)), Tape(0), CALM)
+ONE = ("pay", "db")  # of these at most one may run
+
+
+@cache
+def where_one_runs() -> str:
+    """A node with such a pod, whose supervisors accept deadlines."""
+    world = World(nodes.scenario(), Tape(0), CALM)
+    world.run()
+    without = world.scenario.without_deadlines
+    found = [run for run in world.runs.runs if run.name.startswith("db") and run.node not in without]
+    return found[0].node
+
+
+def befallen(
+    name: str, node: str, seconds: float, at: float = 30.0, scenario: Scenario | None = None
+) -> tuple[World, Marks]:
+    scenario = replace(scenario or nodes.scenario(), mishaps=(Mishap(at, name, node, seconds),))
+    world = World(scenario, Tape(0), CALM)
     marks = Marks()
     world.observed.add(marks)
     run = world.run()
@@ -84,12 +103,12 @@ def befallen(name: str, node: str, seconds: float, at: float = 30.0) -> tuple[Wo
     return world, marks
 
 
-def ended(world: World, node: str, since: float, until: float) -> int:
+def ended(world: World, node: str, since: float, until: float, of: tuple[str, ...] = ("",)) -> int:
     """Runs on this node that ended between these seconds, but for the Job's, which do so by themselves."""
     return sum(
         since * 1000 <= (run.until_ms or 0) <= until * 1000
         for run in world.runs.runs
-        if run.node == node and not run.name.startswith("batch")
+        if run.node == node and run.name.startswith(of) and not run.name.startswith("batch")
     )
 
 
@@ -109,11 +128,13 @@ def test_a_late_heartbeat_closes_a_node_and_nothing_more() -> None:
     assert ended(world, "node-a1", 30, 48) == 0
 
 
-def test_a_node_that_stays_silent_fences_itself_and_is_given_up() -> None:
-    world, marks = befallen("agent_cut", "node-a1", 60.0)
-    assert marks.nodes == {"node-a1": {SUSPECT, UNREACHABLE}}
-    assert marks.released == {"node-a1"}
-    assert ended(world, "node-a1", 30, 50) > 0
+def test_a_node_that_stays_silent_is_given_up_and_ends_only_that_of_which_at_most_one_may_run() -> None:
+    node = where_one_runs()
+    world, marks = befallen("agent_cut", node, 60.0)
+    assert marks.nodes == {node: {SUSPECT, UNREACHABLE}}
+    assert marks.released == {node}
+    assert ended(world, node, 30, 50, ONE) > 0
+    assert ended(world, node, 30, 50) == ended(world, node, 30, 50, ONE)
 
 
 def test_an_agent_that_dies_takes_no_process_along() -> None:
@@ -122,16 +143,36 @@ def test_an_agent_that_dies_takes_no_process_along() -> None:
     assert ended(world, "node-a1", 25, 45) == 0
 
 
-def test_an_agent_that_is_stopped_for_longer_than_its_lease_is_fenced_by_its_machine() -> None:
-    world, marks = befallen("agent_pause", "node-a1", 40.0)
-    assert ended(world, "node-a1", 30, 50) > 0
-    assert "node-a1" in marks.nodes
+def test_where_an_agent_is_stopped_for_longer_than_its_lease_supervisors_keep_their_deadlines() -> None:
+    node = where_one_runs()
+    world, marks = befallen("agent_pause", node, 40.0)
+    assert ended(world, node, 30, 50, ONE) > 0
+    assert ended(world, node, 30, 50) == ended(world, node, 30, 50, ONE)
+    assert node in marks.nodes
 
 
 def test_a_node_that_hears_nothing_keeps_its_marks_off_but_not_its_processes() -> None:
     """What it says arrives: nobody takes it for silent. But it cannot know that, and stops in time."""
-    world, _ = befallen("agent_deaf", "node-a1", 40.0)
-    assert ended(world, "node-a1", 30, 52) > 0
+    node = where_one_runs()
+    world, _ = befallen("agent_deaf", node, 40.0)
+    assert ended(world, node, 30, 52, ONE) > 0
+
+
+def test_a_control_plane_that_is_away_ends_nothing_but_that_of_which_at_most_one_may_run() -> None:
+    world, marks = befallen("plane_away", "node-a1", 60.0)
+    assert marks.released == set()
+    assert sum(ended(world, node, 30, 95, ONE) for node in nodes.NODES) > 0
+    for node in nodes.NODES:
+        assert ended(world, node, 30, 49) == ended(world, node, 30, 49, ONE)
+
+
+def test_supervisors_that_accept_no_deadline_keep_the_pod_from_being_released() -> None:
+    node = where_one_runs()
+    scenario = replace(nodes.scenario(), without_deadlines=(node,))
+    world, marks = befallen("agent_cut", node, 60.0, scenario=scenario)
+    assert marks.nodes == {node: {SUSPECT, UNREACHABLE}}
+    assert ended(world, node, 30, 85, ONE) == 0
+    assert not {name for name in marks.pods if name.startswith(ONE)}
 
 
 def test_a_whole_zone_that_falls_silent_is_given_up_by_nobody() -> None:

@@ -8,10 +8,13 @@ from typing import Any
 import pytest
 
 from fairlead.model import evidence_rows as rows
-from fairlead.model.marks import AT_MOST_ONE, FENCES_AFTER, NODE_LEASES, RELEASED, SUSPECT, UNREACHABLE
+from fairlead.model.at_most_one import ACCEPTED, DEADLINE, accepted_message
+from fairlead.model.marks import AT_MOST_ONE, NODE_LEASES, RELEASED, SUSPECT, UNREACHABLE
+from fairlead.sim import process_runs as causes
 from fairlead.sim.checkers.contract import Checker, Observed
+from fairlead.sim.checkers.outliving import OutlivesThePlane
 from fairlead.sim.checkers.processes import AtMostOne, RunsOnce, TruthfulAtRest
-from fairlead.sim.checkers.silence import FencedInTime, SilenceIsReal
+from fairlead.sim.checkers.silence import EndsInTime, SilenceIsReal
 from fairlead.sim.process_runs import ProcessRun, RunLog
 from fairlead.sim.violation import Violation
 from tests.sim.test_checkers import Story
@@ -26,7 +29,7 @@ class Tale(Story):
 
     def __init__(self) -> None:
         super().__init__()
-        told = (AtMostOne(), RunsOnce(), FencedInTime(), TruthfulAtRest())
+        told = (AtMostOne(), RunsOnce(), EndsInTime(), OutlivesThePlane(), TruthfulAtRest())
         checkers: tuple[Checker, ...] = (*told, SilenceIsReal())
         self.observed, self.log = Observed(checkers), RunLog(told)
         spec = rows.default_spec()
@@ -37,19 +40,26 @@ class Tale(Story):
 
     def node(self, name: str, *taints: str) -> None:
         spec = {"taints": [{"key": key, "effect": "NoSchedule"} for key in taints]}
-        meta = {"name": name, "annotations": {FENCES_AFTER: "40s"}}
-        self.commit("nodes", {"metadata": meta, "spec": spec}, namespace="")
+        self.commit("nodes", {"metadata": {"name": name}, "spec": spec}, namespace="")
 
     def renew(self, name: str) -> None:
         self.commit(LEASES, {"metadata": {"name": name}}, namespace=NODE_LEASES)
 
-    def pod(self, name: str, node: str = "a", kind: str = "ReplicaSet", uid: str = "", **more: Any) -> None:
+    def pod(
+        self,
+        name: str,
+        node: str = "a",
+        kind: str = "ReplicaSet",
+        uid: str = "",
+        one: str = "true",
+        **more: Any,
+    ) -> None:
         reference = {"kind": kind, "name": "set", "uid": "set", "controller": True}
         meta = {
             "name": name,
             "uid": uid or name,
             "ownerReferences": [reference],
-            "annotations": {AT_MOST_ONE: "true"},
+            "annotations": {AT_MOST_ONE: one},
         }
         self.commit("pods", {"metadata": meta, "spec": {"nodeName": node}, "status": more})
 
@@ -58,8 +68,8 @@ class Tale(Story):
         self.log.began(run)
         return run
 
-    def ends(self, run: ProcessRun) -> None:
-        self.log.ended(run, int(self.seconds * 1000))
+    def ends(self, run: ProcessRun, cause: str = "") -> None:
+        self.log.ended(run, int(self.seconds * 1000), cause)
 
 
 def said(attempt: int) -> Json:
@@ -102,15 +112,36 @@ def a_status_without_a_process(tale: Tale) -> None:
     tale.rest()
 
 
-def a_process_after_its_fence(tale: Tale) -> None:
+ENDS = {"type": DEADLINE, "status": "True", "reason": ACCEPTED, "message": accepted_message(40)}
+
+
+def a_process_after_its_deadline(tale: Tale) -> None:
+    tale.pod("p", conditions=[ENDS])
     run = tale.runs("p")
     tale.seconds = 41.0
     tale.ends(run)
 
 
-def a_start_after_the_fence(tale: Tale) -> None:
+def a_start_after_the_deadline(tale: Tale) -> None:
+    tale.pod("p", conditions=[ENDS])
     tale.seconds = 41.0
     tale.runs("p")
+
+
+def one_of_many_ended_by_a_deadline(tale: Tale) -> None:
+    tale.pod("p", one="false")
+    tale.ends(tale.runs("p"), causes.DEADLINE)
+
+
+def one_that_is_wanted_was_stopped(tale: Tale) -> None:
+    tale.pod("p")
+    tale.ends(tale.runs("p"), causes.STOPPED)
+
+
+def released_without_a_deadline(tale: Tale) -> None:
+    tale.pod("p")
+    tale.seconds = 600.0
+    tale.pod("p", conditions=[{"type": RELEASED, "status": "True", "reason": "NodeFenced"}])
 
 
 def a_suspicion_too_early(tale: Tale) -> None:
@@ -138,8 +169,11 @@ BROKEN: tuple[tuple[str, Callable[[Tale], None]], ...] = (
     ("runs-once", two_attempts_at_a_time),
     ("truthful-at-rest", a_process_of_nobody),
     ("truthful-at-rest", a_status_without_a_process),
-    ("fenced-in-time", a_process_after_its_fence),
-    ("fenced-in-time", a_start_after_the_fence),
+    ("ends-in-time", a_process_after_its_deadline),
+    ("ends-in-time", a_start_after_the_deadline),
+    ("outlives-the-plane", one_of_many_ended_by_a_deadline),
+    ("outlives-the-plane", one_that_is_wanted_was_stopped),
+    ("silence-is-real", released_without_a_deadline),
     ("silence-is-real", a_suspicion_too_early),
     ("silence-is-real", given_up_too_early),
     ("silence-is-real", released_although_it_was_heard),
@@ -156,11 +190,11 @@ def test_a_fabricated_violation_is_told(invariant: str, tell: Callable[[Tale], N
 def test_what_is_right_passes() -> None:
     tale = Tale()
     tale.commit("replicasets.apps", {"metadata": {"name": "set", "uid": "set"}, "spec": {"replicas": 1}})
-    tale.pod("p")
+    tale.pod("p", conditions=[ENDS])
     first = tale.runs("p")
     tale.seconds = 38.0
     tale.node("a", SUSPECT)
-    tale.ends(first)
+    tale.ends(first, causes.DEADLINE)
     tale.seconds = 45.0
     tale.node("a", UNREACHABLE)
     tale.pod("p", conditions=[{"type": RELEASED, "status": "True", "reason": "NodeFenced"}])

@@ -14,13 +14,24 @@ from fairlead.ledger.evidence import (
     SUSPECTED,
     UNKNOWN,
     Evidence,
-    fenced_at,
-    is_at_most_one,
+    ended_at,
     release_due_at,
     tolerated_seconds,
 )
 from fairlead.model import evidence_rows as rows
-from fairlead.model.views import EvidencePolicy, EvidenceRelease, Node, Pod, Toleration
+from fairlead.model.at_most_one import ACCEPTED, DEADLINE, NO_DEADLINE, accepted_message, is_at_most_one
+from fairlead.model.views import (
+    Condition,
+    EvidencePolicy,
+    EvidenceRelease,
+    Lease,
+    LeaseSpec,
+    Meta,
+    Node,
+    Pod,
+    PodStatus,
+    Toleration,
+)
 
 UNREACHABLE = {
     "key": "node.kubernetes.io/unreachable",
@@ -45,10 +56,9 @@ def row(signal: str, confidence: str, **acts: float) -> Any:
     }
 
 
-def node(fences: str = "", *taints: Any) -> Node:
-    annotations = {"fairlead.dev/fences-after": fences} if fences else {}
+def node(*taints: Any) -> Node:
     body = {
-        "metadata": {"name": "n", "uid": "u", "annotations": annotations},
+        "metadata": {"name": "n", "uid": "u"},
         "spec": {"taints": list(taints)},
     }
     return msgspec.convert(body, Node)
@@ -146,20 +156,37 @@ def test_for_how_long_a_taint_is_borne(tolerations: list[Toleration], seconds: f
     ],
 )
 def test_when_a_pod_s_grace_is_over(found: Pod, taints: list[Any], due: float) -> None:
-    assert release_due_at(Evidence(policy()), node("", *taints), found) == due
+    assert release_due_at(Evidence(policy()), node(*taints), found) == due
 
 
 def test_a_row_may_ask_for_more_than_the_toleration() -> None:
     given = row("MissedHeartbeats", "medium", MarkUnknown=40, Release=140)
-    assert release_due_at(Evidence(policy(given)), node("", UNREACHABLE), pod()) == 1100.0
+    assert release_due_at(Evidence(policy(given)), node(UNREACHABLE), pod()) == 1100.0
+
+
+ENDS = Condition(DEADLINE, "True", ACCEPTED, accepted_message(40))
 
 
 @pytest.mark.parametrize(
-    ("fences", "at"),
-    [("40s", 1045.0), ("1m30s", 1095.0), ("", NEVER), ("soon", NEVER), ("0s", NEVER), ("-5s", NEVER)],
+    ("conditions", "lease_seconds", "at"),
+    [
+        ((ENDS,), 40, 1045.0),
+        ((ENDS,), 20, 1045.0),
+        ((ENDS,), 60, 1065.0),
+        ((), 40, NEVER),
+        ((Condition(DEADLINE, "False", NO_DEADLINE, accepted_message(40)),), 40, NEVER),
+        ((Condition(DEADLINE, "True", "Guessed", accepted_message(40)),), 40, NEVER),
+        ((Condition(DEADLINE, "True", ACCEPTED, "ends soon"),), 40, NEVER),
+        ((Condition(DEADLINE, "True", ACCEPTED, accepted_message(0)),), 40, NEVER),
+    ],
 )
-def test_when_a_node_has_surely_stopped_its_pods(fences: str, at: float) -> None:
-    assert fenced_at(Evidence(policy()), node(fences), 1000.0) == at
+def test_when_a_pod_has_surely_ended(
+    conditions: tuple[Condition, ...], lease_seconds: int, at: float
+) -> None:
+    """Only if its supervisor said so; the last renewal may have been for longer than what was told."""
+    found = msgspec.structs.replace(pod(), status=PodStatus(conditions=conditions))
+    lease = Lease(Meta("n1", "u"), LeaseSpec(lease_duration_seconds=lease_seconds))
+    assert ended_at(Evidence(policy()), found, lease, 1000.0) == at
 
 
 @pytest.mark.parametrize(
@@ -173,7 +200,7 @@ def test_when_a_node_has_surely_stopped_its_pods(fences: str, at: float) -> None
     ],
 )
 def test_where_at_most_one_may_run(found: Pod, is_one: bool) -> None:
-    assert is_at_most_one(found) == is_one
+    assert is_at_most_one(found.metadata) == is_one
 
 
 LIMITS = brake.limits_of({})

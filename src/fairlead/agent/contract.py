@@ -1,7 +1,7 @@
 """What a node's agent is told and what it asks for: its events (past tense) and instructions (imperative).
 
     mirrors of its pods, services ─┐                    ┌─> Ask        the API: node, lease, status, deletion
-    answers of the API ────────────┤                    ├─> Open, Start, Stop, Refresh, Close, Extend   the driver
+    answers of the API ────────────┤                    ├─> Open, Start, Stop, Refresh, Close, Extend ...   the driver
     what the driver sees ──────────┼──> Agent (pure) ───┼─> Probe
     results of probes ─────────────┤                    ├─> Serve      the proxy
     time ──────────────────────────┘                    └─> WakeAt
@@ -12,8 +12,9 @@ since the epoch that never jump (boot time plus an offset fixed when the agent s
 driver means the same there.
 
 A Sandbox is all that is known of one pod on this machine. It is kept by a supervisor that outlives the agent: it owns
-the pod's processes, writes down how they end, and kills them all when its deadline passes. Reports are levels, not
-edges: the newest Sandbox of a pod replaces what was known before, and may be told any number of times.
+the pod's processes, writes down how they end, and kills them all when its deadline passes, if it has one: only pods of
+which at most one may run do. Reports are levels, not edges: the newest Sandbox of a pod replaces what was known before,
+and may be told any number of times.
 """
 
 from __future__ import annotations
@@ -66,6 +67,7 @@ class Sandbox(msgspec.Struct, frozen=True):
         True  # its supervisor answers; if not, nothing of it runs any more and a new one may be opened
     )
     fenced: bool = False  # the deadline passed: everything was killed, nothing is started in it again
+    deadline: float | None = None  # at least until then it goes on without an agent; None: for ever
 
 
 # What the driver is asked
@@ -105,14 +107,15 @@ class ContainerRun(msgspec.Struct, frozen=True):
 
 
 class Open(msgspec.Struct, frozen=True):
-    """Make the pod's directory, volumes and supervisor. Asked again, what exists is kept. Answered by Saw or Failed."""
+    """Make the pod's directory, volumes and supervisor. Asked again, what exists is kept. Answered by Saw or Failed.
+    `deadline`: the supervisor ends all of it then, unless it is extended; None: it has none."""
 
     uid: str
     namespace: str
     name: str
     address: str
     volumes: tuple[Volume, ...]
-    deadline: float
+    deadline: float | None
     fs_group: int | None = None  # all its volumes belong to this group
 
 
@@ -148,9 +151,15 @@ class Close(msgspec.Struct, frozen=True):
 
 
 class Extend(msgspec.Struct, frozen=True):
-    """Every supervisor of this node may go on until this instant."""
+    """Every supervisor of this node that has a deadline may go on until this instant."""
 
     deadline: float
+
+
+class LiftDeadline(msgspec.Struct, frozen=True):
+    """This pod's supervisor, which an older agent gave a deadline, goes on without one. Answered by Saw."""
+
+    uid: str
 
 
 class Probe(msgspec.Struct, frozen=True):

@@ -1,8 +1,9 @@
 """The node's heartbeat: the Lease kube-node-lease/NAME, renewed on time, and what each renewal allows.
 
 A machine beside the others of `machine.py`. What a renewal is worth: if it is Done, everybody who judges this node
-counts its silence from a moment not before it was sent. So the supervisors may go on until `sent + lease_seconds -
-fence_margin_seconds`, and that is the only thing that moves `deadline`. An unknown outcome extends nothing.
+counts its silence from a moment not before it was sent. So supervisors that have a deadline may go on until `sent +
+lease_seconds - fence_margin_seconds`, and that is the only thing that moves `deadline`. An unknown outcome extends
+nothing. Every failure is logged with the seconds left until then, and once that the deadline has come.
 
 The write is a level (the newest renewTime), so sending it again after an unknown outcome does what sending it once
 does: renewals that arrive late or twice only make the plane wait longer before it gives this node up.
@@ -27,7 +28,7 @@ from fairlead.core import codec
 from fairlead.core.times import microtime
 from fairlead.model.marks import AGENT_INSTANCE, NODE_LEASES
 from fairlead.model.views import Json
-from fairlead.port.outcome import Conflict, Done, Outcome, Refused
+from fairlead.port.outcome import Conflict, Done, Outcome, Refused, Unknown
 from fairlead.port.request import JSON, MERGE_PATCH, Request
 
 PART = "lease"
@@ -49,6 +50,7 @@ class Heartbeat:
         self.ours = self._sure  # as far as known: only then do we write of the node and its pods
         self.deadline = 0.0  # until then everything may run; 0: never renewed
         self.regained = 0  # the revision of the renewal since which the lease was held without a gap
+        self._told_lapse = False
         self.renewals = self.failures = 0  # plain counts for metrics
         self.trouble = ""
 
@@ -86,6 +88,7 @@ class Heartbeat:
             if not self.held(now):
                 self.regained = outcome.revision
             self.trouble = ""
+            self._told_lapse = False
             self.renewals += 1
             self._next_at = self._sent_at + settings.renew_seconds
             self.deadline = max(
@@ -105,10 +108,23 @@ class Heartbeat:
             self._retry.failed(now, self._pace, chance)
             # Never slower than renewals are: the next attempt may be the one that keeps everything running.
             self._next_at = min(self._retry.at, now + settings.renew_seconds)
-        if news and isinstance(outcome, Refused) and outcome.status == 403:
-            fix = "give it a token for its own name"
-            return (Log(f"node {settings.name} may not renew its lease: {outcome.message}: {fix}"),)
-        return ()
+        if isinstance(outcome, Conflict):
+            return ()
+        return self._complain(outcome, news, now)
+
+    def _complain(self, outcome: Unknown | Refused, news: bool, now: float) -> tuple[Log, ...]:
+        settings = self._settings
+        told = f"node {settings.name} could not renew its lease: {outcome.message}"
+        if isinstance(outcome, Refused) and outcome.status == 403:
+            told = f"node {settings.name} may not renew its lease: {outcome.message}: give it a token for its own name"
+        if self.held(now):
+            left = f"{self.deadline - now:.0f} s left until its pods of which at most one may run end; others run on"
+            return (Log(f"{told}; {left}"),)
+        lapsed = self.deadline > 0 and not self._told_lapse
+        self._told_lapse = self._told_lapse or lapsed
+        if lapsed:
+            return (Log(f"{told}; its pods of which at most one may run have ended, others run on"),)
+        return (Log(told),) if news else ()
 
     def _looked(self, outcome: Done, now: float) -> tuple[Log, ...]:
         """Ours, or another's. One that another has not renewed for as long as it lasts is free."""

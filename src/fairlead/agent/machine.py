@@ -9,7 +9,7 @@ A pod's Life (rows), and where an event may lead it. `pod`: its object changed; 
 
 |          | pod                  | gone                 | Saw                     | Failed                | Closed                    | other                                    |
 | -------- | -------------------- | -------------------- | ----------------------- | --------------------- | ------------------------- | ---------------------------------------- |
-| WAITING  | WAITING OVER CLOSING | WAITING CLOSING GONE | WAITING OPENING         | WAITING               | WAITING                   | WAITING OPENING UP STOPPING OVER CLOSING |
+| WAITING  | WAITING OPENING OVER CLOSING | WAITING CLOSING GONE | WAITING OPENING         | WAITING               | WAITING                   | WAITING OPENING UP STOPPING OVER CLOSING |
 | OPENING  | OPENING OVER         | CLOSING              | WAITING OPENING UP      | WAITING               | OPENING                   | WAITING OPENING OVER                     |
 | UP       | UP STOPPING OVER     | STOPPING CLOSING     | WAITING OPENING UP OVER | UP                    | -                         | UP STOPPING OVER CLOSING                 |
 | STOPPING | STOPPING             | STOPPING             | STOPPING OVER CLOSING   | STOPPING OVER CLOSING | -                         | STOPPING                                 |
@@ -18,7 +18,8 @@ A pod's Life (rows), and where an event may lead it. `pod`: its object changed; 
 
 What was found on the machine is WAITING until its pods are known. A fenced sandbox is closed once its status tells of
 it, and the pod goes on in a new one. Nothing is opened, started, stopped or closed before Found, nor ended because it
-is absent before the pods were listed; nothing is opened or started without a lease that holds.
+is absent before the pods were listed. Pods go on, are probed and restarted whether or not the lease is held; only those
+of which at most one may run are opened and started under a lease that holds, and end by their supervisor's deadline.
 """  # noqa: E501
 
 from __future__ import annotations
@@ -44,6 +45,7 @@ Instruction = (
     | c.Refresh
     | c.Close
     | c.Extend
+    | c.LiftDeadline
     | c.Probe
     | c.Serve
     | c.Ask

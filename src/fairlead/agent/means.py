@@ -24,7 +24,7 @@ class Means:
         self.notes = Notes(settings, pace, self.calls)
         self.found = False  # the driver has said what is on this machine
         self.leaving = False
-        self.deadline = 0.0  # until then what is opened may run
+        self.deadline = 0.0  # until then a pod of which at most one may run may begin, and goes on
         self.regained = 0  # the revision from which on what the API says of a pod holds (`at_most_one.py`)
         self.pods_synced = False
         self.unreadable: frozenset[str] = frozenset()  # uids of pods that are there and could not be decoded
@@ -34,9 +34,10 @@ class Means:
         self.host_address = ""
         self.chance = 0.5
 
-    def may_start(self, now: float) -> bool:
-        """Whether anything may begin to run: the machine is known, and the plane counts on this node."""
-        return self.found and not self.leaving and now < self.deadline
+    @property
+    def may_start(self) -> bool:
+        """Whether anything may begin to run. What the plane may start elsewhere needs more (`at_most_one.py`)."""
+        return self.found and not self.leaving
 
     def knows_absence_of(self, uid: str) -> bool:
         """Whether a pod that was not seen is surely not there."""

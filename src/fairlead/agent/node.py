@@ -26,7 +26,7 @@ from fairlead.agent.contract import Ask, Log, NodeSettings
 from fairlead.agent.pace import Pace, Retry
 from fairlead.agent.views import OwnNode
 from fairlead.core import codec, quantity
-from fairlead.core.times import SECOND, format_duration, timestamp
+from fairlead.core.times import timestamp
 from fairlead.model.marks import FENCES_AFTER, HOSTNAME, NODE_ENDPOINT
 from fairlead.model.views import Json
 from fairlead.port.outcome import Conflict, Done, Outcome
@@ -116,11 +116,11 @@ class Registration:
         return {HOSTNAME: self._settings.name, **self._settings.labels}
 
     def _annotations(self) -> dict[str, str]:
-        fences = format_duration(self._settings.lease_seconds * SECOND)
-        return {FENCES_AFTER: fences, **self._settings.annotations}
+        return dict(self._settings.annotations)
 
     def _metadata_patch(self, node: OwnNode) -> Json:
-        meta, patch = node.metadata, {}
+        meta = node.metadata
+        patch: Json = {}
         for field, wanted, now_there in (
             ("labels", self._labels(), meta.labels),
             ("annotations", self._annotations(), meta.annotations),
@@ -128,6 +128,8 @@ class Registration:
             differs = {key: value for key, value in wanted.items() if now_there.get(key) != value}
             if differs:
                 patch[field] = differs
+        if FENCES_AFTER in meta.annotations:
+            patch["annotations"] = {**patch.get("annotations", {}), FENCES_AFTER: None}
         return patch
 
     def _fixed_status(self) -> Json:

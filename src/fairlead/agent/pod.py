@@ -7,7 +7,7 @@ its Life is there. Everything is a level: a step that is repeated asks for nothi
 
 from __future__ import annotations
 
-from fairlead.agent.at_most_one import Word
+from fairlead.agent.at_most_one import Word, deadline_of
 from fairlead.agent.container import Runs
 from fairlead.agent.contract import Ask, Close, Sandbox, Stop, Volume
 from fairlead.agent.ending import DEADLINE, DELETED, GONE, LEAVING, Ending, ending, stops
@@ -38,7 +38,7 @@ class Work:
         self.writes = Writes()
         self.word = Word()
         self.retry = Retry()  # of what the driver could not do
-        self.open_asked_at = self.close_asked_at = 0.0
+        self.open_asked_at = self.close_asked_at = self.lift_asked_at = 0.0
         self.waiting = ("", "")  # why nothing is started: reason and message
         self.volumes: tuple[Volume, ...] = ()  # as the sandbox has them
         self.volumes_of: tuple[str, int] | None = None  # the versions they were made of
@@ -261,8 +261,11 @@ class Work:
         over = self.life is Life.OVER and (end is None or end.for_good)
         reason, message = _EXCEEDED if over and end is not None and end.cause == DEADLINE else ("", "")
         address = self.sandbox.address if self.sandbox is not None else means.addresses.of(self.uid)
+        if self.sandbox is not None and (self.sandbox.deadline or 0.0) > max(now, means.deadline):
+            self.wake(self.sandbox.deadline or 0.0)  # then a shorter deadline can be told
         standing = Standing(
             address or str(view.status.get("podIP") or ""),
             means.host_address, self.usable and not over, over, self.runs, reason, message, self.waiting,
+            deadline_of(view, self.sandbox, means),
         )  # fmt: skip
         return status_of(view, standing, now)

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from fairlead.core.times import timestamp
+from fairlead.model.at_most_one import DEADLINE
 from fairlead.model.views import Json
 
 _INITIALIZED, _CONTAINERS_READY, _READY = "Initialized", "ContainersReady", "Ready"
@@ -21,6 +22,7 @@ class Facts(NamedTuple):
     uninitialized: Sequence[str]  # init containers that are not through
     unready: Sequence[str]  # containers and sidecars
     gates: Sequence[str]
+    deadline: tuple[bool, str, str] | None = None  # of its supervisor: whether it has one, reason, message
 
 
 def conditions(facts: Facts, before: Sequence[Json], now: float) -> list[Json]:
@@ -52,12 +54,13 @@ def _wanted(facts: Facts, known: dict[str | None, Json]) -> list[tuple[str, bool
     ready = containers
     if containers[0]:
         ready = _gates(facts.gates, known)
-    return [
+    wanted = [
         (_SANDBOX, facts.sandbox, "", ""),
         (_INITIALIZED, *_initialized(facts)),
         (_READY, *ready),
         (_CONTAINERS_READY, *containers),
     ]
+    return wanted if facts.deadline is None else [*wanted, (DEADLINE, *facts.deadline)]
 
 
 def _initialized(facts: Facts) -> tuple[bool, str, str]:

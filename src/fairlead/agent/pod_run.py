@@ -7,8 +7,9 @@ was missing arrives.
 
 from __future__ import annotations
 
+from fairlead.agent.at_most_one import told_seconds
 from fairlead.agent.container import Runs
-from fairlead.agent.contract import Ask, Open, Refresh, Start, Stop
+from fairlead.agent.contract import Ask, LiftDeadline, Open, Refresh, Start, Stop
 from fairlead.agent.contract import Probe as Look
 from fairlead.agent.downward import Surroundings
 from fairlead.agent.ending import deadline_at, stop_run
@@ -23,8 +24,9 @@ from fairlead.agent.services import service_environment
 from fairlead.agent.views import BoundPod, Container
 from fairlead.agent.volumes import Unsupported, volumes
 from fairlead.core.times import SECOND, format_duration
+from fairlead.model.at_most_one import is_at_most_one
 
-Instruction = Ask | Open | Start | Stop | Refresh | Look
+Instruction = Ask | LiftDeadline | Open | Start | Stop | Refresh | Look
 CONFIG_ERROR, CREATE_ERROR, CREATING = (
     "CreateContainerConfigError",
     "CreateContainerError",
@@ -49,11 +51,12 @@ def run(work: Work, view: BoundPod, means: Means, now: float) -> list[Instructio
         work.life = Life.WAITING
     out: list[Instruction] = []
     if work.life is Life.UP:
+        out += _lift(work, view, means, now)
         out += _refresh(work, view, means)
         out += _kills(work, view, means, now)
         out += _looks(work, view, means, now)
     startable = [each for each in made.start if _supported(work, view, each, means, now)]
-    if not startable or not means.may_start(now):
+    if not startable or not means.may_start:
         return out
     if work.retry.waits(now):
         work.wake(work.retry.at)
@@ -147,7 +150,21 @@ def _open(work: Work, view: BoundPod, means: Means, now: float) -> list[Instruct
     work.wake(now + means.pace.ask_again_seconds)
     meta = view.metadata
     fs_group = view.spec.security_context.fs_group
-    return [Open(work.uid, meta.namespace, meta.name, address, made, means.deadline, fs_group)]
+    deadline = means.deadline if is_at_most_one(meta) else None
+    return [Open(work.uid, meta.namespace, meta.name, address, made, deadline, fs_group)]
+
+
+def _lift(work: Work, view: BoundPod, means: Means, now: float) -> list[Instruction]:
+    """An older agent gave every pod a deadline. One that the API was told of stays: the plane counts on it."""
+    bounded = work.sandbox is not None and work.sandbox.deadline is not None
+    if not bounded or is_at_most_one(view.metadata) or told_seconds(view) is not None:
+        return []
+    again_at = work.lift_asked_at + means.pace.ask_again_seconds
+    if work.lift_asked_at and now < again_at:
+        work.wake(again_at)
+        return []
+    work.lift_asked_at = now
+    return [LiftDeadline(work.uid)]
 
 
 def _address(work: Work, view: BoundPod, means: Means) -> str:

@@ -28,6 +28,7 @@ class Standing(NamedTuple):
     reason: str = ""  # why the node ended it
     message: str = ""
     waiting: tuple[str, str] = ("", "")  # why nothing is started yet: reason and message
+    deadline: tuple[bool, str, str] | None = None  # `at_most_one.deadline_of`
 
 
 def status_of(pod: BoundPod, standing: Standing, now: float) -> Json:
@@ -58,6 +59,7 @@ def status_of(pod: BoundPod, standing: Standing, now: float) -> Json:
         _uninitialized(pod, standing),
         [each.name for each in (*sidecars, *spec.containers) if not standing.runs[each.name].ready],
         [gate.get("conditionType") or "" for gate in spec.readiness_gates],
+        standing.deadline,
     )
     status["conditions"] = conditions(facts, before.get("conditions") or (), now)
     return status

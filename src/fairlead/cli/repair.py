@@ -19,8 +19,9 @@ from fairlead.cli.output import hint, print_json, print_table
 from fairlead.core.errors import ApiError, NotFound
 from fairlead.core.times import human_duration, timestamp
 from fairlead.ledger import repair
-from fairlead.ledger.evidence import Evidence, is_at_most_one
+from fairlead.ledger.evidence import Evidence
 from fairlead.model import evidence_rows, plane_knobs
+from fairlead.model.at_most_one import is_at_most_one
 from fairlead.model.catalog import CATALOG
 from fairlead.model.custom.definition import ESTABLISHED, is_true, outline
 from fairlead.model.kind import Kind
@@ -166,7 +167,7 @@ def _released(world: Snapshot, now: float) -> Iterator[tuple[str, ...]]:
         assert isinstance(pod, Pod)
         if not pod.spec.node_name or pod.spec.node_name in nodes or pod.finished:
             continue
-        act = evidence_rows.RELEASE_AT_MOST_ONE if is_at_most_one(pod) else evidence_rows.RELEASE
+        act = evidence_rows.RELEASE_AT_MOST_ONE if is_at_most_one(pod.metadata) else evidence_rows.RELEASE
         allowed = evidence.allows(evidence_rows.NODE_GONE, act)
         if allowed is not None:
             name = f"pods {pod.metadata.namespace}/{pod.metadata.name}"

@@ -14,12 +14,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from fairlead.core.times import SECOND, parse_duration, parse_time
+from fairlead.core.times import parse_time
 from fairlead.model import evidence_rows as rows
+from fairlead.model.at_most_one import accepted_seconds
 from fairlead.model.kind import Json
 from fairlead.model.marks import (
-    AT_MOST_ONE,
-    FENCES_AFTER,
     NOT_READY,
     OUT_OF_SERVICE,
     SILENT_SINCE,
@@ -145,31 +144,15 @@ def added_at(taint: Json) -> float | None:
     return parse_time(text) if text else None
 
 
-def is_at_most_one(pod: Pod) -> bool:
-    """Whether a replacement must never run beside it: it says so, or it has an identity (StatefulSet)."""
-    owner = pod.metadata.controller
-    return pod.metadata.annotations.get(AT_MOST_ONE) == "true" or (
-        owner is not None and owner.kind == "StatefulSet"
-    )
-
-
-def fences_after(node: Node) -> float | None:
-    """How long after its last renewal nothing of the node runs any more, as it promised; None if it did not."""
-    text = node.metadata.annotations.get(FENCES_AFTER)
-    if not text:
-        return None
-    try:
-        seconds = parse_duration(text) / SECOND
-    except ValueError:
-        return None
-    return seconds if seconds > 0 else None
-
-
-def fenced_at(evidence: Evidence, node: Node, seen_at: float) -> float:
-    """When nothing of the node runs any more for sure, its last renewal having been seen then; NEVER without its
-    promise, or a row that trusts it."""
-    allowed, promised = evidence.allows(rows.LEASE_EXPIRED, rows.RELEASE_AT_MOST_ONE), fences_after(node)
-    return NEVER if allowed is None or promised is None else seen_at + promised + allowed.after_seconds
+def ended_at(evidence: Evidence, pod: Pod, lease: Lease, seen_at: float) -> float:
+    """When a pod of which at most one may run has surely ended, its node's last renewal having been seen at `seen_at`.
+    NEVER unless its status says that its supervisor accepted a deadline, and a row trusts that."""
+    allowed = evidence.allows(rows.LEASE_EXPIRED, rows.RELEASE_AT_MOST_ONE)
+    accepted = accepted_seconds(pod.status.conditions)
+    if allowed is None or accepted is None:
+        return NEVER
+    # The last renewal may have been for longer than those before, which the pod's status does not say yet.
+    return seen_at + max(accepted, float(lease.spec.lease_duration_seconds)) + allowed.after_seconds
 
 
 def release_due_at(evidence: Evidence, node: Node, pod: Pod) -> float:

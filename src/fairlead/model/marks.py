@@ -26,7 +26,9 @@ PRESSURES = {  # condition that a node says of itself -> taint NoSchedule
 OUT_OF_SERVICE = "node.kubernetes.io/out-of-service"  # a human confirms that nothing runs there any more
 
 # Annotations of nodes
-FENCES_AFTER = "fairlead.dev/fences-after"  # "40s": so long after its last renewal nothing of it runs
+FENCES_AFTER = (
+    "fairlead.dev/fences-after"  # of older agents, which ended all pods with the lease: taken off, not read
+)
 NODE_ENDPOINT = "fairlead.dev/endpoint"  # https://ADDRESS:PORT where the agent tells logs and usage
 NODE_CERTIFICATE = "fairlead.dev/endpoint-certificate"  # sha256 of that endpoint's certificate, hex
 SILENT_SINCE = "fairlead.dev/silent-since"  # its last renewal, by its own clock, while it bears our taints

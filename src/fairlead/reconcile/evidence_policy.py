@@ -24,8 +24,7 @@ from fairlead.ledger.evidence import (
     NO_EXECUTE,
     Evidence,
     added_at,
-    fenced_at,
-    is_at_most_one,
+    ended_at,
     is_unheard,
     release_due_at,
     renewal_of,
@@ -33,6 +32,7 @@ from fairlead.ledger.evidence import (
     zone_of,
 )
 from fairlead.model import evidence_rows as rows
+from fairlead.model.at_most_one import is_at_most_one
 from fairlead.model.marks import NODE_LEASES, SILENT_SINCE, UNREACHABLE
 from fairlead.model.views import (
     EVIDENCE_POLICIES,
@@ -246,11 +246,14 @@ class _Turn:
 
     def _pod_due_at(self, node: Node, pod: Pod) -> float:
         due = release_due_at(self._evidence, node, pod)
-        if not is_at_most_one(pod) or due == NEVER:
+        if not is_at_most_one(pod.metadata) or due == NEVER:
             return due
-        # Without a promise of the node it waits for a human, not for a turn.
+        # Without a deadline of its supervisor it waits for a human, not for a turn.
+        lease = self._view.get(LEASES, NODE_LEASES, node.metadata.name)
         seen = self._view.sighting(LEASES, NODE_LEASES, node.metadata.name)
-        return max(due, fenced_at(self._evidence, node, seen.at) if seen is not None else NEVER)
+        if lease is None or seen is None:
+            return NEVER
+        return max(due, ended_at(self._evidence, pod, lease, seen.at))
 
     def _look_at(self, at: float) -> None:
         self.due_at = min(self.due_at, at)

@@ -5,8 +5,8 @@ condition `fairlead.dev/Released`, False until the release is committed:
 
     NodeUnknown            grace: until when, by the pod's tolerationSeconds
     AwaitingTurn, Braked   the zone's limit (`reconcile/evidence_policy.py` grants one node after the other)
-    AwaitingFence          at most one: until the node has surely stopped its pods by itself
-    AwaitingConfirmation   at most one, and the node never promised that: a human must confirm
+    AwaitingFence          at most one: until its supervisor, which accepted a deadline, has surely ended it
+    AwaitingConfirmation   at most one, and no supervisor accepted a deadline: a human must confirm
     NodeGone               the Node object is gone: a little time for a mistake to be noticed
 
 A release commits only while the lease is at the last renewal that was seen and the policy, its status with the grant
@@ -30,9 +30,7 @@ from fairlead.ledger.evidence import (
     NO_EXECUTE,
     Evidence,
     confirmed_by_human,
-    fenced_at,
-    fences_after,
-    is_at_most_one,
+    ended_at,
     is_unheard,
     release_due_at,
     renewal_of,
@@ -40,6 +38,7 @@ from fairlead.ledger.evidence import (
     zone_of,
 )
 from fairlead.model import evidence_rows as rows
+from fairlead.model.at_most_one import is_at_most_one
 from fairlead.model.marks import NODE_LEASES, OUT_OF_SERVICE, RELEASED, SILENT_SINCE, UNREACHABLE
 from fairlead.model.views import (
     EVIDENCE_POLICIES,
@@ -204,8 +203,8 @@ class _Case:
             )
             return _Step(LOST, told, at=due)
         cited, reason = allowed.cited, "NodeSilent"
-        if is_at_most_one(pod):
-            held = self._held(node, silent)
+        if is_at_most_one(pod.metadata):
+            held = self._held(pod, lease, silent)
             if held is not None:
                 return held
             fenced = self._evidence.allows(rows.LEASE_EXPIRED, rows.RELEASE_AT_MOST_ONE)
@@ -217,20 +216,22 @@ class _Case:
         guards = (_at(EVIDENCE_POLICIES, self._policy), _at(LEASES, lease))
         return self._release(reason, f"{silent} ({cited})", pod, guards)
 
-    def _held(self, node: Node, silent: str) -> _Step | None:
-        """At most one: whether it is not sure yet that the original has stopped."""
+    def _held(self, pod: Pod, lease: Lease, silent: str) -> _Step | None:
+        """At most one: whether it is not sure yet that the original has ended."""
         allowed = self._evidence.allows(rows.LEASE_EXPIRED, rows.RELEASE_AT_MOST_ONE)
         seen = self._view.sighting(LEASES, NODE_LEASES, self._name)
-        sure_at = fenced_at(self._evidence, node, seen.at) if seen is not None else NEVER
+        sure_at = ended_at(self._evidence, pod, lease, seen.at) if seen is not None else NEVER
         if allowed is None or sure_at == NEVER:
             told = (
-                f"{silent}; at most one may run, and the node cannot confirm that it stopped it: make sure, then "
+                f"{silent}; at most one may run, and no supervisor said that it ends it in time: make sure, then "
                 f"kubectl taint node {self._name} {OUT_OF_SERVICE}=confirmed:{NO_EXECUTE}"
             )
             return _Step("AwaitingConfirmation", told)
         if self._now >= sure_at:
             return None
-        told = f"{silent}; at most one may run: the node has surely stopped it by {timestamp(sure_at + 1)}"
+        told = (
+            f"{silent}; at most one may run: its supervisor has surely ended it by {timestamp(sure_at + 1)}"
+        )
         return _Step("AwaitingFence", f"{told} ({allowed.cited})", at=sure_at)
 
     def _braked(self, node: Node, lease: Lease, silent: str) -> _Step | None:
@@ -256,7 +257,7 @@ def standing_of(node: View | None) -> object:
     if not isinstance(node, Node):
         return None
     since = node.metadata.annotations.get(SILENT_SINCE)
-    return node.metadata.uid, node.spec.taints, node.ready, fences_after(node), since
+    return node.metadata.uid, node.spec.taints, node.ready, since
 
 
 def is_in_trouble(node: Node) -> bool:
@@ -273,7 +274,7 @@ def _is_marked(pod: Pod) -> bool:
 
 
 def _act(pod: Pod) -> str:
-    return rows.RELEASE_AT_MOST_ONE if is_at_most_one(pod) else rows.RELEASE
+    return rows.RELEASE_AT_MOST_ONE if is_at_most_one(pod.metadata) else rows.RELEASE
 
 
 def _at(resource: Resource[View], found: EvidencePolicy | Lease | Node) -> tuple[Key, int]:

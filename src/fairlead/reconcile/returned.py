@@ -30,10 +30,10 @@ from fairlead.ledger.evidence import (
     Allowed,
     Evidence,
     confirmed_by_human,
-    is_at_most_one,
     taint_of,
 )
 from fairlead.model import evidence_rows as rows
+from fairlead.model.at_most_one import is_at_most_one
 from fairlead.model.marks import (
     KEEP_NEWEST,
     KEEP_ORIGINAL,
@@ -185,7 +185,7 @@ class _Case:
             return None, NEVER  # its set acts
         twin = self._replacement(pod)
         rule = pod.metadata.annotations.get(ON_RETURN, RETURN_RULES[0])
-        if rule not in RETURN_RULES or is_at_most_one(pod):
+        if rule not in RETURN_RULES or is_at_most_one(pod.metadata):
             rule = KEEP_REPLACEMENT
         if rule == KEEP_NEWEST:
             if twin is not None and not twin.ready and not containers_ready(pod):
@@ -197,7 +197,7 @@ class _Case:
             )
         if twin is not None and twin.ready and not is_out_of_reach(self._view, twin):
             return self._leave(pod, f"{self._name} is back; by the rule {rule} the original goes"), NEVER
-        if twin is not None and (is_starting(twin) or (is_at_most_one(pod) and twin.spec.node_name)):
+        if twin is not None and (is_starting(twin) or (is_at_most_one(pod.metadata) and twin.spec.node_name)):
             return None, self._now + _LOOK_AGAIN_SECONDS
         return self._counts_again(pod, "nothing that runs has taken its place: it is to count again")
 

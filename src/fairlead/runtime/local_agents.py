@@ -20,7 +20,6 @@ from fairlead.core import quantity
 from fairlead.runtime import machine_facts
 from fairlead.runtime.settings import ServeSettings
 
-_ALONE = "10m"  # an agent whose server never comes back does not stay for ever
 _PODS_UMASK = 0o022
 _SAID_BYTES = 4096
 
@@ -92,7 +91,7 @@ def start(settings: ServeSettings, node: LocalNode) -> LocalAgent:
             *("--ca-file", str(authority), "--token-file", str(node.token_file)),
             *("--name", node.name, "--data-dir", str(node.directory)),
             *(("--zone", node.zone) if node.zone else ()),
-            *("--cpu", cpu, "--memory", memory, "--stop-pods", "--leave-after", _ALONE),
+            *("--cpu", cpu, "--memory", memory, "--stop-pods"),
             *("--lease-seconds", str(settings.lease_seconds)),
             *("--renew-seconds", f"{settings.renew_seconds:g}"),
         ]

@@ -5,8 +5,9 @@
 
 Carries out what `agent/drivers/process.py` carries out, in virtual time: instructions for one pod one after the other,
 for different pods side by side, each after a delay from the tape; a new deadline overtakes them all. A supervisor
-starts each (container, attempt) once, and kills everything when its deadline passes, whether an agent is there or not.
-What it wrote down is on disk: it stays over a loss of power, processes do not.
+starts each (container, attempt) once, and kills everything when its deadline passes, if it has one, whether an agent is
+there or not. What it wrote down is on disk: it stays over a loss of power, processes do not. A machine whose
+`deadlines` are off is of an older or another kind: its supervisors accept none.
 
 What a process does is in its arguments:
 
@@ -31,6 +32,7 @@ from fairlead.agent.contract import (
     Extend,
     Failed,
     Found,
+    LiftDeadline,
     Open,
     Probe,
     Probed,
@@ -41,7 +43,7 @@ from fairlead.agent.contract import (
     Stop,
 )
 from fairlead.sim.digest import Digest
-from fairlead.sim.process_runs import ProcessRun, RunLog
+from fairlead.sim.process_runs import CLOSED, DEADLINE, EXITED, LOST, POWER, STOPPED, ProcessRun, RunLog
 from fairlead.sim.tape import Tape
 from fairlead.sim.time import Timeline
 
@@ -78,7 +80,7 @@ class _Supervisor:
     namespace: str
     name: str
     address: str
-    deadline_ms: int = 0
+    deadline_ms: int | None = None  # None: it has none
     alive: bool = True
     fenced: bool = False
     containers: dict[str, _Container] = field(default_factory=dict)
@@ -89,6 +91,7 @@ class Machine:
         self.node = node
         self.powered = True
         self.failing = 0.0  # how likely an instruction fails
+        self.deadlines = True  # its supervisors accept deadlines
         self._timeline, self._tape, self._digest, self._log = timeline, tape, digest, log
         self._pods: dict[str, _Supervisor] = {}
         self._tell: Tell | None = None
@@ -137,7 +140,7 @@ class Machine:
             pod.alive = False
             for each in pod.containers.values():
                 if each.running:
-                    self._log.ended(each.run, self._timeline.ms)
+                    self._log.ended(each.run, self._timeline.ms, POWER)
 
     def restore(self) -> None:
         """Processes that nobody saw end are lost."""
@@ -154,14 +157,17 @@ class Machine:
         if not self.powered or not running:
             return False
         pod, container = running[self._tape.choose("crash.process", len(running))]
-        self._ends(pod, container, 1, 0, "Error")
+        self._finish(container, 1, 0, "Error", EXITED)
+        self._show(pod)
         return True
 
     # What it is asked
 
-    def carry_out(self, instruction: Instruction | Extend | Probe) -> None:
+    def carry_out(self, instruction: Instruction | Extend | LiftDeadline | Probe) -> None:
         if isinstance(instruction, Extend):
             self._extend(instruction)
+        elif isinstance(instruction, LiftDeadline):
+            self._lift(instruction.uid)
         elif isinstance(instruction, Probe):
             delay = 1 + self._tape.choose("probe.delay", _DELAYS_MS)
             self._timeline.after(delay, self._probe, self._agent, instruction)
@@ -179,8 +185,14 @@ class Machine:
         until = self._true_ms(extend.deadline)
         self._deadline_ms = max(self._deadline_ms, until)
         for pod in self._pods.values():
-            if self._timeline.ms < pod.deadline_ms:
+            if pod.deadline_ms is not None and self._timeline.ms < pod.deadline_ms:
                 pod.deadline_ms = max(pod.deadline_ms, until)
+
+    def _lift(self, uid: str) -> None:
+        pod = self._pods.get(uid)
+        if pod is not None and pod.alive:
+            pod.deadline_ms = None
+            self._show(pod)
 
     def _probe(self, agent: int, probe: Probe) -> None:
         pod = self._pods.get(probe.uid)
@@ -227,13 +239,16 @@ class Machine:
         if not pod.alive and not pod.fenced:
             self._mark_lost(pod)
             pod.alive = True
-            pod.deadline_ms = max(self._true_ms(ask.deadline), self._deadline_ms)
-            self._timeline.at(pod.deadline_ms, self._look, pod)
+            pod.deadline_ms = None
+            if ask.deadline is not None and self.deadlines:
+                pod.deadline_ms = max(self._true_ms(ask.deadline), self._deadline_ms)
+                self._timeline.at(pod.deadline_ms, self._look, pod)
         self._show(pod)
 
     def _start(self, pod: _Supervisor, run: ContainerRun) -> None:
         before = pod.containers.get(run.name)
-        if self._timeline.ms >= pod.deadline_ms or (before is not None and run.attempt <= before.attempt):
+        over = pod.deadline_ms is not None and self._timeline.ms >= pod.deadline_ms
+        if over or (before is not None and run.attempt <= before.attempt):
             self._show(pod)  # which says why
             return
         if before is not None and before.running:
@@ -249,7 +264,8 @@ class Machine:
         self._log.began(made)
         if run.argv[0] == "work":
             code = int(run.argv[2]) if len(run.argv) > 2 else 0
-            self._timeline.after(int(float(run.argv[1]) * 1000), self._exit, pod, container, code, 0)
+            seconds = float(run.argv[1])
+            self._timeline.after(int(seconds * 1000), self._exit, pod, container, code, 0, EXITED)
         self._show(pod)
 
     def _stop(self, pod: _Supervisor, stop: Stop) -> None:
@@ -265,14 +281,14 @@ class Machine:
                 each.stopping = True
                 if each.argv[0] != "stubborn":
                     delay = 1 + self._tape.choose("term", _TERM_MS)
-                    self._timeline.after(delay, self._exit, pod, each, 128 + _TERM, _TERM)
+                    self._timeline.after(delay, self._exit, pod, each, 128 + _TERM, _TERM, STOPPED)
         self._show(pod)
 
     def _close(self, uid: str, pod: _Supervisor | None) -> None:
         if pod is not None:
             for each in pod.containers.values():
                 if each.running:
-                    self._finish(each, 128 + _KILL, _KILL, "Error")
+                    self._finish(each, 128 + _KILL, _KILL, "Error", CLOSED)
             pod.alive = False
             del self._pods[uid]
         self._told(uid, partial(Closed, uid))
@@ -281,7 +297,7 @@ class Machine:
 
     def _look(self, pod: _Supervisor) -> None:
         """Its deadline has come, or was moved meanwhile."""
-        if not pod.alive or pod is not self._pods.get(pod.uid):
+        if not pod.alive or pod is not self._pods.get(pod.uid) or pod.deadline_ms is None:
             return
         if self._timeline.ms < pod.deadline_ms:
             self._timeline.at(pod.deadline_ms, self._look, pod)
@@ -290,31 +306,28 @@ class Machine:
         pod.fenced, pod.alive = True, False
         for each in pod.containers.values():
             if each.running:
-                self._finish(each, 128 + _KILL, _KILL, "DeadlineExceeded")
+                self._finish(each, 128 + _KILL, _KILL, "DeadlineExceeded", DEADLINE)
         self._show(pod)
 
     def _kill(self, pod: _Supervisor, container: _Container) -> None:
         if container.kill_at is not None and self._timeline.ms >= container.kill_at:
-            self._exit(pod, container, 128 + _KILL, _KILL)
+            self._exit(pod, container, 128 + _KILL, _KILL, STOPPED)
 
-    def _exit(self, pod: _Supervisor, container: _Container, code: int, signal: int) -> None:
+    def _exit(self, pod: _Supervisor, container: _Container, code: int, signal: int, cause: str) -> None:
         if container.running and pod.alive and pod is self._pods.get(pod.uid):
-            self._ends(pod, container, code, signal, "Error" if code else "Completed")
+            self._finish(container, code, signal, "Error" if code else "Completed", cause)
+            self._show(pod)
 
-    def _ends(self, pod: _Supervisor, container: _Container, code: int, signal: int, reason: str) -> None:
-        self._finish(container, code, signal, reason)
-        self._show(pod)
-
-    def _finish(self, container: _Container, code: int, signal: int, reason: str) -> None:
+    def _finish(self, container: _Container, code: int, signal: int, reason: str, cause: str) -> None:
         container.ended = (code, signal, reason, self._timeline.ms)
         if container.run.until_ms is None:
             self._digest.add(b"process", f"ends {container.run} {code}")
-            self._log.ended(container.run, self._timeline.ms)
+            self._log.ended(container.run, self._timeline.ms, cause)
 
     def _mark_lost(self, pod: _Supervisor) -> None:
         for each in pod.containers.values():
             if each.running:
-                self._finish(each, 128 + _KILL, _KILL, "SupervisorLost")
+                self._finish(each, 128 + _KILL, _KILL, "SupervisorLost", LOST)
 
     # What is told
 
@@ -336,8 +349,9 @@ class Machine:
     def _sandbox(self, pod: _Supervisor) -> Sandbox:
         states = tuple(self._state(each) for each in pod.containers.values())
         return Sandbox(
-            pod.uid, pod.namespace, pod.name, pod.address, states, alive=pod.alive, fenced=pod.fenced
-        )
+            pod.uid, pod.namespace, pod.name, pod.address, states, alive=pod.alive, fenced=pod.fenced,
+            deadline=None if pod.deadline_ms is None else self._agents_time(pod.deadline_ms),
+        )  # fmt: skip
 
     def _state(self, container: _Container) -> ContainerState:
         previous = container.previous

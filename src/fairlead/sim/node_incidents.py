@@ -8,6 +8,7 @@ zone_cut             a whole zone is cut off
 node_flaps           a node is cut off and joined again, several times
 power_loss           a machine goes dark, and comes back
 process_crash        a process ends by itself
+plane_away           the control plane is gone for everybody: no node reaches it, and it reaches nobody
 monitor_cut          the plane that leads is cut off, or deaf
 heartbeats_unheard   the plane that leads hears of everything but leases
 """
@@ -62,6 +63,9 @@ class NodeIncidents:
             agent.lose_power(ms)
         elif name == "process_crash":
             agent.machine.crash_one()
+        elif name == "plane_away":
+            for link in (*(each.link for each in self._agents), *(each.link for each in self._planes)):
+                link.cut_until = until
         elif name == "monitor_cut":
             link = self._leader().link
             if self._tape.choose("monitor.deaf", 2):

@@ -10,6 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+EXITED, POWER, LOST = "exited", "power", "lost"  # by itself; with its machine
+STOPPED, CLOSED, DEADLINE = "stopped", "closed", "deadline"  # by its supervisor: told to, or by itself
+
 
 @dataclass(slots=True, eq=False)
 class ProcessRun:
@@ -21,6 +24,7 @@ class ProcessRun:
     node: str
     since_ms: int
     until_ms: int | None = None  # None: it runs
+    cause: str = ""  # what ended it: itself, power, or what its supervisor was told
 
     def __str__(self) -> str:
         return f"{self.name} ({self.uid}) {self.container} run {self.attempt} on {self.node}"
@@ -42,7 +46,7 @@ class RunLog:
         for checker in self._checkers:
             checker.began(run)
 
-    def ended(self, run: ProcessRun, ms: int) -> None:
-        run.until_ms = ms
+    def ended(self, run: ProcessRun, ms: int, cause: str = "") -> None:
+        run.until_ms, run.cause = ms, cause
         for checker in self._checkers:
             checker.ended(run)

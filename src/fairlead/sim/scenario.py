@@ -50,6 +50,7 @@ class Scenario:
     leadership: LeadershipSettings = field(default_factory=LeadershipSettings)
     controllers: tuple[Callable[[], Decider], ...] = ()  # besides those of production
     nodes: tuple[NodeSettings, ...] = ()  # with an agent and a machine of their own each
+    without_deadlines: tuple[str, ...] = ()  # nodes whose supervisors accept none
     pace: Pace = field(default_factory=Pace)  # of these agents
     mishaps: tuple[Mishap, ...] = ()
     faults_from_seconds: float = 0.0  # clocks may be wrong from the start

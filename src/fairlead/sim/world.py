@@ -146,6 +146,7 @@ class World:
 
         timeline, tape = self.timeline, self.tape
         machine = Machine(settings.name, timeline, tape, self.digest, self.runs)
+        machine.deadlines = settings.name not in self.scenario.without_deadlines
         link = NodeLink(timeline, tape, self.server, settings.name)
         return AgentProcess(settings, make, machine, timeline, tape, self.digest, link)
 

@@ -16,14 +16,16 @@ import msgspec
 from fairlead.agent import contract as c
 from fairlead.agent.machine import Agent
 from fairlead.agent.pace import Pace
-from fairlead.api.users import User
+from fairlead.api.users import MASTERS, User
 from fairlead.cache import events as mirrored
+from fairlead.model.marks import RELEASED
 from fairlead.port.outcome import Outcome, Unknown, outcome_of
-from fairlead.port.request import Reply
+from fairlead.port.request import MERGE_PATCH, Reply
 from fairlead.store.contract import Change, Entry
 from tests.inprocess import InProcess
 
 NODE = "node-a"
+PLANE = User("system:fairlead:release", groups=(MASTERS,))
 USER = User(f"system:node:{NODE}", groups=("system:nodes", "system:authenticated"))
 SETTINGS = c.NodeSettings(
     NODE, labels={"fairlead.dev/driver": "process"}, info={"osImage": "test"}, boot="one"
@@ -41,6 +43,7 @@ class Supervisors:
         self.opened: dict[str, c.Open] = {}
         self.told: list[Any] = []  # instructions in order
         self.stubborn = False  # processes ignore SIGTERM
+        self.accepts_deadlines = True
         self.refuse: dict[str, str] = {}  # instruction -> message: it fails
 
     def carry_out(self, instruction: Any, now: float) -> list[Any]:
@@ -53,6 +56,11 @@ class Supervisors:
                 for uid in self.deadlines:
                     self.deadlines[uid] = max(self.deadlines[uid], instruction.deadline)
                 return []
+            case c.LiftDeadline():
+                self.deadlines.pop(instruction.uid, None)
+                box = msgspec.structs.replace(self.sandboxes[instruction.uid], deadline=None)
+                self.sandboxes[instruction.uid] = box
+                return [c.Saw(box, now)]
             case c.Open():
                 return self._open(instruction, now)
             case c.Start():
@@ -76,8 +84,11 @@ class Supervisors:
         if box is None:
             box = c.Sandbox(wanted.uid, wanted.namespace, wanted.name, wanted.address)
         self.opened[wanted.uid] = wanted
-        self.sandboxes[wanted.uid] = msgspec.structs.replace(box, alive=True)
-        self.deadlines[wanted.uid] = max(wanted.deadline, self.deadlines.get(wanted.uid, 0.0))
+        self.deadlines.pop(wanted.uid, None)
+        if wanted.deadline is not None and self.accepts_deadlines:
+            self.deadlines[wanted.uid] = wanted.deadline
+        deadline = self.deadlines.get(wanted.uid)
+        self.sandboxes[wanted.uid] = msgspec.structs.replace(box, alive=True, deadline=deadline)
         return [c.Saw(self.sandboxes[wanted.uid], now)]
 
     def _start(self, wanted: c.Start, now: float) -> list[Any]:
@@ -343,6 +354,13 @@ class Room:
         if status == 409:
             status, found = self.api.patch(f"/api/v1/namespaces/default/{plural}/{name}", fields)
         assert status in (200, 201), found
+
+    def release(self, name: str = "web") -> None:
+        """As the plane does it."""
+        status = {"conditions": [{"type": RELEASED, "status": "True", "reason": "NodeFenced"}]}
+        path = f"/api/v1/namespaces/default/pods/{name}/status"
+        code, body = self.api.request("PATCH", path, {"status": status}, MERGE_PATCH, user=PLANE)
+        assert code == 200, body
 
     def delete(self, name: str = "web", grace: int | None = None) -> None:
         options = {} if grace is None else {"gracePeriodSeconds": grace}

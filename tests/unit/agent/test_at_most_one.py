@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from fairlead.model.marks import AT_MOST_ONE, RELEASED
+from fairlead.model.marks import AT_MOST_ONE
 from tests.unit.agent.room import Room
 
 Json = dict[str, Any]
@@ -47,11 +47,6 @@ class Held(list[Any]):
         """Later."""
 
 
-def release(room: Room) -> None:
-    status = {"conditions": [{"type": RELEASED, "status": "True", "reason": "NodeFenced"}]}
-    room.api.patch("/api/v1/namespaces/default/pods/db/status", {"status": status})
-
-
 def reads(room: Room) -> int:
     return sum(each.verb == "get" and each.resource == "pods" for each in room.requests)
 
@@ -80,7 +75,7 @@ def test_one_that_was_released_meanwhile_is_not_started_although_the_mirror_does
 ) -> None:
     room = started(metadata)
     rebooted(room)
-    release(room)
+    room.release("db")
     go_on(room)
     assert reads(room) >= 1
     assert room.machine.running() == []
@@ -104,7 +99,7 @@ def test_one_whose_object_is_gone_is_not_started() -> None:
 
 def test_one_that_is_shown_as_released_is_not_started() -> None:
     room = started(ONE)
-    release(room)
+    room.release("db")
     room.settle()
     room.exits("db", code=1)
     room.pass_time(60.0)
@@ -114,7 +109,7 @@ def test_one_that_is_shown_as_released_is_not_started() -> None:
 def test_others_are_started_at_once() -> None:
     room = started({})
     rebooted(room)
-    release(room)
+    room.release("db")
     go_on(room)
     assert reads(room) == 0
     assert len(room.machine.running()) == 1

@@ -9,7 +9,7 @@ from fairlead.agent import contract as c
 from fairlead.agent.disk import pressure
 from fairlead.agent.machine import Agent
 from fairlead.cache import events as mirrored
-from fairlead.model.marks import FENCES_AFTER, NODE_ENDPOINT
+from fairlead.model.marks import AT_MOST_ONE, FENCES_AFTER, NODE_ENDPOINT
 from fairlead.port.outcome import Unknown
 from tests.unit.agent.room import NODE, SETTINGS, Room, container, running
 
@@ -19,7 +19,7 @@ def test_a_node_registers_with_all_that_it_is() -> None:
     room = running(settings=settings)
     node = room.node()
     assert node["metadata"]["labels"] == {"kubernetes.io/hostname": NODE, "fairlead.dev/driver": "process"}
-    assert node["metadata"]["annotations"] == {FENCES_AFTER: "40s", NODE_ENDPOINT: "https://127.0.0.9:4711"}
+    assert node["metadata"]["annotations"] == {NODE_ENDPOINT: "https://127.0.0.9:4711"}
     status = node["status"]
     assert status["allocatable"] == {"cpu": "2", "memory": "4Gi", "pods": "110"}
     assert status["addresses"][0] == {"type": "InternalIP", "address": "127.0.0.9"}
@@ -36,7 +36,8 @@ def test_a_node_registers_with_all_that_it_is() -> None:
 
 def test_a_node_that_exists_is_kept_with_what_others_gave_it() -> None:
     room = Room()
-    given = {"name": NODE, "labels": {"mine": "x", "fairlead.dev/driver": "other"}}
+    labels = {"mine": "x", "fairlead.dev/driver": "other"}
+    given = {"name": NODE, "labels": labels, "annotations": {"note": "y", FENCES_AFTER: "40s"}}
     room.api.post("/api/v1/nodes", {"metadata": given, "spec": {"unschedulable": True}})
     foreign = {"type": "Other", "status": "True"}
     unknown = {"type": "Ready", "status": "Unknown"}
@@ -47,6 +48,8 @@ def test_a_node_that_exists_is_kept_with_what_others_gave_it() -> None:
     node = room.node()
     assert (node["metadata"]["uid"], node["spec"]["unschedulable"]) == (uid, True)
     assert node["metadata"]["labels"]["mine"] == "x"
+    notes = node["metadata"]["annotations"]
+    assert (notes["note"], FENCES_AFTER in notes) == ("y", False), "what an older agent promised is taken off"
     assert node["metadata"]["labels"]["fairlead.dev/driver"] == "process"
     told = {each["type"]: each["status"] for each in node["status"]["conditions"]}
     assert (told["Other"], told["Ready"]) == ("True", "True")
@@ -128,7 +131,7 @@ def test_only_what_is_done_extends_and_from_when_it_was_sent() -> None:
 
 def test_a_fenced_pod_is_told_ended_and_runs_again_with_the_next_attempt() -> None:
     room = running()
-    uid = room.create(initContainers=[container("one")])
+    uid = room.create(initContainers=[container("one")], metadata={"annotations": {AT_MOST_ONE: "true"}})
     room.settle()
     room.exits("web", "one")
     room.broken = True
@@ -213,10 +216,10 @@ def test_orphans_are_stopped_when_pods_and_machine_are_known_and_not_before(firs
     assert room.told(c.Close) == [c.Close(uid)]
 
 
-def test_nothing_starts_without_a_lease() -> None:
+def test_nothing_of_which_at_most_one_may_run_starts_without_a_lease() -> None:
     room = Room()
     room.begin()
-    room.create()
+    room.create(metadata={"annotations": {AT_MOST_ONE: "true"}})
     while room.lists:
         room.list_next()
     for _ in range(3):
@@ -287,8 +290,7 @@ def test_a_condition_that_comes_at_the_same_time_is_kept() -> None:
     room.create()
     while not any(each.request.resource == "pods" for each in room.asks):
         room.waiting()[0]()
-    theirs = {"status": {"conditions": [{"type": "fairlead.dev/Released", "status": "True"}]}}
-    room.api.patch("/api/v1/namespaces/default/pods/web/status", theirs)
+    room.release()
     room.pass_time(5)
     assert room.condition("fairlead.dev/Released")["status"] == "True"
     assert room.condition("Ready")["status"] == "True"

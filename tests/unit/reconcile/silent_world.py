@@ -17,8 +17,9 @@ from typing import Any
 from fairlead.cache.hearing import Hearing
 from fairlead.core.times import microtime, timestamp
 from fairlead.decision.contract import Decider, Sighting, Silent
+from fairlead.model.at_most_one import ACCEPTED, DEADLINE, accepted_message
 from fairlead.model.evidence_rows import default_spec
-from fairlead.model.marks import FENCES_AFTER, NODE_LEASES, RELEASED, ZONE
+from fairlead.model.marks import NODE_LEASES, RELEASED, ZONE
 from fairlead.model.views import EVIDENCE_POLICIES, LEASES, NODES, PODS, REPLICASETS, Resource
 from fairlead.reconcile.evidence_policy import EvidencePolicyDecider
 from fairlead.reconcile.node_health import NodeHealthDecider
@@ -41,8 +42,10 @@ def deciders() -> tuple[Decider, ...]:
 
 
 class SilentWorld(World):
-    def __init__(self, nodes: dict[str, str], spec: Json | None = None, fences: str = "") -> None:
+    def __init__(self, nodes: dict[str, str], spec: Json | None = None, deadline: int = 0) -> None:
+        """`deadline`: so many seconds after the last renewal supervisors end their pods; 0: they accept none."""
         super().__init__()
+        self.deadline = deadline
         self.hearing = Hearing()
         self.silenced: set[str] = set()
         self.deaf = False
@@ -50,7 +53,7 @@ class SilentWorld(World):
         self._seen: dict[Key, int] = {}
         self.add(EVIDENCE_POLICIES, "default", spec=spec or default_spec())
         for name, zone in nodes.items():
-            self.join(name, zone, fences)
+            self.join(name, zone)
         self.hear()
 
     # What a Decider may ask beyond the others
@@ -63,11 +66,10 @@ class SilentWorld(World):
 
     # What happens
 
-    def join(self, name: str, zone: str = "a", fences: str = "") -> None:
+    def join(self, name: str, zone: str = "a") -> None:
         ready = {"type": "Ready", "status": "True", "lastTransitionTime": timestamp(self.now)}
-        annotations = {FENCES_AFTER: fences} if fences else {}
         labels = {ZONE: zone} if zone else {}
-        self.add(NODES, name, metadata={"labels": labels, "annotations": annotations})
+        self.add(NODES, name, metadata={"labels": labels})
         self.edit_status(NODES, name, {"conditions": [ready]}, "")
         self.add(LEASES, name, NODE_LEASES, spec={"holderIdentity": name, "renewTime": microtime(self.now)})
 
@@ -148,15 +150,23 @@ class SilentWorld(World):
     def run_on(self, **nodes: str) -> None:
         """Pods, by name, are bound, run and are ready."""
         for pod, node in nodes.items():
-            self.set_pod(pod, "Running", ready=True, node=node)
+            self._run(pod, node)
 
     def start_on(self, *nodes: str) -> list[str]:
         """All pods that are not bound, in turn on these."""
         names = [pod.metadata.name for pod in self.list(PODS) if not pod.spec.node_name and pod.live]
         for number, name in enumerate(names):
-            self.set_pod(name, "Running", ready=True, node=nodes[number % len(nodes)])
+            self._run(name, nodes[number % len(nodes)])
         self.settle_all()
         return names
+
+    def _run(self, pod: str, node: str) -> None:
+        self.set_pod(pod, "Running", ready=True, node=node)
+        if self.deadline:
+            conditions = self.objects[Key("pods", "default", pod)]["status"]["conditions"]
+            told = {"type": DEADLINE, "status": "True", "reason": ACCEPTED}
+            accepted = {**told, "message": accepted_message(self.deadline)}
+            self.edit_status(PODS, pod, {"conditions": [*conditions, accepted]})
 
     def taints(self, node: str) -> list[str]:
         found = self.objects[Key("nodes", "", node)]["spec"].get("taints") or []

@@ -9,7 +9,7 @@ import pytest
 
 from fairlead.core.times import parse_time
 from fairlead.model.evidence_rows import default_spec
-from fairlead.model.marks import AT_MOST_ONE, OUT_OF_SERVICE, REPLACES
+from fairlead.model.marks import AT_MOST_ONE, FENCES_AFTER, OUT_OF_SERVICE, REPLACES
 from fairlead.model.views import EVIDENCE_POLICIES, NODES, PODS, STATEFULSETS
 from fairlead.reconcile import node_health
 from tests.unit.reconcile.silent_world import SilentWorld
@@ -28,11 +28,11 @@ AT_MOST = {"annotations": {AT_MOST_ONE: "true"}}
 
 
 def world_with(
-    count: int = 2, nodes: dict[str, str] | None = None, fences: str = "", spec: Any = None, **metadata: Any
+    count: int = 2, nodes: dict[str, str] | None = None, deadline: int = 0, spec: Any = None, **metadata: Any
 ) -> SilentWorld:
     """A ReplicaSet whose pods run on the nodes in turn; they tolerate silence for GRACE seconds."""
     nodes = nodes or {"n1": "a", "n2": "a", "n3": "a"}
-    world = SilentWorld(nodes, spec, fences)
+    world = SilentWorld(nodes, spec, deadline)
     world.replicas("web", count, **metadata)
     for pod in world.list(PODS):
         world.objects[PODS.name, "default", pod.metadata.name]["spec"]["tolerations"] = TOLERATIONS
@@ -253,8 +253,8 @@ def test_the_state_of_the_zones_outlives_the_observer() -> None:
 # At most one
 
 
-def test_at_most_one_waits_until_the_node_has_fenced_itself() -> None:
-    world = world_with(1, fences="100s", **AT_MOST)
+def test_at_most_one_waits_until_its_supervisor_has_ended_it() -> None:
+    world = world_with(1, deadline=100, **AT_MOST)
     (pod,) = world.pods()
     world.hush("n1")
     world.run(40 + GRACE + 2)
@@ -266,8 +266,10 @@ def test_at_most_one_waits_until_the_node_has_fenced_itself() -> None:
     assert len(live(world)) == 1
 
 
-def test_at_most_one_without_a_promise_waits_for_a_human() -> None:
+def test_at_most_one_whose_supervisor_accepted_no_deadline_waits_for_a_human() -> None:
+    """Whatever its node promises, as agents of older versions do."""
     world = world_with(1, **AT_MOST)
+    world.edit(NODES, "n1", {"metadata": {"annotations": {FENCES_AFTER: "40s"}}}, "")
     (pod,) = world.pods()
     world.hush("n1")
     world.run(4000)
@@ -315,8 +317,8 @@ def test_where_at_most_one_may_run_a_pod_on_its_way_out_is_not_replaced() -> Non
     assert len(live(world)) == 1
 
 
-def test_a_statefulset_gets_its_name_back_once_the_node_has_fenced_itself() -> None:
-    world = SilentWorld({"n1": "a", "n2": "a"}, fences="60s")
+def test_a_statefulset_gets_its_name_back_once_the_supervisor_has_ended_its_pod() -> None:
+    world = SilentWorld({"n1": "a", "n2": "a"}, deadline=60)
     world.add(
         STATEFULSETS,
         "db",

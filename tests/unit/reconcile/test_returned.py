@@ -13,7 +13,7 @@ from tests.unit.reconcile.test_release import GRACE, _no_more_than, _pod, live, 
 def released(rule: str = "", *, start: bool = True, **more: str) -> tuple[SilentWorld, str, str]:
     """A world in which n1 was silent until its pod was released; the names of that pod and of its replacement."""
     annotations = {**({ON_RETURN: rule} if rule else {}), **more}
-    world = world_with(2, fences="40s", annotations=annotations)
+    world = world_with(2, deadline=40, annotations=annotations)
     (original,) = on(world, "n1")
     _pod(world, original)["status"]["containerStatuses"] = [{"name": "main", "ready": True}]
     world.hush("n1")

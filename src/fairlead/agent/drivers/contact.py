@@ -15,6 +15,7 @@ from typing import Any
 
 from fairlead.agent.contract import Failed, Probe, Probed
 from fairlead.agent.drivers.directories import PodDirectory
+from fairlead.agent.drivers.state import NO_DEADLINE
 from fairlead.agent.drivers.supervisor_link import (
     ANSWER_SECONDS,
     SupervisorLink,
@@ -61,8 +62,9 @@ class Contact:
         self._listen(link, state)
         return True
 
-    async def start(self, directory: PodDirectory, deadline: float) -> None:
-        """A new supervisor. OSError or ValueError if it does not come up, and then nothing of it is left."""
+    async def start(self, directory: PodDirectory, deadline: float | None) -> None:
+        """A new supervisor, without a deadline if that is None. OSError or ValueError if it does not come up, and then
+        nothing of it is left."""
         link = await start_supervisor(directory, self._uid, self._machine.boot_instant(deadline))
         state = await link.first_state()
         if state is None:
@@ -85,6 +87,10 @@ class Contact:
             return
         self.send({"do": "extend", "until": self._machine.boot_instant(deadline)})
         self._unanswered_since = self._unanswered_since if self._unanswered_since is not None else now
+
+    def lift_deadline(self) -> None:
+        """A supervisor of any version keeps the later of two deadlines: this one never comes."""
+        self.send({"do": "extend", "until": NO_DEADLINE})
 
     def probe(self, probe: Probe) -> None:
         """Have an exec probe run."""
@@ -140,6 +146,9 @@ class Contact:
                 self._changed()
             elif "heard" in message:
                 self._unanswered_since = None
+                if message["heard"] >= NO_DEADLINE and self.state is not None:
+                    self.state["deadline"] = message["heard"]
+                    self._changed()
             elif "probed" in message:
                 probed = message["probed"]
                 self._probed(probed["number"], probed["good"], probed["message"])

@@ -184,8 +184,8 @@ class Container:
             return "StartError", str(self._refused["message"])
         if self.fenced:
             return "DeadlineExceeded", (
-                "this node could not renew its lease in time, so its pods were killed before they could be replaced "
-                "elsewhere"
+                "at most one of this pod may run, and its node could not renew its lease in time: it was ended before "
+                "it could be replaced elsewhere"
             )
         if code != 0 and limits.oom_kills(self.groups) > self._oom_kills:
             return "OOMKilled", f"it used more memory than its limit of {self.run['memory_bytes']} bytes"

@@ -79,6 +79,9 @@ class Pod:
         self.deadline = max(self.deadline, deadline)
         self.contact.extend(self.deadline)
 
+    def lift_deadline(self) -> None:
+        self.contact.lift_deadline()
+
     async def leave(self) -> None:
         """The driver ends; the supervisor goes on."""
         self._work.cancel()
@@ -175,7 +178,8 @@ class Pod:
                 await self._lost(instruction)
 
     async def _open(self, wanted: Open) -> None:
-        self.deadline = max(self.deadline, wanted.deadline)
+        if wanted.deadline is not None:
+            self.deadline = max(self.deadline, wanted.deadline)
         made = not self.directory.exists
         if self.contact.link is not None or (
             not made and supervisor_runs(self.directory) and await self.attach()
@@ -190,7 +194,8 @@ class Pod:
                 "its deadline passed and it was killed: it must be closed, nothing is started in it again"
             )
         try:
-            await self.contact.start(self.directory, self.deadline)
+            bounded = wanted.deadline is not None
+            await self.contact.start(self.directory, self.deadline if bounded else None)
         except (OSError, ValueError):
             if made:
                 await asyncio.to_thread(self.directory.remove)

@@ -21,6 +21,7 @@ from fairlead.agent.contract import (
     Extend,
     Failed,
     Found,
+    LiftDeadline,
     Open,
     Probe,
     Probed,
@@ -101,6 +102,9 @@ class ProcessDriver:
             self._deadline = max(self._deadline, instruction.deadline)
             for pod in self._pods.values():
                 pod.extend(self._deadline)
+        elif isinstance(instruction, LiftDeadline):
+            if instruction.uid in self._pods:
+                self._pods[instruction.uid].lift_deadline()
         elif isinstance(instruction, Probe):
             self._probe(instruction)
         elif isinstance(instruction, _FOR_A_POD):

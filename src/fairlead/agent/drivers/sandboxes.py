@@ -11,6 +11,7 @@ from typing import Any
 
 from fairlead.agent.contract import ContainerState, Ended, Sandbox
 from fairlead.agent.drivers.directories import PodIdentity
+from fairlead.agent.drivers.state import NO_DEADLINE
 
 Json = dict[str, Any]
 _FIXES = {
@@ -27,6 +28,7 @@ def sandbox(identity: PodIdentity, state: Json | None, alive: bool, boot: str, o
     """`boot` and `offset` of the agent: they hold for states of the same start of the machine."""
     records: list[Json] = state["containers"] if state else []
     shift = float(offset if not state or state["boot"] == boot else state["offset"])
+    bounded = state is not None and state["deadline"] < NO_DEADLINE
     return Sandbox(
         identity.uid,
         identity.namespace,
@@ -35,6 +37,7 @@ def sandbox(identity: PodIdentity, state: Json | None, alive: bool, boot: str, o
         tuple(_container(record, shift) for record in records),
         alive=alive,
         fenced=bool(state and state["fenced"]),
+        deadline=state["deadline"] + shift if state is not None and bounded else None,
     )
 
 

@@ -4,8 +4,8 @@
      "containers": [{"name", "attempt", "started", "pid", "ended": {...} | null, "previous": {...} | null}]}
 
 Instants are of CLOCK_BOOTTIME, which never jumps and goes on while the machine sleeps; `offset` makes them wall time
-once the machine was started anew. Written by the supervisor while it runs and by the driver (`pod.py`) when it is
-known to be gone; never by both at once. Standard library only.
+once the machine was started anew. A `deadline` of NO_DEADLINE or later is none. Written by the supervisor while it runs
+and by the driver (`pod.py`) when it is known to be gone; never by both at once. Standard library only.
 """
 
 from __future__ import annotations
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 FORMAT = 1
 FILE = "state.json"
 KILLED = 137
+NO_DEADLINE = (
+    4e9  # an instant that never comes, which supervisors and agents of any version take for a deadline
+)
 _NAME_MAX = 63
 _SAID_MAX = 4096
 _SECONDS_MAX = 1e10  # dates of four digits

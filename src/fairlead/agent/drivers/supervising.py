@@ -4,9 +4,10 @@
     SIGCHLD ────────────────┼──> Supervisor (one thread) ┼── state.json, the agent
     boot-time timer ────────┘                            └── kill everything: the deadline passed (fenced)
 
-It depends on no agent: without one it goes on until the deadline that the last one gave it. The deadline is looked at
-before anything else, each time it wakes. Every (container, attempt) is started at most once: the attempt is in
-state.json before the fork. Standard library only; started by `supervisor.py`.
+It depends on no agent: without one it goes on for ever, or until the deadline that the last one gave it. The deadline
+is looked at before anything else, each time it wakes. A pod whose directory was removed ends: no agent could find it.
+Every (container, attempt) is started at most once: the attempt is in state.json before the fork. Standard library only;
+started by `supervisor.py`.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
 LOOK_AGAIN_SECONDS = 0.02  # while killed processes are still there
 SAVE_AGAIN_SECONDS = 5.0
+LOOK_AT_DIRECTORY_SECONDS = 10.0  # whether it is still there
 _FULL = (28, 122)  # ENOSPC, EDQUOT; the module that names them costs more than they do
 TERMINATED_GRACE_SECONDS = 10.0  # when the supervisor itself is asked to end, as at a shutdown of the machine
 
@@ -56,6 +58,7 @@ class Supervisor:
         self._killing = self.state["fenced"]  # all there is
         self._unsaved = True
         self._save_at = 0.0
+        self._directory_at = 0.0  # when to look at it again
         adopt_orphans()
         self._timer = boottime_timer()
         self._woken, waking = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
@@ -217,6 +220,10 @@ class Supervisor:
                 container.fenced = not container.ending
             procfs.kill(procfs.descendants(os.getpid()), signal.SIGKILL)
             self._changed()
+        if now >= self._directory_at:
+            self._directory_at = now + LOOK_AT_DIRECTORY_SECONDS
+            if os.stat(".").st_nlink == 0:
+                self._leaving = self._killing = self._forgotten = True
         if self._asked_to_leave and not self._leaving:
             self._leaving = True
             self._stop("", TERMINATED_GRACE_SECONDS, [])
@@ -305,7 +312,7 @@ class Supervisor:
         moments = [side.until for side in self._sides if not side.timed_out]
         moments += [each.kill_at for each in self._running() if each.kill_at is not None]
         if not self._killing:
-            moments.append(self.state["deadline"])
+            moments += [self.state["deadline"], self._directory_at]
         # What was asked to stop and has its grace says by SIGCHLD that it is gone; what was killed is looked for.
         killing = self._killing and (self._running() or not self._unsaved)
         condemned = any(each.condemned for each in self._running())

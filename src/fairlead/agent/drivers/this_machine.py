@@ -24,8 +24,9 @@ class ThisMachine:
         self.offset = clock() - state.boottime()  # from boot time to the agent's clock
         self.sweeper = Sweeper(self.strays)
 
-    def boot_instant(self, at: float) -> float:
-        return at - self.offset
+    def boot_instant(self, at: float | None) -> float:
+        """None: never."""
+        return state.NO_DEADLINE if at is None else at - self.offset
 
     def cgroups_of(self, uid: str) -> limits.Cgroups | None:
         """Where a pod's are, which an earlier agent may have made elsewhere."""

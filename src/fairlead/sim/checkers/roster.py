@@ -18,6 +18,7 @@ from fairlead.sim.checkers.no_leftover import NoLeftover
 from fairlead.sim.checkers.no_orphan import NoOrphan
 from fairlead.sim.checkers.observed_generation import ObservedGeneration
 from fairlead.sim.checkers.one_leader import OneLeader
+from fairlead.sim.checkers.outliving import OutlivesThePlane
 from fairlead.sim.checkers.placed_at_rest import PlacedAtRest
 from fairlead.sim.checkers.preemption import PreemptionEnds
 from fairlead.sim.checkers.processes import AtMostOne, RunsOnce, TruthfulAtRest
@@ -27,7 +28,7 @@ from fairlead.sim.checkers.quotas import QuotaKept
 from fairlead.sim.checkers.releases import ReleasesKeepLimits, ReplacementsFollowReleases
 from fairlead.sim.checkers.reservations import OneReservation
 from fairlead.sim.checkers.revisions import RevisionsIncrease
-from fairlead.sim.checkers.silence import FencedInTime, SilenceIsReal
+from fairlead.sim.checkers.silence import EndsInTime, SilenceIsReal
 from fairlead.sim.checkers.slices import SlicesAtRest
 from fairlead.sim.checkers.sound_capacity import SoundCapacity
 from fairlead.sim.checkers.stranded_marks import NoStrandedMarks
@@ -71,6 +72,6 @@ def all_checkers(fencing: bool = True) -> tuple[Checker, ...]:
     )
 
 
-def process_checkers() -> tuple[AtMostOne, RunsOnce, FencedInTime, TruthfulAtRest]:
+def process_checkers() -> tuple[AtMostOne, RunsOnce, EndsInTime, OutlivesThePlane, TruthfulAtRest]:
     """Those that are told of every run of a process as well."""
-    return AtMostOne(), RunsOnce(), FencedInTime(), TruthfulAtRest()
+    return AtMostOne(), RunsOnce(), EndsInTime(), OutlivesThePlane(), TruthfulAtRest()

@@ -2,16 +2,17 @@
 
 silence-is-real    a node is marked, and its pods are released, only if its lease had not been renewed for as long as
                    the policy asks: an observer that is cut off itself may do nothing to anybody
-fenced-in-time     nothing of a node runs later after its last renewal than it promised
+ends-in-time       nothing of a pod runs later after its node's last renewal than the deadline that its status tells
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from fairlead.core.times import SECOND, parse_duration
+from fairlead.ledger.evidence import NEVER
 from fairlead.model import evidence_rows as rows
-from fairlead.model.marks import FENCES_AFTER, NODE_LEASES, SUSPECT, UNREACHABLE
+from fairlead.model.at_most_one import accepted_seconds
+from fairlead.model.marks import NODE_LEASES, SUSPECT, UNREACHABLE
 from fairlead.model.views import EVIDENCE_POLICIES, LEASES, NODES, PODS
 from fairlead.reconcile.pod_marks import released_condition
 from fairlead.sim.checkers.contract import Objects, Sight
@@ -23,20 +24,20 @@ _SLACK = 0.01  # instants are whole milliseconds
 
 
 class _Renewals:
-    """When each node's lease was last renewed, and what each promised."""
+    """When each node's lease was last renewed, and the deadline that each pod's status tells."""
 
     def __init__(self) -> None:
         self.at: dict[str, float] = {}
-        self.fences: dict[str, float] = {}
+        self.deadlines: dict[str, float] = {}  # uid of a pod -> seconds after the last renewal
 
     def saw(self, sight: Sight) -> None:
         key = sight.key
         if key.resource == LEASES.name and key.namespace == NODE_LEASES and sight.after is not None:
             self.at[key.name] = sight.seconds
-        elif key.resource == NODES.name and sight.after is not None:
-            text = sight.after.metadata.annotations.get(FENCES_AFTER)
-            if text:
-                self.fences[key.name] = parse_duration(text) / SECOND
+        elif key.resource == PODS.name and sight.after is not None:
+            told = accepted_seconds(sight.after.status.conditions)
+            if told is not None:
+                self.deadlines[sight.after.metadata.uid] = told
 
 
 class SilenceIsReal:
@@ -65,7 +66,7 @@ class SilenceIsReal:
             node, needed = after.spec.node_name, self._after.get(rows.RELEASE, 0.0)
             condition = released_condition(after)
             if condition is not None and condition.reason == "NodeFenced":
-                needed = self._renewals.fences.get(node, needed)
+                needed = self._renewals.deadlines.get(after.metadata.uid, NEVER)
             self._judge(sight, node, needed, f"lost its pod {sight.key.name}")
 
     def quiesced(self, objects: Objects, seconds: float) -> None:
@@ -80,8 +81,8 @@ class SilenceIsReal:
             )
 
 
-class FencedInTime:
-    name = "fenced-in-time"
+class EndsInTime:
+    name = "ends-in-time"
 
     def __init__(self) -> None:
         self._renewals = _Renewals()
@@ -99,8 +100,8 @@ class FencedInTime:
         """Says nothing about rest."""
 
     def _judge(self, run: ProcessRun, ms: int, what: str) -> None:
-        renewed, promised = self._renewals.at.get(run.node), self._renewals.fences.get(run.node)
-        if renewed is None or promised is None or ms / 1000 > renewed + promised + _SLACK:
+        renewed, told = self._renewals.at.get(run.node, 0.0), self._renewals.deadlines.get(run.uid)
+        if told is not None and ms / 1000 > renewed + told + _SLACK:
             raise Violation(
                 self.name, f"{run} {what} at {ms / 1000:.1f} s; {run.node} was last heard at {renewed}"
             )

@@ -2,7 +2,7 @@
 
 Leases are short, and so are the times of the EvidencePolicy, so that a node is suspected, given up and taken back
 within a minute. Machines lose power, agents are stopped for longer than their lease, zones are cut off, and the plane
-that judges all of them is now and then the one that hears nothing.
+that judges all of them is now and then the one that hears nothing. The supervisors of node-c2 accept no deadline.
 
     0 s     the EvidencePolicy; node-a1 to node-c2 register themselves
     3 s     Deployments web (4, behind a Service, probed; who returns counts again) and pay (1, at most one),
@@ -52,6 +52,7 @@ FAULTS = NodeFaults(
         ("agent_cut", 4),
         ("agent_deaf", 3),
         ("zone_cut", 2),
+        ("plane_away", 2),
         ("node_flaps", 3),
         ("power_loss", 3),
         ("process_crash", 3),
@@ -78,6 +79,7 @@ def scenario() -> Scenario:
         leadership=LeadershipSettings(duration_seconds=10.0, renew_seconds=4.0, retry_seconds=4.0),
         controllers=CONTROLLERS,
         nodes=tuple(settings(name) for name in NODES),
+        without_deadlines=("node-c2",),
         pace=PACE,
     )
 
