@@ -43,6 +43,8 @@ PLANTS = {
     "duplicate_reservation": (122, {"one-reservation"}),
     "preemption_thrash": (7, {"preemption-ends"}),
     "observer_partitioned": (0, {"silence-is-real"}),
+    "judged_by_wall_clock": (0, {"silence-is-real", "events-flow", "led-at-rest", *_UNFINISHED}),
+    "slot_again": (0, {"slots-run-once"}),
     "flip_back": (0, {"no-stranded-marks", *_UNFINISHED}),
     "phase_lost": (77, {"no-stranded-marks", *_UNFINISHED}),
     "orphan_never_collected": (32, _UNFINISHED),

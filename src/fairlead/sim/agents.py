@@ -158,6 +158,14 @@ class AgentProcess:
         self._paused_until = max(self._paused_until, self._timeline.ms + ms)
         self.link.paused_until = self._paused_until
 
+    def set_wall_clock(self, ahead_seconds: float) -> None:
+        """Of its machine. Its own time goes on; it is told."""
+        self._note(f"has its wall clock set {ahead_seconds:g} s ahead")
+        self._hear(self._life, self._stepped, f"the wall clock was set, {ahead_seconds:g} s ahead")
+
+    def _stepped(self, told: str) -> Iterable[Any]:
+        return self.agent.stepped(contract.Stepped(told, self.now))
+
     def lose_power(self, ms: int) -> None:
         """The whole machine, for so long."""
         if not self.machine.powered:

@@ -67,6 +67,8 @@ class Incidents:
             plane.link.break_watches()
         elif name == "watches_cut":
             plane.link.break_watches()
+        elif name == "plane_clock_set":
+            plane.set_wall_clock(self.of_nodes.wrong_by())
         else:
             self.of_nodes.begin(name)
 

@@ -11,6 +11,7 @@ process_crash        a process ends by itself
 plane_away           the control plane is gone for everybody: no node reaches it, and it reaches nobody
 monitor_cut          the plane that leads is cut off, or deaf
 heartbeats_unheard   the plane that leads hears of everything but leases
+agent_clock_set      the wall clock of a machine is set an hour back, ahead, or right
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from fairlead.sim.time import Timeline
 
 _LONG_MS = 60_000
 _FLAPS_MAX = 4
+_WRONG_BY = (0.0, -3600.0, 3600.0)
 
 
 class NodeIncidents:
@@ -72,10 +74,16 @@ class NodeIncidents:
                 link.deaf_until = until
             else:
                 link.cut_until = until
+        elif name == "agent_clock_set":
+            agent.set_wall_clock(self.wrong_by())
         elif name == "heartbeats_unheard":
             self._leader().link.stalled[LEASES.name] = until
         else:
             raise ValueError(f"no incident is called {name}")
+
+    def wrong_by(self) -> float:
+        """Seconds by which a wall clock is now ahead."""
+        return _WRONG_BY[self._tape.choose("clock.set", len(_WRONG_BY))]
 
     def _flap(self, agent: AgentProcess, times: int) -> None:
         if not times or not self.goes_on:

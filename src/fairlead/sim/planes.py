@@ -24,6 +24,7 @@ from fairlead.control.instructions import (
     Record,
     Replied,
     Report,
+    Stepped,
     WakeAt,
     Woke,
 )
@@ -125,6 +126,15 @@ class PlaneProcess:
         """Nothing happens in it for a while; then it goes on as if nothing had been."""
         self._paused_until = max(self._paused_until, self._timeline.ms + ms)
         self.link.paused_until = self._paused_until
+
+    def set_wall_clock(self, ahead_seconds: float) -> None:
+        """Of its machine, so far ahead of the right time. Its own time goes on; it is told."""
+        told = f"the wall clock was set, {ahead_seconds:g} s ahead"
+        self._hear(self._life, self._stepped, ahead_seconds, told)
+
+    def _stepped(self, ahead_seconds: float, told: str) -> Iterable[PlaneInstruction]:
+        self._digest.add(b"stepped", f"{self._slot} {ahead_seconds:g}")
+        return self.plane.stepped(Stepped(ahead_seconds - self._skew_ms / 1000, told, self.now))
 
     # What reaches it
 

@@ -7,6 +7,7 @@ from fairlead.sim.checkers.allowances import FreshAllowance
 from fairlead.sim.checkers.availability import Availability
 from fairlead.sim.checkers.bound_once import BoundOnce
 from fairlead.sim.checkers.capacity import Capacity
+from fairlead.sim.checkers.clocks import EventsFlow, LedAtRest, SlotsRunOnce
 from fairlead.sim.checkers.contract import Checker
 from fairlead.sim.checkers.disruptions import DisruptionsInFlight
 from fairlead.sim.checkers.finished_jobs import FinishedJobs
@@ -58,6 +59,9 @@ def all_checkers(fencing: bool = True) -> tuple[Checker, ...]:
         OneIdentity(),
         NoGhost(lag),
         FinishedJobs(),
+        SlotsRunOnce(),
+        EventsFlow(),
+        LedAtRest(),
         ObservedGeneration(),
         SilenceIsReal(),
         ReleasesKeepLimits(),

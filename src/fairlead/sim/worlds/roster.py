@@ -6,11 +6,12 @@ from collections.abc import Callable
 
 from fairlead.sim.faults import DEFAULT, Faults
 from fairlead.sim.scenario import Scenario
-from fairlead.sim.worlds import fraud_batch, nodes, recovery, risk_api, sched, sched_kubernetes, std20
+from fairlead.sim.worlds import clocks, fraud_batch, nodes, recovery, risk_api, sched, sched_kubernetes, std20
 
 STANDARD = "std20"
 WORLDS: dict[str, tuple[Callable[[], Scenario], Faults]] = {
     STANDARD: (std20.scenario, DEFAULT),
+    "clocks": (clocks.scenario, clocks.FAULTS),
     "fraud-batch": (fraud_batch.scenario, fraud_batch.FAULTS),
     "nodes": (nodes.scenario, nodes.FAULTS),
     "recovery": (recovery.scenario, recovery.FAULTS),

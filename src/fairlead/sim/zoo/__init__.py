@@ -13,8 +13,10 @@ WORLD_OF = {
     "budget_overwritten": "sched",
     "duplicate_reservation": "recovery",
     "flip_back": "nodes",
+    "judged_by_wall_clock": "clocks",
     "observer_partitioned": "nodes",
     "orphan_never_collected": "nodes",
     "phase_lost": "nodes",
     "preemption_thrash": "sched",
+    "slot_again": "clocks",
 }
