@@ -22,7 +22,7 @@ from tests.e2e.raw import assert_no_traceback
 from tests.running import FAIRLEAD, Running
 
 CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
-BALLAST = 8 * 1024 * 1024
+BALLAST = 14 * 1024 * 1024
 KEPT = 300
 
 
@@ -272,7 +272,7 @@ def test_a_port_in_use_is_named(tmp_path: Path) -> None:
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     disk = tmp_path / "disk"
     disk.mkdir()
-    command = ["mount", "-t", "tmpfs", "-o", "size=32m", "tmpfs", str(disk)]
+    command = ["mount", "-t", "tmpfs", "-o", "size=64m", "tmpfs", str(disk)]
     try:
         subprocess.run(command, check=True, capture_output=True)
     except (OSError, subprocess.CalledProcessError) as error:
@@ -326,6 +326,76 @@ def test_on_a_full_disk_writes_are_507_reads_go_on_and_freed_space_is_used_witho
         server.kill()
         server = Running(server.directory, server.port)
         assert found(server) == acknowledged
+        assert_no_traceback(server)
+    finally:
+        server.kill()
+
+
+LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
+
+
+def lease(name: str, renewals: int) -> dict[str, Any]:
+    return {
+        "apiVersion": "coordination.k8s.io/v1",
+        "kind": "Lease",
+        "metadata": {"name": name, "namespace": "kube-node-lease"},
+        "spec": {"holderIdentity": name, "leaseDurationSeconds": 40, "leaseTransitions": renewals},
+    }
+
+
+def fill(path: Path) -> None:
+    """Take whatever is free, to the last byte."""
+    with path.open("ab", buffering=0) as filler:
+        for size in (1 << 20, 4096, 1):
+            try:
+                while filler.write(bytes(size)):
+                    pass
+            except OSError:
+                pass
+
+
+def test_on_a_full_disk_leases_are_renewed_and_deletions_work_whoever_else_fills_it(small_disk: Path) -> None:
+    server = Running(small_disk / "data", 0)
+    try:
+        for name in ("n1", "n2"):
+            assert server.request("POST", LEASES, lease(name, 0))[0] == 201
+        for n in range(20):
+            assert server.request("POST", CONFIGMAPS, configmap(f"old{n}", "z" * 200_000))[0] == 201
+        filler = small_disk / "filler"
+        fill(filler)
+        acknowledged = full_of_writes(server)
+        fill(filler)  # also what was given up a moment ago
+        # As many renewals as 2 nodes make in half an hour.
+        connection = server.connect()
+        for renewal in range(200):
+            for name in ("n1", "n2"):
+                status, answer = server.request(
+                    "PUT", f"{LEASES}/{name}", lease(name, renewal + 1), connection=connection
+                )
+                while status == 503 and not renewal:  # it reads again what it has
+                    status, answer = server.request("PUT", f"{LEASES}/{name}", lease(name, renewal + 1))
+                assert status == 200, answer
+            if renewal % 100 == 50:
+                fill(filler)
+                status, answer = server.request(
+                    "POST", CONFIGMAPS, configmap("no", "z"), connection=connection
+                )
+                assert status == 507
+                assert "only leases and deletions are written" in answer["message"]
+        assert "fairlead_store_short_of_room 1" in server.request("GET", "/metrics")[1]
+        gone = [f"old{n}" for n in range(8)]
+        for name in gone:
+            status, answer = server.request("DELETE", f"{CONFIGMAPS}/{name}", connection=connection)
+            assert status == 200, answer
+        connection.close()
+        filler.unlink()
+        written(server, "after")
+        kept = {"after", *acknowledged, *(f"old{n}" for n in range(8, 20))}
+        assert set(found(server)) == kept
+        server.kill()
+        server = Running(server.directory, server.port)
+        assert set(found(server)) == kept
+        assert server.request("GET", f"{LEASES}/n2")[1]["spec"]["leaseTransitions"] == 200
         assert_no_traceback(server)
     finally:
         server.kill()

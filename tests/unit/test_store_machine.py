@@ -5,9 +5,12 @@ from __future__ import annotations
 import pytest
 
 from fairlead.store.contract import (
+    FREEING,
+    LEASE,
     Absent,
     Change,
     Committed,
+    Delete,
     Entry,
     Failed,
     HasUid,
@@ -31,10 +34,13 @@ from fairlead.store.events import (
     Reread,
     RereadFailed,
     Resolve,
+    RoomFound,
+    RoomLost,
     Submitted,
 )
 from fairlead.store.machine import Limits, OutOfTurn, Phase, Store
 from fairlead.store.memory import MemoryJournal
+from fairlead.store.room import LEASE_BYTES_MAX
 
 A, B = Key("pods", "default", "a"), Key("pods", "default", "b")
 
@@ -44,6 +50,7 @@ def write(key: Key = A, *notes: Note) -> Transaction:
 
 
 WRITE = Submitted(1, write())
+RENEWAL = Submitted(1, Transaction((Put(A, "u", b'{"r":"', b'"}'),), claim=LEASE))
 REFUSED = Submitted(2, Transaction((), (HasUid(B, "nobody"),)))
 START = Recovered(5, (), {})
 BEHIND = Recovered(4, (), {})
@@ -61,8 +68,11 @@ PATHS: dict[Phase, tuple[tuple[Event, ...], ...]] = {
     Phase.OPEN: ((),),
     Phase.GATHERING: ((WRITE,),),
     Phase.APPENDING: ((WRITE, Flush(1.0)), (WRITE, Flush(1.0), WRITE)),
-    Phase.REREADING: ((WRITE, Flush(1.0), AppendFailed("StorageFull", "no space")),),
-    Phase.HALTED: ((WRITE, Flush(1.0), AppendFailed("StorageFull", "no space"), RereadFailed("no")),),
+    Phase.REREADING: (
+        (WRITE, Flush(1.0), AppendFailed("StorageFull", "no space")),
+        (RENEWAL, Flush(1.0), AppendFailed("StorageFull", "no space")),
+    ),
+    Phase.HALTED: ((WRITE, Flush(1.0), AppendFailed("StorageFailed", "io"), RereadFailed("no")),),
 }
 
 
@@ -247,3 +257,72 @@ def test_a_reread_replaces_the_present_with_the_journals_word() -> None:
     assert [(c.type, c.entry) for c in publish.changes] == [("ADDED", machine.get(A))]
     assert isinstance(machine.get(A), Entry)
     assert isinstance(publish.changes[0], Change)
+
+
+def renewal(ticket: int, key: Key = B) -> Submitted:
+    return Submitted(ticket, Transaction((Put(key, "u", b'{"r":"', b'"}'),), claim=LEASE))
+
+
+def deletion(ticket: int, size: int, key: Key = A) -> Submitted:
+    return Submitted(ticket, Transaction((Delete(key, "u", b"x" * size, b""),), claim=FREEING))
+
+
+def test_a_full_disk_fails_the_others_of_a_batch_and_leases_are_judged_again() -> None:
+    machine = store()
+    machine.handle(WRITE)
+    machine.handle(renewal(2))
+    machine.handle(Flush(1.0))
+    machine.handle(renewal(3, Key("pods", "default", "c")))
+    told = machine.handle(AppendFailed("StorageFull", "no space"))
+    assert resolved(told) == {1: Failed("StorageFull", "no space")}
+    machine.handle(Reread(START))
+    (append,) = machine.handle(Flush(2.0))
+    assert isinstance(append, Append)
+    assert [change.entry.revision for change in append.batch.changes] == [6, 7], (
+        "numbered anew, without a gap"
+    )
+    assert set(resolved(machine.handle(Appended()))) == {2, 3}
+
+
+def test_short_of_room_only_leases_deletions_and_questions_are_taken() -> None:
+    machine = store()
+    machine.handle(RoomLost("little is left", 0))
+    assert resolved(machine.handle(Submitted(1, write()))) == {1: Failed("StorageFull", "little is left")}
+    note = Transaction(notes=(Note("audit", b"{}"),))
+    assert resolved(machine.handle(Submitted(2, note))) == {2: Failed("StorageFull", "little is left")}
+    assert isinstance(resolved(machine.handle(Submitted(3, Transaction())))[3], Committed)
+    assert machine.handle(renewal(4)) == (FlushSoon(),)
+    large = Transaction((Put(B, "u", b"x" * LEASE_BYTES_MAX, b"}"),), claim=LEASE)
+    assert resolved(machine.handle(Submitted(5, large)))[5] == Failed("StorageFull", "little is left")
+    machine.handle(RoomFound())
+    assert machine.handle(Submitted(6, write())) == (), "gathered with the renewal"
+
+
+def test_deletions_have_as_much_room_as_there_is() -> None:
+    machine = store()
+    keys = [Key("pods", "default", str(number)) for number in range(2)]
+    for number, key in enumerate(keys):
+        machine.handle(Submitted(number, write(key)))
+    machine.handle(Flush(1.0))
+    machine.handle(Appended())
+    machine.handle(RoomLost("little is left", 1000))
+    assert machine.handle(deletion(5, 995, keys[0])) == (FlushSoon(),)
+    assert 6 in resolved(machine.handle(deletion(6, 10, keys[1])))
+    machine.handle(RoomLost("little is left", 10))
+    assert machine.handle(deletion(7, 10, keys[1])) == ()
+
+
+def test_who_finds_no_room_twice_is_told_so_and_so_is_who_cannot_be_judged_again() -> None:
+    machine = store()
+    machine.handle(RoomLost("little is left", 0))
+    machine.handle(renewal(1))
+    machine.handle(Flush(1.0))
+    assert resolved(machine.handle(AppendFailed("StorageFull", "none")))[1] == Failed("StorageFull", "none")
+    machine = store()
+    machine.handle(renewal(1))
+    machine.handle(Flush(1.0))
+    assert resolved(machine.handle(AppendFailed("StorageFull", "none"))) == {}
+    assert machine.pending == 1
+    outcome = resolved(machine.handle(RereadFailed("io")))[1]
+    assert isinstance(outcome, Failed)
+    assert (outcome.reason, machine.pending) == ("Halted", 0)

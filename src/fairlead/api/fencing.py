@@ -50,7 +50,9 @@ def _fence(text: str) -> Fence:
 def fenced(plan: Plan, fences: tuple[Fence, ...]) -> Plan:
     """The same plan under further preconditions."""
     transaction = plan.transaction
-    guarded = Transaction(transaction.operations, (*fences, *transaction.preconditions), transaction.notes)
+    guarded = Transaction(
+        transaction.operations, (*fences, *transaction.preconditions), transaction.notes, transaction.claim
+    )
 
     def finish(outcome: Outcome) -> Reply | Plan | Again:
         if isinstance(outcome, Refused) and outcome.precondition in fences:

@@ -38,6 +38,9 @@ from fairlead.model.kind import Json, Kind
 from fairlead.model.metadata import validate_metadata, validate_metadata_update
 from fairlead.port.request import Reply, Request
 from fairlead.store.contract import (
+    FREEING,
+    LEASE,
+    ORDINARY,
     Absent,
     AtRevision,
     Committed,
@@ -59,6 +62,8 @@ _OWNED = (
     "selfLink",
 )
 
+# Nodes are heard through these, and planes lead by them.
+_LEASES, _LEASE_NAMESPACES = "leases.coordination.k8s.io", ("kube-node-lease", "kube-system")
 _NOT_INTENT = frozenset({"metadata", "status", "apiVersion", "kind"})
 _DROPPED_EMPTY = ("labels", "annotations", "finalizers", "ownerReferences")
 
@@ -169,6 +174,7 @@ def plan_create(
         (*attempt.operations, put(attempt.kind, attempt.key, new, attempt.spec, attempt.managed)),
         (absent, *attempt.preconditions),
         audit_notes(desk, attempt),
+        _claim(attempt),
     )
 
     def finish(outcome: Outcome) -> Reply | Plan | Again:
@@ -237,7 +243,16 @@ def transaction_for(desk: Desk, attempt: Attempt) -> Transaction:
         (*attempt.operations, operation),
         (AtRevision(attempt.key, current.revision), *attempt.preconditions),
         audit_notes(desk, attempt),
+        _claim(attempt),
     )
+
+
+def _claim(attempt: Attempt) -> str:
+    """Whether this may be written on a full disk: nodes must be heard, leaders stay, and deletions make room."""
+    if attempt.kind.resource == _LEASES and attempt.key.namespace in _LEASE_NAMESPACES:
+        return LEASE
+    assert attempt.new is not None
+    return FREEING if "deletionTimestamp" in attempt.new["metadata"] else ORDINARY
 
 
 def plan_at(transaction: Transaction, answer: Callable[[Committed], Reply]) -> Plan:

@@ -55,6 +55,7 @@ from fairlead.runtime.local_nodes import LocalNodes
 from fairlead.runtime.node_connections import NodeConnections
 from fairlead.runtime.plane_driver import PlaneDriver
 from fairlead.runtime.renewing import Renewing
+from fairlead.runtime.reserve import Reserve
 from fairlead.runtime.scheduler_metrics import scheduler_samples, stage_samples
 from fairlead.runtime.server_routes import ServerRoutes
 from fairlead.runtime.settings import ServeSettings
@@ -97,7 +98,9 @@ def run(settings: ServeSettings, waiting: dict[str, LocalAgent] | None = None) -
     try:
         clock = Clock()
         known = identity.ensure(settings.data_dir, settings.listen, settings.port, clock())
-        server = Server(settings, directory.journal(), known, waiting, clock=clock)
+        journal = directory.journal()
+        reserve = Reserve(directory.store_path, journal)
+        server = Server(settings, journal, known, waiting, clock=clock, reserve=reserve)
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             runner.run(_until_signalled(server, started))
     finally:
@@ -128,6 +131,7 @@ class Server:
         waiting: dict[str, LocalAgent] | None = None,
         around: Callable[[Handle], Handle] = lambda handle: handle,
         clock: Clock | None = None,
+        reserve: Reserve | None = None,
     ) -> None:
         self._settings = settings
         self._waiting = waiting or {}
@@ -135,6 +139,7 @@ class Server:
         self._around = around
         self._clock = clock or Clock()
         self._journal = journal
+        self._reserve = reserve
         self._store = Store(self._journal.recover(), self._journal)
         self._hub = Hub(self._store)
         self._routes: ServerRoutes | None = None
@@ -146,7 +151,9 @@ class Server:
         api = Api(desk, self._known.tokens.tokens())
         self.watches = Watches(loop, self._hub, self._clock)
         kept = retention(self._settings.history_seconds)
-        self.driver = driver = StoreDriver(loop, self._store, self._journal, self._publish, kept, self._clock)
+        self.driver = driver = StoreDriver(
+            loop, self._store, self._journal, self._publish, kept, self._clock, reserve=self._reserve
+        )
         host = ServingHost(api, driver, lambda: self._take_new_tokens(api), self._clock)
         self._expirer = Expirer(host, self._settings.event_ttl_seconds, self._clock)
         self._planes = PlaneDriver(loop, self._plane(), host, self._store, self._hub, self._clock)
@@ -266,6 +273,7 @@ class Server:
         store, audit = self._store, desk.audit
         yield Sample("fairlead_store_revision", store.revision)
         yield Sample("fairlead_store_pending", store.pending)
+        yield Sample("fairlead_store_short_of_room", int(bool(store.short)))
         yield Sample("fairlead_store_appends_total", store.appends)
         yield Sample("fairlead_store_appends_failed_total", store.appends_failed)
         yield Sample("fairlead_store_changes_committed_total", store.committed)

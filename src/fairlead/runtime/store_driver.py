@@ -17,6 +17,7 @@ from queue import SimpleQueue
 from typing import Any
 
 from fairlead.core.errors import FairleadError
+from fairlead.runtime.reserve import RESERVE_BYTES, RESERVE_MARGIN_BYTES, Reserve
 from fairlead.store.contract import (
     Batch,
     Change,
@@ -41,6 +42,8 @@ from fairlead.store.events import (
     Reread,
     RereadFailed,
     Resolve,
+    RoomFound,
+    RoomLost,
     Submitted,
 )
 from fairlead.store.machine import Store
@@ -51,6 +54,14 @@ log = logging.getLogger("fairlead.store")
 COMPACT_BUSY_SECONDS = 0.5
 COMPACT_IDLE_SECONDS = 10.0
 COMPACT_ROWS = 4000
+# On a full disk history makes way: leases take the place of older ones, and what was deleted is free soon.
+SHORT_HISTORY_SECONDS = 10.0
+
+_ROOM_MEBIBYTES = (RESERVE_BYTES + RESERVE_MARGIN_BYTES) // (1024 * 1024)
+_FULL = (
+    f"the server's disk is full: until {_ROOM_MEBIBYTES} MiB are free there, only leases and deletions are written;"
+    " free some, or delete objects that are not needed"
+)
 
 
 def _ignore(outcome: Outcome) -> None:
@@ -69,6 +80,7 @@ class StoreDriver:
         retention: dict[str, Retention],
         clock: Callable[[], float],
         tap: Callable[[Event], None] | None = None,
+        reserve: Reserve | None = None,
     ) -> None:
         self._loop = loop
         self._store = store
@@ -76,6 +88,7 @@ class StoreDriver:
         self._publish = publish
         self._retention = retention
         self._clock = clock
+        self._reserve = reserve
         self._tap = tap  # sees every event before the machine does: a record of these can be played again
         self._floors: dict[str, int] = {}
         self._tickets = 0
@@ -86,6 +99,8 @@ class StoreDriver:
 
     def start(self) -> None:
         self._thread.start()
+        if self._reserve is not None:
+            self._jobs.put(self._hold_reserve)
         self._compaction = self._loop.call_later(COMPACT_IDLE_SECONDS, self._compact)
 
     def submit(self, transaction: Transaction, done: Callable[[Outcome], None]) -> None:
@@ -140,7 +155,19 @@ class StoreDriver:
     def _happened(self, event: Event) -> None:
         if self._tap is not None:
             self._tap(event)
+        was_short = bool(self._store.short)
         self._carry_out(self._store.handle(event))
+        if was_short != bool(self._store.short):
+            self._room_changed()
+
+    def _room_changed(self) -> None:
+        if not self._store.short:
+            log.warning("the disk has room again: everything is written")
+            return
+        log.error("%s", self._store.short)
+        if self._compaction is not None:
+            self._compaction.cancel()
+            self._compaction = self._loop.call_later(COMPACT_BUSY_SECONDS, self._compact)
 
     def _carry_out(self, instructions: tuple[Instruction, ...]) -> None:
         for instruction in instructions:
@@ -159,7 +186,15 @@ class StoreDriver:
         self._happened(Flush(self._clock()))
 
     def _compact(self) -> None:
-        self._jobs.put(partial(self._compact_journal, self._retention, COMPACT_ROWS))
+        self._jobs.put(partial(self._compact_journal, self._kept(), COMPACT_ROWS))
+
+    def _kept(self) -> dict[str, Retention]:
+        if not self._store.short:
+            return self._retention
+        return {
+            resource: Retention(min(each.seconds, SHORT_HISTORY_SECONDS), each.bytes_max)
+            for resource, each in self._retention.items()
+        }
 
     def _compacted(self, floors: dict[str, int]) -> None:
         """The next stretch is compacted only after the store knows of this one: reads never race deletions."""
@@ -168,7 +203,7 @@ class StoreDriver:
         self._happened(FloorsMoved(floors))
         if self._compaction is not None:
             self._compaction.cancel()  # of the two that went on after `forget_history`, one does
-        delay = COMPACT_BUSY_SECONDS if moved else COMPACT_IDLE_SECONDS
+        delay = COMPACT_BUSY_SECONDS if moved or self._store.short else COMPACT_IDLE_SECONDS
         self._compaction = self._loop.call_later(delay, self._compact)
 
     # Writer thread
@@ -190,11 +225,40 @@ class StoreDriver:
             self._journal.append(batch)
         except JournalError as error:
             log.error("a write to the journal failed: %s", error)
+            if error.reason == "StorageFull" and self._reserve is not None:
+                return AppendFailed(error.reason, _FULL, self._use_reserve(self._reserve))
             return AppendFailed(error.reason, str(error))
         except Exception as error:
             log.critical("the journal failed in an unforeseen way", exc_info=True)
             return AppendFailed("StorageFailed", str(error))
+        if self._reserve is not None and self._reserve.runs_out():
+            self._tell(self._happened, RoomLost(_FULL, self._reserve.left()))
         return Appended()
+
+    def _use_reserve(self, reserve: Reserve) -> int:
+        """What deletions may take of it."""
+        try:
+            reserve.use()
+            return reserve.left()
+        except JournalError as error:
+            log.error("others took what was kept for leases and deletions on the full disk: %s", error)
+            return 0
+
+    def _hold_reserve(self) -> None:
+        if self._reserve is not None and not self._reserve.hold():
+            log.warning("the disk has no room for what is kept for leases and deletions: %s", _FULL)
+
+    def _look_for_room(self) -> None:
+        """While ordinary writes are refused: may they go on?"""
+        if not self._store.short:
+            return
+        try:
+            if self._reserve is None or self._reserve.regained():
+                self._tell(self._happened, RoomFound())
+            else:
+                self._tell(self._happened, RoomLost(_FULL, self._reserve.left()))
+        except JournalError as error:
+            log.error("the store cannot tell how much room it has: %s", error)
 
     def _reread(self) -> Event:
         try:
@@ -209,4 +273,5 @@ class StoreDriver:
         except JournalError as error:
             log.error("history could not be compacted: %s", error)
             floors = self._floors
+        self._look_for_room()
         self._tell(self._compacted, floors)

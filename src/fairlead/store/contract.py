@@ -6,8 +6,8 @@ reused, also inside a transaction; a transaction's changes are contiguous and be
     submit(Transaction) -> later exactly one of
         Committed(entries)            durable; entries carry the revisions they got
         Refused(precondition, current)  nothing changed; `current` is durable by then
-        Failed(reason, message)       the journal could not take it; whether it is durable is not known
-                                      until the store has read its journal again
+        Failed(reason, message)       the journal could not take it; after StorageFailed it is not known whether it
+                                      is durable until the store has read its journal again
 
 Preconditions are judged in commit order against pending state (what was submitted before but is not yet
 durable). Reads and watches see durable state only. A refusal that rests on pending state is answered only
@@ -98,6 +98,10 @@ class Note(msgspec.Struct, frozen=True, gc=False):
     revision: int = 0  # of its transaction's last change; filled in by the store, 0 if it changed nothing
 
 
+# Who may write when the disk is full, into the room that is kept for it: nobody; what takes something away; leases.
+ORDINARY, FREEING, LEASE = "", "freeing", "lease"
+
+
 class Transaction(msgspec.Struct, frozen=True, gc=False):
     """All or nothing, notes included. May hold notes only: those are then kept without a change of state.
     Preconditions only is a question: Committed(()) says that they held and are durable. More than
@@ -106,6 +110,7 @@ class Transaction(msgspec.Struct, frozen=True, gc=False):
     operations: tuple[Operation, ...] = ()
     preconditions: tuple[Precondition, ...] = ()
     notes: tuple[Note, ...] = ()
+    claim: str = ORDINARY
 
 
 class Committed(msgspec.Struct, frozen=True, gc=False):
@@ -118,9 +123,9 @@ class Refused(msgspec.Struct, frozen=True, gc=False):
 
 
 class Failed(msgspec.Struct, frozen=True, gc=False):
-    # StorageFull, StorageFailed: the append failed. Halted: the store is reading its journal again.
+    # StorageFailed: the append failed. StorageFull: there is no room. Halted: the store is reading its journal again.
     # Overloaded: too much is pending. InvalidTransaction: see Transaction. Damaged: it rests on an object of which only
-    # a stand-in is left. All but the first two wrote nothing.
+    # a stand-in is left. All but the first wrote nothing.
     reason: str
     message: str
 

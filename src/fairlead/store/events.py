@@ -29,10 +29,11 @@ class Appended(msgspec.Struct, frozen=True, gc=False):
 
 
 class AppendFailed(msgspec.Struct, frozen=True, gc=False):
-    """The append in flight reported an error; whether it is durable is not known."""
+    """The append in flight reported an error; whether it is durable is not known, but for StorageFull: it is not."""
 
     reason: str
     message: str
+    left: int = 0  # with StorageFull: what deletions may take of the room that is kept for it
 
 
 class Reread(msgspec.Struct, frozen=True, gc=False):
@@ -53,7 +54,20 @@ class FloorsMoved(msgspec.Struct, frozen=True, gc=False):
     floors: dict[str, int]
 
 
-Event = Submitted | Flush | Appended | AppendFailed | Reread | RereadFailed | FloorsMoved
+class RoomFound(msgspec.Struct, frozen=True, gc=False):
+    """There is room again, and the reserve is kept: everybody may write."""
+
+
+class RoomLost(msgspec.Struct, frozen=True, gc=False):
+    """There is no more room than what is kept for leases and deletions. Told again as that changes."""
+
+    message: str
+    left: int  # bytes that deletions may take of it
+
+
+Event = (
+    Submitted | Flush | Appended | AppendFailed | Reread | RereadFailed | FloorsMoved | RoomFound | RoomLost
+)
 
 
 class FlushSoon(msgspec.Struct, frozen=True, gc=False):

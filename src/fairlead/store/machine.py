@@ -57,8 +57,11 @@ from fairlead.store.events import (
     Reread,
     RereadFailed,
     Resolve,
+    RoomFound,
+    RoomLost,
     Submitted,
 )
+from fairlead.store.room import Room
 
 
 class Limits(msgspec.Struct, frozen=True):
@@ -93,6 +96,7 @@ class _Pending(msgspec.Struct, frozen=True):
     outcome: Committed | Refused
     changes: tuple[Change, ...]
     notes: tuple[Note, ...]
+    transaction: Transaction
 
 
 _FLUSH_SOON: tuple[Instruction, ...] = (FlushSoon(),)
@@ -115,17 +119,21 @@ class Store:
 
     In a phase (rows), an event leads to one of the phases named; `-` is refused with OutOfTurn.
 
-    |           | Submitted      | Flush     | Appended       | AppendFailed | Reread      | RereadFailed |
-    | --------- | -------------- | --------- | -------------- | ------------ | ----------- | ------------ |
-    | OPEN      | OPEN GATHERING | OPEN      | -              | -            | -           | -            |
-    | GATHERING | GATHERING      | APPENDING | -              | -            | -           | -            |
-    | APPENDING | APPENDING      | APPENDING | OPEN GATHERING | REREADING    | -           | -            |
-    | REREADING | REREADING      | REREADING | -              | -            | OPEN HALTED | HALTED       |
-    | HALTED    | REREADING      | HALTED    | -              | -            | -           | -            |
+    |           | Submitted      | Flush     | Appended       | AppendFailed | Reread                | RereadFailed |
+    | --------- | -------------- | --------- | -------------- | ------------ | --------------------- | ------------ |
+    | OPEN      | OPEN GATHERING | OPEN      | -              | -            | -                     | -            |
+    | GATHERING | GATHERING      | APPENDING | -              | -            | -                     | -            |
+    | APPENDING | APPENDING      | APPENDING | OPEN GATHERING | REREADING    | -                     | -            |
+    | REREADING | REREADING      | REREADING | -              | -            | OPEN GATHERING HALTED | HALTED       |
+    | HALTED    | REREADING      | HALTED    | -              | -            | -                     | -            |
 
-    FloorsMoved is taken in every phase and changes none. GATHERING has asked for FlushSoon and waits for
+    FloorsMoved, RoomFound and RoomLost are taken in every
+    phase and change none. GATHERING has asked for FlushSoon and waits for
     Flush. REREADING and HALTED answer every submission with Failed("Halted"); a Reread that knows less than
     the store has already acknowledged leads to HALTED, because going on would use revisions twice.
+
+    Short of room (`short`) is the store from an append that failed as StorageFull, or RoomLost, to RoomFound: only
+    transactions with a claim are taken then. Those that shared the failed append with others are judged again.
     """
 
     def __init__(self, recovered: Recovered, journal: JournalReader, limits: Limits | None = None) -> None:
@@ -140,6 +148,8 @@ class Store:
         self._gathered: deque[_Pending] = deque()
         self._in_flight: list[_Pending] = []
         self._halt = ""
+        self._room = Room()
+        self._again: list[_Pending] = []
         self.appends = self.appends_failed = self.committed = self.refused = 0  # plain counts for the runtime
 
     def handle(self, event: Event) -> tuple[Instruction, ...]:
@@ -150,15 +160,21 @@ class Store:
         if isinstance(event, FloorsMoved):
             self._durable.move_floors(event.floors)
             return ()
+        if isinstance(event, RoomFound | RoomLost):
+            if isinstance(event, RoomLost):
+                self._room.lost(event.message, event.left)
+            else:
+                self._room.short = ""
+            return ()
         if isinstance(event, Appended) and self.phase is Phase.APPENDING:
             return self._appended()
         if isinstance(event, AppendFailed) and self.phase is Phase.APPENDING:
-            return self._append_failed(event.reason, event.message)
+            return self._append_failed(event.reason, event.message, event.left)
         if isinstance(event, Reread) and self.phase is Phase.REREADING:
             return self._reread(event.recovered)
         if isinstance(event, RereadFailed) and self.phase is Phase.REREADING:
             self.phase, self._halt = Phase.HALTED, event.message
-            return ()
+            return self._give_up_again()
         raise OutOfTurn(self.phase, event)
 
     # Judging
@@ -169,6 +185,8 @@ class Store:
             return self._while_halted(ticket)
         if len(self._gathered) + len(self._in_flight) >= self.limits.pending_max:
             return (Resolve(ticket, Failed("Overloaded", "too many writes wait for the disk; try again")),)
+        if not self._room.takes(transaction):
+            return (Resolve(ticket, Failed("StorageFull", self.short)),)
         operations = transaction.operations
         if len(operations) > 1:
             problem = _malformed(transaction)
@@ -190,7 +208,7 @@ class Store:
                     continue
             elif not _violated(precondition, current):
                 continue
-            return self._refuse(ticket, precondition, current, pending is not None)
+            return self._refuse(ticket, precondition, current, pending is not None, transaction)
         changes: list[Change] = []
         revision = self._next
         for operation in operations:
@@ -201,7 +219,8 @@ class Store:
                 change_type = ADDED if current is None else MODIFIED
             else:
                 if current is None or current.uid != operation.uid:
-                    return self._refuse(ticket, HasUid(key, operation.uid), current, pending is not None)
+                    violated = HasUid(key, operation.uid)
+                    return self._refuse(ticket, violated, current, pending is not None, transaction)
                 change_type = DELETED
             data = b"%b%d%b" % (operation.head, revision, operation.tail)
             entry = Entry(key, operation.uid, revision, data, 0 if current is None else current.revision)
@@ -214,7 +233,7 @@ class Store:
         notes = transaction.notes
         if notes and changes:
             notes = tuple([Note(note.stream, note.body, revision - 1) for note in notes])
-        return self._gather(_Pending(ticket, outcome, tuple(changes), notes))
+        return self._gather(_Pending(ticket, outcome, tuple(changes), notes, transaction))
 
     def _touched_damage(self, transaction: Transaction) -> Damaged | None:
         """The damaged object that a transaction rests on or would replace. Deleting it is how people end it."""
@@ -225,12 +244,17 @@ class Store:
         return None
 
     def _refuse(
-        self, ticket: int, precondition: Precondition, current: Entry | None, rests_on_pending: bool
+        self,
+        ticket: int,
+        precondition: Precondition,
+        current: Entry | None,
+        rests_on_pending: bool,
+        transaction: Transaction,
     ) -> tuple[Instruction, ...]:
         self.refused += 1
         refusal = Refused(precondition, current)
         if rests_on_pending:
-            return self._gather(_Pending(ticket, refusal, (), ()))
+            return self._gather(_Pending(ticket, refusal, (), (), transaction))
         return (Resolve(ticket, refusal),)
 
     def _gather(self, pending: _Pending) -> tuple[Instruction, ...]:
@@ -294,10 +318,15 @@ class Store:
             self.phase = Phase.OPEN
         return tuple(instructions)
 
-    def _append_failed(self, reason: str, message: str) -> tuple[Instruction, ...]:
+    def _append_failed(self, reason: str, message: str, left: int) -> tuple[Instruction, ...]:
         self.appends_failed += 1
         failed: Outcome = Failed(reason, message)
         waiting = [*self._in_flight, *self._gathered]
+        if reason == "StorageFull":
+            if not self.short:  # the second time there is no room for anything
+                self._again = [pending for pending in waiting if pending.transaction.claim]
+                waiting = [pending for pending in waiting if not pending.transaction.claim]
+            self._room.lost(message, left)
         self._in_flight = []
         self._gathered.clear()
         self._overlay.clear()
@@ -309,13 +338,21 @@ class Store:
         if recovered.revision < durable.revision:
             self.phase = Phase.HALTED
             self._halt = f"the journal is back at {recovered.revision} though {durable.revision} was durable"
-            return ()
+            return self._give_up_again()
         missed = self._missed(recovered.revision)
         durable.apply(missed)
         durable.reload(recovered)
         self._next = recovered.revision + 1
         self.phase, self._halt = Phase.OPEN, ""
-        return (Publish(tuple(missed)),) if missed else ()
+        instructions: list[Instruction] = [Publish(tuple(missed))] if missed else []
+        again, self._again = self._again, []
+        for pending in again:
+            instructions.extend(self._submitted(pending.ticket, pending.transaction))
+        return tuple(instructions)
+
+    def _give_up_again(self) -> tuple[Instruction, ...]:
+        again, self._again = self._again, []
+        return tuple(Resolve(pending.ticket, Failed("Halted", self._halt)) for pending in again)
 
     def _missed(self, newest: int) -> list[Change]:
         """What became durable although its append reported failure."""
@@ -328,6 +365,11 @@ class Store:
             missed.extend(chunk)
             position = chunk[-1].entry.revision
         return missed
+
+    @property
+    def short(self) -> str:
+        """Why there is no room for ordinary writes; "" while there is."""
+        return self._room.short
 
     # Reader
 
@@ -369,7 +411,7 @@ class Store:
     @property
     def pending(self) -> int:
         """Tickets that wait for the journal."""
-        return len(self._gathered) + len(self._in_flight)
+        return len(self._gathered) + len(self._in_flight) + len(self._again)
 
 
 def _after(pending: Change) -> Entry | None:

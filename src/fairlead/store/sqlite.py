@@ -55,6 +55,7 @@ NOTES_MAX = 100_000
 _NOTES_SLACK = 1_024  # a log is trimmed by this many lines at once
 _ROWS_MAX = 128  # rows in one INSERT
 CHECKPOINT_PAGES = 1_000  # small: a checkpoint stalls the writer, and with it everyone who waits
+_SHORT_CHECKPOINT_PAGES = 250
 _WAL_BYTES_KEPT = 32 * 1024 * 1024
 UNMARKED_REVISIONS = 1_000_000  # are left out when some were lost and no mark says how many
 UPGRADED_AT_ONCE = 256  # objects of an older format that get their digest in one transaction
@@ -238,6 +239,34 @@ class SqliteJournal(Past):
         return {resource: floor for resource, (floor, _) in marks.items()}
 
     # For operators
+
+    def take_room(self, size: int) -> None:
+        """Let the database own what is free on its disk: what the log holds is moved into it, and then `size` bytes
+        of pages that nothing uses, which later writes take before the file would have to grow. Called on the writer
+        thread, once the disk is full; from then on the log is kept short, so that it needs no room either."""
+        try:
+            self._merge_log()
+            self._writer.execute("DROP TABLE IF EXISTS room; CREATE TABLE room (body BLOB)")
+            self._writer.execute("INSERT INTO room VALUES (zeroblob(?))", (size,))
+            self._merge_log()
+            self._writer.execute("DROP TABLE room")
+            self._merge_log()
+        except apsw.Error as error:
+            self._give_up()
+            raise journal_error(error) from error
+        finally:
+            self._writer.wal_autocheckpoint(_SHORT_CHECKPOINT_PAGES)
+
+    def _merge_log(self) -> None:
+        self._writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_RESTART)
+
+    def free_bytes(self) -> int:
+        """What can be written without the file growing. Called on the writer thread."""
+        try:
+            pages, size = pragma(self._writer, "freelist_count"), pragma(self._writer, "page_size")
+        except apsw.Error as error:
+            raise journal_error(error) from error
+        return pages * size if isinstance(pages, int) and isinstance(size, int) else 0
 
     def integrity_problems(self) -> list[str]:
         """SQLite's full check; empty when all is well. Reads every page: not for the start."""

@@ -67,6 +67,7 @@ def _batch(
                     whole.operations + one.operations,
                     whole.preconditions + one.preconditions,
                     whole.notes + one.notes,
+                    one.claim,
                 )
         position += 1
     return position, whole

@@ -1,0 +1,35 @@
+"""Who may write when there is no room: the rule of the store machine for a disk that is full.
+
+From the first append that found no room (or the driver's word that there is little) until the driver has found some,
+only transactions with a claim are taken (`contract.py`): leases, each of them small; and deletions, as many bytes of
+them as the driver says there is room for. What they take away makes room for further ones once it is compacted.
+"""
+
+from __future__ import annotations
+
+from fairlead.store.contract import FREEING, LEASE, Transaction
+
+LEASE_BYTES_MAX = 16 * 1024
+
+
+class Room:
+    __slots__ = ("_left", "short")
+
+    def __init__(self) -> None:
+        self.short = ""  # why there is no room for ordinary writes; "" while there is
+        self._left = 0
+
+    def lost(self, why: str, left: int) -> None:
+        """`left`: bytes that deletions may take."""
+        self.short, self._left = why, left
+
+    def takes(self, transaction: Transaction) -> bool:
+        if not self.short or not (transaction.operations or transaction.notes):
+            return True
+        size = sum(len(operation.head) + len(operation.tail) for operation in transaction.operations)
+        if transaction.claim == LEASE:
+            return size <= LEASE_BYTES_MAX
+        if transaction.claim != FREEING or size > self._left:
+            return False
+        self._left -= size
+        return True
