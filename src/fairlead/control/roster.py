@@ -32,6 +32,7 @@ from fairlead.reconcile.replicaset import ReplicaSetDecider
 from fairlead.reconcile.reservation import ReservationDecider
 from fairlead.reconcile.resource_quota import ResourceQuotaDecider
 from fairlead.reconcile.returned import ReturnedDecider
+from fairlead.reconcile.root_certificate import RootCertificateDecider
 from fairlead.reconcile.scheduling_policy import SchedulingPolicyDecider
 from fairlead.reconcile.service_account import SERVICE_ACCOUNTS, ServiceAccountDecider
 from fairlead.reconcile.stale_disruption import StaleDisruptionDecider
@@ -64,7 +65,10 @@ def traffic_deciders(catalog: Catalog = CATALOG) -> tuple[Decider, ...]:
 
 
 def account_deciders(catalog: Catalog = CATALOG) -> tuple[Decider, ...]:
-    return (ServiceAccountDecider(),) if catalog.of_resource(SERVICE_ACCOUNTS.name) is not None else ()
+    """What each namespace has from its first moment."""
+    if catalog.of_resource(SERVICE_ACCOUNTS.name) is None:
+        return ()
+    return ServiceAccountDecider(), RootCertificateDecider()
 
 
 def scheduling_deciders(catalog: Catalog = CATALOG) -> tuple[Decider, ...]:

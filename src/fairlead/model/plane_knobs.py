@@ -39,6 +39,7 @@ CONTROLLERS = (
     "reservation",
     "resource-quota",
     "returned",
+    "root-certificate",
     "scheduling-policy",
     "service-account",
     "stale-disruption",

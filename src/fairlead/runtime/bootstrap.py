@@ -8,11 +8,14 @@ from fairlead.core.errors import DataDirectoryError
 from fairlead.model import evidence_rows
 from fairlead.model.kind import Json
 from fairlead.model.views import EVIDENCE_POLICIES
-from fairlead.port.request import Request
+from fairlead.port.request import MERGE_PATCH, Request
+from fairlead.reconcile.root_certificate import CONFIG_MAP
 from fairlead.runtime.host import ServingHost
 from fairlead.store.contract import Key
 
 _NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
+# Where clients in Go find by whose word they know the API, and where servers beside it find whose certificates count.
+_CERTIFICATES = ((CONFIG_MAP, "ca.crt"), ("extension-apiserver-authentication", "client-ca-file"))
 _PRIORITY_CLASSES = (
     (
         "system-cluster-critical",
@@ -23,13 +26,15 @@ _PRIORITY_CLASSES = (
 )
 
 
-async def ensure_initial_objects(host: ServingHost) -> None:
-    """Create what is missing; what exists is left as it is."""
+async def ensure_initial_objects(host: ServingHost, authority: str) -> None:
+    """Create what is missing; what exists is left as it is, but for the certificate of the authority (as PEM)."""
     read = host.api.desk.read
     for name in _NAMESPACES:
         if read.get(Key("namespaces", "", name)) is None:
             namespace: Json = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
             await _create(host, Request("create", "", "v1", "namespaces", body=codec.encode(namespace)))
+    for name, key in _CERTIFICATES:
+        await _publish(host, name, {key: authority})
     for name, value, description in _PRIORITY_CLASSES:
         if read.get(Key("priorityclasses.scheduling.k8s.io", "", name)) is None:
             body: Json = {
@@ -53,6 +58,17 @@ async def ensure_initial_objects(host: ServingHost) -> None:
         await _create(
             host, Request("create", "fairlead.dev", "v1", "evidencepolicies", body=codec.encode(policy))
         )
+
+
+async def _publish(host: ServingHost, name: str, data: dict[str, str]) -> None:
+    found = host.api.desk.read.get(Key("configmaps", "kube-system", name))
+    at = ("", "v1", "configmaps", "kube-system")
+    if found is None:
+        body: Json = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data}
+        await _create(host, Request("create", *at, body=codec.encode(body)))
+    elif not (codec.decode(found.data).get("data") or {}).items() >= data.items():
+        body = {"data": data}
+        await _create(host, Request("patch", *at, name, body=codec.encode(body), content_type=MERGE_PATCH))
 
 
 async def _create(host: ServingHost, request: Request) -> None:

@@ -33,6 +33,13 @@ PLANE_NAME = "system:fairlead"  # the common name that nodes open their endpoint
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
 # The line as `kubeconfig.render` writes it: most starts need no YAML parser.
 _OWN_TOKEN = re.compile(rb'^    token: "(fairlead_[\w-]+)"$', re.MULTILINE)
+# Of the Service that leads to the server: own_service.py.
+_SERVICE_NAMES = (
+    "kubernetes",
+    "kubernetes.default",
+    "kubernetes.default.svc",
+    "kubernetes.default.svc.cluster.local",
+)
 _UNSPECIFIED = ("0.0.0.0", "::", "")
 
 
@@ -110,7 +117,8 @@ def _ensure_authority(identity: Identity, now: float) -> bool:
 
 
 def _ensure_server(identity: Identity, host: str, now: float) -> None:
-    hosts = LOCAL_HOSTS if host in LOCAL_HOSTS or host in _UNSPECIFIED else (*LOCAL_HOSTS, host)
+    known = (*LOCAL_HOSTS, *_SERVICE_NAMES)
+    hosts = known if host in LOCAL_HOSTS or host in _UNSPECIFIED else (*known, host)
     described = _described(identity, "server")
     kept = tuple(str(known) for known in described.get("hosts", ()))
     if set(hosts) <= set(kept) and now < float(described.get("notAfter", 0)) - RENEW_BEFORE_SECONDS:

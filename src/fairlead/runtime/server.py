@@ -53,6 +53,7 @@ from fairlead.runtime.kubeconfig import server_url
 from fairlead.runtime.local_agents import LocalAgent
 from fairlead.runtime.local_nodes import LocalNodes
 from fairlead.runtime.node_connections import NodeConnections
+from fairlead.runtime.own_service import ensure_own_service
 from fairlead.runtime.plane_driver import PlaneDriver
 from fairlead.runtime.renewing import Renewing
 from fairlead.runtime.reserve import Reserve
@@ -159,7 +160,7 @@ class Server:
         self._planes = PlaneDriver(loop, self._plane(), host, self._store, self._hub, self._clock)
         self._answering = Answering(loop)
         driver.start()
-        await ensure_initial_objects(host)
+        await ensure_initial_objects(host, self._known.ca_certificate.read_text())
         self._expirer.learn_all()
         expiring = asyncio.create_task(self._expirer.run())
         following_clock = asyncio.create_task(follow_wall_clock(self._clock, self._planes.stepped))
@@ -170,6 +171,7 @@ class Server:
             loop, self._around(handler), handler.malformed, handler.owner_of_body
         )
         port = await self._listen(listener)
+        await ensure_own_service(host, self._settings.listen, port)
         following = asyncio.create_task(self._follow_tokens(api))
         self.renewing = Renewing(self._known, self._settings.listen, self._clock, self._renewed)
         renewing = asyncio.create_task(self.renewing.run())

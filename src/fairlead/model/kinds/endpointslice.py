@@ -46,7 +46,7 @@ def _validate(obj: Json, problems: Problems) -> None:
         problems.too_many("endpoints", len(endpoints), _ENDPOINTS_MAX)
     else:
         for index, endpoint in enumerate(endpoints):
-            _check_endpoint(endpoint, kind or "", f"endpoints[{index}]", problems)
+            _check_endpoint(endpoint, kind or "", f"endpoints[{index}]", problems, _is_servers(obj))
     ports = obj.get("ports") or ()
     if len(ports) > _PORTS_MAX:
         problems.too_many("ports", len(ports), _PORTS_MAX)
@@ -54,14 +54,25 @@ def _validate(obj: Json, problems: Problems) -> None:
         _check_ports(ports, problems)
 
 
-def _check_endpoint(endpoint: Json, kind: str, path: str, problems: Problems) -> None:
+def _is_servers(obj: Json) -> bool:
+    """Whether it is that of the API itself, which may listen on this machine alone (`runtime/own_service.py`)."""
+    metadata: Json = obj.get("metadata") or {}
+    service = (metadata.get("labels") or {}).get("kubernetes.io/service-name")
+    return (metadata.get("namespace"), metadata.get("name"), service) == (
+        "default",
+        "kubernetes",
+        "kubernetes",
+    )
+
+
+def _check_endpoint(endpoint: Json, kind: str, path: str, problems: Problems, of_server: bool) -> None:
     addresses = endpoint.get("addresses") or ()
     if not addresses:
         problems.required(f"{path}.addresses", "must contain at least 1 address")
     elif len(addresses) > _ADDRESSES_MAX:
         problems.too_many(f"{path}.addresses", len(addresses), _ADDRESSES_MAX)
     for index, address in enumerate(addresses[:_ADDRESSES_MAX]):
-        _check_address(address, kind, f"{path}.addresses[{index}]", problems)
+        _check_address(address, kind, f"{path}.addresses[{index}]", problems, of_server)
     topology = endpoint.get("deprecatedTopology") or {}
     if len(topology) > _TOPOLOGY_MAX:
         problems.too_many(f"{path}.deprecatedTopology", len(topology), _TOPOLOGY_MAX)
@@ -77,7 +88,7 @@ def _check_endpoint(endpoint: Json, kind: str, path: str, problems: Problems) ->
         _check_hints(hints.get(name) or (), f"{path}.hints.{name}", problems)
 
 
-def _check_address(address: str, kind: str, path: str, problems: Problems) -> None:
+def _check_address(address: str, kind: str, path: str, problems: Problems, of_server: bool) -> None:
     if kind == "FQDN":
         _check_domain(address, path, problems)
         return
@@ -91,7 +102,7 @@ def _check_address(address: str, kind: str, path: str, problems: Problems) -> No
         return
     if ip.is_unspecified:
         problems.invalid(path, address, f"may not be unspecified ({address})")
-    if ip.is_loopback and not (isinstance(ip, IPv4Address) and ip in _PODS):
+    if ip.is_loopback and not (isinstance(ip, IPv4Address) and (ip in _PODS or of_server)):
         text = f"may not be in the loopback range (127.0.0.0/8, ::1/128), but for addresses of pods ({_PODS})"
         problems.invalid(path, address, text)
     if ip.is_link_local:

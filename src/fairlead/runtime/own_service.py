@@ -1,0 +1,73 @@
+"""The server as its own clients find it: Service `kubernetes` in `default`, with the address where it listens.
+
+`server.py` calls `ensure_own_service` once it has its port. The Service gets an address like any other, and whoever
+runs Services' listeners relays to the server. A server that listens on every address names none of them here: which
+of them a node reaches is not known.
+"""
+
+from __future__ import annotations
+
+from ipaddress import AddressValueError, IPv4Address
+
+from fairlead.core import codec
+from fairlead.model.kind import Json
+from fairlead.port.request import MERGE_PATCH, Request
+from fairlead.runtime.host import ServingHost
+from fairlead.store.contract import Key
+
+NAME, NAMESPACE = "kubernetes", "default"
+HTTPS = 443
+_LABELS = {"component": "apiserver", "provider": "kubernetes"}
+_SLICES = ("discovery.k8s.io", "v1", "endpointslices")
+
+
+async def ensure_own_service(host: ServingHost, listen: str, port: int) -> None:
+    """What is missing is made; a slice that names another place is put right. A refusal is no reason not to serve."""
+    read = host.api.desk.read
+    if read.get(Key("services", NAMESPACE, NAME)) is None:
+        ports = [{"name": "https", "port": HTTPS, "targetPort": port, "protocol": "TCP"}]
+        await _create(host, ("", "v1", "services"), "v1", "Service", {"spec": {"ports": ports}}, _LABELS)
+    if (address := _reachable(listen)) is None:
+        return
+    wanted: Json = {
+        "ports": [{"name": "https", "port": port, "protocol": "TCP"}],
+        "endpoints": [{"addresses": [address], "conditions": {"ready": True}}],
+    }
+    found = read.get(Key("endpointslices.discovery.k8s.io", NAMESPACE, NAME))
+    if found is None:
+        labels = {"kubernetes.io/service-name": NAME}
+        content = {"addressType": "IPv4", **wanted}
+        await _create(host, _SLICES, "discovery.k8s.io/v1", "EndpointSlice", content, labels)
+    elif not _names(codec.decode(found.data), address, port):
+        body = codec.encode(wanted)
+        await host.call(Request("patch", *_SLICES, NAMESPACE, NAME, body=body, content_type=MERGE_PATCH))
+
+
+def _reachable(listen: str) -> str | None:
+    try:
+        address = IPv4Address("127.0.0.1" if listen == "localhost" else listen)
+    except AddressValueError:
+        return None
+    return None if address.is_unspecified else str(address)
+
+
+def _names(found: Json, address: str, port: int) -> bool:
+    places = [place for each in found.get("endpoints") or () for place in each.get("addresses") or ()]
+    return places == [address] and [each.get("port") for each in found.get("ports") or ()] == [port]
+
+
+async def _create(
+    host: ServingHost,
+    at: tuple[str, str, str],
+    api_version: str,
+    kind: str,
+    content: Json,
+    labels: dict[str, str],
+) -> None:
+    body: Json = {
+        "apiVersion": api_version,
+        "kind": kind,
+        "metadata": {"name": NAME, "labels": labels},
+        **content,
+    }
+    await host.call(Request("create", *at, NAMESPACE, body=codec.encode(body)))
