@@ -756,6 +756,7 @@ _STEPS = {
     "CustomResourceLifecycle": "holds an object's definition at its revision; none is created while that ends",
     "NodeRestriction": "a node writes only what is its own",
     "PlaneConditions": "refuses that anybody but the plane says that a pod was released, or gave its quota away",
+    "ClaimsOfSets": "a StatefulSet with `volumeClaimTemplates` is refused: claims are not served",
     "NodeAuthors": "keeps on a Node who cordoned it, when and why, and which person put which taint",
     "ServiceAccount": "`default` where none is named",
     "Priority": "the name of a class becomes a number",

@@ -305,14 +305,6 @@ SAMPLES: dict[str, Json] = {
             "template": _TEMPLATE,
             "podManagementPolicy": "OrderedReady",
             "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"partition": 0}},
-            "volumeClaimTemplates": [
-                {
-                    "apiVersion": "v1",
-                    "kind": "PersistentVolumeClaim",
-                    "metadata": {"name": "data"},
-                    "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}},
-                }
-            ],
         },
     },
     "DaemonSet": {

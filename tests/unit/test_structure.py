@@ -183,8 +183,8 @@ def test_a_wrong_type_cannot_be_decoded(kind: str, path: str, value: Any, field:
         ),
         (
             "StatefulSet",
-            "spec/volumeClaimTemplates/0/spec/accessModes",
-            ["Often"],
+            "spec/volumeClaimTemplates",
+            [{"spec": {"accessModes": ["Often"]}}],
             "spec.volumeClaimTemplates[0].spec.accessModes[0]",
             'Unsupported value: "Often": supported values: "ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", '
             '"ReadWriteOncePod"',

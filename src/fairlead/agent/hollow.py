@@ -9,15 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from fairlead.agent.hollow_pod import Pace, Step, next_step
+from fairlead import __version__
+from fairlead.agent.hollow_pod import Pace, Step, address_of, next_step
 from fairlead.agent.hollow_script import NEVER, silent_until
 from fairlead.core.times import timestamp
 from fairlead.decision.contract import EFFECTS_MAX, NOTHING, Decision, Reading, Waiting
 from fairlead.decision.effects import OPERATION, ChangeStatus, Create, Delete, Effect, identity
-from fairlead.model.marks import UNREACHABLE
+from fairlead.model.marks import HOSTNAME, UNREACHABLE
 from fairlead.model.views import NODES, PODS, Json, Meta, Node, Pod, Resource, View
 from fairlead.store.contract import Key
 
+_LABELS = {"kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64"}
 ALLOCATABLE: Mapping[str, str] = {"cpu": "32", "memory": "256Gi", "pods": "110"}
 
 
@@ -97,11 +99,11 @@ class HollowDecider:
             "kind": NODES.kind,
             "metadata": {
                 "name": name,
-                "labels": {"kubernetes.io/hostname": name, **self._labels},
+                "labels": {HOSTNAME: name, **_LABELS, **self._labels},
                 "annotations": {OPERATION: label},
             },
             "spec": {},
-            "status": self._status(now),
+            "status": {**self._status(now), **_described(name)},
         }
         return Create(label, NODES.name, NODES.api_version, "nodes", "", name, body)
 
@@ -116,6 +118,28 @@ class HollowDecider:
             "lastTransitionTime": at,
         }
         return {"allocatable": self._allocatable, "capacity": self._allocatable, "conditions": [ready]}
+
+
+def _described(name: str) -> Json:
+    """What tools look for in a Node, told once."""
+    return {
+        "addresses": [
+            {"type": "InternalIP", "address": address_of(name)},
+            {"type": "Hostname", "address": name},
+        ],
+        "nodeInfo": {
+            "machineID": name,
+            "systemUUID": name,
+            "bootID": name,
+            "kernelVersion": "hollow",
+            "osImage": "hollow",
+            "containerRuntimeVersion": f"hollow://{__version__}",
+            "kubeletVersion": f"v{__version__}+fairlead",
+            "kubeProxyVersion": "",
+            "operatingSystem": "linux",
+            "architecture": "amd64",
+        },
+    }
 
 
 def _is_given_up(node: Node) -> bool:

@@ -1,6 +1,7 @@
 """The life of a pod that nothing runs: what its status says next, and when.
 
-    bound, Pending   --start_seconds-->   Running, ready
+    bound, Pending   --start_seconds-->   Running, ready, with an address where nobody listens
+    Running          --activeDeadlineSeconds-->  Failed, DeadlineExceeded
     Running, restartPolicy Never or OnFailure  --runs-for-->  Succeeded, or Failed if `fails` or `exit-code` says so
     deleted          --stop_seconds, at most its grace-->  Failed (if it had not ended), then removed
 
@@ -10,11 +11,14 @@ from its conditions and start time, the script from its annotations. No state is
 
 from __future__ import annotations
 
+from hashlib import blake2b
+from ipaddress import IPv4Network
 from typing import NamedTuple
 
 import msgspec
 
 from fairlead.core.times import SECOND, parse_duration, parse_time, timestamp
+from fairlead.model.marks import HOLLOW_NETWORK
 from fairlead.model.views import Condition, Container, Json, Pod
 
 RUNS_FOR = "hollow.fairlead.dev/runs-for"
@@ -22,6 +26,7 @@ FAILS = "hollow.fairlead.dev/fails"
 EXIT_CODE = "hollow.fairlead.dev/exit-code"
 _RUNS_FOR_DEFAULT = SECOND
 _STOPPED = 143  # ended by SIGTERM
+_HOLLOW = IPv4Network(HOLLOW_NETWORK)
 
 
 class Pace(NamedTuple):
@@ -53,10 +58,15 @@ def next_step(pod: Pod, now: float, pace: Pace) -> Step | None:
         return Step(due, "start", _running(pod, now) if due <= now else None)
     if not pod.ready:
         return Step(now, "ready", _running(pod, now))
-    if pod.spec.restart_policy == "Always":
+    started = parse_time(pod.status.start_time or pod.metadata.creation_timestamp)
+    deadline = pod.spec.active_deadline_seconds
+    if pod.spec.restart_policy != "Always" and (deadline is None or _runs_for(pod) <= deadline):
+        due = started + _runs_for(pod)
+        return Step(due, "end", _ended(pod, now, _exit_code(pod)) if due <= now else None)
+    if deadline is None:
         return None
-    due = parse_time(pod.status.start_time or pod.metadata.creation_timestamp) + _runs_for(pod)
-    return Step(due, "end", _ended(pod, now, _exit_code(pod)) if due <= now else None)
+    due = started + deadline
+    return Step(due, "deadline", _overdue(pod, now) if due <= now else None)
 
 
 def _stopping(pod: Pod, now: float, pace: Pace) -> Step | None:
@@ -108,7 +118,25 @@ def _running(pod: Pod, now: float) -> Json:
         "startTime": started,
         "conditions": _conditions(pod, at, "True", ""),
         "containerStatuses": containers,
+        **_addresses(pod),
     }
+
+
+def address_of(identity: str) -> str:
+    """What a hollow node or pod says its address is: one that follows from its name or uid."""
+    number = int.from_bytes(blake2b(identity.encode(), digest_size=4).digest()) % _HOLLOW.num_addresses
+    return str(_HOLLOW[number])
+
+
+def _addresses(pod: Pod) -> Json:
+    own = address_of(pod.metadata.uid)
+    host = address_of(pod.spec.node_name)
+    return {"podIP": own, "podIPs": [{"ip": own}], "hostIP": host, "hostIPs": [{"ip": host}]}
+
+
+def _overdue(pod: Pod, now: float) -> Json:
+    text = "Pod was active on the node longer than the specified deadline"
+    return {**_ended(pod, now, _STOPPED), "phase": "Failed", "reason": "DeadlineExceeded", "message": text}
 
 
 def _ended(pod: Pod, now: float, exit_code: int) -> Json:

@@ -55,7 +55,7 @@ def launch(
 def check_supported(pod: BoundPod, container: Container) -> None:
     """Raises Unsupported where the spec asks for what the process driver does not do."""
     path = container_path(pod, container)
-    if not container.command:
+    if not container.command and not container.args:
         raise Unsupported(f"the process driver runs no images: give {path}.command")
     probes = (
         ("startupProbe", container.startup_probe),

@@ -51,4 +51,5 @@ RETURN_RULES = (KEEP_REPLACEMENT, KEEP_ORIGINAL, KEEP_NEWEST)  # the first is th
 
 # Addresses on the loopback network, so that pods of one machine do not meet on ports
 POD_NETWORK = "127.128.0.0/9"  # a /24 of it is a node's spec.podCIDR
+HOLLOW_NETWORK = "127.240.0.0/12"  # of it: what hollow nodes and pods say theirs is; nobody listens there
 SERVICE_NETWORK = "127.96.0.0/16"  # clusterIPs

@@ -16,7 +16,7 @@ from fairlead.decision.contract import EFFECTS_MAX, SETTLED, Decision, Reading, 
 from fairlead.decision.effects import Change
 from fairlead.decision.ensure import ensure_fields
 from fairlead.model.key import Key
-from fairlead.model.marks import DRIVER, POD_NETWORK
+from fairlead.model.marks import DRIVER, HOLLOW_NETWORK, POD_NETWORK
 from fairlead.model.views import NODES, Node, Resource, View
 
 _NAME = "pod-networks"
@@ -25,7 +25,7 @@ _NETWORK = IPv4Network(POD_NETWORK)
 _LOWEST = int(_NETWORK.network_address)
 _PREFIX = 24
 _SIZE = 1 << (32 - _PREFIX)
-SLOTS = _NETWORK.num_addresses // _SIZE
+SLOTS = (int(IPv4Network(HOLLOW_NETWORK).network_address) - _LOWEST) // _SIZE
 ALL = Key(NODES.name, "", "")
 
 

@@ -103,7 +103,7 @@ def start_all(settings: ServeSettings) -> dict[str, LocalAgent]:
 
 
 def shares(count: int) -> tuple[str, str]:
-    """What each of so many nodes on this machine can honestly offer."""
-    cpu = quantity.milli(machine_facts.cpus()) // count
+    """What each of so many nodes on this machine offers: all its processors, which pods share by turns, so that a pod
+    that asks for a whole one fits; and its part of the memory, which they cannot share."""
     memory = quantity.value(machine_facts.memory()) // count // 1024
-    return f"{cpu}m", f"{memory}Ki"
+    return machine_facts.cpus(), f"{memory}Ki"

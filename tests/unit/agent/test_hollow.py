@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ipaddress import IPv4Address, IPv4Network
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from fairlead.control.requests import request_of
 from fairlead.core.times import timestamp
 from fairlead.decision.contract import EFFECTS_MAX, NOTHING
 from fairlead.decision.effects import ChangeStatus, Create, Delete
+from fairlead.model.marks import HOLLOW_NETWORK
 from fairlead.model.views import NODES, PODS, Pod
 from fairlead.store.contract import Key
 from tests.unit.reconcile.world import NOW, World
@@ -54,6 +56,14 @@ def test_a_node_that_is_missing_is_registered_with_its_status() -> None:
     assert isinstance(effect, Create)
     assert effect.body["status"]["allocatable"] == {"cpu": "4", "memory": "8Gi", "pods": "50"}
     assert effect.body["status"]["conditions"][0]["status"] == "True"
+    assert [each["type"] for each in effect.body["status"]["addresses"]] == ["InternalIP", "Hostname"]
+    assert effect.body["status"]["nodeInfo"]["operatingSystem"] == "linux"
+    labels = {
+        "kubernetes.io/hostname": "hollow-0",
+        "kubernetes.io/os": "linux",
+        "kubernetes.io/arch": "amd64",
+    }
+    assert effect.body["metadata"]["labels"] == labels
     assert effect.is_done(effect.body)
 
 
@@ -100,6 +110,31 @@ def test_a_pod_runs_and_is_ready_after_the_start_delay() -> None:
     assert pod(world).status.start_time == timestamp(NOW + 1)
     world.tick(1000)
     assert world.decide(DECIDER, NODE) == NOTHING
+
+
+def test_a_pod_has_an_address_of_its_own_where_nobody_listens() -> None:
+    world = ready_world()
+    for name in ("web", "two"):
+        bound(world, name)
+    world.tick(1)
+    run(world)
+    found = [world.objects[Key("pods", "default", name)]["status"] for name in ("web", "two")]
+    assert found[0]["podIP"] != found[1]["podIP"]
+    assert found[0]["hostIP"] == found[1]["hostIP"]
+    assert all(IPv4Address(each["podIP"]) in IPv4Network(HOLLOW_NETWORK) for each in found)
+
+
+@pytest.mark.parametrize("policy", ["Always", "Never"])
+def test_a_pod_that_outlives_its_deadline_fails(policy: str) -> None:
+    world = ready_world()
+    bound(world, annotations={RUNS_FOR: "1h"}, restartPolicy=policy, activeDeadlineSeconds=5)
+    world.tick(1)
+    run(world)
+    assert world.decide(DECIDER, NODE).again_at == world.now + 5
+    world.tick(5)
+    assert run(world) == ["deadline"]
+    status = world.objects[Key("pods", "default", "web")]["status"]
+    assert (status["phase"], status["reason"]) == ("Failed", "DeadlineExceeded")
 
 
 def test_the_start_delay_counts_from_when_the_pod_was_scheduled() -> None:

@@ -327,6 +327,17 @@ def test_what_keeps_a_container_from_starting_is_named(fields: Any, reason: str,
     assert "Failed" in room.reasons()
 
 
+def test_args_alone_are_the_command_where_images_mean_nothing() -> None:
+    room = running()
+    wanted = {
+        key: value for key, value in container(command=None, args=["sleep", "5"]).items() if value is not None
+    }
+    room.create(containers=[wanted])
+    room.settle()
+    (start,) = room.machine.starts
+    assert start[1] == "main"
+
+
 @pytest.mark.parametrize(
     ("agent", "pod", "own"),
     [

@@ -10,7 +10,7 @@ from fairlead.core import codec
 from fairlead.port.request import Reply, Request
 from fairlead.reconcile.deployment_history import REVISION, revision_of
 from tests.inprocess import InProcess
-from tests.unit.api.things import PODS, made, pod
+from tests.unit.api.things import PODS, made, pod, sample
 from tests.unit.custom.definitions import CRDS, definition
 
 QUOTAS = "/api/v1/namespaces/default/resourcequotas"
@@ -60,6 +60,17 @@ def test_conditions_of_a_definition_are_anybodys_but_those_of_its_names() -> Non
     status, found = plane.patch(address, patch, "json-patch")
     told = [each.get("type") or each["message"] for each in found["status"]["conditions"]]
     assert (status, told) == (200, ["NamesAccepted", "Established", "patched"])
+
+
+def test_a_set_with_claims_is_refused_in_words_and_one_that_is_there_can_be_changed() -> None:
+    plane = InProcess()
+    sets = "/apis/apps/v1/namespaces/default/statefulsets"
+    wanted = sample("StatefulSet")
+    claims = [{"metadata": {"name": "data"}, "spec": {"accessModes": ["ReadWriteOnce"]}}]
+    status, found = plane.post(sets, {**wanted, "spec": {**wanted["spec"], "volumeClaimTemplates": claims}})
+    assert (status, found["details"]["causes"][0]["field"]) == (422, "spec.volumeClaimTemplates")
+    assert "PersistentVolumeClaims are not served here: leave it out" in found["message"]
+    assert plane.post(sets, wanted)[0] == 201
 
 
 def test_a_review_has_no_columns() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fairlead.api.admission import (
+    claims_of_sets,
     default_tolerations,
     definitions,
     limits,
@@ -39,6 +40,7 @@ DEFAULT_STEPS: tuple[Step, ...] = (
     priority.CLASS_STEP,
     limits.STEP,
     services.STEP,
+    claims_of_sets.STEP,
     *quotas.STEPS,
     *definitions.STEPS,
 )
