@@ -1,5 +1,7 @@
-"""StatefulSets that bring claims are refused as they come: nothing here serves PersistentVolumeClaims yet, and pods that
-refer to one could never be made. A set that was stored before may still be changed and deleted."""
+"""StatefulSets that bring claims are refused as they come: nothing here serves PersistentVolumeClaims yet.
+
+A pod that refers to a claim could never be made. A set that was stored before may still be changed and deleted.
+"""
 
 from __future__ import annotations
 
