@@ -53,6 +53,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "deletion is still completed (owners, namespaces), because the API promises it",
     )
     parser.add_argument(
+        "--no-root-certificates",
+        action="store_true",
+        help="leave out the ConfigMap kube-root-ca.crt, which every namespace gets otherwise",
+    )
+    parser.add_argument(
         "--hollow-nodes",
         type=int,
         default=0,
@@ -84,6 +89,7 @@ def settings(options: argparse.Namespace, banner: bool) -> ServeSettings:
         options.hollow_nodes,
         not options.without_controllers,
         _kept_seconds("--event-ttl", options.event_ttl, "1h"),
+        publishes_authority=not options.no_root_certificates,
     )
 
 

@@ -26,14 +26,15 @@ _PRIORITY_CLASSES = (
 )
 
 
-async def ensure_initial_objects(host: ServingHost, authority: str) -> None:
-    """Create what is missing; what exists is left as it is, but for the certificate of the authority (as PEM)."""
+async def ensure_initial_objects(host: ServingHost, authority: str = "") -> None:
+    """Create what is missing; what exists is left as it is, but for the certificate of the authority (as PEM), which is
+    published if it is given."""
     read = host.api.desk.read
     for name in _NAMESPACES:
         if read.get(Key("namespaces", "", name)) is None:
             namespace: Json = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
             await _create(host, Request("create", "", "v1", "namespaces", body=codec.encode(namespace)))
-    for name, key in _CERTIFICATES:
+    for name, key in _CERTIFICATES if authority else ():
         await _publish(host, name, {key: authority})
     for name, value, description in _PRIORITY_CLASSES:
         if read.get(Key("priorityclasses.scheduling.k8s.io", "", name)) is None:

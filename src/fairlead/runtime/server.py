@@ -160,7 +160,8 @@ class Server:
         self._planes = PlaneDriver(loop, self._plane(), host, self._store, self._hub, self._clock)
         self._answering = Answering(loop)
         driver.start()
-        await ensure_initial_objects(host, self._known.ca_certificate.read_text())
+        publishes = self._settings.publishes_authority
+        await ensure_initial_objects(host, self._known.ca_certificate.read_text() if publishes else "")
         self._expirer.learn_all()
         expiring = asyncio.create_task(self._expirer.run())
         following_clock = asyncio.create_task(follow_wall_clock(self._clock, self._planes.stepped))

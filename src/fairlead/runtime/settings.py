@@ -16,6 +16,7 @@ class ServeSettings:
     `event_ttl_seconds`: how long an Event is kept after it was last written.
     `hollow_nodes`: pretend nodes on which pods seem to run.
     `nodes`: real ones, each an agent process beside the server, dealt out to `zones` in turn.
+    `publishes_authority`: each namespace gets the certificate of the server's authority in a ConfigMap.
     `sample`: a new data directory gets a Deployment to look at, if there are nodes to run it.
     """
 
@@ -32,3 +33,4 @@ class ServeSettings:
     lease_seconds: int = 40
     renew_seconds: float = 10.0
     sample: bool = True
+    publishes_authority: bool = True

@@ -214,6 +214,7 @@ def plane(
             hollow_nodes=hollow_nodes,
             controllers=controllers,
             sample=False,
+            publishes_authority=False,  # a test finds the ConfigMaps that it makes, and no others
         )
         kept = data_dir is not None
         running = Plane(_backend(settings, roles, process, kept, wall_clock), directory)

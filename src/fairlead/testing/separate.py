@@ -68,6 +68,8 @@ class SeparateProcess:
         settings = self._settings
         words = [sys.executable, "-m", "fairlead.cli.main", "serve", "--data-dir", str(settings.data_dir)]
         words += ["--port", str(settings.port), "--hollow-nodes", str(settings.hollow_nodes)]
+        if not settings.publishes_authority:
+            words = [*words, "--no-root-certificates"]
         return words if settings.controllers else [*words, "--without-controllers"]
 
     def _await_serving(self, told: Path) -> None:

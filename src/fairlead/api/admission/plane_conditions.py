@@ -42,8 +42,6 @@ def _admit(attempt: Attempt) -> None:
     kept = [each for each in before if each not in after]
     status = new.get("status") or {}
     new["status"] = {**status, "conditions": [*(status.get("conditions") or ()), *kept]}
-    which = ", ".join(each["type"] for each in kept)
-    attempt.warnings.append(f"status.conditions: {which} is the plane's, and was kept")
 
 
 def _ours(pod: Json | None) -> list[Json]:
