@@ -119,7 +119,8 @@ def test_the_examples_are_numbered_without_a_gap_and_all_are_in_their_readme() -
 
 
 def test_the_watch_example_misses_nothing_and_repeats_nothing_across_a_restart(tmp_path: Path) -> None:
-    server = Running(tmp_path / "data")
+    alone = ("--no-root-certificates",)
+    server = Running(tmp_path / "data", arguments=alone)
     address = "/api/v1/namespaces/default/configmaps"
 
     def create(name: str) -> str:
@@ -148,7 +149,7 @@ def test_the_watch_example_misses_nothing_and_repeats_nothing_across_a_restart(t
         expected.append(f"ADDED    {create('second')}")
         seen.append(watcher.stdout.readline().rstrip())
         server.kill()
-        server = Running(server.directory, server.port)
+        server = Running(server.directory, server.port, arguments=alone)
         expected += [f"ADDED    {create('third')}", f"ADDED    {create('fourth')}"]
         rest, _ = watcher.communicate(timeout=120)
         assert seen + rest.splitlines() == expected
