@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shlex
+import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
@@ -13,7 +15,7 @@ import pytest
 from tests.clients.converging import eventually, is_live, items, rolled_out
 from tests.clients.kubectl import Operator, table
 from tests.clients.manifests import workload
-from tests.running import Running
+from tests.running import FAIRLEAD, Running
 
 ARGUMENTS = ("--hollow-nodes", "4")
 NODES = tuple(f"hollow-{number}" for number in range(4))
@@ -121,9 +123,24 @@ def _suspected(kubectl: Operator, node: str) -> bool:
     return bool(items(kubectl, f"events -A --field-selector {about}"))
 
 
+@pytest.fixture
+def fairlead(server: Running, team: Operator) -> Callable[[str], str]:
+    def run(line: str) -> str:
+        words = [FAIRLEAD, *shlex.split(line), "--kubeconfig", str(server.kubeconfig)]
+        return subprocess.run(words, text=True, capture_output=True, check=True, timeout=60).stdout
+
+    return run
+
+
 def test_a_silent_node_is_suspected_then_unknown_and_its_pod_replaced_once(
-    team: Operator, kubectl: Operator, hearts: Hearts
+    team: Operator, kubectl: Operator, hearts: Hearts, fairlead: Callable[[str], str]
 ) -> None:
+    """Under quotas that are just large enough for the replicas."""
+    for api, kind in (("v1", "ResourceQuota"), ("fairlead.dev/v1", "PlacementQuota")):
+        team(
+            "create -f -",
+            {"apiVersion": api, "kind": kind, "metadata": {"name": "q"}, "spec": {"hard": {"pods": "4"}}},
+        )
     _deployed(team)
     (original,) = _on(team, "hollow-1")
     hearts.beating.discard("hollow-1")
@@ -138,6 +155,18 @@ def test_a_silent_node_is_suspected_then_unknown_and_its_pod_replaced_once(
     _becomes(lambda: all(pod["spec"].get("nodeName") for pod in _counted(team)))
     assert len(_counted(team)) == 4
     assert {pod["spec"]["nodeName"] for pod in _counted(team)} == set(NODES) - {"hollow-1"}
+    lost, space = original["metadata"]["name"], team.namespace
+    (row,) = (row for row in table(fairlead("repair")) if row["OBJECT"] == f"pods {space}/{lost}")
+    assert row["WHAT"] == "released, and holds its room on hollow-1"
+    assert row["DUE"].endswith("unless the node is back")
+    said = fairlead(f"explain pod/{new[0]['metadata']['name']} -n {space}")
+    assert f"released: it takes the place of {lost}, which may still run on hollow-1" in said
+    said = fairlead(f"explain pod/{lost} -n {space}")
+    assert f"keeps its room on hollow-1; pod {new[0]['metadata']['name']} has its quota" in said
+    for kind in ("resourcequota", "placementquota"):
+        assert json.loads(team(f"get {kind} q -o json"))["status"]["used"] == {"pods": "4"}
+    refused = team.refused("run one-more --image=x")
+    assert "exceeded quota: q, requested: pods=1, used: pods=4, limited: pods=4" in refused
     told = team(f"describe pod {original['metadata']['name']}")
     assert "NodeSilent" in told or "Released" in told
     messages = "get events --field-selector reason=PodReleased -o jsonpath={.items[*].message}"

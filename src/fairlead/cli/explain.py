@@ -105,6 +105,8 @@ def _print_attempts(attempts: list[dict[str, Any]]) -> None:
 def _print_one(answer: dict[str, Any]) -> None:
     gone = "" if answer["exists"] else " (it no longer exists)"
     print(f"pod/{answer['name']} in {answer['namespace']}{gone}: {answer['outcome']}")
+    for text in answer.get("released") or ():
+        print(f"released: {text}")
     if answer.get("queue"):
         print(f"queue: {_queue(answer['queue'])}")
     record = answer["attempt"]

@@ -17,17 +17,28 @@ from fairlead.cli import options as shared
 from fairlead.cli.client import Client, connect
 from fairlead.cli.output import hint, print_json, print_table
 from fairlead.core.errors import ApiError, NotFound
-from fairlead.core.times import human_duration, timestamp
-from fairlead.ledger import repair
-from fairlead.ledger.evidence import Evidence
+from fairlead.core.times import human_duration, parse_time, timestamp
+from fairlead.ledger import handover, repair
+from fairlead.ledger.evidence import Evidence, confirmed_by_human
 from fairlead.model import evidence_rows, plane_knobs
 from fairlead.model.at_most_one import is_at_most_one
 from fairlead.model.catalog import CATALOG
 from fairlead.model.custom.definition import ESTABLISHED, is_true, outline
 from fairlead.model.kind import Kind
 from fairlead.model.kinds import customresourcedefinition
+from fairlead.model.marks import RELEASED
 from fairlead.model.served import Served
-from fairlead.model.views import EVIDENCE_POLICIES, NODES, PLANE_SETTINGS, PODS, Meta, Pod, Resource, View
+from fairlead.model.views import (
+    EVIDENCE_POLICIES,
+    NODES,
+    PLANE_SETTINGS,
+    PODS,
+    Meta,
+    Node,
+    Pod,
+    Resource,
+    View,
+)
 from fairlead.reconcile.ownership import owner_key
 from fairlead.reconcile.repair import findings
 
@@ -160,20 +171,50 @@ def _served(client: Client, unread: list[str]) -> Served:
 
 
 def _released(world: Snapshot, now: float) -> Iterator[tuple[str, ...]]:
-    """Pods that have not ended on a Node that is gone: evidence decides about them (`reconcile/release.py`)."""
-    nodes = {each.metadata.name for each in world.list(NODES)}
+    """Pods that were released and hold something still; and those on a Node that is gone, about to be released.
+    Evidence decides about both (`reconcile/release.py`, `returned.py`)."""
+    nodes = {each.metadata.name: each for each in world.list(NODES)}
     evidence = Evidence(world.get(EVIDENCE_POLICIES, "", evidence_rows.NAME))
     for pod in world.list(PODS):
         assert isinstance(pod, Pod)
-        if not pod.spec.node_name or pod.spec.node_name in nodes or pod.finished:
+        node = pod.spec.node_name
+        if not node or pod.finished:
+            continue
+        if pod.released:
+            yield _holding(pod, nodes.get(node), evidence, now)
             continue
         act = evidence_rows.RELEASE_AT_MOST_ONE if is_at_most_one(pod.metadata) else evidence_rows.RELEASE
-        allowed = evidence.allows(evidence_rows.NODE_GONE, act)
+        allowed = evidence.allows(evidence_rows.NODE_GONE, act) if node not in nodes else None
         if allowed is not None:
             name = f"pods {pod.metadata.namespace}/{pod.metadata.name}"
-            what = f"Node {pod.spec.node_name} is gone"
+            what = f"Node {node} is gone"
             due = f"after {human_duration(allowed.after_seconds)}"
             yield what, name, allowed.cited, "<unknown>", "release, then remove", due
+
+
+def _holding(pod: Pod, node: Node | None, evidence: Evidence, now: float) -> tuple[str, ...]:
+    """One released pod: what it keeps, and when its object is removed unless its node is back by then."""
+    signal = evidence_rows.MISSED_HEARTBEATS
+    if node is None:
+        signal = evidence_rows.NODE_GONE
+    elif not node.ready and confirmed_by_human(node, pod):
+        signal = evidence_rows.OUT_OF_SERVICE_SET
+    allowed = evidence.allows(signal, evidence_rows.FORGET)
+    condition = next(each for each in pod.status.conditions if each.type == RELEASED)
+    since = parse_time(condition.last_transition_time) if condition.last_transition_time else 0.0
+    quota = handover.given(pod)
+    holds = f"released, and holds its room on {pod.spec.node_name}"
+    if handover.holds_quota(pod):
+        holds += " and its quota"
+    elif quota == handover.CREATED and handover.holds_placement(pod):
+        holds += " and its PlacementQuota"
+    due = "never"
+    if allowed is not None:
+        at = since + allowed.after_seconds
+        due = "now" if at <= now else f"in {human_duration(at - now)}, unless the node is back"
+    name = f"pods {pod.metadata.namespace}/{pod.metadata.name}"
+    cited = allowed.cited if allowed is not None else "no row allows Forget"
+    return holds, name, cited, _ago(since, now), "remove the object", due
 
 
 def _listed(client: Client, kind: Kind, namespace: str, accept: str = "application/json") -> Iterator[Json]:

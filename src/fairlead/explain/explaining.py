@@ -11,6 +11,7 @@ from typing import Any
 from fairlead.core.errors import NotFound
 from fairlead.explain import again, records
 from fairlead.explain.asking import Asking
+from fairlead.explain.released import in_the_way, told_of
 from fairlead.explain.remedies import remarks, remedies
 from fairlead.explain.sources import Sources, no_such_pod, untried
 from fairlead.explain.why_not import WhyNot, why_not
@@ -46,6 +47,7 @@ def explain(sources: Sources, namespace: str, name: str, number: int = 0) -> Ask
     if pod is not None:
         answer["node"] = pod.spec.node_name
         answer["queue"] = queued(sources, pod)
+        answer["released"] = list(told_of(pod, sources.siblings(pod)))
     if line is None:
         assert pod is not None
         return answer | {"outcome": f"not tried: {untried(sources, pod)}", "attempt": None}
@@ -190,7 +192,10 @@ def _told_again(inputs: again.Inputs, line: records.Line, policy: Policy) -> Jso
     return {
         "again": {"agrees": not differing, "differences": [each._asdict() for each in differing]},
         "remedies": list(remedies(found.snapshot, policy, found.facts)),
-        "remarks": list(remarks(found.snapshot, found.facts)),
+        "remarks": [
+            *in_the_way(found.snapshot, policy, found.facts),
+            *remarks(found.snapshot, found.facts),
+        ],
     }
 
 

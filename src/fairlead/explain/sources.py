@@ -36,6 +36,13 @@ class Sources:
         entry = self.reader.get(Key(PODS.name, namespace, name))
         return None if entry is None else msgspec.json.decode(entry.data, type=Pod)
 
+    def siblings(self, pod: Pod) -> tuple[Pod, ...]:
+        """The pods of its controller, as the plane sees them."""
+        owner, mirror = pod.metadata.controller, self.plane.mirrors.get(PODS.name)
+        if owner is None or mirror is None:
+            return ()
+        return tuple(each for each in mirror.index.owned_by(owner.uid) if isinstance(each, Pod))
+
     def placer(self) -> Placer:
         """The scheduler at work, or why there is none."""
         placer = self.plane.placer
