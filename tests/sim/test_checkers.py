@@ -632,6 +632,46 @@ def two_replacements_of_one_pod(story: Story) -> None:
         story.commit("pods", pod(name, annotations={"fairlead.dev/replaces": "uid-p0"}))
 
 
+def a_limit_of(story: Story, pods: int, used: int = 0) -> None:
+    status = {"used": {"pods": str(used)}}
+    quota = {"metadata": {"name": "q"}, "spec": {"hard": {"pods": str(pods)}}, "status": status}
+    story.commit("resourcequotas", quota)
+
+
+def one_pod_more_than_a_quota_allows(story: Story) -> None:
+    a_limit_of(story, 4)
+    silence(story)
+    lets_go(story, 0)
+    story.commit("replicasets.apps", replicaset(5, name="web", generation=2))
+    story.commit("pods", pod("r", annotations={"fairlead.dev/replaces": "uid-p0"}))
+
+
+def a_quota_that_says_too_little(story: Story) -> None:
+    a_limit_of(story, 4, used=3)
+    story.commit("pods", pod("p0", kind="Job"))
+    story.rest()
+
+
+def a_released_pod_that_nothing_replaces(story: Story) -> None:
+    silence(story)
+    lets_go(story, 0)
+    story.seconds += 91.0
+    story.commit("pods", pod("p1", node="n1"))
+
+
+def an_original_that_goes_for_nothing(story: Story) -> None:
+    silence(story)
+    lets_go(story, 0)
+    waiting = pod("r", annotations={"fairlead.dev/replaces": "uid-p0"})
+    waiting["status"] = {"phase": "Pending"}
+    story.commit("pods", waiting)
+    story.seconds += 60.0
+    found = pod("p0", node="n0", deletionTimestamp=GOING)
+    found["status"]["conditions"] = [{"type": "fairlead.dev/Released", "status": "True"}]
+    leads(story, "plane-0")
+    story.commit("pods", found, "returned of plane-0")
+
+
 def a_mark_on_a_node_that_is_heard(story: Story) -> None:
     silence(story)
     story.commit("leases.coordination.k8s.io", {"metadata": {"name": "n1"}}, namespace="kube-node-lease")
@@ -649,13 +689,32 @@ def a_pod_that_still_waits_for_its_release(story: Story) -> None:
     story.rest()
 
 
+def test_quota_that_is_handed_over_may_be_used_again() -> None:
+    story = Story()
+    a_limit_of(story, 4)
+    silence(story)
+    lets_go(story, 0)
+    given = pod("p0", node="n0")
+    given["status"]["conditions"] = [
+        {"type": "fairlead.dev/Released", "status": "True", "reason": "NodeSilent"},
+        {"type": "fairlead.dev/QuotaGiven", "status": "True", "reason": "Created"},
+    ]
+    story.commit("pods", given)
+    story.commit("pods", pod("r", annotations={"fairlead.dev/replaces": "uid-p0"}))
+    story.commit("replicasets.apps", replicaset(5, name="web", generation=2))
+    story.commit("pods", pod("p0", node="n0"))  # it counts again: above the limit, and nobody's fault
+    story.seconds += 1.0
+    with pytest.raises(Violation, match=r"resource-quota-kept.*created when 5 pods counted, and 4 may"):
+        story.commit("pods", pod("one-more", "sum", kind="Job"))
+
+
 def test_releases_within_the_limits_and_what_humans_confirm_break_nothing() -> None:
     story = Story()
     silence(story)
     for number in range(3):
         lets_go(story, number)
+        story.commit("pods", pod(f"r{number}", annotations={"fairlead.dev/replaces": f"uid-p{number}"}))
         story.seconds += 60.0
-    story.commit("pods", pod("r", annotations={"fairlead.dev/replaces": "uid-p0"}))
     story = Story()
     silence(story, state="Stopped")
     for number in range(4):
@@ -783,6 +842,10 @@ def a_node_marked_although_it_was_heard(story: Story) -> None:
         ("releases-keep-limits", a_release_while_the_brake_is_on),
         ("replacements-follow-releases", a_replacement_of_a_pod_that_counts),
         ("replacements-follow-releases", two_replacements_of_one_pod),
+        ("resource-quota-kept", one_pod_more_than_a_quota_allows),
+        ("resource-quota-kept", a_quota_that_says_too_little),
+        ("repair-goes-on", a_released_pod_that_nothing_replaces),
+        ("originals-kept", an_original_that_goes_for_nothing),
         ("no-stranded-marks", a_mark_on_a_node_that_is_heard),
         ("no-stranded-marks", a_pod_that_still_waits_for_its_release),
         ("silence-is-real", a_node_marked_although_it_was_heard),

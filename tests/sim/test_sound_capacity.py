@@ -73,11 +73,12 @@ def test_old_pods_may_go(happens: Callable[[Story], Any], later: float) -> None:
     [
         unready,
         lambda story: node(story, UNREACHABLE),
+        lambda story: node(story, {"key": "fairlead.dev/suspect", "effect": "NoSchedule"}),
         lambda story: node(story, {"key": "node.kubernetes.io/out-of-service", "effect": "NoExecute"}),
         lambda story: marked(story, AHEAD),
         lambda story: marked(story, {**AHEAD, "status": "True"}),
     ],
-    ids=["unready", "unreachable", "out of service", "release ahead", "released"],
+    ids=["unready", "unreachable", "suspect", "out of service", "release ahead", "released"],
 )
 def test_old_pods_are_the_only_ones_left(happens: Callable[[Story], Any]) -> None:
     story = Story()

@@ -48,6 +48,9 @@ PLANTS = {
     "flip_back": (0, {"no-stranded-marks", *_UNFINISHED}),
     "phase_lost": (77, {"no-stranded-marks", *_UNFINISHED}),
     "orphan_never_collected": (32, _UNFINISHED),
+    "lost_pods_keep_quota": (0, {"repair-goes-on"}),
+    "suspects_count": (0, {"sound-capacity"}),
+    "original_deleted_unseen": (4, {"originals-kept"}),
 }
 
 

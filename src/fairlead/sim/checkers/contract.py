@@ -26,6 +26,7 @@ from fairlead.model.views import (
     PODS,
     REPLICASETS,
     RESERVATIONS,
+    RESOURCE_QUOTAS,
     STATEFULSETS,
     Anything,
     Resource,
@@ -38,7 +39,7 @@ LATE = "late "  # before the origin of what was carried out after its sender gav
 
 _TYPED: tuple[Resource[Any], ...] = (
     PODS, NODES, REPLICASETS, DEPLOYMENTS, JOBS, STATEFULSETS, DAEMONSETS, LEASES, PLACEMENT_QUOTAS, RESERVATIONS,
-    BUDGETS,
+    BUDGETS, RESOURCE_QUOTAS,
     SERVICES, ENDPOINT_SLICES,
     EVIDENCE_POLICIES,
 )  # fmt: skip
@@ -63,11 +64,11 @@ class Sight(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def for_a_node(self) -> bool:
-        """What a plane did because of a node: a taint drove a pod out, or the rule for one that came back."""
-        replaces = REPLACES in self.last.metadata.annotations
-        return "taint-eviction of plane-" in self.origin or (
-            replaces and self.last.metadata.annotations.get(ON_RETURN, KEEP_REPLACEMENT) != KEEP_REPLACEMENT
-        )
+        """What a plane did because of a node: a taint drove a pod out, or the rule for one that came back, by which a
+        replacement goes that has not run."""
+        annotations = self.last.metadata.annotations
+        by_rule = annotations.get(ON_RETURN, KEEP_REPLACEMENT) != KEEP_REPLACEMENT or not self.last.ready
+        return "taint-eviction of plane-" in self.origin or (REPLACES in annotations and by_rule)
 
     @property
     def by_scheduler(self) -> bool:

@@ -1,19 +1,36 @@
-"""A PlacementQuota is never exceeded: neither by what it says is used, nor by what the pods it counts request.
+"""Quotas are never exceeded: neither by what they say is used, nor by what the pods they count request.
 
-Judged at every revision at which a pod comes to a node, and at which what is used rises. A limit that was lowered below
-what is used already is nobody's fault; then nothing may be added.
+`quota-kept` judges PlacementQuotas as pods come to nodes, `resource-quota-kept` the number of pods of a ResourceQuota
+as they are created; the first judges also what a status says is used when that rises. A released pod counts until it
+says that another has its quota, or its deletion was asked for. Nobody is to blame for a limit that was lowered below
+what is used, nor for a released pod that counts again: then nothing may be added, but by one that gets another's quota
+in the same commit. At rest a ResourceQuota says what is used.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+from fairlead.model.marks import QUOTA_GIVEN
 from fairlead.model.selectors import matches_label_selector
-from fairlead.model.views import NODES, PLACEMENT_QUOTAS
+from fairlead.model.views import NODES, PLACEMENT_QUOTAS, PODS, RESOURCE_QUOTAS
 from fairlead.sim.checkers.contract import Objects, Sight
 from fairlead.sim.checkers.room import Amounts, Bound, add, amounts, exceeded
 from fairlead.sim.violation import Violation
 from fairlead.store.contract import Key
+
+_BOUND = "Bound"  # reason of the condition: the other has a node
+
+
+def _holds(pod: Any, *given: str) -> bool:
+    """Whether a pod counts. `given`: the reasons by which it does not, once it was released."""
+    if not pod.released:
+        return True
+    told = any(
+        each.type == QUOTA_GIVEN and each.status == "True" and each.reason in given
+        for each in pod.status.conditions
+    )
+    return not told and not pod.metadata.deletion_timestamp
 
 
 class QuotaKept:
@@ -23,6 +40,10 @@ class QuotaKept:
         self._quotas: dict[Key, Any] = {}
         self._labels: dict[str, dict[str, str]] = {}  # of nodes
         self._bound = Bound()
+        self._yielded: set[Key] = set()  # pods that count for nothing
+        self._before: dict[
+            Key, tuple[float, Amounts]
+        ] = {}  # quota -> when a pod last yielded, used until then
 
     def saw(self, sight: Sight) -> None:
         key = sight.key
@@ -30,13 +51,30 @@ class QuotaKept:
             self._quota(sight)
         elif key.resource == NODES.name:
             self._labels[key.name] = sight.last.metadata.labels
-        elif node := self._bound.saw(sight):
-            for at, quota in self._quotas.items():
-                if at.namespace == key.namespace and _is_about(quota, self._labels.get(node, {})):
-                    self._judge(at, self._used(at, quota), quota, key.name)
+        elif key.resource == PODS.name:
+            self._pod(sight)
 
     def quiesced(self, objects: Objects, seconds: float) -> None:
         """Says nothing about rest."""
+
+    def _pod(self, sight: Sight) -> None:
+        key = sight.key
+        quotas = [(at, quota) for at, quota in self._quotas.items() if at.namespace == key.namespace]
+        if sight.after is None or _holds(sight.after, _BOUND):
+            self._yielded.discard(key)
+        elif key not in self._yielded:
+            for at, quota in quotas:
+                self._before[at] = sight.seconds, self._used(at, quota)
+            self._yielded.add(key)
+        node = self._bound.saw(sight)
+        if not node:
+            return
+        for at, quota in quotas:
+            if _is_about(quota, self._labels.get(node, {})):
+                since, before = self._before.get(at, (-1.0, {}))
+                self._judge(
+                    at, self._used(at, quota), quota, key.name, before if since == sight.seconds else {}
+                )
 
     def _quota(self, sight: Sight) -> None:
         if sight.after is None:
@@ -46,21 +84,69 @@ class QuotaKept:
         used = amounts(quota.status.used)
         before = amounts(sight.before.status.used) if sight.before is not None else {}
         if any(value > before.get(name, 0) for name, value in used.items()):
-            self._judge(sight.key, used, quota, "what it says is used")
+            self._judge(sight.key, used, quota, "what it says is used", self._used(sight.key, quota))
 
     def _used(self, at: Key, quota: Any) -> Amounts:
         found: Amounts = {}
         for node, beside in self._bound.on.items():
             if _is_about(quota, self._labels.get(node, {})):
                 for pod, needs in beside.items():
-                    if pod.namespace == at.namespace:
+                    if pod.namespace == at.namespace and pod not in self._yielded:
                         add(found, needs)
         return found
 
-    def _judge(self, at: Key, used: Amounts, quota: Any, what: str) -> None:
-        over = exceeded(used, amounts(quota.spec.hard))
+    def _judge(self, at: Key, used: Amounts, quota: Any, what: str, excused: Amounts) -> None:
+        """`excused`: as much may be used, though it be beyond the limit."""
+        hard = amounts(quota.spec.hard)
+        over = exceeded(used, {name: max(value, excused.get(name, 0)) for name, value in hard.items()})
         if over:
             raise Violation(self.name, f"{at.name} has {over} with {what}")
+
+
+class ResourceQuotaKept:
+    name = "resource-quota-kept"
+
+    def __init__(self) -> None:
+        self._limits: dict[Key, int] = {}
+        self._counted: dict[str, set[Key]] = {}  # namespace -> pods that count
+        self._yielded_at: dict[str, float] = {}  # namespace -> when one last handed its quota over
+
+    def saw(self, sight: Sight) -> None:
+        key = sight.key
+        if key.resource == RESOURCE_QUOTAS.name:
+            limit = sight.after.spec.hard.get("pods") if sight.after is not None else None
+            if limit is None:
+                self._limits.pop(key, None)
+            else:
+                self._limits[key] = int(limit)
+        elif key.resource == PODS.name:
+            self._pod(sight)
+
+    def _pod(self, sight: Sight) -> None:
+        space, pod = sight.key.namespace, sight.after
+        counted = self._counted.setdefault(space, set())
+        counts = pod is not None and not pod.finished and _holds(pod, "Created", _BOUND)
+        if counts and sight.before is None:
+            handed = self._yielded_at.get(space, -1.0) == sight.seconds
+            for at, limit in self._limits.items():
+                if at.namespace == space and len(counted) >= limit and not handed:
+                    told = f"{sight.key.name} was created when {len(counted)} pods counted, and {limit} may"
+                    raise Violation(self.name, f"{at.name}: {told}")
+        if counts:
+            counted.add(sight.key)
+            return
+        if sight.key in counted and pod is not None and pod.released:
+            self._yielded_at[space] = sight.seconds
+        counted.discard(sight.key)
+
+    def quiesced(self, objects: Objects, seconds: float) -> None:
+        for key in self._limits:
+            told = objects.of(RESOURCE_QUOTAS.name)[key].status.used.get("pods")
+            counted = len(self._counted.get(key.namespace, ()))
+            if told != str(counted):
+                raise Violation(
+                    self.name, f"{key.name} says that {told} pods are used, and there are {counted}"
+                )
 
 
 def _is_about(quota: Any, labels: dict[str, str]) -> bool:

@@ -15,13 +15,17 @@ from typing import Any
 from fairlead.ledger import brake
 from fairlead.ledger.evidence import zone_of
 from fairlead.model.marks import REPLACES, UNREACHABLE
-from fairlead.model.views import EVIDENCE_POLICIES, NODES, PODS
+from fairlead.model.views import EVIDENCE_POLICIES, NODES, PODS, REPLICASETS
 from fairlead.reconcile.pod_marks import released_condition
 from fairlead.sim.checkers.contract import Objects, Sight
+from fairlead.sim.checkers.live_children import GRACE_SECONDS
 from fairlead.sim.violation import Violation
+from fairlead.store.contract import Key
 
 _BRAKED = frozenset({"NodeSilent", "NodeFenced"})
 _SPARE = 2
+# Longer than planes are without a leader, and than requests and watches lag, taken together.
+_REPLACED_SECONDS = 90.0
 
 
 class ReleasesKeepLimits:
@@ -98,6 +102,96 @@ class ReplacementsFollowReleases:
             self._replaced[replaces] = sight.key.name
         elif other == sight.key.name:
             del self._replaced[replaces]
+
+    def quiesced(self, objects: Objects, seconds: float) -> None:
+        """Says nothing about rest."""
+
+
+class RepairGoesOn:
+    """Nothing keeps a ReplicaSet from replacing a pod that was released, for as long as it misses one."""
+
+    name = "repair-goes-on"
+
+    def __init__(self) -> None:
+        self._released: dict[str, tuple[float, str, str]] = {}  # uid -> since when, owner, name
+        self._wanted: dict[str, int] = {}  # uid of a ReplicaSet -> replicas
+        self._live: dict[str, set[Key]] = {}
+
+    def saw(self, sight: Sight) -> None:
+        meta, after = sight.last.metadata, sight.after
+        if sight.key.resource == REPLICASETS.name:
+            gone = after is None or meta.deletion_timestamp
+            self._wanted[meta.uid] = 0 if gone else sight.last.spec.replicas
+        elif sight.key.resource == PODS.name and meta.controller is not None:
+            owner = meta.controller.uid
+            live = self._live.setdefault(owner, set())
+            (live.add if after is not None and after.live else live.discard)(sight.key)
+            if after is None or not after.released or after.finished or meta.deletion_timestamp:
+                self._released.pop(meta.uid, None)
+            elif meta.uid not in self._released:
+                self._released[meta.uid] = sight.seconds, owner, meta.name
+            self._begin_anew(owner, sight.seconds)
+        for since, owner, name in self._released.values():
+            missing = self._wanted.get(owner, 0) - len(self._live.get(owner, ()))
+            if missing > 0 and sight.seconds > since + _REPLACED_SECONDS:
+                raise Violation(
+                    self.name,
+                    f"{name} was released {sight.seconds - since:.0f} s ago, and nothing has taken its place",
+                )
+
+    def _begin_anew(self, owner: str, seconds: float) -> None:
+        """Who has as many as it wants waits for nothing."""
+        if len(self._live[owner]) >= self._wanted.get(owner, 0):
+            for uid, (_, of, name) in self._released.items():
+                if of == owner:
+                    self._released[uid] = seconds, of, name
+
+    def quiesced(self, objects: Objects, seconds: float) -> None:
+        """Says nothing about rest."""
+
+
+class OriginalsAreKept:
+    """A pod whose node is back is deleted only for a replacement that runs, as far as its owner misses one."""
+
+    name = "originals-kept"
+
+    def __init__(self) -> None:
+        self._pods: dict[str, dict[Key, Any]] = {}  # uid of an owner -> its pods
+        self._wanted: dict[str, int] = {}
+        self._ready_at: dict[Key, float] = {}  # when it was last seen to be ready
+
+    def saw(self, sight: Sight) -> None:
+        meta, pod = sight.last.metadata, sight.after
+        if sight.key.resource == REPLICASETS.name:
+            gone = pod is None or meta.deletion_timestamp
+            self._wanted[meta.uid] = 0 if gone else sight.last.spec.replicas
+            return
+        if sight.key.resource != PODS.name or meta.controller is None:
+            return
+        mine = self._pods.setdefault(meta.controller.uid, {})
+        leaves = pod is not None and pod.metadata.deletion_timestamp and sight.before is not None
+        if leaves and not sight.before.metadata.deletion_timestamp and "returned of plane-" in sight.origin:
+            self._judge(sight, mine)
+        if pod is None:
+            mine.pop(sight.key, None)
+            return
+        if sight.before is not None and sight.before.ready:
+            self._ready_at[sight.key] = sight.seconds
+        mine[sight.key] = pod
+
+    def _judge(self, sight: Sight, mine: dict[Key, Any]) -> None:
+        meta = sight.last.metadata
+        live = [pod for pod in mine.values() if pod.live]
+        if sight.last.finished or len(live) > self._wanted.get(meta.controller.uid, 0):
+            return
+        for key, pod in mine.items():
+            recently = sight.seconds - self._ready_at.get(key, -1e9) < GRACE_SECONDS
+            if pod.metadata.annotations.get(REPLACES) == meta.uid and (pod.ready or recently):
+                return
+        if meta.controller.kind == REPLICASETS.kind and self._wanted.get(meta.controller.uid, 0):
+            raise Violation(
+                self.name, f"{sight.origin} deleted {meta.name}, and no replacement of it was running"
+            )
 
     def quiesced(self, objects: Objects, seconds: float) -> None:
         """Says nothing about rest."""

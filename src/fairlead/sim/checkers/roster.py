@@ -25,8 +25,13 @@ from fairlead.sim.checkers.preemption import PreemptionEnds
 from fairlead.sim.checkers.processes import AtMostOne, RunsOnce, TruthfulAtRest
 from fairlead.sim.checkers.progress import TruthfulProgress
 from fairlead.sim.checkers.quiet import QuietAtRest
-from fairlead.sim.checkers.quotas import QuotaKept
-from fairlead.sim.checkers.releases import ReleasesKeepLimits, ReplacementsFollowReleases
+from fairlead.sim.checkers.quotas import QuotaKept, ResourceQuotaKept
+from fairlead.sim.checkers.releases import (
+    OriginalsAreKept,
+    ReleasesKeepLimits,
+    RepairGoesOn,
+    ReplacementsFollowReleases,
+)
 from fairlead.sim.checkers.reservations import OneReservation
 from fairlead.sim.checkers.revisions import RevisionsIncrease
 from fairlead.sim.checkers.silence import EndsInTime, SilenceIsReal
@@ -47,6 +52,7 @@ def all_checkers(fencing: bool = True) -> tuple[Checker, ...]:
         BoundOnce(),
         Capacity(),
         QuotaKept(),
+        ResourceQuotaKept(),
         OneReservation(),
         OneAddress(),
         PreemptionEnds(lag),
@@ -66,6 +72,8 @@ def all_checkers(fencing: bool = True) -> tuple[Checker, ...]:
         SilenceIsReal(),
         ReleasesKeepLimits(),
         ReplacementsFollowReleases(),
+        RepairGoesOn(),
+        OriginalsAreKept(),
         NoOrphan(),
         NoLeftover(),
         NoStrandedMarks(),

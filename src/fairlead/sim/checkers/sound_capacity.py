@@ -1,9 +1,10 @@
 """No step of a rollout, or of its undoing, plans to give up pods that work for pods that do not.
 
 Judged when a Deployment's controller makes a ReplicaSet smaller. Sound is a pod that is ready, not on its way out, not
-released or about to be, and on a node that is neither unreachable nor out of service. Once every set has the size it
-was told there must be desired minus maxUnavailable of them, or as many as there were if that is less. `availability.py`
-judges the deletion of each pod by readiness alone; this one judges the plan, and by what is known of nodes.
+released or about to be, and on a node that is neither marked as silent, at whatever stage, nor out of service. Once
+every set has the size it was told there must be desired minus maxUnavailable of them, or as many as there were if that
+is less. `availability.py` judges the deletion of each pod by readiness alone; this one judges the plan, and by what is
+known of nodes.
 
 What was so less than GRACE_SECONDS ago may be unknown to the plane: a pod that has become unsound since counts as sound
 for what is left, one that has become sound does not count for what there was.
@@ -14,8 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from fairlead.ledger.evidence import NO_EXECUTE, taint_of
-from fairlead.model.marks import OUT_OF_SERVICE, RELEASED, UNREACHABLE
+from fairlead.model.marks import OUT_OF_SERVICE, RELEASED, SUSPECT, UNREACHABLE
 from fairlead.model.views import DEPLOYMENTS, NODES, PODS, REPLICASETS
 from fairlead.sim.checkers.availability import least_available
 from fairlead.sim.checkers.contract import Objects, Sight
@@ -25,6 +25,7 @@ from fairlead.store.contract import Key
 
 _BY = "deployment of plane-"
 _LONG_AGO = -1e9
+_MARKS = (SUSPECT, UNREACHABLE, OUT_OF_SERVICE)  # taints
 
 
 @dataclass(slots=True)
@@ -76,9 +77,7 @@ class SoundCapacity:
 
     def _node(self, sight: Sight) -> None:
         name, node = sight.key.name, sight.after
-        lost = node is not None and any(
-            taint_of(node, key, NO_EXECUTE) is not None for key in (UNREACHABLE, OUT_OF_SERVICE)
-        )
+        lost = node is not None and any(taint.get("key") in _MARKS for taint in node.spec.taints)
         if lost == (name in self._lost):
             return
         (self._lost.add if lost else self._lost.discard)(name)

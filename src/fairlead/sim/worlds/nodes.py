@@ -107,14 +107,14 @@ def settings(name: str) -> NodeSettings:
     )
 
 
-def policy(unknown_seconds: float = 20.0) -> Step:
+def policy(unknown_seconds: float = 20.0, forget_seconds: float = 45.0) -> Step:
     """The default one with shorter times."""
     spec = rows.default_spec()
     silence = {
         rows.STOP_PLACEMENT: 8,
         rows.MARK_UNKNOWN: unknown_seconds,
         rows.RELEASE: unknown_seconds,
-        rows.FORGET: 45,
+        rows.FORGET: forget_seconds,
     }
     for row in spec["rows"]:
         if row["signal"] == rows.MISSED_HEARTBEATS:

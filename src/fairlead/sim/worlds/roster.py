@@ -6,7 +6,18 @@ from collections.abc import Callable
 
 from fairlead.sim.faults import DEFAULT, Faults
 from fairlead.sim.scenario import Scenario
-from fairlead.sim.worlds import clocks, fraud_batch, nodes, recovery, risk_api, sched, sched_kubernetes, std20
+from fairlead.sim.worlds import (
+    clocks,
+    fraud_batch,
+    nodes,
+    quota_repair,
+    recovery,
+    risk_api,
+    sched,
+    sched_kubernetes,
+    silent_flip,
+    std20,
+)
 
 STANDARD = "std20"
 WORLDS: dict[str, tuple[Callable[[], Scenario], Faults]] = {
@@ -14,8 +25,10 @@ WORLDS: dict[str, tuple[Callable[[], Scenario], Faults]] = {
     "clocks": (clocks.scenario, clocks.FAULTS),
     "fraud-batch": (fraud_batch.scenario, fraud_batch.FAULTS),
     "nodes": (nodes.scenario, nodes.FAULTS),
+    "quota-repair": (quota_repair.scenario, quota_repair.FAULTS),
     "recovery": (recovery.scenario, recovery.FAULTS),
     "risk-api": (risk_api.scenario, risk_api.FAULTS),
     "sched": (sched.scenario, sched.FAULTS),
     "sched-kubernetes": (sched_kubernetes.scenario, sched_kubernetes.FAULTS),
+    "silent-flip": (silent_flip.scenario, silent_flip.FAULTS),
 }

@@ -14,9 +14,12 @@ WORLD_OF = {
     "duplicate_reservation": "recovery",
     "flip_back": "nodes",
     "judged_by_wall_clock": "clocks",
+    "lost_pods_keep_quota": "quota-repair",
     "observer_partitioned": "nodes",
+    "original_deleted_unseen": "silent-flip",
     "orphan_never_collected": "nodes",
     "phase_lost": "nodes",
     "preemption_thrash": "sched",
     "slot_again": "clocks",
+    "suspects_count": "silent-flip",
 }
