@@ -77,14 +77,17 @@ def balanced_allocation(pod: Json, nodes: list[Json], cluster: Cluster) -> Score
         return {name_of(node): 0 for node in nodes}
     found = {}
     for node in nodes:
-        there = [requests(each) for each in (pod, *cluster.on(node))]
-        shares = []
-        for resource in ("cpu", "memory"):
-            room = allocatable(node, resource)
-            if room:
-                shares.append(min(sum(each.get(resource, 0) for each in there) / room, 1.0))
-        deviation = abs((shares[0] - shares[1]) / 2) if len(shares) == 2 else 0.0
-        found[name_of(node)] = int((1 - deviation) * 100)
+        there = [requests(each) for each in cluster.on(node)]
+        deviations = []
+        for pods in (there, [*there, asked]):
+            shares = []
+            for resource in ("cpu", "memory"):
+                room = allocatable(node, resource)
+                if room:
+                    shares.append(min(sum(each.get(resource, 0) for each in pods) / room, 1.0))
+            deviations.append(abs(shares[0] - shares[1]) / 2 if len(shares) == 2 else 0.0)
+        without, with_it = deviations
+        found[name_of(node)] = int((0.75 + (without - with_it) / 2) * 100)
     return found
 
 

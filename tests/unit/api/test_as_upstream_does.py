@@ -114,3 +114,14 @@ def test_a_status_ends_with_a_newline() -> None:
 )
 def test_a_revision_is_any_number_of_64_bits_that_has_a_next(text: str, number: int) -> None:
     assert revision_of({REVISION: text}) == number
+
+
+def test_a_gated_pod_says_so_from_its_first_moment() -> None:
+    plane = InProcess()
+    for name in ("one", "two"):  # the second has a spec that is known
+        wanted = {**pod(), "metadata": {"name": name}}
+        wanted["spec"] = {**wanted["spec"], "schedulingGates": [{"name": "example.com/wait"}]}
+        created = made(plane, PODS, wanted)
+        (told,) = created["status"]["conditions"]
+        assert (told["type"], told["status"], told["reason"]) == ("PodScheduled", "False", "SchedulingGated")
+    assert "conditions" not in made(plane, PODS, {**pod(), "metadata": {"name": "free"}})["status"]

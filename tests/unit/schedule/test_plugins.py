@@ -207,8 +207,8 @@ def test_nodes_used_in_like_shares_are_worth_more() -> None:
     nodes = (node("a"), node("b"), node("c", room={"memory": "0"}))
     pods = (pod("x", "a", "1"), pod("y", "b", requests={"memory": "2Gi"}))
     incoming = pod("p", cpu="1")
-    # a: half of cpu, nothing of memory; b: a quarter of each; c has no memory.
-    assert asked(BalancedAllocation(), nodes, pods, incoming)[2] == {"a": 75, "b": 100, "c": 100}
+    # a: half of cpu instead of a quarter, nothing of memory; b: a quarter of each, not of one; c has no memory.
+    assert asked(BalancedAllocation(), nodes, pods, incoming)[2] == {"a": 68, "b": 81, "c": 75}
     assert asked(BalancedAllocation(), nodes, pods, pod("p")) == (None, None, None)
 
 

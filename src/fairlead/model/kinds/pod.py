@@ -38,6 +38,17 @@ def _default_status(pod: Json) -> None:
         status["phase"] = "Pending"
     if not status.get("qosClass"):
         status["qosClass"] = qos_class(pod["spec"])
+    if pod["spec"].get("schedulingGates"):
+        _tell_gated(status)
+
+
+def _tell_gated(status: Json) -> None:
+    """From the first moment on, as in Kubernetes: the scheduler does not look at it."""
+    conditions = status.get("conditions") or []
+    if not any(each.get("type") == "PodScheduled" for each in conditions):
+        text = "Scheduling is blocked due to non-empty scheduling gates"
+        told = {"type": "PodScheduled", "status": "False", "reason": "SchedulingGated", "message": text}
+        status["conditions"] = [*conditions, told]
 
 
 @lru_cache(maxsize=_SPECS_KEPT)

@@ -1,4 +1,5 @@
-"""Nodes on which cpu and memory would be used in like shares are worth more: less is left over that nobody can use."""
+"""Nodes that the pod brings closer to using cpu and memory in like shares are worth more, those that it unbalances less:
+what is left over of one alone is of use to nobody. As Kubernetes scores it since 1.36."""
 
 from __future__ import annotations
 
@@ -11,6 +12,9 @@ from fairlead.schedule.contract import SCORE_MAX, Prepared
 from fairlead.schedule.facts import Facts
 from fairlead.schedule.nodes import Ints, Mask, Nodes
 from fairlead.schedule.snapshot import Snapshot
+
+
+_UNCHANGED = 0.75
 
 
 class BalancedAllocation:
@@ -48,13 +52,15 @@ class _Balance:
         return False
 
     def _scored(self) -> Ints:
-        """Half the distance of the two shares is their deviation; a node that has only one resource has none."""
+        """Three quarters of the best where the pod changes nothing; more where the shares come closer by it, less where
+        they part. Half the distance of the two is their deviation; a node that has only one resource has none."""
         cpu, memory = self._cpu, self._memory
         both = (cpu > 0) & (memory > 0)
-        one = _shares(self._cpu_used + self._asked[0], np.where(both, cpu, 1))
-        other = _shares(self._memory_used + self._asked[1], np.where(both, memory, 1))
-        deviation = np.where(both, np.abs(one - other) / 2, 0.0)
-        scores: Ints = ((1.0 - deviation) * SCORE_MAX).astype(np.int64)
+        room = np.where(both, cpu, 1), np.where(both, memory, 1)
+        before = _distances(self._cpu_used, self._memory_used, room)
+        after = _distances(self._cpu_used + self._asked[0], self._memory_used + self._asked[1], room)
+        change = np.where(both, (before - after) / 4, 0.0)
+        scores: Ints = ((_UNCHANGED + change) * SCORE_MAX).astype(np.int64)
         return scores
 
     def _scored_at(self, slot: int) -> int:
@@ -62,11 +68,17 @@ class _Balance:
         cpu: int = self._cpu.item(slot)
         memory: int = self._memory.item(slot)
         if cpu <= 0 or memory <= 0:
-            return SCORE_MAX
-        one = min(float(self._cpu_used.item(slot) + self._asked[0]) / float(cpu), 1.0)
-        other = min(float(self._memory_used.item(slot) + self._asked[1]) / float(memory), 1.0)
-        return int((1.0 - abs(one - other) / 2) * SCORE_MAX)
+            return int(_UNCHANGED * SCORE_MAX)
+        cpu_used: int = self._cpu_used.item(slot)
+        memory_used: int = self._memory_used.item(slot)
+        before = _distance(cpu_used, cpu, memory_used, memory)
+        after = _distance(cpu_used + self._asked[0], cpu, memory_used + self._asked[1], memory)
+        return int((_UNCHANGED + (before - after) / 4) * SCORE_MAX)
 
 
-def _shares(asked: Ints, room: Ints) -> Any:
-    return np.minimum(asked / room, 1.0)
+def _distances(cpu: Ints, memory: Ints, room: tuple[Ints, Ints]) -> Any:
+    return np.abs(np.minimum(cpu / room[0], 1.0) - np.minimum(memory / room[1], 1.0))
+
+
+def _distance(cpu_used: int, cpu: int, memory_used: int, memory: int) -> float:
+    return abs(min(float(cpu_used) / float(cpu), 1.0) - min(float(memory_used) / float(memory), 1.0))
