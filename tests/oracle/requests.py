@@ -56,7 +56,7 @@ def scored_requests(pod: Json) -> dict[str, int]:
 
 def _pod_needs(pod: Json, unsaid: dict[str, int]) -> dict[str, int]:
     spec = pod["spec"]
-    names = {*unsaid, *spec.get("overhead", {})}
+    names = {*unsaid, *spec.get("overhead", {}), *spec.get("resources", {}).get("requests", {})}
     for container in (*spec["containers"], *spec.get("initContainers", ())):
         names |= container.get("resources", {}).get("requests", {}).keys()
     return {name: whole(name, _pod_need(spec, name, unsaid)) for name in names}
@@ -66,7 +66,7 @@ def _pod_need(spec: Json, resource: str, unsaid: dict[str, int]) -> int:
     """The larger of
         the sum over all containers and all sidecars,
         for each init container, itself and the sidecars that started before it;
-    and the overhead on top."""
+    or what the pod as a whole requests, if it says so; and the overhead on top."""
     inits = spec.get("initContainers", [])
 
     def need(container: Json) -> int:
@@ -78,9 +78,13 @@ def _pod_need(spec: Json, resource: str, unsaid: dict[str, int]) -> int:
     def sidecars(before: int) -> int:
         return sum(need(each) for each in inits[:before] if is_sidecar(each))
 
+    overhead = quantity(spec.get("overhead", {}).get(resource, 0))
+    whole_pod = spec.get("resources", {}).get("requests", {})
+    if resource in whole_pod:
+        return quantity(whole_pod[resource]) + overhead
     running = sum(map(need, spec["containers"])) + sidecars(len(inits))
     starting = [need(each) + sidecars(place) for place, each in enumerate(inits)]
-    return max([running, *starting]) + quantity(spec.get("overhead", {}).get(resource, 0))
+    return max([running, *starting]) + overhead
 
 
 def is_sidecar(init_container: Json) -> bool:

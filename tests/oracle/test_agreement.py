@@ -51,6 +51,16 @@ def test_the_code_reads_from_a_pod_what_the_oracle_reads(seed: int) -> None:
         assert sorted((p.protocol, p.number, p.address) for p in facts.ports) == sorted(host_ports(each))
 
 
+def test_the_code_agrees_on_pods_that_ask_as_a_whole() -> None:
+    for seed in range(40):
+        drawn = case(seed, ("tight",))
+        for number, each in enumerate((*drawn.pods, *drawn.cluster.pods)):
+            if number % 3 == seed % 3:
+                whole = {"cpu": f"{900 + 700 * (number % 4)}m", "memory": f"{1 + number % 5}Gi"}
+                each["spec"]["resources"] = {"requests": whole}
+        assert not list(disagreements(drawn, expected_of(drawn), default_policy())), f"seed {seed}"
+
+
 def test_the_code_agrees_when_fuller_nodes_are_to_be_preferred() -> None:
     default = default_policy()
     plugins = tuple(

@@ -111,14 +111,16 @@ def unsaid(hard: Iterable[str], pod: Pod) -> str:
     for name in sorted(_MUST_SAY.intersection(hard)):
         field, _, resource = name.rpartition(".")
         containers = [*pod.spec.init_containers, *pod.spec.containers]
+        if resource in _stated(pod.spec, field):
+            continue  # said for the pod as a whole
         silent = [each.name for each in containers if resource not in _stated(each, field)]
         if silent:
             missing.append(f"{name} for: {','.join(sorted(silent))}")
     return "; ".join(missing)
 
 
-def _stated(container: Container, field: str) -> dict[str, Any]:
-    return container.resources.limits if field == "limits" else container.resources.requests
+def _stated(asking: Container | PodSpec, field: str) -> dict[str, Any]:
+    return asking.resources.limits if field == "limits" else asking.resources.requests
 
 
 def _holds(scope: str, operator: str, values: Iterable[str], spec: PodSpec) -> bool:
@@ -139,10 +141,10 @@ def _holds(scope: str, operator: str, values: Iterable[str], spec: PodSpec) -> b
 
 
 def _is_best_effort(spec: PodSpec) -> bool:
-    for container in (*spec.containers, *spec.init_containers):
-        for amounts in (container.resources.requests, container.resources.limits):
-            if any(parse(str(amounts[name])).nano for name in ("cpu", "memory") if name in amounts):
-                return False
+    needs = [spec.resources, *(each.resources for each in (*spec.containers, *spec.init_containers))]
+    for amounts in (amounts for each in needs for amounts in (each.requests, each.limits)):
+        if any(parse(str(amounts[name])).nano for name in ("cpu", "memory") if name in amounts):
+            return False
     return True
 
 

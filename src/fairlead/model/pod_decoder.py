@@ -84,4 +84,5 @@ def _on(spec: PodSpec, node: str) -> PodSpec:
         spec.preemption_policy,
         spec.termination_grace_period_seconds,
         spec.active_deadline_seconds,
+        spec.resources,
     )

@@ -139,6 +139,7 @@ class FactsOf:
                 [(c.resources.requests, c.ports) for c in spec.containers],
                 [(c.resources.requests, c.ports, c.restart_policy) for c in spec.init_containers],
                 spec.overhead,
+                spec.resources.requests,
                 spec.node_selector,
                 spec.affinity,
                 spec.tolerations,
@@ -157,6 +158,7 @@ def _shares(one: PodSpec, other: PodSpec) -> bool:
         one.containers is other.containers
         and one.init_containers is other.init_containers
         and one.overhead is other.overhead
+        and one.resources is other.resources
         and one.node_selector is other.node_selector
         and one.affinity is other.affinity
         and one.tolerations is other.tolerations

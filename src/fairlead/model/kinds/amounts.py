@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from fairlead.core.problems import Problems
-from fairlead.core.quantity import canonical, from_json, parse
+from fairlead.core.quantity import Quantity, canonical, from_json, parse
 from fairlead.model.kind import Json
 
 NOT_NEGATIVE = "must be greater than or equal to 0"
@@ -20,6 +20,11 @@ _NANO = 10**9
 def nanos(quantity: Any) -> int:
     """The exact amount in billionths, for comparing."""
     return parse(quantity).nano if type(quantity) is str else from_json(quantity).nano
+
+
+def spelt(amount: int) -> str:
+    """An amount in billionths, as Kubernetes would print it."""
+    return str(Quantity(amount, "binary" if amount and amount % (1024 * _NANO) == 0 else "decimal"))
 
 
 def spell_amounts(amounts: Json | None) -> None:

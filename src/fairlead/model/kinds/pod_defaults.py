@@ -11,7 +11,8 @@ from collections.abc import Callable
 from typing import Any
 
 from fairlead.model.kind import Json
-from fairlead.model.kinds.amounts import spell_amounts
+from fairlead.model.kinds.amounts import spell_amounts, spelt
+from fairlead.model.kinds.pod_resources import container_amounts
 
 _DEFAULT_MODE = 0o644
 _TOKEN_SECONDS = 3600
@@ -59,7 +60,20 @@ def _default_pod_only(spec: Json) -> None:
                     if not port.get("hostPort") and "containerPort" in port:
                         port["hostPort"] = port["containerPort"]
     if spec.get("resources"):
-        default_requests(spec["resources"])
+        _default_pod_requests(spec)
+
+
+def _default_pod_requests(spec: Json) -> None:
+    """A limit of the pod without a request: what its containers request together, or the limit if they say nothing."""
+    resources: Json = spec["resources"]
+    limits: Json = resources.get("limits") or {}
+    if not limits:
+        return
+    asked = container_amounts(spec, "requests")
+    requests = resources.setdefault("requests", {})
+    for name, limit in limits.items():
+        if name not in requests:
+            requests[name] = spelt(asked[name]) if name in asked else limit
 
 
 def default_requests(resources: Json) -> None:

@@ -7,10 +7,14 @@ a node is the scheduler's work, how much a namespace may use the quota's.
 
 from __future__ import annotations
 
+import msgspec
+
 from fairlead.core.problems import Problems
 from fairlead.model.kind import Json
-from fairlead.model.kinds.amounts import nanos, validate_amount
+from fairlead.model.kinds.amounts import nanos, spelt, validate_amount
+from fairlead.model.pod_sums import summed
 from fairlead.model.verdicts import label_key_problems
+from fairlead.model.views import PodSpec
 
 _STANDARD = frozenset({"cpu", "memory", "ephemeral-storage"})
 _POD_LEVEL = frozenset({"cpu", "memory"})
@@ -69,6 +73,40 @@ def _validate_pair(name: str, request: str, limit: str, path: str, problems: Pro
         problems.invalid(path, request, f"must be equal to {name} limit of {limit}")
     elif asked > most:
         problems.invalid(path, request, f"must be less than or equal to {name} limit of {limit}")
+
+
+def container_amounts(spec: Json, field: str) -> dict[str, int]:
+    """`requests` or `limits` of all containers together, in billionths."""
+    view = msgspec.convert(
+        {name: spec[name] for name in ("containers", "initContainers") if spec.get(name)},
+        PodSpec,
+        strict=False,
+    )
+    return summed(
+        view, lambda each: each.resources.requests if field == "requests" else each.resources.limits
+    )
+
+
+def validate_pod_resources(spec: Json, path: str, problems: Problems) -> None:
+    """Those of the pod as a whole, also against what its containers say: it may not ask for less than they do together,
+    and none of them may go beyond its limits."""
+    resources: Json = spec["resources"]
+    validate_resources(resources, f"{path}.resources", problems, pod=True)
+    asked = container_amounts(spec, "requests")
+    for name, quantity in (resources.get("requests") or {}).items():
+        if nanos(quantity) < asked.get(name, 0):
+            text = f"must be greater than or equal to aggregate container requests of {spelt(asked[name])}"
+            problems.invalid(f"{path}.resources.requests[{name}]", quantity, text)
+    for field in ("containers", "initContainers"):
+        for index, container in enumerate(spec.get(field) or ()):
+            _validate_within(container, resources.get("limits") or {}, f"{path}.{field}[{index}]", problems)
+
+
+def _validate_within(container: Json, most: Json, path: str, problems: Problems) -> None:
+    for name, quantity in ((container.get("resources") or {}).get("limits") or {}).items():
+        if name in most and nanos(quantity) > nanos(most[name]):
+            text = f"must be less than or equal to pod limits of {most[name]}"
+            problems.invalid(f"{path}.resources.limits[{name}]", quantity, text)
 
 
 def qos_class(spec: Json) -> str:

@@ -13,7 +13,7 @@ from fairlead.model.kinds.addresses import NOT_AN_ADDRESS, is_address
 from fairlead.model.kinds.amounts import validate_amount
 from fairlead.model.kinds.pod_containers import PodScope, validate_containers
 from fairlead.model.kinds.pod_placement import validate_placement
-from fairlead.model.kinds.pod_resources import validate_resources
+from fairlead.model.kinds.pod_resources import validate_pod_resources
 from fairlead.model.kinds.pod_security import validate_pod_security
 from fairlead.model.kinds.pod_volumes import validate_volumes
 from fairlead.model.verdicts import label_key_problems, name_problems
@@ -93,7 +93,7 @@ def _validate_dns_config(config: Json | None, policy: str, path: str, problems: 
 def _validate_rare(spec: Json, path: str, problems: Problems) -> None:
     """Fields that few pods carry, looked at only when there."""
     if spec.get("resources"):
-        validate_resources(spec["resources"], f"{path}.resources", problems, pod=True)
+        validate_pod_resources(spec, path, problems)
     for name, quantity in (spec.get("overhead") or {}).items():
         validate_amount(quantity, f"{path}.overhead[{name}]", problems)
     for index, gate in enumerate(spec.get("readinessGates") or ()):

@@ -65,6 +65,7 @@ class PodSpec(View, frozen=True):
     preemption_policy: str = "PreemptLowerPriority"
     termination_grace_period_seconds: int = 30
     active_deadline_seconds: int | None = None
+    resources: Needs = Needs()  # of the pod as a whole
 
 
 class PodStatus(View, frozen=True):

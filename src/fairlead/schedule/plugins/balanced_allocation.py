@@ -1,5 +1,8 @@
-"""Nodes that the pod brings closer to using cpu and memory in like shares are worth more, those that it unbalances less:
-what is left over of one alone is of use to nobody. As Kubernetes scores it since 1.36."""
+"""Nodes that a pod brings closer to using cpu and memory in like shares are worth more; those it unbalances, less.
+
+What is left over of one resource alone is of use to nobody. Kubernetes scores the change like this since its pull
+request 135573; before, it scored the balance that would be there.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,6 @@ from fairlead.schedule.contract import SCORE_MAX, Prepared
 from fairlead.schedule.facts import Facts
 from fairlead.schedule.nodes import Ints, Mask, Nodes
 from fairlead.schedule.snapshot import Snapshot
-
 
 _UNCHANGED = 0.75
 

@@ -27,6 +27,7 @@ def requested(pod: Any) -> Amounts:
     for container in pod.spec.init_containers:
         for name, value in amounts(container.resources.requests).items():
             found[name] = max(found.get(name, 0), value)
+    found.update(amounts(pod.spec.resources.requests))
     add(found, amounts(pod.spec.overhead))
     return found
 
