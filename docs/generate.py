@@ -759,6 +759,7 @@ _STEPS = {
     "ClaimsOfSets": "a StatefulSet with `volumeClaimTemplates` is refused: claims are not served",
     "NodeAuthors": "keeps on a Node who cordoned it, when and why, and which person put which taint",
     "ServiceAccount": "`default` where none is named",
+    "RuntimeClass": "the class of a pod brings its overhead, node selector and tolerations",
     "Priority": "the name of a class becomes a number",
     "PriorityDefault": "one class at most is the default",
     "DefaultTolerationSeconds": "lets a pod stay five minutes on a node that is not ready or out of reach",

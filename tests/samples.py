@@ -377,6 +377,17 @@ SAMPLES: dict[str, Json] = {
             "unhealthyPodEvictionPolicy": "IfHealthyBudget",
         },
     },
+    "RuntimeClass": {
+        "apiVersion": "node.k8s.io/v1",
+        "kind": "RuntimeClass",
+        "metadata": _meta("sandbox", ""),
+        "handler": "sandbox",
+        "overhead": {"podFixed": {"cpu": "100m", "memory": "64Mi"}},
+        "scheduling": {
+            "nodeSelector": {"sandbox": "yes"},
+            "tolerations": [{"key": "sandbox", "operator": "Exists", "effect": "NoSchedule"}],
+        },
+    },
     "PriorityClass": {
         "apiVersion": "scheduling.k8s.io/v1",
         "kind": "PriorityClass",

@@ -18,6 +18,7 @@ from fairlead.api.admission import (
     plane_conditions,
     priority,
     quotas,
+    runtime_class,
     service_account,
     services,
 )
@@ -36,6 +37,7 @@ DEFAULT_STEPS: tuple[Step, ...] = (
     plane_conditions.STEP,
     service_account.STEP,
     default_tolerations.STEP,
+    runtime_class.STEP,
     priority.STEP,
     priority.CLASS_STEP,
     limits.STEP,
