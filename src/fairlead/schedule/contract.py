@@ -14,8 +14,10 @@ A Prepared answers with whole columns, one value per slot of `nodes.py`:
 
 Where evicting helps, it also says how far (`preemption.py` asks, once nothing is open):
 
+    resolvable()    where evicting, whoever it is, could make a difference to this plugin; None: everywhere
     hopeful(lower)  where the pod could pass if all pods of lower priority were gone, as far as can be said of all nodes
                     at once; None: cannot be said
+    reasons_without(slots, lower)  why not, for slots that hopeful(lower) refused: what they lack with those pods gone
     without(slot, removed)  would it pass there if those pods, all of that slot, were gone? To the letter.
     local           whether that depends on nothing but what is on that slot
 
@@ -67,7 +69,11 @@ class Yielding(Prepared, Protocol):
     @property
     def local(self) -> bool: ...
 
+    def resolvable(self) -> Mask | None: ...
+
     def hopeful(self, lower: Lower) -> Mask | None: ...
+
+    def reasons_without(self, slots: Ints, lower: Lower) -> dict[str, int]: ...
 
     def without(self, slot: int, removed: Sequence[Placed]) -> bool: ...
 

@@ -107,7 +107,7 @@ class Preemption:
         lower = self._lower.than(state.facts.priority)
         maybe: Mask = nodes.present.copy()
         for plugin, prepared in state.prepared:
-            mask = None if plugin.evicting_helps else prepared.mask()
+            mask = cast(Yielding, prepared).resolvable() if plugin.evicting_helps else prepared.mask()
             if mask is not None:
                 maybe &= mask
         reasons: dict[str, int] = {}
@@ -121,7 +121,7 @@ class Preemption:
                 hopeless = np.flatnonzero(maybe & ~mask)
                 maybe &= mask
                 if len(hopeless):
-                    for reason, number in yielding.reasons(hopeless).items():
+                    for reason, number in yielding.reasons_without(hopeless, lower).items():
                         _note(reasons, reason, number)
         slots = np.flatnonzero(maybe)
         ordered: list[int] = slots[nodes.rank[slots].argsort()].tolist()

@@ -33,6 +33,7 @@ KINDS = {
     "HorizontalPodAutoscaler",
     "PodDisruptionBudget",
     "PriorityClass",
+    "RuntimeClass",
     "Lease",
     "PlaneSettings",
     "SchedulingPolicy",

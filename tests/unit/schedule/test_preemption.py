@@ -315,7 +315,15 @@ MESSAGES = [
         cluster((A, node("b", unschedulable=True)), (pod("one", "a", "4"),)),
         high("5"),
         "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) were unschedulable. "
-        "preemption: 0/2 nodes are available: 1 Insufficient cpu, 1 Preemption is not helpful for scheduling.",
+        "preemption: 0/2 nodes are available: 2 Preemption is not helpful for scheduling.",
+    ),
+    (
+        cluster(
+            (A,), (pod("one", "a", "1", requests={"memory": "6Gi"}), pod("own", "a", "3", priority=1000))
+        ),
+        high("2", requests={"memory": "4Gi"}),
+        "0/1 nodes are available: 1 Insufficient cpu, 1 Insufficient memory. "
+        "preemption: 0/1 nodes are available: 1 Insufficient cpu.",
     ),
     (
         cluster((A,), (pod("one", "a", "4"),)),

@@ -8,7 +8,7 @@ from __future__ import annotations
 from fairlead.api.admission.step import Step
 from fairlead.api.attempt import Attempt
 from fairlead.api.objects import tree
-from fairlead.core.errors import Forbidden
+from fairlead.core.errors import Cause, Forbidden, lifted_by
 from fairlead.model.kind import Json
 from fairlead.store.contract import Key
 
@@ -25,7 +25,8 @@ def _admit(attempt: Attempt) -> None:
         return
     entry = attempt.read.get(Key(CLASSES, "", name))
     if entry is None:
-        raise _forbidden(attempt, f'RuntimeClass "{name}" not found')
+        cause = lifted_by(CLASSES, "", name, "create it")
+        raise _forbidden(attempt, f'RuntimeClass "{name}" not found', cause)
     found = tree(entry)
     _set_overhead(attempt, spec, (found.get("overhead") or {}).get("podFixed") or {})
     _set_placement(attempt, spec, found.get("scheduling") or {})
@@ -55,9 +56,10 @@ def _set_placement(attempt: Attempt, spec: Json, scheduling: Json) -> None:
         spec["tolerations"] = [*(spec.get("tolerations") or ()), *more]
 
 
-def _forbidden(attempt: Attempt, why: str) -> Forbidden:
+def _forbidden(attempt: Attempt, why: str, *causes: Cause) -> Forbidden:
+    name = attempt.key.name
     return Forbidden(
-        f'pods "{attempt.key.name}" is forbidden: pod rejected: {why}', kind="pods", name=attempt.key.name
+        f'pods "{name}" is forbidden: pod rejected: {why}', causes=causes, kind="pods", name=name
     )
 
 

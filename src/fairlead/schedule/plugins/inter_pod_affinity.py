@@ -224,8 +224,15 @@ class _Neighbours:
     def local(self) -> bool:
         return not (self._near or self._away or self._unwelcome)
 
+    def resolvable(self) -> Mask | None:
+        """Evicting brings nobody near. But it may make the pod the first of its kind, where it is one of them."""
+        return None if self._is_one_of_them or not self._near else self._near_enough()
+
     def hopeful(self, lower: Lower) -> None:
         return None
+
+    def reasons_without(self, slots: Ints, lower: Lower) -> dict[str, int]:
+        return self.reasons(slots)
 
     def without(self, slot: int, removed: Sequence[Placed]) -> bool:
         near = all(each.left(slot, removed) > 0 for each in self._near)

@@ -54,8 +54,14 @@ class _Free:
 
     # Evicting
 
+    def resolvable(self) -> None:
+        return None
+
     def hopeful(self, lower: Lower) -> None:
         return None
+
+    def reasons_without(self, slots: Ints, lower: Lower) -> dict[str, int]:
+        return self.reasons(slots)
 
     def without(self, slot: int, removed: Sequence[Placed]) -> bool:
         (name,) = self._snapshot.nodes.names((slot,))

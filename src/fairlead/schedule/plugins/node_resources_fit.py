@@ -57,9 +57,15 @@ class _Room:
         return self._mask
 
     def reasons(self, slots: Ints) -> dict[str, int]:
+        return self._lacking(slots, None)
+
+    def _lacking(self, slots: Ints, lower: Lower | None) -> dict[str, int]:
         told: dict[str, int] = {}
         for name, value, allocatable, used in self._needs:
-            lacking = int(np.count_nonzero(allocatable[slots] - used[slots] < value))
+            room = allocatable[slots] - used[slots]
+            if lower is not None:
+                room = room + lower.used(name)[slots]
+            lacking = int(np.count_nonzero(room < value))
             if lacking:
                 told["Too many pods" if name == "pods" else f"Insufficient {name}"] = lacking
         return told
@@ -102,6 +108,15 @@ class _Room:
         return total // weight_of if weight_of else 0
 
     # Evicting
+
+    def resolvable(self) -> Mask:
+        mask = np.ones(len(self._mask), np.bool_)
+        for _, value, allocatable, _ in self._needs:
+            mask &= allocatable >= value
+        return mask
+
+    def reasons_without(self, slots: Ints, lower: Lower) -> dict[str, int]:
+        return self._lacking(slots, lower)
 
     def hopeful(self, lower: Lower) -> Mask:
         mask = np.ones(len(self._mask), np.bool_)

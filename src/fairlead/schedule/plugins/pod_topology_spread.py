@@ -153,8 +153,18 @@ class _Spreading:
 
     # Evicting
 
+    def resolvable(self) -> Mask | None:
+        """A node without the label stays without it."""
+        mask: Mask | None = None
+        for each in self._hard:
+            mask = each.domains.has if mask is None else mask & each.domains.has
+        return mask
+
     def hopeful(self, lower: Lower) -> None:
         return None
+
+    def reasons_without(self, slots: Ints, lower: Lower) -> dict[str, int]:
+        return self.reasons(slots)
 
     def without(self, slot: int, removed: Sequence[Placed]) -> bool:
         return all(each.passes(slot, removed) for each in self._hard)
