@@ -248,6 +248,7 @@ STORE = (
     ),
     Bound("lines of the audit log", "store.sqlite", "NOTES_MAX", "", "the oldest go"),
     Bound("damaged rows of history that are named", "store.past", "DAMAGED_ROWS_MAX", "", "the rest is not"),
+    Bound("problems that `fairlead check` names", "store.checking", "PROBLEMS_MAX", "", "the rest is not"),
     Bound("stretches of lost revisions", "store.mending", "LOST_RANGES_MAX", "", "the oldest are joined"),
     Bound("history is compacted every", "runtime.store_driver", "COMPACT_IDLE_SECONDS", "seconds", "-"),
     Bound(
@@ -401,6 +402,13 @@ PLANE = (
         "CLOCK_STEPS_REMEMBERED_MAX",
         "",
         "the oldest are forgotten",
+    ),
+    Bound(
+        "a decision that rests on an unreadable object is looked at again after",
+        "control.unread",
+        "UNREADABLE_SECONDS",
+        "seconds",
+        "-",
     ),
     Bound("a pause that counts as silence", "cache.hearing", "PAUSE_SECONDS_MAX", "seconds", "nobody's"),
     Bound(

@@ -17,7 +17,7 @@ import pytest
 
 from fairlead.cli.main import main
 from fairlead.runtime import identity, kubeconfig
-from tests.transcript import stub_api
+from tests.transcript import planes, stub_api
 
 TRANSCRIPTS = sorted((Path(__file__).parent / "cli").glob("*.txt"))
 NOW = 1_800_000_000.0
@@ -51,6 +51,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
             path = Path(name)
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
+        planes.make(NOW)
         monkeypatch.setattr("time.time", lambda: NOW)
         yield address
 

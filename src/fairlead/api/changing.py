@@ -64,7 +64,7 @@ def change(
     new["apiVersion"], new["kind"] = kind.api_version, kind.kind
     new["metadata"]["resourceVersion"] = str(current.revision)
     attempt = Attempt(
-        kind, request.verb, request.subresource, key, context, desk.read, new, old, current, spec=spec,
+        kind, request.verb, request.subresource, key, context, desk.sound, new, old, current, spec=spec,
         dry_run=options.dry_run(request.query), warnings=warnings, managed_before=managed,
         managed=managed if owned is None else owned,
         manager=manager_of(request, context, sent) if owned is None else None,

@@ -23,6 +23,7 @@ from fairlead.model.custom.kinds import Made, made_of
 from fairlead.model.fields import FieldTables
 from fairlead.model.served import Served
 from fairlead.store.contract import DELETED, Change, Entry, Reader
+from fairlead.store.damage import is_stand_in
 
 
 class CustomKinds:
@@ -57,7 +58,11 @@ class CustomKinds:
         return troubles
 
     def _take(self, entry: Entry) -> list[str]:
-        name, outer = entry.key.name, brief(entry.data)
+        name = entry.key.name
+        if is_stand_in(entry.data):
+            self._withdraw(name)
+            return [f"the kinds of {name} cannot be served: it is damaged in the store"]
+        outer = brief(entry.data)
         if not is_true(outer, ESTABLISHED):
             self._withdraw(name)
             return []

@@ -19,6 +19,7 @@ from fairlead.model.kind import Json, Kind
 from fairlead.model.metadata import FOREGROUND, ORPHAN
 from fairlead.port.request import Request
 from fairlead.store.contract import Entry
+from fairlead.store.damage import DELETE_OPTION
 
 _POLICIES = ("Background", "Foreground", "Orphan")
 # Keeps deletionTimestamp in the years that have four digits.
@@ -32,6 +33,7 @@ class DeleteOptions:
     uid: str = ""
     revision: int | None = None
     dry_run: bool = False
+    though_damaged: bool = False  # ignoreStoreReadErrorWithClusterBreakingPotential
 
 
 def read_options(request: Request, desk: Desk) -> DeleteOptions:
@@ -44,6 +46,7 @@ def read_options(request: Request, desk: Desk) -> DeleteOptions:
             "",
             None,
             options.dry_run(request.query),
+            bool(options.flag(request.query, DELETE_OPTION)),
         )
     obj = body.read_json(desk, request)
     body.check_structure(desk, "DeleteOptions", obj, "Ignore")
@@ -63,11 +66,18 @@ def options_from(obj: Json, request: Request) -> DeleteOptions:
         conditions.get("uid") or "",
         options.revision({"resourceVersion": revision}) if revision else None,
         any(dry_runs) or options.dry_run(request.query),
+        bool(obj.get(DELETE_OPTION)) or bool(options.flag(request.query, DELETE_OPTION)),
     )
 
 
 def _checked(
-    grace: int | None, policy: str, orphan: bool | None, uid: str, revision: int | None, dry_run: bool
+    grace: int | None,
+    policy: str,
+    orphan: bool | None,
+    uid: str,
+    revision: int | None,
+    dry_run: bool,
+    though_damaged: bool,
 ) -> DeleteOptions:
     if grace is not None and grace < 0:
         raise BadRequest(f"gracePeriodSeconds: Invalid value: {grace}: must be zero or more")
@@ -81,7 +91,7 @@ def _checked(
                 "orphanDependents and propagationPolicy exclude each other: use propagationPolicy only"
             )
         policy = "Orphan" if orphan else "Background"
-    return DeleteOptions(grace, policy, uid, revision, dry_run)
+    return DeleteOptions(grace, policy, uid, revision, dry_run, though_damaged)
 
 
 def check_preconditions(kind: Kind, entry: Entry, wanted: DeleteOptions) -> None:

@@ -13,6 +13,7 @@ from fairlead.api.admission import Chain
 from fairlead.api.alike import Alike
 from fairlead.api.audit import Audit
 from fairlead.api.managing import Managing
+from fairlead.api.sound import Sound
 from fairlead.model.catalog import Catalog
 from fairlead.model.fields import FieldTables
 from fairlead.store.contract import Reader
@@ -28,3 +29,7 @@ class Desk:
     audit: Audit
     alike: Alike = field(default_factory=Alike)
     managing: Managing = field(default_factory=Managing)
+    sound: Reader = field(init=False)  # the same as `read`, but for objects that are damaged
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sound", Sound(self.read))

@@ -19,7 +19,7 @@ def missing(kind: Kind, name: str) -> NotFound:
 
 
 def find(desk: Desk, kind: Kind, request: Request) -> Entry:
-    entry = desk.read.get(key_of(kind, request.namespace, request.name))
+    entry = desk.sound.get(key_of(kind, request.namespace, request.name))
     if entry is None:
         raise missing(kind, request.name)
     return entry if kind.presented is None else _presented(entry, kind.presented)

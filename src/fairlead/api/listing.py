@@ -29,6 +29,7 @@ from fairlead.model.selectors import field_matcher, parse_fields, parse_labels
 from fairlead.port.items import Items
 from fairlead.port.request import Reply, Request
 from fairlead.store.contract import Compacted, Entry
+from fairlead.store.damage import is_stand_in
 
 _encode = msgspec.json.encode
 Accepts = Callable[[Entry], bool]
@@ -66,7 +67,9 @@ def acceptor(request: Request, kind: Kind) -> Accepts | None:
     tests: list[Accepts] = []
     if text := request.query.get("labelSelector"):
         labels_match = parse_labels(text).matches
-        tests.append(lambda entry: labels_match(_labels(entry.data).metadata.labels))
+        tests.append(
+            lambda entry: labels_match(_labels(entry.data).metadata.labels) or is_stand_in(entry.data)
+        )
     if text := request.query.get("fieldSelector"):
         tests.append(_field_test(text, kind))
     if request.name:
@@ -98,7 +101,8 @@ def _field_test(text: str, kind: Kind) -> Accepts:
         for position, equal, value in by_key:
             if (entry.key[position] == value) is not equal:
                 return False
-        return object_matches is None or object_matches(_object(entry.data))
+        # Whether one that is damaged would match is not known: who counts on it must not think that it is gone.
+        return object_matches is None or object_matches(_object(entry.data)) or is_stand_in(entry.data)
 
     return accepts
 

@@ -10,9 +10,11 @@ from fairlead.api.forms import Form, included_of, wanted
 from fairlead.model.cells import age
 from fairlead.model.kind import Column, Json, Kind
 from fairlead.port.request import Reply, Request
+from fairlead.store.damage import is_stand_in
 
 _encode = msgspec.json.encode
 _tree = msgspec.json.Decoder(dict[str, Any]).decode
+DAMAGED = "<damaged>"
 _AGE = Column("Age", age, description="Time since the object was created.")
 
 
@@ -93,7 +95,12 @@ def _headings(columns: tuple[Column, ...]) -> list[Json]:
 
 def _row(columns: tuple[Column, ...], data: bytes, include: str, now: float, meta: str) -> bytes:
     obj = _tree(data)
-    cells: list[Any] = [column.cell(obj, now) for column in columns]
+    if is_stand_in(data):
+        cells: list[Any] = [
+            obj["metadata"]["name"] if column.name == "Name" else DAMAGED for column in columns
+        ]
+    else:
+        cells = [column.cell(obj, now) for column in columns]
     if not any(column.name == "Name" for column in columns):
         cells.insert(0, obj["metadata"]["name"])
     row = b'{"cells":' + _encode(cells)

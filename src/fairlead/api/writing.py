@@ -26,6 +26,7 @@ from fairlead.core.errors import (
     Cause,
     Conflict,
     StorageFull,
+    StorageReadError,
     TimedOut,
     TooManyRequests,
     Unavailable,
@@ -166,7 +167,7 @@ def plan_create(
     new = attempt.new
     assert new is not None
     if attempt.dry_run:
-        if desk.read.get(attempt.key) is not None:
+        if desk.sound.get(attempt.key) is not None:
             return _reply_or_raise(taken())
         return shown(request, attempt, preview(attempt.kind, new, None, attempt.managed), 201)
     absent = Absent(attempt.key)
@@ -309,6 +310,8 @@ def failed(outcome: Outcome) -> ApiError:
         return StorageFull(f"nothing was written: {outcome.message}", retry_after_seconds=5)
     if outcome.reason == "Overloaded":
         return TooManyRequests(outcome.message, retry_after_seconds=1)
+    if outcome.reason == "Damaged":
+        return StorageReadError(outcome.message)
     if outcome.reason == "Halted":
         return Unavailable(outcome.message, retry_after_seconds=1)
     # No retry-after: clients repeat by themselves then, and this write may have happened.

@@ -40,6 +40,7 @@ from fairlead.cache.index import Index
 from fairlead.model.pod_decoder import PodDecoder
 from fairlead.model.views import Anything, Meta, Pod, Resource, Stored, View
 from fairlead.store.contract import DELETED, Entry, Key
+from fairlead.store.damage import is_stand_in
 
 T = TypeVar("T", bound=View)
 
@@ -70,6 +71,7 @@ class Unreadable(msgspec.Struct, frozen=True, gc=False):
     revision: int
     metadata: Meta
     message: str
+    damaged: bool = False  # in the store: its owners and labels are not known either
 
 
 class Mirror(Generic[T]):
@@ -236,6 +238,11 @@ class Mirror(Generic[T]):
         self._revisions[key] = entry.revision
         if self.hearing is not None:
             self.hearing.saw(key)
+        if is_stand_in(entry.data):
+            changes = self._replace(key, None)
+            told = "it is damaged in the store"
+            self.unreadable[key] = Unreadable(key, entry.revision, _metadata(entry), told, damaged=True)
+            return changes
         try:
             view: Any = _stored(entry) if self._as_stored else self.decode(entry.data)
         except (ValueError, RecursionError) as error:

@@ -64,7 +64,10 @@ class MirrorView:
         """Those with an ownerReference to this uid, in (namespace, name) order."""
         mirror = self._mirror(resource)
         if mirror.unreadable:
-            self._miss(mirror, lambda each: any(o.uid == owner_uid for o in each.metadata.owner_references))
+            self._miss(
+                mirror,
+                lambda each: each.damaged or any(o.uid == owner_uid for o in each.metadata.owner_references),
+            )
         return mirror.index.owned_by(owner_uid)
 
     def on_node(self, node: str) -> Sequence[View]:
@@ -85,7 +88,10 @@ class MirrorView:
         if mirror.unreadable:
             self._miss(
                 mirror,
-                lambda each: namespace in ("", each.key.namespace) and compiled.matches(each.metadata.labels),
+                lambda each: (
+                    namespace in ("", each.key.namespace)
+                    and (each.damaged or compiled.matches(each.metadata.labels))
+                ),
             )
         return mirror.index.labelled(namespace, compiled)
 

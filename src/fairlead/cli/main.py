@@ -57,6 +57,11 @@ VERBS = (
     Verb("backup", "fairlead.cli.backup", "copy a data directory into one file, also while the server runs"),
     Verb("restore", "fairlead.cli.restore", "make a data directory from a backup"),
     Verb(
+        "check",
+        "fairlead.cli.check",
+        "read all of a data directory, and say what is damaged and what a backup has of it",
+    ),
+    Verb(
         "sim",
         "fairlead.cli.sim",
         "run the plane in virtual time, with faults, and check what must always hold",

@@ -21,6 +21,7 @@ from fairlead.control.record import record_of
 from fairlead.control.refusals import Refusals, is_own_change
 from fairlead.control.settings import Settings
 from fairlead.control.turn import Next, Turn, Write
+from fairlead.control.unread import waits
 from fairlead.control.writes import told
 from fairlead.decision.contract import Decider, Decision, EventNote, Reading, Stuck, Verdict, Waiting
 from fairlead.decision.effects import Change
@@ -31,7 +32,6 @@ from fairlead.queue.heat import Quarantined
 from fairlead.queue.work import WorkQueue
 from fairlead.store.contract import Key
 
-_MISSED_SHOWN = 5
 _SEVERAL = Key("", "", "")  # the cause of a turn to which more than one object led
 # A look at all of many objects takes some microseconds of each: a small share of the time in between (seconds).
 _GATHERING_FROM = 200
@@ -260,9 +260,7 @@ class Controller:
             self._by_wall[key] = None
         missed = view.missed()
         if missed:
-            # Decided without knowing all: what is not understood must not be taken for what is not there.
-            names = ", ".join("/".join(each) for each in missed[:_MISSED_SHOWN])
-            decision = Decision(Stuck("Unreadable", f"not carried out, because {names} could not be read"))
+            decision = waits(self.decider, view, key, missed, now)
         held = self._refusals.held_back(decision, view, key, now) if key in self._refusals else None
         decision = held or decision
         self._tell_notes(decision, -1, now)

@@ -17,6 +17,7 @@
     │   ├── TooManyRequests   429   later
     │   ├── HeadersTooLarge   431   never
     │   ├── InternalError     500   later
+    │   ├── StorageReadError  500   later   it rests on an object that is damaged in the store; people must end that
     │   ├── Unavailable       503   later
     │   ├── TimedOut          504   later   the outcome is not known: look before repeating
     │   └── StorageFull       507   later   nothing was written
@@ -146,6 +147,10 @@ class HeadersTooLarge(ApiError):
 
 class InternalError(ApiError):
     reason, status, retry = "InternalError", 500, "later"
+
+
+class StorageReadError(ApiError):
+    reason, status, retry = "StorageReadError", 500, "later"
 
 
 class Unavailable(ApiError):

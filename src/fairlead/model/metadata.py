@@ -16,6 +16,7 @@ from fairlead.model.verdicts import name_problems as repeated_name_problems
 ANNOTATIONS_BYTES_MAX = 256 * 1024
 ORPHAN = "orphan"
 FOREGROUND = "foregroundDeletion"
+DAMAGED = "fairlead.dev/damaged"  # the annotation of a stand-in: `store/damage.py`
 
 
 def validate_metadata(kind: Kind, obj: Json, problems: Problems) -> None:
@@ -38,6 +39,8 @@ def validate_metadata(kind: Kind, obj: Json, problems: Problems) -> None:
     annotations = metadata.get("annotations")
     if annotations:
         validate_annotations(annotations, "metadata.annotations", problems)
+        if DAMAGED in annotations:
+            problems.forbidden(f"metadata.annotations[{DAMAGED}]", "only the server says so; leave it out")
     owners = metadata.get("ownerReferences")
     if owners:
         _validate_owners(owners, problems)

@@ -13,6 +13,7 @@ from fairlead.core import codec
 from fairlead.core.times import parse_time
 from fairlead.port.request import Request
 from fairlead.store.contract import DELETED, Change, Entry, Key
+from fairlead.store.damage import is_stand_in
 
 EVENTS = "events"
 # More than this are not kept, whatever their age.
@@ -40,6 +41,8 @@ class EventExpiry:
     def learn(self, entries: list[Entry]) -> None:
         """What is stored at the start. When it was written is known by what it says itself."""
         for entry in sorted(entries, key=lambda entry: entry.revision):
+            if is_stand_in(entry.data):
+                continue  # people decide about it
             event = _decode(entry.data)
             times = (event.metadata.creation_timestamp, event.last_timestamp)
             self._written[entry.key] = (max(map(_seconds, times)), entry.revision)

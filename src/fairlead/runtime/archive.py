@@ -29,6 +29,7 @@ from fairlead.core.times import timestamp
 from fairlead.runtime.private_files import OWNER_ONLY, sync_directory, unwritable
 from fairlead.runtime.revision_mark import write_closed_mark
 from fairlead.store import files as database
+from fairlead.store.contract import Recovered
 
 FORMAT = 1
 MANIFEST = "manifest.json"
@@ -101,10 +102,7 @@ def restore_backup(source: Path, data_dir: Path) -> Manifest:
         parent.mkdir(parents=True, exist_ok=True)
         staging = Path(tempfile.mkdtemp(prefix=".fairlead-restore-", dir=parent))
         try:
-            manifest = _unpack(source, staging)
-            recovered = database.read_backup(str(staging / DATABASE_FILE))
-            if (recovered.revision, _counted(recovered.entries)) != (manifest.revision, manifest.objects):
-                raise _damaged(source, "the database is not the one the manifest tells of")
+            manifest, recovered = _checked(source, staging)
             if (staging / LAYOUT_FILE).read_bytes().strip() != b"1":  # an upgrade makes its own
                 write_closed_mark(staging, recovered.revision)
             staging.replace(data_dir)
@@ -115,6 +113,20 @@ def restore_backup(source: Path, data_dir: Path) -> Manifest:
     except OSError as error:
         raise unwritable(data_dir, error) from error
     return manifest
+
+
+def read_backup(source: Path) -> tuple[Manifest, Recovered]:
+    """Check everything, and tell what it holds; nothing is left behind."""
+    with tempfile.TemporaryDirectory(prefix="fairlead-check-") as made:
+        return _checked(source, Path(made))
+
+
+def _checked(source: Path, staging: Path) -> tuple[Manifest, Recovered]:
+    manifest = _unpack(source, staging)
+    recovered = database.read_backup(str(staging / DATABASE_FILE))
+    if (recovered.revision, _counted(recovered.entries)) != (manifest.revision, manifest.objects):
+        raise _damaged(source, "the database is not the one the manifest tells of")
+    return manifest, recovered
 
 
 def _copied(data_dir: Path, staging: Path) -> dict[str, Path]:

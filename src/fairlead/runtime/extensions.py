@@ -13,10 +13,12 @@ from fairlead.control.health import Health
 from fairlead.control.plane import Plane
 from fairlead.core import codec
 from fairlead.core.errors import NotFound
+from fairlead.core.times import timestamp
 from fairlead.port.request import Reply
 from fairlead.queue.snapshot import QueueSnapshot
 from fairlead.schedule.waiting import FLUSH, State
 from fairlead.store.contract import Journal, Key
+from fairlead.store.damage import told
 from fairlead.store.machine import Phase, Store
 
 AUDIT = "/fairlead/v1/audit"
@@ -25,6 +27,7 @@ QUEUES = "/fairlead/v1/queues"
 _AUDIT_LINES_MAX = 1000
 _TEXT = "text/plain; charset=utf-8"
 _CHECK_SHOWN_MAX = 63
+_DAMAGE_SHOWN_MAX = 16
 
 
 def lines(journal: Journal, stream: str) -> Callable[[str, Mapping[str, str], Context], Reply]:
@@ -129,20 +132,36 @@ def health(store: Store) -> Callable[[str, Mapping[str, str], Context], Reply]:
     def answer(path: str, query: Mapping[str, str], context: Context) -> Reply:
         _, name, *below = path.split("/")
         problems = {"ping": ""}
+        notes: tuple[str, ...] = ()
         if name != "livez":
             halted = store.phase in (Phase.HALTED, Phase.REREADING)
             problems["store"] = "the journal does not take writes" if halted else ""
+            if store.damaged or store.lost:
+                notes = tuple(damage_told(store))
         if below:
             problems = {check: problems[check] for check in below if check in problems}
             if len(problems) != len(below):
                 raise NotFound(f"the server could not find the requested resource: {name} has no such check")
         excluded = set(filter(None, query.get("exclude", "").split(",")))
-        return _told(name, problems, excluded, "verbose" in query)
+        return _told(name, problems, excluded, "verbose" in query, notes)
 
     return answer
 
 
-def _told(name: str, problems: Mapping[str, str], excluded: set[str], verbose: bool) -> Reply:
+def damage_told(store: Store) -> Iterator[str]:
+    """What is known of damage, a sentence each, the first few: nobody is kept from being served by it."""
+    for lost in store.lost[-_DAMAGE_SHOWN_MAX:]:
+        yield f"revisions {lost.after + 1} to {lost.until - 1} were lost, as far as they were given out: {lost.why}"
+    for key in sorted(store.damaged)[:_DAMAGE_SHOWN_MAX]:
+        damaged = store.damaged[key]
+        yield f"{told(damaged)} (known since {timestamp(damaged.since)})"
+    if len(store.damaged) > _DAMAGE_SHOWN_MAX:
+        yield f"{len(store.damaged) - _DAMAGE_SHOWN_MAX} more objects are damaged"
+
+
+def _told(
+    name: str, problems: Mapping[str, str], excluded: set[str], verbose: bool, notes: tuple[str, ...] = ()
+) -> Reply:
     """Line by line, in Kubernetes' words; `ok` alone if all is well and nobody asks for more."""
     lines = []
     for check, problem in problems.items():
@@ -153,6 +172,7 @@ def _told(name: str, problems: Mapping[str, str], excluded: set[str], verbose: b
     if unknown := sorted(excluded - set(problems)):
         told = ",".join(f'"{each[:_CHECK_SHOWN_MAX]}"' for each in unknown)
         lines.append(f"warn: some health checks cannot be excluded: no matches for {told}")
+    lines += [f"warn: {each}" for each in notes]
     healthy = not any(problem for check, problem in problems.items() if check not in excluded)
     if healthy and not verbose:
         return Reply(200, b"ok", _TEXT)

@@ -141,7 +141,10 @@ class Server:
         self._clock = clock or Clock()
         self._journal = journal
         self._reserve = reserve
-        self._store = Store(self._journal.recover(), self._journal)
+        recovered = self._journal.recover()
+        self._store = Store(recovered, self._journal)
+        for told in (*recovered.reports, *extensions.damage_told(self._store)):
+            log.error("%s", told)
         self._hub = Hub(self._store)
         self._routes: ServerRoutes | None = None
 
@@ -277,6 +280,8 @@ class Server:
         yield Sample("fairlead_store_revision", store.revision)
         yield Sample("fairlead_store_pending", store.pending)
         yield Sample("fairlead_store_short_of_room", int(bool(store.short)))
+        yield Sample("fairlead_store_damaged_objects", len(store.damaged))
+        yield Sample("fairlead_store_lost_revisions", sum(each.until - each.after - 1 for each in store.lost))
         yield Sample("fairlead_store_appends_total", store.appends)
         yield Sample("fairlead_store_appends_failed_total", store.appends_failed)
         yield Sample("fairlead_store_changes_committed_total", store.committed)

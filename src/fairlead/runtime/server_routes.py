@@ -15,6 +15,7 @@ from fairlead.agent.services import routes
 from fairlead.model.service_views import ENDPOINT_SLICES, SERVICES, EndpointSlice, Service
 from fairlead.runtime.service_proxy import ServiceProxy
 from fairlead.store.contract import DELETED, Change, Entry, Key, Reader
+from fairlead.store.damage import is_stand_in
 
 log = logging.getLogger("fairlead.proxy")
 
@@ -59,6 +60,8 @@ class ServerRoutes:
 
     def _hold(self, entry: Entry) -> None:
         try:
+            if is_stand_in(entry.data):
+                raise ValueError("it is damaged in the store")
             if entry.key.resource == SERVICES.name:
                 self._services[entry.key] = self._service(entry.data)
             else:

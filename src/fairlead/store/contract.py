@@ -168,6 +168,11 @@ class Lost(msgspec.Struct, frozen=True, gc=False):
     why: str = ""
     at: float = 0.0
 
+    def check(self, revision: int) -> None:
+        """Raises LostRevision for one of these."""
+        if self.after < revision < self.until:
+            raise LostRevision(revision, self.until, f"changes after {self.after} were lost ({self.why})")
+
 
 class Recovered(msgspec.Struct, frozen=True, gc=False):
     """What a journal knows when it is opened or read again. `entries` include the stand-ins of `damaged`; `reports`
@@ -299,4 +304,9 @@ class Reader(Protocol):
     @property
     def damaged(self) -> Mapping[Key, Damaged]:
         """Objects of which only a stand-in can be read."""
+        ...
+
+    @property
+    def lost(self) -> Sequence[Lost]:
+        """Revisions that cannot be read any more because changes are gone."""
         ...

@@ -11,9 +11,10 @@ import re
 
 import msgspec
 
+from fairlead.model import metadata
 from fairlead.store.contract import Damaged, Entry, Key
 
-ANNOTATION = "fairlead.dev/damaged"
+ANNOTATION = metadata.DAMAGED
 UNKNOWN_UID = "unknown"
 DELETE_OPTION = "ignoreStoreReadErrorWithClusterBreakingPotential"  # as Kubernetes calls it
 

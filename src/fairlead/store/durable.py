@@ -17,7 +17,6 @@ from fairlead.store.contract import (
     FutureRevision,
     JournalReader,
     Key,
-    LostRevision,
     Recovered,
 )
 from fairlead.store.objects import Objects
@@ -142,8 +141,7 @@ class Durable:
         if revision < floor:
             raise Compacted(revision, floor)
         for lost in self.lost:
-            if lost.after < revision < lost.until:
-                raise LostRevision(revision, lost.until, f"changes after {lost.after} were lost ({lost.why})")
+            lost.check(revision)
 
     def _window_reaches(self, resource: str, revision: int) -> bool:
         window = self._windows.get(resource)

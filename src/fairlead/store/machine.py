@@ -405,7 +405,6 @@ class Store:
 
     @property
     def lost(self) -> Sequence[Lost]:
-        """Revisions that were lost, as far as that is known."""
         return self._durable.lost
 
     @property

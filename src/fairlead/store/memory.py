@@ -10,7 +10,19 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from itertools import islice
 
-from fairlead.store.contract import DELETED, Batch, Change, Entry, Key, Note, Recovered, Retention
+from fairlead.store.contract import (
+    DELETED,
+    Batch,
+    Change,
+    Damaged,
+    Entry,
+    Key,
+    Lost,
+    Note,
+    Recovered,
+    Retention,
+)
+from fairlead.store.damage import head_of, stand_in
 from fairlead.store.retention import Kept, moved_floor, retention_of
 
 
@@ -23,17 +35,39 @@ class MemoryJournal:
         self._swept: dict[str, int] = {}
         self._notes: dict[str, list[tuple[int, float, Note]]] = {}
         self._notes_max = notes_max
+        self._damaged: dict[Key, Damaged] = {}
+        self._lost: tuple[Lost, ...] = ()
 
     def recover(self) -> Recovered:
         at = next((at for _, at in reversed(self._log.values())), 0.0)
-        entries = tuple(sorted(self._objects.values(), key=lambda entry: entry.key))
-        return Recovered(self._revision, entries, dict(self._floors), at)
+        shown = {**self._objects, **{key: each.entry for key, each in self._damaged.items()}}
+        entries = tuple([shown[key] for key in sorted(shown)])
+        damaged = tuple(self._damaged.values())
+        return Recovered(self._revision, entries, dict(self._floors), at, damaged, self._lost)
+
+    def rot(self, key: Key, now: float = 0.0) -> None:
+        """What is stored of an object decays. It is found when the journal is read again."""
+        entry = self._objects[key]
+        why = "its bytes are not those that were written"
+        standing = stand_in(key, entry.revision, entry.uid, why, head_of(entry.data))
+        self._damaged[key] = Damaged(standing, why, now)
+
+    def lose(self, after: int, until: int, now: float = 0.0) -> None:
+        """Changes after a revision are gone; numbering goes on from `until`. Found when the journal is read again."""
+        for revision in [each for each in self._log if each > after]:
+            change, _ = self._log.pop(revision)
+            self._objects.pop(change.entry.key, None)
+            if change.before is not None and change.before.revision <= after:
+                self._objects[change.entry.key] = change.before
+        self._revision = until
+        self._lost = (*self._lost, Lost(after, until, "the newest changes are gone", now))
 
     def append(self, batch: Batch) -> None:
         for change in batch.changes:
             entry = change.entry
             self._log[entry.revision] = (change, batch.now)
             self._revision = entry.revision
+            self._damaged.pop(entry.key, None)
             if change.type == DELETED:
                 del self._objects[entry.key]
             else:

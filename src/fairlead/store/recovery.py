@@ -177,11 +177,13 @@ def _take(
 
 
 def _with_heads(found: _Objects, connection: apsw.Connection) -> _Objects:
-    """A stand-in bears the apiVersion and kind of its neighbours, which are sound."""
+    """A stand-in bears the apiVersion and kind of its neighbours, which are sound, and the uid of its versions before:
+    that is what nodes know its pod by."""
     for key, damaged in found.damaged.items():
         entry = damaged.entry
         head = found.heads.get(key.resource) or head_of(entry.data)
-        standing = stand_in(key, entry.revision, entry.uid, damaged.why, head)
+        uid = _uid_before(connection, key, entry.revision) or entry.uid
+        standing = stand_in(key, entry.revision, uid, damaged.why, head)
         found.damaged[key] = msgspec.structs.replace(damaged, entry=standing)
     return found
 
@@ -265,6 +267,23 @@ def _row(connection: apsw.Connection, digests: bool, key: Key, revision: int) ->
         return nothing
     uid = rows[0][3].decode(errors="replace") if type(rows[0][3]) is bytes else rows[0][3]
     return (uid, *rows[0][4:])
+
+
+def _uid_before(connection: apsw.Connection, key: Key, revision: int) -> str:
+    """The uid of the version that a damaged one replaced, if it replaced one that is still there."""
+    statement = (
+        "SELECT CAST(uid AS BLOB), type FROM log WHERE resource = ? AND revision < ? AND namespace = ? AND name = ?"
+        " ORDER BY revision DESC LIMIT 1"
+    )
+    try:
+        rows: list[Any] = connection.execute(
+            statement, (key.resource, revision, key.namespace, key.name)
+        ).fetchall()
+    except apsw.CorruptError:
+        return ""
+    if not rows or rows[0][1] == TOMBSTONE or type(rows[0][0]) is not bytes:
+        return ""
+    return str(rows[0][0].decode(errors="replace"))
 
 
 def _key(names: Any) -> Key | None:

@@ -130,6 +130,8 @@ class Hub:
         floor = self._reader.floor(resource)
         if since_revision < floor:
             raise Compacted(since_revision, floor)
+        for lost in self._reader.lost:
+            lost.check(since_revision)
         subscription = Subscription(resource, namespace, accepts, since_revision)
         subscription.behind = since_revision < newest
         self._index.setdefault(resource, {}).setdefault(namespace, {})[subscription] = None

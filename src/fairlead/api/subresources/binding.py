@@ -40,7 +40,7 @@ def create(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply 
     _check_free(kind, current, old, asked)
     new = _bound(old, node, asked, context.now)  # its generation stays: a node is no new intent
     attempt = Attempt(
-        kind, "create", "binding", current.key, context, desk.read, new, old, current,
+        kind, "create", "binding", current.key, context, desk.sound, new, old, current,
         spec=_on_node(spec, node) if spec is not None else None, dry_run=options.dry_run(request.query),
         managed_before=managed, managed=managed,  # the scheduler comes to own nothing by it, as in Kubernetes
     )  # fmt: skip

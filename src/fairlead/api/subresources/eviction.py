@@ -54,7 +54,7 @@ def _spend(desk: Desk, attempt: Attempt, pod: Json) -> None:
     """Charge the budget that covers the pod, in the transaction that deletes it; none where none does."""
     kind = desk.catalog.by_resource(*BUDGETS)
     labels = pod["metadata"].get("labels") or {}
-    entries = desk.read.list(kind.resource, attempt.key.namespace)
+    entries = desk.sound.list(kind.resource, attempt.key.namespace)
     covering = [(entry, budget) for entry in entries if disruption.covers(budget := tree(entry), labels)]
     if not covering:
         return
@@ -66,7 +66,7 @@ def _spend(desk: Desk, attempt: Attempt, pod: Json) -> None:
         )
     entry, budget = covering[0]
     attempt.preconditions.append(AtRevision(entry.key, entry.revision))
-    pods = desk.read.list(attempt.kind.resource, attempt.key.namespace)
+    pods = desk.sound.list(attempt.kind.resource, attempt.key.namespace)
     closed = cache(lambda node: _is_closed(desk, node))
     healthy = disruption.healthy(budget, (each.data for each in pods), closed)
     if disruption.is_free(budget, pod, healthy, lost=closed(pod["spec"].get("nodeName") or "")):
@@ -84,5 +84,5 @@ def _spend(desk: Desk, attempt: Attempt, pod: Json) -> None:
 
 def _is_closed(desk: Desk, node: str) -> bool:
     """Whether the node's pods cannot be counted on: it is silent, by its marks."""
-    entry = desk.read.get(Key(NODES, "", node)) if node else None
+    entry = desk.sound.get(Key(NODES, "", node)) if node else None
     return entry is not None and is_closed(_node(entry.data))

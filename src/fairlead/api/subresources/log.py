@@ -133,7 +133,7 @@ def _node(desk: Desk, pod: Json, container: str) -> NodeAddress:
             f'container "{container}" in pod "{pod_name}" is waiting to start: the pod has no node yet; `fairlead'
             f" explain pod/{pod_name} -n {pod['metadata']['namespace']}` says why"
         )
-    entry = desk.read.get(Key("nodes", "", name))
+    entry = desk.sound.get(Key("nodes", "", name))
     if entry is None:
         raise NotFound(
             f'nodes "{name}" not found: the node of pod "{pod_name}" is gone, and its logs with it',

@@ -43,7 +43,7 @@ def apply(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply |
     level = options.field_validation(request.query)
     config = configuration(request, kind.api_version, kind.kind)
     warnings = _checked(desk, request, kind, config, level)
-    if desk.read.get(key_of(kind, request.namespace, request.name)) is None:
+    if desk.sound.get(key_of(kind, request.namespace, request.name)) is None:
         if request.subresource:
             raise missing(kind, request.name)
         return _create(desk, request, kind, context, config, warnings)
@@ -233,7 +233,7 @@ def _create(
     stamp_new(kind, new, request.name, request.namespace, ids.uid(context.entropy), context.now)
     key = key_of(kind, request.namespace, request.name)
     attempt = Attempt(
-        kind, "create", "", key, context, desk.read, new, None, None, managed=encoded_entries(result.entries),
+        kind, "create", "", key, context, desk.sound, new, None, None, managed=encoded_entries(result.entries),
         dry_run=options.dry_run(request.query), warnings=list(warnings),
     )  # fmt: skip
     admit_and_validate(desk, attempt)

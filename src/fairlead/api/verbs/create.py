@@ -100,7 +100,7 @@ def _named(
     if known is not None:
         new["status"] = known.status.copy()
     attempt = Attempt(
-        kind, "create", "", key, context, desk.read, new, None, None,
+        kind, "create", "", key, context, desk.sound, new, None, None,
         spec=known.encoded if known is not None else None, managed=managed, manager=manager,
         spec_fields=known.fields if known is not None else b"",
         dry_run=options.dry_run(request.query), warnings=list(warnings),

@@ -3,24 +3,51 @@
 from __future__ import annotations
 
 from fairlead.api import deletion
+from fairlead.api.access import Attributes, forbidden
 from fairlead.api.attempt import Attempt
+from fairlead.api.audit import Target
 from fairlead.api.deletion import DeleteOptions
 from fairlead.api.desk import Desk
 from fairlead.api.finding import find
-from fairlead.api.objects import plain, preview
+from fairlead.api.objects import delete as removal
+from fairlead.api.objects import key_of, plain, preview, tree
 from fairlead.api.plan import Context, Plan
 from fairlead.api.status import success
 from fairlead.api.tables import render_one
 from fairlead.api.writing import plan_at, transaction_for
 from fairlead.model.kind import Kind
 from fairlead.port.request import Reply, Request
-from fairlead.store.contract import Entry
+from fairlead.store.contract import Entry, Transaction
+
+GIVE_UP = "unsafe-delete-ignore-read-errors"  # Kubernetes' verb for it: whoever may everything may this
 
 
 def delete(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply | Plan:
-    return delete_entry(
-        desk, request, kind, context, find(desk, kind, request), deletion.read_options(request, desk)
-    )
+    wanted = deletion.read_options(request, desk)
+    damaged = desk.read.damaged.get(key_of(kind, request.namespace, request.name))
+    if damaged is not None and wanted.though_damaged:
+        return _given_up(desk, kind, context, damaged.entry, wanted)
+    return delete_entry(desk, request, kind, context, find(desk, kind, request), wanted)
+
+
+def _given_up(desk: Desk, kind: Kind, context: Context, entry: Entry, wanted: DeleteOptions) -> Reply | Plan:
+    """Remove what is damaged: what it asked for (finalizers, grace, dependents) cannot be read, and is not heeded."""
+    key = entry.key
+    asked = Attributes(
+        user=context.user, verb=GIVE_UP, group=kind.group, version=kind.version, resource=kind.plural,
+        namespace=key.namespace, name=key.name,
+    )  # fmt: skip
+    verdict = desk.authorizer.authorize(asked)
+    if not verdict.allowed:
+        raise forbidden(asked, verdict)
+    deletion.check_preconditions(kind, entry, wanted)
+    if wanted.dry_run:
+        return success(kind, key.name, entry.uid)
+    obj = {**tree(entry), "apiVersion": kind.api_version, "kind": kind.kind}
+    target = Target(kind.group, kind.plural, key.namespace, key.name, "", entry.uid)
+    notes = desk.audit.accepted(context, "delete", target, 200, revision_before=entry.revision)
+    operation = removal(kind, key, obj)
+    return plan_at(Transaction((operation,), (), notes), lambda _: success(kind, key.name, entry.uid))
 
 
 def delete_entry(
@@ -58,7 +85,7 @@ def planned(
     old, managed = plain(entry)
     new = deletion.begun(kind, old, wanted, context.now)
     attempt = Attempt(
-        kind, verb, subresource, entry.key, context, desk.read, new, old, entry, dry_run=wanted.dry_run,
+        kind, verb, subresource, entry.key, context, desk.sound, new, old, entry, dry_run=wanted.dry_run,
         managed_before=managed, managed=managed,
     )  # fmt: skip
     desk.chain.admit(attempt)

@@ -57,7 +57,7 @@ def _batch(
     while position < len(matched):
         entry = desk.read.get(matched[position].key)
         # Only what was listed is deleted: a namesake that came later was not asked for.
-        if entry is not None and entry.uid == matched[position].uid:
+        if entry is not None and entry.uid == matched[position].uid and entry.key not in desk.read.damaged:
             attempt = planned(desk, kind, context, entry, wanted)
             if not attempt.dry_run and attempt.new != attempt.old:
                 one = transaction_for(desk, attempt)

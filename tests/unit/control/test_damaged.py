@@ -1,0 +1,88 @@
+"""Controllers beside an object that is damaged in the store: what depends on it waits and names it, until people end it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fairlead.store.contract import DELETED, Key
+from tests.inprocess import InProcess
+from tests.unit.control.driving import Driver
+from tests.unit.control.test_plane import DEPLOYMENTS, deployment
+
+GIVE_UP = "ignoreStoreReadErrorWithClusterBreakingPotential=true"
+
+
+def settled() -> InProcess:
+    api = InProcess()
+    driver = Driver(api)
+    api.post(DEPLOYMENTS, deployment(3))
+    driver.run(30)
+    assert len(driver.live_pods()) == 3
+    return api
+
+
+def restarted(api: InProcess, *damaged: Key) -> Driver:
+    """A plane that starts on a journal of which these decayed."""
+    for key in damaged:
+        api.journal.rot(key, api.now)
+    api.store._durable.reload(api.journal.recover())
+    api.published.clear()
+    return Driver(api)
+
+
+def deleted(api: InProcess) -> list[Key]:
+    return [
+        each.entry.key
+        for each in api.published
+        if each.type == DELETED and each.entry.key.resource != "events"
+    ]
+
+
+def warned(api: InProcess) -> list[dict[str, Any]]:
+    _, found = api.get("/api/v1/events")
+    return [each for each in found["items"] if each["reason"] == "Unreadable"]
+
+
+def test_a_replicaset_does_not_replace_a_damaged_pod_and_names_it_until_it_is_given_up() -> None:
+    api = settled()
+    pods = [entry.key for entry in api.store.list("pods")]
+    driver = restarted(api, pods[0])
+    api.delete(f"/api/v1/namespaces/default/pods/{pods[1].name}?gracePeriodSeconds=0")
+    driver.run(60)
+    assert [key for key in deleted(api) if key.resource == "pods"] == [pods[1]]
+    assert len(api.store.list("pods")) == 2, (
+        "the one that is gone is not replaced: it is not known who owns the other"
+    )
+    told = [each for each in warned(api) if each["involvedObject"]["kind"] == "ReplicaSet"]
+    assert pods[0].name in told[0]["message"]
+    assert api.delete(f"/api/v1/namespaces/default/pods/{pods[0].name}?{GIVE_UP}")[0] == 200
+    driver.run(60)
+    assert len(driver.live_pods()) == 3
+
+
+def test_garbage_collection_leaves_what_a_damaged_object_owns() -> None:
+    api = settled()
+    owner = Key("deployments.apps", "default", "web")
+    driver = restarted(api, owner, *[entry.key for entry in api.store.list("replicasets.apps")])
+    driver.run(120)
+    assert deleted(api) == []
+    assert len(api.store.list("pods")) == 3
+
+
+def test_a_namespace_waits_for_what_is_damaged_in_it() -> None:
+    api = InProcess()
+    Driver(api).run(5)
+    space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}
+    assert api.post("/api/v1/namespaces", space)[0] == 201
+    for name in ("one", "two"):
+        made = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}}
+        assert api.post("/api/v1/namespaces/shop/configmaps", made)[0] == 201
+    driver = restarted(api, Key("configmaps", "shop", "two"))
+    assert api.delete("/api/v1/namespaces/shop")[0] == 200
+    driver.run(60)
+    assert api.store.get(Key("namespaces", "", "shop")) is not None
+    assert api.store.get(Key("configmaps", "shop", "two")) is not None
+    assert any("configmaps/shop/two" in each["message"] for each in warned(api))
+    assert api.delete(f"/api/v1/namespaces/shop/configmaps/two?{GIVE_UP}")[0] == 200
+    driver.run(60)
+    assert api.store.get(Key("namespaces", "", "shop")) is None
