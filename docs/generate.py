@@ -640,6 +640,27 @@ PROCESSES = (
         "output of a probe that is kept", "agent.drivers.side_processes", "OUTPUT_BYTES_MAX", "bytes", "cut"
     ),
     Bound(
+        "processes of one container, where cgroups allow",
+        "agent.drivers.limits",
+        "PIDS_MAX",
+        "",
+        "fork fails",
+    ),
+    Bound(
+        "entries of a directory that gets a mount point",
+        "agent.drivers.private_mounts",
+        "COVERED_ENTRIES_MAX",
+        "",
+        "the mountPath is refused",
+    ),
+    Bound(
+        "what a container adds to such a directory",
+        "agent.drivers.private_mounts",
+        "COVER_BYTES_MAX",
+        "bytes",
+        "no space is left",
+    ),
+    Bound(
         "a pod's own files that the agent reads", "agent.drivers.beneath", "READ_BYTES_MAX", "bytes", "cut"
     ),
     Bound("probes over the network at a time", "agent.drivers.process", "PROBES_MAX", "", "they wait"),

@@ -13,16 +13,19 @@ from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
-from fairlead.agent.contract import Mount, Volume
-from fairlead.agent.drivers import procfs
+from fairlead.agent.contract import Isolation, Mount, Volume
+from fairlead.agent.drivers import process, procfs
+from fairlead.agent.drivers.isolating import find_isolation
 from tests.e2e.machine import Machine
 
 ONE, OTHER = 12345, 23456  # users that the machine does not know
 SECRET = Volume("secret", (("key", b"hidden\n", 0o644),))
 SCRATCH = Volume("scratch", None)
 MOUNTS = (Mount("secret", "/etc/key"), Mount("scratch", "/data"))
+FOUND = find_isolation()
 ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root may switch users")
 Scenario = Callable[[Machine], Coroutine[Any, Any, None]]
 
@@ -34,6 +37,16 @@ def place(tmp_path: Path) -> Path:
         if path.stat().st_uid == os.geteuid() and path != Path("/"):
             path.chmod(path.stat().st_mode | 0o011)
     return tmp_path
+
+
+@pytest.fixture(params=["own files", "shared files"], autouse=True)
+def isolation(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Isolation:
+    """As this machine has it, and as one has it that lets nobody make mounts of their own."""
+    found = msgspec.structs.replace(FOUND, mounts=FOUND.mounts and request.param == "own files")
+    if request.param == "own files" and not FOUND.mounts:
+        pytest.skip("this user may not have mounts of its own here")
+    monkeypatch.setattr(process, "find_isolation", lambda: found)
+    return found
 
 
 def play(directory: Path, scenario: Scenario) -> None:

@@ -284,21 +284,24 @@ SCRIBBLES = {
 
 
 @pytest.mark.parametrize("restarted", [False, True])
-def test_a_pod_that_scribbles_in_its_directory_and_kills_its_supervisor_harms_only_itself(
+def test_a_pod_whose_directory_is_scribbled_in_and_that_kills_its_supervisor_harms_only_itself(
     team: Operator, server: Running, told: Testimony, restarted: bool
 ) -> None:
-    """It runs as the agent's user, so it can. `restarted`: the agent is away when it does."""
+    """A pod that runs as the agent's user could, where it has no files of its own. `restarted`: the agent is away."""
     make(team, {**pod("neighbour"), "spec": {**template(told.directory, {})["spec"], "nodeName": "local-1"}})
     go = told.directory.parent / "go"
-    wait = f"while ! test -e {go}; do sleep 0.05; done; cd ../..;"
-    for name, script in SCRIBBLES.items():
-        make(team, pod(name, "sh", "-c", f"{wait} {script}; kill -9 $PPID; sleep 600", node="local-1"))
+    wait = f"while ! test -e {go}; do sleep 0.05; done;"
+    for name in SCRIBBLES:
+        make(team, pod(name, "sh", "-c", f"{wait} kill -9 $PPID; sleep 600", node="local-1"))
     eventually(lambda: all(phase(team, name) == "Running" for name in SCRIBBLES))
     eventually(lambda: told.running() == ["neighbour"])
     agent = agent_pid(server.directory, "local-1")
     uids = {uid_of(team, name) for name in SCRIBBLES}
     if restarted:
         os.kill(agent, signal.SIGSTOP)
+    for name, script in SCRIBBLES.items():
+        home = server.directory / "nodes/local-1/pods" / uid_of(team, name)
+        subprocess.run(["sh", "-c", script], cwd=home, check=True)
     go.touch()
     if restarted:
         eventually(lambda: not any(procfs.tagged().get(uid, set()) - processes_of(uid) for uid in uids))

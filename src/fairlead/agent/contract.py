@@ -104,6 +104,8 @@ class ContainerRun(msgspec.Struct, frozen=True):
     memory_bytes: int = 0
     groups: tuple[int, ...] = ()  # supplementary ones
     escalates: bool = False  # setuid programs work in it
+    capabilities: int | None = None  # a mask of those that are left to it; None: all that the agent has
+    read_only_root: bool = False  # but for its volumes
 
 
 class Open(msgspec.Struct, frozen=True):
@@ -284,6 +286,17 @@ class Woke(msgspec.Struct, frozen=True):
     chance: float
 
 
+class Isolation(msgspec.Struct, frozen=True):
+    """What keeps the pods of a node apart, as found out on its machine."""
+
+    mounts: bool = True  # every container has files of its own: absolute mountPaths, the agent's data hidden
+    users: bool = True  # pods may have other users, groups and capabilities than the agent
+    processes: bool = True  # no pod looks into processes of another, even of the same user; but root may
+    pids: bool = True  # the number of a container's processes is limited
+    user: int | None = None  # the agent's own
+    group: int | None = None
+
+
 def _room() -> dict[str, str]:
     return {"cpu": "2", "memory": "4Gi", "pods": "110"}
 
@@ -302,6 +315,7 @@ class NodeSettings(msgspec.Struct, frozen=True):
     fence_margin_seconds: float = 2.0  # a supervisor's deadline is this much before the lease's end
     boot: str = ""  # tells one start of an agent from another
     user: int | None = None  # the agent's own; None where nothing runs
+    isolation: Isolation = Isolation()
     instance: str = (
         ""  # tells agents of one name apart, the same over restarts; "": nobody else can have the name
     )

@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from fairlead.agent.contract import Isolation
 from fairlead.agent.references import Missing
 from fairlead.agent.views import BoundPod
 from fairlead.core import quantity
@@ -26,6 +27,7 @@ class Surroundings(NamedTuple):
     host_address: str
     allocatable: Mapping[str, str]
     user: int | None = None  # the agent's, whose processes have it unless they name another
+    isolation: Isolation = Isolation()
 
 
 def field_text(pod: BoundPod, around: Surroundings, path: str) -> str:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from fairlead.agent.contract import ContainerRun
+from fairlead.agent.contract import ContainerRun, Isolation
 from fairlead.agent.downward import Surroundings
 from fairlead.agent.environment import environment, expand
+from fairlead.agent.isolation import capabilities, escalates, refusals
 from fairlead.agent.references import Library, Missing
 from fairlead.agent.views import BoundPod, Container, Probe
 from fairlead.agent.volumes import Unsupported, mounts
@@ -25,7 +26,7 @@ def launch(
     library: Library,
     services: Iterable[tuple[str, str]],
 ) -> ContainerRun:
-    check_supported(pod, container)
+    check_supported(pod, container, around.isolation)
     variables = environment(pod, container, around, library, services)
     argv = tuple(expand(each, variables) for each in (*container.command, *container.args))
     if any("\0" in each for each in argv):
@@ -48,13 +49,19 @@ def launch(
         cpu_millis=_limit(container, "cpu", milli=True),
         memory_bytes=_limit(container, "memory"),
         groups=tuple(sorted(set(whole.supplemental_groups))),
-        escalates=own.allow_privilege_escalation is True or own.privileged is True,
+        escalates=escalates(own),
+        capabilities=capabilities(own) if around.isolation.users else None,
+        read_only_root=bool(own.read_only_root_filesystem),
     )
 
 
-def check_supported(pod: BoundPod, container: Container) -> None:
-    """Raises Unsupported where the spec asks for what the process driver does not do."""
+def check_supported(pod: BoundPod, container: Container, isolation: Isolation) -> None:
+    """Raises Unsupported where the spec asks for what the process driver does not do, or for more than keeps pods apart
+    on this node."""
     path = container_path(pod, container)
+    missing = tuple(refusals(pod, container, path, isolation))
+    if missing:
+        raise Unsupported(f"it asks for more than this node isolates: {'; '.join(missing)}")
     if not container.command and not container.args:
         raise Unsupported(f"the process driver runs no images: give {path}.command")
     probes = (

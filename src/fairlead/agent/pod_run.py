@@ -102,7 +102,7 @@ def _show_resting(work: Work, view: BoundPod, made: Plan, means: Means, now: flo
 
 def _supported(work: Work, view: BoundPod, container: Container, means: Means, now: float) -> bool:
     try:
-        check_supported(view, container)
+        check_supported(view, container, means.settings.isolation)
     except Unsupported as error:
         _trouble(work, work.runs[container.name], CREATE_ERROR, str(error), means, now)
         return False
@@ -180,7 +180,8 @@ def _around(work: Work, means: Means) -> Surroundings:
 
 
 def _surroundings(address: str, means: Means) -> Surroundings:
-    return Surroundings(address, means.host_address, means.settings.allocatable, means.settings.user)
+    settings = means.settings
+    return Surroundings(address, means.host_address, settings.allocatable, settings.user, settings.isolation)
 
 
 def _refresh(work: Work, view: BoundPod, means: Means) -> list[Instruction]:

@@ -30,7 +30,6 @@ class SecurityContext(View, frozen=True):
     run_as_user: int | None = None
     run_as_group: int | None = None
     run_as_non_root: bool | None = None
-    # Not enforced, and told so (`unheeded.py`).
     allow_privilege_escalation: bool | None = None
     capabilities: Json | None = None
     privileged: bool | None = None
@@ -84,6 +83,7 @@ class PodSpec(View, frozen=True):
     service_account_name: str = ""
     enable_service_links: bool = True
     host_network: bool = False
+    host_users: bool | None = None
     security_context: SecurityContext = SecurityContext()
 
 

@@ -72,6 +72,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="where its pods and their logs are kept (default: ./fairlead-node-NAME)",
     )
     parser.add_argument(
+        "--hide",
+        type=Path,
+        metavar="PATH",
+        action="append",
+        default=[],
+        help="what its pods do not see of the machine's files, besides DIR and the token; may be repeated",
+    )
+    parser.add_argument(
         "--cpu", metavar="AMOUNT", help="how much it offers to pods (default: what the machine has)"
     )
     parser.add_argument("--memory", metavar="AMOUNT", help="the same of memory, such as 4Gi")
@@ -153,6 +161,7 @@ def settings(options: argparse.Namespace) -> AgentSettings:
         leave_after_seconds=_seconds(options.leave_after),
         address=_address(options.address),
         endpoint_port=_port(options.endpoint_port),
+        hidden=tuple(filter(None, (*options.hide, options.token_file, options.kubeconfig))),
     )
 
 

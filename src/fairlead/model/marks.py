@@ -13,6 +13,12 @@ ZONE = "topology.kubernetes.io/zone"
 REGION = "topology.kubernetes.io/region"
 HOSTNAME = "kubernetes.io/hostname"
 DRIVER = "fairlead.dev/driver"  # what runs its pods: process, hollow
+ISOLATES_MOUNTS = "fairlead.dev/isolates-mounts"  # "true": its containers have files of their own
+ISOLATES_USERS = (
+    "fairlead.dev/isolates-users"  # "true": its pods may have users, groups and capabilities of their own
+)
+ISOLATES_PROCESSES = "fairlead.dev/isolates-processes"  # "true": no pod looks into another one's processes
+ISOLATES_PIDS = "fairlead.dev/isolates-pids"  # "true": the number of a container's processes is limited
 
 # Taints of nodes, in the order of a silent node's days
 SUSPECT = "fairlead.dev/suspect"  # NoSchedule: nothing new is placed there, nothing else follows from it

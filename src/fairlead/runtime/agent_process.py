@@ -15,8 +15,10 @@ import signal
 from collections.abc import Callable
 from functools import partial
 
-from fairlead.agent.contract import NodeSettings, Stepped
+from fairlead.agent.contract import Isolation, NodeSettings, Stepped
+from fairlead.agent.drivers.isolating import find_isolation
 from fairlead.agent.drivers.process import ProcessDriver
+from fairlead.agent.isolation import labels as isolation_labels
 from fairlead.agent.machine import Agent
 from fairlead.core.errors import DataDirectoryBusy, OperatorError
 from fairlead.model.marks import DRIVER, HOSTNAME
@@ -76,12 +78,13 @@ class _Process:
         ask_seconds = min(ASK_SECONDS, max(1.0, settings.renew_seconds))
         remote = Remote(client, prefix, token, self._clock, ask_seconds, self._noticed)
         endpoint = await self._endpoint()
-        agent = Agent(node_settings(settings, self._announced))
+        isolation = await asyncio.to_thread(find_isolation)
+        agent = Agent(node_settings(settings, self._announced, isolation))
         proxy = ServiceProxy(loop, lambda told: log.warning("node %s: %s", settings.name, told))
         driver = AgentDriver(
             agent, remote, self._clock, lambda given: proxy.serve(given.routes), self._failed
         )
-        processes = ProcessDriver(settings.data_dir, self._clock, driver.tell)
+        processes = ProcessDriver(settings.data_dir, self._clock, driver.tell, isolation, settings.hidden)
         await driver.start(processes)
         if endpoint is not None:
             endpoint.serve(processes)
@@ -179,7 +182,11 @@ class _Process:
             log.warning("node %s: %s answers again", self._settings.name, self._settings.connection.server)
 
 
-def node_settings(settings: AgentSettings, annotations: dict[str, str] | None = None) -> NodeSettings:
+def node_settings(
+    settings: AgentSettings,
+    annotations: dict[str, str] | None = None,
+    isolation: Isolation | None = None,
+) -> NodeSettings:
     info = machine_facts.node_info()
     capacity = {"cpu": machine_facts.cpus(), "memory": machine_facts.memory(), "pods": "110"}
     capacity |= settings.capacity
@@ -189,6 +196,7 @@ def node_settings(settings: AgentSettings, annotations: dict[str, str] | None = 
         "kubernetes.io/os": info["operatingSystem"],
         "kubernetes.io/arch": info["architecture"],
         **settings.labels,
+        **(isolation_labels(isolation) if isolation is not None else {}),
     }
     return NodeSettings(
         name=settings.name,
@@ -203,4 +211,5 @@ def node_settings(settings: AgentSettings, annotations: dict[str, str] | None = 
         boot=os.urandom(8).hex(),
         instance=machine_facts.instance(settings.data_dir),
         user=os.geteuid(),
+        isolation=isolation or Isolation(),
     )

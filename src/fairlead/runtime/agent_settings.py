@@ -13,6 +13,7 @@ class AgentSettings:
     """`token_file`: read again when it changes; None where the connection has what it takes to sign in.
     `stop_pods`: SIGTERM ends the pods too, within `stop_seconds`; otherwise they go on under their supervisors.
     `address`, `endpoint_port`: where it tells logs and usage (0: a port of the system's choice).
+    `hidden`: what its pods do not see besides `data_dir`, where they have files of their own.
     `leave_after_seconds`: end, pods and all, when no server has answered for this long; 0: never.
     """
 
@@ -29,6 +30,7 @@ class AgentSettings:
     leave_after_seconds: float = 0.0
     address: str = "127.0.0.1"
     endpoint_port: int = 0
+    hidden: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,6 +90,7 @@ def start(settings: ServeSettings, node: LocalNode) -> LocalAgent:
             *(sys.executable, "-P", "-m", "fairlead.cli.main", "agent", "--server", "-"),
             *("--ca-file", str(authority), "--token-file", str(node.token_file)),
             *("--name", node.name, "--data-dir", str(node.directory)),
+            *("--hide", str(settings.data_dir.absolute())),
             *(("--zone", node.zone) if node.zone else ()),
             *("--cpu", cpu, "--memory", memory, "--stop-pods"),
             *("--lease-seconds", str(settings.lease_seconds)),

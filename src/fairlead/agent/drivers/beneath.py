@@ -34,6 +34,7 @@ _EPERM, _EINTR, _EAGAIN, _EXDEV, _ENOTDIR, _ENOSYS = (
 _TRIES_MAX = 64  # of one openat2 that something renames under, before it goes step by step
 HERE = -100  # AT_FDCWD: the working directory as a base
 DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+THROUGH = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC  # also one that may not be listed
 READ_BYTES_MAX = 4 * 1024 * 1024
 _OPENAT2 = 437
 _NO_MAGICLINKS, _NO_SYMLINKS, _BENEATH = 0x02, 0x04, 0x08
@@ -108,16 +109,21 @@ def _open_by_component(base: int, path: str, flags: int, mode: int) -> int:
     return fd
 
 
-def make_directories(base: int, path: str, mode: int = 0o755) -> int:
-    """A descriptor of the last; those that are missing are made, with this mode whatever the umask."""
-    here = os.open(".", DIRECTORY, dir_fd=base)
-    for part in [part for part in path.split("/") if part not in ("", ".")]:
+def make_directories(base: int, path: str, mode: int = 0o755, flags: int = DIRECTORY) -> int:
+    """A descriptor of the last, opened with these flags; those that are missing are made, with this mode whatever the
+    umask."""
+    parts = [part for part in path.split("/") if part not in ("", ".")]
+    here = os.open(".", THROUGH if parts else flags, dir_fd=base)
+    for count, part in enumerate(parts, 1):
+        wanted = flags if count == len(parts) else THROUGH
         try:
-            below = open_beneath(here, part, DIRECTORY)
+            below = open_beneath(here, part, wanted)
         except FileNotFoundError:
             os.mkdir(part, 0o700, dir_fd=here)
-            below = open_beneath(here, part, DIRECTORY)
-            os.fchmod(below, mode)
+            made = open_beneath(here, part, DIRECTORY)
+            os.fchmod(made, mode)
+            os.close(made)
+            below = open_beneath(here, part, wanted)
         finally:
             os.close(here)
         here = below

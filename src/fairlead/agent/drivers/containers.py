@@ -66,7 +66,7 @@ class Container:
         self.stopping = self.killed = self.fenced = False
         self.kill_at = self._refused = self._exit = None
         try:
-            limits.make(groups, run["cpu_millis"], run["memory_bytes"])
+            limits.make(groups, run["cpu_millis"], run["memory_bytes"], run.get("pids_max", 0))
         except OSError:
             self.groups = {}  # the kernel takes no more of them: better limited by rlimits than not started
         self._oom_kills = limits.oom_kills(self.groups)

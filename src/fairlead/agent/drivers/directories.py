@@ -27,7 +27,8 @@ import msgspec
 from fairlead.agent.contract import ContainerRun, Mount, Open, Volume
 from fairlead.agent.drivers import beneath
 from fairlead.agent.drivers.limits import Cgroups
-from fairlead.agent.drivers.volume_files import CURRENT, fill, path_inside
+from fairlead.agent.drivers.private_mounts import CURRENT, open_volume
+from fairlead.agent.drivers.volume_files import fill, path_inside
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,252}")
 _THROUGH, _OWN, _GROUP_THROUGH, _ANYBODY = 0o711, 0o700, 0o710, 0o777
@@ -49,6 +50,7 @@ class PodIdentity(msgspec.Struct, frozen=True):
         None  # whoever is in it may enter the pod's directory; None: by their user, or not at all
     )
     fs_group: int | None = None
+    private_mounts: bool = False  # its containers have files of their own
 
 
 class PodDirectory:
@@ -83,14 +85,15 @@ class PodDirectory:
         finally:
             os.close(directory)
 
-    def make(self, wanted: Open, cgroups: Cgroups | None) -> None:
-        """All of it under another name, which becomes the right one last."""
+    def make(self, wanted: Open, cgroups: Cgroups | None, private_mounts: bool = False) -> None:
+        """All of it under another name, which becomes the right one last. `private_mounts`: its containers reach
+        their files by mounts of their own, nobody needs to pass through here."""
         new = f"{_NEW}{self._uid}"
         parent = os.open(self._parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             beneath.remove_tree(parent, new)
             try:
-                self._make(parent, new, wanted, cgroups)
+                self._make(parent, new, wanted, cgroups, private_mounts)
                 os.rename(new, self._uid, src_dir_fd=parent, dst_dir_fd=parent)
             except BaseException:
                 beneath.remove_tree(parent, new)
@@ -98,8 +101,10 @@ class PodDirectory:
         finally:
             os.close(parent)
 
-    def _make(self, parent: int, new: str, wanted: Open, cgroups: Cgroups | None) -> None:
-        group = pod_group(parent, self._uid) if os.geteuid() == 0 else None
+    def _make(
+        self, parent: int, new: str, wanted: Open, cgroups: Cgroups | None, private_mounts: bool
+    ) -> None:
+        group = pod_group(parent, self._uid) if os.geteuid() == 0 and not private_mounts else None
         place = beneath.make_directories(parent, new, _OWN)
         try:
             if group is not None:
@@ -118,6 +123,7 @@ class PodDirectory:
                 cgroup_bases=bases,
                 group=group,
                 fs_group=wanted.fs_group,
+                private_mounts=private_mounts,
             )
             beneath.write_new(place, "pod.json", msgspec.json.encode(identity))
         finally:
@@ -144,7 +150,7 @@ class PodDirectory:
             root = beneath.make_directories(place, f"roots/{name}", _OWN)
             _give(root, run)
             _make_temporary(root, run)
-            _Mounting(self.path, place, root, run).all()
+            _Mounting(self.path, place, root, run, self.identity().private_mounts).all()
         finally:
             os.close(place)
             if root >= 0:
@@ -169,10 +175,12 @@ class PodDirectory:
 
 
 class _Mounting:
-    """The mounts of one container as links in its root, what others lie in first."""
+    """The mounts of one container as links in its root, what others lie in first. They lead to the volumes or, where it
+    has mounts of its own (`private_mounts.py`), to those."""
 
-    def __init__(self, path: Path, place: int, root: int, run: ContainerRun) -> None:
+    def __init__(self, path: Path, place: int, root: int, run: ContainerRun, private: bool) -> None:
         self._path, self._place, self._root, self._run = path, place, root, run
+        self._private = private
         self._done: dict[str, Mount] = {}  # by mountPath
 
     def all(self) -> None:
@@ -186,10 +194,13 @@ class _Mounting:
         if not inner:
             raise ValueError(f"volumeMounts of container {self._run.name}: mountPath must not be /")
         os.close(self._source(mount))
-        target = "/".join(
-            filter(None, (str(self._path), "volumes", mount.volume, path_inside(mount.sub_path, "subPath")))
-        )
         outer = max((each for each in self._done if inner.startswith(f"{each}/")), key=len, default="")
+        self._done[inner] = mount
+        if self._private and outer:
+            return  # it is found in the one that it lies in
+        sub_path = path_inside(mount.sub_path, "subPath")
+        volume = "/".join(filter(None, (str(self._path), "volumes", mount.volume, sub_path)))
+        target = f"/{inner}" if self._private else volume
         base = self._source(self._done[outer], beneath.DIRECTORY) if outer else os.dup(self._root)
         directory, _, name = inner.removeprefix(f"{outer}/" if outer else "").rpartition("/")
         try:
@@ -205,27 +216,23 @@ class _Mounting:
             _place_link(holder, name, target)
         finally:
             os.close(holder)
-        self._done[inner] = mount
 
     def _source(self, mount: Mount, flags: int = os.O_PATH) -> int:
         """What is mounted, made first where it is a subPath of a directory to write to."""
         name = _safe(mount.volume, "a volume's name")
         sub_path = path_inside(mount.sub_path, "subPath")
         try:
-            volume = beneath.open_beneath(self._place, f"volumes/{name}", beneath.DIRECTORY)
+            volume = open_volume(self._place, name, "")
         except FileNotFoundError:
             raise ValueError(
                 f"volumeMounts of container {self._run.name}: there is no volume {mount.volume!r}"
             ) from None
         try:
-            if not sub_path:
-                return os.dup(volume)
-            current = beneath.link_at(volume, CURRENT)
-            if current is not None:
-                return beneath.open_beneath(volume, f"{current}/{sub_path}", flags)
             try:
-                return beneath.open_beneath(volume, sub_path, flags)
+                return open_volume(self._place, name, sub_path, flags)
             except FileNotFoundError:
+                if beneath.link_at(volume, CURRENT) is not None:
+                    raise
                 return beneath.make_directories(volume, sub_path, _ANYBODY)
         except OSError as error:
             raise ValueError(

@@ -11,7 +11,7 @@ import ctypes
 import errno
 import os
 
-from fairlead.agent.drivers import limits
+from fairlead.agent.drivers import limits, private_mounts, privileges, user_namespaces
 from fairlead.agent.drivers.lean import signal, to_json
 
 TYPE_CHECKING = False
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     Json = dict[str, Any]
 
 NOT_STARTED, NOT_EXECUTABLE, NO_INTERPRETER = 128, 126, 127
-_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER, _PR_SET_NO_NEW_PRIVS = 1, 36, 38
+_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 _LIBC = ctypes.CDLL(None, use_errno=True)
 _ALL_SIGNALS = set(range(1, signal.NSIG)) - {
     signal.SIGKILL,
@@ -60,15 +60,17 @@ def set_timer(timer: int, at: float | None) -> None:
         raise OSError(ctypes.get_errno(), "timerfd_settime")
 
 
-def launch(run: Json, argv: list[str], groups: dict[str, str], output: int, errors: int) -> tuple[int, int]:
-    """The child's pid and the reading end of its pipe."""
+def launch(
+    run: Json, argv: list[str], groups: dict[str, str], output: int, errors: int, beside: int = 0
+) -> tuple[int, int]:
+    """The child's pid and the reading end of its pipe. `beside`: the main process of the container that it joins."""
     tell_from, tell_to = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
     parent = os.getpid()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _ALL_SIGNALS)
     try:
         pid = os.fork()
         if pid == 0:
-            _become(run, argv, groups, output, errors, parent, tell_to)
+            _become(run, argv, groups, output, errors, beside, parent, tell_to)
     except OSError:
         os.close(tell_from)
         raise
@@ -79,7 +81,14 @@ def launch(run: Json, argv: list[str], groups: dict[str, str], output: int, erro
 
 
 def _become(
-    run: Json, argv: list[str], groups: dict[str, str], output: int, errors: int, parent: int, tell: int
+    run: Json,
+    argv: list[str],
+    groups: dict[str, str],
+    output: int,
+    errors: int,
+    beside: int,
+    parent: int,
+    tell: int,
 ) -> NoReturn:
     """In the child. Whatever happens, this does not return."""
     try:
@@ -90,13 +99,17 @@ def _become(
         null = os.open("/dev/null", os.O_RDONLY)
         for source, target in ((null, 0), (output, 1), (errors, 2)):
             os.dup2(source, target)
-        if groups:
-            limits.enter(groups)
-        else:
+        limits.enter(groups)
+        if not groups.keys() & {"memory", "unified"}:
             limits.limit_data(run["memory_bytes"])
+        _take_view(run, beside)
+        if run.get("capabilities") is not None:
+            privileges.bound(run["capabilities"])
         _switch_user(run["user"], run["group"], run.get("supplementary") or [])
-        if not run.get("escalates") and _LIBC.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0):
-            raise OSError(ctypes.get_errno(), "prctl(PR_SET_NO_NEW_PRIVS)")
+        if run.get("capabilities") is not None:
+            privileges.keep(run["capabilities"])
+        if not run.get("escalates"):
+            privileges.gain_none()
         # After the switch, which would clear it.
         _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
         if os.getppid() != parent:
@@ -114,6 +127,24 @@ def _become(
 def _tell(pipe: int, message: str, exit_code: int) -> None:
     # One write of less than PIPE_BUF is never half.
     os.write(pipe, to_json({"message": message[:512], "exit_code": exit_code}).encode()[:4096])
+
+
+def _take_view(run: Json, beside: int) -> None:
+    """Its own view of the machine's files, where the agent found that it can have one."""
+    private = run.get("private")
+    if private is None:
+        return
+    try:
+        if beside:
+            private_mounts.join(beside)
+        else:
+            private_mounts.enter(run["root"], private, run["user"])
+            if private.get("separate"):
+                user_namespaces.separate()
+    except private_mounts.MountError as error:
+        raise StartError(f"volumeMounts of container {run['name']}: {error}") from None
+    except OSError as error:
+        raise StartError(f"cannot give it files of its own: {error.strerror}") from None
 
 
 def _switch_user(user: int | None, group: int | None, supplementary: list[int]) -> None:

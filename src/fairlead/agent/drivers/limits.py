@@ -1,14 +1,14 @@
-"""Limits of CPU and memory: by cgroups where this user may make them, else by rlimits, and it says which.
+"""Limits of CPU, memory and processes: by cgroups where this user may make them, else by rlimits, and it says which.
 
 `find` is asked once by the driver. Cgroups are made per container, `.../fairlead/UID/CONTAINER`, by the supervisor
 just before a start, and removed by the driver when the pod is closed. They also tell an out-of-memory kill from others,
 and name processes that hid their environment. Standard library only.
 
-| | memory | CPU |
-| --- | --- | --- |
-| cgroup v2 | memory.max, no swap | cpu.max |
-| cgroup v1 | memory.limit_in_bytes | cpu.cfs_quota_us |
-| rlimits | RLIMIT_DATA, of each process for itself | none |
+| | memory | CPU | processes |
+| --- | --- | --- | --- |
+| cgroup v2 | memory.max, no swap | cpu.max | pids.max |
+| cgroup v1 | memory.limit_in_bytes | cpu.cfs_quota_us | pids.max |
+| rlimits | RLIMIT_DATA, of each process for itself | none | none: RLIMIT_NPROC counts all that a user has anywhere |
 """
 
 from __future__ import annotations
@@ -18,6 +18,10 @@ import resource
 
 PERIOD_MICROSECONDS = 100_000
 _QUOTA_LEAST = 1_000  # the kernel refuses less
+CONTROLLERS = ("memory", "cpu", "pids")
+PIDS_MAX = (
+    2048  # processes and threads of one container: far more than a service has, far less than a machine
+)
 _OURS = "fairlead"
 
 
@@ -34,7 +38,7 @@ def find(mounts: str = "/proc/self/mounts", membership: str = "/proc/self/cgroup
     unified, v1 = _hierarchies(mounts)
     own = _own_groups(membership)
     bases: dict[str, str] = {}
-    for controller in ("memory", "cpu"):
+    for controller in CONTROLLERS:
         if controller in v1:
             base = _usable(v1[controller] + own.get(controller, "/").rstrip("/"))
             if base:
@@ -61,7 +65,7 @@ def _hierarchies(mounts: str) -> tuple[str, dict[str, str]]:
             unified = unified or fields[1]
         elif fields[2] == "cgroup":
             for option in fields[3].split(","):
-                if option in ("memory", "cpu"):
+                if option in CONTROLLERS:
                     v1[option] = fields[1]
     return unified, v1
 
@@ -95,11 +99,30 @@ def _usable_v2(group: str) -> str:
     base = _usable(group)
     try:
         for directory in (group, base) if base else ():
-            _write(f"{directory}/cgroup.subtree_control", "+memory +cpu")
+            _delegate(directory)
     except OSError:
         remove({"unified": base})
         return ""
     return base
+
+
+def _delegate(directory: str) -> None:
+    """Let the groups in it have limits (v2)."""
+    _write(f"{directory}/cgroup.subtree_control", "+memory +cpu")
+    try:
+        _write(f"{directory}/cgroup.subtree_control", "+pids")
+    except OSError:
+        pass  # not every machine hands it down
+
+
+def limits_pids(cgroups: Cgroups | None) -> bool:
+    """Whether the number of a container's processes is limited."""
+    if cgroups is None:
+        return False
+    unified = cgroups.bases.get("unified")
+    return "pids" in cgroups.bases or (
+        unified is not None and "pids" in " ".join(_lines(f"{unified}/cgroup.subtree_control")).split()
+    )
 
 
 def describe(cgroups: Cgroups | None) -> str:
@@ -107,7 +130,8 @@ def describe(cgroups: Cgroups | None) -> str:
     if cgroups is None:
         return "rlimits: memory of each process for itself, CPU is not limited"
     if cgroups.version == 2:
-        return "cgroup v2: memory and CPU of each container"
+        pids = " and number of processes" if limits_pids(cgroups) else ""
+        return f"cgroup v2: memory and CPU{pids} of each container"
     missing = "".join(f"; {each} is not limited" for each in ("memory", "cpu") if each not in cgroups.bases)
     return f"cgroup v1: {' and '.join(cgroups.bases)} of each container{missing}"
 
@@ -116,19 +140,23 @@ def directories(cgroups: Cgroups | None, uid: str, container: str) -> dict[str, 
     return {name: f"{base}/{uid}/{container}" for name, base in cgroups.bases.items()} if cgroups else {}
 
 
-def make(groups: dict[str, str], cpu_millis: int, memory_bytes: int) -> None:
+def make(groups: dict[str, str], cpu_millis: int, memory_bytes: int, pids_max: int) -> None:
     """Make a container's groups and set their limits anew; 0 is none. OSError if the kernel refuses."""
     quota = max(cpu_millis * PERIOD_MICROSECONDS // 1000, _QUOTA_LEAST) if cpu_millis else 0
     for controller, path in groups.items():
         if controller == "unified":
             os.makedirs(os.path.dirname(path), exist_ok=True)
-            _write(f"{os.path.dirname(path)}/cgroup.subtree_control", "+memory +cpu")
+            _delegate(os.path.dirname(path))
         os.makedirs(path, exist_ok=True)
         if controller == "unified":
             _write(f"{path}/memory.max", str(memory_bytes or "max"))
             _write(f"{path}/cpu.max", f"{quota or 'max'} {PERIOD_MICROSECONDS}")
             if os.path.exists(f"{path}/memory.swap.max"):
                 _write(f"{path}/memory.swap.max", "0" if memory_bytes else "max")
+            if os.path.exists(f"{path}/pids.max"):
+                _write(f"{path}/pids.max", str(pids_max or "max"))
+        elif controller == "pids":
+            _write(f"{path}/pids.max", str(pids_max or "max"))
         elif controller == "memory":
             _write(f"{path}/memory.limit_in_bytes", str(memory_bytes or -1))
         else:

@@ -14,6 +14,7 @@ import os
 import pwd
 from collections import deque
 from pathlib import Path
+from typing import Any
 
 from fairlead.agent.contract import (
     Close,
@@ -188,7 +189,8 @@ class Pod:
             return
         if made:
             await asyncio.to_thread(self.directory.remove)
-            await asyncio.to_thread(self.directory.make, wanted, self._machine.cgroups)
+            machine = self._machine
+            await asyncio.to_thread(self.directory.make, wanted, machine.cgroups, machine.isolation.mounts)
         elif self.contact.state is not None and self.contact.state["fenced"]:
             raise ValueError(
                 "its deadline passed and it was killed: it must be closed, nothing is started in it again"
@@ -223,12 +225,32 @@ class Pod:
                     "group": run.group if run.group is not None else _group_of(run.user),
                     "supplementary": self._supplementary(run),
                     "escalates": run.escalates,
+                    "capabilities": run.capabilities,
+                    "private": self._private(run),
+                    "pids_max": limits.PIDS_MAX,
                     "cpu_millis": run.cpu_millis,
                     "memory_bytes": run.memory_bytes,
                     "log": self.directory.log_directory(run.name),
                 },
             }
         )
+
+    def _private(self, run: ContainerRun) -> dict[str, Any] | None:
+        """What it sees of the machine's files; None: all that its user may see."""
+        if not self.directory.identity().private_mounts:
+            return None
+        mounts = [(each.volume, each.path, each.sub_path, each.read_only) for each in run.mounts]
+        return {
+            "hide": self._machine.hidden,
+            "mounts": mounts,
+            "read_only_root": run.read_only_root,
+            "separate": self._separate(run),
+        }
+
+    def _separate(self, run: ContainerRun) -> bool:
+        """In a user namespace, where root makes it for another user. Setuid programs would be of little use there."""
+        isolation = self._machine.isolation
+        return isolation.users and isolation.processes and bool(run.user) and not run.escalates
 
     def _supplementary(self, run: ContainerRun) -> list[int]:
         """Besides its own: those it asked for, and those by which it reaches its volumes."""

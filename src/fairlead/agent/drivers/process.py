@@ -21,6 +21,7 @@ from fairlead.agent.contract import (
     Extend,
     Failed,
     Found,
+    Isolation,
     LiftDeadline,
     Open,
     Probe,
@@ -31,6 +32,7 @@ from fairlead.agent.contract import (
 )
 from fairlead.agent.drivers import limits, logs, procfs
 from fairlead.agent.drivers.directories import remove_directory, tidy
+from fairlead.agent.drivers.isolating import find_isolation
 from fairlead.agent.drivers.pod import Pod
 from fairlead.agent.drivers.probing import look
 from fairlead.agent.drivers.sandboxes import listed
@@ -43,8 +45,19 @@ _FOR_A_POD = (Open, Start, Stop, Refresh, Close)
 
 
 class ProcessDriver:
-    def __init__(self, directory: Path, clock: Callable[[], float], tell: Callable[[Any], None]) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        clock: Callable[[], float],
+        tell: Callable[[Any], None],
+        isolation: Isolation | None = None,
+        hidden: tuple[Path, ...] = (),
+    ) -> None:
+        """`isolation`: what keeps pods apart here; None: it finds out. `hidden`: what pods do not see besides its
+        directory, where they have files of their own."""
         self._directory = directory.absolute()  # mounts are links to what is in there
+        self._isolation = isolation
+        self._hidden = hidden
         self._clock = clock
         self._tell = tell
         self._pods: dict[str, Pod] = {}
@@ -62,7 +75,10 @@ class ProcessDriver:
         parent = self._directory / "pods"
         for path in (self._directory, parent):
             path.mkdir(mode=0o711, parents=True, exist_ok=True)
-        self._machine = ThisMachine(parent, self._clock, self._heard)
+        if self._isolation is None:
+            self._isolation = await asyncio.to_thread(find_isolation)
+        hidden = (self._directory, *self._hidden)
+        self._machine = ThisMachine(parent, self._clock, self._heard, self._isolation, hidden)
         whole, damaged = await asyncio.to_thread(tidy, parent)
         if damaged and not await asyncio.to_thread(self._machine.strays, damaged):
             for uid in damaged:

@@ -32,7 +32,9 @@ class SideProcess:
         self._printed = bytearray()
         self._output, writing = os.pipe2(os.O_CLOEXEC)
         try:
-            self.pid, self._told = launch(container.run, argv, container.groups, writing, writing)
+            self.pid, self._told = launch(
+                container.run, argv, container.groups, writing, writing, beside=container.main
+            )
         except OSError:
             os.close(self._output)
             raise

@@ -199,8 +199,8 @@ class Supervisor:
             self._answer(number, False, "too many probes at a time, or no more processes on this node")
 
     def _begin_side(self, container: Container, argv: list[str], until: float, number: int) -> bool:
-        if len(self._sides) >= SIDE_PROCESSES_MAX:
-            return False
+        if len(self._sides) >= SIDE_PROCESSES_MAX or not container.record["pid"]:
+            return False  # too many; or the container has not begun to run, and has nothing to be run beside
         try:
             self._sides.append(SideProcess(container, argv, until, number, self._poll))
         except OSError:

@@ -5,18 +5,30 @@ Made by `process.py`, used by `pod.py` and `contact.py`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+from fairlead.agent.contract import Isolation
 from fairlead.agent.drivers import limits, procfs, state
 from fairlead.agent.drivers.directories import PodDirectory
 from fairlead.agent.drivers.sweeping import Sweeper
 
 
 class ThisMachine:
-    def __init__(self, parent: Path, clock: Callable[[], float], tell: Callable[[Any], None]) -> None:
+    def __init__(
+        self,
+        parent: Path,
+        clock: Callable[[], float],
+        tell: Callable[[Any], None],
+        isolation: Isolation,
+        hidden: Iterable[Path],
+    ) -> None:
+        """`hidden`: what pods do not see, where they have files of their own."""
         self.parent = parent
+        self.isolation = isolation
+        self.hidden = [os.path.realpath(path) for path in hidden]
         self.clock = clock
         self.tell = tell
         self.cgroups = limits.find()

@@ -17,8 +17,8 @@ import stat
 
 from fairlead.agent.contract import Volume
 from fairlead.agent.drivers import beneath
+from fairlead.agent.drivers.private_mounts import CURRENT
 
-CURRENT = "..data"
 _SWAP = "..swap"
 _VERSION = re.compile(r"\.\.([1-9][0-9]*)")
 _LOOK, _SHARED = 0o755, 0o777

@@ -147,12 +147,13 @@ def test_processes_are_found_by_the_pod_in_their_environment() -> None:
         ("memory", 0, 0, {"memory.limit_in_bytes": "-1"}),
         ("cpu", 1500, 0, {"cpu.cfs_period_us": "100000", "cpu.cfs_quota_us": "150000"}),
         ("cpu", 0, 0, {"cpu.cfs_quota_us": "-1"}),
+        ("pids", 0, 0, {"pids.max": "64"}),
     ],
 )
 def test_limits_as_the_kernel_wants_them(
     tmp_path: Path, controller: str, cpu: int, memory: int, files: dict[str, str]
 ) -> None:
-    limits.make({controller: str(tmp_path / "pod" / "container")}, cpu, memory)
+    limits.make({controller: str(tmp_path / "pod" / "container")}, cpu, memory, 64)
     for name, content in files.items():
         assert (tmp_path / "pod" / "container" / name).read_text() == content
 
