@@ -272,9 +272,16 @@ STORE = (
 AUDIT = (
     Bound("changed fields named in one line", "model.diff", "FIELDS_MAX", "", "`...` stands for the rest"),
     Bound(
-        "refusals recorded in one second",
+        "refusals, and reads of Secrets, of one user recorded in one second",
         "api.audit_policy",
         "DEFAULT_POLICY.refusals_per_second_max",
+        "",
+        "not kept",
+    ),
+    Bound(
+        "refusals of all who are not signed in",
+        "api.audit_policy",
+        "DEFAULT_POLICY.strangers_per_second_max",
         "",
         "not kept",
     ),

@@ -331,6 +331,7 @@ def test_on_a_full_disk_writes_are_507_reads_go_on_and_freed_space_is_used_witho
         server.kill()
 
 
+SECRETS = "/api/v1/namespaces/default/secrets"
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
 
 
@@ -357,6 +358,8 @@ def fill(path: Path) -> None:
 def test_on_a_full_disk_leases_are_renewed_and_deletions_work_whoever_else_fills_it(small_disk: Path) -> None:
     server = Running(small_disk / "data", 0)
     try:
+        secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}}
+        assert server.request("POST", SECRETS, secret)[0] == 201
         for name in ("n1", "n2"):
             assert server.request("POST", LEASES, lease(name, 0))[0] == 201
         for n in range(20):
@@ -382,7 +385,14 @@ def test_on_a_full_disk_leases_are_renewed_and_deletions_work_whoever_else_fills
                 )
                 assert status == 507
                 assert "only leases and deletions are written" in answer["message"]
-        assert "fairlead_store_short_of_room 1" in server.request("GET", "/metrics")[1]
+        for _ in range(3):  # what cannot be recorded is read, and counted
+            assert server.request("GET", f"{SECRETS}/s", connection=connection)[0] == 200
+        metrics = server.request("GET", "/metrics")[1]
+        assert "fairlead_store_short_of_room 1" in metrics
+        unrecorded = next(
+            line for line in metrics.splitlines() if line.startswith("fairlead_audit_unrecorded_total")
+        )
+        assert int(unrecorded.split()[1]) >= 3
         gone, deadline = [f"old{n}" for n in range(4)], time.monotonic() + 120
         for name in gone:
             while server.request("DELETE", f"{CONFIGMAPS}/{name}", connection=connection)[0] != 200:
@@ -391,6 +401,9 @@ def test_on_a_full_disk_leases_are_renewed_and_deletions_work_whoever_else_fills
         connection.close()
         filler.unlink()
         written(server, "after")
+        assert server.request("GET", f"{SECRETS}/s")[0] == 200
+        _, page = server.request("GET", "/fairlead/v1/audit?limit=1000")
+        assert sum(item["record"].get("unrecorded", 0) for item in page["items"]) >= 3
         kept = {"after", *acknowledged, *(f"old{n}" for n in range(4, 20))}
         assert set(found(server)) == kept
         server.kill()

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.api.audit import STREAM, Audit, Target, audit_line, audit_record
+from fairlead.api.audit import STRANGERS, STREAM, Audit, Target, audit_line, audit_record
 from fairlead.api.audit_policy import DEFAULT_POLICY, AuditPolicy, AuditRule, Level
 from fairlead.api.plan import Context
 from fairlead.api.users import ANONYMOUS, User
@@ -147,7 +147,9 @@ def test_a_refused_write_is_recorded_with_its_reason_and_without_fields() -> Non
 
 def test_a_failed_sign_in_is_recorded_a_failed_read_is_not() -> None:
     audit = Audit()
-    record = told(audit.refused(context(ANONYMOUS), "get", Target(path="/api"), 401, "Unauthorized"))
+    (note,) = audit.refused(context(ANONYMOUS), "get", Target(path="/api"), 401, "Unauthorized")
+    assert note.stream == STRANGERS
+    record = json.loads(note.body)
     assert (record["user"], record["object"]) == ("system:anonymous", {"path": "/api"})
     assert audit.refused(context(), "get", POD, 404, "NotFound") == ()
 
@@ -156,8 +158,37 @@ def test_a_flood_of_refusals_cannot_fill_the_log() -> None:
     audit = Audit(AuditPolicy(DEFAULT_POLICY.rules, refusals_per_second_max=3))
     kept = [bool(audit.refused(context(now=100.5), "create", POD, 403, "Forbidden")) for _ in range(5)]
     assert kept == [True, True, True, False, False]
-    assert audit.suppressed == 2
+    assert audit.suppressed == {STREAM: 2, STRANGERS: 0}
     assert audit.refused(context(now=101.0), "create", POD, 403, "Forbidden")
+
+
+def test_budgets_are_per_user_and_strangers_have_one_of_their_own() -> None:
+    audit = Audit(AuditPolicy(DEFAULT_POLICY.rules, refusals_per_second_max=2, strangers_per_second_max=1))
+    eve, now = User("eve", groups=("fairlead:viewers",)), 100.5
+
+    def kept(user: User) -> int:
+        return sum(bool(audit.refused(context(user, now), "get", POD, 403, "Forbidden")) for _ in range(5))
+
+    assert (kept(ANONYMOUS), kept(ADMIN), kept(eve)) == (1, 2, 2)
+    assert audit.suppressed == {STREAM: 6, STRANGERS: 4}
+
+
+@pytest.mark.parametrize("verb", ["get", "list", "watch"])
+def test_reads_of_secrets_are_recorded_and_others_are_not(verb: str) -> None:
+    audit = Audit()
+    assert told(audit.read(context(), verb, Target("", "secrets", "default", "s"), 200))["verb"] == verb
+    assert audit.read(context(), verb, POD, 200) == ()
+    assert audit.read(context(), verb, Target("example.com", "secrets"), 200) == ()
+
+
+def test_what_was_not_recorded_is_told_once() -> None:
+    audit = Audit()
+    assert audit.made_up(context()) == ()
+    audit.lost(2)
+    audit.lost(1)
+    assert told(audit.made_up(context()))["unrecorded"] == 3
+    assert audit.made_up(context()) == ()
+    assert audit.unrecorded == 3
 
 
 def test_of_names_that_nothing_can_have_only_the_beginning_is_kept() -> None:

@@ -1,9 +1,9 @@
 """Who did what to which object: one JSON line per request worth keeping, and counters for the rest.
 
-Called by the write path when a transaction is planned (`accepted`) and by the request pipeline when a request
-is refused (`refused`). What it returns are Notes that ride in the same transaction as the write they tell of:
-there is no write without its line and no line without its write. The revision a write gets is known only at
-commit: the store keeps it beside the line, and `audit_line` joins the two when the log is read.
+Called by the write path when a transaction is planned (`accepted`) and by the request pipeline when a request is
+refused (`refused`), or has read something (`read`). What it returns are Notes that ride in the same transaction as the
+write they tell of: there is no write without its line and no line without its write. The revision a write gets is
+known only at commit: the store keeps it beside the line, and `audit_line` joins the two when the log is read.
 
 Who acts as somebody else is named as `user`, and the other as `impersonatedUser`; rules and budgets are about `user`.
 A line names fields, never values: no value of any object, Secret or not, reaches it, and of an error only its
@@ -18,10 +18,13 @@ import msgspec
 
 from fairlead.api.audit_policy import DEFAULT_POLICY, AuditPolicy, Level
 from fairlead.api.plan import Context
+from fairlead.api.users import UNAUTHENTICATED
 from fairlead.core.times import timestamp
 from fairlead.store.contract import Note
 
 STREAM = "audit"
+# Refusals of those who are not signed in: a log of their own, so that they displace nothing.
+STRANGERS = "audit-strangers"
 
 _TEXT_MAX = 200
 _NAME_MAX = 253  # no name that exists is longer; of the others this much is enough
@@ -57,6 +60,7 @@ class _Line(msgspec.Struct, gc=False, omit_defaults=True, rename="camel"):
     source_ip: str = msgspec.field(default="", name="sourceIP")
     impersonated_user: str = ""
     impersonated_groups: Sequence[str] = ()
+    unrecorded: int = 0
 
 
 _encode = msgspec.json.Encoder().encode
@@ -94,6 +98,15 @@ def audit_record(
     return _encode(line)
 
 
+def _unrecorded(context: Context, lines: int) -> _Line:
+    user = context.user
+    time = f"{timestamp(context.now)[:-1]}.{int(context.now * 1000) % 1000:03d}Z"
+    target = Target(path="/fairlead/v1/audit")
+    line = _Line(time, context.request_id, user.name, user.groups, "record", target, 507, "NotRecorded")
+    line.unrecorded = lines
+    return line
+
+
 def audit_line(sequence: int, note: Note) -> bytes:
     """A line as readers of the log get it: numbered, and with the revision its write got (0: none)."""
     revision = b"" if note.revision == 0 else b',"revision":%d' % note.revision
@@ -103,18 +116,21 @@ def audit_line(sequence: int, note: Note) -> bytes:
 class Audit:
     """The policy at work: asks it for a level, makes the line, counts what is not recorded.
 
-    `counters` are plain integers by (verb, group-resource, role of the user); the runtime reads them.
+    `counters` are plain integers by (verb, group-resource, role of the user), `suppressed` by stream; the runtime reads
+    them.
     """
 
-    __slots__ = ("_levels", "_refusals", "_second", "counters", "policy", "suppressed")
+    __slots__ = ("_levels", "_second", "_spent", "_untold", "counters", "policy", "suppressed", "unrecorded")
 
     def __init__(self, policy: AuditPolicy = DEFAULT_POLICY) -> None:
         self.policy = policy
         self.counters: dict[tuple[str, str, str], int] = {}
-        self.suppressed = 0  # refusals beyond the policy's rate
+        self.suppressed = {STREAM: 0, STRANGERS: 0}  # beyond the policy's rate
+        self.unrecorded = 0  # lines that the journal did not take
+        self._untold = 0  # of them, those that no line tells of yet
         self._levels: dict[tuple[str, str, str, tuple[str, ...], int, bool], Level] = {}
         self._second = 0
-        self._refusals = 0
+        self._spent: dict[str, int] = {}  # by user, in this second; strangers are one
 
     def accepted(
         self,
@@ -148,14 +164,45 @@ class Audit:
         if level is Level.NONE or level is Level.COUNT:
             self._count(level, context, verb, target)
             return ()
+        stream = STRANGERS if UNAUTHENTICATED in context.signed_in.groups else STREAM
+        if not self._affords(context, stream):
+            return ()
+        return (Note(stream, audit_record(context, verb, target, code, reason=reason)),)
+
+    def read(self, context: Context, verb: str, target: Target, code: int) -> tuple[Note, ...]:
+        """The notes of a request that was answered with what is stored, and changed nothing."""
+        level = self._level(context, verb, target, code, False)
+        if level is Level.NONE or level is Level.COUNT:
+            self._count(level, context, verb, target)
+            return ()
+        if not self._affords(context, STREAM):
+            return ()
+        return (Note(STREAM, audit_record(context, verb, target, code)),)
+
+    def lost(self, lines: int) -> None:
+        """The journal did not take so many lines of requests that were answered all the same."""
+        self.unrecorded += lines
+        self._untold += lines
+
+    def made_up(self, context: Context) -> tuple[Note, ...]:
+        """The line that tells how many there were, once lines are taken again; none if there were none."""
+        lost, self._untold = self._untold, 0
+        return (Note(STREAM, _encode(_unrecorded(context, lost))),) if lost else ()
+
+    def _affords(self, context: Context, stream: str) -> bool:
+        """Whether the budget of who asks has room for one more line in this second."""
         second = int(context.now)
         if second != self._second:
-            self._second, self._refusals = second, 0
-        self._refusals += 1
-        if self._refusals > self.policy.refusals_per_second_max:
-            self.suppressed += 1
-            return ()
-        return (Note(STREAM, audit_record(context, verb, target, code, reason=reason)),)
+            self._second = second
+            self._spent.clear()
+        stranger = stream == STRANGERS
+        name = "" if stranger else context.signed_in.name
+        spent = self._spent[name] = self._spent.get(name, 0) + 1
+        policy = self.policy
+        if spent > (policy.strangers_per_second_max if stranger else policy.refusals_per_second_max):
+            self.suppressed[stream] += 1
+            return False
+        return True
 
     def _level(self, context: Context, verb: str, target: Target, code: int, heartbeat: bool) -> Level:
         resource = _qualified(target)

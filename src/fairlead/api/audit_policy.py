@@ -1,8 +1,8 @@
 """What audit keeps of which request: ordered rules as data, the first that matches decides.
 
 Read by `audit.py` for every write and every refusal. A rule's empty tuple means "any". The default policy:
-heartbeats and the plane's own Events are counted, accepted reads are not kept at all, refusals are recorded
-without detail, and every other write is recorded with the paths of the fields it changed.
+heartbeats and the plane's own Events are counted, reads of Secrets and refusals are recorded without detail, other
+accepted reads are not kept at all, and every other write is recorded with the paths of the fields it changed.
 """
 
 from __future__ import annotations
@@ -50,8 +50,10 @@ class AuditRule:
 @dataclass(frozen=True, slots=True)
 class AuditPolicy:
     rules: tuple[AuditRule, ...]
-    # Refusals beyond this many in one second are counted only: whoever sends junk must not fill the disk.
+    # Refusals and reads of one user beyond this many in one second are counted only: whoever sends junk must not fill
+    # the disk, nor hide what others do.
     refusals_per_second_max: int = 50
+    strangers_per_second_max: int = 10  # refusals of all together who are not signed in
 
     def level(self, verb: str, resource: str, user: User, status: int, heartbeat: bool = False) -> Level:
         for rule in self.rules:
@@ -62,6 +64,7 @@ class AuditPolicy:
 
 # Who writes Events and removes expired ones: a log beside the log would say everything twice.
 PLANE_USERS = ("system:fairlead", "system:fairlead:events")
+READ_VERBS = ("get", "list", "watch")
 WRITE_VERBS = ("create", "update", "patch", "delete", "deletecollection")
 
 DEFAULT_POLICY = AuditPolicy(
@@ -69,6 +72,7 @@ DEFAULT_POLICY = AuditPolicy(
         AuditRule(Level.COUNT, refused=False, heartbeat=True),
         AuditRule(Level.COUNT, resources=("events",), users=PLANE_USERS, refused=False),
         AuditRule(Level.METADATA, statuses=(401, 403)),
+        AuditRule(Level.METADATA, verbs=READ_VERBS, resources=("secrets",)),
         AuditRule(Level.METADATA, verbs=WRITE_VERBS, refused=True),
         AuditRule(Level.CHANGES, verbs=WRITE_VERBS),
     )

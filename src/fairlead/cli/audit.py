@@ -34,7 +34,7 @@ _EPILOG = """examples:
   fairlead audit -f                            show records as they come; Ctrl-C ends it
   fairlead audit -o json | jq .items[].record.changed
 
-Reads, lease renewals and heartbeats are not recorded. Values never are: records name fields.
+Reads of Secrets are recorded, other reads, lease renewals and heartbeats are not. Values never are.
 """
 
 
@@ -71,6 +71,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--limit", type=shared.whole, default=100, metavar="N", help="the last N records (default: 100)"
     )
+    parser.add_argument(
+        "--strangers", action="store_true", help="refusals of those who are not signed in: a log of their own"
+    )
     parser.add_argument("-f", "--follow", action="store_true", help="go on and show new records as they come")
     shared.output(parser, "table", "json")
     shared.kubeconfig(parser)
@@ -85,12 +88,13 @@ def run(options: argparse.Namespace) -> int:
     try:
         last: deque[dict[str, Any]] = deque(maxlen=options.limit)
         after = 0
-        for item in _records(client, after):
+        stream = "strangers" if options.strangers else ""
+        for item in _records(client, stream, after):
             after = item["sequence"]
             if wanted.accepts(item["record"]):
                 last.append(item)
         if options.follow:
-            _follow(client, wanted, list(last), after, options.output)
+            _follow(client, stream, wanted, list(last), after, options.output)
         elif options.output == "json":
             print_json({"items": list(last)})
         elif last:
@@ -118,16 +122,20 @@ def _resource_names(about: dict[str, Any]) -> tuple[str, str]:
     return resource, f"{resource}.{group}"
 
 
-def _records(client: Client, after: int) -> Iterator[dict[str, Any]]:
+def _records(client: Client, stream: str, after: int) -> Iterator[dict[str, Any]]:
     while True:
-        items = client.get(PATH, {"after": str(after), "limit": str(_PAGE)}).get("items") or []
+        items = (
+            client.get(PATH, {"stream": stream, "after": str(after), "limit": str(_PAGE)}).get("items") or []
+        )
         yield from items
         if len(items) < _PAGE:
             return
         after = items[-1]["sequence"]
 
 
-def _follow(client: Client, wanted: Wanted, first: list[dict[str, Any]], after: int, form: str) -> None:
+def _follow(
+    client: Client, stream: str, wanted: Wanted, first: list[dict[str, Any]], after: int, form: str
+) -> None:
     """First what is there, then what comes; JSON records one to a line, so that a pipe can read along."""
     widths = [max(len(title), 12) for title in _HEADER]
     if form == "table":
@@ -137,7 +145,7 @@ def _follow(client: Client, wanted: Wanted, first: list[dict[str, Any]], after: 
     while True:
         sys.stdout.flush()
         time.sleep(_POLL_SECONDS)
-        for item in _records(client, after):
+        for item in _records(client, stream, after):
             after = item["sequence"]
             if not wanted.accepts(item["record"]):
                 continue

@@ -12,7 +12,7 @@ from fairlead.control.controller import Controller
 from fairlead.control.health import Health
 from fairlead.control.plane import Plane
 from fairlead.core import codec
-from fairlead.core.errors import NotFound
+from fairlead.core.errors import BadRequest, NotFound
 from fairlead.core.times import timestamp
 from fairlead.port.request import Reply
 from fairlead.queue.snapshot import QueueSnapshot
@@ -28,15 +28,23 @@ _AUDIT_LINES_MAX = 1000
 _TEXT = "text/plain; charset=utf-8"
 _CHECK_SHOWN_MAX = 63
 _DAMAGE_SHOWN_MAX = 16
+_NO_OTHERS: Mapping[str, str] = {}
 
 
-def lines(journal: Journal, stream: str) -> Callable[[str, Mapping[str, str], Context], Reply]:
-    """GET ...?after=SEQUENCE&limit=N: lines of a bounded log (audit, decisions), oldest first."""
+def lines(
+    journal: Journal, stream: str, others: Mapping[str, str] = _NO_OTHERS
+) -> Callable[[str, Mapping[str, str], Context], Reply]:
+    """GET ...?after=SEQUENCE&limit=N: lines of a bounded log (audit, decisions), oldest first. `others`: streams that
+    ?stream=NAME asks for instead."""
 
     def answer(path: str, query: Mapping[str, str], context: Context) -> Reply:
         after = options.whole(query, "after") or 0
         limit = min(options.whole(query, "limit") or _AUDIT_LINES_MAX, _AUDIT_LINES_MAX)
-        found = [audit_line(sequence, note) for sequence, _, note in journal.notes(stream, after, limit)]
+        name = query.get("stream", "")
+        if name and name not in others:
+            raise BadRequest(f"there is no stream {name!r} here; there are: {', '.join(others) or 'none'}")
+        wanted = others[name] if name else stream
+        found = [audit_line(sequence, note) for sequence, _, note in journal.notes(wanted, after, limit)]
         return Reply(200, b'{"items":[' + b",".join(found) + b"]}")
 
     return answer

@@ -7,6 +7,7 @@ audit as any client's, without HTTP.
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 from collections.abc import Callable
 
@@ -18,7 +19,9 @@ from fairlead.api.users import MASTERS, User
 from fairlead.core.errors import ApiError, MethodNotAllowed, Unauthorized, Unavailable
 from fairlead.port.request import Reply, Request
 from fairlead.runtime.store_driver import StoreDriver
-from fairlead.store.contract import Note, Outcome, Transaction
+from fairlead.store.contract import Failed, Note, Outcome, Transaction
+
+log = logging.getLogger("fairlead.runtime")
 
 _ENTROPY_BYTES = 4096
 
@@ -59,6 +62,7 @@ class ServingHost:
         self._entropy_used = 0
         self.submit: Callable[[Transaction, Callable[[Outcome], None]], None] = driver.submit
         self.note: Callable[[tuple[Note, ...]], None] = driver.note
+        self._losing = False  # lines of the audit log were not taken, and none was since
 
     def sign_in(self, authorization: str | None, path: str) -> User:
         try:
@@ -77,6 +81,24 @@ class ServingHost:
         self._entropy_used = start + 16
         entropy = self._entropy[start : start + 16]
         return Context(user, self._clock(), entropy, entropy[:8].hex(), user_agent, source, impersonator)
+
+    def record(self, notes: tuple[Note, ...], then: Callable[[], None]) -> None:
+        """Keep lines of the audit log, then go on: also if they are not taken, as on a full disk. Those are counted."""
+
+        def noted(outcome: Outcome) -> None:
+            audit = self.api.desk.audit
+            if isinstance(outcome, Failed):
+                audit.lost(len(notes))
+                if not self._losing:
+                    log.error("lines of the audit log are not recorded, only counted: %s", outcome.message)
+                self._losing = True
+            elif self._losing:
+                self._losing = False
+                log.warning("%d lines of the audit log were not recorded", audit.unrecorded)
+                self.record(audit.made_up(self.context(PLANE, "fairlead", "")), lambda: None)
+            then()
+
+        self.submit(Transaction(notes=notes), noted)
 
     def send(self, request: Request, user: User, done: Callable[[Reply], None]) -> None:
         """One request from inside; `done` gets the reply, errors included, now or from a later callback."""

@@ -266,7 +266,9 @@ class Server:
                 "/livez": healthy,
                 "/healthz": healthy,
                 "/metrics": extensions.metrics(lambda: self._samples(desk, handler())),
-                extensions.AUDIT: extensions.lines(self._journal, audit.STREAM),
+                extensions.AUDIT: extensions.lines(
+                    self._journal, audit.STREAM, {"strangers": audit.STRANGERS}
+                ),
                 extensions.DECISIONS: extensions.lines(self._journal, record.STREAM),
                 extensions.QUEUES: extensions.queues(self._planes.plane, self._clock),
                 explanations.EXPLAIN: explanations.explanations(sources, self._answering),
@@ -301,7 +303,9 @@ class Server:
         for (verb, resource, role), count in sorted(audit.counters.items()):
             labels = (("verb", verb), ("resource", resource), ("role", role))
             yield Sample("fairlead_audit_counted_total", count, labels)
-        yield Sample("fairlead_audit_suppressed_total", audit.suppressed)
+        for stream, count in audit.suppressed.items():
+            yield Sample("fairlead_audit_suppressed_total", count, (("stream", stream),))
+        yield Sample("fairlead_audit_unrecorded_total", audit.unrecorded)
         yield from extensions.plane_samples(self._planes.plane, self._clock())
         yield from scheduler_samples(self._planes.plane.placer)
         yield from stage_samples(self._planes.plane.stages, self._clock())

@@ -68,8 +68,8 @@ class Host(Protocol):
 
     def submit(self, transaction: Transaction, done: Callable[[Outcome], None]) -> None: ...
 
-    def note(self, notes: tuple[Note, ...]) -> None:
-        """Keep notes that belong to no change."""
+    def record(self, notes: tuple[Note, ...], then: Callable[[], None]) -> None:
+        """Keep lines that belong to no change, then go on, whether they could be kept or not."""
         ...
 
 
@@ -179,14 +179,10 @@ class Handler:
     ) -> None:
         """Answer with an error and keep what audit wants to know of it."""
         verb = request.verb if request is not None else exchange.method.decode("latin-1").lower()
-        target = (
-            Target(request.group, request.resource, request.namespace, request.name, request.subresource)
-            if request is not None
-            else Target(path=path[:_PATH_MAX])
-        )
+        target = _target(request) if request is not None else Target(path=path[:_PATH_MAX])
         notes = self._host.api.desk.audit.refused(context, verb, target, error.status, error.reason)
         if notes:
-            self._host.note(notes)
+            self._host.record(notes, _nothing)
         self.count(request, error.status)
         self.reply(exchange, failure(error), challenge=isinstance(error, Unauthorized))
 
@@ -235,7 +231,7 @@ class Handler:
 class _Call:
     """One API call on its way: plan, submit, finish, until there is something to answer."""
 
-    __slots__ = ("_again", "_context", "_exchange", "_handler", "_request")
+    __slots__ = ("_again", "_committed", "_context", "_exchange", "_handler", "_request")
 
     def __init__(self, handler: Handler, exchange: Exchange, request: Request, context: Context) -> None:
         self._handler = handler
@@ -243,21 +239,37 @@ class _Call:
         self._request = request
         self._context = context
         self._again = 0
+        self._committed = False  # something was written, and its audit line with it
 
     def run(self) -> None:
         self._go(self._handler._host.api.plan(self._request, self._context))
 
     def _go(self, step: Step) -> None:
         if isinstance(step, Plan):
+            self._committed = True
             self._handler._host.submit(step.transaction, lambda outcome: self._finish(step, outcome))
-        elif isinstance(step, Watch):
-            self._handler._watches.open(self._exchange, step, self._context.signed_in)
-            self._handler.count(self._request, 200)
-        elif isinstance(step, Reply):
-            self._handler.count(self._request, step.status)
-            self._handler.reply(self._exchange, step)
+        elif isinstance(step, Reply | Watch):
+            notes = () if self._committed else self._read(step)
+            if notes:  # who reads what is audited is answered when its line is kept
+                self._handler._host.record(notes, lambda: self._guarded(lambda: self._answer(step)))
+            else:
+                self._answer(step)
         else:
             self._ask_nodes(step)
+
+    def _read(self, step: Reply | Watch) -> tuple[Note, ...]:
+        """Audit's lines about what this request is about to be shown."""
+        status = step.status if isinstance(step, Reply) else 200
+        request = self._request
+        return self._handler._host.api.desk.audit.read(self._context, request.verb, _target(request), status)
+
+    def _answer(self, step: Reply | Watch) -> None:
+        if isinstance(step, Watch):
+            self._handler._watches.open(self._exchange, step, self._context.signed_in)
+            self._handler.count(self._request, 200)
+        else:
+            self._handler.count(self._request, step.status)
+            self._handler.reply(self._exchange, step)
 
     def _ask_nodes(self, step: NodeStream | NodeQuestion) -> None:
         nodes = self._handler._nodes
@@ -287,16 +299,24 @@ class _Call:
             self._handler.apologise(self._exchange, self._request)
 
     def _finish(self, plan: Plan, outcome: Outcome) -> None:
+        self._guarded(lambda: self._go_on(plan, outcome))
+
+    def _go_on(self, plan: Plan, outcome: Outcome) -> None:
+        result = plan.finish(outcome)
+        if result is AGAIN:
+            self._again += 1
+            if self._again > ATTEMPTS_MAX:
+                raise Unavailable(
+                    "the object kept changing under this request; try again", retry_after_seconds=1
+                )
+            self._committed = False
+            result = self._handler._host.api.plan(self._request, self._context)  # type: ignore[assignment]
+        self._go(result)  # type: ignore[arg-type]
+
+    def _guarded(self, act: Callable[[], None]) -> None:
+        """What is done from a callback: whatever goes wrong is answered."""
         try:
-            result = plan.finish(outcome)
-            if result is AGAIN:
-                self._again += 1
-                if self._again > ATTEMPTS_MAX:
-                    raise Unavailable(
-                        "the object kept changing under this request; try again", retry_after_seconds=1
-                    )
-                result = self._handler._host.api.plan(self._request, self._context)  # type: ignore[assignment]
-            self._go(result)  # type: ignore[arg-type]
+            act()
         except ApiError as error:
             self._handler.refuse(self._exchange, self._request, self._context, error)
         except Exception:
@@ -312,6 +332,14 @@ _MALFORMED: dict[int, Callable[[str], ApiError]] = {
     429: lambda message: TooManyRequests(message, retry_after_seconds=1),
     431: HeadersTooLarge,
 }
+
+
+def _nothing() -> None:
+    """Nobody waits for it."""
+
+
+def _target(request: Request) -> Target:
+    return Target(request.group, request.resource, request.namespace, request.name, request.subresource)
 
 
 def _quoted(text: str) -> bytes:
