@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.clients.converging import eventually
 from tests.clients.kubectl import Operator
 from tests.running import Running
 
@@ -53,7 +54,6 @@ def test_strangers_displace_nothing(server: Running, world: Operator) -> None:
         assert server.request("GET", SECRETS, token=None)[0] == 401
         assert server.request("GET", SECRETS, token="guess")[0] == 401
     assert len(audited(server)) == before
-    strangers = audited(server, "strangers")
-    assert strangers
+    strangers = eventually(lambda: audited(server, "strangers"))
     assert {each["user"] for each in strangers} == {"system:anonymous"}
     assert server.request("GET", "/fairlead/v1/audit?stream=nope")[0] == 400
