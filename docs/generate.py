@@ -48,7 +48,7 @@ REQUESTS = (
     Bound("request body", "wire.http", "BODY_BYTES_MAX", "bytes", "413, connection closed"),
     Bound(
         "bodies of all requests together",
-        "wire.bodies",
+        "wire.listener",
         "BODIES_BYTES_MAX",
         "bytes",
         "429 to a user who holds as much as is still free",
@@ -181,6 +181,38 @@ CONNECTIONS = (
     ),
     Bound("changes buffered for a watcher", "store.watch", "BUFFER_CHANGES_MAX", "", "the watcher is cut"),
     Bound("bytes buffered for a watcher", "store.watch", "BUFFER_BYTES_MAX", "bytes", "the watcher is cut"),
+    Bound(
+        "time of a turn in which watches are told of changes",
+        "wire.fanout",
+        "TURN_SECONDS",
+        "seconds",
+        "other clients are served before the next turn",
+    ),
+    Bound(
+        "bytes of a change sent to a watcher at once",
+        "wire.watching",
+        "PIECE_BYTES",
+        "bytes",
+        "the rest follows when it is the watcher's turn again",
+    ),
+    Bound("bytes set aside for a watcher that does not read", "wire.fanout", "STALLED_BYTES", "bytes", "-"),
+    Bound(
+        "the same for all watchers together",
+        "wire.fanout",
+        "WATCHES_BYTES_MAX",
+        "bytes",
+        "watchers of a user who holds as much as is still free wait",
+    ),
+    Bound(
+        "a watcher for which others wait must read within",
+        "wire.fanout",
+        "STALLED_SECONDS",
+        "seconds",
+        "it is cut",
+    ),
+    Bound(
+        "bytes of a stream encrypted ahead", "wire.http", "STREAM_BYTES_AHEAD", "bytes", "no more are sent"
+    ),
     Bound(
         "changes read at once for one behind",
         "store.watch",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 
 from fairlead.api.access import Attributes, Chain, Verdict, forbidden
 from fairlead.api.authz import builtin_chain
-from fairlead.api.node_access import node_restriction, selects
+from fairlead.api.node_access import foreign_endpoint, node_restriction, selects
 from fairlead.api.users import ANONYMOUS, User
 from fairlead.store.contract import Change, Entry, Key
 
@@ -401,6 +402,68 @@ def test_a_nodes_rules_say_that_they_are_not_all() -> None:
 
 def node(name: str = "n1", labels: Any = None, taints: Any = None, **metadata: Any) -> dict[str, Any]:
     return {"metadata": {"name": name, "labels": labels, **metadata}, "spec": {"taints": taints}}
+
+
+ENDPOINT, CERTIFICATE = "fairlead.dev/endpoint", "fairlead.dev/endpoint-certificate"
+
+
+def announcing(name: str, url: str, digit: str) -> dict[str, Any]:
+    return node(name, annotations={ENDPOINT: url, CERTIFICATE: digit * 64})
+
+
+@pytest.mark.parametrize(
+    ("user", "new", "old", "refused"),
+    [
+        (NODE, announcing("n1", "https://127.0.0.1:1", "a"), None, False),
+        (NODE, announcing("n1", "https://127.0.0.1:2", "a"), None, True),
+        (NODE, announcing("n1", "https://127.0.0.1:2/", "a"), None, True),
+        (NODE, announcing("n1", "https://127.0.0.1:1", "b"), None, True),
+        (NODE, announcing("n1", "https://127.0.0.1:4", "d"), None, True),
+        (NODE, announcing("n1", "https://127.0.0.1:4", "a"), None, False),  # n4 is gone
+        (
+            NODE,
+            announcing("n1", "https://127.0.0.1:2", "b"),
+            announcing("n1", "https://127.0.0.1:2", "b"),
+            False,
+        ),
+        (NODE, node(), announcing("n1", "https://127.0.0.1:1", "a"), False),
+        (ADMIN, announcing("n1", "https://127.0.0.1:2", "b"), None, False),
+    ],
+)
+def test_a_node_cannot_announce_the_endpoint_of_another(user: Any, new: Any, old: Any, refused: bool) -> None:
+    ready = {"status": {"conditions": [{"type": "Ready", "status": "True"}]}}
+    others = [
+        announcing("n2", "https://127.0.0.1:2", "b") | ready,
+        announcing("n4", "https://127.0.0.1:4", "d"),
+        announcing("n1", "https://127.0.0.1:1", "a") | ready,
+        node("n3"),
+    ]
+    stored = [json.dumps(each).encode() for each in others]
+    assert (foreign_endpoint(user, new, old, stored) is not None) is refused
+
+
+@pytest.mark.parametrize(
+    ("label", "allowed"),
+    [
+        ("disk", True),
+        ("example.org/tier", True),
+        ("kubernetes.io/hostname", True),
+        ("topology.kubernetes.io/zone", True),
+        ("node.kubernetes.io/instance-type", True),
+        ("gpu.node.kubernetes.io/model", True),
+        ("notkubernetes.io/x", True),
+        ("node-role.kubernetes.io/control-plane", False),
+        ("kubernetes.io/role", False),
+        ("node-restriction.kubernetes.io/tier", False),
+        ("team.k8s.io/x", False),
+        ("k8s.io/x", False),
+    ],
+)
+def test_labels_of_kubernetes_that_a_node_may_set_on_itself(label: str, allowed: bool) -> None:
+    labelled = node(labels={label: "x"})
+    assert (node_restriction(NODE, "nodes", "create", "n1", labelled, None) is None) is allowed
+    assert (node_restriction(NODE, "nodes", "update", "n1", node(), labelled) is None) is allowed
+    assert node_restriction(NODE, "nodes", "update", "n1", labelled, labelled) is None
 
 
 RESTRICTED = {"node-restriction.kubernetes.io/tier": "gold"}

@@ -8,18 +8,39 @@ so that a node learns nothing about what exists elsewhere.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
 
 from fairlead.api.access import NO_OPINION, Attributes, ResourceRule, Rules, Verdict
+from fairlead.api.node_addresses import announced
 from fairlead.api.node_references import bound_node, references
 from fairlead.api.users import NODES, User
 from fairlead.model.kind import Json
+from fairlead.model.marks import NODE_CERTIFICATE, NODE_ENDPOINT
 from fairlead.store.contract import Key, Reader
 
 LEASE_NAMESPACE = "kube-node-lease"
-RESTRICTED_LABEL_PREFIX = "node-restriction.kubernetes.io/"
+# Of the labels of Kubernetes a node sets those that describe it, as a kubelet may: by the others (its role, and what
+# node-restriction.kubernetes.io/ is kept for) pods and Secrets are drawn to it.
+_OWN_LABELS = frozenset(
+    {
+        "kubernetes.io/arch",
+        "kubernetes.io/hostname",
+        "kubernetes.io/os",
+        "beta.kubernetes.io/arch",
+        "beta.kubernetes.io/instance-type",
+        "beta.kubernetes.io/os",
+        "failure-domain.beta.kubernetes.io/region",
+        "failure-domain.beta.kubernetes.io/zone",
+        "node.kubernetes.io/instance-type",
+        "topology.kubernetes.io/region",
+        "topology.kubernetes.io/zone",
+    }
+)
+_OWN_DOMAINS = ("kubelet.kubernetes.io", "node.kubernetes.io")
+_KUBERNETES_DOMAINS = ("kubernetes.io", "k8s.io")
 
 _READ = ("get", "list", "watch")
 _LEASE_VERBS = frozenset({"get", "create", "update", "patch", "delete"})
@@ -211,8 +232,12 @@ def _node_write(node: str, name: str, new: Json | None, old: Json | None) -> str
     if name != node or new is None:
         return f'node "{node}" can only write its own Node "{node}", and not delete it'
     restricted = _restricted_labels(new)
-    if restricted != (_restricted_labels(old) if old is not None else {}):
-        return f'node "{node}" cannot set or change labels with the prefix {RESTRICTED_LABEL_PREFIX}'
+    before = _restricted_labels(old) if old is not None else {}
+    changed = sorted(
+        key for key in restricted.keys() | before.keys() if restricted.get(key) != before.get(key)
+    )
+    if changed:
+        return f'node "{node}" cannot set or change labels of Kubernetes that do not describe it: {", ".join(changed)}'
     if old is not None and _field(new, "spec", "taints") != _field(old, "spec", "taints"):
         return f'node "{node}" cannot change its taints (spec.taints) after it has registered'
     if _field(new, "metadata", "ownerReferences") != _field(old or {}, "metadata", "ownerReferences"):
@@ -222,7 +247,43 @@ def _node_write(node: str, name: str, new: Json | None, old: Json | None) -> str
 
 def _restricted_labels(obj: Json) -> dict[str, Any]:
     labels = _field(obj, "metadata", "labels") or {}
-    return {key: value for key, value in labels.items() if key.startswith(RESTRICTED_LABEL_PREFIX)}
+    return {key: value for key, value in labels.items() if not _may_set(key)}
+
+
+def _may_set(label: str) -> bool:
+    domain, slash, _ = label.partition("/")
+    if not slash or label in _OWN_LABELS or _is_in(domain, _OWN_DOMAINS):
+        return True
+    return not _is_in(domain, _KUBERNETES_DOMAINS)
+
+
+def _is_in(domain: str, parents: tuple[str, ...]) -> bool:
+    return any(domain == parent or domain.endswith(f".{parent}") for parent in parents)
+
+
+def _is_ready(node: bytes) -> bool:
+    conditions = _field(msgspec.json.decode(node), "status", "conditions") or ()
+    return any(each.get("type") == "Ready" and each.get("status") == "True" for each in conditions)
+
+
+def foreign_endpoint(user: User, new: Json | None, old: Json | None, nodes: Iterable[bytes]) -> str | None:
+    """What is wrong with the endpoint that a node announces for itself; `nodes`: all Nodes as they are stored."""
+    node = user.node_name
+    annotations = _field(new or {}, "metadata", "annotations") or {}
+    known = _field(old or {}, "metadata", "annotations") or {}
+    wanted = {name: annotations.get(name) for name in (NODE_ENDPOINT, NODE_CERTIFICATE)}
+    if not node or all(value is None or value == known.get(name) for name, value in wanted.items()):
+        return None
+    for data in nodes:
+        other = announced(data)
+        if other is None or other.name == node:
+            continue
+        url = wanted[NODE_ENDPOINT]
+        same_address = isinstance(url, str) and url.rstrip("/") == other.url
+        # The certificate is what an endpoint is known by. The address of a node that is gone may be used again.
+        if wanted[NODE_CERTIFICATE] == other.certificate or (same_address and _is_ready(data)):
+            return f'node "{node}" cannot announce the endpoint of another node (metadata.annotations)'
+    return None
 
 
 def _field(obj: Json, *path: str) -> Any:

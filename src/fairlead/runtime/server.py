@@ -289,7 +289,8 @@ class Server:
         yield Sample("fairlead_store_changes_committed_total", store.committed)
         yield Sample("fairlead_store_transactions_refused_total", store.refused)
         yield Sample("fairlead_watches_open", len(self.watches))
-        yield Sample("fairlead_watches_cut_total", self._hub.cuts)
+        yield Sample("fairlead_watches_cut_total", self._hub.cuts + self.watches.fanout.cuts)
+        yield Sample("fairlead_watch_bytes_held", self.watches.fanout.budget.held)
         yield Sample("fairlead_logs_open", len(self._asked))
         listener = self.listener
         yield Sample("fairlead_connections_open", len(listener))

@@ -130,14 +130,16 @@ class ServiceProxy:
             self._timer = self._loop.call_later(BIND_AGAIN_SECONDS, self._bind)
 
     def _bound(self, place: Place, route: Route) -> socket.socket | None:
-        made = socket.socket(socket.AF_INET, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
+        made: socket.socket | None = None
         try:
+            made = socket.socket(socket.AF_INET, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
             # A listener that was closed a moment ago leaves connections behind that are still ending.
             made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             made.bind(place)
             made.listen(BACKLOG_MAX)
         except (OSError, OverflowError) as error:
-            made.close()
+            if made is not None:
+                made.close()
             number = getattr(error, "errno", None) or errno.EINVAL
             if self._told.get(place) != number and not (
                 number == errno.EADDRINUSE and _is_free_elsewhere(place[1])
@@ -207,12 +209,12 @@ class ServiceProxy:
 
 def _is_free_elsewhere(port: int) -> bool:
     """Then it is in use at that very address: another agent of this machine serves it, which is as it should be."""
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as tried:
-        tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
+    try:
+        with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as tried:
+            tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             tried.bind((_NOBODYS, port))
-        except OSError:
-            return False
+    except OSError:
+        return False
     return True
 
 

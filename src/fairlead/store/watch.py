@@ -20,17 +20,20 @@ from fairlead.store.contract import ADDED, DELETED, Change, Compacted, Entry, Fu
 Accepts = Callable[[Entry], bool]
 
 BUFFER_CHANGES_MAX = 1024
-BUFFER_BYTES_MAX = 4 * 1024 * 1024
+# Changes are kept once for all who wait for them, so this is less the memory of a watcher than its delay.
+BUFFER_BYTES_MAX = 16 * 1024 * 1024
 CATCH_UP_CHANGES_MAX = 256
 
-_FRAME_STARTS = {name: b'{"type":"%b","object":' % name.encode() for name in ("ADDED", "MODIFIED", "DELETED")}
+FRAME_STARTS = {name: b'{"type":"%b","object":' % name.encode() for name in ("ADDED", "MODIFIED", "DELETED")}
+
+FRAME_END = b"}\n"
 
 
 def frame(change: Change) -> bytes:
     """The change as a line of a watch stream; encoded once and shared by all watchers."""
     encoded = change.frame
     if not encoded:
-        encoded = change.frame = b"%b%b}\n" % (_FRAME_STARTS[change.type], change.entry.data)
+        encoded = change.frame = b"%b%b}\n" % (FRAME_STARTS[change.type], change.entry.data)
     return encoded
 
 
@@ -86,15 +89,25 @@ class Subscription:
         self._buffer.clear()
         self._bytes = 0
 
-    def _drain(self, limit: int) -> list[Change]:
+    @property
+    def next_bytes(self) -> int:
+        """The size of the next change to be taken, if one is buffered."""
+        return len(self._buffer[0].entry.data) if self._buffer else 0
+
+    def _drain(self, limit: int, bytes_max: int) -> list[Change]:
         buffer = self._buffer
-        if len(buffer) <= limit:  # as nearly always
+        if len(buffer) <= limit and self._bytes <= bytes_max:  # as nearly always
             taken = list(buffer)
             buffer.clear()
             self._bytes = 0
             return taken
-        taken = [buffer.popleft() for _ in range(min(limit, len(buffer)))]
-        self._bytes -= sum([len(change.entry.data) for change in taken])
+        taken, size = [], 0
+        while buffer and len(taken) < limit:
+            size += len(buffer[0].entry.data)
+            if taken and size > bytes_max:
+                break
+            self._bytes -= len(buffer[0].entry.data)
+            taken.append(buffer.popleft())
         return taken
 
 
@@ -183,14 +196,17 @@ class Hub:
             if subscription.cut:
                 self.cuts += 1
 
-    def take(self, subscription: Subscription, limit: int = CATCH_UP_CHANGES_MAX) -> list[Change]:
-        """The next changes to send, oldest first. Empty while `behind` means that this stretch held nothing
-        for it: take again. Raises Compacted when it is behind the floor."""
+    def take(
+        self, subscription: Subscription, limit: int = CATCH_UP_CHANGES_MAX, bytes_max: int = BUFFER_BYTES_MAX
+    ) -> list[Change]:
+        """The next changes to send, oldest first; of those buffered at least one, and else no more than `bytes_max`.
+        Empty while `behind` means that this stretch held nothing for it: take again. Raises Compacted
+        when it is behind the floor."""
         if subscription.cut:
             return []
         if subscription.behind:
             return self._catch_up(subscription, min(limit, self._chunk))
-        return subscription._drain(limit)
+        return subscription._drain(limit, bytes_max)
 
     def _catch_up(self, subscription: Subscription, limit: int) -> list[Change]:
         newest = self._reader.revision

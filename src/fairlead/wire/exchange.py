@@ -103,6 +103,7 @@ class Exchange:
         self.streaming = True
         self.body = b""
         self._connection.release_body(self)
+        self._connection.bound_stream(streams=True)
         framing = b"transfer-encoding: chunked" if self.chunked else b"connection: close"
         self._connection.write(
             b"%b%b\r\n%b\r\n%bcache-control: no-cache, private\r\n\r\n"
@@ -111,6 +112,14 @@ class Exchange:
 
     def send(self, frames: bytes) -> None:
         self._connection.write(b"%x\r\n%b\r\n" % (len(frames), frames) if self.chunked else frames)
+
+    def chunk_ends(self, size: int) -> tuple[bytes, bytes]:
+        """What stands before and after `size` bytes of a stream that are sent with `send_pieces`."""
+        return (b"%x\r\n" % size, b"\r\n") if self.chunked else (b"", b"")
+
+    def send_pieces(self, pieces: list[memoryview]) -> None:
+        """As they are; nothing is copied before it is encrypted."""
+        self._connection.write_pieces(pieces)
 
     @property
     def writable(self) -> bool:

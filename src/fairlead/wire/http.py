@@ -6,7 +6,7 @@ Requests of one connection are answered in order; while one is open the next one
 bounded: header bytes, body bytes, what a client may send ahead. What the limits refuse is answered, then closed.
 
 A body is read only of somebody who is known by the headers, and only if the budget for all bodies has room
-(`bodies.py`). A request of anybody else is handled as soon as its headers are there, without its body; then the
+(`budget.py`). A request of anybody else is handled as soon as its headers are there, without its body; then the
 connection is closed, and nothing that follows on it is taken for a request.
 """
 
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 BODY_BYTES_MAX = 3 * 1024 * 1024
 HEADER_BYTES_MAX = 64 * 1024
+# Of a stream, so much waits encrypted for a client that does not read, beside the socket's own queue.
+STREAM_BYTES_AHEAD = 16 * 1024
 # Answers below this size go out together with their headers.
 _JOIN_BYTES_MAX = 256 * 1024
 # Of a long answer, so much goes out before other connections have their turn.
@@ -274,6 +276,15 @@ class Connection(asyncio.Protocol):
         self._open = exchange
         self._handle(exchange)
 
+    def bound_stream(self, *, streams: bool) -> None:
+        """Hear early that the client of a stream does not read: what it was sent stays here until it does."""
+        if self._transport is not None:
+            self._transport.set_write_buffer_limits(high=STREAM_BYTES_AHEAD if streams else None)
+
+    def write_pieces(self, pieces: list[memoryview]) -> None:
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.writelines(pieces)
+
     def write(self, data: bytes) -> None:
         if self._transport is not None and not self._transport.is_closing():
             self._transport.write(data)
@@ -289,6 +300,8 @@ class Connection(asyncio.Protocol):
             self.write(body)
         self._open = self.resumed = None
         self.release_body(exchange)
+        if exchange.streaming:
+            self.bound_stream(streams=False)
         self.active_at = self._listener.now()
         if not exchange.keep_alive or self._listener.stopping:
             self.close()

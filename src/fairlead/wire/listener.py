@@ -14,11 +14,12 @@ import ssl
 from collections.abc import Callable
 
 from fairlead.wire.accepting import HANDSHAKES_MAX, Acceptor
-from fairlead.wire.bodies import Bodies
+from fairlead.wire.budget import Budget
 from fairlead.wire.exchange import Exchange
 from fairlead.wire.http import Connection
 
 CONNECTIONS_MAX = 8192
+BODIES_BYTES_MAX = 64 * 1024 * 1024
 IDLE_SECONDS = 180.0
 REQUEST_SECONDS = 60.0  # in which a request must have arrived whole
 # File descriptors that connections leave to the store, logs, backups and what the plane asks of nodes.
@@ -47,7 +48,7 @@ class Listener:
         self._handle = handle
         self.refuse = refuse
         self.owner_of_body = owner_of_body
-        self.bodies = Bodies()
+        self.bodies = Budget(BODIES_BYTES_MAX)
         self._connections: dict[Connection, None] = {}
         self._strangers: dict[Connection, None] = {}  # nobody has signed in on these yet; oldest first
         self._connections_max = max(2, min(connections_max, _files_max() - FILES_RESERVED))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
@@ -241,6 +242,32 @@ def test_an_address_that_another_agent_serves_is_taken_over_when_that_one_ends(
             assert await asked(address, port) == b"a"
             assert (second.accepted, told) == (1, [])
             second.close()
+
+    run(work())
+
+
+def test_a_process_without_file_descriptors_binds_as_soon_as_it_has_some(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(service_proxy, "BIND_AGAIN_SECONDS", 0.01)
+
+    def none_left(*_: object) -> socket.socket:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    async def work() -> None:
+        async with backend(says(b"a")) as there:
+            told: list[str] = []
+            proxy = ServiceProxy(asyncio.get_running_loop(), told.append)
+            address, ports = "127.96.77.1", [free_port("127.96.77.1"), free_port("127.96.77.1")]
+            with monkeypatch.context() as without:
+                without.setattr(service_proxy.socket, "socket", none_left)
+                proxy.serve([Route("default/web:80", address, port, (there,)) for port in ports])
+                await asyncio.sleep(0.05)
+            await until(lambda: len(proxy.listening) == 2)
+            assert await asked(address, ports[0]) == b"a"
+            assert len(told) == 2
+            assert "Too many open files" in told[0]
+            proxy.close()
 
     run(work())
 

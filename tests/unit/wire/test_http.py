@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import pytest
 
-from fairlead.wire.bodies import Bodies
+from fairlead.wire.budget import Budget
 from fairlead.wire.exchange import Exchange
 from fairlead.wire.http import BODY_BYTES_MAX, HEADER_BYTES_MAX, Connection
 
@@ -22,6 +22,8 @@ class Transport:
 
     def write(self, data: bytes) -> None:
         self.written += data
+
+    def set_write_buffer_limits(self, high: int | None = None) -> None: ...
 
     def is_closing(self) -> bool:
         return self.closed
@@ -71,7 +73,7 @@ class Listener:
         self.loop = Loop()
         self.stopping = False
         self.refused: list[tuple[int, str]] = []
-        self.bodies = Bodies(8 * BODY_BYTES_MAX)
+        self.bodies = Budget(8 * BODY_BYTES_MAX)
         self.known = {b"Bearer known": "ann", b"Bearer t": "tom"}
 
     def now(self) -> float:
@@ -437,7 +439,7 @@ def test_bodies_are_paid_for_until_they_are_answered_or_their_client_is_gone() -
 @pytest.mark.parametrize("framing", [LENGTH, EXPECT + LENGTH, CHUNKED])
 def test_a_body_that_the_budget_has_no_room_for_is_refused_before_it_is_kept(framing: bytes) -> None:
     peer = Peer()
-    peer.listener.bodies = Bodies(1500)
+    peer.listener.bodies = Budget(1500)
     assert peer.listener.bodies.take("tom", 600)
     peer.send(post(framing), b"3e8\r\n" + b"x" * 1000 + b"\r\n")
     assert [status for status, _ in peer.listener.refused] == [429]
@@ -447,7 +449,7 @@ def test_a_body_that_the_budget_has_no_room_for_is_refused_before_it_is_kept(fra
 
 
 def test_a_user_may_hold_as_much_as_stays_free() -> None:
-    bodies = Bodies(1200)
+    bodies = Budget(1200)
     assert bodies.take("ann", 600)
     assert not bodies.take("ann", 1)
     assert bodies.take("tom", 300)

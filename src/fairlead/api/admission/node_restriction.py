@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fairlead.api.admission.step import Step
 from fairlead.api.attempt import Attempt
-from fairlead.api.node_access import node_restriction
+from fairlead.api.node_access import foreign_endpoint, node_restriction
 from fairlead.core.errors import Forbidden
 
 
@@ -13,6 +13,9 @@ def _admit(attempt: Attempt) -> None:
     problem = node_restriction(
         attempt.context.user, kind.resource, attempt.verb, attempt.key.name, attempt.new, attempt.old
     )
+    if problem is None and kind.resource == "nodes":
+        stored = (entry.data for entry in attempt.read.list("nodes", ""))
+        problem = foreign_endpoint(attempt.context.user, attempt.new, attempt.old, stored)
     if problem is not None:
         raise Forbidden(
             f'{kind.plural} "{attempt.key.name}" is forbidden: {problem}',

@@ -1,24 +1,22 @@
-"""One budget of bytes for the bodies of all requests that are being received or answered.
+"""A budget of bytes that users share: of the bodies of requests, and of what watches leave in their connections.
 
-The listener has one; each connection takes from it before it reads a body, and gives back once the request is answered
-or its client is gone. A body whose length is announced is paid for before its first byte is read, a chunked one as it
-arrives.
+One rule shares it: a user may hold as much as is still free afterwards. One user alone gets half of the budget, two get
+a third each, and whoever comes next always finds something left.
 
-The budget is shared by one rule: a user may hold as much as is still free afterwards. One user alone gets half of the
-budget, two get a third each, and whoever comes next always finds something left.
+The listener has one for bodies: each connection takes from it before it reads a body, and gives back once the request
+is answered or its client is gone. A body whose length is announced is paid for before its first byte is read, a chunked
+one as it arrives. The fan-out of watches has another (`fanout.py`).
 """
 
 from __future__ import annotations
 
-BODIES_BYTES_MAX = 64 * 1024 * 1024
 
-
-class Bodies:
+class Budget:
     """The bytes in use, by user."""
 
     __slots__ = ("_held", "bytes_max", "held", "refused")
 
-    def __init__(self, bytes_max: int = BODIES_BYTES_MAX) -> None:
+    def __init__(self, bytes_max: int) -> None:
         self.bytes_max = bytes_max
         self.held = 0
         self.refused = 0
