@@ -65,7 +65,7 @@ class Client:
 class World:
     def __init__(self) -> None:
         self.loop = asyncio.new_event_loop()
-        reader = SimpleNamespace(revision=1, floor=lambda _: 0)
+        reader = SimpleNamespace(revision=1, floor=lambda _: 0, lost=())
         self.hub = Hub(cast(Any, reader))
         self.watches = Watches(self.loop, self.hub, lambda: 0.0)
         self.revision = 1
