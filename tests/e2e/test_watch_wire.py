@@ -155,7 +155,7 @@ def dechunked(stream: bytes) -> bytes:
 
 
 def test_open_watches_end_cleanly_when_the_server_is_told_to_stop(tmp_path: Path) -> None:
-    server = Running(tmp_path / "data")
+    server = Running(tmp_path / "data", arguments=("--no-root-certificates",))
     with (
         watching(server, CONFIGMAPS, "timeoutSeconds=600") as quiet,
         Raw(server) as unread,
