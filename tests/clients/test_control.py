@@ -219,6 +219,45 @@ def test_pods_that_name_another_scheduler_are_left_alone(server: Running, starte
     assert not server.request("GET", f"{PODS}/theirs")[1]["spec"].get("nodeName")
 
 
+def a_pod_of_a_lost_node(server: Running) -> None:
+    """Somebody confirmed that nothing of the node runs any more."""
+    taint = {"key": "node.kubernetes.io/out-of-service", "value": "confirmed", "effect": "NoExecute"}
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "lost"}, "spec": {"taints": [taint]}}
+    spec = {"nodeName": "lost", "containers": [{"name": "c", "image": "i"}]}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "lost"}, "spec": spec}
+    assert server.request("POST", "/api/v1/nodes", node)[0] == 201
+    assert server.request("POST", PODS, pod)[0] == 201
+
+
+def releases(server: Running) -> list[dict[str, Any]]:
+    """What the audit says of writes to that pod's status; the pod itself is forgotten soon after."""
+    records = [line["record"] for line in server.request("GET", "/fairlead/v1/audit?limit=10000")[1]["items"]]
+    where = {"resource": "pods", "subresource": "status", "name": "lost"}
+    return [each for each in records if where.items() <= each["object"].items()]
+
+
+def test_it_writes_in_its_own_name_and_may_release_pods(server: Running, started: Any) -> None:
+    control = started("one", *NARROW)
+    a_pod_of_a_lost_node(server)
+    [release] = eventually(lambda: releases(server))
+    assert release["code"] == 200
+    assert release["user"] == "admin"
+    assert release["impersonatedUser"] == "system:fairlead:control"
+    assert release["userAgent"].startswith("fairlead-control/")
+    assert "its writes carry the name system:fairlead:control" in control.said
+
+
+def test_where_it_may_not_impersonate_it_says_so_and_works_on(server: Running, tmp_path: Path) -> None:
+    plain = PlainKubernetes(server, tmp_path)  # which passes no such header on
+    control = Control(plain, tmp_path, "one")
+    try:
+        eventually(lambda: "one leads" in control.said)
+        assert "the kubeconfig's user may not impersonate" in control.said
+    finally:
+        control.kill()
+        plain.close()
+
+
 def test_an_api_without_anything_of_fairleads_own_is_enough(server: Running, tmp_path: Path) -> None:
     plain = PlainKubernetes(server, tmp_path)
     control = Control(plain, tmp_path, "one")

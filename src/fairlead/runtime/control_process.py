@@ -20,6 +20,7 @@ from pathlib import Path
 
 import uvloop
 
+from fairlead.api.admission.plane_conditions import PLANE
 from fairlead.control.placing import Placer
 from fairlead.control.plane import Plane
 from fairlead.control.roster import scheduling_deciders, workload_deciders
@@ -40,6 +41,8 @@ log = logging.getLogger("fairlead.control")
 
 LEASE = "fairlead-control"
 LOCK = "control.lock"
+# Whose its writes are, in the audit of the other side; only who is named so may say there that a pod was released.
+USER = f"{PLANE}:control"
 CONTROL_CONNECTIONS_MAX = 32
 # Without fences no request may outlast the margin in which the leader stops (`control/leadership.py`).
 UNFENCED_ASK_SECONDS = 5.0
@@ -75,6 +78,7 @@ class _Process:
         self._settings = settings
         self._clock = Clock()
         self._broken: BaseException | None = None
+        self._user = ""  # "": who the kubeconfig says
 
     async def run(self) -> None:
         loop = asyncio.get_running_loop()
@@ -86,18 +90,27 @@ class _Process:
         client = Client(address, CONTROL_CONNECTIONS_MAX)
         decisions = DecisionsFile(self._settings.data_dir)
 
-        def remote(seconds: float) -> Remote:
-            return Remote(client, prefix, lambda: connection.token, self._clock, seconds, self._noticed)
+        def remote(seconds: float, user: str = "") -> Remote:
+            return Remote(
+                client,
+                prefix,
+                lambda: connection.token,
+                self._clock,
+                seconds,
+                self._noticed,
+                agent="fairlead-control",
+                impersonating=user,
+            )
 
-        found = await self._discover(remote(ASK_SECONDS))
+        found = await self._discover(remote(ASK_SECONDS), remote(ASK_SECONDS, USER))
         if found is not None:
             plane = self._plane(found)
             ask_seconds = ASK_SECONDS if found.fencing else UNFENCED_ASK_SECONDS
             driver = RemotePlaneDriver(
-                plane, remote(ask_seconds), self._clock, self._failed, decisions.append
+                plane, remote(ask_seconds, self._user), self._clock, self._failed, decisions.append
             )
             margin = plane.leadership.settings.margin_seconds
-            for line in discovering.lines(found, plane.mirrors, margin):
+            for line in discovering.lines(found, plane.mirrors, margin, self._user):
                 _say(line)
             driver.start()
             following = asyncio.create_task(follow_wall_clock(self._clock, driver.stepped))
@@ -114,12 +127,13 @@ class _Process:
                 " start it again, another takes over meanwhile"
             ) from self._broken
 
-    async def _discover(self, remote: Remote) -> Capabilities | None:
-        """None: it was told to leave before the server answered."""
+    async def _discover(self, remote: Remote, named: Remote) -> Capabilities | None:
+        """None: it was told to leave before the server answered. `named`: the same server, under our own name."""
         while not self._leaving.is_set():
             try:
                 found = await discovering.capabilities(remote, self._settings.capabilities)
                 await discovering.check_is_free(remote, self._settings, self._clock())
+                self._user = USER if await discovering.is_taken_for(named, USER) else ""
                 return found
             except discovering.NotYet as error:
                 _say(f"{error}; trying again")

@@ -14,6 +14,8 @@ from fairlead.core.errors import OperatorError
 from fairlead.core.times import parse_time
 from fairlead.model.catalog import CATALOG
 from fairlead.port.capabilities import FAIRLEAD, KUBERNETES, Capabilities
+from fairlead.port.outcome import Done, Refused
+from fairlead.port.request import Request
 from fairlead.runtime.control_settings import DEFAULT_SCHEDULER_NAME, ControlSettings
 from fairlead.runtime.remote import Remote
 
@@ -40,6 +42,21 @@ async def capabilities(remote: Remote, forced: str) -> Capabilities:
     return Capabilities(found.fencing, found.premises, found.charging, frozenset(lacking))
 
 
+async def is_taken_for(remote: Remote, name: str) -> bool:
+    """Whether the server takes this client's requests for those of `name`; not if it may not impersonate, or if
+    something on the way drops the headers that say so."""
+    body = codec.encode({"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"})
+    outcome = await remote.ask(
+        Request("create", "authentication.k8s.io", "v1", "selfsubjectreviews", body=body)
+    )
+    if isinstance(outcome, Done):
+        found = codec.decode(outcome.body)
+        return bool(found["status"]["userInfo"].get("username") == name)
+    if isinstance(outcome, Refused) and outcome.retry != "later":
+        return False
+    raise NotYet(f"who this is was answered with: {outcome.message}")
+
+
 async def check_is_free(remote: Remote, settings: ControlSettings, now: float) -> None:
     """OperatorError if somebody else is at work there on what this plane would do: they would undo each other's."""
     own = await _read(remote, _QUEUES)
@@ -64,9 +81,15 @@ async def check_is_free(remote: Remote, settings: ControlSettings, now: float) -
             raise OperatorError(f"{name} is at work there: {then}")
 
 
-def lines(found: Capabilities, resources: Iterable[str], margin_seconds: float) -> list[str]:
-    """What a person should know of it, at the start."""
-    told = []
+def lines(found: Capabilities, resources: Iterable[str], margin_seconds: float, user: str) -> list[str]:
+    """What a person should know of it, at the start. `user`: in whose name it writes; "": the kubeconfig's."""
+    if user:
+        told = [f"its writes carry the name {user}"]
+    else:
+        told = [
+            "the kubeconfig's user may not impersonate: writes carry that user's name in the audit, and a Fairlead"
+            " server lets nobody but its plane say that a pod was released"
+        ]
     if not found.fencing:
         told.append(
             f"this API has no fences: the leader stops writing {margin_seconds:g} s before its lease ends, and what"

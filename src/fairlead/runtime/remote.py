@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable
 import msgspec
 
 from fairlead import __version__
+from fairlead.api.users import MASTERS
 from fairlead.cache.events import Broke, Event, Expired, Framed, Listed, ListFailed, Marked
 from fairlead.model.views import Resource, View
 from fairlead.port.outcome import Done, Outcome, Refused, Unknown, outcome_of
@@ -63,7 +64,8 @@ _frame = msgspec.json.Decoder(_Frame).decode
 
 class Remote:
     """`noticed` hears what stands between us and the server whenever that changes; "" when nothing does. `urgent`:
-    resources whose requests wait for no free connection."""
+    resources whose requests wait for no free connection. `agent`: how the client calls itself; `impersonating`: as whom
+    the server is to take its requests, in the group of those who may do everything; "" for who signed in."""
 
     def __init__(
         self,
@@ -74,6 +76,9 @@ class Remote:
         seconds: float = ASK_SECONDS,
         noticed: Callable[[str], None] = lambda trouble: None,
         urgent: frozenset[str] = _URGENT,
+        *,
+        agent: str = "fairlead-agent",
+        impersonating: str = "",
     ) -> None:
         self._client = client
         self._prefix = prefix
@@ -83,6 +88,10 @@ class Remote:
         self._noticed = noticed
         self._urgent = urgent
         self._trouble = ""
+        self._fixed = f"accept: application/json\r\nuser-agent: {agent}/{__version__}\r\n".encode("ascii")
+        if impersonating:
+            lines = f"impersonate-user: {impersonating}\r\nimpersonate-group: {MASTERS}\r\n"
+            self._fixed += lines.encode("ascii")
 
     async def ask(self, request: Request) -> Outcome:
         try:
@@ -220,11 +229,7 @@ class Remote:
 
     def _headers(self) -> bytes:
         token = self._token()
-        signed = b"authorization: Bearer " + token.encode("ascii") + b"\r\n" if token else b""
-        return b"accept: application/json\r\nuser-agent: fairlead-agent/%b\r\n%b" % (
-            __version__.encode(),
-            signed,
-        )
+        return self._fixed + (b"authorization: Bearer " + token.encode("ascii") + b"\r\n" if token else b"")
 
     def _judge(self, status: int) -> None:
         self._notice(
