@@ -19,6 +19,7 @@ from fairlead.store.contract import Delete, Entry, Key, Note, Put, Retention, Tr
 from fairlead.store.events import Append, Appended, FloorsMoved, Flush, Submitted
 from fairlead.store.machine import Store
 from fairlead.store.sqlite import SqliteJournal
+from fairlead.store.wal import examine
 
 Image = dict[str, bytes]
 Survivors = str  # which unsynced writes reach the platter all the same: "none", "even", "last"
@@ -198,6 +199,9 @@ def run_workload(disk: ForgetfulDisk, synchronous: str) -> dict[int, tuple[Entry
 
 def problem_after(acknowledged: int, image: Image, states: dict[int, tuple[Entry, ...]]) -> str:
     """Open an image as after a reboot; what was lost or torn, or nothing."""
+    alarm = examine(image.get("/store.db-wal", b""), b"").lost
+    if alarm:
+        return f"an ordinary power cut raised an alarm: {alarm}"
     with journal_on(ForgetfulDisk(image)) as journal:
         damage = journal.integrity_problems()
         if damage:

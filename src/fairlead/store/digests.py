@@ -1,4 +1,4 @@
-"""Digests of the database's rows: 64 bits of BLAKE2b over all of a row's columns, so that none can pass for another.
+"""Digests of the database's rows: CRC-32 and Adler-32 of all of a row's columns, so that none passes for another.
 
 Written by `sqlite.py` with each row and compared whenever one is read. They find what decays by itself (bits, sectors,
 pages that land elsewhere); they are no protection against someone who can write the file. Pure.
@@ -6,7 +6,7 @@ pages that land elsewhere); they are no protection against someone who can write
 
 from __future__ import annotations
 
-from hashlib import blake2b
+from zlib import adler32, crc32
 
 from fairlead.model.key import Key
 
@@ -16,7 +16,7 @@ _HALF = 2**63
 
 def _digest(text: bytes) -> int:
     """As SQLite keeps integers: signed, eight bytes."""
-    return int.from_bytes(blake2b(text, digest_size=8).digest(), "big", signed=True)
+    return (crc32(text) << 32 | adler32(text)) - _HALF
 
 
 def version_digest(
