@@ -42,6 +42,8 @@ PLANTS = {
     "budget_overwritten": (1, {"disruptions-in-flight"}),
     "duplicate_reservation": (122, {"one-reservation"}),
     "preemption_thrash": (7, {"preemption-ends"}),
+    "refusal_read_as_stuck": (0, {"refusals-end"}),
+    "status_skipped_on_refusal": (0, {"refusals-end"}),
     "observer_partitioned": (0, {"silence-is-real"}),
     "judged_by_wall_clock": (0, {"silence-is-real", "events-flow", "led-at-rest", *_UNFINISHED}),
     "slot_again": (0, {"slots-run-once"}),

@@ -76,7 +76,7 @@ class Controller:
         self._raised: dict[Key, int] = {}  # turns in a row that ended with an error of the Decider
         self._causes: dict[Key, Key] = {}  # of the turns to come
         self._by_wall: dict[Key, None] = {}  # whose last decision asked for the wall clock
-        self._refusals = Refusals(decider, health, self._complain)
+        self.refusals = Refusals(decider, health, self._complain)
         self._complaints = Complaints(decider.name)
         self._gathered: Sized = ()
         self.stirred = True  # something happened that may allow a turn: `step` is worth a call
@@ -106,8 +106,8 @@ class Controller:
 
     def _add(self, key: Key, resource: str, before: View | None, after: View | None, now: float) -> None:
         """A change gives this key a turn, which remembers whose change that was."""
-        if key in self._refusals and is_own_change(key, resource, before, after):
-            self._refusals.end(key)
+        if key in self.refusals and is_own_change(key, resource, before, after):
+            self.refusals.end(key)
         self.queue.add_at(key, now, now + self._gathers_for())
         self.stirred = True
         changed: Any = after if after is not None else before
@@ -153,13 +153,13 @@ class Controller:
 
     def ease(self, key: Key, now: float) -> None:
         """What this key waited for may refuse it no more."""
-        self._refusals.end(key)
+        self.refusals.end(key)
         self.queue.add(key, now)
         self.stirred = True
 
     def lead(self) -> None:
         """Everything is decided anew: who was refused in a former time as leader is tried again."""
-        self._refusals.clear()
+        self.refusals.clear()
 
     def caught_up(self, now: float) -> None:
         """The mirrors moved: keys that waited for their own writes may go on."""
@@ -261,7 +261,7 @@ class Controller:
         missed = view.missed()
         if missed:
             decision = waits(self.decider, view, key, missed, now)
-        held = self._refusals.held_back(decision, view, key, now) if key in self._refusals else None
+        held = self.refusals.held_back(decision, view, key, now) if key in self.refusals else None
         decision = held or decision
         self._tell_notes(decision, -1, now)
         turn = Turn(
@@ -320,8 +320,8 @@ class Controller:
         if following is Next.FINISH:
             self._attempts.pop(key, None)
             queue.forget(key)
-            if not turn.is_held and key in self._refusals:
-                self._refusals.end(key)
+            if not turn.is_held and key in self.refusals:
+                self.refusals.end(key)
             if turn.decision.again_at:
                 queue.add_at(key, now, turn.decision.again_at)
             if turn.is_open:
@@ -347,10 +347,10 @@ class Controller:
         a turn that sees what was done before the refusal."""
         key = turn.key
         self.stuck += not is_retried
-        verdict, at = self._refusals.add(turn, is_retried, now, chance)
+        verdict, at = self.refusals.add(turn, is_retried, now, chance)
         yield self._record(turn, now, verdict=verdict)
-        if not turn.is_held and key in self._refusals:
-            self._tell_notes(self._refusals.report(self._view(), key, now), -1, now)
+        if not turn.is_held and key in self.refusals:
+            self._tell_notes(self.refusals.report(self._view(), key, now), -1, now)
         self.queue.add_at(key, now, at)
 
     # What goes wrong

@@ -49,7 +49,7 @@ from fairlead.reconcile.deployment_caution import (
     pause_of,
 )
 from fairlead.reconcile.deployment_history import TEMPLATE_HASH, split
-from fairlead.reconcile.deployment_rollout import limits
+from fairlead.reconcile.deployment_rollout import limits, without_surge
 from fairlead.reconcile.deployment_status import (
     PROGRESSING,
     TIMED_OUT,
@@ -91,10 +91,10 @@ class DeploymentDecider:
         claimed = claim(view, NAME, DEPLOYMENTS, found.metadata, found.spec.selector, REPLICASETS)
         if claimed.effects:
             return Decision(Waiting("ClaimingReplicaSets"), claimed.effects[:EFFECTS_MAX])
-        scene = Scene(view, found, *split(found, claimed.mine), limits(found))
-        status = wanted_status(
-            found, scene.new, scene.olds, scene.bounds, now, lambda: pause_of(view, found, scene.new, now)
-        )
+        new, olds = split(found, claimed.mine)
+        bounds = limits(found)
+        scene = Scene(view, found, new, olds, without_surge(found, bounds, new))
+        status = wanted_status(found, new, olds, bounds, now, lambda: pause_of(view, found, new, now))
         again_at = deadline(found, status) or pause_due_at(view, found, status, now)
         if not found.metadata.deletion_timestamp:
             reason, effects, waits = next_step(scene, status)
@@ -102,7 +102,10 @@ class DeploymentDecider:
                 again_at = min(again_at or now + LOOK_AGAIN_SECONDS, now + LOOK_AGAIN_SECONDS)
             if effects:
                 effects = effects[:EFFECTS_MAX]
-                return Decision(Waiting(reason), tuple(effects), again_at, scalings(scene, effects))
+                notes = scalings(scene, effects)
+                if scene.bounds != bounds and any(each.name != scene.new_name for each in effects):
+                    notes = (*notes, _surge_refused(found))
+                return Decision(Waiting(reason), tuple(effects), again_at, notes)
         report = ensure_status(NAME, DEPLOYMENTS, found, status)
         notes = late_notes(found, status) if report is not None else ()
         return Decision(_verdict(scene, status), (report,) if report is not None else (), again_at, notes)
@@ -119,6 +122,15 @@ class DeploymentDecider:
         note = EventNote(about(DEPLOYMENTS, found.metadata), WARNING, "ReplicaSetCreateError", told)
         verdict = Waiting("ReplicaSetCreateError", refusal.message)
         return Decision(verdict, (status,) if status else (), events=(note,))
+
+
+def _surge_refused(found: Deployment) -> EventNote:
+    said = (found.spec.strategy.get("rollingUpdate") or {}).get("maxUnavailable", "25%")
+    told = (
+        f"A quota refuses the surge, and maxUnavailable {said} of {found.spec.replicas} is less than one pod: "
+        "an old pod goes before the new one is there"
+    )
+    return EventNote(about(DEPLOYMENTS, found.metadata), WARNING, "SurgeRefused", told, 0)
 
 
 def _verdict(scene: Scene, status: DeploymentStatus) -> Verdict:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from fairlead.model.views import Deployment, Json, ReplicaSet
+from fairlead.model.waiting import QUOTA_REASONS, WAITING_FOR
 
 DESIRED = "deployment.kubernetes.io/desired-replicas"
 MAXIMUM = "deployment.kubernetes.io/max-replicas"
@@ -47,6 +48,21 @@ def limits(deployment: Deployment) -> Limits:
     if surge == 0 and unavailable == 0:
         unavailable = min(1, spec.replicas)
     return Limits(spec.replicas, surge, unavailable)
+
+
+def without_surge(deployment: Deployment, bounds: Limits, new: ReplicaSet | None) -> Limits:
+    """The limits while a quota refuses the new set's pods. A share of unavailability that was rounded down to nothing
+    is one pod then, as it is where there is no surge: else nothing could move. A plain 0 stays 0, whatever that holds
+    up (docs/adr/0016)."""
+    if new is None or bounds.unavailable or not bounds.surge:
+        return bounds
+    said = (deployment.spec.strategy.get("rollingUpdate") or {}).get("maxUnavailable", "25%")
+    is_share = isinstance(said, str) and said != "0%"
+    is_refused = any(
+        each.type == WAITING_FOR and each.status == "True" and each.reason in QUOTA_REASONS
+        for each in new.status.conditions
+    )
+    return bounds._replace(unavailable=min(1, bounds.desired)) if is_share and is_refused else bounds
 
 
 def is_recreate(strategy: Json) -> bool:

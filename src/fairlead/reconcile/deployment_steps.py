@@ -64,6 +64,10 @@ class Scene(NamedTuple):
     bounds: Limits
 
     @property
+    def new_name(self) -> str:
+        return self.new.metadata.name if self.new is not None else ""
+
+    @property
     def sets(self) -> list[ReplicaSet]:
         return [*self.olds, self.new] if self.new is not None else self.olds
 

@@ -276,3 +276,75 @@ def test_a_change_of_the_set_itself_is_tried_at_once() -> None:
     api.patch(f"{DEPLOYMENTS}/web", {"spec": {"template": {"spec": {"priorityClassName": None}}}})
     driver.run(2)
     assert len(pods(api)) == 1
+
+
+def rolled_out(api: InProcess, image: str) -> bool:
+    found = pods(api)
+    ready = [pod for pod in found if condition(pod, "Ready").get("status") == "True"]
+    return len(ready) == len(found) and {pod["spec"]["containers"][0]["image"] for pod in found} == {image}
+
+
+@pytest.mark.parametrize("replicas", [1, 2, 3, 4, 5, 8])
+def test_a_rolling_update_under_a_quota_of_as_many_pods_completes(replicas: int) -> None:
+    api = InProcess()
+    quota(api, pods=str(replicas))
+    driver = Driver(api)
+    api.post(DEPLOYMENTS, deployment(replicas))
+    driver.run(30)
+    assert len(pods(api)) == replicas
+    api.patch(
+        f"{DEPLOYMENTS}/web",
+        {"spec": {"template": {"spec": {"containers": [{"name": "c", "image": "web:2"}]}}}},
+    )
+    fewest = replicas
+    for _ in range(120):
+        driver.run(1)
+        ready = [pod for pod in pods(api) if condition(pod, "Ready").get("status") == "True"]
+        fewest = min(fewest, len(ready))
+        if rolled_out(api, "web:2"):
+            break
+    assert rolled_out(api, "web:2")
+    assert fewest >= replicas - max(1, replicas // 4), "no more than declared, rounded up to one, are missing"
+    driver.run(10)
+    _, web = api.get(f"{DEPLOYMENTS}/web")
+    assert web["status"]["updatedReplicas"] == web["status"]["readyReplicas"] == replicas
+    assert condition(web, "Progressing")["reason"] == "NewReplicaSetAvailable"
+    told = {each["reason"] for each in api.get(f"{CORE}/events")[1]["items"]}
+    assert ("SurgeRefused" in told) is (replicas < 4), "what goes beyond the rounded share is said"
+
+
+def test_a_plain_maxunavailable_of_0_is_kept_and_the_rollout_waits_for_the_quota() -> None:
+    api = InProcess()
+    quota(api, pods="3")
+    driver = Driver(api)
+    asked = deployment(3)
+    asked["spec"]["strategy"] = {"rollingUpdate": {"maxUnavailable": 0, "maxSurge": 1}}
+    api.post(DEPLOYMENTS, asked)
+    driver.run(30)
+    api.patch(
+        f"{DEPLOYMENTS}/web",
+        {"spec": {"template": {"spec": {"containers": [{"name": "c", "image": "web:2"}]}}}},
+    )
+    driver.run(60)
+    assert [pod["spec"]["containers"][0]["image"] for pod in pods(api)] == ["web:1"] * 3
+    shown = condition(api.get(f"{DEPLOYMENTS}/web")[1], "fairlead.dev/WaitingFor")
+    assert shown["reason"] == "WaitingForResourceQuota"
+    api.patch(f"{QUOTAS}/q", {"spec": {"hard": {"pods": "4"}}})
+    driver.run(60)
+    assert rolled_out(api, "web:2")
+
+
+@pytest.mark.parametrize("kind", ["StatefulSet", "StatefulSet at once", "DaemonSet"])
+def test_other_rolling_updates_under_such_a_quota_complete(kind: str) -> None:
+    path, asked, wanted = WORKLOADS[kind]
+    api = InProcess()
+    quota(api, pods=str(wanted))
+    driver = Driver(api)
+    api.post(path, asked)
+    driver.run(30)
+    assert len(pods(api)) == wanted
+    template = {"spec": {"containers": [{"name": "c", "image": "web:2"}]}}
+    api.patch(f"{path}/web", {"spec": {"template": template}})
+    driver.run(120)
+    assert len(pods(api)) == wanted
+    assert rolled_out(api, "web:2")

@@ -26,6 +26,7 @@ from fairlead.sim.checkers.processes import AtMostOne, RunsOnce, TruthfulAtRest
 from fairlead.sim.checkers.progress import TruthfulProgress
 from fairlead.sim.checkers.quiet import QuietAtRest
 from fairlead.sim.checkers.quotas import QuotaKept, ResourceQuotaKept
+from fairlead.sim.checkers.refusals import RefusalsEnd
 from fairlead.sim.checkers.releases import (
     OriginalsAreKept,
     ReleasesKeepLimits,
@@ -78,6 +79,7 @@ def all_checkers(fencing: bool = True) -> tuple[Checker, ...]:
         NoLeftover(),
         NoStrandedMarks(),
         PlacedAtRest(),
+        RefusalsEnd(),
         SlicesAtRest(),
         TruthfulProgress(),
         QuietAtRest(),

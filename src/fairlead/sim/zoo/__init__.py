@@ -22,4 +22,6 @@ WORLD_OF = {
     "preemption_thrash": "sched",
     "slot_again": "clocks",
     "suspects_count": "silent-flip",
+    "refusal_read_as_stuck": "refused",
+    "status_skipped_on_refusal": "refused",
 }

@@ -1,0 +1,90 @@
+"""Pods that were refused come soon after nothing refuses them any more, and what there is meanwhile is reported.
+
+Judged of ReplicaSets in namespaces with a ResourceQuota of pods. One that lacks pods although there is room, and the
+PriorityClass its template names is there, has them within MADE_SECONDS: long before a resync would look. The counts in
+its status are those of its pods within TOLD_SECONDS, whether or not it has all of them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fairlead.core.quantity import parse
+from fairlead.model.views import PODS, REPLICASETS, RESOURCE_QUOTAS
+from fairlead.sim.checkers.contract import Objects, Sight
+from fairlead.sim.violation import Violation
+from fairlead.store.contract import Key
+
+MADE_SECONDS = 90.0
+TOLD_SECONDS = 100.0
+_CLASSES = "priorityclasses.scheduling.k8s.io"
+
+
+class RefusalsEnd:
+    name = "refusals-end"
+
+    def __init__(self) -> None:
+        self._quotas: dict[str, Any] = {}  # by namespace
+        self._sets: dict[Key, Any] = {}
+        self._pods: dict[str, dict[str, Any]] = {}  # by the owner's uid, then name
+        self._classes: set[str] = set()
+        self._lacking: dict[Key, float] = {}  # since when
+        self._silent: dict[Key, float] = {}
+
+    def saw(self, sight: Sight) -> None:
+        self._note(sight)
+        for key, found in self._sets.items():
+            quota = self._quotas.get(key.namespace)
+            if quota is None:
+                continue
+            pods = [pod for pod in self._pods.get(found.metadata.uid, {}).values() if pod.live]
+            may_be_made = len(pods) < found.spec.replicas and not self._is_refused(quota, found)
+            _judge(self._lacking, key, may_be_made, sight.seconds)
+            told = (found.status.replicas, found.status.ready_replicas)
+            there = (len(pods), sum(pod.ready for pod in pods))
+            _judge(self._silent, key, told != there, sight.seconds)
+            if sight.seconds - self._lacking.get(key, sight.seconds) > MADE_SECONDS:
+                raise Violation(
+                    self.name,
+                    f"{key.name} has {len(pods)} of {found.spec.replicas} pods, though nothing refuses them",
+                )
+            if sight.seconds - self._silent.get(key, sight.seconds) > TOLD_SECONDS:
+                raise Violation(self.name, f"{key.name} says {told} (pods, ready), there are {there}")
+
+    def quiesced(self, objects: Objects, seconds: float) -> None:
+        """Says nothing about rest: what is refused for good is tried, and told of, for ever."""
+
+    def _note(self, sight: Sight) -> None:
+        key, after = sight.key, sight.after
+        if key.resource == RESOURCE_QUOTAS.name:
+            if after is None or "pods" not in after.spec.hard:
+                self._quotas.pop(key.namespace, None)
+            else:
+                self._quotas[key.namespace] = after
+        elif key.resource == _CLASSES:
+            (self._classes.discard if after is None else self._classes.add)(key.name)
+        elif key.resource == REPLICASETS.name:
+            if after is None or after.metadata.deletion_timestamp:
+                self._sets.pop(key, None)
+            else:
+                self._sets[key] = after
+        elif key.resource == PODS.name:
+            owner = sight.last.metadata.controller
+            if owner is not None:
+                mine = self._pods.setdefault(owner.uid, {})
+                if after is None:
+                    mine.pop(key.name, None)
+                else:
+                    mine[key.name] = after
+
+    def _is_refused(self, quota: Any, found: Any) -> bool:
+        hard, used = quota.spec.hard["pods"], quota.status.used.get("pods", "0")
+        named = (found.spec.template.get("spec") or {}).get("priorityClassName")
+        return parse(used).nano >= parse(hard).nano or (bool(named) and named not in self._classes)
+
+
+def _judge(since: dict[Key, float], key: Key, holds: bool, seconds: float) -> None:
+    if holds:
+        since.setdefault(key, seconds)
+    else:
+        since.pop(key, None)
