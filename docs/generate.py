@@ -342,6 +342,16 @@ PLANE = (
     Bound("writes remembered to find loops", "control.writes", "WRITES_KEPT_MAX", "", "the oldest go"),
     Bound("contents remembered of one object", "control.writes", "CONTENTS_KEPT_MAX", "", "counted anew"),
     Bound("write loops shown", "control.writes", "LOOPS_KEPT_MAX", "", "the oldest go"),
+    Bound(
+        "looks after an unanswered binding for each report", "control.flights", "LOOKS_PER_REPORT", "", "told"
+    ),
+    Bound(
+        "reads of `fairlead progress` until pods and numbers agree",
+        "cli.progress",
+        "READS_MAX",
+        "",
+        "it says so",
+    ),
     Bound("objects remembered as having eased", "control.waits", "EASED_KEPT_MAX", "", "refused keys retry"),
     Bound(
         "first wait of a key that another object may free",

@@ -17,10 +17,11 @@ from fairlead.cli.output import aligned, cell, colours, print_json
 from fairlead.core.errors import ApiError, NotFound, UsageError
 from fairlead.core.times import human_duration, parse_time
 from fairlead.model.names import subdomain_problems
-from fairlead.model.stages import STAGES, standing_of_object
+from fairlead.model.stages import ENDED, READY, STAGES, standing_of_object
 
 POLL_SECONDS = 0.5
 PODS_SHOWN_MAX = 30
+READS_MAX = 5
 _BAR = 24
 _KINDS = {
     "deployment": ("apps", "deployments"),
@@ -72,8 +73,8 @@ def run(options: argparse.Namespace) -> int:
         live = sys.stdout.isatty() and not options.once
         drawn = 0
         while True:
-            obj = client.get(workload.path)
-            lines = picture(workload, obj, _pods(client, namespace, obj, workload), time.time())
+            obj, pods = _at_one_time(client, namespace, workload)
+            lines = picture(workload, obj, pods, time.time())
             if drawn:
                 sys.stdout.write(f"\033[{drawn}A\033[J")
             print("\n".join(lines), flush=True)
@@ -111,6 +112,28 @@ def find(client: Client, typed: str, namespace: str) -> Workload:
     )
 
 
+def _at_one_time(client: Client, namespace: str, workload: Workload) -> tuple[Json, list[Json]]:
+    """The workload and its pods; the plane tells progress a moment after pods change, so they are asked for again
+    until they agree, or for long enough."""
+    for left in reversed(range(READS_MAX)):
+        obj = client.get(workload.path)
+        pods = _pods(client, namespace, obj, workload)
+        if not left or _agrees(_progress(obj), pods):
+            break
+        time.sleep(POLL_SECONDS)
+    return obj, pods
+
+
+def _agrees(told: Json, pods: list[Json]) -> bool:
+    """Whether what is told is of these pods: as many are there, and as many are ready. Who sees no pods cannot say."""
+    if not pods or not told or "admitted" not in told:
+        return True
+    standings = [standing_of_object(pod) for pod in pods]
+    counted = [each for each in standings if each.reason != "Released"]
+    ready = sum(each.stage in (READY, ENDED) for each in counted)
+    return bool((told["admitted"], told.get("ready")) == (len(counted), ready))
+
+
 def picture(workload: Workload, obj: Json, pods: list[Json], now: float) -> list[str]:
     told = _progress(obj)
     title = f"{workload.kind}/{workload.name}"
@@ -119,6 +142,8 @@ def picture(workload: Workload, obj: Json, pods: list[Json], now: float) -> list
     desired = told.get("desired", 0)
     behind = (obj.get("metadata") or {}).get("generation", 0) - told.get("observedGeneration", 0)
     stale = f"   (of generation {told['observedGeneration']}, {behind} behind)" if behind > 0 else ""
+    if not _agrees(told, pods):
+        stale += f"   (as of {told.get('updated') or '?'}; the pods below have changed since)"
     lines = [f"{title}   {desired} desired{stale}"]
     lines += [
         f"  {stage:<10}{_bar(told[stage], desired)} {told[stage]}/{desired}"

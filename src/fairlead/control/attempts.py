@@ -26,6 +26,7 @@ from fairlead.schedule.waiting import Taken
 SCHEDULER = "scheduler"
 _SCHEDULED = "PodScheduled"
 _UNSCHEDULABLE = "Unschedulable"
+RETRYING = "SchedulingRetrying"  # a node was found, and the binding to it is tried again
 PREEMPTED = "PreemptionByScheduler"  # why a victim's DisruptionTarget is true
 _PREEMPTED_TEXT = "default-scheduler: preempting to accommodate a higher priority pod"
 
@@ -154,6 +155,18 @@ def unschedulable(pod: Pod, message: str, nominated: str, now: float) -> ChangeS
         conditions = (*(each for each in conditions if each.type != _SCHEDULED), condition)
     wanted = structs.replace(pod.status, conditions=conditions, nominated_node_name=nominated)
     return ensure_status(SCHEDULER, PODS, pod, wanted)
+
+
+def retrying(pod: Pod, attempt: int, why: str, now: float) -> tuple[ChangeStatus | None, EventNote]:
+    """What readers of a pod are told while a binding is tried again that was refused, or that nobody answered."""
+    meta, message = pod.metadata, f"{why} (attempt {attempt})"
+    known = next((each for each in pod.status.conditions if each.type == _SCHEDULED), None)
+    since = known.last_transition_time if known is not None and known.status == "False" else timestamp(now)
+    condition = Condition(_SCHEDULED, "False", RETRYING, message, since)
+    others = (each for each in pod.status.conditions if each.type != _SCHEDULED)
+    wanted = structs.replace(pod.status, conditions=(*others, condition))
+    regarding = Regarding("v1", "Pod", meta.namespace, meta.name, meta.uid)
+    return ensure_status(SCHEDULER, PODS, pod, wanted), EventNote(regarding, "Warning", RETRYING, message)
 
 
 def evictions(preemptor: Pod, victims: Iterable[Pod], now: float) -> Iterator[Effect]:

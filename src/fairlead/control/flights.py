@@ -19,9 +19,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from fairlead.cache.mirror import Mirror
-from fairlead.control.attempts import Reads, failure_record
+from fairlead.control.attempts import Reads, failure_record, retrying
 from fairlead.control.health import Health
 from fairlead.control.instructions import Call, Instruction, Record
+from fairlead.control.requests import request_of
 from fairlead.control.tally import ERROR, SCHEDULED, UNSCHEDULABLE, Tally
 from fairlead.control.turn import Next, Turn, Write
 from fairlead.core import codec
@@ -35,6 +36,7 @@ from fairlead.schedule.snapshot import Snapshot
 from fairlead.schedule.waiting import Taken, WaitingPods
 
 _DOUBTS = frozenset({SUSPECT, UNREACHABLE})
+LOOKS_PER_REPORT = 2  # of a binding that nobody answers, every so many are told
 _ARRIVES_SECONDS = 30.0  # a request that nobody answered is not carried out later than this
 
 
@@ -139,6 +141,9 @@ class Flights:
             times = 2 ** min(turn.looks, 4) if doubtful else 1
             seconds = self._health.settings.loop.look_again_seconds * times
             self._later.append((now + seconds * (0.5 + chance), flight))
+            if flight.binds and looked and turn.looks % LOOKS_PER_REPORT == 0:
+                yield Record(failure_record(turn, flight.taken, self._read(), now))
+                yield from self._report_retry(flight, "no answer came, and it is not bound", turn.looks, now)
         elif looked and not flight.binds and isinstance(outcome, Done):
             assert turn.effect is not None
             turn.writes.append(Write(turn.effect.key, outcome.revision, False))
@@ -146,6 +151,20 @@ class Flights:
         else:
             self._failed(flight, now, chance)
             yield Record(failure_record(turn, flight.taken, self._read(), now))
+            if flight.binds:
+                yield from self._report_retry(flight, turn.trouble, flight.taken.attempts, now)
+
+    def _report_retry(self, flight: Flight, why: str, attempt: int, now: float) -> Iterator[Instruction]:
+        """Told in the pod's condition and an Event. Nobody waits for the answer: the next attempt tells it anew."""
+        effect = flight.turn.decision.effects[0]
+        assert isinstance(effect, Bind)
+        pod = self._mirrors[PODS.name].index.get(flight.turn.key)
+        if not isinstance(pod, Pod) or pod.metadata.uid != flight.uid or pod.spec.node_name:
+            return
+        report, note = retrying(pod, attempt, f"binding to {effect.node} is tried again: {why}", now)
+        self._tell(note, now)
+        if report is not None:
+            yield Call(self._new_call(), self._name, request_of(report))
 
     def _finished(self, flight: Flight, outcome: Outcome, looked: bool, now: float) -> None:
         turn = flight.turn

@@ -29,7 +29,8 @@ from fairlead.model.stages import (
     Standing,
     standing,
 )
-from fairlead.model.views import Pod
+from fairlead.model.views import Condition, Pod
+from fairlead.model.waiting import WAITING_FOR, waiting_owner
 
 Json = dict[str, Any]
 
@@ -81,8 +82,11 @@ def counts(pod: Pod) -> bool:
     return not any(c.type == RELEASED and c.status == "True" for c in pod.status.conditions)
 
 
-def progress(pods: Iterable[Pod], desired: int, served: Set[str] | None) -> Json:
-    """`served`: names of pods that receive traffic; None when no Service selects the workload's pods."""
+def progress(
+    pods: Iterable[Pod], desired: int, served: Set[str] | None, conditions: Iterable[Condition] = ()
+) -> Json:
+    """`served`: names of pods that receive traffic; None when no Service selects the workload's pods. `conditions`:
+    the workload's, which tell what pods that are not there wait for."""
     stages = STAGES if served is not None else STAGES[:-1]
     last = SERVING if served is not None else READY
     standings = [(pod, standing_of(pod, served or frozenset())) for pod in pods if counts(pod)]
@@ -96,14 +100,20 @@ def progress(pods: Iterable[Pod], desired: int, served: Set[str] | None) -> Json
     groups = _groups(waiting, stages)
     missing = desired - len(standings)
     if missing > 0:
-        groups.insert(
-            0, {"stage": "desired", "count": missing, "reason": "NotCreated", "owner": "its controller"}
-        )
+        groups.insert(0, {"stage": "desired", "count": missing, **_not_created(conditions)})
     if groups:
         told["pending"] = groups[:PENDING_MAX]
         # What most wait for; of equals the one furthest back, as nothing behind it can go on either.
         told["limit"] = {k: v for k, v in max(groups, key=lambda g: g["count"]).items() if k in _LIMIT}
     return told
+
+
+def _not_created(conditions: Iterable[Condition]) -> Json:
+    for each in conditions:
+        if each.type == WAITING_FOR and each.status == "True":
+            told = {"reason": each.reason, "message": each.message[:MESSAGE_MAX]}
+            return {**told, "owner": waiting_owner(each.reason)}
+    return {"reason": "NotCreated", "owner": "its controller"}
 
 
 _LIMIT = ("stage", "reason", "message", "owner")

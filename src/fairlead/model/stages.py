@@ -81,11 +81,13 @@ def standing(
         return Standing(SERVING if is_served else READY)
     if ready is not None and ready.status == "Unknown":
         return Standing(STARTING, "NodeUnknown", ready.message, "node health")
+    is_ahead = released is not None and released.status == "False" and bool(released.reason)
+    if (is_ahead and ready is None) or (ready is not None and ready.reason == _LOST):
+        waits = released if released is not None and is_ahead else ready  # why its release waits says more
+        assert waits is not None
+        return Standing(STARTING if containers else BOUND, waits.reason, waits.message, "node health")
     if not containers:
         return Standing(BOUND, "NotStarted", f"node {node} has not begun with it", agent)
-    if ready is not None and ready.reason == _LOST:  # why its release waits says more, if it does
-        waits = released if released is not None and released.reason else ready
-        return Standing(STARTING, waits.reason, waits.message, "node health")
     return _starting(containers, ready, agent)
 
 

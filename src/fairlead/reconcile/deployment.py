@@ -59,6 +59,7 @@ from fairlead.reconcile.deployment_status import (
     wanted_status,
 )
 from fairlead.reconcile.deployment_steps import NAME, Scene, next_step, scalings
+from fairlead.reconcile.pod_marks import is_lost
 from fairlead.reconcile.reach import LOOK_AGAIN_SECONDS
 from fairlead.store.contract import Key
 
@@ -94,7 +95,15 @@ class DeploymentDecider:
         new, olds = split(found, claimed.mine)
         bounds = limits(found)
         scene = Scene(view, found, new, olds, without_surge(found, bounds, new))
-        status = wanted_status(found, new, olds, bounds, now, lambda: pause_of(view, found, new, now))
+        status = wanted_status(
+            found,
+            new,
+            olds,
+            bounds,
+            now,
+            lambda: pause_of(view, found, new, now),
+            _unknown(view, claimed.mine),
+        )
         again_at = deadline(found, status) or pause_due_at(view, found, status, now)
         if not found.metadata.deletion_timestamp:
             reason, effects, waits = next_step(scene, status)
@@ -122,6 +131,12 @@ class DeploymentDecider:
         note = EventNote(about(DEPLOYMENTS, found.metadata), WARNING, "ReplicaSetCreateError", told)
         verdict = Waiting("ReplicaSetCreateError", refusal.message)
         return Decision(verdict, (status,) if status else (), events=(note,))
+
+
+def _unknown(view: Reading, sets: Iterable[ReplicaSet]) -> int:
+    """Pods of which nobody can tell how they are: their nodes are silent."""
+    pods = (pod for found in sets for pod in view.owned(PODS, found.metadata.uid))
+    return sum(is_lost(pod) for pod in pods if not pod.finished)
 
 
 def _surge_refused(found: Deployment) -> EventNote:

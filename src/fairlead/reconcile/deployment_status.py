@@ -47,8 +47,9 @@ def wanted_status(
     bounds: Limits,
     now: float,
     pause: Callable[[], Pause] = lambda: NO_PAUSE,
+    unknown: int = 0,
 ) -> DeploymentStatus:
-    """`pause`: asked of a rollout that is late."""
+    """`pause`: asked of a rollout that is late. `unknown`: pods of a silent node."""
     sets = (*olds, new) if new is not None else tuple(olds)
     told = sum(found.spec.replicas for found in sets)
     available = sum(found.status.available_replicas for found in sets)
@@ -59,6 +60,7 @@ def wanted_status(
         ready_replicas=sum(found.status.ready_replicas for found in sets),
         available_replicas=available,
         unavailable_replicas=max(0, told - available),
+        unknown_replicas=unknown,
         collision_count=deployment.status.collision_count,
         progress=deployment.status.progress,
     )

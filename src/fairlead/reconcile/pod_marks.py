@@ -26,6 +26,13 @@ def condition_of(pod: Pod, kind: str) -> Condition | None:
     return next((each for each in pod.status.conditions if each.type == kind), None)
 
 
+def is_lost(pod: Pod) -> bool:
+    ready, released = condition_of(pod, _READY), released_condition(pod)
+    return (ready is not None and (ready.status == "Unknown" or ready.reason == LOST)) or (
+        released is not None and released.status == "True"
+    )
+
+
 def containers_ready(pod: Pod) -> bool:
     """As its node last said."""
     states = pod.status.container_statuses
@@ -57,9 +64,8 @@ def marked(
 
 def _readiness(pod: Pod, ready: Condition, now: float, *, lost: bool) -> Condition:
     if lost:
-        if ready.status != "True":
-            return ready
-        return structs.replace(ready, status="False", reason=LOST, last_transition_time=timestamp(now))
+        since = ready.last_transition_time if ready.status != "True" else timestamp(now)
+        return structs.replace(ready, status="False", reason=LOST, last_transition_time=since)
     if ready.reason != LOST:
         return ready
     if containers_ready(pod):

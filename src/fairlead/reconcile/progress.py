@@ -160,7 +160,8 @@ def _told(view: Reading, workload: Workload) -> Json:
             ("desired", *STAGES[:-1]), workload.status.succeeded
         )  # its pods may be gone by now
     else:
-        told = progress(pods, _desired(workload, pods), _served(view, workload))
+        conditions = workload.status.conditions
+        told = progress(pods, _desired(workload, pods), _served(view, workload), conditions)
     told["observedGeneration"] = workload.metadata.generation
     for name, value in (
         ("lastAction", _last_action(workload, pods)),

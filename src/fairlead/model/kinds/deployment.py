@@ -36,6 +36,7 @@ _STATUS_COUNTERS = (
     "readyReplicas",
     "availableReplicas",
     "unavailableReplicas",
+    "unknownReplicas",
     "terminatingReplicas",
     "collisionCount",
 )

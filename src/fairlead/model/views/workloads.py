@@ -45,6 +45,7 @@ class DeploymentStatus(View, frozen=True):
     ready_replicas: int = 0
     available_replicas: int = 0
     unavailable_replicas: int = 0
+    unknown_replicas: int = 0
     collision_count: int = 0
     conditions: tuple[Condition, ...] = ()
     progress: Json = {}  # ledger/progress.py
