@@ -217,7 +217,8 @@ def test_a_pod_that_another_bound_elsewhere_counts_there(scheduler: Scheduler) -
 def test_a_conflict_of_a_pod_that_is_not_bound_is_a_refusal(scheduler: Scheduler) -> None:
     scheduler.pod("p", "3")
     (look,) = scheduler.answer(scheduler.one(), Conflict("Conflict", "fenced"))
-    assert scheduler.answer(look, found("p")) == []
+    (report,) = scheduler.answer(look, found("p"))
+    assert (report.request.verb, report.request.subresource) == ("patch", "status"), "that it is tried again"
     assert scheduler.placer.snapshot.placed == {}
     assert scheduler.state("p") is State.RESTING
     assert target(scheduler.later(2)[0]) == "a"
@@ -256,7 +257,8 @@ def test_a_node_that_vanished_is_not_bound_to_again(scheduler: Scheduler) -> Non
     (look,) = scheduler.answer(scheduler.one(), Unknown("no answer"))
     scheduler.show("nodes", {"metadata": {"name": "a"}}, gone=True)
     scheduler.node("b")
-    assert scheduler.answer(look, found("p")) == []
+    (report,) = scheduler.answer(look, found("p"))
+    assert (report.request.verb, report.request.subresource) == ("patch", "status"), "that it is tried again"
     assert target(scheduler.later(2)[0]) == "b"
 
 
