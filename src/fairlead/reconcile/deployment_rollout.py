@@ -53,7 +53,7 @@ def limits(deployment: Deployment) -> Limits:
 def without_surge(deployment: Deployment, bounds: Limits, new: ReplicaSet | None) -> Limits:
     """The limits while a quota refuses the new set's pods. A share of unavailability that was rounded down to nothing
     is one pod then, as it is where there is no surge: else nothing could move. A plain 0 stays 0, whatever that holds
-    up (docs/adr/0016)."""
+    up (docs/adr/0017)."""
     if new is None or bounds.unavailable or not bounds.surge:
         return bounds
     said = (deployment.spec.strategy.get("rollingUpdate") or {}).get("maxUnavailable", "25%")
