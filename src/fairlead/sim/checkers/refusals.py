@@ -1,8 +1,8 @@
 """Pods that were refused come soon after nothing refuses them any more, and what there is meanwhile is reported.
 
 Judged of ReplicaSets in namespaces with a ResourceQuota of pods. One that lacks pods although there is room, and the
-PriorityClass its template names is there, has them within MADE_SECONDS: long before a resync would look. The counts in
-its status are those of its pods within TOLD_SECONDS, whether or not it has all of them.
+PriorityClass its template names is there, has them within _MADE_SECONDS: long before a resync would look. The counts in
+its status are those of its pods within _TOLD_SECONDS, whether or not it has all of them.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from fairlead.sim.checkers.contract import Objects, Sight
 from fairlead.sim.violation import Violation
 from fairlead.store.contract import Key
 
-MADE_SECONDS = 90.0
-TOLD_SECONDS = 100.0
+_MADE_SECONDS = 90.0
+_TOLD_SECONDS = 100.0
 _CLASSES = "priorityclasses.scheduling.k8s.io"
 
 
@@ -43,12 +43,12 @@ class RefusalsEnd:
             told = (found.status.replicas, found.status.ready_replicas)
             there = (len(pods), sum(pod.ready for pod in pods))
             _judge(self._silent, key, told != there, sight.seconds)
-            if sight.seconds - self._lacking.get(key, sight.seconds) > MADE_SECONDS:
+            if sight.seconds - self._lacking.get(key, sight.seconds) > _MADE_SECONDS:
                 raise Violation(
                     self.name,
                     f"{key.name} has {len(pods)} of {found.spec.replicas} pods, though nothing refuses them",
                 )
-            if sight.seconds - self._silent.get(key, sight.seconds) > TOLD_SECONDS:
+            if sight.seconds - self._silent.get(key, sight.seconds) > _TOLD_SECONDS:
                 raise Violation(self.name, f"{key.name} says {told} (pods, ready), there are {there}")
 
     def quiesced(self, objects: Objects, seconds: float) -> None:
