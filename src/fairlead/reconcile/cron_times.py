@@ -11,7 +11,8 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from fairlead.core.times import SECOND, parse_duration
-from fairlead.reconcile.cron_zones import civil_from_days, offset_seconds, weekday
+from fairlead.model.time_zones import offset_seconds
+from fairlead.reconcile.cron_dates import civil_from_days, weekday
 
 MISSED_MAX = 100
 _MINUTE, _HOUR, _DAY = 60, 3600, 86_400

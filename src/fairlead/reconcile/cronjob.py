@@ -37,10 +37,10 @@ from fairlead.decision.effects import Effect, premise_of
 from fairlead.decision.ensure import ensure_child, ensure_gone, ensure_status
 from fairlead.decision.notes import NORMAL, WARNING, about, children, failure
 from fairlead.model.cron import problem_with
+from fairlead.model.time_zones import is_time_zone
 from fairlead.model.views import CRONJOBS, JOBS, CronJob, CronJobStatus, Job, Json, Resource, View
 from fairlead.reconcile.children import controller_reference, is_controlled_by
 from fairlead.reconcile.cron_times import MISSED_MAX, Schedule, latest_due, missed, next_after, parse, zone_of
-from fairlead.reconcile.cron_zones import is_known
 from fairlead.reconcile.job_status import finished_condition
 from fairlead.store.contract import Key
 
@@ -82,7 +82,7 @@ class CronJobDecider:
         if problem:
             return _stuck(cron, "UnparseableSchedule", problem)
         zone = zone_of(cron.spec.schedule, cron.spec.time_zone)
-        if not is_known(zone):
+        if zone and not is_time_zone(zone):
             return _stuck(cron, "UnknownTimeZone", f"the rules of time zone {zone} are not known here")
         return _start(view, cron, parse(cron.spec.schedule, zone), jobs, now)
 
