@@ -56,6 +56,18 @@ def at(pod: Pod) -> str:
     return pod.spec.node_name or pinned(pod.spec)
 
 
+def test_who_takes_the_place_of_a_pod_has_another_name() -> None:
+    world = World()
+    make(world, nodes=1)
+    run(world)
+    (first,) = world.list(PODS)
+    world.delete(PODS, first.metadata.name)
+    run(world)
+    (second,) = world.list(PODS)
+    assert at(second) == at(first)
+    assert second.metadata.name != first.metadata.name
+
+
 def where(world: World) -> list[str]:
     return sorted(at(pod) for pod in world.list(PODS) if pod.live)
 
