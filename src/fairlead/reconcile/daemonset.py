@@ -203,8 +203,8 @@ def _missing(
         empty = place.chosen is None and not place.ended and (surging or not place.leaving)
         if len(effects) >= EFFECTS_MAX or not place.should_run or not (empty or place.node in doubled):
             continue
-        # The set's revision moves as its pods come and go: who takes a pod's place has another name, so that clients who
-        # wait for the first to be gone see it go. That the set is still at it is the premise of the create.
+        # The set's revision moves as its pods come and go: a replacement has another name, so that clients who wait for
+        # the first to be gone see it go. That the set is still at this revision is the premise of the create.
         attempt = meta.revision
         while view.get(PODS, meta.namespace, name := child_name(meta, place.node, str(attempt))) is not None:
             attempt += 1
