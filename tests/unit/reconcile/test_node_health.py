@@ -42,7 +42,7 @@ def test_marks_come_in_their_order_and_all_go_when_it_is_heard(
     world.renew()
     world.run(1)
     assert (world.taints("n1"), world.ready("n1")) == ([], "True")
-    assert SILENT_SINCE not in world.objects[_node("n1")]["metadata"]["annotations"]
+    assert SILENT_SINCE not in world.objects[_node("n1")]["metadata"].get("annotations", {})
 
 
 def test_each_act_cites_its_row() -> None:
