@@ -738,6 +738,13 @@ PROCESSES = (
         "a supervisor answers within", "agent.drivers.supervisor_link", "ANSWER_SECONDS", "seconds", "killed"
     ),
     Bound(
+        "until an agent that could not keep an object on its machine tries again",
+        "runtime.kept_objects",
+        "TRY_AGAIN_SECONDS",
+        "s",
+        "said once",
+    ),
+    Bound(
         "between two looks of a supervisor whether its directory is there",
         "agent.drivers.supervising",
         "LOOK_AT_DIRECTORY_SECONDS",
@@ -833,6 +840,7 @@ _STEPS = {
     "CustomResourceCleanup": "a definition waits for its objects behind a finalizer",
     "CustomResourceLifecycle": "holds an object's definition at its revision; none is created while that ends",
     "NodeRestriction": "a node writes only what is its own",
+    "SealedPods": "refuses to change, after the binding, whether at most one of a pod may run",
     "PlaneConditions": "refuses that anybody but the plane says that a pod was released, or gave its quota away",
     "ClaimsOfSets": "a StatefulSet with `volumeClaimTemplates` is refused: claims are not served",
     "NodeAuthors": "keeps on a Node who cordoned it, when and why, and which person put which taint",

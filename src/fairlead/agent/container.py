@@ -111,6 +111,12 @@ class Runs:
         self.see(ContainerState(self.name, attempt, end.started_at, 0, end, before))
         self.done_before = attempt
 
+    def remember_previous(self, told: Json) -> None:
+        """The run before this one, where its supervisor was another and only the status knows it."""
+        last = (told.get("lastState") or {}).get("terminated")
+        if last:
+            self.previous = _ended(self.attempt - 1, last)
+
     # When it may run again
 
     def restart_at(self, pace: Pace) -> float:

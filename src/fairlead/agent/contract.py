@@ -195,6 +195,16 @@ class Serve(msgspec.Struct, frozen=True):
     routes: tuple[Route, ...]
 
 
+class Keep(msgspec.Struct, frozen=True):
+    """Keep this object on the machine for an agent that starts while no API answers, in place of what was kept of it.
+    `data` is its JSON; b"": it is known to be absent; None: forget it."""
+
+    resource: str
+    namespace: str
+    name: str
+    data: bytes | None
+
+
 class Ask(msgspec.Struct, frozen=True):
     """Send this request; answered by exactly one Answered."""
 

@@ -59,6 +59,11 @@ class Heartbeat:
         """When the next renewal is; 0: when the one under way is answered."""
         return 0.0 if self._in_flight else self._next_at
 
+    def recall(self) -> None:
+        """No API answers, and an agent of this machine had the lease: it is taken to be ours until somebody says more.
+        Nothing is held by that."""
+        self.ours = True
+
     def held(self, now: float) -> bool:
         return now < self.deadline
 
@@ -96,6 +101,8 @@ class Heartbeat:
             )
             return (Extend(self.deadline),)
         self.failures += 1
+        if self._looking:
+            self._other = ("", "")  # silence of another is counted anew: nobody could have heard it
         news = outcome.message != self.trouble
         self.trouble = outcome.message
         self._sure = not settings.instance

@@ -19,7 +19,8 @@ A pod's Life (rows), and where an event may lead it. `pod`: its object changed; 
 What was found on the machine is WAITING until its pods are known. A fenced sandbox is closed once its status tells of
 it, and the pod goes on in a new one. Nothing is opened, started, stopped or closed before Found, nor ended because it
 is absent before the pods were listed. Pods go on, are probed and restarted whether or not the lease is held; only those
-of which at most one may run are opened and started under a lease that holds, and end by their supervisor's deadline.
+of which at most one may run are opened and started under a lease that holds, and end by their supervisor's deadline. An
+agent that starts where no API answers goes by what an earlier one kept on the machine (`Keep`), until one does.
 """  # noqa: E501
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ Instruction = (
     | c.Refresh
     | c.Close
     | c.Extend
+    | c.Keep
     | c.LiftDeadline
     | c.Probe
     | c.Serve
@@ -71,6 +73,7 @@ class Agent:
         self._routes: tuple[c.Route, ...] | None = None
         self._wake_at = 0.0
         self._begun = False
+        self._begun_at = 0.0
 
     @property
     def empty(self) -> bool:
@@ -79,17 +82,39 @@ class Agent:
 
     # Events
 
-    def begin(self, now: float, chance: float) -> tuple[Instruction, ...]:
-        self._begun = True
+    def begin(self, now: float, chance: float, kept: Iterable[c.Keep] = ()) -> tuple[Instruction, ...]:
+        """`kept`: what an earlier agent of this machine had kept."""
+        self._begun, self._begun_at = True, now
         self.means.chance = chance
-        return self._finish([*self._watched.begin(now, chance)], (), now)
+        out: list[Instruction] = []
+        kept = tuple(kept)
+        for resource, changes in self._watched.recall(kept).items():
+            self._changed(resource, list(changes), False, out)
+        if self._watched.recalled:
+            self.means.library.recall(kept)
+        out += self._watched.begin(now, chance)
+        return self._finish(out, (), now)
 
     def mirror(self, resource: str, *events: mirrored.Event) -> tuple[Instruction, ...]:
         """What a list or a watch of the resource brought."""
         heard = self._watched.hear(resource, events)
-        out: list[Instruction] = [*heard.passed]
+        out: list[Instruction] = [*heard.passed, *heard.keeps]
         touched = self._changed(resource, heard.changes, heard.first, out)
+        if resource == BOUND_PODS.name and self._look_whether_away(heard.first):
+            touched = tuple(self.works)
         return self._finish(out, touched, heard.now)
+
+    def _look_whether_away(self, answers: bool) -> bool:
+        """Whether it turned out just now that no API answers, so that what was recalled has to do."""
+        means, mirror = self.means, self.mirrors[BOUND_PODS.name]
+        if answers:
+            means.away = means.library.away = False
+            means.library.forget_recalled()
+        if means.away or mirror.synced or not mirror.failures or not self._watched.recalled:
+            return False
+        means.away = means.library.away = True
+        self.heartbeat.recall()
+        return True
 
     def found(self, event: c.Found) -> tuple[Instruction, ...]:
         means = self.means
@@ -209,7 +234,7 @@ class Agent:
                 tuple(uid for uid, each in self.works.items() if each.life is Life.WAITING) if changes else ()
             )
         if resource == SERVICES.name:
-            means.services_known = mirror.synced
+            means.services_known = mirror.synced or self._watched.recalled
             means.services = mirror.index.all()
         made = self._watched.routes
         if made is not None and made != self._routes:
@@ -235,11 +260,12 @@ class Agent:
         """The steps that follow an event: of the pods it concerns, then of the rest of the agent."""
         for uid in touched:
             work = self.works.get(uid)
-            if work is not None and self.heartbeat.ours:
+            if work is not None and self.heartbeat.ours and (self.means.pods_synced or self.means.away):
                 out += self._step(work, now)
         if self._begun:
             out += self._step_node(now)
         out += self.means.library.step(now)
+        out += self.means.library.keeps()
         out += self.means.notes.step(now)
         dues = [self.heartbeat.due if self._begun else 0.0, self.registration.next_at]
         dues += [self.means.library.next_at, self.means.notes.next_at]
@@ -275,9 +301,14 @@ class Agent:
         mirror, own = self.mirrors[OWN_NODE.name], self._watched.own_node
         out: list[Instruction] = []
         out += self.heartbeat.step(now, own.metadata.uid if own is not None else "")
-        if mirror.synced and self.heartbeat.ours:
+        if mirror.synced and self.heartbeat.ours and not (own is not None and self._starting(now)):
             out += self.registration.step(own, mirror.revision, self._ready(now), now)
         return out
+
+    def _starting(self, now: float) -> bool:
+        """A node that was there before this agent says nothing new before it can say that it is ready, or cannot."""
+        known = self.means.found and self.heartbeat.renewals > 0
+        return not known and not self.means.leaving and now < self._begun_at + self.pace.start_seconds
 
     def _ready(self, now: float) -> tuple[bool, str]:
         if self.means.leaving:

@@ -1,21 +1,22 @@
 """What an agent mirrors: its pods, its Node, and the services and endpoints of all.
 
 Part of `machine.py`, whose driver lists and watches what these mirrors ask for, with `selectors` as field selectors:
-a node may read its own pods and its own Node only.
+a node may read its own pods and its own Node only. What they hold is kept on the machine (`Keep`); an agent that starts
+recalls it, so that it knows its pods, its address range and the Services also where no API answers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from fairlead.agent.contract import Log, MirrorWakeAt, Route
+from fairlead.agent.contract import Keep, Log, MirrorWakeAt, Route
 from fairlead.agent.services import routes
 from fairlead.agent.views import BOUND_PODS, OWN_NODE, OwnNode
 from fairlead.cache import events as mirrored
 from fairlead.cache.mirror import Mirror
 from fairlead.model.service_views import ENDPOINT_SLICES, SERVICES
-from fairlead.store.contract import Key
+from fairlead.store.contract import Entry, Key
 
 Passed = MirrorWakeAt | mirrored.ListAll | mirrored.Follow
 
@@ -25,6 +26,7 @@ class Heard(NamedTuple):
 
     passed: list[Passed]
     changes: list[mirrored.Changed]
+    keeps: list[Keep]
     first: bool  # it is known for the first time
     now: float
 
@@ -38,6 +40,21 @@ class Mirrors:
             OWN_NODE.name: f"metadata.name={node}",
         }
         self._node = node
+        self.recalled = (
+            False  # this node was registered by an agent of this machine, and what that knew is shown
+        )
+
+    def recall(self, kept: Iterable[Keep]) -> dict[str, tuple[mirrored.Changed, ...]]:
+        """What changes by it, by resource. Of another node's machine nothing is believed."""
+        by_resource: dict[str, list[Entry]] = {name: [] for name in self.all}
+        for each in kept:
+            if each.resource in by_resource and each.data:
+                key = Key(each.resource, each.namespace, each.name)
+                by_resource[each.resource].append(Entry(key, "", 0, each.data))
+        self.recalled = any(each.key.name == self._node for each in by_resource[OWN_NODE.name])
+        if not self.recalled:
+            return {}
+        return {name: self.all[name].recall(entries) for name, entries in by_resource.items() if entries}
 
     def begin(self, now: float, chance: float) -> list[Passed]:
         passed: list[Passed] = []
@@ -45,7 +62,7 @@ class Mirrors:
             passed += _passed_on(name, mirror.handle(mirrored.Started(now, chance)))
         return passed
 
-    def hear(self, resource: str, events: Iterable[mirrored.Event]) -> Heard:
+    def hear(self, resource: str, events: Sequence[mirrored.Event]) -> Heard:
         mirror = self.all[resource]
         was_synced, now = mirror.synced, 0.0
         passed: list[Passed] = []
@@ -55,7 +72,8 @@ class Mirrors:
             made = mirror.handle(event)
             changes += [each for each in made if isinstance(each, mirrored.Changed)]
             passed += _passed_on(resource, made)
-        return Heard(passed, changes, mirror.synced and not was_synced, now)
+        keeps = _keeps(events, changes)
+        return Heard(passed, changes, keeps, mirror.synced and not was_synced, now)
 
     @property
     def own_node(self) -> OwnNode | None:
@@ -66,7 +84,7 @@ class Mirrors:
     def routes(self) -> tuple[Route, ...] | None:
         """None while services or their endpoints are not known."""
         services, slices = self.all[SERVICES.name], self.all[ENDPOINT_SLICES.name]
-        if not (services.synced and slices.synced):
+        if not (self.recalled or (services.synced and slices.synced)):
             return None
         return routes(services.index.all(), slices.index.all())
 
@@ -80,6 +98,19 @@ class Mirrors:
             for each in self.all[BOUND_PODS.name].troubled()
             if each.key in keys
         ]
+
+
+def _keeps(events: Iterable[mirrored.Event], changes: Iterable[mirrored.Changed]) -> list[Keep]:
+    entries: dict[Key, Entry] = {}
+    for event in events:
+        if isinstance(event, mirrored.Framed):
+            entries[event.entry.key] = event.entry
+        elif isinstance(event, mirrored.Listed):
+            entries.update((entry.key, entry) for entry in event.entries)
+    last = {each.key: each.after is not None for each in changes}
+    return [
+        Keep(*key, entries[key].data if there and key in entries else None) for key, there in last.items()
+    ]
 
 
 def _passed_on(resource: str, made: Iterable[mirrored.Instruction]) -> list[Passed]:

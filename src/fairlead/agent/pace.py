@@ -21,6 +21,7 @@ class Pace(msgspec.Struct, frozen=True):
     ask_again_seconds: float = 30.0  # a driver's instruction without visible effect is given again
     # The node
     node_status_seconds: float = 300.0  # an unchanged status is written this often
+    start_seconds: float = 30.0  # an agent that starts has so long before its node says that it is not ready
     # ConfigMaps and Secrets in use
     refresh_seconds: float = 60.0
     absent_seconds: float = 5.0  # one that was not there is looked for again

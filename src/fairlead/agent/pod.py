@@ -188,6 +188,8 @@ class Work:
             own, told = self.runs[container.name], view.told_of(container.name)
             if own.newest is None or int(told.get("restartCount") or 0) > own.attempt:
                 own.remember(told, now)
+            elif own.previous is None and int(told.get("restartCount") or 0) == own.attempt:
+                own.remember_previous(told)
         means.library.lend(self.uid, named_by(view), now)
         if self.life is Life.WAITING and self.usable:
             self.life = Life.UP

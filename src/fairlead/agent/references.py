@@ -1,19 +1,21 @@
 """ConfigMaps and Secrets that this node's pods refer to: which, what is in them, and when to read them again.
 
 `named_by` lists a pod's references; `Library` keeps what was read. Objects are read one at a time (the node's role
-allows no more), again about every minute while a pod uses them, and for a new pod anew, so that it starts with what
-was stored before it. Asked by `pod.py`, read by `environment.py` and `volumes.py`, driven by `machine.py`. Bounded by
-the references of the pods on this node: what no pod uses any more is forgotten.
+allows no more), again about every minute while a pod uses them, and for a new pod anew, so that it starts with what was
+stored before it; where no API answers, with what an earlier agent kept on the machine. Asked by `pod.py`, read by
+`environment.py` and `volumes.py`, driven by `machine.py`. Bounded by the references of the pods on this node: what no
+pod uses any more is forgotten.
 """
 
 from __future__ import annotations
 
 import binascii
 from base64 import b64decode
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from fairlead.agent.calls import Calls, Purpose
-from fairlead.agent.contract import Ask
+from fairlead.agent.contract import Ask, Keep
 from fairlead.agent.pace import Pace, Retry
 from fairlead.agent.views import BoundPod
 from fairlead.core import codec
@@ -101,7 +103,32 @@ class Library:
     def __init__(self, pace: Pace, calls: Calls) -> None:
         self._pace, self._calls = pace, calls
         self._books: dict[Reference, _Book] = {}
+        self._recalled: dict[Reference, tuple[dict[str, bytes] | None, bool]] = {}
+        self._keeps: list[Keep] = []
         self.version = 0  # grows when the content of anything changes
+        self.away = False  # no API has answered since the start: what was kept must do
+
+    def recall(self, kept: Iterable[Keep]) -> None:
+        for each in kept:
+            kind = each.resource.removesuffix("s")
+            if kind in (CONFIG_MAP, SECRET) and each.data is not None:
+                reference = Reference(kind, each.namespace, each.name)
+                outcome: Outcome = Done(0, each.data) if each.data else Refused(404, "NotFound", "")
+                self._recalled[reference] = _content(reference, outcome)
+
+    def forget_recalled(self) -> None:
+        """The API answers: what no pod reads any more need not be kept."""
+        for reference in self._recalled:
+            if reference not in self._books:
+                self._keep(reference, None)
+        self._recalled.clear()
+
+    def keeps(self) -> list[Keep]:
+        made, self._keeps = self._keeps, []
+        return made
+
+    def _keep(self, reference: Reference, data: bytes | None) -> None:
+        self._keeps.append(Keep(f"{reference.kind}s", reference.namespace, reference.name, data))
 
     def lend(self, uid: str, wanted: tuple[Reference, ...], now: float) -> None:
         """This pod reads these from now on."""
@@ -120,6 +147,7 @@ class Library:
             book.readers.pop(uid, None)
             if not book.readers and not book.in_flight:
                 del self._books[reference]
+                self._keep(reference, None)
 
     def read(self, uid: str, reference: Reference) -> dict[str, bytes] | None:
         """What is in it; None if it does not exist. Raises Pending while that is not known."""
@@ -127,6 +155,8 @@ class Library:
         if book is None or uid not in book.readers:
             raise Pending(f"{reference.kind} {reference.name} has not been read yet")
         if book.read_at < book.readers[uid] and not book.immutable:
+            if self.away and reference in self._recalled:
+                return self._recalled[reference][0]
             detail = f": {book.trouble}" if book.trouble else ""
             raise Pending(f"{reference.kind} {reference.name} has not been read yet{detail}")
         return book.items
@@ -161,6 +191,7 @@ class Library:
         book.in_flight = False
         if not book.readers:
             del self._books[reference]
+            self._keep(reference, None)
             return ()
         known = isinstance(outcome, Done) or (isinstance(outcome, Refused) and outcome.status in (403, 404))
         if not known:
@@ -171,6 +202,8 @@ class Library:
         waited = any(book.read_at < since for since in book.readers.values())
         changed = waited or items != book.items
         self.version += changed
+        if changed:
+            self._keep(reference, outcome.body if isinstance(outcome, Done) else b"")
         book.items, book.immutable, book.trouble = items, immutable, ""
         book.read_at = book.asked_at
         book.retry.succeeded()

@@ -75,7 +75,7 @@ class Unreadable(msgspec.Struct, frozen=True, gc=False):
 
 
 class Mirror(Generic[T]):
-    """One resource's copy. `handle` is the only mutator, but for `heard_of`.
+    """One resource's copy. `handle` is the only mutator, but for `heard_of` and `recall`.
 
     In a phase (rows), an event leads to one of the phases named; `-` is an event without effect.
 
@@ -160,6 +160,14 @@ class Mirror(Generic[T]):
             case Started():
                 self._chance = event.chance
                 return self._list() if self.phase is Phase.IDLE else _NOTHING
+
+    def recall(self, entries: Iterable[Entry]) -> tuple[Changed, ...]:
+        """Before it starts: objects as somebody knew them. They are shown, and the first list replaces them all."""
+        changes: list[Changed] = []
+        for entry in entries:
+            changes += self._hold(entry)
+            self._revisions[entry.key] = 0
+        return tuple(changes)
 
     # The watch
 

@@ -30,7 +30,8 @@ _EPILOG = """examples:
   fairlead agent --kubeconfig node-2.kubeconfig --name node-2 --stop-pods
 
 It runs each pod as processes of this machine. SIGTERM or Ctrl-C: it leaves; its pods go on under their supervisors
-until the lease ends, or are ended first with --stop-pods. Started again it finds its pods and starts none twice.
+(where at most one may run, until the lease ends), or are ended first with --stop-pods. Started again it finds its pods
+and starts none twice.
 
   fairlead agent --kubeconfig fairlead-data/kubeconfig --hollow 5000      pretend nodes hollow-0 to hollow-4999
 """
@@ -91,7 +92,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         type=shared.whole,
         default=DEFAULT_LEASE_SECONDS,
-        help="without a renewal for so long its pods are ended (default: 40)",
+        help="without a renewal for so long its pods of which at most one may run end (default: 40)",
     )
     parser.add_argument(
         "--renew-seconds",

@@ -42,7 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=shared.whole,
         default=DEFAULT_LEASE_SECONDS,
         metavar="N",
-        help="without a renewal for so long a node's pods are ended (default: 40)",
+        help="without a renewal for so long pods of which at most one may run end (default: 40)",
     )
     parser.add_argument(
         "--renew-seconds",

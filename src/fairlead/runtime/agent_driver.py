@@ -39,7 +39,8 @@ class Processes(Protocol):
 
 
 class AgentDriver:
-    """`serve` is given the routes. `failed` hears of an error that leaves the agent in no known state."""
+    """`serve` is given the routes, `keep` what is to be on the machine for the next agent. `failed` hears of an error
+    that leaves the agent in no known state."""
 
     def __init__(
         self,
@@ -48,12 +49,14 @@ class AgentDriver:
         clock: Callable[[], float],
         serve: Callable[[contract.Serve], None],
         failed: Callable[[BaseException], None],
+        keep: Callable[[contract.Keep], None] = lambda given: None,
     ) -> None:
         self.agent = agent
         self._remote = remote
         self._clock = clock
         self._serve = serve
         self._failed = failed
+        self._keep = keep
         self._processes: Processes | None = None
         self._loop = asyncio.get_running_loop()
         self._chance = random.Random()
@@ -64,10 +67,10 @@ class AgentDriver:
         self._extended: contract.Extend | None = None
         self._stopped = False
 
-    async def start(self, processes: Processes) -> None:
-        """The server hears of us while we look what runs here: neither needs the other."""
+    async def start(self, processes: Processes, kept: Iterable[contract.Keep] = ()) -> None:
+        """The server hears of us while we look what runs here: neither needs the other. `kept`: by the last agent."""
         self._processes = processes
-        self._carry_out(self.agent.begin(self._clock(), self._chance.random()))
+        self._carry_out(self.agent.begin(self._clock(), self._chance.random(), kept))
         found = await processes.start()
         if self._extended is not None:  # renewed meanwhile: those that were just found have not heard it
             processes.carry_out(self._extended)
@@ -159,6 +162,8 @@ class AgentDriver:
                     self._do(self._follow(resource, since, attempt))
                 case contract.Serve():
                     self._serve(instruction)
+                case contract.Keep():
+                    self._keep(instruction)
                 case contract.Log(message):
                     log.warning("%s", message)
                 case contract.Extend():

@@ -3,7 +3,7 @@
 Start: take the node's directory, find out what the machine is, find what already runs on it, register, go on. End:
 SIGTERM and SIGINT leave the cluster's work as the settings say (`stop_pods`), SIGHUP leaves the pods to their
 supervisors in any case, which is how `fairlead up` replaces an agent that outlived the one before it. Being killed
-is no worse: supervisors go on until their deadline, and the next agent finds them.
+is no worse: supervisors go on, and the next agent finds them.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from fairlead.runtime import logs, machine_facts, node_locks
 from fairlead.runtime.agent_driver import AgentDriver
 from fairlead.runtime.agent_settings import AgentSettings
 from fairlead.runtime.clock import Clock, Step, follow_wall_clock
+from fairlead.runtime.kept_objects import KeptObjects
 from fairlead.runtime.node_endpoint import NodeEndpoint
 from fairlead.runtime.reaching import TokenFromFile, address_of, tls_of
 from fairlead.runtime.remote import ASK_SECONDS, Remote
@@ -81,11 +82,14 @@ class _Process:
         isolation = await asyncio.to_thread(find_isolation)
         agent = Agent(node_settings(settings, self._announced, isolation))
         proxy = ServiceProxy(loop, lambda told: log.warning("node %s: %s", settings.name, told))
+        kept = KeptObjects(
+            settings.data_dir / "kept", lambda told: log.warning("node %s: %s", settings.name, told)
+        )
         driver = AgentDriver(
-            agent, remote, self._clock, lambda given: proxy.serve(given.routes), self._failed
+            agent, remote, self._clock, lambda given: proxy.serve(given.routes), self._failed, kept.keep
         )
         processes = ProcessDriver(settings.data_dir, self._clock, driver.tell, isolation, settings.hidden)
-        await driver.start(processes)
+        await driver.start(processes, kept.load())
         if endpoint is not None:
             endpoint.serve(processes)
         log.info(
@@ -100,6 +104,7 @@ class _Process:
         if endpoint is not None:
             await endpoint.close()
         await driver.stop()
+        await kept.close()
         proxy.close()
         client.close()
         if self._removed:

@@ -1,8 +1,8 @@
 """An agent as a process: `runtime/agent_driver.py` in virtual time, with crashes, pauses and a clock that may be wrong.
 
 It speaks to the API as its node (`system:node:NAME`) over a way of its own, and to its machine (`machines.py`), which
-goes on without it. Each start is a new Agent that knows nothing: it finds what is on the machine. What comes while it
-is paused waits, and is handled in the order in which it came.
+goes on without it. Each start is a new Agent that knows what the one before kept on its machine, and finds the rest.
+What comes while it is paused waits, and is handled in the order in which it came.
 """
 
 from __future__ import annotations
@@ -138,7 +138,8 @@ class AgentProcess:
         self.agent = self._make(structs.replace(self.settings, boot=str(self._life)))
         self.link.selectors = self.agent.selectors
         self._note(f"starts, {self._skew_ms} ms ahead")
-        self._carry_out(self.agent.begin(self.now, self._tape.chance("agent.chance")))
+        kept = tuple(self.machine.kept.values())
+        self._carry_out(self.agent.begin(self.now, self._tape.chance("agent.chance"), kept))
         if self.up:
             self.machine.attach(partial(self._hear, self._life, self._driven), self._skew_ms)
 
@@ -263,6 +264,8 @@ class AgentProcess:
             elif isinstance(instruction, mirrored.Follow):
                 name, attempt = instruction.resource_name, instruction.attempt
                 self.link.follow(name, instruction.since_revision, attempt, self._teller(name), self._clock)
+            elif isinstance(instruction, contract.Keep):
+                self.machine.keep(instruction)
             elif isinstance(instruction, (contract.Serve, contract.Log)):
                 self._note(repr(instruction))
             else:

@@ -32,6 +32,7 @@ from fairlead.agent.contract import (
     Extend,
     Failed,
     Found,
+    Keep,
     LiftDeadline,
     Open,
     Probe,
@@ -93,6 +94,7 @@ class Machine:
         self.failing = 0.0  # how likely an instruction fails
         self.deadlines = True  # its supervisors accept deadlines
         self._timeline, self._tape, self._digest, self._log = timeline, tape, digest, log
+        self.kept: dict[tuple[str, str, str], Keep] = {}  # on its disk
         self._pods: dict[str, _Supervisor] = {}
         self._tell: Tell | None = None
         self._agent = 0  # which one is attached
@@ -178,6 +180,13 @@ class Machine:
             at = max(self._timeline.ms + delay, self._free_at.get(instruction.uid, 0) + 1)
             self._free_at[instruction.uid] = at
             self._timeline.at(at, self._due, self._number)
+
+    def keep(self, given: Keep) -> None:
+        place = (given.resource, given.namespace, given.name)
+        if given.data is None:
+            self.kept.pop(place, None)
+        else:
+            self.kept[place] = given
 
     def _extend(self, extend: Extend) -> None:
         if not self._found:

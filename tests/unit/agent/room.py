@@ -44,6 +44,7 @@ class Supervisors:
         self.told: list[Any] = []  # instructions in order
         self.stubborn = False  # processes ignore SIGTERM
         self.accepts_deadlines = True
+        self.kept: dict[tuple[str, str, str], c.Keep] = {}
         self.refuse: dict[str, str] = {}  # instruction -> message: it fails
 
     def carry_out(self, instruction: Any, now: float) -> list[Any]:
@@ -166,8 +167,12 @@ class Room:
         self._published = len(self.api.published)
 
     def begin(self) -> None:
-        self.take(self.agent.begin(self.now, 0.5))
+        self.begin_unknowing()
         self.find()
+
+    def begin_unknowing(self) -> None:
+        """It does not know yet what is on the machine, but for what was kept there."""
+        self.take(self.agent.begin(self.now, 0.5, tuple(self.machine.kept.values())))
 
     def find(self) -> None:
         self.found_due = False
@@ -187,6 +192,11 @@ class Room:
                     self.looks[each.number] = each
                 case c.Serve():
                     self.serves.append(each)
+                case c.Keep():
+                    place = (each.resource, each.namespace, each.name)
+                    self.machine.kept.pop(place, None)
+                    if each.data is not None:
+                        self.machine.kept[place] = each
                 case c.Log():
                     self.logs.append(each.message)
                 case mirrored.ListAll():
@@ -209,6 +219,10 @@ class Room:
     def list_next(self) -> None:
         self.publish()
         asked = self.lists.popleft()
+        if self.broken:
+            failed = mirrored.ListFailed("nobody answers", self.now, asked.attempt)
+            self.take(self.agent.mirror(asked.resource_name, failed))
+            return
         entries = [
             each
             for each in self.api.store.list(asked.resource_name)

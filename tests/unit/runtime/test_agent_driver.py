@@ -112,8 +112,8 @@ def test_the_server_is_asked_before_the_machine_has_been_looked_over() -> None:
         lists: list[ListAll] = []
         begin = agent.begin
 
-        def watched(now: float, chance: float) -> tuple[Any, ...]:
-            instructions = begin(now, chance)
+        def watched(now: float, chance: float, kept: Any) -> tuple[Any, ...]:
+            instructions = begin(now, chance, kept)
             lists.extend(each for each in instructions if isinstance(each, ListAll))
             return instructions
 

@@ -19,6 +19,7 @@ from fairlead.api.admission import (
     priority,
     quotas,
     runtime_class,
+    sealed_pods,
     service_account,
     services,
 )
@@ -35,6 +36,7 @@ DEFAULT_STEPS: tuple[Step, ...] = (
     node_restriction.STEP,
     node_authors.STEP,
     plane_conditions.STEP,
+    sealed_pods.STEP,
     service_account.STEP,
     default_tolerations.STEP,
     runtime_class.STEP,
