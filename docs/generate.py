@@ -606,6 +606,13 @@ PROGRESS = (
     Bound(
         "of a message in a workload's progress", "ledger.progress", "MESSAGE_MAX", "", "cut, in characters"
     ),
+    Bound(
+        "names among which similar ones are looked for",
+        "cli.objects",
+        "NAMES_READ_MAX",
+        "",
+        "the rest is not suggested",
+    ),
     Bound("pods shown by `fairlead progress`", "cli.progress", "PODS_SHOWN_MAX", "", "the rest is counted"),
     Bound("`fairlead progress` looks every", "cli.progress", "POLL_SECONDS", "seconds", "-"),
     Bound("`fairlead drain` looks every", "cli.drain", "POLL_SECONDS", "seconds", "-"),
@@ -933,7 +940,7 @@ def api_errors() -> str:
 def exit_codes() -> str:
     rows = [("0", "done"), ("1", "`OperatorError`, or the server refused the request")]
     classes = [c for c in _classes(errors.OperatorError) if c.exit_code > 1]
-    rows += [(str(c.exit_code), f"`{c.reason}`") for c in classes]
+    rows += [(str(c.exit_code), f"`{c.reason}`") for c in (*classes, errors.NotFound)]
     rows += [
         (str(INTERRUPTED), "interrupted"),
         (str(PIPE_CLOSED), "the reader of the output closed the pipe"),

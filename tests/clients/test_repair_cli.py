@@ -56,7 +56,7 @@ def test_a_finalizer_that_nobody_will_remove_is_shown_and_then_removed(
 ) -> None:
     tracked = pod("tracked", finalizers=["batch.kubernetes.io/job-tracking"])
     team("create -f -", tracked)
-    about = f"pods {team.namespace}/tracked"
+    about = f"pods/{team.namespace}/tracked"
     (row,) = eventually(lambda: _rows(fairlead, "repair", about))
     assert row["WHAT"] == "no Job counts it"
     assert (row["RULE"], row["ACT"], row["DUE"]) == (
@@ -81,7 +81,7 @@ def test_an_ended_pod_of_a_node_that_is_gone_is_marked_and_shown_with_when_it_go
     status = {"status": {"phase": "Succeeded"}}
     team(f"patch pod ended --subresource=status --type=merge -p '{json.dumps(status)}'")
     kubectl("delete node lost")
-    about = f"pods {team.namespace}/ended"
+    about = f"pods/{team.namespace}/ended"
     (row,) = eventually(lambda: _rows(fairlead, "repair", about))
     assert (row["RULE"], row["ACT"]) == ("EndedPodOnMissingNode", "remove")
     _switch(team, ON)
@@ -122,7 +122,7 @@ def test_what_is_not_clear_is_left_with_what_people_can_do(
         "metadata": {"name": "kept", "ownerReferences": [reference]},
     }
     team("create -f -", settings)
-    about = f"configmaps {team.namespace}/kept"
+    about = f"configmaps/{team.namespace}/kept"
     (row,) = eventually(lambda: _rows(fairlead, "repair --ambiguous", about))
     assert row["WHAT"] == "it belongs to Pipeline nightly (example.com/v1), which is not served here"
     assert row["RULE"] == "OwnerOfUnknownKind"
@@ -175,7 +175,7 @@ def test_owners_of_custom_kinds_are_known_and_their_objects_looked_at(
     }
     team("create -f -", made)
     (row,) = _rows(fairlead, "repair --ambiguous", f"{team.namespace}/")
-    assert row["OBJECT"] == f"tides.sea.example.com {team.namespace}/spring"
+    assert row["OBJECT"] == f"tides.sea.example.com/{team.namespace}/spring"
     assert row["WHAT"] == "it belongs to Moon old (example.com/v1), which is not served here"
 
 

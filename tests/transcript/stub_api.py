@@ -44,10 +44,20 @@ DISCOVERY = {
                 "shortNames": ["po"],
                 "verbs": ["get", "list"],
             },
+            {
+                "name": "namespaces",
+                "singularName": "namespace",
+                "kind": "Namespace",
+                "namespaced": False,
+                "shortNames": ["ns"],
+                "verbs": ["get", "list"],
+            },
             {"name": "nodes", "singularName": "node", "kind": "Node", "namespaced": False, "verbs": ["list"]},
         ]
     },
-    "/apis": {"groups": [{"name": "apps", "preferredVersion": {"version": "v1"}}]},
+    "/apis": {
+        "groups": [{"name": name, "preferredVersion": {"version": "v1"}} for name in ("apps", "batch")]
+    },
     "/apis/apps/v1": {
         "resources": [
             {
@@ -57,10 +67,17 @@ DISCOVERY = {
                 "namespaced": True,
                 "shortNames": ["deploy"],
                 "verbs": ["list"],
-            }
+            },
+            *(
+                {"name": f"{kind.lower()}s", "kind": kind, "namespaced": True, "verbs": ["list"]}
+                for kind in ("StatefulSet", "DaemonSet")
+            ),
         ]
     },
+    "/apis/batch/v1": {"resources": [{"name": "jobs", "kind": "Job", "namespaced": True, "verbs": ["list"]}]},
 }
+NAMESPACES = ("default", "prod")
+NODES = ("node-1", "node-2")
 
 
 def _record(sequence: int, user: str, verb: str, about: dict[str, str], **more: Any) -> dict[str, Any]:
@@ -131,10 +148,18 @@ def answer(path: str, query: dict[str, str], table: bool) -> tuple[int, dict[str
     if path == "/fairlead/v1/audit":
         after = int(query["after"])
         return 200, {"items": [item for item in AUDIT if item["sequence"] > after]}
-    if path in ("/api/v1/nodes", "/apis/apps/v1/namespaces/default/deployments"):
+    if path in (
+        "/apis/apps/v1/namespaces/default/deployments",
+        "/apis/apps/v1/namespaces/default/statefulsets",
+    ):
         return _listed([], query, table)
     if path == "/api/v1/pods":
         return _listed(NOW, query, table)
+    for plural, names in (("namespaces", NAMESPACES), ("nodes", NODES)):
+        if path == f"/api/v1/{plural}":
+            return 200, {"items": [{"metadata": {"name": name}} for name in names]}
+        if path.removeprefix(f"/api/v1/{plural}/") in names:
+            return 200, {"metadata": {"name": path.rpartition("/")[2]}}
     parts = path.split("/")
     if parts[:4] == ["", "api", "v1", "namespaces"] and parts[5:6] == ["pods"]:
         items = [item for item in NOW if item["metadata"]["namespace"] == parts[4]]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from fairlead.core.errors import DataDirectoryError, FormatError, UsageError
+from fairlead.core.errors import DataDirectoryError, FormatError, NotFound, UsageError
 from fairlead.runtime import identity, kubeconfig
 from fairlead.runtime.private_files import write_private
 from fairlead.runtime.token_file import TokenFile
@@ -296,7 +296,7 @@ def test_a_name_is_given_once(table: TokenFile) -> None:
 
 
 def test_revoking_what_is_not_there_says_so(table: TokenFile) -> None:
-    with pytest.raises(UsageError, match="fairlead token list"):
+    with pytest.raises(NotFound, match="fairlead token list"):
         table.revoke("nobody")
 
 

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from fairlead.cli import options as shared
+from fairlead.cli.about import About, asked_about
 from fairlead.cli.client import Client, connect
 from fairlead.cli.output import aligned, cell, hint, print_json, print_table
 from fairlead.core.errors import UsageError
@@ -29,7 +30,7 @@ _CHANGED_SHOWN = 4
 
 _EPILOG = """examples:
   fairlead audit                               the last 100 records
-  fairlead audit --object pods/web -n default  everything done to one pod
+  fairlead audit --object pod/web -n default   everything done to one pod
   fairlead audit --user system:node:node-1 --since 10m
   fairlead audit -f                            show records as they come; Ctrl-C ends it
   fairlead audit -o json | jq .items[].record.changed
@@ -42,19 +43,12 @@ class Wanted(NamedTuple):
     """The filter. Empty strings mean any."""
 
     user: str
-    resource: str
-    name: str
-    namespace: str
     since: str  # timestamp
+    about: About
 
     def accepts(self, record: dict[str, Any]) -> bool:
-        about = record.get("object") or {}
-        return (
-            (not self.user or self.user in (record.get("user"), record.get("impersonatedUser")))
-            and (not self.resource or self.resource in _resource_names(about))
-            and (not self.name or about.get("name") == self.name)
-            and (not self.namespace or about.get("namespace") == self.namespace)
-            and (not self.since or record.get("time", "") >= self.since)
+        return (not self.user or self.user in (record.get("user"), record.get("impersonatedUser"))) and (
+            not self.since or record.get("time", "") >= self.since
         )
 
 
@@ -64,7 +58,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--user", metavar="U", default="", help="only what this user did, or another as this user"
     )
     parser.add_argument(
-        "--object", metavar="RESOURCE/NAME", default="", help="only this object, or only RESOURCE"
+        "--object", metavar="KIND/NAME", default="", help="only this object; KIND alone: all of them"
     )
     shared.namespace(parser, "only this namespace (default: all)")
     parser.add_argument("--since", metavar="AGE", default="", help="only what is younger: 30s, 10m, 2h, 1d")
@@ -83,16 +77,23 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     if options.limit < 1:
         raise UsageError("--limit takes a number greater than 0")
-    wanted = _wanted(options, time.time())
+    since = _since(options.since, time.time())
     client = connect(options.kubeconfig)
     try:
+        about = asked_about(client, options.object, options.namespace)
+        wanted = Wanted(options.user, since, about)
         last: deque[dict[str, Any]] = deque(maxlen=options.limit)
-        after = 0
+        after, known = 0, False
         stream = "strangers" if options.strangers else ""
         for item in _records(client, stream, after):
             after = item["sequence"]
+            if not about.matches(*_object(item["record"])):
+                continue
+            known = True
             if wanted.accepts(item["record"]):
                 last.append(item)
+        if not known:
+            about.check(client)
         if options.follow:
             _follow(client, stream, wanted, list(last), after, options.output)
         elif options.output == "json":
@@ -106,20 +107,20 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _wanted(options: argparse.Namespace, now: float) -> Wanted:
-    resource, _, name = options.object.partition("/")
-    since = ""
-    if options.since:
-        matched = re.fullmatch(r"(\d{1,9})([smhd])", options.since)
-        if matched is None:
-            raise UsageError(f"--since {options.since!r} is no age: write 30s, 10m, 2h or 1d")
-        since = timestamp(max(0.0, now - int(matched[1]) * _UNITS[matched[2]]))
-    return Wanted(options.user, resource.lower(), name, options.namespace or "", since)
+def _since(text: str, now: float) -> str:
+    if not text:
+        return ""
+    matched = re.fullmatch(r"(\d{1,9})([smhd])", text)
+    if matched is None:
+        raise UsageError(f"--since {text!r} is no age: write 30s, 10m, 2h or 1d")
+    return timestamp(max(0.0, now - int(matched[1]) * _UNITS[matched[2]]))
 
 
-def _resource_names(about: dict[str, Any]) -> tuple[str, str]:
-    resource, group = about.get("resource", ""), about.get("group", "")
-    return resource, f"{resource}.{group}"
+def _object(record: dict[str, Any]) -> tuple[str, str, str]:
+    about = record.get("object") or {}
+    group, resource = about.get("group", ""), about.get("resource", "")
+    whole = f"{resource}.{group}" if group else resource
+    return whole, about.get("namespace", ""), about.get("name", "")
 
 
 def _records(client: Client, stream: str, after: int) -> Iterator[dict[str, Any]]:
@@ -147,7 +148,7 @@ def _follow(
         time.sleep(_POLL_SECONDS)
         for item in _records(client, stream, after):
             after = item["sequence"]
-            if not wanted.accepts(item["record"]):
+            if not wanted.about.matches(*_object(item["record"])) or not wanted.accepts(item["record"]):
                 continue
             if form == "table":
                 print(aligned([cell(value) for value in _row(item["record"])], widths))

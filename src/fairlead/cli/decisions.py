@@ -6,14 +6,17 @@ import argparse
 from collections import deque
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from fairlead.cli import options as shared
+from fairlead.cli.about import About, asked_about, asked_about_offline
 from fairlead.cli.client import Client, connect
-from fairlead.cli.output import print_json, print_table
+from fairlead.cli.output import hint, print_json, print_table
+from fairlead.cli.resources import did_you_mean
 from fairlead.core.errors import UsageError
 
 PATH = "/fairlead/v1/decisions"
+QUEUES = "/fairlead/v1/queues"
 _PAGE = 1000
 _LIMIT_MAX = 100_000  # what the server keeps; a test compares them
 _HEADER = ("TIME", "CONTROLLER", "OBJECT", "VERDICT", "EFFECTS", "DETAIL")
@@ -21,7 +24,7 @@ _HEADER = ("TIME", "CONTROLLER", "OBJECT", "VERDICT", "EFFECTS", "DETAIL")
 _EPILOG = """examples:
   fairlead decisions                                     the last 50
   fairlead decisions --controller deployment --limit 10
-  fairlead decisions --object deployments.apps/default/web
+  fairlead decisions --object deploy/web -n default
   fairlead decisions --data-dir fairlead-control         those of a `fairlead control`
   fairlead decisions -o json | jq .items[-1].record.reads  which revisions were read, and the newest known then
 """
@@ -31,8 +34,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.epilog = _EPILOG
     parser.add_argument("--controller", metavar="NAME", default="", help="only this controller's")
     parser.add_argument(
-        "--object", metavar="RESOURCE/NS/NAME", default="", help="only those about this object"
+        "--object",
+        metavar="KIND/NAME",
+        default="",
+        help="only those about this object; KIND alone: all of them",
     )
+    shared.namespace(parser, "only this namespace (default: all)")
     parser.add_argument(
         "--limit", type=shared.whole, default=50, metavar="N", help="the last N decisions (default: 50)"
     )
@@ -53,15 +60,22 @@ def run(options: argparse.Namespace) -> int:
     if options.data_dir is not None:
         from fairlead.runtime.decisions_file import recorded  # only for those who ask for a file
 
-        items = _last(options, recorded(options.data_dir))
+        about = asked_about_offline(options.object, options.namespace)
+        found = _found(options, about, recorded(options.data_dir))
+        _check(options, about, found, None)
     else:
         client = connect(options.kubeconfig)
         try:
-            items = _last(options, _all(client))
+            about = asked_about(client, options.object, options.namespace)
+            found = _found(options, about, _all(client))
+            _check(options, about, found, client)
         finally:
             client.close()
+    items = list(found.last)
     if options.output == "json":
         print_json({"items": items})
+    elif not items:
+        hint("No decisions match.")
     else:
         print_table(_HEADER, [_row(item["record"]) for item in items])
     return 0
@@ -74,14 +88,44 @@ def _all(client: Client) -> Iterator[dict[str, Any]]:
         after = page[-1]["sequence"]
 
 
-def _last(options: argparse.Namespace, found: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    return list(deque((item for item in found if _accepts(options, item["record"])), maxlen=options.limit))
+class _Found(NamedTuple):
+    last: deque[dict[str, Any]]
+    controllers: set[str]  # that decided anything
+    is_known: bool  # the object was decided about
 
 
-def _accepts(options: argparse.Namespace, record: dict[str, Any]) -> bool:
-    return (not options.controller or record["controller"] == options.controller) and (
-        not options.object or record.get("object") == options.object
-    )
+def _found(options: argparse.Namespace, about: About, items: Iterable[dict[str, Any]]) -> _Found:
+    last: deque[dict[str, Any]] = deque(maxlen=options.limit)
+    controllers: set[str] = set()
+    is_known = False
+    for item in items:
+        record = item["record"]
+        controllers.add(record["controller"])
+        if not about.matches(*_object(record)):
+            continue
+        is_known = True
+        if options.controller in ("", record["controller"]):
+            last.append(item)
+    return _Found(last, controllers, is_known)
+
+
+def _check(options: argparse.Namespace, about: About, found: _Found, client: Client | None) -> None:
+    """A word that nobody knows is an error; a controller that has decided nothing yet is not."""
+    if options.controller and options.controller not in found.controllers:
+        running = client.get(QUEUES)["items"] if client is not None else ()
+        known = sorted({*found.controllers, *(item["controller"] for item in running)})
+        if options.controller not in known:
+            near = did_you_mean(options.controller, known)
+            raise UsageError(
+                f'there is no controller "{options.controller}"{near}: known are {", ".join(known) or "none"}'
+            )
+    if not found.is_known:
+        about.check(client)
+
+
+def _object(record: dict[str, Any]) -> tuple[str, str, str]:
+    resource, *rest = record.get("object", "").split("/")
+    return resource, rest[0] if len(rest) == 2 else "", rest[-1] if rest else ""
 
 
 def _row(record: dict[str, Any]) -> tuple[Any, ...]:

@@ -10,15 +10,17 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from contextlib import closing
 from typing import Any, NamedTuple
 
 from fairlead.cli import options as shared
 from fairlead.cli.client import Client, connect
+from fairlead.cli.objects import exists, missing
 from fairlead.cli.output import cell, hint, print_json
+from fairlead.cli.pods import named_node
 from fairlead.core.errors import ApiError, NotFound, TooManyRequests, UsageError
 from fairlead.core.times import SECOND, human_duration, parse_duration
 from fairlead.model.marks import AUTHOR, REASON
-from fairlead.model.names import subdomain_problems
 
 POLL_SECONDS = 0.5
 # How soon a pod that its budget keeps is asked for again.
@@ -72,24 +74,22 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    name = options.node.removeprefix("node/").removeprefix("nodes/")
-    if subdomain_problems(name):
-        raise UsageError(f"{options.node!r} does not name a node: use NAME or node/NAME")
     if not options.reason.strip():
         raise UsageError("--reason is empty: say why, whoever finds the node cordoned will want to know")
     seconds = _seconds(options.deadline)
-    client = connect(options.kubeconfig)
-    drain = Drain(client, name, quiet=options.output == "json")
-    try:
-        drain.begin(options.reason, unmanaged=options.unmanaged)
-        drain.evict(time.monotonic() + seconds)
-        if drain.left and options.force_at_deadline == "yes":
-            drain.force()
-    except KeyboardInterrupt:
-        hint(f"interrupted: {name} stays cordoned, `kubectl uncordon {name}` takes that back")
-        raise
-    finally:
-        client.close()
+    with closing(connect(options.kubeconfig)) as client:
+        node = named_node(client, options.node)
+        if not exists(client, node):
+            raise missing(client, [node])
+        drain = Drain(client, node.name, quiet=options.output == "json")
+        try:
+            drain.begin(options.reason, unmanaged=options.unmanaged)
+            drain.evict(time.monotonic() + seconds)
+            if drain.left and options.force_at_deadline == "yes":
+                drain.force()
+        except KeyboardInterrupt:
+            hint(f"interrupted: {node.name} stays cordoned, `kubectl uncordon {node.name}` takes that back")
+            raise
     if options.output == "json":
         print_json(drain.told(options.reason))
         return 1 if drain.left else 0
@@ -136,10 +136,7 @@ class Drain:
 
     def begin(self, reason: str, *, unmanaged: bool) -> None:
         """Nothing is touched if there is a pod that would be lost."""
-        try:
-            node = self._client.get(self._path)
-        except NotFound:
-            raise UsageError(f'there is no node "{self._node}": `kubectl get nodes` lists all') from None
+        node = self._client.get(self._path)
         found = sort(self._pods())
         if found.unmanaged and not unmanaged:
             names = ", ".join(map(_name, found.unmanaged))

@@ -8,7 +8,7 @@ from typing import Any
 from fairlead.cli import options as shared
 from fairlead.cli.client import Client, connect
 from fairlead.cli.output import hint, print_json, print_table
-from fairlead.cli.pods import pod_name, score_header, score_row
+from fairlead.cli.pods import ask, named_pod, score_header, score_row
 from fairlead.core.errors import UsageError
 from fairlead.core.times import human_duration
 
@@ -41,14 +41,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    name = pod_name(options.pod)
     if options.all and options.attempt is not None:
         raise UsageError("--all lists every attempt, --attempt shows one: give one of them")
     if options.attempt is not None and options.attempt < 1:
         raise UsageError("--attempt takes a number greater than 0: --all lists those that are kept")
     client = connect(options.kubeconfig)
     try:
-        answer = _ask(client, options, name)
+        answer = _ask(client, options)
     finally:
         client.close()
     if options.output == "json":
@@ -60,12 +59,12 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _ask(client: Client, options: argparse.Namespace, name: str) -> dict[str, Any]:
-    namespace = options.namespace or client.target.namespace
+def _ask(client: Client, options: argparse.Namespace) -> dict[str, Any]:
+    pod = named_pod(client, options.pod, options.namespace)
     query = {"all": "true"} if options.all else {}
     if options.attempt is not None:
         query["attempt"] = str(options.attempt)
-    return client.get(f"{PATH}/{namespace}/{name}", query)
+    return ask(client, f"{PATH}/{pod.namespace}/{pod.name}", query, [] if "attempt" in query else [pod])
 
 
 def _print_all(answer: dict[str, Any]) -> None:

@@ -10,9 +10,10 @@ from typing import Any
 
 from fairlead.cli import options as shared
 from fairlead.cli.client import JSON, TABLE, Client, connect
+from fairlead.cli.objects import Named, exists, missing, split
 from fairlead.cli.output import hint, print_json, print_table, print_yaml
 from fairlead.cli.resources import Resource, resolve
-from fairlead.core.errors import ApiError, UsageError
+from fairlead.core.errors import NotFound, UsageError
 
 _PAGE = 500
 _EPILOG = """examples:
@@ -43,10 +44,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    kind, _, name = options.kind.partition("/")
-    if name and options.name:
+    typed = split(options.kind, options.namespace)
+    if typed.name and options.name:
         raise UsageError("give the name once: `fairlead get pod web` or `fairlead get pod/web`")
-    name = name or options.name or ""
+    name = typed.name or options.name or ""
     if name and options.all_namespaces:
         raise UsageError("a name is looked up in one namespace: use -n NS, or leave the name out with -A")
     if options.at is not None and options.at <= 0:
@@ -55,11 +56,16 @@ def run(options: argparse.Namespace) -> int:
         )
     client = connect(options.kubeconfig)
     try:
-        resource = resolve(client, kind)
-        namespace = "" if options.all_namespaces else options.namespace or client.target.namespace
-        if options.output in ("table", "wide"):
-            return _table(client, resource, namespace, name, options)
-        return _objects(client, resource, namespace, name, options)
+        resource = resolve(client, typed.kind)
+        namespace = "" if options.all_namespaces else typed.namespace or client.target.namespace
+        show = _table if options.output in ("table", "wide") else _objects
+        try:
+            return show(client, resource, namespace, name, options)
+        except NotFound as error:
+            wanted = Named(resource, namespace if resource.namespaced else "", name)
+            if not name or options.at is not None or exists(client, wanted):
+                raise
+            raise missing(client, [wanted]) from error
     finally:
         client.close()
 
@@ -85,7 +91,7 @@ def _fetch(
     whole.get("metadata", {}).pop("continue", None)
     whole.get("metadata", {}).pop("remainingItemCount", None)
     if name and not whole[part]:
-        raise ApiError(
+        raise NotFound(
             f'{resource.plural} "{name}" did not exist at revision {at}: {_history_hint(resource, name)}'
         )
     return whole
@@ -103,6 +109,7 @@ def _table(client: Client, resource: Resource, namespace: str, name: str, option
     table = _fetch(client, resource, namespace, name, options.at, TABLE)
     rows = table.get("rows") or []
     if not rows:
+        _check_namespace(client, resource, namespace)
         scope = f" in {namespace} namespace" if resource.namespaced and namespace else ""
         hint(f"No resources found{scope}.")
         return 0
@@ -119,6 +126,15 @@ def _table(client: Client, resource: Resource, namespace: str, name: str, option
         lines.append(start + [row["cells"][index] for index, _ in shown])
     print_table(header, lines)
     return 0
+
+
+def _check_namespace(client: Client, resource: Resource, namespace: str) -> None:
+    """Nothing there is one thing; no such place is another."""
+    if not resource.namespaced or not namespace:
+        return
+    place = Named(resolve(client, "namespaces"), "", namespace)
+    if not exists(client, place):
+        raise missing(client, [place])
 
 
 def _objects(

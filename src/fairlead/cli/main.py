@@ -78,7 +78,7 @@ _EPILOG = """examples:
   fairlead audit --limit 5                  who did what
 
 `fairlead VERB --help` explains one verb. Exit codes: 0 done, 1 refused or failed, 2 wrong usage,
-3 data directory unusable, 4 data directory in use, 5 newer format, 6 no server answers.
+3 data directory unusable, 4 data directory in use, 5 newer format, 6 no server answers, 7 not found.
 """
 
 
@@ -170,10 +170,9 @@ def _run(arguments: list[str]) -> int:
 
 
 def _similar(typed: str) -> str:
-    import difflib  # only for those who mistyped
+    from fairlead.cli.resources import did_you_mean  # only for those who mistyped
 
-    found = difflib.get_close_matches(typed, [verb.name for verb in VERBS], n=1)
-    return f' (did you mean "{found[0]}"?)' if found else ""
+    return did_you_mean(typed, [verb.name for verb in VERBS])
 
 
 def _say(message: str, code: int) -> int:

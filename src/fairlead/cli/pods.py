@@ -1,24 +1,43 @@
-"""What the verbs about placing pods share: how a pod is named, how scores are shown."""
+"""What the verbs about placing pods share: how pods and nodes are named, how scores are shown."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from fairlead.core.errors import UsageError
+from fairlead.cli.client import Client
+from fairlead.cli.objects import Named, exists, missing, named
+from fairlead.core.errors import NotFound, UsageError
 from fairlead.model.names import subdomain_problems
 
-_WORDS = ("pod", "pods", "po")
 
-
-def pod_name(typed: str) -> str:
-    """`pod/web`, `pods/web`, `po/web` or `web`."""
-    kind, slash, name = typed.rpartition("/")
-    if slash and kind.lower() not in _WORDS:
+def named_pod(client: Client, typed: str, namespace: str | None) -> Named:
+    """`pod/web`, `po/web`, `pods/shop/web` or `web`."""
+    found = named(client, typed, namespace, default="pods")
+    if (found.resource.group, found.resource.plural) != ("", "pods"):
         raise UsageError(f"{typed!r}: placements are explained of pods: use pod/NAME")
-    if subdomain_problems(name):
+    if subdomain_problems(found.name):
         raise UsageError(f"{typed!r} does not name a pod: use pod/NAME")
-    return name
+    return found
+
+
+def named_node(client: Client, typed: str) -> Named:
+    """`node/n1`, `no/n1` or `n1`."""
+    found = named(client, typed, None, default="nodes")
+    if (found.resource.group, found.resource.plural) != ("", "nodes") or subdomain_problems(found.name):
+        raise UsageError(f"{typed!r} does not name a node: use NAME or node/NAME")
+    return found
+
+
+def ask(client: Client, path: str, query: dict[str, str], about: Sequence[Named]) -> dict[str, Any]:
+    """GET what is about objects; if one of them is not there, the error says what is."""
+    try:
+        return client.get(path, query)
+    except NotFound as error:
+        for each in about:
+            if not exists(client, each):
+                raise missing(client, [each]) from error
+        raise
 
 
 def score_header(plugins: Sequence[str], weights: dict[str, int]) -> tuple[str, ...]:

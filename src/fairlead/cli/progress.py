@@ -9,27 +9,22 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from typing import Any, NamedTuple
+from typing import Any
 
 from fairlead.cli import options as shared
 from fairlead.cli.client import Client, connect
+from fairlead.cli.objects import Named, exists, missing, named, split
 from fairlead.cli.output import aligned, cell, colours, print_json
-from fairlead.core.errors import ApiError, NotFound, UsageError
+from fairlead.core.errors import ApiError, UsageError
 from fairlead.core.times import human_duration, parse_time
-from fairlead.model.names import subdomain_problems
 from fairlead.model.stages import ENDED, READY, STAGES, standing_of_object
 
 POLL_SECONDS = 0.5
 PODS_SHOWN_MAX = 30
 READS_MAX = 5
 _BAR = 24
-_KINDS = {
-    "deployment": ("apps", "deployments"),
-    "statefulset": ("apps", "statefulsets"),
-    "daemonset": ("apps", "daemonsets"),
-    "job": ("batch", "jobs"),
-}
-_SHORT = {"deploy": "deployment", "sts": "statefulset", "ds": "daemonset"}
+_KINDS = ("deployments.apps", "statefulsets.apps", "daemonsets.apps", "jobs.batch")
+_ANY = "workload"
 _EPILOG = """examples:
   fairlead progress deployment/web            until all of it serves, drawn live on a terminal
   fairlead progress workload/web -n shop      whichever workload has that name
@@ -41,12 +36,6 @@ least so far. Exit code 0 when all are through, 1 when told once before that.
 """
 
 Json = dict[str, Any]
-
-
-class Workload(NamedTuple):
-    kind: str
-    name: str
-    path: str
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -63,9 +52,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     client = connect(options.kubeconfig)
-    namespace = options.namespace or client.target.namespace
     try:
-        workload = find(client, options.workload, namespace)
+        workload = find(client, options.workload, options.namespace)
+        namespace = workload.namespace
         if options.output == "json":
             told = _progress(client.get(workload.path))
             print_json(told)
@@ -87,37 +76,29 @@ def run(options: argparse.Namespace) -> int:
         client.close()
 
 
-def find(client: Client, typed: str, namespace: str) -> Workload:
+def find(client: Client, typed: str, namespace: str | None) -> Named:
     """`workload/NAME` is the first kind that has an object of that name."""
-    kind, slash, name = typed.rpartition("/")
-    kind = (
-        kind.lower().partition(".")[0].removesuffix("s")
-        if kind.lower() not in _SHORT
-        else _SHORT[kind.lower()]
-    )
-    if not slash or subdomain_problems(name) or kind not in (*_KINDS, "workload"):
-        raise UsageError(
-            f"{typed!r} names no workload: use {', '.join(_KINDS)} or workload, as in deployment/web"
-        )
-    for each in _KINDS if kind == "workload" else (kind,):
-        group, plural = _KINDS[each]
-        path = f"/apis/{group}/v1/namespaces/{namespace}/{plural}/{name}"
-        try:
-            client.get(path)
-        except NotFound:
-            continue
-        return Workload(each, name, path)
-    raise UsageError(
-        f'there is no {kind} "{name}" in namespace {namespace}: `kubectl get deploy,sts,ds,jobs -A` lists all'
-    )
+    words = split(typed, namespace)
+    whole = f"{words.namespace}/{words.name}" if words.namespace else words.name
+    any_kind = words.kind.lower() in (_ANY, f"{_ANY}s")
+    kinds = _KINDS if any_kind else (words.kind,)
+    if not words.name:
+        raise _none(typed)
+    wanted = [named(client, f"{each}/{whole}", None) for each in kinds]
+    if any(f"{each.resource.plural}.{each.resource.group}" not in _KINDS for each in wanted):
+        raise _none(typed)
+    for each in wanted:
+        if exists(client, each):
+            return each
+    raise missing(client, wanted, _ANY if any_kind else "")
 
 
-def _at_one_time(client: Client, namespace: str, workload: Workload) -> tuple[Json, list[Json]]:
+def _at_one_time(client: Client, namespace: str, workload: Named) -> tuple[Json, list[Json]]:
     """The workload and its pods; the plane tells progress a moment after pods change, so they are asked for again
     until they agree, or for long enough."""
     for left in reversed(range(READS_MAX)):
         obj = client.get(workload.path)
-        pods = _pods(client, namespace, obj, workload)
+        pods = _pods(client, namespace, obj)
         if not left or _agrees(_progress(obj), pods):
             break
         time.sleep(POLL_SECONDS)
@@ -134,9 +115,14 @@ def _agrees(told: Json, pods: list[Json]) -> bool:
     return bool((told["admitted"], told.get("ready")) == (len(counted), ready))
 
 
-def picture(workload: Workload, obj: Json, pods: list[Json], now: float) -> list[str]:
+def _none(typed: str) -> UsageError:
+    names = ", ".join(each.partition("s.")[0] for each in _KINDS)
+    return UsageError(f"{typed!r} names no workload: use {names} or {_ANY}, as in deployment/web")
+
+
+def picture(workload: Named, obj: Json, pods: list[Json], now: float) -> list[str]:
     told = _progress(obj)
-    title = f"{workload.kind}/{workload.name}"
+    title = f"{workload.resource.singular}/{workload.name}"
     if not told:
         return [f"{title}: nothing is known of its progress yet"]
     desired = told.get("desired", 0)
@@ -209,7 +195,7 @@ def _is_done(told: Json) -> bool:
     return bool(told) and not told.get("pending")
 
 
-def _pods(client: Client, namespace: str, obj: Json, workload: Workload) -> list[Json]:
+def _pods(client: Client, namespace: str, obj: Json) -> list[Json]:
     """Those that its selector matches; a Job's selector is filled in by the server."""
     labels = ((obj.get("spec") or {}).get("selector") or {}).get("matchLabels") or {}
     if not labels:

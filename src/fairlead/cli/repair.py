@@ -246,7 +246,7 @@ def _row(found: repair.Finding, now: float, *, automatic: bool) -> tuple[str, ..
 
 
 def _object(key: Any) -> str:
-    return f"{key.resource} {key.namespace}/{key.name}" if key.namespace else f"{key.resource} {key.name}"
+    return "/".join(part for part in (key.resource, key.namespace, key.name) if part)
 
 
 def _ago(since: float, now: float) -> str:

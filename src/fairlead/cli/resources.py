@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple, Protocol
 from urllib.parse import quote
 
@@ -39,13 +39,26 @@ class Resource(NamedTuple):
 def resolve(client: Getter, typed: str) -> Resource:
     """The first resource that answers to the word: core first, then groups in the server's order."""
     word, _, group = typed.lower().partition(".")
+    known: list[str] = []
     for resource, words in _known(client):
         in_group = not group or group in (resource.group, f"{resource.version}.{resource.group}")
         if word in words and in_group:
             return resource
+        known += (resource.plural, resource.singular)
     raise UsageError(
-        f'the server has no resource "{typed}": `kubectl api-resources` shows all, with their short names'
+        f'the server has no resource "{typed}"{did_you_mean(word, known)}: `kubectl api-resources`'
+        " shows all, with their short names"
     )
+
+
+def did_you_mean(typed: str, known: Iterable[str]) -> str:
+    """` (did you mean "x"?)`, or nothing if nothing is like it."""
+    import difflib  # only for those who mistyped
+
+    words = list(known)
+    longer = [word for word in words if len(typed) > 2 and word.startswith(typed)]
+    found = difflib.get_close_matches(typed, words, n=1) or longer
+    return f' (did you mean "{found[0]}"?)' if found else ""
 
 
 def _known(client: Getter) -> Iterator[tuple[Resource, frozenset[str]]]:

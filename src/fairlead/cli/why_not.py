@@ -7,9 +7,7 @@ import argparse
 from fairlead.cli import options as shared
 from fairlead.cli.client import connect
 from fairlead.cli.output import print_json, print_table
-from fairlead.cli.pods import pod_name, score_header, score_row
-from fairlead.core.errors import UsageError
-from fairlead.model.names import subdomain_problems
+from fairlead.cli.pods import ask, named_node, named_pod, score_header, score_row
 
 PATH = "/fairlead/v1/why-not"
 _EPILOG = """examples:
@@ -32,13 +30,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    name, node = pod_name(options.pod), options.node.removeprefix("node/")
-    if subdomain_problems(node):
-        raise UsageError(f"{options.node!r} does not name a node")
     client = connect(options.kubeconfig)
     try:
-        namespace = options.namespace or client.target.namespace
-        answer = client.get(f"{PATH}/{namespace}/{name}/{node}")
+        pod = named_pod(client, options.pod, options.namespace)
+        place = named_node(client, options.node)
+        name, node = pod.name, place.name
+        answer = ask(client, f"{PATH}/{pod.namespace}/{name}/{node}", {}, [pod, place])
     finally:
         client.close()
     if options.output == "json":

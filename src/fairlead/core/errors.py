@@ -5,7 +5,7 @@
     │   ├── BadRequest        400   never   the request itself is malformed
     │   ├── Unauthorized      401   never   no or wrong credentials
     │   ├── Forbidden         403   never   known, but not allowed
-    │   ├── NotFound          404   never
+    │   ├── NotFound          404   never   exit 7
     │   ├── MethodNotAllowed  405   never
     │   ├── NotAcceptable     406   never   no representation the client accepts
     │   ├── AlreadyExists     409   never
@@ -102,7 +102,7 @@ class Forbidden(ApiError):
 
 
 class NotFound(ApiError):
-    reason, status = "NotFound", 404
+    reason, status, exit_code = "NotFound", 404, 7
 
 
 class MethodNotAllowed(ApiError):

@@ -68,6 +68,8 @@ def write_backup(data_dir: Path, target: Path, now: float) -> Manifest:
             raise DataDirectoryError(f"{data_dir} holds no {name}: name a data directory with --data-dir")
     if target.exists():
         raise UsageError(f"{target} exists already: name a file that does not, or remove it")
+    if not target.absolute().parent.is_dir():
+        raise UsageError(f"cannot write {target}: there is no directory {target.parent}; make it first")
     try:
         with tempfile.TemporaryDirectory(prefix=".fairlead-backup-", dir=target.absolute().parent) as staging:
             copy = Path(staging, DATABASE_FILE)
@@ -87,7 +89,7 @@ def write_backup(data_dir: Path, target: Path, now: float) -> Manifest:
             packed.rename(target)
         sync_directory(target.absolute().parent)
     except OSError as error:
-        raise unwritable(target, error) from error
+        raise UsageError(f"cannot write {target}: {error.strerror}; name another file") from error
     return manifest
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from fairlead.api.authn import Tokens, token_digest
 from fairlead.api.users import MASTERS, NODE_PREFIX, NODES, VIEWERS, User
-from fairlead.core.errors import DataDirectoryError, FormatError, UsageError
+from fairlead.core.errors import DataDirectoryError, FormatError, NotFound, UsageError
 from fairlead.core.times import timestamp
 from fairlead.runtime.private_files import locked, read_private, write_private
 
@@ -128,7 +128,7 @@ class TokenFile:
         def remove(entries: list[TokenEntry]) -> None:
             gone.extend(entry for entry in entries if entry.name == name)
             if not gone:
-                raise UsageError(f"there is no token named {name!r}: `fairlead token list` shows all")
+                raise NotFound(f"there is no token named {name!r}: `fairlead token list` shows all")
             entries[:] = [entry for entry in entries if entry.name != name]
 
         self._change(remove)

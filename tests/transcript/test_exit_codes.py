@@ -1,0 +1,89 @@
+"""What does not exist has one exit code, whichever verb is asked for it."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import pytest
+
+from fairlead.cli.main import VERBS, main
+from fairlead.core.errors import NotFound
+from tests.transcript.test_cli import server
+
+__all__ = ["server"]
+ABSENT = (
+    "get pod/nope",
+    "get pod nope -o json",
+    "get pods -n nope",
+    "get pod/web -n nope",
+    "audit --object pod/nope",
+    "decisions --object deploy/nope",
+    "explain pod/nope",
+    "explain nope --all",
+    "why-not pod/nope node-1",
+    "why-not pod/web nope",
+    "progress deployment/nope",
+    "progress workload/nope -o json",
+    "drain nope --reason test",
+    "token revoke nope",
+)
+UNKNOWN = (
+    "get nope",
+    "audit --object nope/x",
+    "decisions --object nope/x",
+    "decisions --controller nope",
+    "explain nope/x",
+    "why-not nope/x node-1",
+    "why-not pod/web nope/x",
+    "progress nope/x",
+    "drain nope/x --reason test",
+)
+# Take no name of an object: they start something, or tell all there is.
+WITHOUT = {
+    "up",
+    "serve",
+    "agent",
+    "control",
+    "plan",
+    "repair",
+    "queues",
+    "backup",
+    "restore",
+    "check",
+    "sim",
+    "version",
+}
+
+
+@pytest.mark.parametrize("command", ABSENT)
+def test_what_does_not_exist(command: str, server: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(shlex.split(command)) == NotFound.exit_code == 7
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert "there is no " in told.err
+
+
+@pytest.mark.parametrize("command", UNKNOWN)
+def test_a_word_that_nobody_knows(command: str, server: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(shlex.split(command)) == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert "no resource" in told.err or "no controller" in told.err
+
+
+def test_every_verb_is_asked() -> None:
+    assert {command.split()[0] for command in ABSENT} == {verb.name for verb in VERBS} - WITHOUT
+
+
+def test_a_backup_that_cannot_be_written_does_not_blame_the_data_directory(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = tmp_path / "data"
+    data.mkdir()
+    for name in ("store.db", "FORMAT"):
+        (data / name).write_bytes(b"")
+    assert main(["backup", str(tmp_path / "nope/x"), "--data-dir", str(data)]) == 2
+    told = capsys.readouterr().err
+    assert "nope" in told
+    assert "--data-dir" not in told
