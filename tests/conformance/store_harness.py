@@ -54,6 +54,7 @@ class FailingJournal:
         self.changes_after = inner.changes_after
         self.first_changes_after = inner.first_changes_after
         self.first_change_after = inner.first_change_after
+        self.written_after = inner.written_after
         self.compact = inner.compact
         self.notes = inner.notes
         self.close = inner.close

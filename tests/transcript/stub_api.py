@@ -145,6 +145,10 @@ def answer(path: str, query: dict[str, str], table: bool) -> tuple[int, dict[str
         return 200, DISCOVERY[path]
     if (told := stub_scheduling.answer(path, query)) is not None:
         return 200, told
+    if path == "/fairlead/v1/revision":
+        if query["at"] < "2027-01-15":
+            return _status(404, f"nothing is kept that was written at {query['at']} or before")
+        return 200, {"revision": 10, "written": "2027-01-15T07:40:00.000000Z"}
     if path == "/fairlead/v1/audit":
         after = int(query["after"])
         return 200, {"items": [item for item in AUDIT if item["sequence"] > after]}

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 import sys
 import time
 from collections import deque
@@ -17,6 +16,7 @@ from typing import Any, NamedTuple
 from fairlead.cli import options as shared
 from fairlead.cli.about import About, asked_about
 from fairlead.cli.client import Client, connect
+from fairlead.cli.moments import moment
 from fairlead.cli.output import aligned, cell, hint, print_json, print_table
 from fairlead.core.errors import UsageError
 from fairlead.core.times import timestamp
@@ -24,7 +24,7 @@ from fairlead.core.times import timestamp
 PATH = "/fairlead/v1/audit"
 _PAGE = 1000
 _POLL_SECONDS = 1.0
-_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+_MACHINE = "system:"  # what the names of nodes, controllers, service accounts and strangers begin with
 _HEADER = ("TIME", "USER", "VERB", "NAMESPACE", "OBJECT", "CODE", "REVISION", "DETAIL")
 _CHANGED_SHOWN = 4
 
@@ -32,6 +32,7 @@ _EPILOG = """examples:
   fairlead audit                               the last 100 records
   fairlead audit --object pod/web -n default   everything done to one pod
   fairlead audit --user system:node:node-1 --since 10m
+  fairlead audit --people --since "yesterday 14:00"
   fairlead audit -f                            show records as they come; Ctrl-C ends it
   fairlead audit -o json | jq .items[].record.changed
 
@@ -45,10 +46,14 @@ class Wanted(NamedTuple):
     user: str
     since: str  # timestamp
     about: About
+    people: bool = False
 
     def accepts(self, record: dict[str, Any]) -> bool:
-        return (not self.user or self.user in (record.get("user"), record.get("impersonatedUser"))) and (
-            not self.since or record.get("time", "") >= self.since
+        user = str(record.get("user", ""))
+        return (
+            (not self.user or self.user in (user, record.get("impersonatedUser")))
+            and (not self.since or record.get("time", "") >= self.since)
+            and not (self.people and user.startswith(_MACHINE))
         )
 
 
@@ -61,7 +66,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--object", metavar="KIND/NAME", default="", help="only this object; KIND alone: all of them"
     )
     shared.namespace(parser, "only this namespace (default: all)")
-    parser.add_argument("--since", metavar="AGE", default="", help="only what is younger: 30s, 10m, 2h, 1d")
+    parser.add_argument(
+        "--people", action="store_true", help="only what people did: no nodes, no controllers"
+    )
+    parser.add_argument(
+        "--since", metavar="WHEN", default="", help="only what came after: 10m, yesterday 14:00, RFC 3339"
+    )
     parser.add_argument(
         "--limit", type=shared.whole, default=100, metavar="N", help="the last N records (default: 100)"
     )
@@ -77,11 +87,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     if options.limit < 1:
         raise UsageError("--limit takes a number greater than 0")
-    since = _since(options.since, time.time())
+    since = timestamp(moment("--since", options.since, time.time())) if options.since else ""
     client = connect(options.kubeconfig)
     try:
         about = asked_about(client, options.object, options.namespace)
-        wanted = Wanted(options.user, since, about)
+        wanted = Wanted(options.user, since, about, options.people)
         last: deque[dict[str, Any]] = deque(maxlen=options.limit)
         after, known = 0, False
         stream = "strangers" if options.strangers else ""
@@ -105,15 +115,6 @@ def run(options: argparse.Namespace) -> int:
     finally:
         client.close()
     return 0
-
-
-def _since(text: str, now: float) -> str:
-    if not text:
-        return ""
-    matched = re.fullmatch(r"(\d{1,9})([smhd])", text)
-    if matched is None:
-        raise UsageError(f"--since {text!r} is no age: write 30s, 10m, 2h or 1d")
-    return timestamp(max(0.0, now - int(matched[1]) * _UNITS[matched[2]]))
 
 
 def _object(record: dict[str, Any]) -> tuple[str, str, str]:

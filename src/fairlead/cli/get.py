@@ -6,22 +6,27 @@ kubectl does the first as well; the second is ours: history is kept, so the past
 from __future__ import annotations
 
 import argparse
+import time
 from typing import Any
 
 from fairlead.cli import options as shared
 from fairlead.cli.client import JSON, TABLE, Client, connect
+from fairlead.cli.moments import moment
 from fairlead.cli.objects import Named, exists, missing, split
 from fairlead.cli.output import hint, print_json, print_table, print_yaml
 from fairlead.cli.resources import Resource, resolve
 from fairlead.core.errors import NotFound, UsageError
+from fairlead.core.times import microtime
 
+REVISION = "/fairlead/v1/revision"
 _PAGE = 500
 _EPILOG = """examples:
   fairlead get pods                     pods of the default namespace
   fairlead get deploy -A -o wide        deployments of all namespaces, all columns
   fairlead get pod web -o yaml          one object
   fairlead get pods --at 1200           the same list as it was at revision 1200
-  fairlead get pod/web --at 1200        one object as it was
+  fairlead get pod/web --at 10m         one object as it was ten minutes ago
+  fairlead get pods --at "yesterday 14:00"
   fairlead audit --object pods/web      shows the revisions at which it changed
 """
 
@@ -34,7 +39,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", metavar="NAME", nargs="?", help="one object; KIND/NAME works too")
     shared.namespace(parser, "namespace (default: the kubeconfig's, or default)")
     parser.add_argument("-A", "--all-namespaces", action="store_true", help="all namespaces")
-    parser.add_argument("--at", type=shared.whole, metavar="REVISION", help="as it was at this revision")
+    parser.add_argument(
+        "--at", metavar="WHEN", help="as it was at this revision, or at this time: 10m, yesterday 14:00"
+    )
     parser.add_argument(
         "--show-managed-fields", action="store_true", help="with -o json or yaml: also who owns which field"
     )
@@ -50,12 +57,12 @@ def run(options: argparse.Namespace) -> int:
     name = typed.name or options.name or ""
     if name and options.all_namespaces:
         raise UsageError("a name is looked up in one namespace: use -n NS, or leave the name out with -A")
-    if options.at is not None and options.at <= 0:
-        raise UsageError(
-            "--at takes a revision greater than 0: metadata.resourceVersion of any object is one"
-        )
+    now = time.time()
+    if options.at is not None and not _is_revision(options.at):
+        moment("--at", options.at, now)  # before anybody is asked
     client = connect(options.kubeconfig)
     try:
+        options.at = _revision(client, options.at, now)
         resource = resolve(client, typed.kind)
         namespace = "" if options.all_namespaces else typed.namespace or client.target.namespace
         show = _table if options.output in ("table", "wide") else _objects
@@ -68,6 +75,26 @@ def run(options: argparse.Namespace) -> int:
             raise missing(client, [wanted]) from error
     finally:
         client.close()
+
+
+def _is_revision(text: str) -> bool:
+    if text.lstrip("-").isdigit() and text.isascii():
+        if int(text) <= 0:
+            raise UsageError(
+                "--at takes a revision greater than 0: metadata.resourceVersion of any object is one"
+            )
+        return True
+    return False
+
+
+def _revision(client: Client, at: str | None, now: float) -> int | None:
+    """The number itself, or the newest revision of a time; which one is told."""
+    if at is None or _is_revision(at):
+        return None if at is None else int(at)
+    asked = microtime(moment("--at", at, now))
+    found = client.get(REVISION, {"at": asked})
+    hint(f"as of revision {found['revision']}, written {found['written']}: the newest at {asked}")
+    return int(found["revision"])
 
 
 def _fetch(

@@ -13,17 +13,19 @@ from fairlead.control.health import Health
 from fairlead.control.plane import Plane
 from fairlead.core import codec
 from fairlead.core.errors import BadRequest, NotFound
-from fairlead.core.times import timestamp
+from fairlead.core.times import microtime, parse_time, timestamp
 from fairlead.port.request import Reply
 from fairlead.queue.snapshot import QueueSnapshot
 from fairlead.schedule.waiting import FLUSH, State
 from fairlead.store.contract import Journal, Key
 from fairlead.store.damage import told
+from fairlead.store.instants import revision_at
 from fairlead.store.machine import Phase, Store
 
 AUDIT = "/fairlead/v1/audit"
 DECISIONS = "/fairlead/v1/decisions"
 QUEUES = "/fairlead/v1/queues"
+REVISION = "/fairlead/v1/revision"
 _AUDIT_LINES_MAX = 1000
 _TEXT = "text/plain; charset=utf-8"
 _CHECK_SHOWN_MAX = 63
@@ -46,6 +48,22 @@ def lines(
         wanted = others[name] if name else stream
         found = [audit_line(sequence, note) for sequence, _, note in journal.notes(wanted, after, limit)]
         return Reply(200, b'{"items":[' + b",".join(found) + b"]}")
+
+    return answer
+
+
+def revisions(journal: Journal, store: Store) -> Callable[[str, Mapping[str, str], Context], Reply]:
+    """GET /fairlead/v1/revision?at=TIME: the newest revision of that time, and when it was written."""
+
+    def answer(path: str, query: Mapping[str, str], context: Context) -> Reply:
+        try:
+            instant = parse_time(query.get("at", ""))
+        except ValueError as error:
+            raise BadRequest(f"query parameter at: {error}") from None
+        found = revision_at(journal, store.revision, instant)
+        if found is None:
+            raise NotFound(f"nothing is kept that was written at {query['at']} or before")
+        return Reply(200, codec.encode({"revision": found.revision, "written": microtime(found.at)}))
 
     return answer
 

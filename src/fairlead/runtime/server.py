@@ -271,6 +271,7 @@ class Server:
                 ),
                 extensions.DECISIONS: extensions.lines(self._journal, record.STREAM),
                 extensions.QUEUES: extensions.queues(self._planes.plane, self._clock),
+                extensions.REVISION: extensions.revisions(self._journal, self._store),
                 explanations.EXPLAIN: explanations.explanations(sources, self._answering),
                 explanations.WHY_NOT: explanations.objections(sources, self._answering),
             },

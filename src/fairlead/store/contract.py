@@ -248,6 +248,10 @@ class JournalReader(Protocol):
         """The same for one key; None when it has not changed since."""
         ...
 
+    def written_after(self, revision: int) -> tuple[int, float] | None:
+        """Of the first change after a revision that is still kept: its revision, and when it was written."""
+        ...
+
 
 class Journal(JournalReader, Protocol):
     """Makes batches durable and keeps history. Blocking, threadless, called from one thread at a time,

@@ -122,6 +122,10 @@ class MemoryJournal:
                 first.setdefault(change.entry.key, change.entry.previous)
         return first
 
+    def written_after(self, revision: int) -> tuple[int, float] | None:
+        later = min((each for each in self._log if each > revision), default=0)
+        return (later, self._log[later][1]) if later else None
+
     def first_change_after(self, revision: int, key: Key) -> int | None:
         return next((c.entry.previous for c in self._after(revision) if c.entry.key == key), None)
 

@@ -87,6 +87,12 @@ class Past:
         found = self.versions([rows[0][0]]).get(rows[0][0])
         return None if found is None else found.previous
 
+    def written_after(self, revision: int) -> tuple[int, float] | None:
+        rows = self._read(
+            "SELECT revision, at FROM log WHERE revision > ? ORDER BY revision LIMIT 1", (revision,)
+        )
+        return (rows[0][0], rows[0][1]) if rows else None
+
     def notes(self, stream: str, after: int, limit: int) -> list[tuple[int, float, Note]]:
         rows = self._read(
             "SELECT seq, at, body, revision, digest FROM notes WHERE stream = ? AND seq > ? ORDER BY seq LIMIT ?",
