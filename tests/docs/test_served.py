@@ -58,7 +58,7 @@ def test_every_file_of_a_data_directory_is_explained(running: Running) -> None:
 def test_every_table_and_the_format_of_the_database_are_explained(tmp_path: Path) -> None:
     import apsw
 
-    from fairlead.store.files import APPLICATION_ID, FORMAT
+    from fairlead.store.schema import APPLICATION_ID, FORMAT
     from fairlead.store.sqlite import SqliteJournal
 
     SqliteJournal(str(tmp_path / "store.db")).close()
