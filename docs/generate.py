@@ -240,6 +240,8 @@ OBJECTS = (
     Bound("unconfirmed evictions of one budget", "ledger.disruption", "DISRUPTED_PODS_MAX", "", "429"),
     Bound("weight of a plugin, or of a scored resource", "model.plugin_names", "WEIGHT_MAX", "", "422"),
     Bound("classes of a policy", "model.kinds.schedulingpolicy", "CAPACITY_CLASSES_MAX", "", "422"),
+    Bound("rules of an AuditPolicy", "model.kinds.auditpolicy", "RULES_MAX", "", "422"),
+    Bound("texts in each list of a rule", "model.kinds.auditpolicy", "VALUES_MAX", "", "422"),
     Bound("rows of an EvidencePolicy", "model.evidence_rows", "ROWS_MAX", "", "422"),
     Bound("`afterSeconds` of a row", "model.evidence_rows", "ACT_SECONDS_MAX", "seconds", "422"),
     Bound("ports of a Service with node ports", "api.admission.node_ports", "NODE_PORTS_MAX", "", "422"),
@@ -304,7 +306,7 @@ STORE = (
 AUDIT = (
     Bound("changed fields named in one line", "model.diff", "FIELDS_MAX", "", "`...` stands for the rest"),
     Bound(
-        "refusals, and reads of Secrets, of one user recorded in one second",
+        "refusals, and recorded reads, of one user in one second",
         "api.audit_policy",
         "DEFAULT_POLICY.refusals_per_second_max",
         "",

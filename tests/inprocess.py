@@ -11,6 +11,7 @@ from typing import Any
 
 from fairlead.api.admission import Chain
 from fairlead.api.audit import Audit
+from fairlead.api.audit_in_force import PolicyInForce
 from fairlead.api.authn import Tokens
 from fairlead.api.authz import builtin_chain
 from fairlead.api.custom import CustomKinds
@@ -43,7 +44,9 @@ class InProcess:
         served, tables = Served(), load_tables().branch()
         authorizer = builtin_chain(self.store, lambda: [(kind.group, kind.plural) for kind in served])
         self.custom = CustomKinds(served, tables)
-        self.desk = Desk(served, tables, self.store, authorizer, Chain(), Audit())
+        audit = Audit()
+        self.audit_policy = PolicyInForce(audit)
+        self.desk = Desk(served, tables, self.store, authorizer, Chain(), audit)
         self.api = Api(self.desk, Tokens({}))
         self.published: list[Change] = []
         self._requests = 0
@@ -69,6 +72,7 @@ class InProcess:
                 self._carry_out(self.store.handle(Appended()))
             elif isinstance(instruction, Publish):
                 self.custom.observe(instruction.changes)
+                self.audit_policy.observe(instruction.changes)
                 self.published.extend(instruction.changes)
                 self.hub.publish(instruction.changes)
             elif isinstance(instruction, Resolve):

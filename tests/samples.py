@@ -466,6 +466,24 @@ SAMPLES: dict[str, Json] = {
             "zones": {"releasesPerMinute": 3, "silentNodesMin": 2, "slowedShare": 0.5},
         },
     },
+    "AuditPolicy": {
+        "apiVersion": "fairlead.dev/v1",
+        "kind": "AuditPolicy",
+        "metadata": _meta("default", ""),
+        "spec": {
+            "rules": [
+                {"level": "None", "users": ["ci"], "verbs": ["create", "patch"], "namespaces": ["builds"]},
+                {
+                    "level": "Metadata",
+                    "userGroups": ["system:viewers"],
+                    "resources": [
+                        {"group": "apps", "resources": ["deployments", "*/scale"], "resourceNames": ["web"]}
+                    ],
+                },
+                {"level": "Count", "nonResourceURLs": ["/metrics*"]},
+            ]
+        },
+    },
     "SchedulingPolicy": {
         "apiVersion": "fairlead.dev/v1",
         "kind": "SchedulingPolicy",

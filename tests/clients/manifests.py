@@ -84,6 +84,12 @@ def one_of_each(namespace: str) -> list[Manifest]:
         },
         {
             "apiVersion": "fairlead.dev/v1",
+            "kind": "AuditPolicy",
+            "metadata": {"name": "default"},
+            "spec": {"rules": [{"level": "Metadata", "users": ["ci"], "verbs": ["list"]}]},
+        },
+        {
+            "apiVersion": "fairlead.dev/v1",
             "kind": "SchedulingPolicy",
             "metadata": {"name": "packed"},
             "spec": {"scoring": {"strategy": "MostAllocated"}},

@@ -57,3 +57,24 @@ def test_strangers_displace_nothing(server: Running, world: Operator) -> None:
     strangers = eventually(lambda: audited(server, "strangers"))
     assert {each["user"] for each in strangers} == {"system:anonymous"}
     assert server.request("GET", "/fairlead/v1/audit?stream=nope")[0] == 400
+
+
+def test_a_write_that_changes_nothing_leaves_a_line_if_it_shows_a_secret(
+    server: Running, world: Operator
+) -> None:
+    world("create configmap plain")
+    before = len(audited(server))
+    world('patch configmap plain --type merge -p \'{"data": {"a": "b"}}\' --dry-run=server')
+    world("create configmap other --dry-run=server")
+    world("auth can-i list pods")
+    assert audited(server)[before:] == []
+    patch = f"{SECRETS}/s"
+    merge = {"Content-Type": "application/merge-patch+json"}
+    assert server.request("PATCH", f"{patch}?dryRun=All", {"type": "Opaque"}, headers=merge)[0] == 200
+    assert server.request("PATCH", patch, {}, headers=merge)[0] == 200
+    assert [
+        (each["verb"], each["object"]["name"], "changed" in each) for each in audited(server)[before:]
+    ] == [
+        ("patch", "s", False),
+        ("patch", "s", False),
+    ]

@@ -9,14 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.api.audit import STRANGERS, STREAM, Audit, Target, audit_line, audit_record
-from fairlead.api.audit_policy import DEFAULT_POLICY, AuditPolicy, AuditRule, Level
+from fairlead.api.audit import STRANGERS, STREAM, Audit, audit_line, audit_record
+from fairlead.api.audit_policy import DEFAULT_POLICY, AuditPolicy, AuditRule, Level, Resources, Target
 from fairlead.api.plan import Context
 from fairlead.api.users import ANONYMOUS, User
 from fairlead.store.contract import Note
 
 ADMIN = User("admin", groups=("system:masters",))
 NODE = User("system:node:n1", groups=("system:nodes",))
+EVENT = Target("", "events", "default")
 POD = Target("", "pods", "default", "web", "", "uid-1")
 LEASE = Target("coordination.k8s.io", "leases", "kube-node-lease", "n1")
 
@@ -51,22 +52,27 @@ def told(notes: tuple[Note, ...]) -> dict[str, Any]:
     ],
 )
 def test_the_default_policy(verb: str, status: int, heartbeat: bool, level: Level) -> None:
-    assert DEFAULT_POLICY.level(verb, "pods", ADMIN, status, heartbeat) is level
+    assert DEFAULT_POLICY.level(verb, POD, ADMIN, status, heartbeat) is level
 
 
 def test_events_of_the_plane_are_counted_and_those_of_others_recorded() -> None:
     for name, level in (("system:fairlead:events", Level.COUNT), ("system:fairlead", Level.COUNT)):
-        assert DEFAULT_POLICY.level("create", "events", User(name), 201) is level
-        assert DEFAULT_POLICY.level("create", "events", User(name), 403) is Level.METADATA
-    assert DEFAULT_POLICY.level("create", "events", ADMIN, 201) is Level.CHANGES
-    assert DEFAULT_POLICY.level("create", "pods", User("system:fairlead:events"), 201) is Level.CHANGES
+        assert DEFAULT_POLICY.level("create", EVENT, User(name), 201) is level
+        assert DEFAULT_POLICY.level("create", EVENT, User(name), 403) is Level.METADATA
+    assert DEFAULT_POLICY.level("create", EVENT, ADMIN, 201) is Level.CHANGES
+    assert DEFAULT_POLICY.level("create", POD, User("system:fairlead:events"), 201) is Level.CHANGES
 
 
 @pytest.mark.parametrize(
     "rule",
     [
         AuditRule(Level.COUNT, verbs=("get",)),
-        AuditRule(Level.COUNT, resources=("secrets",)),
+        AuditRule(Level.COUNT, resources=(Resources("", ("secrets",)),)),
+        AuditRule(Level.COUNT, resources=(Resources("apps", ("pods",)),)),
+        AuditRule(Level.COUNT, resources=(Resources("", ("pods/log", "pods/*", "*/scale")),)),
+        AuditRule(Level.COUNT, resources=(Resources("", ("pods",), ("db",)),)),
+        AuditRule(Level.COUNT, namespaces=("", "kube-system")),
+        AuditRule(Level.COUNT, urls=("*",)),
         AuditRule(Level.COUNT, users=("bob",)),
         AuditRule(Level.COUNT, groups=("system:nodes",)),
         AuditRule(Level.COUNT, statuses=(500,)),
@@ -76,11 +82,65 @@ def test_events_of_the_plane_are_counted_and_those_of_others_recorded() -> None:
 )
 def test_the_first_rule_that_matches_decides_and_one_that_does_not_is_passed_over(rule: AuditRule) -> None:
     policy = AuditPolicy((rule, AuditRule(Level.METADATA), AuditRule(Level.CHANGES)))
-    assert policy.level("create", "pods", ADMIN, 201) is Level.METADATA
+    assert policy.level("create", POD, ADMIN, 201) is Level.METADATA
+
+
+@pytest.mark.parametrize(
+    ("rule", "target"),
+    [
+        (AuditRule(Level.COUNT, resources=(Resources("", ("pods",), ("web",)),)), POD),
+        (AuditRule(Level.COUNT, resources=(Resources(""),)), POD),
+        (AuditRule(Level.COUNT, resources=(Resources("", ("*",)),)), Target("", "pods", subresource="log")),
+        (
+            AuditRule(Level.COUNT, resources=(Resources("", ("pods/*",)),)),
+            Target("", "pods", subresource="log"),
+        ),
+        (
+            AuditRule(Level.COUNT, resources=(Resources("", ("*/log",)),)),
+            Target("", "pods", subresource="log"),
+        ),
+        (
+            AuditRule(Level.COUNT, resources=(Resources("", ("pods/log",)),)),
+            Target("", "pods", subresource="log"),
+        ),
+        (AuditRule(Level.COUNT, namespaces=("",)), Target("", "nodes")),
+        (AuditRule(Level.COUNT, urls=("/metrics",)), Target(path="/metrics")),
+        (AuditRule(Level.COUNT, urls=("/fairlead/*",)), Target(path="/fairlead/v1/audit")),
+    ],
+)
+def test_what_a_rule_is_about(rule: AuditRule, target: Target) -> None:
+    assert AuditPolicy((rule,)).level("get", target, ADMIN, 200) is Level.COUNT
+
+
+@pytest.mark.parametrize("about", [{"namespaces": ("",)}, {"resources": (Resources(""),)}])
+def test_a_rule_about_resources_is_not_about_other_paths(about: dict[str, Any]) -> None:
+    rule = AuditRule(Level.COUNT, **about)
+    assert AuditPolicy((rule,)).level("get", Target(path="/metrics"), ADMIN, 403) is Level.NONE
+
+
+@pytest.mark.parametrize("verb", ["create", "update", "patch", "delete", "deletecollection"])
+def test_no_policy_silences_writes_of_audit_policies(verb: str) -> None:
+    target = Target("fairlead.dev", "auditpolicies", "", "default")
+    audit = Audit(AuditPolicy((AuditRule(Level.NONE),)))
+    assert told(audit.accepted(context(), verb, target, 200, changed=["spec.rules"]))["changed"] == [
+        "spec.rules"
+    ]
+    assert told(audit.refused(context(), verb, target, 403, "Forbidden"))["verb"] == verb
+    assert audit.read(context(), "get", target, 200) == ()
+    assert audit.read(context(), verb, target, 200) == ()  # a dry run
+    other = Target("example.dev", "auditpolicies", "", "default")
+    assert audit.accepted(context(), verb, other, 200) == ()
+
+
+@pytest.mark.parametrize("verb", ["create", "update", "patch", "delete"])
+def test_writes_that_change_nothing_are_judged_as_reads_of_what_they_show(verb: str) -> None:
+    secret = Target("", "secrets", "default", "s")
+    assert told(Audit().read(context(), verb, secret, 200))["verb"] == verb
+    assert Audit().read(context(), verb, POD, 200) == ()
 
 
 def test_a_request_that_no_rule_matches_is_not_kept() -> None:
-    assert AuditPolicy(()).level("create", "pods", ADMIN, 201) is Level.NONE
+    assert AuditPolicy(()).level("create", POD, ADMIN, 201) is Level.NONE
 
 
 def test_a_write_is_recorded_with_who_what_where_and_which_fields() -> None:

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from fairlead.api.audit_policy import DEFAULT_POLICY, AuditPolicy, Level
+from fairlead.api.audit_policy import DEFAULT_POLICY, READ_VERBS, AuditPolicy, Level, Target
 from fairlead.api.plan import Context
 from fairlead.api.users import UNAUTHENTICATED
 from fairlead.core.times import timestamp
@@ -31,18 +31,6 @@ _NAME_MAX = 253  # no name that exists is longer; of the others this much is eno
 _GROUPS_MAX = 32  # of an impersonated user; who impersonates names them freely
 _COUNTERS_MAX = 4096
 _LEVELS_MAX = 4096
-
-
-class Target(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
-    """What a request was about: an object, a collection (no name), or a path that is no resource."""
-
-    group: str = ""
-    resource: str = ""  # plural
-    namespace: str = ""
-    name: str = ""
-    subresource: str = ""
-    uid: str = ""
-    path: str = ""
 
 
 class _Line(msgspec.Struct, gc=False, omit_defaults=True, rename="camel"):
@@ -120,17 +108,22 @@ class Audit:
     them.
     """
 
-    __slots__ = ("_levels", "_second", "_spent", "_untold", "counters", "policy", "suppressed", "unrecorded")
+    __slots__ = ("_levels", "_policy", "_second", "_spent", "_untold", "counters", "suppressed", "unrecorded")
 
     def __init__(self, policy: AuditPolicy = DEFAULT_POLICY) -> None:
-        self.policy = policy
+        self._policy = policy
         self.counters: dict[tuple[str, str, str], int] = {}
         self.suppressed = {STREAM: 0, STRANGERS: 0}  # beyond the policy's rate
         self.unrecorded = 0  # lines that the journal did not take
         self._untold = 0  # of them, those that no line tells of yet
-        self._levels: dict[tuple[str, str, str, tuple[str, ...], int, bool], Level] = {}
+        self._levels: dict[tuple[object, ...], Level] = {}
         self._second = 0
         self._spent: dict[str, int] = {}  # by user, in this second; strangers are one
+
+    def follow(self, policy: AuditPolicy) -> None:
+        """From now on, this is what is kept. Lines and counts stay as they are."""
+        self._policy = policy
+        self._levels.clear()
 
     def accepted(
         self,
@@ -170,8 +163,12 @@ class Audit:
         return (Note(stream, audit_record(context, verb, target, code, reason=reason)),)
 
     def read(self, context: Context, verb: str, target: Target, code: int) -> tuple[Note, ...]:
-        """The notes of a request that was answered with what is stored, and changed nothing."""
-        level = self._level(context, verb, target, code, False)
+        """The notes of a request that was answered and changed nothing.
+
+        A dry run, a patch that changes nothing and a review are judged as reads of what they show, whatever their
+        verb: a line of a write would tell of a change that did not happen.
+        """
+        level = self._level(context, verb if verb in READ_VERBS else "get", target, code, False)
         if level is Level.NONE or level is Level.COUNT:
             self._count(level, context, verb, target)
             return ()
@@ -198,19 +195,20 @@ class Audit:
         stranger = stream == STRANGERS
         name = "" if stranger else context.signed_in.name
         spent = self._spent[name] = self._spent.get(name, 0) + 1
-        policy = self.policy
+        policy = self._policy
         if spent > (policy.strangers_per_second_max if stranger else policy.refusals_per_second_max):
             self.suppressed[stream] += 1
             return False
         return True
 
     def _level(self, context: Context, verb: str, target: Target, code: int, heartbeat: bool) -> Level:
-        resource = _qualified(target)
         user = context.signed_in
-        key = (verb, resource, user.name, user.groups, code, heartbeat)
+        one = (target.name or target.path) if self._policy.tells_apart else ""
+        what = (target.group, target.resource, target.subresource, target.namespace, one)
+        key = (verb, what, user.name, user.groups, code, heartbeat)
         level = self._levels.get(key)
         if level is None:
-            level = self.policy.level(verb, resource, user, code, heartbeat)
+            level = self._policy.level(verb, target, user, code, heartbeat)
             if len(self._levels) >= _LEVELS_MAX:
                 self._levels.clear()
             self._levels[key] = level

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from fairlead.api.attempt import Attempt
-from fairlead.api.audit import Target
+from fairlead.api.audit_policy import Target
 from fairlead.api.deletion import is_finished
 from fairlead.api.desk import Desk
 from fairlead.api.managing import same_but_times

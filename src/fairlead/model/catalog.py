@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 
 from fairlead.model.kind import Kind
 from fairlead.model.kinds import (
+    auditpolicy,
     configmap,
     controllerrevision,
     cronjob,
@@ -122,6 +123,7 @@ CATALOG = Catalog(
         placementquota.KIND,
         reservation.KIND,
         evidencepolicy.KIND,
+        auditpolicy.KIND,
         customresourcedefinition.KIND,
     )
 )

@@ -25,6 +25,7 @@ from fairlead.agent.hollow import HollowDecider
 from fairlead.api import audit
 from fairlead.api.admission import Chain
 from fairlead.api.audit import Audit
+from fairlead.api.audit_in_force import PolicyInForce
 from fairlead.api.authz import builtin_chain
 from fairlead.api.custom import CustomKinds
 from fairlead.api.desk import Desk
@@ -231,6 +232,7 @@ class Server:
 
     def _publish(self, changes: tuple[Change, ...]) -> None:
         self._tell(self._custom.observe(changes))  # before anybody hears of them
+        self._tell(self._audit_policy.observe(changes))
         woken = self._hub.publish(changes)
         self.watches.wake(woken)
         self.watches.end_of(self._custom.changed)
@@ -244,7 +246,10 @@ class Server:
         authorizer = builtin_chain(self._store, lambda: [(kind.group, kind.plural) for kind in served])
         self._custom = CustomKinds(served, tables)
         self._tell(self._custom.learn(self._store))
-        return Desk(served, tables, self._store, authorizer, Chain(), Audit())
+        audit = Audit()
+        self._audit_policy = PolicyInForce(audit)
+        self._tell(self._audit_policy.learn(self._store))
+        return Desk(served, tables, self._store, authorizer, Chain(), audit)
 
     def _tell(self, troubles: list[str]) -> None:
         for trouble in troubles:

@@ -13,6 +13,7 @@ from functools import partial
 from typing import Protocol
 
 from fairlead.api.audit import Audit
+from fairlead.api.audit_in_force import PolicyInForce
 from fairlead.api.authn import Tokens
 from fairlead.api.authz import builtin_chain
 from fairlead.api.custom import CustomKinds
@@ -111,6 +112,8 @@ class Server:
         self._custom.learn(self.store)
         known = self._memory
         chain, audit = known.chain, Audit()
+        self._audit_policy = PolicyInForce(audit)
+        self._audit_policy.learn(self.store)
         desk = Desk(served, tables, self.store, authorizer, chain, audit, known.alike, known.managing)
         self.api = self._make_api(desk, Tokens({}))
         # What became durable as the last life ended: nobody was told yet.
@@ -254,6 +257,7 @@ class Server:
 
     def _publish(self, changes: tuple[Change, ...], origins: dict[int, str]) -> None:
         self._custom.observe(changes)
+        self._audit_policy.observe(changes)
         self._witness_commit(changes, origins)
         woken = self.hub.publish(changes)
         if woken:

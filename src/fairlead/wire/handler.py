@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from fairlead.api import impersonation
-from fairlead.api.audit import Target
+from fairlead.api.audit_policy import Target
 from fairlead.api.metrics import METRICS
 from fairlead.api.plan import (
     AGAIN,

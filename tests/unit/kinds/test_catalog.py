@@ -40,6 +40,7 @@ KINDS = {
     "PlacementQuota",
     "Reservation",
     "EvidencePolicy",
+    "AuditPolicy",
     "ControllerRevision",
     "CustomResourceDefinition",
 }

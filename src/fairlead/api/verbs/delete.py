@@ -5,7 +5,7 @@ from __future__ import annotations
 from fairlead.api import deletion
 from fairlead.api.access import Attributes, forbidden
 from fairlead.api.attempt import Attempt
-from fairlead.api.audit import Target
+from fairlead.api.audit_policy import Target
 from fairlead.api.deletion import DeleteOptions
 from fairlead.api.desk import Desk
 from fairlead.api.finding import find
