@@ -36,11 +36,16 @@ _KNOWN = frozenset(
         "force",
     ]
 )
-_KEPT = ("authorization", "content-type", "accept")
+_KEPT = ("authorization", "content-type", "accept", "user-agent")
+_NAMED = ("impersonate-user", "impersonate-group")
 
 
 class PlainKubernetes:
-    def __init__(self, server: Running, folder: Path) -> None:
+    """`impersonates`: whether who signs in may be taken for somebody else."""
+
+    def __init__(self, server: Running, folder: Path, *, impersonates: bool = True) -> None:
+        self._kept = (*_KEPT, *_NAMED) if impersonates else _KEPT
+        self.server = server
         self.foreign: list[str] = []
         self.bindings: list[dict[str, Any]] = []
         door = self
@@ -92,7 +97,7 @@ class PlainKubernetes:
 
     def _forward(self, asked: BaseHTTPRequestHandler, server: Running, body: bytes, watches: bool) -> None:
         connection = server.connect(timeout=600)
-        headers = {name: asked.headers[name] for name in _KEPT if name in asked.headers}
+        headers = {name: asked.headers[name] for name in self._kept if name in asked.headers}
         try:
             connection.request(asked.command, asked.path, body or None, headers)
             answer = connection.getresponse()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -248,7 +249,7 @@ def test_it_writes_in_its_own_name_and_may_release_pods(server: Running, started
 
 
 def test_where_it_may_not_impersonate_it_says_so_and_works_on(server: Running, tmp_path: Path) -> None:
-    plain = PlainKubernetes(server, tmp_path)  # which passes no such header on
+    plain = PlainKubernetes(server, tmp_path, impersonates=False)
     control = Control(plain, tmp_path, "one")
     try:
         eventually(lambda: "one leads" in control.said)
@@ -274,6 +275,66 @@ def test_an_api_without_anything_of_fairleads_own_is_enough(server: Running, tmp
     finally:
         control.kill()
         plain.close()
+
+
+BARE = """#!{python}
+import sys
+from fairlead.runtime import server
+server.deletion_deciders = lambda: ()
+from fairlead.cli.main import main
+sys.exit(main())
+"""
+
+
+@pytest.fixture
+def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[PlainKubernetes]:
+    """An API that nobody works beside: no garbage is collected, and no namespace emptied."""
+    script = tmp_path / "bare"
+    script.write_text(BARE.format(python=sys.executable))
+    script.chmod(0o700)
+    monkeypatch.setattr("tests.running.FAIRLEAD", script)
+    server = Running(tmp_path / "data", arguments=("--without-controllers", "--hollow-nodes", "2"))
+    plain = PlainKubernetes(server, tmp_path)
+    yield plain
+    plain.close()
+    server.stop()
+
+
+def test_nodes_garbage_and_namespaces_are_seen_to_where_nobody_else_does(
+    bare: PlainKubernetes, tmp_path: Path
+) -> None:
+    server = bare.server
+    control = Control(bare, tmp_path, "one")
+    try:
+        new = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
+        node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "new"}, "spec": {"taints": [new]}}
+        node["status"] = {"conditions": [{"type": "Ready", "status": "True"}]}
+        assert server.request("POST", "/api/v1/nodes", node)[0] == 201
+        spec = {"holderIdentity": "new", "leaseDurationSeconds": 40, "renewTime": microtime(time.time())}
+        lease = {
+            "apiVersion": "coordination.k8s.io/v1",
+            "kind": "Lease",
+            "metadata": {"name": "new"},
+            "spec": spec,
+        }
+        assert (
+            server.request("POST", LEASE.rpartition("/")[0].replace("kube-system", "kube-node-lease"), lease)[
+                0
+            ]
+            == 201
+        )
+        server.kubectl("create", "namespace", "team")
+        server.kubectl("create", "configmap", "settings", "-n", "team")
+        server.kubectl("apply", "-f", "-", stdin=WEB)
+        all_placed(server, 6)
+        eventually(lambda: new not in server.request("GET", "/api/v1/nodes/new")[1]["spec"].get("taints", []))
+        server.kubectl("delete", "deployment", "web", "--wait=false")
+        server.kubectl("delete", "namespace", "team", "--wait=false")
+        eventually(lambda: not placements(server))
+        eventually(lambda: server.request("GET", "/api/v1/namespaces/team")[0] == 404)
+        assert bare.foreign == []
+    finally:
+        control.kill()
 
 
 @pytest.mark.parametrize(

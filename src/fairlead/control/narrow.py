@@ -6,6 +6,7 @@ here instead, or it goes on:
     our time as leader ends within the margin     Conflict: nothing is sent (law 6)
     it rests on other objects (premises)          each is read anew; one at another revision: Conflict
     it binds a pod, and quotas are served         its namespace's are read anew; other than in the mirror: Conflict
+    it finalizes a namespace                      what that may hold is listed; what is left is deleted: Refused, later
     it binds with a reservation                   the pod says so (`bound-with`); the Reservation controller marks it
     a read has no answer                          Refused, later
 
@@ -25,11 +26,13 @@ from fairlead.control.instructions import Call, Instruction
 from fairlead.core import codec
 from fairlead.ledger.reservation import ANNOTATION, BOUND_WITH
 from fairlead.model.catalog import CATALOG
+from fairlead.model.custom.definition import DEFINITIONS
 from fairlead.model.views import PLACEMENT_QUOTAS
 from fairlead.port.capabilities import Capabilities
 from fairlead.port.outcome import Conflict, Done, Outcome, Refused
 from fairlead.port.request import FENCE, READ_VERBS, Request
 
+_DEFINITIONS = DEFINITIONS.partition(".")[0]
 Versions = dict[str, int]  # the objects of one kind and namespace, by name, with their revisions
 
 
@@ -38,12 +41,39 @@ class _Meta(msgspec.Struct):
     resourceVersion: str = "0"  # noqa: N815 - the wire's name
 
 
+class _Names(msgspec.Struct):
+    plural: str = ""
+
+
+class _Version(msgspec.Struct):
+    name: str = ""
+    served: bool = False
+
+
+class _Definition(msgspec.Struct):
+    """The spec of a CustomResourceDefinition, as far as it says where its objects are."""
+
+    group: str = ""
+    scope: str = ""
+    names: _Names = msgspec.field(default_factory=_Names)
+    versions: list[_Version] = []
+
+
+class _Defined(msgspec.Struct):
+    spec: _Definition
+
+
+class _Definitions(msgspec.Struct):
+    items: list[_Defined] | None = None
+
+
 class _Object(msgspec.Struct):
     metadata: _Meta = msgspec.field(default_factory=_Meta)
     items: list[_Object] | None = None
 
 
 _decode = msgspec.json.Decoder(_Object).decode
+_decode_definitions = msgspec.json.Decoder(_Definitions).decode
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +135,18 @@ class Narrow:
             told = f"what it rests on could not be read: {outcome.message}"
             self._settle(held, Refused(503, "ServiceUnavailable", told, "later"))
             return ()
+        if look.request.verb == "deletecollection":
+            where = f"{look.request.resource} of namespace {look.request.namespace}"
+            self._settle(held, Refused(503, "ServiceUnavailable", f"{where} are being deleted", "later"))
+            return ()
+        if look.request.resource == _DEFINITIONS:
+            body = outcome.body if isinstance(outcome, Done) else b"{}"
+            held.looks += self._defined_since(body, held.write.request.name)
+            return self._go_on(held, now)
         found = _versions(outcome.body, look.request.verb == "list") if isinstance(outcome, Done) else {}
+        if found and held.write.request.subresource == "finalize":
+            empties = structs.replace(look.request, verb="deletecollection", query={})
+            return self._go_on(_Held(held.write, [_Look(empties, {})]), now)
         if found != look.shows:
             self.outdated += 1
             where = f"{look.request.resource} {look.request.namespace}/{look.request.name}".rstrip("/")
@@ -129,10 +170,23 @@ class Narrow:
         self._held[number] = held
         return (Call(number, held.write.controller, held.looks[0].request),)
 
+    def _defined_since(self, body: bytes, namespace: str) -> list[_Look]:
+        """Custom kinds that were not there yet when this plane found out what a namespace may hold."""
+        known = {(group, plural) for group, _, plural in self._capabilities.namespaced}
+        return [
+            _content(spec.group, version.name, spec.names.plural, namespace)
+            for spec in (each.spec for each in _decode_definitions(body).items or ())
+            for version in [each for each in spec.versions if each.served][:1]
+            if spec.scope == "Namespaced" and (spec.group, spec.names.plural) not in known
+        ]
+
     def _settle(self, held: _Held, outcome: Outcome) -> None:
         self._settled.append((held.write.call, outcome))
 
     def _looks(self, request: Request) -> list[_Look]:
+        if request.subresource == "finalize" and not self._capabilities.collects:
+            held = (_content(*each, request.name) for each in self._capabilities.namespaced)
+            return [_Look(_read(DEFINITIONS, ""), {}), *held]
         looks: list[_Look] = []
         premises = request.query.get(FENCE, "")
         if premises and not self._capabilities.premises:
@@ -145,6 +199,11 @@ class Narrow:
         ):
             looks.append(_Look(_read(kind.name, request.namespace), self._quotas(request.namespace)))
         return looks
+
+
+def _content(group: str, version: str, plural: str, namespace: str) -> _Look:
+    """That a namespace holds none of these; one is enough to see that it does."""
+    return _Look(Request("list", group, version, plural, namespace, query={"limit": "1"}), {})
 
 
 def _plain_binding(body: bytes) -> bytes:

@@ -12,6 +12,9 @@ from typing import NamedTuple
 from fairlead.model.kind import Json
 
 NAME = "default"  # the only EvidencePolicy there is
+BUILT_IN_UID = (
+    "built-in"  # where the API has no such kind and the first rows hold: of no object, so without a status
+)
 
 # Acts
 REPORT = "Report"  # tell people, nothing else

@@ -15,6 +15,9 @@ class Capabilities:
     premises: bool  # so is one whose effect was decided on an object that has changed since
     charging: bool  # a binding charges placement quotas and uses its reservation in its own transaction
     lacks: frozenset[str] = frozenset()  # resources not served there: as if there were no objects of them
+    collects: bool = True  # it collects garbage and empties deleted namespaces itself
+    # What a namespace there may hold, as (group, version, plural): kinds that the plane does not know included.
+    namespaced: tuple[tuple[str, str, str], ...] = ()
 
     @property
     def complete(self) -> bool:
@@ -22,4 +25,4 @@ class Capabilities:
 
 
 FAIRLEAD = Capabilities(fencing=True, premises=True, charging=True)
-KUBERNETES = Capabilities(fencing=False, premises=False, charging=False)
+KUBERNETES = Capabilities(fencing=False, premises=False, charging=False, collects=False)

@@ -6,7 +6,8 @@ condition `fairlead.dev/Released`, False until the release is committed:
     NodeUnknown            grace: until when, by the pod's tolerationSeconds
     AwaitingTurn, Braked   the zone's limit (`reconcile/evidence_policy.py` grants one node after the other)
     AwaitingFence          at most one: until its supervisor, which accepted a deadline, has surely ended it
-    AwaitingConfirmation   at most one, and no supervisor accepted a deadline: a human must confirm
+    AwaitingConfirmation   at most one, and no supervisor accepted a deadline: a human must confirm;
+                           also where the policy is built in, and no object (`runtime/remote_plane.py`)
     NodeGone               the Node object is gone: a little time for a mistake to be noticed
 
 A release commits only while the lease is at the last renewal that was seen and the policy, its status with the grant
@@ -236,6 +237,12 @@ class _Case:
 
     def _braked(self, node: Node, lease: Lease, silent: str) -> _Step | None:
         assert self._policy is not None
+        if self._policy.metadata.uid == rows.BUILT_IN_UID:
+            told = (
+                f"{silent}; the API here has no EvidencePolicy whose status could count releases: make sure, then "
+                f"kubectl taint node {self._name} {OUT_OF_SERVICE}=confirmed:{NO_EXECUTE}"
+            )
+            return _Step("AwaitingConfirmation", told)
         zone = next((each for each in self._policy.status.zones if each.name == zone_of(node)), None)
         if zone is not None and zone.state != brake.STOPPED:
             for each in zone.released:

@@ -23,9 +23,10 @@ import uvloop
 from fairlead.api.admission.plane_conditions import PLANE
 from fairlead.control.placing import Placer
 from fairlead.control.plane import Plane
-from fairlead.control.roster import scheduling_deciders, workload_deciders
+from fairlead.control.roster import deletion_deciders, scheduling_deciders, workload_deciders
 from fairlead.core.errors import DataDirectoryBusy, OperatorError
 from fairlead.model.catalog import CATALOG, Catalog
+from fairlead.model.custom.definition import DEFINITIONS
 from fairlead.port.capabilities import Capabilities
 from fairlead.runtime import discovering, logs
 from fairlead.runtime.clock import Clock, follow_wall_clock
@@ -149,6 +150,11 @@ class _Process:
             deciders = scheduling_deciders(owners)
         else:
             deciders = workload_deciders()
+            if not found.collects:
+                # Custom kinds are left out: their definitions are served, and so finalized, by the other side.
+                left_out = found.lacks | {DEFINITIONS}
+                kinds = Catalog(kind for kind in CATALOG if kind.resource not in left_out)
+                deciders = (*deletion_deciders(kinds), *deciders)
         served = [each for each in deciders if each.reads[0].name not in found.lacks]
         plane = Plane(settings.identity, served, Placer, found)
         name = LEASE

@@ -7,12 +7,14 @@ serves is in its discovery documents; a kind of ours that it lacks is as if ther
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from fairlead.core import codec
 from fairlead.core.errors import OperatorError
 from fairlead.core.times import parse_time
 from fairlead.model.catalog import CATALOG
+from fairlead.model.views import EVIDENCE_POLICIES
 from fairlead.port.capabilities import FAIRLEAD, KUBERNETES, Capabilities
 from fairlead.port.outcome import Done, Refused
 from fairlead.port.request import Request
@@ -23,6 +25,7 @@ _LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases"
 _QUEUES = "/fairlead/v1/queues"
 # So long after its lease ended a component is taken to be gone; clocks differ.
 _GONE_SECONDS = 60.0
+_EMPTIED_BY = frozenset({"list", "deletecollection"})
 
 
 async def capabilities(remote: Remote, forced: str) -> Capabilities:
@@ -39,7 +42,23 @@ async def capabilities(remote: Remote, forced: str) -> Capabilities:
             for kind in CATALOG
             if (kind.group, kind.version) == (group, group_version) and kind.plural in served
         }
-    return Capabilities(found.fencing, found.premises, found.charging, frozenset(lacking))
+    namespaced = () if found.collects else await _namespaced(remote)
+    return replace(found, lacks=frozenset(lacking), namespaced=namespaced)
+
+
+async def _namespaced(remote: Remote) -> tuple[tuple[str, str, str], ...]:
+    """All that a namespace there may hold and that can be deleted."""
+    served = [("", "v1", "/api/v1")]
+    for each in (await _read(remote, "/apis")).get("groups") or ():
+        version = (each.get("preferredVersion") or each["versions"][0])["version"]
+        served.append((each["name"], version, f"/apis/{each['name']}/{version}"))
+    found: list[tuple[str, str, str]] = []
+    for group, version, path in served:
+        for each in (await _read(remote, path)).get("resources") or ():
+            may_be_left = each.get("namespaced") and "/" not in each["name"]
+            if may_be_left and set(each.get("verbs") or ()) >= _EMPTIED_BY:
+                found.append((group, version, each["name"]))
+    return tuple(found)
 
 
 async def is_taken_for(remote: Remote, name: str) -> bool:
@@ -101,10 +120,17 @@ def lines(found: Capabilities, resources: Iterable[str], margin_seconds: float, 
         told.append(
             "placement quotas are read just before a binding, and reservations marked by a second write after it"
         )
+    if not found.collects:
+        told.append("this plane collects garbage there and empties deleted namespaces")
     absent = sorted(found.lacks & set(resources))
     if absent:
         told.append(
             f"not served there, so taken to be empty until this is started again: {', '.join(absent)}"
+        )
+    if EVIDENCE_POLICIES.name in absent:
+        told.append(
+            "nodes are judged by the built-in EvidencePolicy; pods of a silent node are released on a person's word"
+            " alone, because there is no object whose status could count releases"
         )
     return told
 

@@ -5,7 +5,8 @@ The counterpart of `plane_driver.py`, which drives one in the server's own proce
 of decisions is the server's own.
 
 No server tells on demand how far a watch is. A mirror that has to know (a new leader's, which must have seen all that
-the former one did) lists once more. Resources that the server lacks are empty and stay so.
+the former one did) lists once more. Resources that the server lacks are empty and stay so, but for the EvidencePolicy:
+without one nothing would be made of any node's health, so the rows that a Fairlead server begins with hold there.
 """
 
 from __future__ import annotations
@@ -32,10 +33,29 @@ from fairlead.control.instructions import (
     Woke,
 )
 from fairlead.control.plane import Plane
+from fairlead.core import codec
+from fairlead.model import evidence_rows
+from fairlead.model.views import EVIDENCE_POLICIES
 from fairlead.runtime.clock import Step
 from fairlead.runtime.remote import Remote
+from fairlead.store.contract import Entry, Key
 
 log = logging.getLogger("fairlead.agent")
+
+
+def built_in(resource: str) -> tuple[Entry, ...]:
+    """The objects that are taken to be there of a resource which the server lacks. Nobody can write them."""
+    if resource != EVIDENCE_POLICIES.name:
+        return ()
+    policy = {
+        "apiVersion": EVIDENCE_POLICIES.api_version,
+        "kind": EVIDENCE_POLICIES.kind,
+        "metadata": {"name": evidence_rows.NAME, "uid": evidence_rows.BUILT_IN_UID, "resourceVersion": "1"},
+        "spec": evidence_rows.default_spec(),
+    }
+    return (
+        Entry(Key(resource, "", evidence_rows.NAME), evidence_rows.BUILT_IN_UID, 1, codec.encode(policy)),
+    )
 
 
 class RemotePlaneDriver:
@@ -160,7 +180,11 @@ class RemotePlaneDriver:
 
     async def _list(self, resource: str, attempt: int) -> None:
         if resource in self.plane.capabilities.lacks:
-            self._tell(self.plane.mirror, resource, mirrored.Listed(0, (), self._clock(), attempt))
+            entries = built_in(resource)
+            revision = max((each.revision for each in entries), default=0)
+            self._tell(
+                self.plane.mirror, resource, mirrored.Listed(revision, entries, self._clock(), attempt)
+            )
             return
         found = await self._remote.list_all(self.plane.mirrors[resource].resource, "", attempt)
         self._tell(self.plane.mirror, resource, found)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -148,3 +149,35 @@ def test_a_binding_says_in_a_plain_annotation_which_reservation_it_used() -> Non
     lacking = Capabilities(False, False, False, frozenset({"placementquotas.fairlead.dev"}))
     (write,) = Door(lacking).send(binding({"fairlead.dev/reservation": "room"}))
     assert json.loads(write.request.body)["metadata"]["annotations"] == {"fairlead.dev/bound-with": "room"}
+
+
+def finalizing() -> Request:
+    return Request("update", "", "v1", "namespaces", "", "team", "finalize", body=b"{}")
+
+
+def definitions(*plurals: str) -> Done:
+    spec = {"group": "example.org", "scope": "Namespaced", "versions": [{"name": "v1", "served": True}]}
+    items = [{"spec": {**spec, "names": {"plural": each}}} for each in plurals]
+    return Done(9, json.dumps({"items": items}).encode())
+
+
+def test_a_namespace_is_finalized_only_when_nothing_is_left_of_any_kind() -> None:
+    door = Door(replace(KUBERNETES, namespaced=(("rbac.authorization.k8s.io", "v1", "roles"),)))
+    (look,) = door.send(finalizing())
+    assert look.request.resource == "customresourcedefinitions"
+    (roles,) = door.answer(look.call, definitions("widgets"))
+    assert (roles.request.verb, roles.request.resource, roles.request.namespace) == ("list", "roles", "team")
+    (widgets,) = door.answer(roles.call, listed())
+    assert (widgets.request.group, widgets.request.resource) == ("example.org", "widgets")
+    (delete,) = door.answer(widgets.call, listed(left=3))
+    assert (delete.request.verb, delete.request.resource) == ("deletecollection", "widgets")
+    assert door.answer(delete.call, Done()) == ()
+    ((call, refused),) = door.narrow.take()
+    assert call == 1
+    assert isinstance(refused, Refused)
+    assert refused.retry == "later"
+
+    (look,) = door.send(finalizing())
+    (roles,) = door.answer(look.call, definitions())
+    (write,) = door.answer(roles.call, listed())
+    assert (write.call, write.request.subresource) == (1, "finalize")
