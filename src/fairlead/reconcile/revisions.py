@@ -5,7 +5,8 @@
     revisions that no pod is of       are kept up to revisionHistoryLimit, the newest of them
 
 `data` is the patch that brings a template back, which is all that `kubectl rollout undo` needs. A revision is called
-after its owner and a hash of its template; if a stranger has that name, the hash is another one.
+after its owner and a hash of its template; if a stranger has that name, the hash is another one. It is not
+the hash of Kubernetes' controllers: revisions are recognized by what they hold, and theirs are taken over as they are.
 Revisions are claimed like pods. Used by the Deciders of both kinds before they touch any pod; pure.
 """
 
@@ -58,7 +59,8 @@ def recorded(
     revisions: Sequence[ControllerRevision],
 ) -> Recorded:
     """`revisions`: the owner's own, in order."""
-    equal = [each for each in revisions if template_in(each) == template]
+    wanted = _without_nulls(template)
+    equal = [each for each in revisions if _without_nulls(template_in(each)) == wanted]
     if equal and equal[-1] is revisions[-1]:
         return Recorded(equal[-1], None)
     number = revisions[-1].revision + 1 if revisions else 1
@@ -88,6 +90,14 @@ def recorded(
             premise_of(resource, owner),
         ),
     )
+
+
+def _without_nulls(tree: Any) -> Any:
+    """A null says the same as nothing. Kubernetes' controllers keep `creationTimestamp: null`, which its API may leave
+    out: a revision of theirs is taken for what it is, whatever its hash, and no pod restarts when one takes over."""
+    if isinstance(tree, dict):
+        return {key: _without_nulls(value) for key, value in tree.items() if value is not None}
+    return [_without_nulls(each) for each in tree] if isinstance(tree, list) else tree
 
 
 def _named(owner: Meta, template: Json, collisions: int) -> tuple[str, str]:

@@ -78,6 +78,21 @@ def test_each_template_gets_a_revision_and_an_old_one_its_own_back(sort: Sort) -
 
 
 @pytest.mark.parametrize("sort", KINDS)
+def test_a_revision_that_kubernetes_made_is_taken_over_and_no_pod_restarts(sort: Sort) -> None:
+    world = made(sort)
+    (key,) = [key for key in world.objects if key.resource == CONTROLLER_REVISIONS.name]
+    kept = world.objects[key]["data"]["spec"]["template"]
+    kept["metadata"] = {"creationTimestamp": None, **kept["metadata"]}  # as upstream's controllers write it
+    again = World()
+    for each, body in world.objects.items():
+        again.objects[each] = body
+    pods = {pod.metadata.uid for pod in again.list(PODS)}
+    run(again, sort)
+    assert {pod.metadata.uid for pod in again.list(PODS)} == pods
+    assert [each.metadata.name for each in history(again)] == [key.name]
+
+
+@pytest.mark.parametrize("sort", KINDS)
 def test_a_revision_brings_its_template_back_as_a_patch(sort: Sort) -> None:
     world = made(sort)
     (key,) = [key for key in world.objects if key.resource == sort[0].name]

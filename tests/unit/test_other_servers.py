@@ -1,0 +1,56 @@
+"""Commands that ask for what only a Fairlead server has, against another API server."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fairlead.cli.main import main
+
+
+class _Kubernetes(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *words: Any) -> None:
+        """Says nothing."""
+
+    def do_GET(self) -> None:
+        known = self.path == "/version"
+        body = b'{"gitVersion": "v1.32.0"}' if known else b"404 page not found\n"
+        self.send_response(200 if known else 404)
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+
+@pytest.fixture
+def kubeconfig(tmp_path: Path) -> Iterator[str]:
+    listener = ThreadingHTTPServer(("127.0.0.1", 0), _Kubernetes)
+    threading.Thread(target=listener.serve_forever, daemon=True).start()
+    path = tmp_path / "kubeconfig"
+    document = {
+        "current-context": "c",
+        "contexts": [{"name": "c", "context": {"cluster": "k", "user": "u"}}],
+        "clusters": [{"name": "k", "cluster": {"server": f"http://127.0.0.1:{listener.server_port}"}}],
+        "users": [{"name": "u", "user": {"token": "t"}}],
+    }
+    path.write_text(json.dumps(document))
+    yield str(path)
+    listener.shutdown()
+    listener.server_close()
+
+
+@pytest.mark.parametrize("words", [("explain", "pod/web"), ("why-not", "pod/web", "node-1"), ("queues",)])
+def test_they_say_plainly_that_they_do_not_work_there(
+    words: tuple[str, ...], kubeconfig: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*words, "--kubeconfig", kubeconfig]) == 1
+    told = capsys.readouterr().err
+    assert "is no Fairlead server" in told
+    assert "does not work beside another API yet" in told
