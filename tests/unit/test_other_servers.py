@@ -13,6 +13,35 @@ import pytest
 
 from fairlead.cli.main import main
 
+POD = {"metadata": {"name": "web", "namespace": "default", "uid": "u"}}
+NODE = {"metadata": {"name": "node-1", "uid": "v"}}
+KNOWN: dict[str, Any] = {
+    "/version": {"gitVersion": "v1.32.0"},
+    "/apis": {"groups": []},
+    "/api/v1": {
+        "resources": [
+            {
+                "name": "pods",
+                "singularName": "pod",
+                "kind": "Pod",
+                "namespaced": True,
+                "verbs": ["get", "list"],
+            },
+            {
+                "name": "nodes",
+                "singularName": "node",
+                "kind": "Node",
+                "namespaced": False,
+                "verbs": ["get", "list"],
+            },
+        ]
+    },
+    "/api/v1/namespaces/default/pods/web": POD,
+    "/api/v1/namespaces/default/pods": {"items": [POD]},
+    "/api/v1/nodes/node-1": NODE,
+    "/api/v1/nodes": {"items": [NODE]},
+}
+
 
 class _Kubernetes(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
@@ -21,9 +50,9 @@ class _Kubernetes(BaseHTTPRequestHandler):
         """Says nothing."""
 
     def do_GET(self) -> None:
-        known = self.path == "/version"
-        body = b'{"gitVersion": "v1.32.0"}' if known else b"404 page not found\n"
-        self.send_response(200 if known else 404)
+        found = KNOWN.get(self.path.partition("?")[0])
+        body = b"404 page not found\n" if found is None else json.dumps(found).encode()
+        self.send_response(404 if found is None else 200)
         self.send_header("content-length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
