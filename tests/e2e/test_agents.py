@@ -23,7 +23,7 @@ LONG_LEASE = (
     "--renew-seconds",
     "2",
 )  # a busy machine must not look like a lost lease
-SHORT_LEASE = ("--lease-seconds", "12", "--renew-seconds", "1")
+SHORT_LEASE = ("--lease-seconds", "6", "--renew-seconds", "1")
 DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments"
 PODS = "/api/v1/namespaces/default/pods"
 
@@ -161,21 +161,44 @@ def test_a_server_that_is_killed_finds_agents_and_pods_again(plane: Plane) -> No
 
 
 @pytest.mark.parametrize("plane", [SHORT_LEASE], indirect=True)
-def test_an_agent_that_is_stopped_for_longer_than_its_lease_has_no_pods_any_more(plane: Plane) -> None:
+@pytest.mark.parametrize("away", ["agents stopped", "server stopped", "server and agents killed"])
+def test_pods_outlive_whoever_looks_after_them_but_for_that_of_which_at_most_one_may_run(
+    plane: Plane, away: str
+) -> None:
+    """For several lengths of the lease: its end is seen by the pod of which at most one may run, which ends."""
     names = plane.run(2)
-    victim = next(name for name in names if plane.node_of(name) == "local-1")
-    other = next(name for name in names if name != victim)
-    agent = agent_pid(plane.data, "local-1")
-    os.kill(agent, signal.SIGSTOP)
+    one = deployment(plane.told.directory, "one", 1)
+    one["spec"]["template"]["metadata"]["annotations"] = {"fairlead.dev/at-most-one": "true"}
+    one["spec"]["template"]["spec"]["containers"][0]["command"][-1] = "one"
+    assert plane.server.request("POST", DEPLOYMENTS, one)[0] == 201
+    eventually(lambda: any(_deadline(pod) == "True" for pod in plane.pods()))
+    agents = [agent_pid(plane.data, node) for node in ("local-1", "local-2")]
+    stopped = agents if away == "agents stopped" else [plane.server.process.pid]
+    if away == "server and agents killed":
+        plane.server.kill()
+        for agent in agents:
+            os.kill(agent, signal.SIGKILL)
+    else:
+        for pid in stopped:
+            os.kill(pid, signal.SIGSTOP)
     try:
-        eventually(lambda: not plane.told.runs(victim))  # the supervisor alone, without anybody's order
+        eventually(lambda: not plane.told.runs("one"))
+        assert [name for name in plane.told.running() if name != "one"] == names
     finally:
-        os.kill(agent, signal.SIGCONT)
-    assert plane.told.runs(other)
-    eventually(lambda: len(plane.told.running()) == 2)
-    eventually(lambda: plane.is_ready("local-1"))
-    assert len(plane.told.starts(other)) == 1
+        if away != "server and agents killed":
+            for pid in stopped:
+                os.kill(pid, signal.SIGCONT)
+    if away == "server and agents killed":
+        plane.start(plane.server.port)
+    eventually(lambda: plane.told.runs("one"))
+    assert [len(plane.told.starts(name)) for name in names] == [1, 1]
+    assert plane.server.request("DELETE", f"{DEPLOYMENTS}/one")[0] == 200
     plane.remove()
+
+
+def _deadline(pod: dict[str, Any]) -> str:
+    found = [each for each in pod["status"]["conditions"] if each["type"] == "fairlead.dev/Deadline"]
+    return str(found[0]["status"]) if found else ""
 
 
 def test_agents_that_know_another_server_are_replaced_and_their_pods_stay(plane: Plane) -> None:

@@ -45,6 +45,8 @@ PLANTS = {
     "refusal_read_as_stuck": (0, {"refusals-end"}),
     "status_skipped_on_refusal": (0, {"refusals-end"}),
     "observer_partitioned": (0, {"silence-is-real"}),
+    "deadline_for_all": (0, {"outlives-the-plane"}),
+    "deadline_assumed": (0, {"at-most-one", "silence-is-real"}),
     "judged_by_wall_clock": (0, {"silence-is-real", "events-flow", "led-at-rest", *_UNFINISHED}),
     "slot_again": (0, {"slots-run-once"}),
     "flip_back": (0, {"no-stranded-marks", *_UNFINISHED}),

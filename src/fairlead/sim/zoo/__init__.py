@@ -11,6 +11,8 @@ WORLD_OF = {
     "bind_timeout_read_as_failure": "sched",
     "budget_from_dead_controller": "sched",
     "budget_overwritten": "sched",
+    "deadline_assumed": "nodes",
+    "deadline_for_all": "nodes",
     "duplicate_reservation": "recovery",
     "flip_back": "nodes",
     "judged_by_wall_clock": "clocks",
