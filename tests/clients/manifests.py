@@ -46,8 +46,8 @@ def owned(child: Manifest, owner: Manifest, uid: str) -> Manifest:
     return child | {"metadata": child["metadata"] | {"ownerReferences": [reference]}}
 
 
-def node(name: str) -> Manifest:
-    labels = {"kubernetes.io/hostname": name, "node-role.kubernetes.io/worker": ""}
+def node(name: str, role: str = "worker") -> Manifest:
+    labels = {"kubernetes.io/hostname": name, **({f"node-role.kubernetes.io/{role}": ""} if role else {})}
     return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels}}
 
 

@@ -86,7 +86,7 @@ def test_a_viewer_reads_everything_but_secrets_and_writes_nothing(viewer: Operat
 
 
 def test_a_node_touches_its_own_node_and_the_pods_bound_to_it(worker: Operator, world: Operator) -> None:
-    worker("create -f -", node("worker-1"))
+    worker("create -f -", node("worker-1", role=""))
     ready = '{"status":{"conditions":[{"type":"Ready","status":"True","reason":"Up"}]}}'
     worker(f"patch node worker-1 --subresource=status --type=merge -p '{ready}'")
     assert "(Forbidden)" in worker.refused("create -f -", node("worker-2"))

@@ -72,7 +72,7 @@ def test_whoami_tells_of_the_other(world: Operator) -> None:
 def test_a_viewer_and_a_node_have_their_own_rights_and_no_others(world: Operator) -> None:
     assert world(f"{VIEWER} get cm c -o jsonpath={{.data.a}}") == "1"
     assert 'User "eve" cannot get resource "secrets"' in world.refused(f"{VIEWER} get secret s")
-    world(f"{NODE} create -f -", node("worker-1"))
+    world(f"{NODE} create -f -", node("worker-1", role=""))
     assert "mine" in world(f"{NODE} get pods --field-selector spec.nodeName=worker-1")
     for line in ("get pod other", "get secret s", "delete node worker-1"):
         assert 'User "system:node:worker-1" cannot' in world.refused(f"{NODE} {line}")
