@@ -248,6 +248,13 @@ def test_it_writes_in_its_own_name_and_may_release_pods(server: Running, started
     assert "its writes carry the name system:fairlead:control" in control.said
 
 
+def test_where_the_kind_is_there_the_first_evidence_policy_is_made(server: Running, started: Any) -> None:
+    policy = "/apis/fairlead.dev/v1/evidencepolicies/default"
+    assert server.request("DELETE", policy)[0] == 200
+    started("one", *NARROW)
+    eventually(lambda: server.request("GET", policy)[0] == 200)
+
+
 def test_where_it_may_not_impersonate_it_says_so_and_works_on(server: Running, tmp_path: Path) -> None:
     plain = PlainKubernetes(server, tmp_path, impersonates=False)
     control = Control(plain, tmp_path, "one")

@@ -45,6 +45,7 @@ WITHOUT = {
     "serve",
     "agent",
     "control",
+    "kinds",
     "plan",
     "repair",
     "queues",

@@ -128,16 +128,14 @@ class Client:
                 f"no server answers at {self.target.server} ({told}): start it with `fairlead up`, or name"
                 " another with --kubeconfig"
             ) from error
-        if response.status == 404 and path.startswith(_OWN) and not self._is_fairlead():
+        if response.status == 404 and path.startswith(_OWN) and not body.startswith(b"{"):
+            # A Fairlead server says in a Status what it did not find.
             raise ApiError(
                 f"{self.target.server} is no Fairlead server: this command asks such a server about its own plane, and"
                 " does not work beside another API yet; `fairlead decisions --data-dir DIR` shows what a"
                 " `fairlead control` with that --data-dir decided"
             )
         return _decoded(response.status, body, self.target.server)
-
-    def _is_fairlead(self) -> bool:
-        return "+fairlead-" in str(self.get("/version").get("gitVersion"))
 
     def close(self) -> None:
         self._connection.close()

@@ -154,6 +154,16 @@ def default_spec() -> Json:
     }  # fmt: skip
 
 
+def default_policy() -> Json:
+    """The object that a plane begins with."""
+    return {
+        "apiVersion": "fairlead.dev/v1",
+        "kind": "EvidencePolicy",
+        "metadata": {"name": NAME},
+        "spec": default_spec(),
+    }
+
+
 def _row(
     name: str, signal: str, confidence: str, failure_mode: str, acts: dict[str, int] | None = None
 ) -> Json:

@@ -50,15 +50,8 @@ async def ensure_initial_objects(host: ServingHost, authority: str = "") -> None
             )
 
     if read.get(Key(EVIDENCE_POLICIES.name, "", evidence_rows.NAME)) is None:
-        policy: Json = {
-            "apiVersion": EVIDENCE_POLICIES.api_version,
-            "kind": EVIDENCE_POLICIES.kind,
-            "metadata": {"name": evidence_rows.NAME},
-            "spec": evidence_rows.default_spec(),
-        }
-        await _create(
-            host, Request("create", "fairlead.dev", "v1", "evidencepolicies", body=codec.encode(policy))
-        )
+        policy = codec.encode(evidence_rows.default_policy())
+        await _create(host, Request("create", "fairlead.dev", "v1", "evidencepolicies", body=policy))
 
 
 async def _publish(host: ServingHost, name: str, data: dict[str, str]) -> None:

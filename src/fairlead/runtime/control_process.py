@@ -135,6 +135,8 @@ class _Process:
                 found = await discovering.capabilities(remote, self._settings.capabilities)
                 await discovering.check_is_free(remote, self._settings, self._clock())
                 self._user = USER if await discovering.is_taken_for(named, USER) else ""
+                if not self._settings.only_scheduler:
+                    await discovering.ensure_policy(named if self._user else remote, found)
                 return found
             except discovering.NotYet as error:
                 _say(f"{error}; trying again")

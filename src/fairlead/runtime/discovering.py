@@ -13,10 +13,11 @@ from typing import Any
 from fairlead.core import codec
 from fairlead.core.errors import OperatorError
 from fairlead.core.times import parse_time
+from fairlead.model import evidence_rows
 from fairlead.model.catalog import CATALOG
 from fairlead.model.views import EVIDENCE_POLICIES
 from fairlead.port.capabilities import FAIRLEAD, KUBERNETES, Capabilities
-from fairlead.port.outcome import Done, Refused
+from fairlead.port.outcome import Conflict, Done, Refused
 from fairlead.port.request import Request
 from fairlead.runtime.control_settings import DEFAULT_SCHEDULER_NAME, ControlSettings
 from fairlead.runtime.remote import Remote
@@ -76,6 +77,16 @@ async def is_taken_for(remote: Remote, name: str) -> bool:
     raise NotYet(f"who this is was answered with: {outcome.message}")
 
 
+async def ensure_policy(remote: Remote, found: Capabilities) -> None:
+    """The EvidencePolicy that a Fairlead server begins with, where its kind was installed and nobody made one yet."""
+    if found.collects or EVIDENCE_POLICIES.name in found.lacks:
+        return
+    body = codec.encode(evidence_rows.default_policy())
+    outcome = await remote.ask(Request("create", "fairlead.dev", "v1", "evidencepolicies", body=body))
+    if not isinstance(outcome, Done | Conflict):
+        raise NotYet(f"the first EvidencePolicy could not be made: {outcome.message}")
+
+
 async def check_is_free(remote: Remote, settings: ControlSettings, now: float) -> None:
     """OperatorError if somebody else is at work there on what this plane would do: they would undo each other's."""
     own = await _read(remote, _QUEUES)
@@ -130,7 +141,8 @@ def lines(found: Capabilities, resources: Iterable[str], margin_seconds: float, 
     if EVIDENCE_POLICIES.name in absent:
         told.append(
             "nodes are judged by the built-in EvidencePolicy; pods of a silent node are released on a person's word"
-            " alone, because there is no object whose status could count releases"
+            " alone, because there is no object whose status could count releases: install the kinds with"
+            " `fairlead kinds | kubectl apply --server-side -f -` and start this again"
         )
     return told
 

@@ -47,12 +47,8 @@ def built_in(resource: str) -> tuple[Entry, ...]:
     """The objects that are taken to be there of a resource which the server lacks. Nobody can write them."""
     if resource != EVIDENCE_POLICIES.name:
         return ()
-    policy = {
-        "apiVersion": EVIDENCE_POLICIES.api_version,
-        "kind": EVIDENCE_POLICIES.kind,
-        "metadata": {"name": evidence_rows.NAME, "uid": evidence_rows.BUILT_IN_UID, "resourceVersion": "1"},
-        "spec": evidence_rows.default_spec(),
-    }
+    policy = evidence_rows.default_policy()
+    policy["metadata"] |= {"uid": evidence_rows.BUILT_IN_UID, "resourceVersion": "1"}
     return (
         Entry(Key(resource, "", evidence_rows.NAME), evidence_rows.BUILT_IN_UID, 1, codec.encode(policy)),
     )
