@@ -615,6 +615,11 @@ PROGRESS = (
         "",
         "the rest is not suggested",
     ),
+    Bound(
+        "problems shown by `fairlead status`", "cli.status", "PROBLEMS_SHOWN_MAX", "", "the rest is counted"
+    ),
+    Bound("`fairlead stop` waits, if nothing is said", "cli.stop", "STOP_SECONDS", "seconds", "exit code 1"),
+    Bound("`fairlead stop` says that it waits every", "cli.stop", "TELL_SECONDS", "seconds", "-"),
     Bound("pods shown by `fairlead progress`", "cli.progress", "PODS_SHOWN_MAX", "", "the rest is counted"),
     Bound("`fairlead progress` looks every", "cli.progress", "POLL_SECONDS", "seconds", "-"),
     Bound("`fairlead drain` looks every", "cli.drain", "POLL_SECONDS", "seconds", "-"),

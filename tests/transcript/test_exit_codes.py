@@ -43,6 +43,8 @@ UNKNOWN = (
 WITHOUT = {
     "up",
     "serve",
+    "status",
+    "stop",
     "agent",
     "control",
     "kinds",

@@ -87,6 +87,11 @@ class Client:
         """The decoded answer; ApiError with the server's own words if it refused."""
         return self._ask("GET", path, query, accept)
 
+    def text(self, path: str, query: Mapping[str, str] | None = None) -> tuple[int, str]:
+        """Status and text of what is not JSON: health."""
+        status, body = self._exchange("GET", path, query)
+        return status, body.decode(errors="replace")
+
     def post(self, path: str, body: Any, query: Mapping[str, str] | None = None) -> dict[str, Any]:
         """The same for what needs a body: a question, or a dry run."""
         return self._ask("POST", path, query, JSON, json.dumps(body).encode())
@@ -107,6 +112,25 @@ class Client:
         body: bytes | None = None,
         content_type: str = JSON,
     ) -> dict[str, Any]:
+        status, answer = self._exchange(method, path, query, accept, body, content_type)
+        if status == 404 and path.startswith(_OWN) and not answer.startswith(b"{"):
+            # A Fairlead server says in a Status what it did not find.
+            raise ApiError(
+                f"{self.target.server} is no Fairlead server: this command asks such a server about its own plane, and"
+                " does not work beside another API yet; `fairlead decisions --data-dir DIR` shows what a"
+                " `fairlead control` with that --data-dir decided"
+            )
+        return _decoded(status, answer, self.target.server)
+
+    def _exchange(
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, str] | None,
+        accept: str = JSON,
+        body: bytes | None = None,
+        content_type: str = JSON,
+    ) -> tuple[int, bytes]:
         address = self._prefix + path + ("?" + urlencode(query) if query else "")
         headers = {"Accept": accept, "User-Agent": f"fairlead/{__version__} (cli)"}
         if body is not None:
@@ -116,7 +140,7 @@ class Client:
         try:
             self._connection.request(method, address, body, headers)
             response = self._connection.getresponse()
-            body = response.read()
+            return response.status, response.read()
         except ssl.SSLCertVerificationError as error:
             raise Unreachable(
                 f"the certificate of {self.target.server} is not the one the kubeconfig expects"
@@ -128,14 +152,6 @@ class Client:
                 f"no server answers at {self.target.server} ({told}): start it with `fairlead up`, or name"
                 " another with --kubeconfig"
             ) from error
-        if response.status == 404 and path.startswith(_OWN) and not body.startswith(b"{"):
-            # A Fairlead server says in a Status what it did not find.
-            raise ApiError(
-                f"{self.target.server} is no Fairlead server: this command asks such a server about its own plane, and"
-                " does not work beside another API yet; `fairlead decisions --data-dir DIR` shows what a"
-                " `fairlead control` with that --data-dir decided"
-            )
-        return _decoded(response.status, body, self.target.server)
 
     def close(self) -> None:
         self._connection.close()

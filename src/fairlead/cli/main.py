@@ -34,6 +34,11 @@ VERBS = (
         "control", "fairlead.cli.control", "run the scheduler and controllers beside an API server elsewhere"
     ),
     Verb("kinds", "fairlead.cli.kinds", "print the kinds of fairlead.dev, to install them in a Kubernetes"),
+
+    Verb(
+        "status", "fairlead.cli.status", "show whether a plane runs on a data directory, and how it is doing"
+    ),
+    Verb("stop", "fairlead.cli.stop", "end the plane of a data directory properly, and wait for it"),
     Verb("get", "fairlead.cli.get", "show objects, now or as they were at an older revision"),
     Verb("audit", "fairlead.cli.audit", "show who changed what, and which fields"),
     Verb("decisions", "fairlead.cli.decisions", "show what the controllers decided, and on which revisions"),

@@ -112,14 +112,21 @@ def run(settings: ServeSettings, waiting: dict[str, LocalAgent] | None = None) -
 
 async def _until_signalled(server: Server, started: float) -> None:
     stopped = asyncio.Event()
+
+    def stop() -> None:
+        if not stopped.is_set():
+            stopped.set()
+            server.say_stopping()
+
     for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, stopped.set)
+        asyncio.get_running_loop().add_signal_handler(number, stop)
 
     def ready(port: int) -> None:
         _settle_memory()
         server.announce(port, started)
 
     await server.serve(stopped, ready)
+    print("stopped", file=sys.stderr, flush=True)
 
 
 class Server:
@@ -380,6 +387,14 @@ class Server:
             print("\nCtrl-C stops it; everything is kept.", flush=True)
         else:
             print(f"serving {url} kubeconfig {kubeconfig}", file=sys.stderr, flush=True)
+
+    def say_stopping(self) -> None:
+        number = self._settings.nodes
+        ending = f"{number} node{'s' if number > 1 else ''} and their pods end; " if number else ""
+        kept = f"everything is kept in {self._settings.data_dir}"
+        # After the ^C that a terminal shows, on a line of its own.
+        start = "\n" if sys.stderr.isatty() else ""
+        print(f"{start}stopping: {ending}{kept}", file=sys.stderr, flush=True)
 
 
 def _settle_memory() -> None:

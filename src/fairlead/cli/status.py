@@ -1,0 +1,148 @@
+"""`fairlead status`: whether a plane runs on a data directory, where, since when, and whether all is well with it."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections import Counter
+from contextlib import closing
+from typing import Any
+
+from fairlead.cli import options as shared
+from fairlead.cli.client import Client, connect
+from fairlead.cli.output import cell, print_json
+from fairlead.core.errors import ApiError, DataDirectoryError, FairleadError, Unreachable, UsageError
+from fairlead.core.times import human_duration, timestamp
+
+PROBLEMS_SHOWN_MAX = 20
+_PAGE = "500"
+_EPILOG = """examples:
+  fairlead status                              of the plane that keeps its data in ./fairlead-data
+  fairlead status --data-dir /var/lib/fairlead -o json | jq .problems
+
+Exit code 0 when it runs and is well, 1 when it runs and has problems, 6 when nothing runs.
+"""
+
+Json = dict[str, Any]
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = _EPILOG
+    shared.data_dir(parser)
+    shared.output(parser, "text", "json")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    from fairlead.runtime.holding import holder
+
+    directory = options.data_dir
+    if not directory.is_dir():
+        raise DataDirectoryError(f"{directory} is no data directory: name one with --data-dir")
+    found = holder(directory)
+    told: Json = {"dataDir": str(directory.resolve()), "running": found is not None}
+    if found is not None:
+        told |= {"process": found.pid, "since": timestamp(found.since)}
+        told |= _asked(directory)
+    if options.output == "json":
+        print_json(told)
+    else:
+        _print(told, 0.0 if found is None else time.time() - found.since)
+    if found is None:
+        return Unreachable.exit_code
+    return 1 if told["problems"] else 0
+
+
+def _asked(directory: Any) -> Json:
+    """What the server itself says; a server that does not answer is a problem, not an error."""
+    problems: list[str] = []
+    told: Json = {"server": None, "ready": False, "nodes": None, "pods": None, "problems": problems}
+    try:
+        with closing(connect(directory / "kubeconfig")) as client:
+            told["server"] = client.target.server
+            status, text = client.text("/readyz", {"verbose": ""})
+            told["ready"] = status == 200
+            problems += [
+                f"not ready: {line[3:].strip()}" for line in text.splitlines() if line.startswith("[-]")
+            ]
+            told["nodes"] = _nodes(client, problems)
+            told["pods"] = _pods(client, problems)
+            _controllers(client, problems)
+    except (FairleadError, UsageError) as error:
+        problems.append(str(error))
+    if not told["ready"] and not problems:
+        problems.append("it is not ready")
+    return told
+
+
+def _items(client: Client, path: str) -> list[Json]:
+    found: list[Json] = []
+    following = ""
+    while True:
+        page = client.get(path, {"limit": _PAGE, "continue": following})
+        found += page.get("items") or []
+        following = (page.get("metadata") or {}).get("continue") or ""
+        if not following:
+            return found
+
+
+def _nodes(client: Client, problems: list[str]) -> Json:
+    nodes = _items(client, "/api/v1/nodes")
+    ready = 0
+    for node in nodes:
+        conditions = {each["type"]: each for each in (node.get("status") or {}).get("conditions") or ()}
+        found = conditions.get("Ready") or {}
+        if found.get("status") == "True":
+            ready += 1
+        else:
+            problems.append(
+                f"node {node['metadata']['name']} is not ready: {found.get('message') or 'not known'}"
+            )
+    return {"count": len(nodes), "ready": ready}
+
+
+def _pods(client: Client, problems: list[str]) -> Json:
+    pods = _items(client, "/api/v1/pods")
+    phases = Counter((pod.get("status") or {}).get("phase") or "Unknown" for pod in pods)
+    for phase in ("Pending", "Failed", "Unknown"):
+        if phases[phase]:
+            problems.append(f"pods {phase}: {phases[phase]} (`fairlead get pods -A` lists them)")
+    return {"count": len(pods), "phases": dict(sorted(phases.items()))}
+
+
+def _controllers(client: Client, problems: list[str]) -> None:
+    try:
+        answer = client.get("/fairlead/v1/queues")
+    except ApiError:
+        return  # who may not see them
+    for item in answer["items"]:
+        if item["stuck"] or item["queue"]["failing"]:
+            problems.append(f"controller {item['controller']} keeps failing: `fairlead queues`")
+    if answer["breaker"]["open"]:
+        problems.append("the API does not answer the controllers")
+    if not answer["leads"]:
+        problems.append(f"the controllers stand by ({answer['phase']})")
+
+
+def _print(told: Json, seconds: float) -> None:
+    lines = [("data", told["dataDir"])]
+    if not told["running"]:
+        lines.insert(0, ("running", "no"))
+    else:
+        ago = human_duration(max(0.0, seconds))
+        lines.insert(0, ("running", f"yes, process {told['process']}, since {told['since']} ({ago})"))
+        lines += [("server", told["server"]), ("ready", "yes" if told["ready"] else "no")]
+        if told["nodes"]:
+            lines.append(("nodes", f"{told['nodes']['count']}, {told['nodes']['ready']} ready"))
+        if told["pods"]:
+            phases = ", ".join(f"{count} {phase}" for phase, count in told["pods"]["phases"].items())
+            lines.append(("pods", f"{told['pods']['count']}" + (f": {phases}" if phases else "")))
+        lines.append(("problems", str(len(told["problems"])) if told["problems"] else "none"))
+    for title, text in lines:
+        print(f"{title + ':':<10}{cell(text)}")
+    shown = told.get("problems", ())[:PROBLEMS_SHOWN_MAX]
+    for problem in shown:
+        print(f"  - {cell(problem)}")
+    more = len(told.get("problems", ())) - len(shown)
+    if more > 0:
+        print(f"  - and {more} more")

@@ -1,0 +1,106 @@
+"""`fairlead status` and `stop` on a real process; the words of a plane that ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from fairlead.runtime.holding import Holder, holder
+
+COMMAND = [sys.executable, "-m", "fairlead.cli.main"]
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2] / "src")}
+
+
+def fairlead(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*COMMAND, *words], capture_output=True, text=True, timeout=120, env=ENVIRONMENT, check=False
+    )
+
+
+@pytest.fixture
+def plane(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """A server that is ready, and its data directory."""
+    data = str(tmp_path / "data")
+    process = subprocess.Popen(
+        [*COMMAND, "serve", "--data-dir", data, "--port", "0"],
+        stderr=subprocess.PIPE,
+        text=True,
+        env=ENVIRONMENT,
+    )
+    assert process.stderr is not None
+    assert process.stderr.readline().startswith("serving https://")
+    yield process, data
+    process.kill()
+    process.communicate()
+
+
+def test_a_plane_is_seen_stopped_and_not_seen(plane: tuple[subprocess.Popen[str], str]) -> None:
+    process, data = plane
+    told = json.loads(fairlead("status", "--data-dir", data, "-o", "json").stdout)
+    assert (told["running"], told["process"], told["ready"]) == (True, process.pid, True)
+    assert told["server"].startswith("https://127.0.0.1:")
+    assert (told["nodes"]["count"], told["pods"]["count"]) == (0, 0)
+    shown = fairlead("status", "--data-dir", data)
+    assert f"process {process.pid}, since " in shown.stdout
+    stopped = fairlead("stop", "--data-dir", data)
+    assert (stopped.returncode, stopped.stderr) == (0, "")
+    assert stopped.stdout.splitlines() == [
+        f"asking process {process.pid} to stop: its nodes and pods end with it",
+        f"stopped; everything is kept in {data}",
+    ]
+    assert process.wait(60) == 0
+    assert process.stderr is not None
+    assert process.stderr.read().splitlines() == [f"stopping: everything is kept in {data}", "stopped"]
+    after = fairlead("status", "--data-dir", data)
+    assert (after.returncode, after.stdout.splitlines()[0]) == (6, "running:  no")
+    again = fairlead("stop", "--data-dir", data)
+    assert (again.returncode, again.stderr) == (0, f"nothing runs on {data}\n")
+
+
+def test_one_that_does_not_answer_has_a_problem_and_is_not_killed(
+    plane: tuple[subprocess.Popen[str], str],
+) -> None:
+    process, data = plane
+    Path(data, "kubeconfig").unlink()
+    told = fairlead("status", "--data-dir", data)
+    assert told.returncode == 1
+    assert "problems: 1" in told.stdout
+    assert "kubeconfig" in told.stdout
+    process.send_signal(signal.SIGSTOP)
+    try:
+        refused = fairlead("stop", "--data-dir", data, "--timeout", "1")
+    finally:
+        process.send_signal(signal.SIGCONT)
+    assert refused.returncode == 1
+    assert f"process {process.pid} has not ended within 1s" in refused.stderr
+    assert process.wait(60) == 0  # it was asked, after all
+
+
+def test_a_directory_that_is_none() -> None:
+    for verb in ("status", "stop"):
+        done = fairlead(verb, "--data-dir", "/nope/x")
+        assert (done.returncode, done.stdout) == (3, "")
+        assert "/nope/x is no data directory" in done.stderr
+
+
+def test_who_only_waits_for_the_lock_is_not_its_holder(tmp_path: Path) -> None:
+    lock = tmp_path / "lock"
+    lock.write_text("77\n")
+    found = lock.stat()
+    place = f"{os.major(found.st_dev):02x}:{os.minor(found.st_dev):02x}:{found.st_ino}"
+    table = tmp_path / "locks"
+    table.write_text(
+        f"1: -> FLOCK  ADVISORY  WRITE 5 {place} 0 EOF\n2: POSIX  ADVISORY  WRITE 6 {place} 0 EOF\n"
+    )
+    assert holder(tmp_path, table) is None
+    table.write_text(f"1: FLOCK  ADVISORY  WRITE 5 {place} 0 EOF\n")
+    assert holder(tmp_path, table) == Holder(5, found.st_mtime)
+    table.write_text(f"1: FLOCK  ADVISORY  WRITE 0 {place} 0 EOF\n")
+    assert holder(tmp_path, table) == Holder(77, found.st_mtime)
