@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from fairlead.cli.main import INTERRUPTED, PIPE_CLOSED, VERBS, build_parser
+from fairlead.cli.main import GROUPS, INTERRUPTED, PIPE_CLOSED, VERBS, build_parser
 from fairlead.core import errors
 
 PAGE = (Path(__file__).parents[2] / "docs/reference/cli.md").read_text()
@@ -58,6 +58,13 @@ def test_no_option_is_documented_that_does_not_exist(verb: str) -> None:
 def test_the_help_of_every_verb_teaches_by_example(verb: str) -> None:
     text = configured(verb)[0].format_help()
     assert re.search(r"^examples?:\n  fairlead ", text, re.MULTILINE)
+
+
+def test_the_help_shows_every_verb_in_one_group() -> None:
+    assert sorted(name for names in GROUPS.values() for name in names) == sorted(verb.name for verb in VERBS)
+    text = build_parser(None).format_help()
+    for verb in VERBS:
+        assert re.search(rf"^  {verb.name}  +{re.escape(verb.summary)}$", text, re.MULTILINE)
 
 
 def test_every_exit_code_is_documented() -> None:

@@ -56,6 +56,7 @@ WITHOUT = {
     "check",
     "sim",
     "version",
+    "completion",
 }
 
 

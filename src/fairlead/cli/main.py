@@ -72,8 +72,18 @@ VERBS = (
         "fairlead.cli.sim",
         "run the plane in virtual time, with faults, and check what must always hold",
     ),
+    Verb("completion", "fairlead.cli.completion", "print a script with which a shell completes this command"),
     Verb("version", "fairlead.cli.version", "show the version"),
 )
+# In the help; every verb is in one of them.
+GROUPS = {
+    "run": ("up", "serve", "agent", "control", "status", "stop"),
+    "look": ("get", "audit", "decisions", "queues", "progress"),
+    "explain": ("explain", "why-not", "plan"),
+    "intervene": ("drain", "repair"),
+    "keep": ("token", "backup", "restore", "check"),
+    "other": ("sim", "completion", "version"),
+}
 
 _DESCRIPTION = "A scheduler control plane that explains, can be intervened in, and replays."
 _EPILOG = """examples:
@@ -100,15 +110,15 @@ def build_parser(chosen: str | None) -> argparse.ArgumentParser:
     parser = Parser(
         prog="fairlead",
         description=_DESCRIPTION,
-        epilog=_EPILOG,
+        usage="fairlead [-h] VERB ...",
+        epilog=f"{_grouped()}\n\n{_EPILOG}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    verbs = parser.add_subparsers(metavar="VERB", title="verbs", parser_class=Parser)
+    verbs = parser.add_subparsers(prog="fairlead", help=argparse.SUPPRESS, parser_class=Parser)
     for verb in VERBS:
         sub = verbs.add_parser(
             verb.name,
-            help=verb.summary,
             description=verb.summary[0].upper() + verb.summary[1:] + ".",
             formatter_class=argparse.RawDescriptionHelpFormatter,
             allow_abbrev=False,
@@ -116,6 +126,15 @@ def build_parser(chosen: str | None) -> argparse.ArgumentParser:
         if verb.name == chosen:
             importlib.import_module(verb.module).configure(sub)
     return parser
+
+
+def _grouped() -> str:
+    summaries = {verb.name: verb.summary for verb in VERBS}
+    width = max(map(len, summaries))
+    lines = []
+    for title, names in GROUPS.items():
+        lines += [f"{title}:", *(f"  {name:<{width}}  {summaries[name]}" for name in names)]
+    return "\n".join(lines)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
