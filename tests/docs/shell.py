@@ -54,6 +54,23 @@ class Reader:
         else:
             assert word == "no,", f"line {block.line}: unknown marker {block.marker!r}"
 
+    def files(self) -> set[str]:
+        """What the page left in the reader's directory."""
+        ours = {"examples", "fairlead-data", "fairlead-data.log"}
+        return {each.name for each in self._folder.iterdir() if not each.name.startswith(".")} - ours
+
+    def objects(self) -> set[str]:
+        """Those that people make, on the server that was prepared."""
+        kinds = "namespaces,nodes,pods,configmaps,secrets,deployments,priorityclasses"
+        kubeconfig = self._folder / "fairlead-data/kubeconfig"
+        shown = subprocess.run(
+            ["kubectl", "--kubeconfig", kubeconfig, "get", kinds, "-A", "-o", "name"],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return set(shown.stdout.split())
+
     def close(self) -> None:
         if self._bash.stdin is not None:
             self._bash.stdin.close()
