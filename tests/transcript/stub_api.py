@@ -145,6 +145,8 @@ def answer(path: str, query: dict[str, str], table: bool) -> tuple[int, dict[str
         return 200, DISCOVERY[path]
     if (told := stub_scheduling.answer(path, query)) is not None:
         return 200, told
+    if path == "/version":
+        return 200, {"gitVersion": "v1.32.0+fairlead-0"}
     if path == "/fairlead/v1/revision":
         if query["at"] < "2027-01-15":
             return _status(404, f"nothing is kept that was written at {query['at']} or before")
