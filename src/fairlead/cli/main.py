@@ -34,7 +34,6 @@ VERBS = (
         "control", "fairlead.cli.control", "run the scheduler and controllers beside an API server elsewhere"
     ),
     Verb("kinds", "fairlead.cli.kinds", "print the kinds of fairlead.dev, to install them in a Kubernetes"),
-
     Verb(
         "status", "fairlead.cli.status", "show whether a plane runs on a data directory, and how it is doing"
     ),
@@ -77,7 +76,7 @@ VERBS = (
 )
 # In the help; every verb is in one of them.
 GROUPS = {
-    "run": ("up", "serve", "agent", "control", "status", "stop"),
+    "run": ("up", "serve", "agent", "control", "kinds", "status", "stop"),
     "look": ("get", "audit", "decisions", "queues", "progress"),
     "explain": ("explain", "why-not", "plan"),
     "intervene": ("drain", "repair"),
