@@ -83,6 +83,12 @@ def one_of_each(namespace: str) -> list[Manifest]:
             "spec": {"queues": {"job": {"ratePerSecond": 20}}},
         },
         {
+            "apiVersion": "node.k8s.io/v1",
+            "kind": "RuntimeClass",
+            "metadata": {"name": "sandboxed"},
+            "handler": "sandbox",
+        },
+        {
             "apiVersion": "fairlead.dev/v1",
             "kind": "AuditPolicy",
             "metadata": {"name": "default"},

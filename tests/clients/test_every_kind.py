@@ -24,6 +24,7 @@ ROWS: dict[str, dict[str, str]] = {
         "PREEMPTIONPOLICY": "PreemptLowerPriority",
     },
     "planesettings": {"NAME": "default", "APPLIED": "Unknown", "AGE": "AGE"},
+    "runtimeclasses": {"NAME": "sandboxed", "HANDLER": "sandbox", "AGE": "AGE"},
     "auditpolicies": {"NAME": "default", "RULES": "1", "AGE": "AGE"},
     "evidencepolicies": {
         "NAME": "default", "STATE": "Unknown", "SILENT": "0/0", "BRAKED": "<none>", "AGE": "AGE", "WHY": "",
@@ -86,6 +87,7 @@ DESCRIBED: dict[str, tuple[str, ...]] = {
     "nodes/worker-1": ("Roles: worker", "Taints: <none>", "Unschedulable: false", "cpu 0 (0%) 0 (0%)"),
     "priorityclasses/high": ("Value: 7", "GlobalDefault: false", "PreemptionPolicy: PreemptLowerPriority"),
     "planesettings/default": ("Queues:", "Job:", "Rate Per Second: 20"),
+    "runtimeclasses/sandboxed": ("Handler: sandbox",),
     "auditpolicies/default": ("Level: Metadata", "Users:", "ci", "Verbs:"),
     "evidencepolicies/default": ("Signal: MissedHeartbeats", "Confidence: medium", "Releases Per Minute: 6"),
     "schedulingpolicies/packed": ("Scoring:", "Strategy: MostAllocated"),

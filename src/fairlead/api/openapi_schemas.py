@@ -30,7 +30,7 @@ _PLAIN: dict[str, Json] = {
     "number": {"type": "number", "format": "double"},
     "boolean": {"type": "boolean"},
     "bytes": {"type": "string", "format": "byte"},
-    "any": {"type": "object"},
+    "any": {},  # a value of any sort: kubectl takes an object's type for a promise
 }
 _STANDARD = {
     "apiVersion": "group and version of the schema of this object",
