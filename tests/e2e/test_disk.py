@@ -26,6 +26,9 @@ BALLAST = 14 * 1024 * 1024
 KEPT = 300
 
 
+ALONE = ("--no-root-certificates",)  # no ConfigMaps but those that a test writes
+
+
 def configmap(name: str, content: str) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"a": content}}
 
@@ -61,7 +64,7 @@ def contents(directory: Path) -> dict[str, str]:
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A data directory with some objects whose server was killed, so that its log is not merged yet."""
     directory = tmp_path_factory.mktemp("template") / "data"
-    server = Running(directory)
+    server = Running(directory, arguments=ALONE)
     connection = server.connect()
     for n in range(KEPT):
         status, _ = server.request("POST", CONFIGMAPS, configmap(f"c{n}", "x" * 2000), connection=connection)
@@ -144,7 +147,7 @@ def test_a_damaged_or_foreign_database_is_named_and_left_alone(
 def test_a_log_beside_a_damaged_database_is_left_alone_too(
     directory: Path, damage: Callable[[Path], None]
 ) -> None:
-    server = Running(directory)
+    server = Running(directory, arguments=ALONE)
     for n in range(5):
         assert server.request("POST", CONFIGMAPS, configmap(f"late{n}", "y"))[0] == 201
     server.kill()
@@ -178,7 +181,7 @@ def test_a_torn_log_gives_back_a_beginning_of_what_was_written(
     truncated(log, keep)
     with log.open("ab") as file:
         file.write(garbage)
-    server = Running(copied)
+    server = Running(copied, arguments=ALONE)
     try:
         status, listed = server.request("GET", CONFIGMAPS)
         assert status == 200
@@ -245,7 +248,7 @@ def test_a_file_in_place_of_the_directory_is_wrong_usage(tmp_path: Path) -> None
 def test_a_second_server_on_the_same_directory_is_told_who_has_it_and_the_first_serves_on(
     tmp_path: Path,
 ) -> None:
-    server = Running(tmp_path / "data")
+    server = Running(tmp_path / "data", arguments=ALONE)
     try:
         code, said = start(tmp_path / "data")
         assert code == 4
@@ -310,7 +313,7 @@ def test_on_a_full_disk_writes_are_507_reads_go_on_and_freed_space_is_used_witho
 ) -> None:
     ballast = small_disk / "ballast"
     ballast.write_bytes(bytes(BALLAST))
-    server = Running(small_disk / "data", 0)
+    server = Running(small_disk / "data", 0, arguments=ALONE)
     try:
         acknowledged = full_of_writes(server)
         assert len(acknowledged) > 3
@@ -324,7 +327,7 @@ def test_on_a_full_disk_writes_are_507_reads_go_on_and_freed_space_is_used_witho
         acknowledged["after"] = written(server, "after")
         assert found(server) == acknowledged
         server.kill()
-        server = Running(server.directory, server.port)
+        server = Running(server.directory, server.port, arguments=ALONE)
         assert found(server) == acknowledged
         assert_no_traceback(server)
     finally:
@@ -356,7 +359,7 @@ def fill(path: Path) -> None:
 
 
 def test_on_a_full_disk_leases_are_renewed_and_deletions_work_whoever_else_fills_it(small_disk: Path) -> None:
-    server = Running(small_disk / "data", 0)
+    server = Running(small_disk / "data", 0, arguments=ALONE)
     try:
         secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}}
         assert server.request("POST", SECRETS, secret)[0] == 201
@@ -407,7 +410,7 @@ def test_on_a_full_disk_leases_are_renewed_and_deletions_work_whoever_else_fills
         kept = {"after", *acknowledged, *(f"old{n}" for n in range(4, 20))}
         assert set(found(server)) == kept
         server.kill()
-        server = Running(server.directory, server.port)
+        server = Running(server.directory, server.port, arguments=ALONE)
         assert set(found(server)) == kept
         assert server.request("GET", f"{LEASES}/n2")[1]["spec"]["leaseTransitions"] == 200
         assert_no_traceback(server)

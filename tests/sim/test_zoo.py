@@ -50,7 +50,7 @@ PLANTS = {
     "judged_by_wall_clock": (0, {"silence-is-real", "events-flow", "led-at-rest", *_UNFINISHED}),
     "slot_again": (0, {"slots-run-once"}),
     "flip_back": (0, {"no-stranded-marks", *_UNFINISHED}),
-    "phase_lost": (77, {"no-stranded-marks", *_UNFINISHED}),
+    "phase_lost": (77, {"no-stranded-marks", "repair-goes-on", *_UNFINISHED}),
     "orphan_never_collected": (32, _UNFINISHED),
     "lost_pods_keep_quota": (0, {"repair-goes-on"}),
     "suspects_count": (0, {"sound-capacity"}),
