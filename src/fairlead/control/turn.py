@@ -163,5 +163,6 @@ def following(effect: Effect, write: Write) -> Effect:
     if isinstance(effect, ChangeStatus | Delete) and effect.key == write.key:
         effect = structs.replace(effect, revision=write.revision)
     if isinstance(effect, Create | Change | Delete) and effect.premise.startswith(address):
-        effect = structs.replace(effect, premise=f"{address}{write.revision}")
+        _, comma, others = effect.premise.partition(",")
+        effect = structs.replace(effect, premise=f"{address}{write.revision}{comma}{others}")
     return effect

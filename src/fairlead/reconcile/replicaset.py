@@ -65,6 +65,9 @@ NAME = "replicaset"
 REPLICA_FAILURE = "ReplicaFailure"
 
 
+_STAYING_MAX = 60  # pods that a deletion can name as those it counts on; the API takes 64 objects
+
+
 class ReplicaSetDecider:
     name = NAME
     reads: tuple[Resource[View], ...] = (REPLICASETS, PODS, NODES, LEASES)
@@ -150,9 +153,17 @@ class ReplicaSetDecider:
         surplus = len(live) - found.spec.replicas
         if surplus <= 0:
             return []
+        # Which nodes are heard is no part of the set: where it counts, another victim may be chosen after an answer was
+        # lost, and the first deletion may still arrive. It then finds that the pods which were to stay have changed.
+        guarded = found.spec.replicas <= _STAYING_MAX
         ranked = deletion_order(
-            live, found.spec.min_ready_seconds, now, lambda pod: is_out_of_reach(view, pod)
+            live,
+            found.spec.min_ready_seconds,
+            now,
+            lambda pod: guarded and is_out_of_reach(view, pod),
         )
+        if guarded:
+            premise = ",".join((premise, *(premise_of(PODS, pod.metadata) for pod in ranked[surplus:])))
         deletes = (
             ensure_gone(NAME, found.metadata, PODS, pod, premise=premise)
             for pod in ranked[: min(surplus, EFFECTS_MAX)]

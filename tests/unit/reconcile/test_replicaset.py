@@ -376,3 +376,19 @@ def test_whatever_happens_is_lost_or_late_the_number_is_never_exceeded_and_ends_
     story.world.settle([DECIDER])
     assert story.live() == story.replicas == status(story.world)["replicas"]
     assert status(story.world)["observedGeneration"] == story.world.objects[KEY]["metadata"]["generation"]
+
+
+def test_a_deletion_commits_only_while_the_pods_that_stay_are_as_they_were() -> None:
+    """Which one goes may be decided otherwise after a lost answer, and the first deletion may still arrive."""
+    world = World()
+    world.add(REPLICASETS, "web", spec={"replicas": 3, "selector": selector(), "template": template()})
+    world.settle([DECIDER])
+    world.start_pods()
+    world.edit(REPLICASETS, "web", {"spec": {"replicas": 1}})
+    decision = world.decide(DECIDER, Key("replicasets.apps", "default", "web"))
+    deletes = [effect for effect in decision.effects if isinstance(effect, Delete)]
+    assert len(deletes) == 2
+    gone = {delete.name for delete in deletes}
+    (stays,) = [pod for pod in world.list(PODS) if pod.metadata.name not in gone]
+    guard = f"pods/default/{stays.metadata.name}@{stays.metadata.resource_version}"
+    assert all(delete.premise.split(",")[1:] == [guard] for delete in deletes)
