@@ -132,7 +132,7 @@ def test_why_not_compares_with_the_node_that_was_chosen(team: Operator, ask: Ask
     assert "passes   needs 100m cpu, free " in told
     assert told.splitlines()[-1].startswith(chosen)
     assert ask("why-not pod/web nowhere").err.startswith(
-        'fairlead: there is no node "nowhere"; there are 2: hollow-0'
+        'fairlead: there is no node "nowhere": `fairlead get nodes` lists those there are'
     )
 
 
@@ -219,12 +219,12 @@ def test_both_sides_of_a_refusal_are_in_one_unit(team: Operator, ask: Ask) -> No
 
 
 WRONG = {
-    "explain pod/nothing": (1, 'there is no pod "nothing" in namespace'),
+    "explain pod/nothing": (7, 'there is no pod "nothing" in namespace'),
     "explain deploy/web": (2, "placements are explained of pods: use pod/NAME"),
-    "explain pod/": (2, "does not name a pod"),
+    "explain pod/": (2, "names no object: write KIND/NAME"),
     "explain pod/x --all --attempt 3": (2, "give one of them"),
     "explain pod/x --attempt 0": (2, "takes a number greater than 0"),
-    "why-not pod/nothing hollow-0": (1, 'there is no pod "nothing"'),
+    "why-not pod/nothing hollow-0": (7, 'there is no pod "nothing"'),
     "plan -f /nonexistent.yaml": (2, "cannot be read: no such file or directory"),
 }
 

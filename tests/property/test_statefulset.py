@@ -8,6 +8,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fairlead.control.turn import Write, following
 from fairlead.decision.contract import SETTLED
 from fairlead.decision.effects import Create, Delete
 from fairlead.model.views import CONTROLLER_REVISIONS, PODS, STATEFULSETS, StatefulSet
@@ -71,10 +72,15 @@ def check_order(world: World, effect: Create | Delete) -> None:
 
 def turn(world: World, prefix: int) -> bool:
     decision = world.decide(DECIDER, KEY)
-    for effect in decision.effects[:prefix]:
+    rest = list(decision.effects[:prefix])
+    while rest:
+        effect = rest.pop(0)
         if isinstance(effect, Create | Delete) and effect.resource == PODS.name:
             check_order(world, effect)
         world.apply((effect,))
+        found = world.objects.get(effect.key)
+        write = Write(effect.key, int(found["metadata"]["resourceVersion"]) if found else 0, False)
+        rest = [following(each, write) for each in rest]
     return decision.verdict != SETTLED or bool(decision.effects)
 
 

@@ -40,7 +40,7 @@ PLANTS = {
     "bind_timeout_read_as_failure": (38, {"capacity"}),
     "budget_from_dead_controller": (1, {"fresh-allowance"}),
     "budget_overwritten": (1, {"disruptions-in-flight"}),
-    "duplicate_reservation": (122, {"one-reservation"}),
+    "duplicate_reservation": (122, {"one-reservation", "ends-as-without-faults"}),
     "preemption_thrash": (7, {"preemption-ends"}),
     "refusal_read_as_stuck": (0, {"refusals-end"}),
     "status_skipped_on_refusal": (0, {"refusals-end"}),

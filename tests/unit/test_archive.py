@@ -108,7 +108,7 @@ def test_what_is_no_data_directory_cannot_be_backed_up(tmp_path: Path) -> None:
 def test_a_place_that_cannot_be_written_is_reported(
     running: tuple[Path, SqliteJournal], tmp_path: Path
 ) -> None:
-    with pytest.raises(DataDirectoryError, match="cannot write"):
+    with pytest.raises(UsageError, match="cannot write"):
         write_backup(running[0], tmp_path / "absent" / "b", NOW)
 
 
