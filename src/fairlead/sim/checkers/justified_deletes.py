@@ -7,6 +7,7 @@ deletion commits only while the set is as it was when the deletion was decided (
 One allowance is left. A pod that somebody else takes (people, a node, the pod's own end, the scheduler for a pod that
 matters more, a taint, the rule for a node that came back) is not held against the plane until the set's status says how
 many are left: the premise covers the set, not each of its pods, and the set learns of such a loss only by looking.
+Nor is a replacement that makes way for its original, which is heard again and is about to count in its place.
 ReplicaSets only: others do not delete pods for being too many.
 """
 
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from fairlead.model.marks import RELEASED, REPLACES, RETURNED
 from fairlead.model.views import PODS, REPLICASETS
 from fairlead.sim.checkers.contract import Objects, Sight
 from fairlead.sim.violation import Violation
@@ -38,6 +40,9 @@ class JustifiedDeletes:
         self._sets: dict[str, _Set] = {}  # by uid
         self._set_of: dict[Key, _Set] = {}  # live pods -> their set
         self._going: set[str] = set()  # namespaces
+        self._back: set[str] = (
+            set()
+        )  # uids of released pods whose node is heard again, and which are to count again
 
     def saw(self, sight: Sight) -> None:
         resource = sight.key.resource
@@ -61,6 +66,7 @@ class JustifiedDeletes:
 
     def _pod(self, sight: Sight) -> None:
         key, pod = sight.key, sight.after
+        self._note_return(sight)
         owner = pod.metadata.controller if pod is not None and pod.live else None
         found = None
         if owner is not None and owner.kind == REPLICASETS.kind:
@@ -74,7 +80,8 @@ class JustifiedDeletes:
             return
         former.live.discard(key)
         is_deleted = pod is None or bool(pod.metadata.deletion_timestamp)
-        if not (is_deleted and sight.by_plane) or sight.by_scheduler or sight.for_a_node:
+        makes_way = sight.last.metadata.annotations.get(REPLACES) in self._back
+        if not (is_deleted and sight.by_plane) or sight.by_scheduler or sight.for_a_node or makes_way:
             former.taken += 1
         elif not self._may_empty(former) and len(former.live) + former.taken < former.replicas:
             raise Violation(
@@ -82,6 +89,14 @@ class JustifiedDeletes:
                 f"{sight.origin} deleted {key.name}: {former.key.name} has {len(former.live)} left "
                 f"and wants {former.replicas}",
             )
+
+    def _note_return(self, sight: Sight) -> None:
+        uid, pod = sight.last.metadata.uid, sight.after
+        conditions = pod.status.conditions if pod is not None else ()
+        if any((each.type, each.reason) == (RELEASED, RETURNED) for each in conditions):
+            self._back.add(uid)
+        else:
+            self._back.discard(uid)
 
     def _set(self, uid: str, key: Key) -> _Set:
         found = self._sets.get(uid)
