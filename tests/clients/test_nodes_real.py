@@ -80,6 +80,7 @@ def web(replicas: int) -> list[dict[str, Any]]:
 
 
 def test_nodes_that_become_ready_soon_after_they_came_raise_no_alarm(kubectl: Operator) -> None:
+    eventually(lambda: len(items(kubectl, "nodes")) == 3)  # kubectl wait refuses where there is nothing yet
     kubectl("wait --for=condition=Ready nodes --all --timeout=90s")
     soon = set()
     for node in items(kubectl, "nodes"):
