@@ -47,8 +47,9 @@ format: dev ## rewrite files in the one format
 	$(BIN)/ruff check --fix src tests bench docs examples
 	$(BIN)/ruff format src tests bench docs examples
 
-soak: dev ## the long versions of what `make test` samples; the simulator's part goes on where it was interrupted
-	$(BIN)/python bench/soak.py $(ARGS)
+soak: dev ## the long versions of what `make test` samples; go on where they were interrupted; ARGS="--seconds 540"
+	$(BIN)/python -m bench.kills $(ARGS)
+	$(BIN)/python -m bench.soak $(ARGS)
 	FAIRLEAD_SOAK=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --timeout 3600
 
 bench: dev ## measure the API next to the raw store and etcd; prints JSON
