@@ -147,6 +147,26 @@ def test_a_new_host_gets_into_the_certificate_and_old_ones_stay(data_dir: Path) 
     assert {"10.1.2.3", "kubernetes.default.svc"} <= set(described["hosts"])
 
 
+def hosts(data_dir: Path) -> set[str]:
+    return set(json.loads((data_dir / "identity/server.json").read_text())["hosts"])
+
+
+def test_the_certificate_has_the_address_of_the_servers_own_service_and_of_no_other(data_dir: Path) -> None:
+    found = identity.of(data_dir)
+    assert found.renew("127.0.0.1", NOW, "127.96.3.4")
+    assert not found.renew("127.0.0.1", NOW, "127.96.3.4")
+    assert not found.renew("127.0.0.1", NOW, ""), "a Service that is gone for a while"
+    assert "127.96.3.4" in hosts(data_dir)
+    assert changed_by(data_dir, "127.0.0.1", NOW) == set(), "the next start keeps it"
+    key = data_dir / "identity/ca.key"
+    key.rename(data_dir / "elsewhere")
+    assert not found.renew("127.0.0.1", NOW, "127.96.9.9"), "without the authority's key it is left as it is"
+    (data_dir / "elsewhere").rename(key)
+    assert found.renew("127.0.0.1", NOW, "127.96.9.9")
+    assert "127.96.9.9" in hosts(data_dir)
+    assert "127.96.3.4" not in hosts(data_dir)
+
+
 @pytest.mark.parametrize("name", ["server.crt", "server.key", "server.json"])
 @pytest.mark.parametrize("damage", [b"", b"torn", None])
 def test_a_damaged_server_certificate_is_made_anew(data_dir: Path, name: str, damage: bytes | None) -> None:

@@ -77,11 +77,14 @@ class Identity:
         """The system chose the port: from now on the kubeconfig names it."""
         _ensure_admin(self, host, port, now)
 
-    def renew(self, host: str, now: float) -> bool:
-        """Make anew what ends soon of the server's and the plane's certificates; whether there was any."""
+    def renew(self, host: str, now: float, address: str = "") -> bool:
+        """Make anew what ends soon of the server's and the plane's certificates; whether there was any.
+
+        `address`: of the Service that leads to the server. Clients that know only that address trust it too.
+        """
         files = (self.server_certificate, self.plane_certificate)
         before = [read_private(each) for each in files]
-        _ensure_server(self, host, now)
+        _ensure_server(self, host, now, address)
         _ensure_plane(self, now)
         return [read_private(each) for each in files] != before
 
@@ -116,14 +119,17 @@ def _ensure_authority(identity: Identity, now: float) -> bool:
     return True
 
 
-def _ensure_server(identity: Identity, host: str, now: float) -> None:
-    known = (*LOCAL_HOSTS, *_SERVICE_NAMES)
-    hosts = known if host in LOCAL_HOSTS or host in _UNSPECIFIED else (*known, host)
+def _ensure_server(identity: Identity, host: str, now: float, address: str = "") -> None:
+    named = "" if host in LOCAL_HOSTS or host in _UNSPECIFIED else host
+    hosts = (*LOCAL_HOSTS, *_SERVICE_NAMES, *filter(None, (named, address)))
     described = _described(identity, "server")
-    kept = tuple(str(known) for known in described.get("hosts", ()))
-    if set(hosts) <= set(kept) and now < float(described.get("notAfter", 0)) - RENEW_BEFORE_SECONDS:
+    told = tuple(str(known) for known in described.get("hosts", ()))
+    lasts = now < float(described.get("notAfter", 0)) - RENEW_BEFORE_SECONDS
+    if lasts and set(hosts) <= set(told):
         return
     authority, key = read_private(identity.ca_certificate), read_private(identity.directory / "ca.key")
+    if (authority is None or key is None) and lasts and {*hosts} - {*told} == {address}:
+        return  # the authority's key is kept elsewhere: its owner may add the Service's address
     if authority is None or key is None:
         raise DataDirectoryError(
             f"the server certificate must be renewed, but {identity.directory} has no ca.key: put it back, or"
@@ -131,14 +137,18 @@ def _ensure_server(identity: Identity, host: str, now: float) -> None:
         )
     from fairlead.runtime import certificates
 
+    # An address that the Service no longer has is another Service's by now.
+    former = str(described.get("address", ""))
+    hosts = tuple(dict.fromkeys((*hosts, *(each for each in told if not address or each != former))))
     try:
-        pair = certificates.new_server(authority, key, dict.fromkeys((*hosts, *kept)), now)
+        pair = certificates.new_server(authority, key, hosts, now)
     except ValueError as error:
         raise DataDirectoryError(
             f"the certificate authority in {identity.directory} is damaged ({error}): restore it from a"
             " backup, or remove ca.crt to make a new one (every kubeconfig must then be made anew)"
         ) from error
-    _write_pair(identity, "server", pair, authority, {"hosts": list(dict.fromkeys((*hosts, *kept)))})
+    said = {"hosts": list(hosts), "address": address or former}
+    _write_pair(identity, "server", pair, authority, said)
 
 
 def _ensure_plane(identity: Identity, now: float) -> None:

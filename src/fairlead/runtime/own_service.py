@@ -13,7 +13,7 @@ from fairlead.core import codec
 from fairlead.model.kind import Json
 from fairlead.port.request import MERGE_PATCH, Request
 from fairlead.runtime.host import ServingHost
-from fairlead.store.contract import Key
+from fairlead.store.contract import Key, Reader
 
 NAME, NAMESPACE = "kubernetes", "default"
 HTTPS = 443
@@ -41,6 +41,13 @@ async def ensure_own_service(host: ServingHost, listen: str, port: int) -> None:
     elif not _names(codec.decode(found.data), address, port):
         body = codec.encode(wanted)
         await host.call(Request("patch", *_SLICES, NAMESPACE, NAME, body=body, content_type=MERGE_PATCH))
+
+
+def own_address(read: Reader) -> str:
+    """The Service's address, which the server's certificate has; "" if there is none."""
+    found = read.get(Key("services", NAMESPACE, NAME))
+    address = str((codec.decode(found.data).get("spec") or {}).get("clusterIP") or "") if found else ""
+    return "" if address == "None" else address
 
 
 def _reachable(listen: str) -> str | None:

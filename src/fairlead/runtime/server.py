@@ -54,7 +54,7 @@ from fairlead.runtime.kubeconfig import server_url
 from fairlead.runtime.local_agents import LocalAgent
 from fairlead.runtime.local_nodes import LocalNodes
 from fairlead.runtime.node_connections import NodeConnections
-from fairlead.runtime.own_service import ensure_own_service
+from fairlead.runtime.own_service import ensure_own_service, own_address
 from fairlead.runtime.plane_driver import PlaneDriver
 from fairlead.runtime.renewing import Renewing
 from fairlead.runtime.reserve import Reserve
@@ -185,7 +185,9 @@ class Server:
         port = await self._listen(listener)
         await ensure_own_service(host, self._settings.listen, port)
         following = asyncio.create_task(self._follow_tokens(api))
-        self.renewing = Renewing(self._known, self._settings.listen, self._clock, self._renewed)
+        self.renewing = Renewing(
+            self._known, self._settings.listen, self._clock, self._renewed, lambda: own_address(self._store)
+        )
         renewing = asyncio.create_task(self.renewing.run())
         self._routes = ServerRoutes(loop) if self._settings.nodes else None
         if self._routes is not None:

@@ -57,7 +57,7 @@ class LightIdentity(Identity):
         server, token = kubeconfig.server_url(host, port), self.secrets[ADMIN_NAME]
         _write(self.kubeconfig, kubeconfig.render(server, authority, ADMIN_NAME, token).encode())
 
-    def renew(self, host: str, now: float) -> bool:
+    def renew(self, host: str, now: float, address: str = "") -> bool:
         """No plane in memory lives that long."""
         return False
 

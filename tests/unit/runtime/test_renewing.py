@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import socket
 import ssl
 import time
 from pathlib import Path
@@ -45,6 +46,20 @@ def test_new_connections_see_the_new_certificate_and_trust_it_as_before(tmp_path
         assert shown(p) == renewed != first
         assert p.request("GET", "/api/v1/namespaces").status == 200
         assert not backend.do(renewing.look())
+
+
+def test_a_client_that_knows_the_server_by_its_own_services_address_trusts_it(tmp_path: Path) -> None:
+    with plane(controllers=False, data_dir=tmp_path) as p:
+        backend = p._backend
+        assert isinstance(backend, InProcess)
+        service = p.request("GET", "/api/v1/namespaces/default/services/kubernetes").body
+        backend.do(backend._server.renewing.look())
+        trusting = ssl.create_default_context(cafile=str(p.ca))
+        with (
+            socket.create_connection((HOST, int(p.url.rpartition(":")[2]))) as plain,
+            trusting.wrap_socket(plain, server_hostname=service["spec"]["clusterIP"]) as secured,
+        ):
+            assert secured.getpeercert()
 
 
 def test_what_cannot_be_renewed_is_told_and_tried_again(
