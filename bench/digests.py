@@ -19,11 +19,11 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 from api import pod
 
-from fairlead.store import sqlite
+from fairlead.store import lines, sqlite
 from fairlead.store.contract import ADDED, Batch, Change, Entry, Key, Note
 from fairlead.store.sqlite import SqliteJournal
 
-DIGESTS = ("version_digest", "pointer_digest", "note_digest")
+DIGESTS = ((sqlite, "version_digest"), (sqlite, "pointer_digest"), (lines, "note_digest"))
 BATCH = 32
 
 
@@ -50,12 +50,12 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--server-us", type=float, default=0.0)
     options = parser.parse_args()
-    real = {name: getattr(sqlite, name) for name in DIGESTS}
+    real = [getattr(module, name) for module, name in DIGESTS]
     taken: dict[str, list[float]] = {"on": [], "off": []}
     for _ in range(options.rounds):
         for mode in taken:
-            for name in DIGESTS:
-                setattr(sqlite, name, real[name] if mode == "on" else lambda *_: 0)
+            for (module, name), digest in zip(DIGESTS, real, strict=True):
+                setattr(module, name, digest if mode == "on" else lambda *_: 0)
             with tempfile.TemporaryDirectory() as directory:
                 taken[mode].append(run(directory, options.creates))
     on, off = (statistics.median(taken[mode]) for mode in ("on", "off"))

@@ -280,7 +280,7 @@ STORE = (
         "",
         "collections are deleted in parts",
     ),
-    Bound("lines of the audit log", "store.sqlite", "NOTES_MAX", "", "the oldest go"),
+    Bound("lines of the audit log", "store.lines", "NOTES_MAX", "", "the oldest go"),
     Bound("damaged rows of history that are named", "store.past", "DAMAGED_ROWS_MAX", "", "the rest is not"),
     Bound("problems that `fairlead check` names", "store.checking", "PROBLEMS_MAX", "", "the rest is not"),
     Bound("stretches of lost revisions", "store.mending", "LOST_RANGES_MAX", "", "the oldest are joined"),

@@ -17,7 +17,7 @@ from fairlead.sim.checkers.processes import AtMostOne, RunsOnce, TruthfulAtRest
 from fairlead.sim.checkers.silence import EndsInTime, SilenceIsReal
 from fairlead.sim.process_runs import ProcessRun, RunLog
 from fairlead.sim.violation import Violation
-from tests.sim.test_checkers import Story
+from tests.sim.checkers.story import Story
 
 Json = dict[str, Any]
 LEASES = "leases.coordination.k8s.io"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from fairlead.sim.violation import Violation
-from tests.sim.test_checkers import OF_DEPLOYMENT, Story, deployment, leads, pod, replicaset
+from tests.sim.checkers.story import OF_DEPLOYMENT, Story, deployment, leads, pod, replicaset
 
 BY = "deployment of plane-0"
 UNREACHABLE = {"key": "node.kubernetes.io/unreachable", "effect": "NoExecute"}

@@ -19,7 +19,7 @@ from fairlead.cli.client import find_kubeconfig
 from fairlead.cli.main import main
 from fairlead.core.errors import UsageError
 from fairlead.runtime.settings import ServeSettings
-from fairlead.store.sqlite import NOTES_MAX
+from fairlead.store.lines import NOTES_MAX
 
 COMMAND = [sys.executable, "-m", "fairlead.cli.main"]
 SOURCE = str(Path(__file__).parents[2] / "src")

@@ -49,7 +49,9 @@ def test_controllers_forget_their_writes_once_they_are_shown_also_where_a_key_ha
         api.delete(f"{DEPLOYMENTS}/web-{number}?propagationPolicy=Background")
     driver.run(60)
     assert driver.live_pods() == []
-    kept = {each.decider.name: (dict(each._unseen), each._causes) for each in driver.plane.controllers}
+    kept = {
+        each.decider.name: (dict(each._own_writes._unseen), each._causes) for each in driver.plane.controllers
+    }
     assert {name: each for name, each in kept.items() if any(each)} == {}
 
 

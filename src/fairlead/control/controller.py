@@ -9,14 +9,15 @@ rests until something changes; the error is reported once, and all other keys go
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from typing import Any
 
 from fairlead.cache.view import MirrorView
 from fairlead.control.complaints import Complaints, one_line, tried
+from fairlead.control.gathering import Gathering
 from fairlead.control.health import Health
 from fairlead.control.instructions import Call, Instruction, Record, Report
+from fairlead.control.own_writes import OwnWrites
 from fairlead.control.record import record_of
 from fairlead.control.refusals import Refusals, is_own_change
 from fairlead.control.settings import Settings
@@ -33,10 +34,6 @@ from fairlead.queue.work import WorkQueue
 from fairlead.store.contract import Key
 
 _SEVERAL = Key("", "", "")  # the cause of a turn to which more than one object led
-# A look at all of many objects takes some microseconds of each: a small share of the time in between (seconds).
-_GATHERING_FROM = 200
-_GATHERING_EACH = 0.0002
-_GATHERING_MOST = 2.0
 
 
 class Controller:
@@ -64,11 +61,10 @@ class Controller:
         self.settings = health.settings.controller(decider.name)
         self._health = health
         self._new_call = new_call
-        self._seen = seen
         self._view = view
         self._turns: dict[int, Turn] = {}  # by the call that is under way
         self._looks_due: list[tuple[float, Turn]] = []
-        self._unseen: OrderedDict[Key, list[Write]] = OrderedDict()  # the oldest first
+        self._own_writes = OwnWrites(seen)
         self._parked: dict[Key, None] = {}  # popped while their writes were unseen
         self._attempts: dict[Key, int] = {}
         self._held: dict[Key, None] = {}  # in progress, waiting for the budget of retries
@@ -78,7 +74,7 @@ class Controller:
         self._by_wall: dict[Key, None] = {}  # whose last decision asked for the wall clock
         self.refusals = Refusals(decider, health, self._complain)
         self._complaints = Complaints(decider.name)
-        self._gathered: Sized = ()
+        self._gathering = Gathering(())
         self.stirred = True  # something happened that may allow a turn: `step` is worth a call
         self.due_at = 0.0  # when it is worth one anyhow, as of the last; 0: only when stirred
         # Plain counts for metrics.
@@ -108,7 +104,7 @@ class Controller:
         """A change gives this key a turn, which remembers whose change that was."""
         if key in self.refusals and is_own_change(key, resource, before, after):
             self.refusals.end(key)
-        self.queue.add_at(key, now, now + self._gathers_for())
+        self.queue.add_at(key, now, now + self._gathering.seconds)
         self.stirred = True
         changed: Any = after if after is not None else before
         if isinstance(changed, Stored):
@@ -120,12 +116,7 @@ class Controller:
 
     def gather(self, objects: Sized) -> None:
         """Each of its looks is at all of these: the more there are, the more changes one look is to answer."""
-        self._gathered = objects
-
-    def _gathers_for(self) -> float:
-        """How long a change may wait for others to come; few objects are looked at for each."""
-        many = len(self._gathered)
-        return min(_GATHERING_MOST, many * _GATHERING_EACH) if many >= _GATHERING_FROM else 0.0
+        self._gathering = Gathering(objects)
 
     def heeds(self, resource: str, facts: int) -> bool:
         """Whether its `keys` may name something for a change of which these are the facts."""
@@ -164,13 +155,11 @@ class Controller:
     def caught_up(self, now: float) -> None:
         """The mirrors moved: keys that waited for their own writes may go on."""
         for key in list(self._parked):
-            if self._sees_own_writes(key):
+            if self._own_writes.are_seen(key):
                 del self._parked[key]
                 self.queue.add(key, now)
                 self.stirred = True
-        # Of keys that have no further turn as well, or they would be remembered for ever.
-        while self._unseen and self._sees_own_writes(next(iter(self._unseen))):
-            pass
+        self._own_writes.settle()
 
     def stepped(self, now: float) -> None:
         """The wall clock was set: what was decided by it is decided again."""
@@ -192,7 +181,7 @@ class Controller:
             if popped is None:
                 return
             key = popped.key
-            if not self._sees_own_writes(key):
+            if not self._own_writes.are_seen(key):
                 self._parked[key] = None
                 self.queue.done(key, now)
             elif key in self._attempts and not self._health.budget.take_or_wait(
@@ -306,8 +295,7 @@ class Controller:
 
     def _cut_short(self, turn: Turn, now: float) -> None:
         """What was decided is too old to be acted on any further, perhaps of a former time as leader: decide again."""
-        if turn.writes:
-            self._unseen.setdefault(turn.key, []).extend(turn.writes)
+        self._own_writes.add(turn.key, turn.writes)
         self.queue.add(turn.key, now)
         self.queue.done(turn.key, now)
 
@@ -315,8 +303,7 @@ class Controller:
         key, queue = turn.key, self.queue
         if self._raised:
             self._raised.pop(key, None)
-        if turn.writes:
-            self._unseen.setdefault(key, []).extend(turn.writes)
+        self._own_writes.add(key, turn.writes)
         if following is Next.FINISH:
             self._attempts.pop(key, None)
             queue.forget(key)
@@ -358,8 +345,7 @@ class Controller:
     def _failed(self, turn: Turn, error: Exception, now: float) -> Iterator[Instruction]:
         """The Decider raised: this turn ends here."""
         key = turn.key
-        if turn.writes:
-            self._unseen.setdefault(key, []).extend(turn.writes)
+        self._own_writes.add(key, turn.writes)
         yield self._record(turn, now, verdict=Stuck("DeciderFailed", one_line(error)))
         self._complain("/".join(part for part in key if part), error)
         yield from self._take_reports()
@@ -406,14 +392,3 @@ class Controller:
                 name = "/".join(part for part in hot.key if part)
                 text = f"{self.decider.name} looked at {name} {hot.turns} times within a window; it is slowed down"
                 yield Report(self.decider.name, text)
-
-    def _sees_own_writes(self, key: Key) -> bool:
-        writes = self._unseen.get(key)
-        if not writes:
-            return True
-        left = [write for write in writes if not self._seen(write)]
-        if left:
-            self._unseen[key] = left
-            return False
-        del self._unseen[key]
-        return True

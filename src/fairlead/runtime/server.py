@@ -58,10 +58,11 @@ from fairlead.runtime.own_service import ensure_own_service, own_address
 from fairlead.runtime.plane_driver import PlaneDriver
 from fairlead.runtime.renewing import Renewing
 from fairlead.runtime.reserve import Reserve
-from fairlead.runtime.scheduler_metrics import scheduler_samples, stage_samples
+from fairlead.runtime.server_metrics import server_samples
 from fairlead.runtime.server_routes import ServerRoutes
 from fairlead.runtime.settings import ServeSettings
 from fairlead.runtime.store_driver import StoreDriver
+from fairlead.runtime.version import git_version, version_document
 from fairlead.store.contract import Change, Journal, Retention
 from fairlead.store.machine import Store
 from fairlead.store.watch import Hub
@@ -76,7 +77,6 @@ log = logging.getLogger("fairlead.runtime")
 
 Handle = Callable[[Exchange], None]
 
-KUBERNETES_VERSION = "1.32"
 GRACE_SECONDS = 5.0
 TOKENS_SECONDS = 1.0
 
@@ -273,8 +273,8 @@ class Server:
             Discovery(desk.catalog, virtual),
             desk.authorizer,
             f"{self._settings.listen}:{self._settings.port}",
-            _version(),
-            OpenApi(desk.catalog, desk.tables, _git_version()),
+            version_document(),
+            OpenApi(desk.catalog, desk.tables, git_version()),
             {
                 "/readyz": healthy,
                 "/livez": healthy,
@@ -293,44 +293,18 @@ class Server:
         )
 
     def _samples(self, desk: Desk, handler: Handler) -> Iterator[Sample]:
-        store, audit = self._store, desk.audit
-        yield Sample("fairlead_store_revision", store.revision)
-        yield Sample("fairlead_store_pending", store.pending)
-        yield Sample("fairlead_store_short_of_room", int(bool(store.short)))
-        yield Sample("fairlead_store_damaged_objects", len(store.damaged))
-        yield Sample("fairlead_store_lost_revisions", sum(each.until - each.after - 1 for each in store.lost))
-        yield Sample("fairlead_store_appends_total", store.appends)
-        yield Sample("fairlead_store_appends_failed_total", store.appends_failed)
-        yield Sample("fairlead_store_changes_committed_total", store.committed)
-        yield Sample("fairlead_store_transactions_refused_total", store.refused)
-        yield Sample("fairlead_watches_open", len(self.watches))
-        yield Sample("fairlead_watches_cut_total", self._hub.cuts + self.watches.fanout.cuts)
-        yield Sample("fairlead_watch_bytes_held", self.watches.fanout.budget.held)
-        yield Sample("fairlead_logs_open", len(self._asked))
-        listener = self.listener
-        yield Sample("fairlead_connections_open", len(listener))
-        yield Sample("fairlead_connections_displaced_total", listener.displaced)
-        yield Sample("fairlead_handshakes_open", len(listener.arriving))
-        yield Sample("fairlead_handshakes_ended_total", listener.arriving.ended)
-        yield Sample("fairlead_body_bytes_held", listener.bodies.held)
-        yield Sample("fairlead_bodies_refused_total", listener.bodies.refused)
-        yield Sample("fairlead_clock_ahead_seconds", round(self._clock.ahead_seconds, 3))
-        yield Sample("fairlead_clock_steps_total", self._clock.steps)
-        for (verb, resource, role), count in sorted(audit.counters.items()):
-            labels = (("verb", verb), ("resource", resource), ("role", role))
-            yield Sample("fairlead_audit_counted_total", count, labels)
-        for stream, count in audit.suppressed.items():
-            yield Sample("fairlead_audit_suppressed_total", count, (("stream", stream),))
-        yield Sample("fairlead_audit_unrecorded_total", audit.unrecorded)
-        yield from extensions.plane_samples(self._planes.plane, self._clock())
-        yield from scheduler_samples(self._planes.plane.placer)
-        yield from stage_samples(self._planes.plane.stages, self._clock())
-        yield Sample("fairlead_answers_under_way", self._answering.under_way)
-        yield Sample("fairlead_answers_given_total", self._answering.given)
-        yield Sample("fairlead_answers_refused_total", self._answering.refused)
-        for (verb, resource, code), count in sorted(handler.requests.items()):
-            labels = (("verb", verb), ("resource", resource), ("code", str(code)))
-            yield Sample("apiserver_request_total", count, labels)
+        return server_samples(
+            store=self._store,
+            audit=desk.audit,
+            hub=self._hub,
+            watches=self.watches,
+            node_connections=self._asked,
+            listener=self.listener,
+            clock=self._clock,
+            plane=self._planes.plane,
+            answering=self._answering,
+            requests=handler.requests,
+        )
 
     def _tls(self) -> ssl.SSLContext:
         tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -407,22 +381,3 @@ def _settle_memory() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 100)
-
-
-def _git_version() -> str:
-    return f"v{KUBERNETES_VERSION}.0+fairlead-{__version__}"
-
-
-def _version() -> dict[str, str]:
-    major, minor = KUBERNETES_VERSION.split(".")
-    return {
-        "major": major,
-        "minor": minor,
-        "gitVersion": _git_version(),
-        "gitCommit": "",
-        "gitTreeState": "clean",
-        "buildDate": "1970-01-01T00:00:00Z",
-        "goVersion": "",
-        "compiler": "",
-        "platform": sys.platform,
-    }

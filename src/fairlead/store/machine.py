@@ -19,14 +19,11 @@ from fairlead.store.contract import (
     ADDED,
     DELETED,
     MODIFIED,
-    OPERATIONS_MAX,
-    Absent,
     AtRevision,
     Batch,
     Change,
     Committed,
     Damaged,
-    Delete,
     Entry,
     Failed,
     HasUid,
@@ -61,6 +58,7 @@ from fairlead.store.events import (
     RoomLost,
     Submitted,
 )
+from fairlead.store.judging import is_violated, malformed, state_after, touched_damage
 from fairlead.store.room import Room
 
 
@@ -102,16 +100,6 @@ class _Pending(msgspec.Struct, frozen=True):
 _FLUSH_SOON: tuple[Instruction, ...] = (FlushSoon(),)
 _READ_AGAIN = ReadAgain()
 _REREAD_CHUNK = 1024
-
-
-def _violated(precondition: Precondition, current: Entry | None) -> bool:
-    if isinstance(precondition, Absent):
-        return current is not None
-    if current is None:
-        return True
-    if isinstance(precondition, AtRevision):
-        return current.revision != precondition.revision
-    return current.uid != precondition.uid
 
 
 class Store:
@@ -189,11 +177,11 @@ class Store:
             return (Resolve(ticket, Failed("StorageFull", self.short)),)
         operations = transaction.operations
         if len(operations) > 1:
-            problem = _malformed(transaction)
+            problem = malformed(transaction)
             if problem:
                 return (Resolve(ticket, Failed("InvalidTransaction", problem)),)
         if self._durable.damaged:
-            damaged = self._touched_damage(transaction)
+            damaged = touched_damage(transaction, self._durable.damaged)
             if damaged is not None:
                 return (Resolve(ticket, Failed("Damaged", told(damaged))),)
         overlay = self._overlay
@@ -201,12 +189,12 @@ class Store:
         for precondition in transaction.preconditions:
             key = precondition.key
             pending = overlay.get(key) if overlay else None
-            current = durable_get(key) if pending is None else _after(pending)
+            current = durable_get(key) if pending is None else state_after(pending)
             # Most are of this sort, and hold.
             if type(precondition) is AtRevision and current is not None:
                 if current.revision == precondition.revision:
                     continue
-            elif not _violated(precondition, current):
+            elif not is_violated(precondition, current):
                 continue
             return self._refuse(ticket, precondition, current, pending is not None, transaction)
         changes: list[Change] = []
@@ -214,7 +202,7 @@ class Store:
         for operation in operations:
             key = operation.key
             pending = overlay.get(key) if overlay else None
-            current = durable_get(key) if pending is None else _after(pending)
+            current = durable_get(key) if pending is None else state_after(pending)
             if type(operation) is Put:
                 change_type = ADDED if current is None else MODIFIED
             else:
@@ -234,14 +222,6 @@ class Store:
         if notes and changes:
             notes = tuple([Note(note.stream, note.body, revision - 1) for note in notes])
         return self._gather(_Pending(ticket, outcome, tuple(changes), notes, transaction))
-
-    def _touched_damage(self, transaction: Transaction) -> Damaged | None:
-        """The damaged object that a transaction rests on or would replace. Deleting it is how people end it."""
-        damaged = self._durable.damaged
-        for each in (*transaction.preconditions, *transaction.operations):
-            if each.key in damaged and not isinstance(each, Delete):
-                return damaged[each.key]
-        return None
 
     def _refuse(
         self,
@@ -382,7 +362,7 @@ class Store:
 
     def newest(self, key: Key) -> Entry | None:
         pending = self._overlay.get(key)
-        return self._durable.objects.get(key) if pending is None else _after(pending)
+        return self._durable.objects.get(key) if pending is None else state_after(pending)
 
     def list(self, resource: str, namespace: str = "") -> Sequence[Entry]:
         return self._durable.objects.list(resource, namespace)
@@ -411,16 +391,3 @@ class Store:
     def pending(self) -> int:
         """Tickets that wait for the journal."""
         return len(self._gathered) + len(self._in_flight) + len(self._again)
-
-
-def _after(pending: Change) -> Entry | None:
-    return None if pending.type is DELETED else pending.entry
-
-
-def _malformed(transaction: Transaction) -> str:
-    operations = transaction.operations
-    if len(operations) > OPERATIONS_MAX:
-        return f"{len(operations)} operations in one transaction; at most {OPERATIONS_MAX} are allowed"
-    if len({operation.key for operation in operations}) < len(operations):
-        return "two operations of one transaction have the same key"
-    return ""

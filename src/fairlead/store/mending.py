@@ -14,10 +14,10 @@ import msgspec
 from fairlead.core.errors import DataDirectoryError
 from fairlead.store.contract import Entry, Lost, Recovered
 from fairlead.store.digests import pointer_digest
+from fairlead.store.rows import insert_rows
 from fairlead.store.seal import Seal, Total
 
 LOST_RANGES_MAX = 64  # older ones are joined
-_ROWS_MAX = 128
 
 
 def write_anew(
@@ -37,12 +37,7 @@ def write_anew(
         seal.objects = Total()
         rows = [(*entry.key, entry.revision, pointer_digest(entry.key, entry.revision)) for entry in entries]
         seal.objects.add_all([row[4] for row in rows])
-        for start in range(0, len(rows), _ROWS_MAX):
-            some = rows[start : start + _ROWS_MAX]
-            marks = ",".join(["(?,?,?,?,?)"] * len(some))
-            connection.execute(
-                f"INSERT INTO objects VALUES {marks}", [value for row in some for value in row]
-            )
+        insert_rows(connection, "INSERT INTO objects VALUES", 5, rows)
         seal.write(connection)
 
 

@@ -1,6 +1,7 @@
 """The sqlite journal: batches become durable in one transaction each (WAL, synchronous FULL).
 
 Each row is written with its digest, and compared with it when it is read (`digests.py`, `recovery.py`, `seal.py`).
+`lines.py` has the logs beside the objects, `compaction.py` forgets history.
 Blocking and threadless. The runtime calls `append`, `compact` and `recover` on its writer thread;
 the JournalReader methods run on the event loop's thread, on a connection of their own. A batch costs a
 handful of statements whatever its size: rows go in by multi-row INSERTs, because each statement gives the
@@ -12,29 +13,24 @@ from __future__ import annotations
 import contextlib
 import copy
 import errno
-import itertools
-from array import array
-from collections.abc import Iterator, Sequence
-from itertools import chain
-from typing import Any
+from collections.abc import Sequence
 
 import apsw
 import msgspec
 
 from fairlead.core.errors import DataDirectoryError
 from fairlead.store import schema
+from fairlead.store.compaction import Compaction
 from fairlead.store.contract import (
     Batch,
     Change,
-    Entry,
     JournalError,
     Key,
     Lost,
-    Note,
     Recovered,
     Retention,
 )
-from fairlead.store.digests import floor_digest, note_digest, pointer_digest, version_digest
+from fairlead.store.digests import pointer_digest, version_digest
 from fairlead.store.files import (
     damage_explained,
     integrity_problems,
@@ -43,27 +39,20 @@ from fairlead.store.files import (
     pragma,
     recognise,
 )
+from fairlead.store.late_digests import digest_some
+from fairlead.store.lines import NOTES_MAX, Lines
 from fairlead.store.mending import note_damaged, note_lost, write_anew
 from fairlead.store.past import Past
-from fairlead.store.recovery import read_all, version_of
-from fairlead.store.retention import Kept, moved_floor, retention_of
+from fairlead.store.recovery import read_all
+from fairlead.store.rows import insert_rows
 from fairlead.store.schema import TOMBSTONE, TYPE_CODES
 from fairlead.store.seal import read_seal
 from fairlead.store.witness import NoWitness, Witness
 
-NOTES_MAX = 100_000
-_NOTES_SLACK = 1_024  # a log is trimmed by this many lines at once
-_ROWS_MAX = 128  # rows in one INSERT
 CHECKPOINT_PAGES = 1_000  # small: a checkpoint stalls the writer, and with it everyone who waits
 _SHORT_CHECKPOINT_PAGES = 250
 _WAL_BYTES_KEPT = 32 * 1024 * 1024
 UNMARKED_REVISIONS = 1_000_000  # are left out when some were lost and no mark says how many
-UPGRADED_AT_ONCE = 256  # objects of an older format that get their digest in one transaction
-
-_UNDIGESTED = (
-    "SELECT o.revision, l.uid, l.type, l.previous, l.at, l.size, l.data FROM objects o JOIN log l USING (revision)"
-    " WHERE o.resource = ? AND o.namespace = ? AND o.name = ? AND o.digest IS NULL AND l.digest IS NULL"
-)
 
 
 class SqliteJournal(Past):
@@ -85,10 +74,8 @@ class SqliteJournal(Past):
         systems that lack it) one connection does everything and the journal must be used from one thread.
         `opened_at`: since when damage that is found is known."""
         self.path = path
-        self._notes_max = notes_max
         self._witness: Witness = witness or NoWitness()
         self._opened_at = opened_at
-        self._kept_bytes: dict[str, int] = {}  # per resource, above its floor; filled on first use
         self._undigested: set[Key] = set()
         self._damaged: dict[Key, int] = {}  # objects that are, and the revision of the row
         self._recovered = False
@@ -100,7 +87,8 @@ class SqliteJournal(Past):
                 pragma(reader, "query_only = ON")
                 merge_on_close(reader, False)
             super().__init__(reader)
-            self._notes_newest, self._notes_oldest = self._notes_bounds()
+            self._lines = Lines(self._writer, notes_max)
+            self._compaction = Compaction(self._writer)
 
     @staticmethod
     def _open(
@@ -142,7 +130,7 @@ class SqliteJournal(Past):
     def recover(self) -> Recovered:
         with damage_explained(self.path):
             self._give_up()
-            self._notes_newest, self._notes_oldest = self._notes_bounds()
+            self._lines.learn()
             reading = read_all(self._writer, schema.FORMAT)
             self._seal, self._undigested = reading.seal, reading.undigested
             recovered = reading.recovered
@@ -178,10 +166,11 @@ class SqliteJournal(Past):
             connection.execute("BEGIN IMMEDIATE")
             if batch.changes:
                 self._append_changes(batch.changes, batch.now)
-            notes_newest = self._append_notes(batch.notes, batch.now) if batch.notes else self._notes_newest
+            newest = self._lines.append(batch.notes, batch.now, self._seal.notes) if batch.notes else None
             self._seal.write(connection)
             connection.execute("COMMIT")
-            self._notes_newest = notes_newest
+            if newest is not None:
+                self._lines.committed(newest)
         except apsw.Error as error:
             self._forget()
             raise journal_error(error) from error
@@ -201,42 +190,15 @@ class SqliteJournal(Past):
         try:
             connection.execute("BEGIN IMMEDIATE")
             sealed = copy.deepcopy(self._seal)
-            marks = {
-                resource: (floor, swept)
-                for resource, floor, swept in connection.execute("SELECT resource, floor, swept FROM floors")
-            }
-            before, left = dict(marks), budget
-            for resource, (floor, swept) in marks.items():
-                if swept < floor and left > 0:
-                    swept, walked = self._sweep(resource, swept, floor, left)
-                    marks[resource] = (floor, swept)
-                    left -= walked
-            for resource in self._resources():
-                floor, swept = marks.get(resource, (0, 0))
-                marks[resource] = (
-                    self._move_floor(resource, floor, now, retention_of(resource, retention), budget),
-                    swept,
-                )
-            # Only what moved: a plane at rest must not write to its disk every few seconds.
-            rows = [
-                (each, *mark, floor_digest(each, *mark))
-                for each, mark in marks.items()
-                if before.get(each) != mark
-            ]
-            self._insert("INSERT OR REPLACE INTO floors VALUES", 4, rows)
-            floors = self._seal.floors
-            floors.add_all([row[3] for row in rows])
-            for row in rows:
-                if row[0] in before:
-                    floors.remove(floor_digest(row[0], *before[row[0]]))
-            self._digest_some()
-            if rows or self._seal != sealed:
+            floors = self._compaction.compact(self._seal, now, retention, budget)
+            digest_some(connection, self._seal, self._undigested, self._damaged)
+            if self._seal != sealed:
                 self._seal.write(connection)
             connection.execute("COMMIT")
         except apsw.Error as error:
             self._forget()
             raise journal_error(error) from error
-        return {resource: floor for resource, (floor, _) in marks.items()}
+        return floors
 
     # For operators
 
@@ -276,7 +238,7 @@ class SqliteJournal(Past):
 
     def _forget(self) -> None:
         """A transaction failed: what was counted for it is not so."""
-        self._kept_bytes.clear()
+        self._compaction.forget()
         self._give_up()
         with contextlib.suppress(apsw.Error):
             self._seal = read_seal(self._writer) or self._seal
@@ -286,18 +248,11 @@ class SqliteJournal(Past):
         if self._writer.in_transaction:
             self._writer.execute("ROLLBACK")
 
-    def _insert(self, into: str, columns: int, rows: Sequence[tuple[object, ...]]) -> None:
-        marks = f"({','.join('?' * columns)})"
-        for start in range(0, len(rows), _ROWS_MAX):
-            some = rows[start : start + _ROWS_MAX]
-            statement = f"{into} {','.join([marks] * len(some))}"
-            self._writer.execute(statement, list(chain.from_iterable(some)))
-
     def _append_changes(self, changes: Sequence[Change], now: float) -> None:
         rows = []
         current: dict[Key, int] = {}
         replaced: dict[Key, int] = {}  # what the pointers were before this batch
-        kept, seal = self._kept_bytes, self._seal
+        seal = self._seal
         for change in changes:
             entry = change.entry
             key, data, revision, previous = entry.key, entry.data, entry.revision, entry.previous
@@ -308,10 +263,9 @@ class SqliteJournal(Past):
             seal.log.add(digest)
             replaced.setdefault(key, previous)
             current[key] = 0 if code == TOMBSTONE else revision
-            if key.resource in kept:
-                kept[key.resource] += size
+            self._compaction.appended(key.resource, size)
         seal.revision = changes[-1].entry.revision
-        self._insert("INSERT INTO log VALUES", 11, rows)
+        insert_rows(self._writer, "INSERT INTO log VALUES", 11, rows)
         self._point(current, replaced)
 
     def _point(self, current: dict[Key, int], replaced: dict[Key, int]) -> None:
@@ -326,7 +280,7 @@ class SqliteJournal(Past):
         ]
         if live:
             total.add_all([row[4] for row in live])
-            self._insert("INSERT OR REPLACE INTO objects VALUES", 5, live)
+            insert_rows(self._writer, "INSERT OR REPLACE INTO objects VALUES", 5, live)
         if len(live) < len(current):
             gone = [key for key, revision in current.items() if not revision]
             self._writer.executemany(
@@ -337,125 +291,3 @@ class SqliteJournal(Past):
             self._writer.executemany(
                 "UPDATE damaged SET resolved = 1 WHERE resource = ? AND namespace = ? AND name = ?", resolved
             )
-
-    def _append_notes(self, notes: Sequence[Note], now: float) -> dict[str, int]:
-        """Returns the newest line of each log, true once this is committed."""
-        newest = dict(self._notes_newest)
-        rows = []
-        for note in notes:
-            sequence = newest[note.stream] = newest.get(note.stream, 0) + 1
-            digest = note_digest(note.stream, sequence, now, note.revision, note.body)
-            rows.append((note.stream, sequence, now, note.revision, note.body, digest))
-            self._seal.notes.add(digest)
-        self._insert("INSERT INTO notes VALUES", 6, rows)
-        for stream, last in newest.items():
-            first = self._notes_oldest.setdefault(stream, 1)
-            if last - first >= self._notes_max + _NOTES_SLACK:
-                oldest = last - self._notes_max + 1
-                trimmed: list[Any] = self._writer.execute(
-                    "DELETE FROM notes WHERE stream = ? AND seq < ? RETURNING digest", (stream, oldest)
-                ).fetchall()
-                for row in trimmed:
-                    if row[0] is not None:
-                        self._seal.notes.remove(row[0])
-                self._notes_oldest[stream] = oldest
-        return newest
-
-    def _notes_bounds(self) -> tuple[dict[str, int], dict[str, int]]:
-        newest: dict[str, int] = {}
-        oldest: dict[str, int] = {}
-        for stream in self._distinct("stream", "notes"):
-            rows: list[Any] = self._writer.execute(
-                "SELECT (SELECT min(seq) FROM notes WHERE stream = ?1),"
-                " (SELECT max(seq) FROM notes WHERE stream = ?1)",
-                (stream,),
-            ).fetchall()
-            oldest[stream], newest[stream] = rows[0]
-        return newest, oldest
-
-    def _resources(self) -> list[str]:
-        return list(self._distinct("resource", "log"))
-
-    def _distinct(self, column: str, table: str) -> Iterator[str]:
-        """The values of an index's first column, by one seek each."""
-        statement = f"SELECT min({column}) FROM {table} WHERE {column} > ?"
-        value = self._writer.execute(statement, ("",)).fetchall()[0][0]
-        while value is not None:
-            yield str(value)
-            value = self._writer.execute(statement, (value,)).fetchall()[0][0]
-
-    def _sweep(self, resource: str, swept: int, floor: int, budget: int) -> tuple[int, int]:
-        """Walk changes up to the floor, deleting what each one superseded and tombstones themselves.
-        Returns how far it came and how many rows it walked."""
-        rows: list[Any] = self._writer.execute(
-            "SELECT revision, previous, type FROM log WHERE resource = ? AND revision > ? AND revision <= ?"
-            " ORDER BY revision LIMIT ?",
-            (resource, swept, floor, budget),
-        ).fetchall()
-        gone = array("q")
-        for revision, previous, code in rows:
-            if previous:
-                gone.append(previous)
-            if code == TOMBSTONE:
-                gone.append(revision)
-        if gone:
-            self._delete(gone)
-        return (rows[-1][0] if len(rows) == budget else floor), len(rows)
-
-    def _delete(self, gone: array[int]) -> None:
-        """Versions that nobody can ask for any more, but for damaged ones: freeing the pages that such a row claims
-        could give away another's."""
-        rows: list[Any] = self._writer.execute(
-            "SELECT revision, resource, namespace, name, uid, type, previous, at, size, data, digest FROM log"
-            " WHERE revision IN (SELECT value FROM carray(?))",
-            (apsw.carray(gone),),
-        ).fetchall()
-        sound = array("q")
-        for revision, resource, namespace, name, *version in rows:
-            key = Key(resource, namespace, name)
-            if isinstance(version_of(tuple(version), key, revision, self._seal.since), Entry):
-                sound.append(revision)
-                if version[-1] is not None:
-                    self._seal.log.remove(version[-1])
-        if sound:
-            self._writer.execute(
-                "DELETE FROM log WHERE revision IN (SELECT value FROM carray(?))", (apsw.carray(sound),)
-            )
-
-    def _digest_some(self) -> None:
-        """Give a few objects that are older than digests theirs. What is not sound stays as it is."""
-        for key in list(itertools.islice(self._undigested, UPGRADED_AT_ONCE)):
-            self._undigested.discard(key)
-            rows: list[Any] = self._writer.execute(_UNDIGESTED, key).fetchall()
-            for revision, *version in rows:
-                entry = version_of((*version, None), key, revision, self._seal.since)
-                if key in self._damaged or not isinstance(entry, Entry):
-                    continue
-                uid, code, previous, at, _, data = version
-                digest, pointer = (
-                    version_digest(revision, key, uid, code, previous, at, data),
-                    pointer_digest(key, revision),
-                )
-                self._seal.log.add(digest)
-                self._seal.objects.add(pointer)
-                self._writer.execute("UPDATE log SET digest = ? WHERE revision = ?", (digest, revision))
-                self._writer.execute(
-                    "UPDATE objects SET digest = ? WHERE resource = ? AND namespace = ? AND name = ?",
-                    (pointer, *key),
-                )
-
-    def _move_floor(self, resource: str, floor: int, now: float, retention: Retention, budget: int) -> int:
-        kept = self._kept_bytes.get(resource)
-        if kept is None:
-            sums: list[Any] = self._writer.execute(
-                "SELECT coalesce(sum(size), 0) FROM log WHERE resource = ? AND revision > ?",
-                (resource, floor),
-            ).fetchall()
-            kept = int(sums[0][0])
-        rows: list[Any] = self._writer.execute(
-            "SELECT revision, at, size FROM log WHERE resource = ? AND revision > ?"
-            " ORDER BY revision LIMIT ?",
-            (resource, floor, budget),
-        ).fetchall()
-        moved, self._kept_bytes[resource] = moved_floor(floor, kept, map(Kept._make, rows), now, retention)
-        return moved

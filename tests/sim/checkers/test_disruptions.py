@@ -1,0 +1,107 @@
+"""Checkers of disruption budgets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.sim.checkers.story import GOING, Story, pod, replicaset, told_by
+
+
+def guarded(story: Story, **spec: Any) -> None:
+    """Four ready pods and a budget for them."""
+    budget = {"metadata": {"name": "web"}, "spec": {"selector": {"matchLabels": {"app": "web"}}, **spec}}
+    story.commit("poddisruptionbudgets.policy", budget)
+    story.commit("replicasets.apps", replicaset(4))
+    for name in "abcd":
+        story.commit("pods", pod(name, labels={"app": "web"}))
+    story.seconds += 60
+
+
+def evicted(story: Story, name: str) -> None:
+    body = pod(name, labels={"app": "web"}, deletionTimestamp=GOING)
+    target = {"type": "DisruptionTarget", "status": "True", "reason": "EvictionByEvictionAPI"}
+    body["status"]["conditions"].append(target)
+    story.commit("pods", body, origin="people")
+
+
+def falls_ill(story: Story, *names: str) -> None:
+    for name in names:
+        body = pod(name, labels={"app": "web"})
+        body["status"]["conditions"][0]["status"] = "False"
+        story.commit("pods", body)
+
+
+def replaced(story: Story, old: str, new: str) -> None:
+    story.commit("pods", pod(old, labels={"app": "web"}), gone=True)
+    story.commit("pods", pod(new, labels={"app": "web"}))
+
+
+def one_eviction_too_many(story: Story) -> None:
+    guarded(story, maxUnavailable=1)
+    evicted(story, "a")
+    replaced(story, "a", "e")
+    evicted(story, "b")
+    evicted(story, "c")
+
+
+def one_eviction_more_than_a_share_allows(story: Story) -> None:
+    guarded(story, minAvailable="60%")
+    evicted(story, "a")
+    evicted(story, "b")
+
+
+def an_eviction_long_after_others_fell_ill(story: Story) -> None:
+    guarded(story, minAvailable=2)
+    falls_ill(story, "a", "b")
+    story.seconds += 6
+    evicted(story, "c")
+
+
+def an_eviction_on_what_an_older_budget_allowed(story: Story) -> None:
+    guarded(story, minAvailable=2)
+    falls_ill(story, "a")
+    story.seconds += 6
+    spec = {"selector": {"matchLabels": {"app": "web"}}, "minAvailable": 3}
+    story.commit("poddisruptionbudgets.policy", {"metadata": {"name": "web"}, "spec": spec})
+    evicted(story, "b")
+
+
+def test_evictions_that_a_budget_allows_break_nothing() -> None:
+    story = Story()
+    guarded(story, minAvailable=2)
+    evicted(story, "a")
+    evicted(story, "b")
+    replaced(story, "a", "e")
+    falls_ill(story, "e")  # but that cannot be known yet
+    evicted(story, "c")
+    replaced(story, "b", "f")
+    replaced(story, "c", "g")
+    story.seconds += 6
+    evicted(story, "d")
+    evicted(story, "e")  # one that is ill costs nothing
+
+
+def test_what_needs_no_replacement_is_not_in_flight_for_ever() -> None:
+    story = Story()
+    guarded(story, maxUnavailable=1)
+    evicted(story, "a")
+    story.commit("replicasets.apps", replicaset(3, generation=2, observed=2))
+    falls_ill(story, "b")
+    story.commit("pods", pod("b", labels={"app": "web"}))
+    evicted(story, "c")
+
+
+VIOLATIONS = [
+    ("disruptions-in-flight", one_eviction_too_many),
+    ("disruptions-in-flight", one_eviction_more_than_a_share_allows),
+    ("fresh-allowance", an_eviction_long_after_others_fell_ill),
+    ("fresh-allowance", an_eviction_on_what_an_older_budget_allowed),
+]
+
+
+@pytest.mark.parametrize(("invariant", "tell"), VIOLATIONS)
+def test_a_fabricated_violation_is_told(invariant: str, tell: Callable[[Story], None]) -> None:
+    assert told_by(tell) == invariant

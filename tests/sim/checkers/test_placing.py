@@ -1,0 +1,72 @@
+"""Checkers of what is placed where: nodes, quotas of placement, reservations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.sim.checkers.story import Story, needs, node, pod, quota, replicaset, told_by
+
+
+def a_pod_that_moves(story: Story) -> None:
+    story.commit("replicasets.apps", replicaset(1))
+    story.commit("pods", pod("a", node="one"))
+    story.commit("pods", pod("a", node="two"))
+
+
+def a_pod_on_no_node(story: Story) -> None:
+    story.commit("replicasets.apps", replicaset(1))
+    story.commit("pods", pod("a", node="nowhere"))
+    story.rest()
+
+
+def more_than_a_node_has(story: Story) -> None:
+    story.commit("nodes", node("one"))
+    for name in ("a", "b", "c"):
+        story.commit("pods", needs(name, "1500m"))
+        story.commit("pods", needs(name, "1500m", "one"))
+
+
+def a_pod_that_waits_although_it_fits(story: Story) -> None:
+    story.commit("nodes", node("full"))
+    story.commit("nodes", node("one"))
+    story.commit("pods", needs("a", "4", "full"))
+    story.commit("pods", needs("b", "4"))
+    story.rest()
+
+
+def more_than_a_quota_allows(story: Story) -> None:
+    story.commit("nodes", node("one", "32", zone="z"))
+    story.commit("placementquotas.fairlead.dev", quota("3"))
+    for name in ("a", "b"):
+        story.commit("pods", needs(name, "2", "one"))
+
+
+def a_quota_that_says_more_is_used_than_it_allows(story: Story) -> None:
+    story.commit("placementquotas.fairlead.dev", quota("3", "2"))
+    story.commit("placementquotas.fairlead.dev", quota("3", "4"))
+
+
+def two_reservations_for_one_purpose(story: Story) -> None:
+    owner = {"apiVersion": "batch/v1", "kind": "Job", "name": "fraud", "uid": "uid-fraud"}
+    for name in ("first", "second"):
+        spec = {"owner": owner, "intent": "recovery"}
+        body = {"metadata": {"name": name}, "spec": spec, "status": {"phase": "Active"}}
+        story.commit("reservations.fairlead.dev", body)
+
+
+VIOLATIONS = [
+    ("bound-once", a_pod_that_moves),
+    ("bound-once", a_pod_on_no_node),
+    ("capacity", more_than_a_node_has),
+    ("placed-at-rest", a_pod_that_waits_although_it_fits),
+    ("quota-kept", more_than_a_quota_allows),
+    ("quota-kept", a_quota_that_says_more_is_used_than_it_allows),
+    ("one-reservation", two_reservations_for_one_purpose),
+]
+
+
+@pytest.mark.parametrize(("invariant", "tell"), VIOLATIONS)
+def test_a_fabricated_violation_is_told(invariant: str, tell: Callable[[Story], None]) -> None:
+    assert told_by(tell) == invariant

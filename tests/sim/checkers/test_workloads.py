@@ -1,0 +1,246 @@
+"""Checkers of workloads: how many pods there are, which of them go, and what is left over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from fairlead.model.views import DeploymentSpec
+from fairlead.sim.checkers.availability import least_available
+from tests.sim.checkers.story import (
+    GOING,
+    OF_DEPLOYMENT,
+    Json,
+    Story,
+    deployment,
+    job,
+    leads,
+    pod,
+    replicaset,
+    told_by,
+)
+
+
+def one_pod_too_many(story: Story) -> None:
+    story.commit("replicasets.apps", replicaset(1))
+    story.commit("pods", pod("a"))
+    story.commit("pods", pod("b"))
+
+
+def one_pod_too_many_for_the_deployment(story: Story) -> None:
+    story.commit("deployments.apps", deployment(1, 1, 0))
+    for name in ("old", "new"):
+        story.commit("replicasets.apps", replicaset(2, name=name, ownerReferences=OF_DEPLOYMENT))
+    for number, name in enumerate(("old", "new", "new")):
+        story.commit("pods", pod(f"p{number}", name))
+
+
+def old_pods_given_up_for_one_out_of_reach(story: Story) -> None:
+    leads(story, "plane-0")
+    story.commit("deployments.apps", deployment(1, 1, 0))
+    taint = {"key": "node.kubernetes.io/unreachable", "effect": "NoExecute"}
+    story.commit("nodes", {"metadata": {"name": "n2"}, "spec": {"taints": [taint]}}, namespace="")
+    for name, node in (("old", "n1"), ("new", "n2")):
+        story.commit("replicasets.apps", replicaset(1, name=name, ownerReferences=OF_DEPLOYMENT))
+        story.commit("pods", pod(f"{name}-0", name, node=node))
+    story.seconds += 60
+    shrunk = replicaset(0, name="old", ownerReferences=OF_DEPLOYMENT)
+    story.commit("replicasets.apps", shrunk, "deployment of plane-0")
+
+
+def a_mark_of_a_node_that_is_back(story: Story) -> None:
+    story.commit("nodes", {"metadata": {"name": "n1"}}, namespace="")
+    mark = {"type": "fairlead.dev/Leftover", "status": "True"}
+    status = {"phase": "Failed", "conditions": [mark]}
+    story.commit("pods", {"metadata": {"name": "a"}, "spec": {"nodeName": "n1"}, "status": status})
+    story.rest()
+
+
+def a_finalizer_of_a_job_that_is_not(story: Story) -> None:
+    held = {"metadata": {"name": "a", "finalizers": ["batch.kubernetes.io/job-tracking"]}}
+    story.commit("pods", held)
+    story.rest()
+
+
+def a_pod_created_for_a_count_that_has_sunk(story: Story) -> None:
+    story.commit("replicasets.apps", replicaset(2))
+    story.commit("pods", pod("a"))
+    story.commit("replicasets.apps", replicaset(1, generation=2, observed=1))
+    story.commit("pods", pod("b"))
+
+
+def a_job_s_pod_created_for_a_count_long_gone(story: Story) -> None:
+    story.commit("jobs.batch", job(2))
+    story.commit("pods", pod("a", "sum", kind="Job"))
+    story.commit("jobs.batch", job(1, generation=2))
+    story.seconds += 60
+    story.commit("pods", pod("b", "sum", kind="Job"))
+
+
+def a_restored_pod_and_one_too_many(story: Story) -> None:
+    story.commit("pods", pod("a"))  # what was restored comes in any order
+    story.commit("replicasets.apps", replicaset(1))
+    story.commit("pods", pod("b"))
+
+
+def a_pod_taken_from_an_owner_that_wants_it(story: Story) -> None:
+    leads(story, "plane-0-1")
+    story.commit("replicasets.apps", replicaset(1))
+    story.commit("pods", pod("a"))
+    story.commit("pods", pod("a", deletionTimestamp=GOING), origin="plane-0-1")
+
+
+def a_pod_taken_late_from_an_owner_that_wants_it_again(story: Story) -> None:
+    leads(story, "plane-0-1")
+    story.commit("replicasets.apps", replicaset(1))
+    story.commit("pods", pod("a"))
+    story.commit("replicasets.apps", replicaset(0, generation=2))
+    story.commit("replicasets.apps", replicaset(1, generation=3, observed=2))
+    story.commit("pods", pod("a", deletionTimestamp=GOING), origin="late plane-0-1")
+
+
+def a_second_pod_taken_after_the_set_told_of_the_first(story: Story) -> None:
+    leads(story, "plane-0-1")
+    story.commit("replicasets.apps", replicaset(2))
+    story.commit("pods", pod("a"))
+    story.commit("pods", pod("b"))
+    story.commit("pods", pod("a", deletionTimestamp=GOING), origin="people")
+    knows = replicaset(2)
+    knows["status"]["replicas"] = 1
+    story.commit("replicasets.apps", knows)
+    story.commit("pods", pod("b", deletionTimestamp=GOING), origin="plane-0-1")
+
+
+def a_rollout_that_takes_too_many_ready_pods(story: Story) -> None:
+    leads(story, "plane-0-1")
+    story.commit("deployments.apps", deployment(3, 1, 1))
+    story.commit("replicasets.apps", replicaset(3, name="old", ownerReferences=OF_DEPLOYMENT))
+    for name in ("a", "b", "c"):
+        story.commit("pods", pod(name, "old"))
+    story.seconds += 60
+    story.commit("replicasets.apps", replicaset(1, 2, name="old", ownerReferences=OF_DEPLOYMENT))
+    for name in ("a", "b"):
+        story.commit("pods", pod(name, "old", deletionTimestamp=GOING), origin="plane-0-1")
+
+
+def an_identity_that_comes_back(story: Story) -> None:
+    mark = {"fairlead.dev/operation": "replicaset/uid-web/create/7"}
+    story.commit("replicasets.apps", replicaset(2))
+    story.commit("pods", pod("a", annotations=mark))
+    story.commit("pods", pod("a", annotations=mark), gone=True)
+    story.commit("replicasets.apps", replicaset(2))
+    again = pod("a", annotations=mark)
+    again["metadata"]["uid"] = "another"
+    story.commit("pods", again)
+
+
+def a_pod_for_a_set_that_is_gone(story: Story) -> None:
+    leads(story, "plane-0-1")
+    story.commit("replicasets.apps", replicaset(1))
+    story.commit("replicasets.apps", replicaset(1), gone=True)
+    story.commit("pods", pod("a"), origin="late plane-0-1")
+
+
+def a_pod_of_a_finished_job(story: Story) -> None:
+    story.commit("jobs.batch", job(2, "Complete"))
+    story.seconds += 60
+    story.commit("pods", pod("a", "sum", kind="Job"))
+
+
+def a_job_that_is_not_finished_any_more(story: Story) -> None:
+    story.commit("jobs.batch", job(2, "Failed"))
+    story.commit("jobs.batch", job(2))
+
+
+def a_status_that_was_never_written(story: Story) -> None:
+    story.commit("replicasets.apps", replicaset(0, observed=0))
+    story.rest()
+
+
+def test_a_good_story_breaks_nothing() -> None:
+    story = Story()
+    story.commit("nodes", {"metadata": {"name": "one"}})
+    story.commit("replicasets.apps", replicaset(2))
+    story.commit("pods", pod("a"))
+    story.commit("pods", pod("a", node="one"))
+    story.commit("pods", pod("b", node="one"))
+    story.seconds = 30
+    story.commit("replicasets.apps", replicaset(1, generation=2))
+    story.commit("pods", pod("b", node="one", deletionTimestamp="2027-01-01T00:00:00Z"))
+    story.commit("pods", pod("b", node="one"), gone=True)
+    story.commit("replicasets.apps", replicaset(1, generation=2, observed=2))
+    story.seconds = 100
+    story.rest()
+
+
+def test_a_job_s_count_that_has_just_sunk_still_allows_what_it_allowed() -> None:
+    story = Story()
+    story.commit("jobs.batch", job(2))
+    story.commit("pods", pod("a", "sum", kind="Job"))
+    story.commit("jobs.batch", job(1, generation=2))
+    story.commit("pods", pod("b", "sum", kind="Job"))
+
+
+def test_a_pod_that_others_take_is_not_held_against_the_plane() -> None:
+    story = Story()
+    leads(story, "plane-0-1")
+    story.commit("replicasets.apps", replicaset(3))
+    for name in ("a", "b", "c"):
+        story.commit("pods", pod(name))
+    story.commit("replicasets.apps", replicaset(2, generation=2))
+    story.commit("pods", pod("a", deletionTimestamp=GOING), origin="people")
+    story.commit("pods", pod("b", deletionTimestamp=GOING), origin="plane-0-1")
+
+
+def test_pods_of_a_set_or_namespace_that_goes_may_be_taken() -> None:
+    story = Story()
+    leads(story, "plane-0-1")
+    story.commit("replicasets.apps", replicaset(1, name="one", deletionTimestamp=GOING))
+    story.commit("pods", pod("a", "one"))
+    story.commit("pods", pod("a", "one"), gone=True, origin="plane-0-1")
+    story.commit("replicasets.apps", replicaset(1))
+    story.commit("pods", pod("b"))
+    story.commit("namespaces", {"metadata": {"name": "default", "deletionTimestamp": GOING}})
+    story.commit("pods", pod("b"), gone=True, origin="plane-0-1")
+
+
+@pytest.mark.parametrize(
+    ("replicas", "strategy", "least"),
+    [
+        (10, {}, 8),
+        (3, {"rollingUpdate": {"maxUnavailable": 1, "maxSurge": 0}}, 2),
+        (3, {"rollingUpdate": {"maxUnavailable": 0, "maxSurge": 1}}, 3),
+        (3, {"rollingUpdate": {"maxUnavailable": "0%", "maxSurge": "0%"}}, 2),
+        (1, {"rollingUpdate": {"maxUnavailable": 2}}, 0),
+        (5, {"type": "Recreate"}, 0),
+    ],
+)
+def test_how_many_pods_a_deployment_must_keep(replicas: int, strategy: Json, least: int) -> None:
+    assert least_available(DeploymentSpec(replicas=replicas, strategy=strategy)) == least
+
+
+VIOLATIONS = [
+    ("live-children", one_pod_too_many),
+    ("live-children", one_pod_too_many_for_the_deployment),
+    ("sound-capacity", old_pods_given_up_for_one_out_of_reach),
+    ("no-leftover", a_mark_of_a_node_that_is_back),
+    ("no-leftover", a_finalizer_of_a_job_that_is_not),
+    ("live-children", a_pod_created_for_a_count_that_has_sunk),
+    ("live-children", a_job_s_pod_created_for_a_count_long_gone),
+    ("live-children", a_restored_pod_and_one_too_many),
+    ("observed-generation", a_status_that_was_never_written),
+    ("justified-deletes", a_pod_taken_from_an_owner_that_wants_it),
+    ("justified-deletes", a_pod_taken_late_from_an_owner_that_wants_it_again),
+    ("justified-deletes", a_second_pod_taken_after_the_set_told_of_the_first),
+    ("availability", a_rollout_that_takes_too_many_ready_pods),
+    ("one-identity", an_identity_that_comes_back),
+    ("no-ghost", a_pod_for_a_set_that_is_gone),
+    ("finished-jobs", a_pod_of_a_finished_job),
+    ("finished-jobs", a_job_that_is_not_finished_any_more),
+]
+
+
+@pytest.mark.parametrize(("invariant", "tell"), VIOLATIONS)
+def test_a_fabricated_violation_is_told(invariant: str, tell: Callable[[Story], None]) -> None:
+    assert told_by(tell) == invariant

@@ -1,0 +1,87 @@
+"""Checkers of who writes what: leaders, statuses, revisions, rest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.sim.checkers.story import Story, deployment, leads, pod, replicaset, told_by
+
+
+def a_write_of_a_former_leader(story: Story) -> None:
+    leads(story, "plane-0-1")
+    leads(story, "plane-1-1")
+    story.commit("replicasets.apps", replicaset(1), origin="plane-1-1")
+    story.commit("replicasets.apps", replicaset(2, generation=2), origin="plane-0-1")
+
+
+def a_status_from_the_future(story: Story) -> None:
+    story.commit("replicasets.apps", replicaset(1, generation=1, observed=2))
+
+
+def a_status_that_goes_back(story: Story) -> None:
+    story.commit("replicasets.apps", replicaset(1, generation=2, observed=2))
+    story.commit("replicasets.apps", replicaset(1, generation=2, observed=1))
+
+
+def a_status_left_behind(story: Story) -> None:
+    story.commit("replicasets.apps", replicaset(1, generation=2, observed=1))
+    story.rest()
+
+
+def a_progress_that_grows_on_the_way(story: Story) -> None:
+    whole = deployment(1, 1, 0)
+    whole["status"] = {**whole.get("status", {}), "progress": {"admitted": 1, "ready": 2}}
+    story.commit("deployments.apps", whole)
+
+
+def a_progress_that_lags_at_rest(story: Story) -> None:
+    whole = deployment(1, 1, 0)
+    told = {"desired": 1, "admitted": 1, "ready": 0}
+    generation = whole["metadata"].get("generation", 0)
+    whole["status"] = {"observedGeneration": generation, "readyReplicas": 1, "progress": told}
+    story.commit("deployments.apps", whole)
+    story.rest()
+
+
+def an_orphan(story: Story) -> None:
+    story.commit("pods", pod("a", uid="uid-of-nobody"))
+    story.rest()
+
+
+def a_deletion_that_does_not_end(story: Story) -> None:
+    story.commit("replicasets.apps", replicaset(0, deletionTimestamp="2027-01-01T00:00:00Z"))
+    story.rest()
+
+
+def a_write_after_rest(story: Story) -> None:
+    story.commit("replicasets.apps", replicaset(0))
+    story.rest()
+    story.seconds += 100
+    story.commit("replicasets.apps", replicaset(0))
+
+
+def a_revision_used_twice(story: Story) -> None:
+    story.commit("replicasets.apps", replicaset(0))
+    story.revision -= 1
+    story.commit("replicasets.apps", replicaset(0))
+
+
+VIOLATIONS = [
+    ("observed-generation", a_status_from_the_future),
+    ("observed-generation", a_status_that_goes_back),
+    ("observed-generation", a_status_left_behind),
+    ("truthful-progress", a_progress_that_grows_on_the_way),
+    ("truthful-progress", a_progress_that_lags_at_rest),
+    ("no-orphan", an_orphan),
+    ("no-orphan", a_deletion_that_does_not_end),
+    ("quiet-at-rest", a_write_after_rest),
+    ("revisions-increase", a_revision_used_twice),
+    ("one-leader", a_write_of_a_former_leader),
+]
+
+
+@pytest.mark.parametrize(("invariant", "tell"), VIOLATIONS)
+def test_a_fabricated_violation_is_told(invariant: str, tell: Callable[[Story], None]) -> None:
+    assert told_by(tell) == invariant
