@@ -12,10 +12,10 @@ _SECONDS_MAX = 2.0
 
 class Gathering:
     def __init__(self, objects: Sized) -> None:
-        self._objects = objects
+        self.objects = objects
 
     @property
     def seconds(self) -> float:
         """0 for few objects: those are looked at for each change."""
-        many = len(self._objects)
+        many = len(self.objects)
         return min(_SECONDS_MAX, many * _SECONDS_EACH) if many >= _FROM else 0.0

@@ -80,7 +80,9 @@ def test_many_are_looked_at_once_for_several_changes_and_never_put_off_for_longe
 
 def test_those_who_look_at_all_nodes_gather_over_the_nodes() -> None:
     plane = Plane("test", default_deciders())
-    gathering = {each.decider.name for each in plane.controllers if each._gathered != ()}
+    gathering = {each.decider.name for each in plane.controllers if each._gathering.objects != ()}
     assert gathering == {"node-health", "evidence-policy"}
     index = plane.mirrors[NODES.name].index
-    assert all(each._gathered is index for each in plane.controllers if each.decider.name in gathering)
+    assert all(
+        each._gathering.objects is index for each in plane.controllers if each.decider.name in gathering
+    )
