@@ -461,7 +461,7 @@ PLANE = (
         "seconds",
         "-",
     ),
-    Bound("a pause that counts as silence", "cache.hearing", "PAUSE_SECONDS_MAX", "seconds", "nobody's"),
+    Bound("a pause that counts as silence", "decision.hearing", "PAUSE_SECONDS_MAX", "seconds", "nobody's"),
     Bound(
         "silence that is due is looked at every",
         "reconcile.node_health",

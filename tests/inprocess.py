@@ -73,6 +73,7 @@ class InProcess:
             elif isinstance(instruction, Publish):
                 self.custom.observe(instruction.changes)
                 self.audit_policy.observe(instruction.changes)
+                self.desk.heard.observe(instruction.changes, self.now)
                 self.published.extend(instruction.changes)
                 self.hub.publish(instruction.changes)
             elif isinstance(instruction, Resolve):

@@ -1,7 +1,7 @@
 """What every verb needs within reach: kinds, field tables, durable state, admission, audit.
 
-One per server, made by the runtime (or the simulator) and never changed, but for what it remembers of specs
-and of whose fields were whose.
+One per server, made by the runtime (or the simulator) and never changed, but for what it remembers of specs,
+of whose fields were whose, and of when nodes were heard.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from fairlead.api.access import Authorizer
 from fairlead.api.admission import Chain
 from fairlead.api.alike import Alike
 from fairlead.api.audit import Audit
+from fairlead.api.heard_nodes import HeardNodes
 from fairlead.api.managing import Managing
 from fairlead.api.sound import Sound
 from fairlead.model.catalog import Catalog
@@ -29,6 +30,7 @@ class Desk:
     audit: Audit
     alike: Alike = field(default_factory=Alike)
     managing: Managing = field(default_factory=Managing)
+    heard: HeardNodes = field(default_factory=HeardNodes)
     sound: Reader = field(init=False)  # the same as `read`, but for objects that are damaged
 
     def __post_init__(self) -> None:

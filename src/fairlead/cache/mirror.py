@@ -35,8 +35,8 @@ from fairlead.cache.events import (
     WakeAt,
     Woke,
 )
-from fairlead.cache.hearing import Hearing
 from fairlead.cache.index import Index
+from fairlead.decision.hearing import Hearing
 from fairlead.model.pod_decoder import PodDecoder
 from fairlead.model.views import Anything, Meta, Pod, Resource, Stored, View
 from fairlead.store.contract import DELETED, Entry, Key

@@ -13,10 +13,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from fairlead.cache.hearing import Hearing
 from fairlead.cache.mirror import Mirror, Unreadable
 from fairlead.cache.wall import WallClock
 from fairlead.decision.contract import Sighting, Silent
+from fairlead.decision.hearing import Hearing
 from fairlead.model.kind import Json
 from fairlead.model.selectors import LabelSelector, from_object
 from fairlead.model.views import PODS, Resource, View

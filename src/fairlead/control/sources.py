@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from fairlead.cache.hearing import Hearing
 from fairlead.cache.mirror import Mirror
 from fairlead.cache.view import MirrorView
 from fairlead.cache.wall import WallClock
@@ -18,6 +17,7 @@ from fairlead.control.narrow import Versions
 from fairlead.control.placing import Placer
 from fairlead.control.turn import Write
 from fairlead.decision.contract import Decider
+from fairlead.decision.hearing import Hearing
 from fairlead.decision.heeds import facts_of
 from fairlead.model.custom.definition import outline_of
 from fairlead.model.served import Served

@@ -73,9 +73,9 @@ _RELEASED = _Condition(RELEASED, "True")
 _decode = msgspec.json.Decoder(_Pod).decode
 
 
-def healthy(budget: Json, pods: Iterable[bytes], is_closed: Callable[[str], bool]) -> int:
+def healthy(budget: Json, pods: Iterable[bytes], is_out_of_reach: Callable[[str], bool]) -> int:
     """How many of these stored pods the budget covers that are ready, not on their way out, not released, and not on a
-    node that is marked as silent (`is_closed`)."""
+    node that is silent (`is_out_of_reach`)."""
     matches = from_object((budget.get("spec") or {}).get("selector")).matches
     count = 0
     for data in pods:
@@ -84,7 +84,7 @@ def healthy(budget: Json, pods: Iterable[bytes], is_closed: Callable[[str], bool
         conditions = pod.status.conditions
         if meta.deletion_timestamp or not matches(meta.labels) or _READY not in conditions:
             continue
-        count += _RELEASED not in conditions and not is_closed(pod.spec.node_name)
+        count += _RELEASED not in conditions and not is_out_of_reach(pod.spec.node_name)
     return count
 
 

@@ -4,7 +4,7 @@ Pure; used by the controllers of node health, release, return and eviction (`rec
 functions and cite the row they acted on. Without the object no row allows anything.
 
     silence of a node's lease      what the node is
-    less than StopPlacement        Heard      nothing
+    less than StopPlacement        Heard      nothing; from 3/8 of the lease on its pods are not counted on
     from StopPlacement             Suspect    nothing new is placed there
     from MarkUnknown               Unknown    Ready=Unknown; its pods' grace begins
 """
@@ -32,6 +32,10 @@ HEARD, SUSPECTED, UNKNOWN = "Heard", "Suspect", "Unknown"
 NEVER = float("inf")
 NO_ZONE = "-"
 NO_SCHEDULE, NO_EXECUTE = "NoSchedule", "NoExecute"
+# Of the time a lease is for: a node that lives has renewed it by then.
+MISSED_SHARE = 0.375
+# A lease that does not say how long it is for; agents make theirs for so long.
+_LEASE_SECONDS = 40
 
 
 class Allowed(NamedTuple):
@@ -89,6 +93,16 @@ class Evidence:
 def renewal_of(lease: Lease) -> str:
     """What tells one renewal of a lease from the next, by the node's own clock where it says."""
     return lease.spec.renew_time or f"revision {lease.metadata.resource_version}"
+
+
+def overdue_seconds(lease: Lease) -> float:
+    """After so long without a renewal one was missed: nodes renew every quarter of the time."""
+    return MISSED_SHARE * (lease.spec.lease_duration_seconds or _LEASE_SECONDS)
+
+
+def is_overdue(lease: Lease, silent_seconds: float) -> bool:
+    """No renewal was heard in the time in which it should have come."""
+    return silent_seconds >= overdue_seconds(lease)
 
 
 def is_unheard(node: Node, renewal: str) -> bool:

@@ -2,17 +2,20 @@
 
     expected pods    what the owners of the pods are scaled to (Deployment, ReplicaSet, StatefulSet)
     desired healthy  minAvailable, or expected pods less maxUnavailable
-    healthy          ready, not deleted, not released, not evicted a moment ago (disruptedPods), and on a node that is
-                     not marked as silent or out of service
+    healthy          ready, not deleted, not evicted a moment ago (disruptedPods), and within reach (`reach.py`): on a
+                     node that has missed no renewal of its lease
     allowed          healthy less desired healthy
 
 Evictions spend the allowance themselves, in the transaction that deletes the pod (`ledger/disruption.py`). Here it is
 only ever recomputed from what is observed, in a write bound to the budget's revision: an eviction in between makes the
-write fail and the question be asked anew. When the expected pods cannot be known, nothing is allowed.
+write fail and the question be asked anew. When the expected pods cannot be known, nothing is allowed. Preemption goes
+by what is written here; evictions count for themselves as well.
 
 A pod's change concerns budgets its event does not name: it wakes the namespace's key (no name), whose turn looks at
 all budgets there. Two turns on one budget at once are harmless: the second write is refused. A node that is marked, or
-is no longer, wakes the namespaces of its pods.
+is no longer, wakes the namespaces of its pods. That a renewal is missed is no event: the key of all namespaces (no
+namespace either) comes back whenever one may be, and looks at the budgets of such a node's pods; those that it lowers
+look by themselves whether the node is heard again.
 """
 
 from __future__ import annotations
@@ -24,10 +27,13 @@ from fairlead.core.times import parse_time, timestamp
 from fairlead.decision.contract import EFFECTS_MAX, NOTHING, SETTLED, Decision, Reading, Waiting
 from fairlead.decision.effects import Effect
 from fairlead.decision.ensure import ensure_status
+from fairlead.decision.heeds import GONE, NEW, Heeds
 from fairlead.ledger.evidence import is_closed
+from fairlead.model.marks import NODE_LEASES
 from fairlead.model.views import (
     BUDGETS,
     DEPLOYMENTS,
+    LEASES,
     NODES,
     PODS,
     REPLICASETS,
@@ -35,6 +41,7 @@ from fairlead.model.views import (
     Budget,
     BudgetStatus,
     Condition,
+    Lease,
     Node,
     Owner,
     Pod,
@@ -42,11 +49,15 @@ from fairlead.model.views import (
     View,
 )
 from fairlead.reconcile.deployment_rollout import resolved
+from fairlead.reconcile.reach import LOOK_AGAIN_SECONDS, has_missed, is_out_of_reach, overdue
 from fairlead.store.contract import Key
 
 _NAME = "disruption"
 # An evicted pod that is still not being deleted after so long will not be.
 DELETION_SECONDS = 120.0
+# A look at all nodes is followed by another no sooner than this.
+_PATROL_SECONDS_MIN = 1.0
+_ALL = Key(BUDGETS.name, "", "")
 _ALLOWED = "DisruptionAllowed"
 _ALWAYS = ("disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods")
 
@@ -62,7 +73,10 @@ class _Need(NamedTuple):
 
 class BudgetDecider:
     name = _NAME
-    reads: tuple[Resource[View], ...] = (BUDGETS, PODS, REPLICASETS, DEPLOYMENTS, STATEFULSETS, NODES)
+    reads: tuple[Resource[View], ...] = (BUDGETS, PODS, REPLICASETS, DEPLOYMENTS, STATEFULSETS, NODES, LEASES)
+    dated: tuple[Resource[View], ...] = (LEASES,)
+    heeds: Heeds = ((LEASES.name, NEW | GONE),)
+    adopts: Heeds = ((LEASES.name, 0),)
 
     def keys(self, resource: str, before: View | None, after: View | None) -> Iterable[Key]:
         if resource == NODES.name:
@@ -71,8 +85,13 @@ class BudgetDecider:
         metadata = getattr(newest, "metadata", None)
         if metadata is None:
             return ()
-        name = metadata.name if isinstance(newest, Budget) else ""
-        return (Key(BUDGETS.name, metadata.namespace, name),)
+        if isinstance(newest, Lease):
+            came_or_went = before is None or after is None
+            return (_ALL,) if came_or_went and metadata.namespace == NODE_LEASES else ()
+        if isinstance(newest, Budget):
+            own = Key(BUDGETS.name, metadata.namespace, metadata.name)
+            return (own,) if before is not None else (own, _ALL)
+        return (Key(BUDGETS.name, metadata.namespace, ""),)
 
     def adopters(
         self, view: Reading, resource: str, before: View | None, after: View | None
@@ -87,12 +106,36 @@ class BudgetDecider:
         if key.name:
             budget = view.get(BUDGETS, key.namespace, key.name)
             return NOTHING if budget is None else _decide(view, budget, now)
-        decisions = [_decide(view, budget, now) for budget in view.list(BUDGETS, key.namespace)]
-        effects = [effect for decision in decisions for effect in decision.effects]
-        # Each write wakes its own budget only; those there was no room for are for the next turn.
-        times = [decision.again_at for decision in decisions if decision.again_at]
-        again_at = now if len(effects) > EFFECTS_MAX else min(times, default=0.0)
-        return Decision(effects=tuple(effects[:EFFECTS_MAX]), again_at=again_at)
+        if not key.namespace:
+            return _look_round(view, now)
+        return _together([_decide(view, budget, now) for budget in view.list(BUDGETS, key.namespace)], now)
+
+
+def _together(decisions: Sequence[Decision], now: float) -> Decision:
+    effects = [effect for decision in decisions for effect in decision.effects]
+    # Each write wakes its own budget only; those there was no room for are for the next turn.
+    times = [decision.again_at for decision in decisions if decision.again_at]
+    again_at = now if len(effects) > EFFECTS_MAX else min(times, default=0.0)
+    return Decision(effects=tuple(effects[:EFFECTS_MAX]), again_at=again_at)
+
+
+def _look_round(view: Reading, now: float) -> Decision:
+    """The budgets of pods whose nodes have missed a renewal that no mark tells of yet."""
+    if not view.list(BUDGETS):
+        return NOTHING
+    found = overdue(view)
+    unmarked = [name for name in found.names if not _is_closed(view.get(NODES, "", name))]
+    spaces = {
+        pod.metadata.namespace for name in unmarked for pod in view.on_node(name) if isinstance(pod, Pod)
+    }
+    budgets = [each for space in sorted(spaces) for each in view.list(BUDGETS, space)]
+    decision = _together([_decide(view, each, now) for each in budgets], now)
+    waits = [LOOK_AGAIN_SECONDS] if unmarked else []
+    if found.next_seconds:
+        waits.append(max(_PATROL_SECONDS_MIN, found.next_seconds))
+    times = [decision.again_at] if decision.again_at else []
+    times += [now + each for each in waits]
+    return Decision(effects=decision.effects, again_at=min(times, default=0.0))
 
 
 def _decide(view: Reading, budget: Budget, now: float) -> Decision:
@@ -101,15 +144,23 @@ def _decide(view: Reading, budget: Budget, now: float) -> Decision:
     pods = view.select(PODS, budget.metadata.namespace, budget.spec.selector)
     disrupted = _disrupted(budget, pods, now)
     try:
-        heard = [pod for pod in pods if not _is_closed(view.get(NODES, "", pod.spec.node_name))]
+        heard = [pod for pod in pods if not is_out_of_reach(view, pod)]
         wanted = _status(budget, heard, disrupted, _need(view, budget, pods), now)
     except _UnknownScale as problem:
         wanted = _failed(budget, str(problem), now)
     ends = [parse_time(at) + DELETION_SECONDS for at in disrupted.values()]
+    if any(pod.ready and _may_be_heard(view, pod) for pod in pods):
+        ends.append(now + LOOK_AGAIN_SECONDS)
     status = ensure_status(_NAME, BUDGETS, budget, wanted, _ALWAYS)
     effects: tuple[Effect, ...] = (status,) if status is not None else ()
     verdict = SETTLED if wanted.disruptions_allowed else Waiting("NoDisruptionAllowed")
     return Decision(verdict, effects, min(ends, default=0.0))
+
+
+def _may_be_heard(view: Reading, pod: Pod) -> bool:
+    """It is out of reach, and nothing will be taken off that tells when it is no longer."""
+    node = view.get(NODES, "", pod.spec.node_name) if pod.spec.node_name else None
+    return node is not None and not is_closed(node) and has_missed(view, pod.spec.node_name)
 
 
 def _is_closed(node: View | None) -> bool:
@@ -178,10 +229,7 @@ def _status(
     budget: Budget, pods: Sequence[Pod], disrupted: dict[str, str], need: _Need, now: float
 ) -> BudgetStatus:
     healthy = sum(
-        pod.ready
-        and not pod.metadata.deletion_timestamp
-        and not pod.released
-        and pod.metadata.name not in disrupted
+        pod.ready and not pod.metadata.deletion_timestamp and pod.metadata.name not in disrupted
         for pod in pods
     )
     allowed = max(0, healthy - need.healthy) if need.expected > 0 else 0

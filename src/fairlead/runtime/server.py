@@ -30,6 +30,7 @@ from fairlead.api.authz import builtin_chain
 from fairlead.api.custom import CustomKinds
 from fairlead.api.desk import Desk
 from fairlead.api.discovery import Discovery, Virtual
+from fairlead.api.heard_nodes import HeardNodes
 from fairlead.api.metrics import METRICS, VERBS
 from fairlead.api.reviews import REVIEWS
 from fairlead.api.server import Api
@@ -242,6 +243,7 @@ class Server:
     def _publish(self, changes: tuple[Change, ...]) -> None:
         self._tell(self._custom.observe(changes))  # before anybody hears of them
         self._tell(self._audit_policy.observe(changes))
+        self._heard.observe(changes, self._clock())
         woken = self._hub.publish(changes)
         self.watches.wake(woken)
         self.watches.end_of(self._custom.changed)
@@ -258,7 +260,8 @@ class Server:
         audit = Audit()
         self._audit_policy = PolicyInForce(audit)
         self._tell(self._audit_policy.learn(self._store))
-        return Desk(served, tables, self._store, authorizer, Chain(), audit)
+        self._heard = HeardNodes()
+        return Desk(served, tables, self._store, authorizer, Chain(), audit, heard=self._heard)
 
     def _tell(self, troubles: list[str]) -> None:
         for trouble in troubles:

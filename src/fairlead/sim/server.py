@@ -18,6 +18,7 @@ from fairlead.api.authn import Tokens
 from fairlead.api.authz import builtin_chain
 from fairlead.api.custom import CustomKinds
 from fairlead.api.desk import Desk
+from fairlead.api.heard_nodes import HeardNodes
 from fairlead.api.plan import ATTEMPTS_MAX, Again, Context, Plan, Step
 from fairlead.api.server import Api
 from fairlead.api.status import failure
@@ -114,7 +115,10 @@ class Server:
         chain, audit = known.chain, Audit()
         self._audit_policy = PolicyInForce(audit)
         self._audit_policy.learn(self.store)
-        desk = Desk(served, tables, self.store, authorizer, chain, audit, known.alike, known.managing)
+        self._heard = HeardNodes()
+        desk = Desk(
+            served, tables, self.store, authorizer, chain, audit, known.alike, known.managing, self._heard
+        )
         self.api = self._make_api(desk, Tokens({}))
         # What became durable as the last life ended: nobody was told yet.
         missed = self._journal.changes_after(self._witnessed, "", self.store.revision)
@@ -258,6 +262,7 @@ class Server:
     def _publish(self, changes: tuple[Change, ...], origins: dict[int, str]) -> None:
         self._custom.observe(changes)
         self._audit_policy.observe(changes)
+        self._heard.observe(changes, self._timeline.now)
         self._witness_commit(changes, origins)
         woken = self.hub.publish(changes)
         if woken:

@@ -295,3 +295,42 @@ def test_pods_of_a_silent_node_justify_no_eviction(mark: dict[str, Any]) -> None
     assert not _is_going(plane)
     assert _evict(plane, "silent")[0] == 201, "nobody counts on that one"
     assert _is_going(plane, "silent")
+
+
+def test_pods_of_a_node_that_missed_a_renewal_justify_no_eviction_though_nothing_is_marked_yet() -> None:
+    """After 15 s with a lease of 40 s."""
+    plane = InProcess()
+    leases = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
+    made(plane, "/api/v1/namespaces", {"metadata": {"name": "kube-node-lease"}})
+    for name in ("node-1", "node-2"):
+        made(plane, "/api/v1/nodes", {"metadata": {"name": name}})
+        made(plane, leases, {"metadata": {"name": name}, "spec": {"leaseDurationSeconds": 40}})
+    _running(plane, "silent")
+    made(plane, PODS, pod("web-0", "node-2", labels={"app": "web"}))
+    status = {"phase": "Running", "conditions": READY}
+    assert plane.patch(f"{PODS}/web-0/status", {"status": status})[0] == 200
+    _budget(plane, allowed=1, desiredHealthy=1)
+    plane.now += 10
+    assert plane.patch(f"{leases}/node-2", {"spec": {"holderIdentity": "node-2"}})[0] == 200
+    dry = {"deleteOptions": {"dryRun": ["All"]}}
+    assert _evict(plane, **dry)[0] == 201
+    plane.now += 5
+    code, body = _evict(plane)
+    assert code == 429
+    assert "needs 1 healthy pods and has 1 currently" in json.dumps(body)
+    assert _evict(plane, "silent")[0] == 429, "nobody knows yet that it is lost: it is not free either"
+    assert plane.patch(f"{leases}/node-1", {"spec": {"holderIdentity": "node-1"}})[0] == 200
+    assert _evict(plane)[0] == 201
+
+
+def test_what_a_server_could_not_hear_while_it_stood_still_is_no_silence() -> None:
+    plane = InProcess()
+    leases = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
+    made(plane, "/api/v1/namespaces", {"metadata": {"name": "kube-node-lease"}})
+    made(plane, "/api/v1/nodes", {"metadata": {"name": "node-1"}})
+    made(plane, leases, {"metadata": {"name": "node-1"}, "spec": {"leaseDurationSeconds": 60}})
+    _running(plane, "web-0")
+    _running(plane, "web-1")
+    _budget(plane, allowed=1, desiredHealthy=1)
+    plane.now += 600
+    assert _evict(plane)[0] == 201

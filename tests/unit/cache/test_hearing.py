@@ -7,9 +7,9 @@ import json
 import pytest
 
 from fairlead.cache.events import Broke, Framed, Listed, Marked, Started, Woke
-from fairlead.cache.hearing import PAUSE_SECONDS_MAX, Hearing
 from fairlead.cache.mirror import Mirror
 from fairlead.cache.view import MirrorView, NotMirrored
+from fairlead.decision.hearing import PAUSE_SECONDS_MAX, Hearing
 from fairlead.model.views import LEASES, Lease
 from fairlead.store.contract import ADDED, DELETED, MODIFIED, Entry, Key
 

@@ -6,7 +6,7 @@
     world.deafen()                                    from now on the observer hears nothing
 
 Time goes in steps of one second; each step settles the deciders on every key that has something to do. Hearing is the
-real one (`cache/hearing.py`).
+real one (`decision/hearing.py`).
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from fairlead.cache.hearing import Hearing
 from fairlead.core.times import microtime, timestamp
 from fairlead.decision.contract import Decider, Sighting, Silent
+from fairlead.decision.hearing import Hearing
 from fairlead.model.at_most_one import ACCEPTED, DEADLINE, accepted_message
 from fairlead.model.evidence_rows import default_spec
 from fairlead.model.marks import NODE_LEASES, RELEASED, ZONE

@@ -253,7 +253,9 @@ def test_pods_and_owners_wake_the_namespace_and_its_turn_looks_at_every_budget()
     assert tuple(DECIDER.keys("deployments.apps", None, world.list(DEPLOYMENTS)[0])) == (everyone,)
     for number in range(EFFECTS_MAX + 1):
         world.add(BUDGETS, f"b{number:02}", spec={"selector": selector(), "minAvailable": 1})
-    assert tuple(DECIDER.keys("", None, world.list(BUDGETS)[0])) == (everyone._replace(name="b00"),)
+    (own, everywhere), budget = DECIDER.keys("", None, world.list(BUDGETS)[0]), world.list(BUDGETS)[0]
+    assert (own, everywhere) == (everyone._replace(name="b00"), everyone._replace(namespace=""))
+    assert tuple(DECIDER.keys("", budget, budget)) == (own,)
     first = world.decide(DECIDER, everyone)
     assert (len(first.effects), first.again_at) == (EFFECTS_MAX, NOW)
     world.apply(first.effects)

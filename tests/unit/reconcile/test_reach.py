@@ -165,18 +165,55 @@ def test_a_daemonset_keeps_its_last_working_pod(stage: str) -> None:
     assert images == {"v2"}
 
 
-@pytest.mark.parametrize(("stage", "allowed"), [("missed", 1), ("suspect", 0), ("unknown", 0)])
-def test_a_budget_counts_nobody_on_a_node_that_is_marked(stage: str, allowed: int) -> None:
+@pytest.mark.parametrize("stage", ["missed", "suspect", "unknown"])
+def test_a_budget_counts_nobody_on_a_node_that_is_silent(stage: str) -> None:
+    world = guarded_world()
+    hushed(world, stage)
+    assert world.objects[Key(BUDGETS.name, "default", "web")]["status"]["disruptionsAllowed"] == 0
+    node = world.get(NODES, "", "n1")
+    woken = list(BudgetDecider().adopters(world, NODES.name, world.get(NODES, "", "n2"), node))
+    assert woken == ([Key(BUDGETS.name, "default", "")] if stage != "missed" else [])
+    world.silenced.clear()
+    world.run(10)
+    # Only the pod itself can say that it is ready again once that was taken back.
+    allowed = 1 if stage != "unknown" else 0
+    assert world.objects[Key(BUDGETS.name, "default", "web")]["status"]["disruptionsAllowed"] == allowed
+
+
+def guarded_world() -> SilentWorld:
+    """A pod on n1 and one on n2; a budget lets one of them go."""
     world = silent_world()
     world.replicas("web", 2)
     world.start_on("n1", "n2")
     world.add(BUDGETS, "web", spec={"selector": selector({"app": "web"}), "minAvailable": 1})
     world.settle_all()
-    hushed(world, stage)
-    assert world.objects[Key(BUDGETS.name, "default", "web")]["status"]["disruptionsAllowed"] == allowed
-    node = world.get(NODES, "", "n1")
-    woken = list(BudgetDecider().adopters(world, NODES.name, world.get(NODES, "", "n2"), node))
-    assert woken == ([Key(BUDGETS.name, "default", "")] if stage != "missed" else [])
+    return world
+
+
+def test_a_missed_renewal_wakes_a_budget_by_itself_and_so_does_the_return() -> None:
+    """Only the key of all namespaces is awake; it comes back in time, and again only while there are budgets."""
+    world, decider = guarded_world(), BudgetDecider()
+    everywhere, own = Key(BUDGETS.name, "", ""), Key(BUDGETS.name, "default", "web")
+    made_known = decider.keys(BUDGETS.name, None, world.get(BUDGETS, "default", "web"))
+    assert everywhere in made_known
+    world.deciders = ()
+    world.renew()
+    world.hear()
+    world.hush("n1")
+    world.run(10)
+    look = world.decide(decider, everywhere)
+    assert (look.effects, look.again_at) == ((), world.now + 5)
+    world.run(5)
+    look = world.decide(decider, everywhere)
+    assert [each.name for each in look.effects] == ["web"]
+    assert world.now < look.again_at <= world.now + LOOK_AGAIN_SECONDS
+    world.apply(look.effects)
+    assert world.decide(decider, own).again_at == world.now + LOOK_AGAIN_SECONDS
+    world.silenced.clear()
+    world.run(1)
+    assert [each.name for each in world.decide(decider, own).effects] == ["web"]
+    world.delete(BUDGETS, "web")
+    assert world.decide(decider, everywhere).again_at == 0
 
 
 def test_a_node_is_within_reach_until_a_renewal_is_missed_and_when_it_gives_no_evidence() -> None:

@@ -1,14 +1,13 @@
 """POST pods/NAME/eviction: a deletion that respects disruption budgets.
 
 The budget's new allowance and the pod's deletion are one transaction, judged at the revision of both. The pods that
-the budget covers are counted as they are now; see `ledger/disruption.py`.
+the budget covers are counted as they are now (`ledger/disruption.py`), those of a silent node, at any stage of its
+silence, not at all (`api/heard_nodes.py`).
 """
 
 from __future__ import annotations
 
 from functools import cache
-
-import msgspec
 
 from fairlead.api import body
 from fairlead.api.attempt import Attempt
@@ -22,14 +21,10 @@ from fairlead.api.verbs.delete import planned
 from fairlead.api.writing import plan_at, transaction_for
 from fairlead.core.errors import Cause, InternalError, TooManyRequests
 from fairlead.ledger import disruption
-from fairlead.ledger.evidence import is_closed
 from fairlead.model.kind import Json, Kind
-from fairlead.model.views import Node
 from fairlead.port.request import Reply, Request
-from fairlead.store.contract import AtRevision, Key
+from fairlead.store.contract import AtRevision
 
-NODES = "nodes"
-_node = msgspec.json.Decoder(Node).decode
 BUDGETS = ("policy", "v1", "poddisruptionbudgets")
 
 
@@ -67,9 +62,12 @@ def _spend(desk: Desk, attempt: Attempt, pod: Json) -> None:
     entry, budget = covering[0]
     attempt.preconditions.append(AtRevision(entry.key, entry.revision))
     pods = desk.sound.list(attempt.kind.resource, attempt.key.namespace)
-    closed = cache(lambda node: _is_closed(desk, node))
-    healthy = disruption.healthy(budget, (each.data for each in pods), closed)
-    if disruption.is_free(budget, pod, healthy, lost=closed(pod["spec"].get("nodeName") or "")):
+    now = attempt.context.now
+    out_of_reach = cache(lambda node: desk.heard.is_out_of_reach(desk.sound, node, now))
+    healthy = disruption.healthy(budget, (each.data for each in pods), out_of_reach)
+    # A missed renewal alone may be our own fault: it makes no pod count, and none free.
+    lost = desk.heard.is_marked(desk.sound, pod["spec"].get("nodeName") or "")
+    if disruption.is_free(budget, pod, healthy, lost=lost):
         return
     refused = disruption.refusal(budget, healthy)
     if refused is not None:
@@ -78,11 +76,5 @@ def _spend(desk: Desk, attempt: Attempt, pod: Json) -> None:
             causes=(Cause("DisruptionBudget", refused.why),),
             retry_after_seconds=refused.retry_after_seconds,
         )
-    charged = disruption.charged(budget, attempt.key.name, attempt.context.now)
+    charged = disruption.charged(budget, attempt.key.name, now)
     attempt.operations.append(put(kind, entry.key, charged))
-
-
-def _is_closed(desk: Desk, node: str) -> bool:
-    """Whether the node's pods cannot be counted on: it is silent, by its marks."""
-    entry = desk.sound.get(Key(NODES, "", node)) if node else None
-    return entry is not None and is_closed(_node(entry.data))

@@ -107,11 +107,11 @@ def settings(name: str) -> NodeSettings:
     )
 
 
-def policy(unknown_seconds: float = 20.0, forget_seconds: float = 45.0) -> Step:
+def policy(unknown_seconds: float = 20.0, forget_seconds: float = 45.0, suspect_seconds: float = 8.0) -> Step:
     """The default one with shorter times."""
     spec = rows.default_spec()
     silence = {
-        rows.STOP_PLACEMENT: 8,
+        rows.STOP_PLACEMENT: suspect_seconds,
         rows.MARK_UNKNOWN: unknown_seconds,
         rows.RELEASE: unknown_seconds,
         rows.FORGET: forget_seconds,

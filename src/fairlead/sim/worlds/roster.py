@@ -16,6 +16,7 @@ from fairlead.sim.worlds import (
     risk_api,
     sched,
     sched_kubernetes,
+    silent_drain,
     silent_flip,
     std20,
 )
@@ -32,5 +33,6 @@ WORLDS: dict[str, tuple[Callable[[], Scenario], Faults]] = {
     "risk-api": (risk_api.scenario, risk_api.FAULTS),
     "sched": (sched.scenario, sched.FAULTS),
     "sched-kubernetes": (sched_kubernetes.scenario, sched_kubernetes.FAULTS),
+    "silent-drain": (silent_drain.scenario, silent_drain.FAULTS),
     "silent-flip": (silent_flip.scenario, silent_flip.FAULTS),
 }

@@ -11,11 +11,11 @@ from typing import Any
 
 from msgspec import structs
 
-from fairlead.cache.hearing import Hearing
 from fairlead.control.instructions import PlaneInstruction, Woke
 from fairlead.control.plane import Plane
 from fairlead.decision.contract import Decision, Reading
 from fairlead.decision.effects import Change, ChangeStatus
+from fairlead.decision.hearing import Hearing
 from fairlead.model.views import LEASES
 from fairlead.sim.parts import Parts
 from fairlead.sim.zoo.wrapping import Wrapped, wrap

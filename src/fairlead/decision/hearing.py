@@ -1,15 +1,16 @@
-"""When a mirror got the present version of each object, and for how long since then it could have heard of another.
+"""When an observer got the present version of each object, and for how long since then it could have heard of another.
 
-Kept by a mirror (`mirror.py`) of a resource whose silence somebody judges, such as the leases of nodes; read through
-`view.py`. Silence is measured by the observer's own clock, and only up to when anything was heard of the server: an
-observer that is cut off, or that was stopped, hears of nobody, which says nothing about them. A pause longer than
-`PAUSE_SECONDS_MAX` therefore counts as that long and no longer. No clock: instants come with the events.
+Kept by the mirror (`cache/mirror.py`) of a resource whose silence somebody judges, such as the leases of nodes, and by
+the API for these leases (`api/heard_nodes.py`). Silence is measured by the observer's own clock, and only up to when
+anything was heard of the server: an observer that is cut off, or that was stopped, hears of nobody, which says nothing
+about them. A pause longer than `PAUSE_SECONDS_MAX` therefore counts as that long and no longer. No clock: instants come
+with the events.
 """
 
 from __future__ import annotations
 
 from fairlead.decision.contract import Sighting, Silent
-from fairlead.store.contract import Key
+from fairlead.model.key import Key
 
 # The leader renews its own lease every few seconds, and hears of it through the same watch.
 PAUSE_SECONDS_MAX = 15.0

@@ -1,0 +1,56 @@
+"""An eviction counts the pods of a node that is silent until the node is marked: budget and server see marks only."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from fairlead.api.authn import Tokens
+from fairlead.api.desk import Desk
+from fairlead.api.heard_nodes import HeardNodes
+from fairlead.api.server import Api
+from fairlead.decision.contract import Decision, Reading, Sighting
+from fairlead.model.views import Resource
+from fairlead.sim.parts import Parts
+from fairlead.sim.zoo.wrapping import Wrapped, wrap
+from fairlead.store.contract import Key, Reader
+
+
+class MarkedNodes(HeardNodes):
+    """Hears nothing; reads marks."""
+
+    __slots__ = ()
+
+    def is_out_of_reach(self, read: Reader, node: str, now: float) -> bool:
+        return self.is_marked(read, node)
+
+
+class MarksApi(Api):
+    __slots__ = ()
+
+    def __init__(self, desk: Desk, tokens: Tokens) -> None:
+        super().__init__(replace(desk, heard=MarkedNodes()), tokens)
+
+
+class Patient:
+    """A view in which every lease was renewed a moment ago."""
+
+    def __init__(self, inner: Reading) -> None:
+        self._inner = inner
+
+    def sighting(self, resource: Resource[Any], namespace: str, name: str) -> Sighting | None:
+        found = self._inner.sighting(resource, namespace, name)
+        return None if found is None else found._replace(silent_seconds=0.0)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+
+class Trusting(Wrapped):
+    def decide(self, view: Reading, key: Key, now: float) -> Decision:
+        patient: Any = Patient(view)
+        return self.inner.decide(patient, key, now)
+
+
+def plant(parts: Parts) -> Parts:
+    return wrap({**parts, "api": MarksApi}, "disruption", Trusting)
