@@ -22,12 +22,13 @@ from fairlead.api.admission import DEFAULT_STEPS
 from fairlead.cli.main import INTERRUPTED, PIPE_CLOSED
 from fairlead.core import errors
 from fairlead.ledger import repair
-from fairlead.model import evidence_rows, plane_knobs
+from fairlead.model import evidence_rows, plane_knobs, reasons
 from fairlead.model.catalog import CATALOG
 from fairlead.model.fields import MapOf
 from fairlead.model.files import load_tables
 from fairlead.runtime.server import retention as kept_history
 from fairlead.runtime.settings import ServeSettings
+from fairlead.schedule.registry import PLUGINS
 from fairlead.store.machine import Limits
 
 DOCS = Path(__file__).parent
@@ -346,13 +347,6 @@ PLANE = (
     Bound("write loops shown", "control.writes", "LOOPS_KEPT_MAX", "", "the oldest go"),
     Bound(
         "looks after an unanswered binding for each report", "control.flights", "LOOKS_PER_REPORT", "", "told"
-    ),
-    Bound(
-        "reads of `fairlead progress` until pods and numbers agree",
-        "cli.progress",
-        "READS_MAX",
-        "",
-        "it says so",
     ),
     Bound("objects remembered as having eased", "control.waits", "EASED_KEPT_MAX", "", "refused keys retry"),
     Bound(
@@ -944,6 +938,33 @@ def api_errors() -> str:
     return table(heads, ((str(c.status), f"`{c.reason}`", words[c.retry]) for c in rows))
 
 
+def reasons_and_owners() -> str:
+    def shown_by(row: reasons.Row) -> str:
+        if not row.condition:
+            return "-"
+        return f"`{row.condition}`" + (f" as `{row.word}`" if row.word else "")
+
+    def owner(row: reasons.Row) -> str:
+        return row.owner.replace("{node}", "NODE").replace("{scheduler}", "NAME")
+
+    rows = ((row.stage, f"`{row.reason}`", owner(row), shown_by(row), row.means) for row in reasons.TABLE)
+    return table(("stage", "reason", "next step", "condition", "means"), rows)
+
+
+def owners_otherwise() -> str:
+    rows = ((stage, owner.replace("{node}", "NODE") or "-") for stage, owner in reasons.OTHERWISE.items())
+    return table(("stage", "next step"), rows)
+
+
+def concerned() -> str:
+    rows = (
+        (f"`{name}`", " or ".join(plugin.concerns))
+        for name, plugin in sorted(PLUGINS.items())
+        if plugin.concerns
+    )
+    return table(("filter that refuses most nodes", "next step"), rows)
+
+
 def exit_codes() -> str:
     rows = [("0", "done"), ("1", "`OperatorError`, or the server refused the request")]
     classes = [c for c in _classes(errors.OperatorError) if c.exit_code > 1]
@@ -1059,6 +1080,9 @@ TABLES: dict[str, Callable[[], str]] = {
     "kinds": kinds,
     "admission": admission,
     "api_errors": api_errors,
+    "reasons_and_owners": reasons_and_owners,
+    "owners_otherwise": owners_otherwise,
+    "concerned": concerned,
     "exit_codes": exit_codes,
     "limits_requests": _bounds(REQUESTS),
     "limits_connections": _bounds(CONNECTIONS),

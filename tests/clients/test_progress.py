@@ -61,7 +61,7 @@ def test_what_holds_it_up_and_whose_turn_it_is(team: Operator) -> None:
 
     told = eventually(held_up)
     assert told["limit"]["stage"] == "queued"
-    assert told["limit"]["owner"] == "scheduler"
+    assert told["limit"]["owner"] == "user or node-admin or autoscaler"
     assert told["pending"][0]["count"] == 2
     assert "node affinity/selector" in told["lastError"]["message"]
     (row,) = table(team("get deploy -o wide"))
@@ -71,7 +71,7 @@ def test_what_holds_it_up_and_whose_turn_it_is(team: Operator) -> None:
     done = _cli(team, "deploy/web")
     assert done.returncode == 1
     assert "2 at queued: Unschedulable, such as web-" in done.stdout
-    assert "next step: scheduler" in done.stdout
+    assert "next step: user or node-admin or autoscaler" in done.stdout
 
 
 def test_jobs_end(team: Operator) -> None:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from fairlead.core.times import timestamp
 from fairlead.model.at_most_one import DEADLINE
+from fairlead.model.stages import standing_of_object
 from fairlead.model.views import Json
 
 _INITIALIZED, _CONTAINERS_READY, _READY = "Initialized", "ContainersReady", "Ready"
@@ -47,6 +48,17 @@ def conditions(facts: Facts, before: Sequence[Json], now: float) -> list[Json]:
             condition["lastProbeTime"] = old["lastProbeTime"]
         made.append(condition)
     return made
+
+
+def with_owner(told: Sequence[Json], pod: Json) -> list[Json]:
+    """The conditions of this pod, of which those about readiness say who has the next step."""
+    owner = standing_of_object({**pod, "status": {**pod["status"], "conditions": told}}).owner
+    return [
+        {**each, "owner": owner}
+        if owner and each["type"] in (_READY, _CONTAINERS_READY) and each["status"] != "True"
+        else each
+        for each in told
+    ]
 
 
 def _wanted(facts: Facts, known: dict[str | None, Json]) -> list[tuple[str, bool, str, str]]:

@@ -21,8 +21,6 @@ from fairlead.agent.container import Runs
 from fairlead.agent.pace import Pace
 from fairlead.agent.views import BoundPod, Container
 
-CRASH_LOOP = "CrashLoopBackOff"
-
 
 class Plan(NamedTuple):
     start: tuple[Container, ...] = ()  # now

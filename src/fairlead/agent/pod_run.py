@@ -18,20 +18,17 @@ from fairlead.agent.life import Life
 from fairlead.agent.means import Means
 from fairlead.agent.notes import WARNING
 from fairlead.agent.pod import Work
-from fairlead.agent.pod_plan import CRASH_LOOP, Plan, plan
+from fairlead.agent.pod_plan import Plan, plan
 from fairlead.agent.references import Missing, Pending
 from fairlead.agent.services import service_environment
 from fairlead.agent.views import BoundPod, Container
 from fairlead.agent.volumes import Unsupported, volumes
 from fairlead.core.times import SECOND, format_duration
 from fairlead.model.at_most_one import is_at_most_one
+from fairlead.model.reasons import CONFIG_ERROR, CRASH_LOOP, CREATE_ERROR
 
 Instruction = Ask | LiftDeadline | Open | Start | Stop | Refresh | Look
-CONFIG_ERROR, CREATE_ERROR, CREATING = (
-    "CreateContainerConfigError",
-    "CreateContainerError",
-    "ContainerCreating",
-)
+CREATING = "ContainerCreating"
 
 
 def run(work: Work, view: BoundPod, means: Means, now: float) -> list[Instruction]:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from fairlead.agent.container import KILLED, LOST_MESSAGE, LOST_REASON, Runs, container_id
 from fairlead.agent.contract import Ended
-from fairlead.agent.pod_conditions import Facts, conditions
+from fairlead.agent.pod_conditions import Facts, conditions, with_owner
 from fairlead.agent.views import BoundPod, Container
 from fairlead.core.times import timestamp
 from fairlead.model.views import Json
@@ -61,7 +61,8 @@ def status_of(pod: BoundPod, standing: Standing, now: float) -> Json:
         [gate.get("conditionType") or "" for gate in spec.readiness_gates],
         standing.deadline,
     )
-    status["conditions"] = conditions(facts, before.get("conditions") or (), now)
+    told = conditions(facts, before.get("conditions") or (), now)
+    status["conditions"] = with_owner(told, {"spec": {"nodeName": spec.node_name}, "status": status})
     return status
 
 

@@ -14,6 +14,7 @@ from fairlead.agent.downward import Surroundings, field_text, resource_text
 from fairlead.agent.environment import expand
 from fairlead.agent.references import CONFIG_MAP, SECRET, Library, Missing, Reference
 from fairlead.agent.views import BoundPod, Container
+from fairlead.model.reasons import MOUNT_FAILED
 from fairlead.model.views import Json
 
 _MODE = 0o644
@@ -53,7 +54,7 @@ def _volume(pod: BoundPod, index: int, volume: Json, around: Surroundings, libra
     try:
         files = _files(pod, volume, around, library)
     except Missing as error:
-        raise Missing(f'MountVolume.SetUp failed for volume "{name}" : {error}') from None
+        raise Missing(f'{MOUNT_FAILED} for volume "{name}" : {error}') from None
     except KeyError:
         source = next((key for key in volume if key != "name"), "")
         why = _REFUSED.get(source, "this node has no such volumes")

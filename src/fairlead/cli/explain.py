@@ -7,7 +7,7 @@ from typing import Any
 
 from fairlead.cli import options as shared
 from fairlead.cli.client import Client, connect
-from fairlead.cli.output import hint, print_json, print_table
+from fairlead.cli.output import cell, hint, print_json, print_table
 from fairlead.cli.pods import ask, named_pod, score_header, score_row
 from fairlead.core.errors import UsageError
 from fairlead.core.times import human_duration
@@ -104,6 +104,8 @@ def _print_attempts(attempts: list[dict[str, Any]]) -> None:
 def _print_one(answer: dict[str, Any]) -> None:
     gone = "" if answer["exists"] else " (it no longer exists)"
     print(f"pod/{answer['name']} in {answer['namespace']}{gone}: {answer['outcome']}")
+    if answer.get("standing"):
+        print(f"stage: {_standing(answer['standing'])}")
     for text in answer.get("released") or ():
         print(f"released: {text}")
     if answer.get("queue"):
@@ -157,6 +159,14 @@ def _print_parts(answer: dict[str, Any], record: dict[str, Any]) -> None:
             print(f"\n{title}")
             for text in answer[part]:
                 print(f"  - {text}")
+
+
+def _standing(told: dict[str, Any]) -> str:
+    """As `fairlead progress` says it of the pod's workload."""
+    reason = f": {told['reason']}" if told["reason"] else ""
+    turn = f"; next step: {told['owner']}" if told["owner"] else ""
+    message = f" ({cell(told['message'])})" if told["message"] else ""
+    return f"{told['stage']}{reason}{turn}{message}"
 
 
 def _queue(queue: dict[str, Any]) -> str:

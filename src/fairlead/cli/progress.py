@@ -1,7 +1,9 @@
 """`fairlead progress`: how far a workload's pods have come, what holds them up, whose turn it is; live on a terminal.
 
-Reads `status.progress`, which the plane keeps, and the pods themselves. On a terminal the picture is drawn anew until
-all are through or Ctrl-C; in a pipe it is told once.
+The workload and its pods are read, and told as the plane tells it in `status.progress`, by the same function
+(`reconcile/progress.py`): the sum and the pods below it are always of the same moment, which what the plane wrote a
+moment ago is not. Who may not read pods sees what the plane wrote. On a terminal the picture is drawn anew until all
+are through or Ctrl-C; in a pipe it is told once.
 """
 
 from __future__ import annotations
@@ -9,7 +11,10 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import msgspec
 
 from fairlead.cli import options as shared
 from fairlead.cli.client import Client, connect
@@ -17,13 +22,22 @@ from fairlead.cli.objects import Named, exists, missing, named, split
 from fairlead.cli.output import aligned, cell, colours, print_json
 from fairlead.core.errors import ApiError, UsageError
 from fairlead.core.times import human_duration, parse_time
-from fairlead.model.stages import ENDED, READY, STAGES, standing_of_object
+from fairlead.ledger.progress import standing_of
+from fairlead.model.service_views import EndpointSlice, Service
+from fairlead.model.stages import STAGES
+from fairlead.model.views import DaemonSet, Deployment, Job, LabelSelector, Pod, StatefulSet
+from fairlead.reconcile.progress import Workload, selects, served_by, told_of
 
 POLL_SECONDS = 0.5
 PODS_SHOWN_MAX = 30
-READS_MAX = 5
 _BAR = 24
-_KINDS = ("deployments.apps", "statefulsets.apps", "daemonsets.apps", "jobs.batch")
+_TYPES: dict[str, type[Workload]] = {
+    "deployments.apps": Deployment,
+    "statefulsets.apps": StatefulSet,
+    "daemonsets.apps": DaemonSet,
+    "jobs.batch": Job,
+}
+_KINDS = tuple(_TYPES)
 _ANY = "workload"
 _EPILOG = """examples:
   fairlead progress deployment/web            until all of it serves, drawn live on a terminal
@@ -54,21 +68,20 @@ def run(options: argparse.Namespace) -> int:
     client = connect(options.kubeconfig)
     try:
         workload = find(client, options.workload, options.namespace)
-        namespace = workload.namespace
         if options.output == "json":
             told = _progress(client.get(workload.path))
             print_json(told)
-            return 0 if _is_done(told) else 1
+            return 0 if is_done(told) else 1
         live = sys.stdout.isatty() and not options.once
         drawn = 0
         while True:
-            obj, pods = _at_one_time(client, namespace, workload)
-            lines = picture(workload, obj, pods, time.time())
+            seen = look(client, workload)
+            lines = picture(workload, seen, time.time())
             if drawn:
                 sys.stdout.write(f"\033[{drawn}A\033[J")
             print("\n".join(lines), flush=True)
             drawn = len(lines)
-            done = _is_done(_progress(obj))
+            done = is_done(seen.told) and not seen.behind
             if done or not live:
                 return 0 if done else 1
             time.sleep(POLL_SECONDS)
@@ -93,26 +106,27 @@ def find(client: Client, typed: str, namespace: str | None) -> Named:
     raise missing(client, wanted, _ANY if any_kind else "")
 
 
-def _at_one_time(client: Client, namespace: str, workload: Named) -> tuple[Json, list[Json]]:
-    """The workload and its pods; the plane tells progress a moment after pods change, so they are asked for again
-    until they agree, or for long enough."""
-    for left in reversed(range(READS_MAX)):
-        obj = client.get(workload.path)
-        pods = _pods(client, namespace, obj)
-        if not left or _agrees(_progress(obj), pods):
-            break
-        time.sleep(POLL_SECONDS)
-    return obj, pods
+class Seen(NamedTuple):
+    """A workload at one moment. `behind`: so many changes of it its controller has not seen yet."""
+
+    told: Json
+    pods: Sequence[Pod] = ()  # those that are not on their way out
+    served: frozenset[str] | None = None
+    behind: int = 0
 
 
-def _agrees(told: Json, pods: list[Json]) -> bool:
-    """Whether what is told is of these pods: as many are there, and as many are ready. Who sees no pods cannot say."""
-    if not pods or not told or "admitted" not in told:
-        return True
-    standings = [standing_of_object(pod) for pod in pods]
-    counted = [each for each in standings if each.reason != "Released"]
-    ready = sum(each.stage in (READY, ENDED) for each in counted)
-    return bool((told["admitted"], told.get("ready")) == (len(counted), ready))
+def look(client: Client, workload: Named) -> Seen:
+    obj = client.get(workload.path)
+    observed = (obj.get("status") or {}).get("observedGeneration")
+    behind = 0 if observed is None else (obj.get("metadata") or {}).get("generation", 0) - observed
+    view = msgspec.convert(obj, _TYPES[f"{workload.resource.plural}.{workload.resource.group}"])
+    try:
+        pods = _pods(client, workload.namespace, view)
+        served = None if isinstance(view, Job) else _served(client, view)
+    except ApiError:
+        return Seen(_progress(obj), behind=behind)
+    shown = [pod for pod in pods if not pod.metadata.deletion_timestamp]
+    return Seen(told_of(view, pods, served), shown, served, behind)
 
 
 def _none(typed: str) -> UsageError:
@@ -120,16 +134,13 @@ def _none(typed: str) -> UsageError:
     return UsageError(f"{typed!r} names no workload: use {names} or {_ANY}, as in deployment/web")
 
 
-def picture(workload: Named, obj: Json, pods: list[Json], now: float) -> list[str]:
-    told = _progress(obj)
+def picture(workload: Named, seen: Seen, now: float) -> list[str]:
+    told = seen.told
     title = f"{workload.resource.singular}/{workload.name}"
     if not told:
         return [f"{title}: nothing is known of its progress yet"]
     desired = told.get("desired", 0)
-    behind = (obj.get("metadata") or {}).get("generation", 0) - told.get("observedGeneration", 0)
-    stale = f"   (of generation {told['observedGeneration']}, {behind} behind)" if behind > 0 else ""
-    if not _agrees(told, pods):
-        stale += f"   (as of {told.get('updated') or '?'}; the pods below have changed since)"
+    stale = f"   (its controller has not seen {seen.behind} changes yet)" if seen.behind > 0 else ""
     lines = [f"{title}   {desired} desired{stale}"]
     lines += [
         f"  {stage:<10}{_bar(told[stage], desired)} {told[stage]}/{desired}"
@@ -146,8 +157,13 @@ def picture(workload: Named, obj: Json, pods: list[Json], now: float) -> list[st
         )
         if group.get("message"):
             lines.append(f"  {cell(group['message'])}")
+    if told.get("hold"):
+        lines.append(
+            cell(f"on hold: {told['hold']['reason']}; next step: {told['hold'].get('owner') or '?'}")
+        )
+        lines.append(f"  {cell(told['hold'].get('message') or '')}")
     lines += _happened(told, now)
-    return lines + _pod_lines(pods)
+    return lines + _pod_lines(seen)
 
 
 def _bar(count: int, of: int) -> str:
@@ -172,12 +188,12 @@ def _happened(told: Json, now: float) -> list[str]:
     return lines
 
 
-def _pod_lines(pods: list[Json]) -> list[str]:
-    rows = []
+def _pod_lines(seen: Seen) -> list[str]:
+    rows, pods = [], seen.pods
     for pod in pods[:PODS_SHOWN_MAX]:
-        each = standing_of_object(pod)
-        node = (pod.get("spec") or {}).get("nodeName")
-        rows.append([cell(text) for text in (pod["metadata"]["name"], each.stage, each.reason, node)])
+        each = standing_of(pod, seen.served)
+        texts = (pod.metadata.name, each.stage, each.reason, pod.spec.node_name)
+        rows.append([cell(text) for text in texts])
     if not rows:
         return []
     header = ["POD", "STAGE", "REASON", "NODE"]
@@ -191,18 +207,39 @@ def _progress(obj: Json) -> Json:
     return told
 
 
-def _is_done(told: Json) -> bool:
-    return bool(told) and not told.get("pending")
+def is_done(told: Json) -> bool:
+    return bool(told) and not told.get("pending") and not told.get("hold")
 
 
-def _pods(client: Client, namespace: str, obj: Json) -> list[Json]:
-    """Those that its selector matches; a Job's selector is filled in by the server."""
-    labels = ((obj.get("spec") or {}).get("selector") or {}).get("matchLabels") or {}
-    if not labels:
-        return []
-    selector = ",".join(f"{key}={value}" for key, value in sorted(labels.items()))
-    try:
-        answer = client.get(f"/api/v1/namespaces/{namespace}/pods", {"labelSelector": selector})
-    except ApiError:
-        return []  # who may not read pods still sees the sum
-    return [pod for pod in answer.get("items") or () if not pod["metadata"].get("deletionTimestamp")]
+def _pods(client: Client, namespace: str, workload: Workload) -> list[Pod]:
+    """Those that it controls, a Deployment's by its ReplicaSets. Its selector only makes the answer shorter."""
+    selector = workload.spec.selector
+    labels = (
+        selector.match_labels if isinstance(selector, LabelSelector) else selector.get("matchLabels") or {}
+    )
+    query = (
+        {"labelSelector": ",".join(f"{key}={value}" for key, value in sorted(labels.items()))}
+        if labels
+        else {}
+    )
+    owners = {workload.metadata.uid}
+    if isinstance(workload, Deployment):
+        sets = client.get(f"/apis/apps/v1/namespaces/{namespace}/replicasets", query).get("items") or ()
+        owners = {each["metadata"]["uid"] for each in sets if _controller(each) in owners}
+    pods = client.get(f"/api/v1/namespaces/{namespace}/pods", query).get("items") or ()
+    return [msgspec.convert(pod, Pod) for pod in pods if _controller(pod) in owners]
+
+
+def _controller(obj: Json) -> str:
+    owners = obj["metadata"].get("ownerReferences") or ()
+    return next((each.get("uid") or "" for each in owners if each.get("controller")), "")
+
+
+def _served(client: Client, workload: Workload) -> frozenset[str] | None:
+    namespace = workload.metadata.namespace
+    found = client.get(f"/api/v1/namespaces/{namespace}/services").get("items") or ()
+    services = [each for each in (msgspec.convert(one, Service) for one in found) if selects(each, workload)]
+    if not services:
+        return None
+    slices = client.get(f"/apis/discovery.k8s.io/v1/namespaces/{namespace}/endpointslices").get("items") or ()
+    return served_by(services, [msgspec.convert(each, EndpointSlice) for each in slices])

@@ -17,6 +17,15 @@ from fairlead.core.times import microtime, timestamp
 from fairlead.decision.contract import EventNote, Regarding
 from fairlead.decision.effects import Bind, ChangeStatus, Delete, Effect, identity, premise_of
 from fairlead.decision.ensure import ensure_status
+from fairlead.model.reasons import (
+    NOMINATED,
+    QUEUED,
+    RETRYING,
+    SCHEDULED,
+    UNSCHEDULABLE,
+    most_concerned,
+    owner_of,
+)
 from fairlead.model.views import PODS, Condition, Pod
 from fairlead.schedule.contract import Attempt, Refusal, Scored, Stage, Victim
 from fairlead.schedule.policy import Policy
@@ -25,8 +34,6 @@ from fairlead.schedule.waiting import Taken
 
 SCHEDULER = "scheduler"
 _SCHEDULED = "PodScheduled"
-_UNSCHEDULABLE = "Unschedulable"
-RETRYING = "SchedulingRetrying"  # a node was found, and the binding to it is tried again
 PREEMPTED = "PreemptionByScheduler"  # why a victim's DisruptionTarget is true
 _PREEMPTED_TEXT = "default-scheduler: preempting to accommodate a higher priority pod"
 
@@ -100,7 +107,7 @@ def record_for(batch: Batch, position: int, taken: Taken, attempt: Attempt) -> b
             SCHEDULER,
             "/".join(attempt.key),
             attempt.uid,
-            "Placed" if attempt.node else _UNSCHEDULABLE,
+            "Placed" if attempt.node else UNSCHEDULABLE,
             taken.attempts,
             round(taken.waited_seconds, 6),
             taken.woken_by,
@@ -142,19 +149,28 @@ def binding(pod: Pod, node: str, reservation: str = "") -> Bind:
     return Bind(label, PODS.name, "v1", "pods", meta.namespace, meta.name, meta.uid, node, reservation)
 
 
-def unschedulable(pod: Pod, message: str, nominated: str, now: float) -> ChangeStatus | None:
-    """PodScheduled=False with this message, and the node it waits for; None if that is what the pod says already."""
+def unschedulable(pod: Pod, attempt: Attempt, now: float) -> ChangeStatus | None:
+    """PodScheduled=False with what the attempt says, who may react to it, and the node it waits for; None if that is
+    what the pod says already."""
+    message, nominated = attempt.message, attempt.nominated
+    owner = _owner(attempt)
     known = next((each for each in pod.status.conditions if each.type == _SCHEDULED), None)
     said = (known.status, known.reason, known.message) if known is not None else None
     conditions = pod.status.conditions
-    if said != ("False", _UNSCHEDULABLE, message):
+    if said != ("False", UNSCHEDULABLE, message) or (known is not None and known.owner not in ("", owner)):
         since = (
             known.last_transition_time if known is not None and known.status == "False" else timestamp(now)
         )
-        condition = Condition(_SCHEDULED, "False", _UNSCHEDULABLE, message, since)
+        condition = Condition(_SCHEDULED, "False", UNSCHEDULABLE, message, since, owner=owner)
         conditions = (*(each for each in conditions if each.type != _SCHEDULED), condition)
     wanted = structs.replace(pod.status, conditions=conditions, nominated_node_name=nominated)
     return ensure_status(SCHEDULER, PODS, pod, wanted)
+
+
+def _owner(attempt: Attempt) -> str:
+    if attempt.nominated:
+        return owner_of(SCHEDULED, NOMINATED)
+    return most_concerned([(each.nodes, each.concerns) for each in attempt.refusals], attempt.nodes)
 
 
 def retrying(pod: Pod, attempt: int, why: str, now: float) -> tuple[ChangeStatus | None, EventNote]:
@@ -162,7 +178,7 @@ def retrying(pod: Pod, attempt: int, why: str, now: float) -> tuple[ChangeStatus
     meta, message = pod.metadata, f"{why} (attempt {attempt})"
     known = next((each for each in pod.status.conditions if each.type == _SCHEDULED), None)
     since = known.last_transition_time if known is not None and known.status == "False" else timestamp(now)
-    condition = Condition(_SCHEDULED, "False", RETRYING, message, since)
+    condition = Condition(_SCHEDULED, "False", RETRYING, message, since, owner=owner_of(QUEUED, RETRYING))
     others = (each for each in pod.status.conditions if each.type != _SCHEDULED)
     wanted = structs.replace(pod.status, conditions=(*others, condition))
     regarding = Regarding("v1", "Pod", meta.namespace, meta.name, meta.uid)

@@ -285,7 +285,7 @@ class Placer:
             plugins = (plugin for plugin in self.policy.plugins if plugin.name in refused_by)
             wakes_on = frozenset[str]().union(*(plugin.wakes_on for plugin in plugins)) or _WITHOUT_NODES
             wakes_on |= {_POLICY}
-            told = unschedulable(pod, attempt.message, attempt.nominated, now)
+            told = unschedulable(pod, attempt, now)
             victims, is_undone = self._victims(attempt)
             effects = (*((told,) if told is not None else ()), *evictions(pod, victims, now))
         verdict = SETTLED if attempt.node else Waiting("Unschedulable", attempt.message)

@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 from fairlead.control.tally import Distribution
 from fairlead.ledger.progress import stage_of
-from fairlead.model.stages import ENDED, READY, SERVING, STAGES
+from fairlead.model.reasons import READY, SERVING
+from fairlead.model.stages import ENDED, STAGES
 from fairlead.model.views import Pod, View
 
 STUCK_SECONDS = 60.0

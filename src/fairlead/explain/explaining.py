@@ -47,6 +47,7 @@ def explain(sources: Sources, namespace: str, name: str, number: int = 0) -> Ask
     if pod is not None:
         answer["node"] = pod.spec.node_name
         answer["queue"] = queued(sources, pod)
+        answer["standing"] = sources.standing(pod)._asdict()
         answer["released"] = list(told_of(pod, sources.siblings(pod)))
     if line is None:
         assert pod is not None

@@ -6,18 +6,24 @@ Made once by `runtime/`, handed to every function here that answers a question.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import msgspec
 
-from fairlead.control.placing import COMPONENT, Placer
+from fairlead.cache.view import MirrorView, NotMirrored
+from fairlead.control.placing import Placer
 from fairlead.control.plane import Plane
 from fairlead.core.errors import NotFound, Unavailable
+from fairlead.ledger.progress import standing_of
 from fairlead.model import plane_knobs
 from fairlead.model.key import Key
 from fairlead.model.policy_in_use import policy_in_use
-from fairlead.model.views import PLANE_SETTINGS, PODS, SCHEDULING_POLICIES, Pod, Resource, View
+from fairlead.model.reasons import GATED, OTHER_SCHEDULER
+from fairlead.model.stages import Standing
+from fairlead.model.views import JOBS, PLANE_SETTINGS, PODS, SCHEDULING_POLICIES, Pod, Resource, View
+from fairlead.reconcile.progress import served_with
 from fairlead.schedule.policy import Policy
 from fairlead.schedule.registry import default_policy, policy_for
 from fairlead.store.contract import Compacted, FutureRevision, Journal, Reader
@@ -42,6 +48,15 @@ class Sources:
         if owner is None or mirror is None:
             return ()
         return tuple(each for each in mirror.index.owned_by(owner.uid) if isinstance(each, Pod))
+
+    def standing(self, pod: Pod) -> Standing:
+        """How far it has come, why no further and whose turn it is: as `status.progress` of its workload says it."""
+        owner, served = pod.metadata.controller, None
+        if owner is None or owner.kind != JOBS.kind:
+            with suppress(NotMirrored):  # nobody here looks after Services
+                view = MirrorView(self.plane.mirrors)
+                served = served_with(view, pod.metadata.namespace, pod.metadata.labels)
+        return standing_of(pod, served)
 
     def placer(self) -> Placer:
         """The scheduler at work, or why there is none."""
@@ -88,13 +103,8 @@ def no_such_pod(namespace: str, name: str) -> NotFound:
 
 def held_back(pod: Pod) -> str:
     """Why the scheduler leaves a pod without a node alone; "" if it does not."""
-    spec = pod.spec
-    if spec.scheduler_name != COMPONENT:
-        return f"it asks for the scheduler {spec.scheduler_name}; this one is {COMPONENT}"
-    if spec.scheduling_gates:
-        names = ", ".join(gate.get("name", "") for gate in spec.scheduling_gates)
-        return f"it is held back by scheduling gates: {names}"
-    return ""
+    found = standing_of(pod)
+    return found.message if found.reason in (GATED, OTHER_SCHEDULER) else ""
 
 
 def untried(sources: Sources, pod: Pod) -> str:

@@ -1,12 +1,13 @@
 """A workload's progress: how many of its pods have come how far, what holds up the rest, and whose turn it is.
 
 `reconcile/progress.py` writes it into the workload's status, `fairlead progress` shows it. The numbers are a funnel:
-each counts the pods that have come at least so far, so they never grow from left to right.
+each counts the pods that have come at least so far, so they never grow from left to right. Whose turn it is:
+`model/reasons.py`.
 
     desired >= admitted >= queued >= scheduled >= bound >= starting >= ready >= serving
 
-A workload that no Service selects ends at ready, and `serving` is left out. A pod that was released, or is going, has
-no part in it: its owner has been told to replace it.
+A workload that no Service selects ends at ready, and `serving` is left out. A pod that was released, has failed or is
+going has no part in it: its owner replaces it.
 """
 
 from __future__ import annotations
@@ -16,21 +17,23 @@ from collections.abc import Iterable, Set
 from typing import Any
 
 from fairlead.model.marks import RELEASED
-from fairlead.model.stages import (
+from fairlead.model.reasons import (
     ADMITTED,
     BOUND,
-    ENDED,
+    DESIRED,
+    LATE,
+    NOT_CREATED,
+    PAUSED,
     QUEUED,
     READY,
     SCHEDULED,
     SERVING,
-    STAGES,
     STARTING,
-    Standing,
-    standing,
+    WAITING_FOR,
+    owner_of,
 )
+from fairlead.model.stages import DEFAULT_SCHEDULER, ENDED, STAGES, Standing, standing
 from fairlead.model.views import Condition, Pod
-from fairlead.model.waiting import WAITING_FOR, waiting_owner
 
 Json = dict[str, Any]
 
@@ -38,17 +41,22 @@ PENDING_MAX = 8  # groups of pods that wait for the same thing
 MESSAGE_MAX = 256  # characters of what is told of each
 
 
-def standing_of(pod: Pod, served: Set[str] = frozenset()) -> Standing:
+def standing_of(pod: Pod, served: Set[str] | None = None) -> Standing:
+    """`served`: names of pods that receive traffic; None when no Service selects it, so that ready is the end."""
     status = pod.status
-    return standing(
+    found = standing(
         pod.spec.node_name,
-        bool(pod.spec.scheduling_gates),
+        [gate.get("name") or "" for gate in pod.spec.scheduling_gates],
         status.nominated_node_name,
         status.phase,
         status.conditions,
         (*status.init_container_statuses, *status.container_statuses),
-        is_served=pod.metadata.name in served,
+        is_served=served is not None and pod.metadata.name in served,
+        scheduler=pod.spec.scheduler_name or DEFAULT_SCHEDULER,
     )
+    if served is None or found.stage != READY:
+        return found
+    return found._replace(owner=owner_of(READY, ""))
 
 
 def stage_of(pod: Pod) -> str:
@@ -70,14 +78,14 @@ def stage_of(pod: Pod) -> str:
         return BOUND
     if ready == "True":
         return READY
-    if ready == "Unknown" or status.container_statuses or status.init_container_statuses:
+    if status.container_statuses or status.init_container_statuses:
         return STARTING
     return BOUND
 
 
 def counts(pod: Pod) -> bool:
     """Whether it is one of those that its workload wants."""
-    if pod.metadata.deletion_timestamp:
+    if pod.metadata.deletion_timestamp or pod.status.phase == "Failed":
         return False
     return not any(c.type == RELEASED and c.status == "True" for c in pod.status.conditions)
 
@@ -89,7 +97,7 @@ def progress(
     the workload's, which tell what pods that are not there wait for."""
     stages = STAGES if served is not None else STAGES[:-1]
     last = SERVING if served is not None else READY
-    standings = [(pod, standing_of(pod, served or frozenset())) for pod in pods if counts(pod)]
+    standings = [(pod, standing_of(pod, served)) for pod in pods if counts(pod)]
     reached = Counter(each.stage if each.stage in stages else stages[-1] for _, each in standings)
     told: Json = {"desired": desired}
     left = len(standings)
@@ -100,7 +108,7 @@ def progress(
     groups = _groups(waiting, stages)
     missing = desired - len(standings)
     if missing > 0:
-        groups.insert(0, {"stage": "desired", "count": missing, **_not_created(conditions)})
+        groups.insert(0, {"stage": DESIRED, "count": missing, **_not_created(conditions)})
     if groups:
         told["pending"] = groups[:PENDING_MAX]
         # What most wait for; of equals the one furthest back, as nothing behind it can go on either.
@@ -108,14 +116,36 @@ def progress(
     return told
 
 
+def given_up(desired: int, done: int, conditions: Iterable[Condition]) -> Json:
+    """Of a Job that will not make the pods that it wants any more."""
+    group = {"stage": DESIRED, "count": desired - done, **_not_created(conditions)}
+    return {"desired": desired, "pending": [group], "limit": {k: v for k, v in group.items() if k in _LIMIT}}
+
+
 def _not_created(conditions: Iterable[Condition]) -> Json:
-    for each in conditions:
-        if each.type == WAITING_FOR and each.status == "True":
-            told = {"reason": each.reason, "message": each.message[:MESSAGE_MAX]}
-            return {**told, "owner": waiting_owner(each.reason)}
-    return {"reason": "NotCreated", "owner": "its controller"}
+    """What pods that are not there wait for: the first of the workload's conditions that says it."""
+    told = {each.type: each for each in conditions}
+    for kind, status, reasons in _WHY_NOT_CREATED:
+        each = told.get(kind)
+        if each is not None and each.status == status and (not reasons or each.reason in reasons):
+            return because(each.reason, each.message, each.owner)
+    return {"reason": NOT_CREATED, "owner": owner_of(DESIRED, NOT_CREATED)}
 
 
+def because(reason: str, message: str, owner: str = "") -> Json:
+    """Why a workload has no more pods than it has. `owner`: as its condition names it."""
+    told = {"reason": reason, "message": message[:MESSAGE_MAX]}
+    return {**told, "owner": owner or owner_of(DESIRED, reason)}
+
+
+# Type and status of conditions, and the reasons that count; all of them if none is given.
+_WHY_NOT_CREATED: tuple[tuple[str, str, tuple[str, ...]], ...] = (
+    (WAITING_FOR, "True", ()),
+    ("ReplicaFailure", "True", ("FailedCreate",)),
+    ("Progressing", "False", ("ReplicaSetCreateError", LATE)),
+    ("Progressing", "Unknown", (PAUSED,)),
+    ("Failed", "True", ()),
+)
 _LIMIT = ("stage", "reason", "message", "owner")
 
 
@@ -130,7 +160,7 @@ def _groups(waiting: Iterable[tuple[Pod, Standing]], stages: tuple[str, ...]) ->
             "stage": each.stage,
             "count": 1,
             "pod": pod.metadata.name,
-            "owner": _owner(each, stages),
+            "owner": each.owner,
         }
         if each.reason:
             told["reason"] = each.reason
@@ -138,8 +168,3 @@ def _groups(waiting: Iterable[tuple[Pod, Standing]], stages: tuple[str, ...]) ->
             told["message"] = each.message[:MESSAGE_MAX]
         found[(each.stage, each.reason, each.owner)] = told
     return sorted(found.values(), key=lambda group: stages.index(group["stage"]))
-
-
-def _owner(each: Standing, stages: tuple[str, ...]) -> str:
-    """A ready pod that is not served yet has nobody to wait for but its Service's endpoints."""
-    return each.owner or ("endpoints of its Service" if each.stage == READY else "")

@@ -18,13 +18,13 @@ from fairlead.core.times import parse_time
 from fairlead.model.key import Key
 from fairlead.model.marks import NODE_LEASES, RELEASED
 from fairlead.model.metadata import FOREGROUND, ORPHAN
+from fairlead.model.reasons import CONFIRMATION
 from fairlead.model.views import LEASES, PODS, Condition, Lease, Meta, Pod
 
 TRACKING = "batch.kubernetes.io/job-tracking"
 OURS = frozenset({FOREGROUND, ORPHAN, TRACKING})  # finalizers that a controller here removes
 MARK = "fairlead.dev/Leftover"  # condition of a pod that will be removed: since when, and by which rule
 
-_AWAITING = "AwaitingConfirmation"  # reason of the condition, as `reconcile/release.py` says it
 _COUNTING_NOTHING = (("apps", "ReplicaSet"), ("apps", "StatefulSet"), ("apps", "DaemonSet"))
 
 # As Kubernetes' pod garbage collector: a node that was deleted by mistake has this long to come back.
@@ -204,7 +204,7 @@ def _ending(pod: Pod, node_is_gone: bool, now: float) -> Finding | None:
 
 def _awaiting(pod: Pod) -> Finding | None:
     for each in pod.status.conditions:
-        if each.type == RELEASED and each.status == "False" and each.reason == _AWAITING:
+        if each.type == RELEASED and each.status == "False" and each.reason == CONFIRMATION:
             since = parse_time(each.last_transition_time) if each.last_transition_time else 0.0
             node = pod.spec.node_name
             return _found(

@@ -13,15 +13,32 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from fairlead.model.marks import RELEASED
+from fairlead.model.reasons import (
+    ADMITTED,
+    BOUND,
+    FAILED_MOUNT,
+    GATED,
+    LOST,
+    MOUNT_FAILED,
+    NOMINATED,
+    NOT_READY,
+    NOT_STARTED,
+    OTHER_SCHEDULER,
+    QUEUED,
+    READY,
+    SCHEDULED,
+    SERVING,
+    STARTING,
+    owner_of,
+)
 
 Json = dict[str, Any]
 
-ADMITTED, QUEUED, SCHEDULED, BOUND = "admitted", "queued", "scheduled", "bound"
-STARTING, READY, SERVING = "starting", "ready", "serving"
 STAGES = (ADMITTED, QUEUED, SCHEDULED, BOUND, STARTING, READY, SERVING)
 ENDED = "ended"  # it has run to its end: no stage on the way, and no trouble either
 
-_LOST = "NodeUnknown"  # reason of Ready=False, as `reconcile/pod_marks.py` says it of pods on a node that is silent
+DEFAULT_SCHEDULER = "default-scheduler"
+_RELEASED = "NodeSilent"  # why, if the condition does not say it
 _SLOW = frozenset({"ContainerCreating", "PodInitializing"})  # the usual way, not a reason
 
 
@@ -45,6 +62,8 @@ class Condition(Protocol):
     def reason(self) -> str: ...
     @property
     def message(self) -> str: ...
+    @property
+    def owner(self) -> str: ...
 
 
 class Told(NamedTuple):
@@ -54,65 +73,77 @@ class Told(NamedTuple):
     status: str
     reason: str
     message: str
+    owner: str
 
 
 def standing(
     node: str,
-    is_gated: bool,
+    gates: Sequence[str],
     nominated: str,
     phase: str,
     conditions: Iterable[Condition],
     containers: Sequence[Json],
     *,
     is_served: bool = False,
+    scheduler: str = DEFAULT_SCHEDULER,
 ) -> Standing:
     """`containers` are its container statuses, those of init containers first."""
     told = {each.type: each for each in conditions}
     if phase in ("Succeeded", "Failed"):
         return Standing(ENDED, phase)
     if not node:
-        return _unplaced(is_gated, nominated, told.get("PodScheduled"))
-    agent = f"agent of {node}"
-    released = told.get(RELEASED)
+        return _unplaced(gates, nominated, scheduler, told.get("PodScheduled"))
+    released, ready = told.get(RELEASED), told.get("Ready")
     if released is not None and released.status == "True":
-        return Standing(BOUND, "Released", released.message, "its owner, who replaces it")
-    ready = told.get("Ready")
+        return _at(BOUND, released.reason or _RELEASED, released.message, node)
     if ready is not None and ready.status == "True":
         return Standing(SERVING if is_served else READY)
-    if ready is not None and ready.status == "Unknown":
-        return Standing(STARTING, "NodeUnknown", ready.message, "node health")
+    begun = STARTING if containers else BOUND
     is_ahead = released is not None and released.status == "False" and bool(released.reason)
-    if (is_ahead and ready is None) or (ready is not None and ready.reason == _LOST):
-        waits = released if released is not None and is_ahead else ready  # why its release waits says more
-        assert waits is not None
-        return Standing(STARTING if containers else BOUND, waits.reason, waits.message, "node health")
+    if ready is not None and (ready.status == "Unknown" or ready.reason == LOST):
+        if released is not None and is_ahead:  # why its release waits says more
+            return _at(begun, released.reason, released.message, node)
+        return _at(begun, LOST, ready.message, node)
+    if released is not None and is_ahead and ready is None:
+        return _at(begun, released.reason, released.message, node)
     if not containers:
-        return Standing(BOUND, "NotStarted", f"node {node} has not begun with it", agent)
-    return _starting(containers, ready, agent)
+        return _at(BOUND, NOT_STARTED, f"node {node} has not begun with it", node)
+    return _starting(containers, ready, node)
 
 
-def _unplaced(is_gated: bool, nominated: str, scheduled: Condition | None) -> Standing:
-    if is_gated:
-        return Standing(ADMITTED, "SchedulingGated", "gates in spec.schedulingGates", "who set the gates")
+def _at(stage: str, reason: str, message: str, node: str = "") -> Standing:
+    return Standing(stage, reason, message, owner_of(stage, reason, node=node))
+
+
+def _unplaced(gates: Sequence[str], nominated: str, scheduler: str, scheduled: Condition | None) -> Standing:
+    if gates:
+        return _at(ADMITTED, GATED, f"it is held back by scheduling gates: {', '.join(gates)}")
+    if scheduler != DEFAULT_SCHEDULER:
+        owner = owner_of(QUEUED, OTHER_SCHEDULER, scheduler=scheduler)
+        text = f"it asks for the scheduler {scheduler}; this one is {DEFAULT_SCHEDULER}"
+        return Standing(QUEUED, OTHER_SCHEDULER, text, owner)
     if nominated:
-        return Standing(SCHEDULED, "Nominated", f"waits for room on {nominated}", "scheduler")
+        return _at(SCHEDULED, NOMINATED, f"waits for room on {nominated}")
     if scheduled is None or scheduled.status == "True":
-        return Standing(QUEUED, "", "", "scheduler")
-    return Standing(QUEUED, scheduled.reason, scheduled.message, "scheduler")
+        return _at(QUEUED, "", "")
+    owner = scheduled.owner or owner_of(QUEUED, scheduled.reason)
+    return Standing(QUEUED, scheduled.reason, scheduled.message, owner)
 
 
-def _starting(containers: Sequence[Json], ready: Condition | None, agent: str) -> Standing:
+def _starting(containers: Sequence[Json], ready: Condition | None, node: str) -> Standing:
     """The first container that holds it up; a running one that is not ready waits for its probe."""
     for each in containers:
         state = each.get("state") or {}
         waiting = state.get("waiting") or {}
         if waiting.get("reason"):
             reason, message = waiting["reason"], waiting.get("message") or ""
-            return Standing(STARTING, "" if reason in _SLOW else reason, message, agent)
+            if reason in _SLOW:
+                reason = FAILED_MOUNT if message.startswith(MOUNT_FAILED) else ""
+            return _at(STARTING, reason, message, node)
         ended = state.get("terminated")
         if ended is not None and ended.get("exitCode"):
             text = f"container {each.get('name')} ended with exit code {ended['exitCode']}"
-            return Standing(STARTING, ended.get("reason") or "Error", ended.get("message") or text, agent)
+            return _at(STARTING, ended.get("reason") or "Error", ended.get("message") or text, node)
     idle = next(
         (
             each.get("name")
@@ -122,12 +153,9 @@ def _starting(containers: Sequence[Json], ready: Condition | None, agent: str) -
         "",
     )
     if idle:
-        return Standing(STARTING, "NotReady", f"container {idle} runs and is not ready", "the container")
-    return (
-        Standing(STARTING, ready.reason, ready.message, agent)
-        if ready is not None
-        else Standing(STARTING, owner=agent)
-    )
+        return _at(STARTING, NOT_READY, f"container {idle} runs and is not ready", node)
+    reason, message = (ready.reason, ready.message) if ready is not None else ("", "")
+    return _at(STARTING, reason, message, node)
 
 
 def standing_of_object(pod: Json) -> Standing:
@@ -135,12 +163,19 @@ def standing_of_object(pod: Json) -> Standing:
     spec, status = pod.get("spec") or {}, pod.get("status") or {}
     return standing(
         spec.get("nodeName") or "",
-        bool(spec.get("schedulingGates")),
+        [each.get("name") or "" for each in spec.get("schedulingGates") or ()],
         status.get("nominatedNodeName") or "",
         status.get("phase") or "",
         [
-            Told(c.get("type") or "", c.get("status") or "", c.get("reason") or "", c.get("message") or "")
+            Told(
+                c.get("type") or "",
+                c.get("status") or "",
+                c.get("reason") or "",
+                c.get("message") or "",
+                c.get("owner") or "",
+            )
             for c in status.get("conditions") or ()
         ],
         [*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())],
+        scheduler=spec.get("schedulerName") or DEFAULT_SCHEDULER,
     )

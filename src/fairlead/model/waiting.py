@@ -1,7 +1,7 @@
-"""Whom a refused object waits for: one reason and one owner for each kind of object that may lift a refusal.
+"""What a refused object waits for: one reason for each kind of object that may lift a refusal.
 
 An API refusal names the objects (`core/errors.py`, `lifted_by`). The record of a decision, the conditions of workloads,
-`status.progress` and `fairlead explain` all take reason and owner from here, so that they cannot differ.
+`status.progress` and `fairlead explain` all take the reason from here, and its owner from `reasons.py`.
 """
 
 from __future__ import annotations
@@ -9,27 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fairlead.model.catalog import CATALOG
+from fairlead.model.reasons import WAITING_PREFIX
 
-WAITING_FOR = (
-    "fairlead.dev/WaitingFor"  # condition of a workload: what must change before its pods can be made
-)
 REFUSED = "EffectRefused"  # the reason where nobody says what would have to change
-_PREFIX = "WaitingFor"
-_OWNERS = {
-    "ResourceQuota": "quota-admin",
-    "PlacementQuota": "quota-admin",
-    "LimitRange": "quota-admin",
-    "PriorityClass": "cluster-admin",
-}
 QUOTA_REASONS = frozenset({"WaitingForResourceQuota", "WaitingForPlacementQuota"})
 
 
 def waiting_reason(addresses: Sequence[str]) -> str:
     """Of a refusal that these objects may lift (RESOURCE/NAMESPACE/NAME): the kind of the first."""
     kind = CATALOG.of_resource(addresses[0].partition("/")[0]) if addresses else None
-    return f"{_PREFIX}{kind.kind}" if kind is not None else REFUSED
-
-
-def waiting_owner(reason: str) -> str:
-    """Who can do something about it."""
-    return _OWNERS.get(reason.removeprefix(_PREFIX), "user")
+    return f"{WAITING_PREFIX}{kind.kind}" if kind is not None else REFUSED

@@ -27,6 +27,7 @@ from fairlead.decision.effects import Create
 from fairlead.decision.ensure import ensure_status
 from fairlead.decision.heeds import GONE, Heeds
 from fairlead.decision.notes import WARNING, about
+from fairlead.model.reasons import LATE
 from fairlead.model.views import (
     DEPLOYMENTS,
     EVIDENCE_POLICIES,
@@ -52,7 +53,6 @@ from fairlead.reconcile.deployment_history import TEMPLATE_HASH, split
 from fairlead.reconcile.deployment_rollout import limits, without_surge
 from fairlead.reconcile.deployment_status import (
     PROGRESSING,
-    TIMED_OUT,
     create_failed,
     deadline,
     is_complete,
@@ -152,7 +152,7 @@ def _verdict(scene: Scene, status: DeploymentStatus) -> Verdict:
     if scene.deployment.metadata.deletion_timestamp:
         return Waiting("Deleting")
     for each in status.conditions:
-        if each.type == PROGRESSING and each.reason == TIMED_OUT:
+        if each.type == PROGRESSING and each.reason == LATE:
             return Waiting(each.reason, each.message)  # late, but it may still get there
     if is_complete(scene.deployment, status):
         return SETTLED

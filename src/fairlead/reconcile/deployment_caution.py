@@ -20,6 +20,7 @@ from fairlead.decision.contract import EventNote, Reading
 from fairlead.decision.notes import WARNING, about
 from fairlead.ledger.evidence import NEVER, Evidence
 from fairlead.model import evidence_rows as rows
+from fairlead.model.reasons import LATE
 from fairlead.model.views import (
     DEPLOYMENTS,
     EVIDENCE_POLICIES,
@@ -30,7 +31,7 @@ from fairlead.model.views import (
     ReplicaSet,
 )
 from fairlead.reconcile.deployment_rollout import Sizes, is_recreate
-from fairlead.reconcile.deployment_status import NO_PAUSE, PROGRESSING, TIMED_OUT, Pause, condition
+from fairlead.reconcile.deployment_status import NO_PAUSE, PROGRESSING, Pause, condition
 from fairlead.reconcile.reach import is_out_of_reach
 
 # A plan looks at each set through the given eyes.
@@ -84,7 +85,7 @@ def is_held(status: DeploymentStatus, new: ReplicaSet | None) -> bool:
     """Whether the rollout to this very set is paused for being late."""
     late = _late(status)
     return (
-        late is not None and new is not None and _is_paused(late) and f'"{new.metadata.name}"' in late.message
+        late is not None and new is not None and is_paused(late) and f'"{new.metadata.name}"' in late.message
     )
 
 
@@ -93,22 +94,22 @@ def late_notes(deployment: Deployment, status: DeploymentStatus) -> tuple[EventN
     late, before = _late(status), _late(deployment.status)
     if late is None or (before is not None and before.message == late.message):
         return ()
-    return (EventNote(about(DEPLOYMENTS, deployment.metadata), WARNING, TIMED_OUT, late.message, 0),)
+    return (EventNote(about(DEPLOYMENTS, deployment.metadata), WARNING, LATE, late.message, 0),)
 
 
 def _late(status: DeploymentStatus) -> Condition | None:
     return next(
-        (each for each in status.conditions if each.type == PROGRESSING and each.reason == TIMED_OUT), None
+        (each for each in status.conditions if each.type == PROGRESSING and each.reason == LATE), None
     )
 
 
-def _is_paused(late: Condition) -> bool:
+def is_paused(late: Condition) -> bool:
     return "(EvidencePolicy/" in late.message
 
 
 def _late_since(deployment: Deployment, now: float) -> float:
     current = condition(deployment, PROGRESSING)
-    if current is None or current.reason != TIMED_OUT or not current.last_transition_time:
+    if current is None or current.reason != LATE or not current.last_transition_time:
         return now
     return parse_time(current.last_transition_time)
 

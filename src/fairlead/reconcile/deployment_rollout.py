@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from fairlead.model.reasons import WAITING_FOR
 from fairlead.model.views import Deployment, Json, ReplicaSet
-from fairlead.model.waiting import QUOTA_REASONS, WAITING_FOR
+from fairlead.model.waiting import QUOTA_REASONS
 
 DESIRED = "deployment.kubernetes.io/desired-replicas"
 MAXIMUM = "deployment.kubernetes.io/max-replicas"

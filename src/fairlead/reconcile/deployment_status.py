@@ -15,16 +15,15 @@ from msgspec import structs
 
 from fairlead.core.times import parse_time, timestamp
 from fairlead.decision.contract import Refusal
+from fairlead.model.reasons import LATE, PAUSED, WAITING_FOR, owner_told
 from fairlead.model.views import Condition, Deployment, DeploymentStatus, ReplicaSet
-from fairlead.model.waiting import WAITING_FOR
 from fairlead.reconcile.deployment_history import REVISION_HISTORY
 from fairlead.reconcile.deployment_rollout import Limits
-from fairlead.reconcile.waiting import waiting
+from fairlead.reconcile.waiting import refused_owner, waiting
 
 AVAILABLE, PROGRESSING, REPLICA_FAILURE = "Available", "Progressing", "ReplicaFailure"
 CREATED, FOUND = "NewReplicaSetCreated", "FoundNewReplicaSet"
-UPDATED, COMPLETE, TIMED_OUT = "ReplicaSetUpdated", "NewReplicaSetAvailable", "ProgressDeadlineExceeded"
-PAUSED, RESUMED = "DeploymentPaused", "DeploymentResumed"
+UPDATED, COMPLETE, RESUMED = "ReplicaSetUpdated", "NewReplicaSetAvailable", "DeploymentResumed"
 # So much means that there is no deadline.
 _NO_DEADLINE = 2**31 - 1
 
@@ -98,7 +97,7 @@ def deadline(deployment: Deployment, wanted: DeploymentStatus) -> float:
     seconds = deployment.spec.progress_deadline_seconds
     if current is None or seconds >= _NO_DEADLINE or deployment.spec.paused:
         return 0.0
-    if current.reason in (COMPLETE, TIMED_OUT) or not current.last_update_time:
+    if current.reason in (COMPLETE, LATE) or not current.last_update_time:
         return 0.0
     return parse_time(current.last_update_time) + seconds + 1  # times of conditions are cut to the second
 
@@ -123,7 +122,7 @@ def _progressing(
         return None
     reason = current.reason if current is not None else ""
     if deployment.spec.paused:
-        if reason == TIMED_OUT:
+        if reason == LATE:
             return current
         return _condition(deployment, PROGRESSING, "Unknown", PAUSED, "Deployment is paused", now)
     if reason == PAUSED:
@@ -140,16 +139,16 @@ def _progressing(
         return _condition(deployment, PROGRESSING, "True", CREATED, f'Created new replica set "{name}"', now)
     if reason == COMPLETE and counted.replicas == counted.updated_replicas:
         return current  # pods come and go after a rollout too: that is not its failure
-    if _goes_on(deployment.status, counted, pause() if reason == TIMED_OUT else NO_PAUSE):
+    if _goes_on(deployment.status, counted, pause() if reason == LATE else NO_PAUSE):
         text = f'ReplicaSet "{name}" is progressing.'
         return _condition(deployment, PROGRESSING, "True", UPDATED, text, now, touched=True)
-    if reason == TIMED_OUT and deployment.metadata.generation != deployment.status.observed_generation:
+    if reason == LATE and deployment.metadata.generation != deployment.status.observed_generation:
         # Somebody did something about it: it gets its time anew.
         text = f'ReplicaSet "{name}" is tried again: the Deployment was changed.'
         return _condition(deployment, PROGRESSING, "True", UPDATED, text, now)
     if reason != COMPLETE and _is_late(deployment, current, now):
         text = f'ReplicaSet "{name}" has timed out progressing.{pause().note}'
-        return _condition(deployment, PROGRESSING, "False", TIMED_OUT, text, now)
+        return _condition(deployment, PROGRESSING, "False", LATE, text, now)
     return current
 
 
@@ -167,7 +166,7 @@ def _has_progressed(before: DeploymentStatus, after: DeploymentStatus) -> bool:
 
 
 def _is_late(deployment: Deployment, current: Condition, now: float) -> bool:
-    if current.reason == TIMED_OUT:
+    if current.reason == LATE:
         return True
     since = parse_time(current.last_update_time) if current.last_update_time else now
     return now >= since + deployment.spec.progress_deadline_seconds + 1
@@ -181,6 +180,7 @@ def _of_newest(sets: Sequence[ReplicaSet], kind: str) -> Condition | None:
                 return Condition(
                     each.type, each.status, each.reason, each.message,
                     each.last_transition_time, each.last_update_time or each.last_transition_time,
+                    owner=each.owner,
                 )  # fmt: skip
     return None
 
@@ -197,19 +197,21 @@ def _condition(
 ) -> Condition:
     """The condition as it is if it says the same already, unless something moved under it."""
     current = condition(deployment, kind)
-    at = timestamp(now)
+    at, owner = timestamp(now), owner_told(reason)
     if current is None or current.status != status:
-        return Condition(kind, status, reason, message, at, at)
+        return Condition(kind, status, reason, message, at, at, owner=owner)
     if not touched and (current.reason, current.message) == (reason, message):
         return current
-    return Condition(kind, status, reason, message, current.last_transition_time, at)
+    return Condition(kind, status, reason, message, current.last_transition_time, at, owner=owner)
 
 
 def create_failed(
     deployment: Deployment, counted: DeploymentStatus, refusal: Refusal, now: float
 ) -> DeploymentStatus:
     """The status while the API refuses to create the new ReplicaSet; `counted`: as it would be otherwise."""
-    failed = _condition(deployment, PROGRESSING, "False", "ReplicaSetCreateError", refusal.message, now)
+    reason = "ReplicaSetCreateError"
+    failed = _condition(deployment, PROGRESSING, "False", reason, refusal.message, now)
+    failed = structs.replace(failed, owner=refused_owner(refusal, reason))
     others = tuple(each for each in counted.conditions if each.type != PROGRESSING)
     conditions = (*waiting(others, refusal, deployment.metadata.name, now), failed)
     return structs.replace(counted, conditions=conditions)

@@ -19,6 +19,7 @@ from typing import NamedTuple
 from fairlead.core.times import parse_time, timestamp
 from fairlead.decision.contract import EventNote
 from fairlead.decision.notes import NORMAL, WARNING, about
+from fairlead.model.reasons import SUSPENDED, owner_told
 from fairlead.model.views import JOBS, Condition, Job, JobStatus, Json, Pod
 from fairlead.reconcile.job_indexes import gives_up, is_per_index, newest_by_index
 from fairlead.reconcile.job_pods import Crew, index_of, is_indexed, is_tracked
@@ -245,7 +246,7 @@ def _with_suspension(job: Job, at: str) -> tuple[tuple[Condition, ...], str]:
     """Conditions and start time of a Job that goes on. Its clock starts anew when it is resumed."""
     conditions, started = job.status.conditions, job.status.start_time
     if job.spec.suspend:
-        return _put(conditions, "Suspended", "True", "JobSuspended", "Job suspended", at), ""
+        return _put(conditions, "Suspended", "True", SUSPENDED, "Job suspended", at), ""
     if is_true(job, "Suspended"):
         return _put(conditions, "Suspended", "False", "JobResumed", "Job resumed", at), at
     return conditions, started or at
@@ -259,6 +260,6 @@ def _put(
         if known.type == kind:
             if known.status == status:
                 return conditions
-            new = Condition(kind, status, reason, message, at)
+            new = Condition(kind, status, reason, message, at, owner=owner_told(reason))
             return (*conditions[:place], new, *conditions[place + 1 :])
-    return (*conditions, Condition(kind, status, reason, message, at))
+    return (*conditions, Condition(kind, status, reason, message, at, owner=owner_told(reason)))

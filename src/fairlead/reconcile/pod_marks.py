@@ -12,9 +12,9 @@ from fairlead.core.times import timestamp
 from fairlead.decision.effects import ChangeStatus
 from fairlead.decision.ensure import ensure_status
 from fairlead.model.marks import QUOTA_GIVEN, RELEASED
+from fairlead.model.reasons import BOUND, LOST, STARTING, owner_of
 from fairlead.model.views import PODS, Condition, Pod
 
-LOST = "NodeUnknown"  # why Ready is False: nobody can tell
 _READY = "Ready"
 
 
@@ -48,13 +48,14 @@ def marked(
     ours = (RELEASED, _READY, QUOTA_GIVEN) if counts else (RELEASED, _READY)
     conditions = [each for each in pod.status.conditions if each.type not in ours]
     ready = condition_of(pod, _READY)
+    owner = owner_of(BOUND if not counts else STARTING, wanted.reason if wanted is not None else LOST)
     if ready is not None:
-        conditions.append(_readiness(pod, ready, now, lost=lost))
+        conditions.append(_readiness(pod, ready, now, owner, lost=lost))
     known = released_condition(pod)
     if wanted is not None:
         same = known is not None and known.status == wanted.status
         since = known.last_transition_time if same and known is not None else timestamp(now)
-        conditions.append(structs.replace(wanted, last_transition_time=since))
+        conditions.append(structs.replace(wanted, last_transition_time=since, owner=owner))
     if sorted(map(_told, conditions)) == sorted(map(_told, pod.status.conditions)):
         return None
     status = structs.replace(pod.status, conditions=tuple(conditions))
@@ -62,16 +63,17 @@ def marked(
     return None if effect is None else structs.replace(effect, premise=premise)
 
 
-def _readiness(pod: Pod, ready: Condition, now: float, *, lost: bool) -> Condition:
+def _readiness(pod: Pod, ready: Condition, now: float, owner: str, *, lost: bool) -> Condition:
+    """`owner`: who has the next step for a pod that is lost."""
     if lost:
         since = ready.last_transition_time if ready.status != "True" else timestamp(now)
-        return structs.replace(ready, status="False", reason=LOST, last_transition_time=since)
+        return structs.replace(ready, status="False", reason=LOST, last_transition_time=since, owner=owner)
     if ready.reason != LOST:
         return ready
     if containers_ready(pod):
-        return structs.replace(ready, status="True", reason="", last_transition_time=timestamp(now))
-    return structs.replace(ready, reason="ContainersNotReady")
+        return structs.replace(ready, status="True", reason="", last_transition_time=timestamp(now), owner="")
+    return structs.replace(ready, reason="ContainersNotReady", owner="")
 
 
-def _told(condition: Condition) -> tuple[str, str, str, str]:
-    return condition.type, condition.status, condition.reason, condition.message
+def _told(condition: Condition) -> tuple[str, ...]:
+    return condition.type, condition.status, condition.reason, condition.message, condition.owner

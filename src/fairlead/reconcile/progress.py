@@ -20,7 +20,8 @@ from fairlead.core.times import parse_time, timestamp
 from fairlead.decision.contract import NOTHING, Decision, Reading, Settled, Waiting
 from fairlead.decision.effects import ChangeStatus, identity, plural_of
 from fairlead.decision.heeds import OWNED, Heeds
-from fairlead.ledger.progress import MESSAGE_MAX, progress
+from fairlead.ledger.progress import MESSAGE_MAX, because, given_up, progress
+from fairlead.model.reasons import LATE, PAUSED, SUSPENDED
 from fairlead.model.service_views import ENDPOINT_SLICES, SERVICES, EndpointSlice, Service
 from fairlead.model.stages import STAGES
 from fairlead.model.views import (
@@ -39,10 +40,12 @@ from fairlead.model.views import (
     StatefulSet,
     View,
 )
+from fairlead.reconcile.deployment_caution import is_paused
 from fairlead.store.contract import Key
 
 SECONDS_BETWEEN = 1.0
 _NAME = "progress"
+_SERVICE = "kubernetes.io/service-name"  # label of a slice
 _NO_DEADLINE = 2**31 - 1
 _WORKLOADS: dict[str, Resource[Any]] = {
     each.kind: each for each in (DEPLOYMENTS, STATEFULSETS, DAEMONSETS, JOBS, REPLICASETS)
@@ -103,7 +106,7 @@ class ProgressDecider:
         if found is None:
             return NOTHING
         resource, workload = found
-        told = _told(view, workload)
+        told = told_of(workload, _pods(view, workload), _served(view, workload))
         known = workload.status.progress
         updated = known.get("updated", "")
         if {**known, "updated": ""} == {**told, "updated": ""}:
@@ -153,15 +156,19 @@ def _find(view: Reading, key: Key) -> tuple[Resource[Any], Workload] | None:
 # What is told
 
 
-def _told(view: Reading, workload: Workload) -> Json:
-    pods = _pods(view, workload)
+def told_of(workload: Workload, pods: Sequence[Pod], served: frozenset[str] | None) -> Json:
+    """`pods`: all that it controls. `served`: those that receive traffic; None when no Service selects them."""
+    conditions = workload.status.conditions
     if isinstance(workload, Job) and _has_ended(workload):
-        told: Json = dict.fromkeys(
-            ("desired", *STAGES[:-1]), workload.status.succeeded
-        )  # its pods may be gone by now
+        done = workload.status.succeeded  # its pods may be gone by now
+        told: Json = dict.fromkeys(("desired", *STAGES[:-1]), done)
+        if not any(each.type == "Complete" and each.status == "True" for each in conditions):
+            told |= given_up(workload.spec.completions or done + 1, done, conditions)
     else:
-        conditions = workload.status.conditions
-        told = progress(pods, _desired(workload, pods), _served(view, workload), conditions)
+        told = progress(pods, _desired(workload, pods), served, conditions)
+    hold = _hold(workload)
+    if hold is not None:
+        told["hold"] = hold
     told["observedGeneration"] = workload.metadata.generation
     for name, value in (
         ("lastAction", _last_action(workload, pods)),
@@ -172,6 +179,18 @@ def _told(view: Reading, workload: Workload) -> Json:
     if isinstance(workload, Deployment):
         told |= _deadline(workload)
     return told
+
+
+def _hold(workload: Workload) -> Json | None:
+    """What somebody, or the rule for late rollouts, keeps from going on though no pod is missing for it."""
+    if isinstance(workload, Job):
+        return because(SUSPENDED, "Job suspended") if workload.spec.suspend else None
+    if not isinstance(workload, Deployment):
+        return None
+    if workload.spec.paused and workload.status.updated_replicas < workload.spec.replicas:
+        return because(PAUSED, "Deployment is paused")
+    late = next((each for each in workload.status.conditions if each.reason == LATE), None)
+    return because(LATE, late.message, late.owner) if late is not None and is_paused(late) else None
 
 
 def _has_ended(job: Job) -> bool:
@@ -202,26 +221,43 @@ def _desired(workload: Workload, pods: Sequence[Pod]) -> int:
 
 
 def _served(view: Reading, workload: Workload) -> frozenset[str] | None:
-    namespace, labels = workload.metadata.namespace, _template_labels(workload)
-    services = [
-        each
-        for each in view.list(SERVICES, namespace)
-        if each.spec.selector and each.spec.selector.items() <= labels.items()
-    ]
-    if not services or isinstance(workload, Job):
+    if isinstance(workload, Job):
         return None
-    # A slice without ports of a Service that has some is of pods that lack the named port: nothing gets there.
+    return served_with(view, workload.metadata.namespace, _template_labels(workload))
+
+
+def selects(service: Service, workload: Workload) -> bool:
+    return _selects(service, _template_labels(workload))
+
+
+def served_with(view: Reading, namespace: str, labels: dict[str, str]) -> frozenset[str] | None:
+    """The names of pods that receive traffic by Services for such labels; None: there is no such Service."""
+    services = [each for each in view.list(SERVICES, namespace) if _selects(each, labels)]
+    if not services:
+        return None
     slices = (
         each
         for service in services
         for each in view.select(
-            ENDPOINT_SLICES,
-            namespace,
-            {"matchLabels": {"kubernetes.io/service-name": service.metadata.name}},
+            ENDPOINT_SLICES, namespace, {"matchLabels": {_SERVICE: service.metadata.name}}
         )
-        if each.ports or not service.spec.ports
     )
-    return frozenset(name for each in slices for name in _receiving(each))
+    return served_by(services, slices)
+
+
+def _selects(service: Service, labels: dict[str, str]) -> bool:
+    return bool(service.spec.selector) and service.spec.selector.items() <= labels.items()
+
+
+def served_by(services: Iterable[Service], slices: Iterable[EndpointSlice]) -> frozenset[str]:
+    """A slice without ports of a Service that has some is of pods that lack the named port: nothing gets there."""
+    has_ports = {each.metadata.name: bool(each.spec.ports) for each in services}
+    return frozenset(
+        name
+        for each in slices
+        if (owner := each.metadata.labels.get(_SERVICE)) in has_ports and (each.ports or not has_ports[owner])
+        for name in _receiving(each)
+    )
 
 
 def _template_labels(workload: Workload) -> dict[str, str]:

@@ -41,6 +41,7 @@ from fairlead.ledger.evidence import (
 from fairlead.model import evidence_rows as rows
 from fairlead.model.at_most_one import is_at_most_one
 from fairlead.model.marks import NODE_LEASES, OUT_OF_SERVICE, RELEASED, SILENT_SINCE, UNREACHABLE
+from fairlead.model.reasons import BRAKED, CONFIRMATION, FENCE, GONE, LOST, TURN
 from fairlead.model.views import (
     EVIDENCE_POLICIES,
     LEASES,
@@ -54,7 +55,7 @@ from fairlead.model.views import (
     Resource,
     View,
 )
-from fairlead.reconcile.pod_marks import LOST, condition_of, marked, released_condition
+from fairlead.reconcile.pod_marks import condition_of, marked, released_condition
 from fairlead.store.contract import Key
 
 NAME = "release"
@@ -183,14 +184,14 @@ class _Case:
         if allowed is None:
             return _Step("")
         known = released_condition(pod)
-        begun = known is not None and known.reason == "NodeGone" and known.last_transition_time
+        begun = known is not None and known.reason == GONE and known.last_transition_time
         since = parse_time(known.last_transition_time) if known is not None and begun else self._now
         due = since + allowed.after_seconds
         if self._now >= due and (begun or not allowed.after_seconds):
             told = f"node {self._name} was deleted ({allowed.cited})"
             return self._release("NodeDeleted", told, pod, ((node_key(self._name), 0),))
         told = f"node {self._name} is gone; unless it returns, the pod is released after {timestamp(due)}"
-        return _Step("NodeGone", f"{told} ({allowed.cited})", at=due)
+        return _Step(GONE, f"{told} ({allowed.cited})", at=due)
 
     def _unheard(self, pod: Pod, node: Node, lease: Lease) -> _Step:
         allowed = self._evidence.allows(rows.MISSED_HEARTBEATS, rows.RELEASE)
@@ -227,13 +228,13 @@ class _Case:
                 f"{silent}; at most one may run, and no supervisor said that it ends it in time: make sure, then "
                 f"kubectl taint node {self._name} {OUT_OF_SERVICE}=confirmed:{NO_EXECUTE}"
             )
-            return _Step("AwaitingConfirmation", told)
+            return _Step(CONFIRMATION, told)
         if self._now >= sure_at:
             return None
         told = (
             f"{silent}; at most one may run: its supervisor has surely ended it by {timestamp(sure_at + 1)}"
         )
-        return _Step("AwaitingFence", f"{told} ({allowed.cited})", at=sure_at)
+        return _Step(FENCE, f"{told} ({allowed.cited})", at=sure_at)
 
     def _braked(self, node: Node, lease: Lease, silent: str) -> _Step | None:
         assert self._policy is not None
@@ -242,7 +243,7 @@ class _Case:
                 f"{silent}; the API here has no EvidencePolicy whose status could count releases: make sure, then "
                 f"kubectl taint node {self._name} {OUT_OF_SERVICE}=confirmed:{NO_EXECUTE}"
             )
-            return _Step("AwaitingConfirmation", told)
+            return _Step(CONFIRMATION, told)
         zone = next((each for each in self._policy.status.zones if each.name == zone_of(node)), None)
         if zone is not None and zone.state != brake.STOPPED:
             for each in zone.released:
@@ -250,8 +251,8 @@ class _Case:
                     return None
         where = f"kubectl describe evidencepolicy {rows.NAME}"
         if zone is None or zone.state == brake.NORMAL:
-            return _Step("AwaitingTurn", f"{silent}; other nodes of zone {zone_of(node)} are first ({where})")
-        return _Step("Braked", f"{silent}; zone {zone.name} is {zone.state}, {where} says why")
+            return _Step(TURN, f"{silent}; other nodes of zone {zone_of(node)} are first ({where})")
+        return _Step(BRAKED, f"{silent}; zone {zone.name} is {zone.state}, {where} says why")
 
     def _release(self, reason: str, why: str, pod: Pod, guards: Iterable[tuple[Key, int]]) -> _Step:
         owner = pod.metadata.controller

@@ -58,7 +58,7 @@ from fairlead.reconcile.children import (
 )
 from fairlead.reconcile.reach import is_out_of_reach
 from fairlead.reconcile.replacements import replacements, still_there, swapped, unwanted
-from fairlead.reconcile.waiting import nameless, settled, waiting
+from fairlead.reconcile.waiting import nameless, refused_owner, settled, waiting
 from fairlead.store.contract import Key
 
 NAME = "replicaset"
@@ -115,7 +115,8 @@ class ReplicaSetDecider:
         message = nameless(refusal, meta.name) if isinstance(effect, Create) else refusal.message
         known = _failure(found)
         since = known.last_transition_time if known is not None else timestamp(now)
-        failed = Condition(REPLICA_FAILURE, "True", reason, message, since)
+        owner = refused_owner(refusal, reason)
+        failed = Condition(REPLICA_FAILURE, "True", reason, message, since, owner=owner)
         live = [pod for pod in view.owned(PODS, meta.uid) if pod.live]
         counted = readiness(live, found.spec.min_ready_seconds, now)
         others = (each for each in found.status.conditions if each.type != REPLICA_FAILURE)

@@ -10,8 +10,9 @@ from collections.abc import Iterable
 
 from fairlead.core.times import timestamp
 from fairlead.decision.contract import Refusal
+from fairlead.model.reasons import DESIRED, WAITING_FOR, owner_of, owner_told
 from fairlead.model.views import Condition
-from fairlead.model.waiting import WAITING_FOR, waiting_reason
+from fairlead.model.waiting import waiting_reason
 
 
 def nameless(refusal: Refusal, owner: str) -> str:
@@ -29,7 +30,12 @@ def waiting(
         return others
     reason, message = waiting_reason(refusal.lifted_by), nameless(refusal, owner)
     since = known.last_transition_time if known is not None else timestamp(now)
-    return (*others, Condition(WAITING_FOR, "True", reason, message, since))
+    return (*others, Condition(WAITING_FOR, "True", reason, message, since, owner=owner_of(DESIRED, reason)))
+
+
+def refused_owner(refusal: Refusal, reason: str) -> str:
+    """Who has the next step, for a condition that tells of a refusal in Kubernetes' words."""
+    return owner_of(DESIRED, waiting_reason(refusal.lifted_by)) if refusal.lifted_by else owner_told(reason)
 
 
 def settled(conditions: Iterable[Condition]) -> tuple[Condition, ...]:

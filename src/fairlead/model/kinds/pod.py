@@ -21,6 +21,7 @@ from fairlead.model.kinds.pod_updates import validate_pod_status, validate_pod_u
 from fairlead.model.kinds.pod_validation import validate_pod_spec
 from fairlead.model.kinds.pod_warnings import annotation_warnings, pod_warnings
 from fairlead.model.metadata import metadata_warnings
+from fairlead.model.reasons import ADMITTED, GATED, owner_of
 
 _GRACE_SECONDS = 30
 _SPECS_KEPT = 512
@@ -47,8 +48,8 @@ def _tell_gated(status: Json) -> None:
     conditions = status.get("conditions") or []
     if not any(each.get("type") == "PodScheduled" for each in conditions):
         text = "Scheduling is blocked due to non-empty scheduling gates"
-        told = {"type": "PodScheduled", "status": "False", "reason": "SchedulingGated", "message": text}
-        status["conditions"] = [*conditions, told]
+        told = {"type": "PodScheduled", "status": "False", "reason": GATED, "message": text}
+        status["conditions"] = [*conditions, {**told, "owner": owner_of(ADMITTED, GATED)}]
 
 
 @lru_cache(maxsize=_SPECS_KEPT)

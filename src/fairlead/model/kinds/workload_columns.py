@@ -76,11 +76,15 @@ def _progress(obj: Json, now: float) -> Cell:
     told = part(part(obj, "status"), "progress")
     if not told:
         return NONE
-    limit = told.get("limit")
+    limit, hold = told.get("limit"), told.get("hold")
     if not limit:
-        return "done"
+        return f"on hold: {hold.get('reason')}" if hold else "done"
     reason = f": {limit['reason']}" if limit.get("reason") else ""
-    waiting = sum(each.get("count") or 0 for each in told.get("pending") or ())
+    same = (limit.get("stage"), limit.get("reason"))
+    groups = told.get("pending") or ()
+    waiting = max(
+        (g.get("count") or 0 for g in groups if (g.get("stage"), g.get("reason")) == same), default=0
+    )
     return f"{waiting} at {limit.get('stage') or 'unknown'}{reason}"
 
 

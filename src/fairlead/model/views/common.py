@@ -60,6 +60,7 @@ class Condition(View, frozen=True):
     last_update_time: str = ""
     observed_generation: int = 0
     last_heartbeat_time: str = ""
+    owner: str = ""  # who has the next step (`model/reasons.py`)
 
 
 class LabelSelector(View, frozen=True):
