@@ -159,3 +159,10 @@ def test_raw_paths(shop: Operator) -> None:
     assert json.loads(shop(f"delete --raw {path}/raw"))["status"] == "Success"
     assert shop("get --raw /readyz") == "ok"
     assert shop.refused("get --raw /nosuch").startswith("Error from server (NotFound): ")
+
+
+def test_everything_about_the_cluster_is_dumped_to_its_end(shop: Operator) -> None:
+    """kubectl asks for kinds by name, served or not, and stops at the first that it does not get."""
+    found = shop("cluster-info dump --namespaces shop")
+    kinds = [json.loads(part)["kind"] for part in found.replace("}\n{", "}\0{").split("\0")]
+    assert kinds[-2:] == ["ReplicaSetList", "PodList"]

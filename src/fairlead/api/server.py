@@ -12,6 +12,7 @@ from fairlead.api import body
 from fairlead.api.access import Attributes, forbidden
 from fairlead.api.authn import Tokens
 from fairlead.api.desk import Desk
+from fairlead.api.empty import check_reads, find_empty
 from fairlead.api.fencing import fenced, fences_of
 from fairlead.api.forms import Form, check_whole, form_of, included_of
 from fairlead.api.metrics import find_metrics, measure
@@ -64,8 +65,8 @@ class Api:
     def serves(self, request: Request) -> bool:
         """Whether the request's address names something that exists here."""
         address = request.group, request.version, request.resource
-        known = (self.desk.catalog.find(*address), find_review(*address), find_metrics(*address))
-        return any(each is not None for each in known)
+        known = (self.desk.catalog.find, find_review, find_metrics, find_empty)
+        return any(find(*address) is not None for find in known)
 
     def plan(self, request: Request, context: Context) -> Step:
         """Raises ApiError for anything that cannot be served."""
@@ -76,7 +77,10 @@ class Api:
             if measured is not None:
                 form_of(request)
                 return measure(self.desk, request, measured, context)
-            return self._review(request, context)
+            kind = find_empty(request.group, request.version, request.resource)
+            if kind is None:
+                return self._review(request, context)
+            check_reads(request, kind)
         verb = _verb_for(request, kind)
         if request.subresource not in TEXTS and form_of(request) is Form.TABLE:
             included_of(request)  # both are refused before anything is written, not after

@@ -18,15 +18,20 @@ from fairlead.store.contract import Key, Reader
 NAME, NAMESPACE = "kubernetes", "default"
 HTTPS = 443
 _LABELS = {"component": "apiserver", "provider": "kubernetes"}
+_SERVICES = ("", "v1", "services")
 _SLICES = ("discovery.k8s.io", "v1", "endpointslices")
 
 
 async def ensure_own_service(host: ServingHost, listen: str, port: int) -> None:
-    """What is missing is made; a slice that names another place is put right. A refusal is no reason not to serve."""
+    """What is missing is made; what names another place is put right. A refusal is no reason not to serve."""
     read = host.api.desk.read
-    if read.get(Key("services", NAMESPACE, NAME)) is None:
-        ports = [{"name": "https", "port": HTTPS, "targetPort": port, "protocol": "TCP"}]
-        await _create(host, ("", "v1", "services"), "v1", "Service", {"spec": {"ports": ports}}, _LABELS)
+    ports = [{"name": "https", "port": HTTPS, "targetPort": port, "protocol": "TCP"}]
+    service = read.get(Key("services", NAMESPACE, NAME))
+    if service is None:
+        await _create(host, _SERVICES, "v1", "Service", {"spec": {"ports": ports}}, _LABELS)
+    elif (codec.decode(service.data).get("spec") or {}).get("ports") != ports:
+        body = codec.encode({"spec": {"ports": ports}})
+        await host.call(Request("patch", *_SERVICES, NAMESPACE, NAME, body=body, content_type=MERGE_PATCH))
     if (address := _reachable(listen)) is None:
         return
     wanted: Json = {

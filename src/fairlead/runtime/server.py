@@ -30,6 +30,8 @@ from fairlead.api.authz import builtin_chain
 from fairlead.api.custom import CustomKinds
 from fairlead.api.desk import Desk
 from fairlead.api.discovery import Discovery, Virtual
+from fairlead.api.empty import EMPTY
+from fairlead.api.empty import VERBS as READS
 from fairlead.api.heard_nodes import HeardNodes
 from fairlead.api.metrics import METRICS, VERBS
 from fairlead.api.reviews import REVIEWS
@@ -269,7 +271,8 @@ class Server:
 
     def _documents(self, desk: Desk, handler: Callable[[], Handler]) -> Documents:
         virtual = [Virtual(r.group, r.version, r.plural, r.kind, r.namespaced, r.verbs) for r in REVIEWS]
-        virtual += [Virtual(k.group, k.version, k.plural, k.kind, k.namespaced, VERBS) for k in METRICS]
+        answered = [(k, VERBS) for k in METRICS] + [(k, READS) for k in EMPTY]
+        virtual += [Virtual(k.group, k.version, k.plural, k.kind, k.namespaced, v) for k, v in answered]
         healthy = extensions.health(self._store)
         sources = Sources(self._store, self._journal, self._planes.plane, self._clock)
         return Documents(

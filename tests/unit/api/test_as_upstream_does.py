@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from fairlead.api.plan import Watch
 from fairlead.core import codec
 from fairlead.port.request import Reply, Request
 from fairlead.reconcile.deployment_history import REVISION, revision_of
@@ -71,6 +72,24 @@ def test_a_set_with_claims_is_refused_in_words_and_one_that_is_there_can_be_chan
     assert (status, found["details"]["causes"][0]["field"]) == (422, "spec.volumeClaimTemplates")
     assert "PersistentVolumeClaims are not served here: leave it out" in found["message"]
     assert plane.post(sets, wanted)[0] == 201
+
+
+def test_lists_that_clients_take_for_granted_are_there_and_stay_empty() -> None:
+    plane = InProcess()
+    at = "/api/v1/namespaces/default/replicationcontrollers"
+    for address in (at, "/api/v1/replicationcontrollers"):
+        status, found = plane.get(address)
+        assert (status, found["kind"], found["items"]) == (200, "ReplicationControllerList", [])
+    assert plane.get(at, accept=TABLE)[1]["kind"] == "Table"
+    assert plane.get(f"{at}/web")[0] == 404
+    watched = plane.send(Request("watch", "", "v1", "replicationcontrollers", "default"))
+    assert isinstance(watched, Watch)
+    body = {"apiVersion": "v1", "kind": "ReplicationController", "metadata": {"name": "web"}}
+    status, refused = plane.post(at, body)
+    assert (status, refused["message"]) == (
+        405,
+        "the server does not allow create on replicationcontrollers: there are none here, use a Deployment or a ReplicaSet",
+    )
 
 
 def test_a_review_has_no_columns() -> None:
