@@ -7,6 +7,7 @@ from typing import Any
 from fairlead.core import codec
 from fairlead.decision.effects import Bind, Change, Create, Delete, Effect, Finalize
 from fairlead.ledger.reservation import ANNOTATION
+from fairlead.model.views import CONTROLLER_REVISIONS
 from fairlead.port.request import FENCE, MERGE_PATCH, Request
 
 Json = dict[str, Any]
@@ -52,7 +53,9 @@ def _to(
     premise: str = "",
 ) -> Request:
     group, _, version = effect.api_version.rpartition("/")
-    raw = b"" if body is None else codec.encode(body)
+    # Whoever takes over a history may compare it byte by byte (docs/adr/0020).
+    write = codec.encode_as_go if effect.resource == CONTROLLER_REVISIONS.name else codec.encode
+    raw = b"" if body is None else write(body)
     return Request(
         verb,
         group,

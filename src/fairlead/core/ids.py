@@ -32,6 +32,15 @@ def name_suffix(entropy: bytes, attempt: int = 0) -> str:
     return "".join(letters)
 
 
+def fnv_name(data: bytes) -> str:
+    """Up to ten characters that stand for these bytes, as Kubernetes' controllers call a revision: the decimal digits
+    of FNV-1 with 32 bits, each as a letter of the alphabet."""
+    value = 0x811C9DC5
+    for byte in data:
+        value = (value * 0x01000193 & 0xFFFFFFFF) ^ byte
+    return "".join(_SUFFIX_ALPHABET[ord(digit) % len(_SUFFIX_ALPHABET)] for digit in str(value))
+
+
 def generated_name(prefix: str, entropy: bytes, attempt: int = 0) -> str:
     """generateName's rule: the prefix is cut so that prefix and suffix fit in 63 characters."""
     return prefix[: GENERATED_NAME_MAX - _SUFFIX_LENGTH] + name_suffix(entropy, attempt)

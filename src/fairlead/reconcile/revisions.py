@@ -5,8 +5,9 @@
     revisions that no pod is of       are kept up to revisionHistoryLimit, the newest of them
 
 `data` is the patch that brings a template back, which is all that `kubectl rollout undo` needs. A revision is called
-after its owner and a hash of its template; if a stranger has that name, the hash is another one. It is not
-the hash of Kubernetes' controllers: revisions are recognized by what they hold, and theirs are taken over as they are.
+after its owner and a hash of `data`; if a stranger has that name, the hash is another one. Of a StatefulSet it is the
+name that Kubernetes' controller gives. Revisions are recognized by what they hold, whoever made them and
+whatever they are called, so that no pod restarts when one controller takes over from another (docs/adr/0020).
 Revisions are claimed like pods. Used by the Deciders of both kinds before they touch any pod; pure.
 """
 
@@ -15,15 +16,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
+from fairlead.core import codec, ids
 from fairlead.decision.contract import Reading
 from fairlead.decision.effects import OPERATION, Delete, Effect, premise_of
 from fairlead.decision.ensure import ensure_child, ensure_field, ensure_gone
 from fairlead.model.views import CONTROLLER_REVISIONS, ControllerRevision, Json, Meta, Resource
 from fairlead.reconcile.children import controller_reference
-from fairlead.reconcile.deployment_history import template_hash
 
 HASH_LABEL = "controller.kubernetes.io/hash"
 REVISION_LABEL = "controller-revision-hash"
+_PREFIX_MAX = 223  # of an owner's name in the name of a revision, as Kubernetes cuts it
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
 
@@ -101,8 +103,12 @@ def _without_nulls(tree: Any) -> Any:
 
 
 def _named(owner: Meta, template: Json, collisions: int) -> tuple[str, str]:
-    label = template_hash(template, collisions)
-    return f"{owner.name}-{label}", label
+    label = ids.fnv_name(codec.encode_as_go(_data(template)) + str(collisions).encode())
+    return f"{owner.name[:_PREFIX_MAX]}-{label}", label
+
+
+def _data(template: Json) -> Json:
+    return {"spec": {"template": {**template, "$patch": "replace"}}}
 
 
 def _body(resource: Resource[Any], owner: Meta, template: Json, name: str, label: str, number: int) -> Json:
@@ -117,7 +123,7 @@ def _body(resource: Resource[Any], owner: Meta, template: Json, name: str, label
             "annotations": annotations,
             "ownerReferences": [controller_reference(resource, owner)],
         },
-        "data": {"spec": {"template": {**template, "$patch": "replace"}}},
+        "data": _data(template),
         "revision": number,
     }
 

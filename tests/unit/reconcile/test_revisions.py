@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
+from fairlead.control.requests import request_of
 from fairlead.decision.contract import Decider
+from fairlead.decision.effects import Create
 from fairlead.model.files import load_tables
 from fairlead.model.patch.strategic import strategic
 from fairlead.model.views import (
@@ -19,7 +21,7 @@ from fairlead.model.views import (
     Resource,
 )
 from fairlead.reconcile.daemonset import DaemonSetDecider
-from fairlead.reconcile.revisions import REVISION_LABEL, in_order, template_in
+from fairlead.reconcile.revisions import HASH_LABEL, REVISION_LABEL, in_order, template_in
 from fairlead.reconcile.statefulset import StatefulSetDecider
 from tests.unit.reconcile.world import World, selector, template
 
@@ -90,6 +92,66 @@ def test_a_revision_that_kubernetes_made_is_taken_over_and_no_pod_restarts(sort:
     run(again, sort)
     assert {pod.metadata.uid for pod in again.list(PODS)} == pods
     assert [each.metadata.name for each in history(again)] == [key.name]
+
+
+CONTAINER = {
+    "imagePullPolicy": "Always",
+    "resources": {},
+    "terminationMessagePath": "/dev/termination-log",
+    "terminationMessagePolicy": "File",
+}
+POD = {
+    "dnsPolicy": "ClusterFirst",
+    "restartPolicy": "Always",
+    "schedulerName": "default-scheduler",
+    "securityContext": {},
+    "terminationGracePeriodSeconds": 30,
+}
+
+
+@pytest.mark.parametrize(
+    ("metadata", "names", "called"),
+    [
+        # Names that Kubernetes' own controller gave: in its tests of the change from 1.33 to 1.34, and in a cluster of 2022.
+        (
+            {"creationTimestamp": None, "labels": {"app": "foo"}, "annotations": {"test": "value"}},
+            {"name": "test", "image": "test"},
+            "c77f6d978",
+        ),
+        (
+            {"labels": {"app": "nginx-sts"}, "creationTimestamp": None},
+            {"image": "nginx", "name": "nginx"},
+            "6798d68dcd",
+        ),
+    ],
+)
+def test_a_set_s_revision_is_called_as_kubernetes_calls_it(metadata: Json, names: Json, called: str) -> None:
+    world, sort = World(), (STATEFULSETS, StatefulSetDecider())
+    wanted = {"metadata": metadata, "spec": {**POD, "containers": [{**CONTAINER, **names}]}}
+    spec = {"selector": {"matchLabels": metadata["labels"]}, "template": wanted, "serviceName": "set"}
+    world.add(STATEFULSETS, "set", spec={**spec, "replicas": 1})
+    run(world, sort)
+    (revision,) = history(world)
+    assert revision.metadata.name == f"set-{called}"
+    assert revision.metadata.labels[HASH_LABEL] == called
+    (pod,) = world.list(PODS)
+    assert pod.metadata.labels[REVISION_LABEL] == f"set-{called}"
+
+
+def test_a_revision_is_written_byte_by_byte_as_go_writes_it() -> None:
+    """Kubernetes' controllers take a revision for theirs only if `data` has the very bytes that they would write."""
+    data = {"spec": {"template": {"b": ["x && y", "<é\u2028>"], "a": None, "$patch": "replace"}}}
+    effect = Create(
+        identity="i",
+        resource=CONTROLLER_REVISIONS.name,
+        api_version="apps/v1",
+        plural="controllerrevisions",
+        namespace="default",
+        name="set-1",
+        body={"revision": 1, "data": data},
+    )
+    expected = r'{"$patch":"replace","a":null,"b":["x \u0026\u0026 y","\u003cé\u2028\u003e"]}'
+    assert request_of(effect).body.decode() == f'{{"data":{{"spec":{{"template":{expected}}}}},"revision":1}}'
 
 
 @pytest.mark.parametrize("sort", KINDS)
