@@ -342,6 +342,13 @@ TOKENS = (
 )
 PLANE = (
     Bound("effects of one decision", "decision.contract", "EFFECTS_MAX", "", "the rest is for the next turn"),
+    Bound(
+        "neighbours that are read before a write beside a Kubernetes",
+        "control.narrow",
+        "NEIGHBOURS_MAX",
+        "",
+        "the others are not looked at; the object written is bound to its revision",
+    ),
     Bound("writes remembered to find loops", "control.writes", "WRITES_KEPT_MAX", "", "the oldest go"),
     Bound("contents remembered of one object", "control.writes", "CONTENTS_KEPT_MAX", "", "counted anew"),
     Bound("write loops shown", "control.writes", "LOOPS_KEPT_MAX", "", "the oldest go"),

@@ -4,7 +4,8 @@ Between the plane and its driver where `Capabilities` are not complete (Kubernet
 here instead, or it goes on:
 
     our time as leader ends within the margin     Conflict: nothing is sent (law 6)
-    it rests on other objects (premises)          each is read anew; one at another revision: Conflict
+    it rests on other objects (premises)          each is read anew; one at another revision: Conflict. Of neighbours
+                                                  of its own kind that are to stay as they are, the first few
     it binds a pod, and quotas are served         its namespace's are read anew; other than in the mirror: Conflict
     it finalizes a namespace                      what that may hold is listed; what is left is deleted: Refused, later
     it binds with a reservation                   the pod says so (`bound-with`); the Reservation controller marks it
@@ -33,6 +34,9 @@ from fairlead.port.outcome import Conflict, Done, Outcome, Refused
 from fairlead.port.request import FENCE, READ_VERBS, Request
 
 _DEFINITIONS = DEFINITIONS.partition(".")[0]
+# Neighbours are named against a write that arrives late, after another decision; a read before it is sent cannot see
+# that. It shows only whether the picture was right when it was decided, and those that come first in it show that best.
+NEIGHBOURS_MAX = 3
 Versions = dict[str, int]  # the objects of one kind and namespace, by name, with their revisions
 
 
@@ -190,7 +194,7 @@ class Narrow:
         looks: list[_Look] = []
         premises = request.query.get(FENCE, "")
         if premises and not self._capabilities.premises:
-            looks += map(_premise, premises.split(","))
+            looks += map(_premise, _worth_a_look(request, premises.split(",")))
         kind = PLACEMENT_QUOTAS
         if (
             request.subresource == "binding"
@@ -213,6 +217,13 @@ def _plain_binding(body: bytes) -> bytes:
     if ANNOTATION in annotations:
         found["metadata"]["annotations"] = {BOUND_WITH: annotations[ANNOTATION]}
     return codec.encode(found)
+
+
+def _worth_a_look(request: Request, premises: list[str]) -> list[str]:
+    own = f"{request.resource}.{request.group}" if request.group else request.resource
+    neighbours = [each for each in premises if each.startswith(f"{own}/") and not each.endswith("@0")]
+    left_out = frozenset(neighbours[NEIGHBOURS_MAX:])
+    return [each for each in premises if each not in left_out]
 
 
 def _premise(text: str) -> _Look:

@@ -106,6 +106,24 @@ def test_several_premises_are_read_one_after_the_other_and_all_must_hold() -> No
     assert write.call == 1
 
 
+def test_of_neighbours_that_are_to_stay_only_the_first_are_read() -> None:
+    """A deletion of a surplus pod names up to sixty pods that stay; its owner, and what must be gone, is always read."""
+    door = Door()
+    stay = [f"pods/default/p-{number}@{number + 1}" for number in range(60)]
+    gone = [f"pods/default/o-{number}@0" for number in range(5)]
+    premise = ",".join((OWNER, *stay, *gone))
+    request = Request("delete", "", "v1", "pods", "default", "p", query={FENCE: premise})
+    (look,) = door.send(request)
+    read = []
+    while look.call != 1:
+        read.append(look.request.name)
+        revision = 7 if look.request.name == "web" else int(look.request.name.partition("-")[2]) + 1
+        found = NOT_FOUND if look.request.name.startswith("o-") else shown(revision, look.request.name)
+        (look,) = door.answer(look.call, found)
+    assert read == ["web", "p-0", "p-1", "p-2", "o-0", "o-1", "o-2", "o-3", "o-4"]
+    assert FENCE not in look.request.query
+
+
 def test_nothing_is_sent_when_the_time_as_leader_is_over_also_if_it_ends_during_the_look() -> None:
     door = Door()
     (look,) = door.send(creating(OWNER))
