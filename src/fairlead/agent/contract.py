@@ -212,6 +212,22 @@ class Ask(msgspec.Struct, frozen=True):
     request: Request
 
 
+class Attend(msgspec.Struct, frozen=True):
+    """Watch this one object. What happens to it is told by Stirred, and so is the end of the watch."""
+
+    resource: str  # configmaps, secrets
+    namespace: str
+    name: str
+
+
+class Disregard(msgspec.Struct, frozen=True):
+    """End the watch of this object; nothing more is told of it."""
+
+    resource: str
+    namespace: str
+    name: str
+
+
 class WakeAt(msgspec.Struct, frozen=True):
     """Send Woke at this instant. A later one replaces an earlier one."""
 
@@ -288,6 +304,16 @@ class Stepped(msgspec.Struct, frozen=True):
 class Answered(msgspec.Struct, frozen=True):
     call: int
     outcome: Outcome
+    now: float
+
+
+class Stirred(msgspec.Struct, frozen=True):
+    """An object that is attended to is, or is gone, as of this revision; 0: its watch ended, or could not be opened."""
+
+    resource: str
+    namespace: str
+    name: str
+    revision: int
     now: float
 
 

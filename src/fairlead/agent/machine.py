@@ -51,6 +51,8 @@ Instruction = (
     | c.Probe
     | c.Serve
     | c.Ask
+    | c.Attend
+    | c.Disregard
     | c.WakeAt
     | c.Log
     | Passed
@@ -194,6 +196,10 @@ class Agent:
                 waiting = [uid for uid, each in self.works.items() if each.wants_write]
                 touched = (purpose.about, *waiting)
         return self._finish(out, touched, now)
+
+    def stirred(self, event: c.Stirred) -> tuple[Instruction, ...]:
+        self.means.library.stirred(event, self.means.chance)
+        return self._finish([], (), event.now)
 
     def woke(self, event: c.Woke) -> tuple[Instruction, ...]:
         self.means.chance = event.chance

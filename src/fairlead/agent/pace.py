@@ -25,6 +25,8 @@ class Pace(msgspec.Struct, frozen=True):
     # ConfigMaps and Secrets in use
     refresh_seconds: float = 60.0
     absent_seconds: float = 5.0  # one that was not there is looked for again
+    stirred_seconds: float = 1.0  # one that changes all the time is read this often
+    attended_max: int = 32  # watched one by one; those beyond it are read by the minute only
     # Pods
     orphan_grace_seconds: int = 30  # for a pod of which nothing is known but that it runs
     grace_min_seconds: float = 1.0

@@ -1,10 +1,11 @@
 """ConfigMaps and Secrets that this node's pods refer to: which, what is in them, and when to read them again.
 
 `named_by` lists a pod's references; `Library` keeps what was read. Objects are read one at a time (the node's role
-allows no more), again about every minute while a pod uses them, and for a new pod anew, so that it starts with what was
-stored before it; where no API answers, with what an earlier agent kept on the machine. Asked by `pod.py`, read by
-`environment.py` and `volumes.py`, driven by `machine.py`. Bounded by the references of the pods on this node: what no
-pod uses any more is forgotten.
+allows no more), and for a new pod anew, so that it starts with what was stored before it; where no API answers, with
+what an earlier agent kept on the machine. While a pod uses them they are watched, and read again when they changed. A
+watch is a hint only: about every minute they are read in any case, and those beyond `Pace.attended_max` by that alone.
+Asked by `pod.py`, read by `environment.py` and `volumes.py`, driven by `machine.py`. Bounded by the references of the
+pods on this node: what no pod uses any more is forgotten.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from fairlead.agent.calls import Calls, Purpose
-from fairlead.agent.contract import Ask, Keep
+from fairlead.agent.contract import Ask, Attend, Disregard, Keep, Stirred
 from fairlead.agent.pace import Pace, Retry
 from fairlead.agent.views import BoundPod
 from fairlead.core import codec
@@ -36,6 +37,17 @@ class Reference(NamedTuple):
     @property
     def about(self) -> str:
         return "/".join(self)
+
+    @property
+    def place(self) -> tuple[str, str, str]:
+        """Resource, namespace, name."""
+        return f"{self.kind}s", self.namespace, self.name
+
+
+class _Content(NamedTuple):
+    items: dict[str, bytes] | None  # None: it does not exist
+    immutable: bool = False
+    revision: int = 0
 
 
 class Missing(Exception):
@@ -78,6 +90,7 @@ class _Book:
 
     __slots__ = (
         "asked_at",
+        "attended_at",
         "due",
         "immutable",
         "in_flight",
@@ -85,7 +98,10 @@ class _Book:
         "read_at",
         "readers",
         "retry",
+        "revision",
+        "stirred",
         "trouble",
+        "watch_retry",
     )
 
     def __init__(self) -> None:
@@ -97,14 +113,20 @@ class _Book:
         self.trouble = ""  # why it could not be read
         self.readers: dict[str, float] = {}  # uid -> what it reads must be as new as this
         self.retry = Retry()
+        self.attended_at = -1.0  # since when it is watched; -1: it is not
+        self.watch_retry = Retry()
+        self.revision = 0  # of what was read
+        self.stirred = 0  # the newest revision that the watch told of and nobody read
 
 
 class Library:
     def __init__(self, pace: Pace, calls: Calls) -> None:
         self._pace, self._calls = pace, calls
         self._books: dict[Reference, _Book] = {}
-        self._recalled: dict[Reference, tuple[dict[str, bytes] | None, bool]] = {}
+        self._recalled: dict[Reference, _Content] = {}
         self._keeps: list[Keep] = []
+        self._attended = 0  # how many are watched
+        self._disregards: list[Disregard] = []
         self.version = 0  # grows when the content of anything changes
         self.away = False  # no API has answered since the start: what was kept must do
 
@@ -128,7 +150,17 @@ class Library:
         return made
 
     def _keep(self, reference: Reference, data: bytes | None) -> None:
-        self._keeps.append(Keep(f"{reference.kind}s", reference.namespace, reference.name, data))
+        self._keeps.append(Keep(*reference.place, data))
+
+    def _forget(self, reference: Reference) -> None:
+        self._disregard(reference, self._books.pop(reference))
+        self._keep(reference, None)
+
+    def _disregard(self, reference: Reference, book: _Book) -> None:
+        if book.attended_at >= 0:
+            book.attended_at = -1.0
+            self._attended -= 1
+            self._disregards.append(Disregard(*reference.place))
 
     def lend(self, uid: str, wanted: tuple[Reference, ...], now: float) -> None:
         """This pod reads these from now on."""
@@ -146,8 +178,7 @@ class Library:
             book = self._books[reference]
             book.readers.pop(uid, None)
             if not book.readers and not book.in_flight:
-                del self._books[reference]
-                self._keep(reference, None)
+                self._forget(reference)
 
     def read(self, uid: str, reference: Reference) -> dict[str, bytes] | None:
         """What is in it; None if it does not exist. Raises Pending while that is not known."""
@@ -156,7 +187,7 @@ class Library:
             raise Pending(f"{reference.kind} {reference.name} has not been read yet")
         if book.read_at < book.readers[uid] and not book.immutable:
             if self.away and reference in self._recalled:
-                return self._recalled[reference][0]
+                return self._recalled[reference].items
             detail = f": {book.trouble}" if book.trouble else ""
             raise Pending(f"{reference.kind} {reference.name} has not been read yet{detail}")
         return book.items
@@ -164,11 +195,28 @@ class Library:
     @property
     def next_at(self) -> float:
         """When something is to be read; 0: nothing is, or it waits for an answer."""
-        if self._calls.open_for(PART) >= self._pace.reads_in_flight_max:
-            return 0.0
-        return min((max(b.due, b.retry.at) for b in self._books.values() if not b.in_flight), default=0.0)
+        dues = [book.watch_retry.at for book in self._books.values() if self._may_attend(book)]
+        if self._calls.open_for(PART) < self._pace.reads_in_flight_max:
+            dues += [max(book.due, book.retry.at) for book in self._books.values() if not book.in_flight]
+        return min(dues, default=0.0)
 
-    def step(self, now: float) -> tuple[Ask, ...]:
+    def _may_attend(self, book: _Book) -> bool:
+        free = self._attended < self._pace.attended_max
+        return (
+            free and book.attended_at < 0 and book.read_at >= 0 and bool(book.readers) and not book.immutable
+        )
+
+    def step(self, now: float) -> tuple[Ask | Attend | Disregard, ...]:
+        watches: list[Attend | Disregard] = [*self._disregards]
+        self._disregards.clear()
+        for reference, book in self._books.items():
+            if self._may_attend(book) and not book.watch_retry.waits(now):
+                book.attended_at = now
+                self._attended += 1
+                watches.append(Attend(*reference.place))
+        return (*watches, *self._asks(now))
+
+    def _asks(self, now: float) -> list[Ask]:
         asks: list[Ask] = []
         room = self._pace.reads_in_flight_max - self._calls.open_for(PART)
         for reference, book in self._books.items():
@@ -177,9 +225,26 @@ class Library:
             if book.in_flight or now < book.due or book.retry.waits(now):
                 continue
             book.in_flight, book.asked_at = True, now
-            request = Request("get", "", "v1", f"{reference.kind}s", reference.namespace, reference.name)
+            request = Request("get", "", "v1", *reference.place)
             asks.append(self._calls.ask(Purpose(PART, reference.about), request))
-        return tuple(asks)
+        return asks
+
+    def stirred(self, event: Stirred, chance: float) -> None:
+        """What the watch of one of them tells."""
+        book = self._books.get(Reference(event.resource.removesuffix("s"), event.namespace, event.name))
+        if book is None or book.attended_at < 0:
+            return  # it was told before the watch was given up
+        if event.revision:
+            book.watch_retry.succeeded()
+            if event.revision > book.revision:
+                book.stirred = max(book.stirred, event.revision)
+                book.due = min(book.due, max(event.now, book.asked_at + self._pace.stirred_seconds))
+            return
+        if event.now >= book.attended_at + self._pace.refresh_seconds:
+            book.watch_retry.succeeded()  # servers end watches after a while
+        book.watch_retry.failed(event.now, self._pace, chance)
+        book.attended_at = -1.0
+        self._attended -= 1
 
     def answered(self, about: str, outcome: Outcome, now: float, chance: float) -> tuple[str, ...]:
         """The pods for which something changed."""
@@ -190,44 +255,48 @@ class Library:
             return ()
         book.in_flight = False
         if not book.readers:
-            del self._books[reference]
-            self._keep(reference, None)
+            self._forget(reference)
             return ()
         known = isinstance(outcome, Done) or (isinstance(outcome, Refused) and outcome.status in (403, 404))
         if not known:
             book.trouble = outcome.message if not isinstance(outcome, Done) else ""
             book.retry.failed(now, self._pace, chance)
             return ()
-        items, immutable = _content(reference, outcome)
+        items, immutable, revision = _content(reference, outcome)
         waited = any(book.read_at < since for since in book.readers.values())
         changed = waited or items != book.items
         self.version += changed
         if changed:
             self._keep(reference, outcome.body if isinstance(outcome, Done) else b"")
         book.items, book.immutable, book.trouble = items, immutable, ""
-        book.read_at = book.asked_at
+        book.read_at, book.revision = book.asked_at, revision
         book.retry.succeeded()
         rest = self._pace.absent_seconds if items is None else self._pace.refresh_seconds
         book.due = float("inf") if immutable else now + rest
+        if immutable:
+            self._disregard(reference, book)
+        elif items is not None and revision < book.stirred:  # what was read is from before the change
+            book.due = max(now, book.asked_at + self._pace.stirred_seconds)
+        book.stirred = 0  # a server that was restored may never come to it
         if any(book.read_at < since for since in book.readers.values()):
             book.due = now  # somebody came while it was being read
         return tuple(book.readers) if changed else ()
 
 
-def _content(reference: Reference, outcome: Outcome) -> tuple[dict[str, bytes] | None, bool]:
+def _content(reference: Reference, outcome: Outcome) -> _Content:
     if not isinstance(outcome, Done):
-        return None, False
+        return _Content(None)
     try:
         body = codec.decode(outcome.body)
     except ApiError:
-        return None, False
+        return _Content(None)
     items: dict[str, bytes] = {}
     for key, text in (body.get("data") or {}).items():
         items[key] = _decoded(text) if reference.kind == SECRET else str(text).encode()
     if reference.kind == CONFIG_MAP:
         for key, text in (body.get("binaryData") or {}).items():
             items[key] = _decoded(text)
-    return items, bool(body.get("immutable"))
+    return _Content(items, bool(body.get("immutable")), outcome.revision)
 
 
 def _decoded(text: str) -> bytes:

@@ -62,6 +62,7 @@ class AgentDriver:
         self._chance = random.Random()
         self._told: deque[Any] = deque()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._attended: dict[tuple[str, str, str], asyncio.Task[None]] = {}
         self._timer: asyncio.TimerHandle | None = None
         self._mirror_timers: dict[str, asyncio.TimerHandle] = {}
         self._extended: contract.Extend | None = None
@@ -125,6 +126,8 @@ class AgentDriver:
                     return agent.mirror(resource, *events)
                 case contract.Probed():
                     return agent.probed(event)
+                case contract.Stirred():
+                    return agent.stirred(event)
                 case contract.Woke():
                     return agent.woke(event)
                 case contract.Closed():
@@ -150,6 +153,11 @@ class AgentDriver:
             match instruction:
                 case contract.Ask():
                     self._do(self._ask(instruction))
+                case contract.Attend(resource, namespace, name):
+                    self._disregard((resource, namespace, name))
+                    self._attended[resource, namespace, name] = self._do(self._attend(instruction))
+                case contract.Disregard(resource, namespace, name):
+                    self._disregard((resource, namespace, name))
                 case contract.WakeAt(at):
                     if self._timer is not None:
                         self._timer.cancel()
@@ -172,10 +180,11 @@ class AgentDriver:
                 case _:
                     self._processes.carry_out(instruction)
 
-    def _do(self, work: Coroutine[Any, Any, None]) -> None:
+    def _do(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = self._loop.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._done)
+        return task
 
     def _done(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
@@ -186,6 +195,20 @@ class AgentDriver:
     async def _ask(self, ask: contract.Ask) -> None:
         outcome = await self._remote.ask(ask.request)
         self.tell(contract.Answered(ask.call, outcome, self._clock()))
+
+    async def _attend(self, given: contract.Attend) -> None:
+        place = (given.resource, given.namespace, given.name)
+
+        def tell(revision: int) -> None:
+            self.tell(contract.Stirred(*place, revision, self._clock()))
+
+        await self._remote.attend(*place, tell)
+        tell(0)
+
+    def _disregard(self, place: tuple[str, str, str]) -> None:
+        task = self._attended.pop(place, None)
+        if task is not None:
+            task.cancel()
 
     async def _list(self, resource: str, attempt: int) -> None:
         kind, selector = self.agent.mirrors[resource].resource, self.agent.selectors.get(resource, "")

@@ -8,7 +8,7 @@ the request, Unknown if it may have.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 
 import msgspec
 
@@ -19,7 +19,7 @@ from fairlead.model.views import Resource, View
 from fairlead.port.outcome import Done, Outcome, Refused, Unknown, outcome_of
 from fairlead.port.request import Reply, Request
 from fairlead.store.contract import Entry, Key
-from fairlead.wire.client import Answer, Broken, Client, NotSent
+from fairlead.wire.client import Answer, Broken, Client, NotSent, Stream
 from fairlead.wire.routes import request_target
 
 ASK_SECONDS = 10.0
@@ -157,6 +157,30 @@ class Remote:
             end = Broke(f"the watch cannot be read: {error}", self._clock(), attempt)
         tell((end,))
 
+    async def attend(self, resource: str, namespace: str, name: str, tell: Callable[[int], None]) -> None:
+        """Watch one object of the core group until the watch ends, for whatever reason; told are the revisions at
+        which it is, beginning with the present one, or is gone."""
+        query = {"fieldSelector": f"metadata.name={name}", "timeoutSeconds": _watch_seconds()}
+        try:
+            stream = await self._open(Request("watch", "", "v1", resource, namespace, query=query))
+            try:
+                if stream.status != 200:
+                    return
+                async for lines in _lines(stream):
+                    for frame in map(_frame, lines):
+                        if frame.type in ("ADDED", "MODIFIED", "DELETED"):
+                            tell(int(_object(frame.object).metadata.resourceVersion))
+            finally:
+                stream.close()
+        except (NotSent, Broken, ValueError):
+            pass  # whoever reads the object says what is wrong
+
+    async def _open(self, request: Request) -> Stream:
+        _, target = request_target(request)
+        stream = await self._client.stream(self._prefix + target, self._headers(), self._seconds)
+        self._judge(stream.status)
+        return stream
+
     async def _follow(
         self,
         resource: Resource[View],
@@ -168,25 +192,19 @@ class Remote:
         query = {
             "resourceVersion": str(since),
             "allowWatchBookmarks": "true",
-            "timeoutSeconds": str(int(WATCH_SECONDS * (1 + random.random()))),
+            "timeoutSeconds": _watch_seconds(),
         } | ({"fieldSelector": selector} if selector else {})
-        _, target = request_target(_of(resource, "watch", query))
-        stream = await self._client.stream(self._prefix + target, self._headers(), self._seconds)
+        stream = await self._open(_of(resource, "watch", query))
         try:
-            self._judge(stream.status)
             if stream.status != 200:
                 body = await stream.read(self._seconds)
                 now = self._clock()
                 if stream.status == 410:
                     return Expired(now, attempt)
                 return Broke(_told(stream.status, body), now, attempt)
-            rest = b""
-            async for chunk in stream:
-                *lines, rest = (rest + chunk).split(b"\n")
-                if len(rest) > FRAME_BYTES_MAX:
-                    return Broke("a frame of the watch is too large", self._clock(), attempt)
+            async for lines in _lines(stream):
                 now = self._clock()
-                events = [self._event(resource, line, now, attempt) for line in lines if line]
+                events = [self._event(resource, line, now, attempt) for line in lines]
                 if events and isinstance(events[-1], Broke | Expired):
                     tell(events[:-1])
                     return events[-1]
@@ -254,6 +272,20 @@ def _entry(resource: Resource[View], raw: msgspec.Raw) -> Entry:
     return Entry(
         Key(resource.name, meta.namespace, meta.name), meta.uid, int(meta.resourceVersion), bytes(raw)
     )
+
+
+def _watch_seconds() -> str:
+    return str(int(WATCH_SECONDS * (1 + random.random())))
+
+
+async def _lines(stream: Stream) -> AsyncIterator[list[bytes]]:
+    """Those that came together. ValueError for one that does not end."""
+    rest = b""
+    async for chunk in stream:
+        *lines, rest = (rest + chunk).split(b"\n")
+        if len(rest) > FRAME_BYTES_MAX:
+            raise ValueError("a frame is too large")
+        yield [line for line in lines if line]
 
 
 def _told(status: int, body: bytes) -> str:

@@ -268,6 +268,8 @@ class AgentProcess:
                 self.machine.keep(instruction)
             elif isinstance(instruction, (contract.Serve, contract.Log)):
                 self._note(repr(instruction))
+            elif isinstance(instruction, (contract.Attend, contract.Disregard)):
+                pass  # its watches bring nothing: an agent does without such hints
             else:
                 self.machine.carry_out(instruction)
 

@@ -16,12 +16,13 @@ import msgspec
 from fairlead.agent import contract as c
 from fairlead.agent.machine import Agent
 from fairlead.agent.pace import Pace
+from fairlead.api.plan import Watch
 from fairlead.api.users import MASTERS, User
 from fairlead.cache import events as mirrored
 from fairlead.model.marks import RELEASED
 from fairlead.port.outcome import Outcome, Unknown, outcome_of
-from fairlead.port.request import MERGE_PATCH, Reply
-from fairlead.store.contract import Change, Entry
+from fairlead.port.request import MERGE_PATCH, Reply, Request
+from fairlead.store.contract import Change, Entry, Key
 from tests.inprocess import InProcess
 
 NODE = "node-a"
@@ -144,6 +145,7 @@ class Room:
         self.logs: list[str] = []
         self.requests: list[Any] = []
         self.broken = False  # the API does not answer
+        self.refuses_watches = False  # of single objects
         self.start_agent()
 
     @property
@@ -159,6 +161,8 @@ class Room:
         self.driver.clear()
         self.events.clear()
         self.looks.clear()
+        self.attended: set[tuple[str, str, str]] = set()
+        self.stirs: deque[c.Stirred] = deque()
         self.frames: dict[str, deque[Change]] = {}
         self.lists: deque[mirrored.ListAll] = deque()
         self.found_due = False
@@ -184,6 +188,11 @@ class Room:
             match each:
                 case c.Ask():
                     self.asks.append(each)
+                case c.Attend():
+                    self.attended.add((each.resource, each.namespace, each.name))
+                    self._show(each)
+                case c.Disregard():
+                    self.attended.discard((each.resource, each.namespace, each.name))
                 case c.WakeAt():
                     self.wake_at = each.at
                 case c.MirrorWakeAt():
@@ -206,6 +215,20 @@ class Room:
                 case _:
                     self.driver.append(each)
 
+    def _show(self, wanted: c.Attend) -> None:
+        """A watch of one object begins with what is there, if this node may watch it."""
+        query = {"fieldSelector": f"metadata.name={wanted.name}"}
+        watch = self.api.send(
+            Request("watch", "", "v1", wanted.resource, wanted.namespace, query=query), USER
+        )
+        if self.refuses_watches or self.broken or not isinstance(watch, Watch):
+            self.attended.remove((wanted.resource, wanted.namespace, wanted.name))
+            self.stirs.append(c.Stirred(wanted.resource, wanted.namespace, wanted.name, 0, self.now))
+            return
+        entry = self.api.store.get(Key(wanted.resource, wanted.namespace, wanted.name))
+        if entry is not None:
+            self.stirs.append(c.Stirred(*entry.key, entry.revision, self.now))
+
     # What waits
 
     def publish(self) -> None:
@@ -214,6 +237,8 @@ class Room:
             resource = change.entry.key.resource
             if resource in self.frames and self._selected(resource, change.entry):
                 self.frames[resource].append(change)
+            if change.entry.key in self.attended:
+                self.stirs.append(c.Stirred(*change.entry.key, change.entry.revision, self.now))
         self._published = len(self.api.published)
 
     def list_next(self) -> None:
@@ -234,6 +259,9 @@ class Room:
     def frame_next(self, resource: str) -> None:
         change = self.frames[resource].popleft()
         self.take(self.agent.mirror(resource, mirrored.Framed(change.type, change.entry, self.now)))
+
+    def stir_next(self) -> None:
+        self.take(self.agent.stirred(self.stirs.popleft()))
 
     def answer_next(self, lost_before: bool = False, lost_after: bool = False) -> None:
         ask = self.asks.popleft()
@@ -271,6 +299,7 @@ class Room:
             (self.driver, self.drive_next),
             (self.events if not self.found_due else (), self.tell_next),
             (self.asks, self.answer_next),
+            (self.stirs, self.stir_next),
         ):
             if queue:
                 ready.append(step)

@@ -9,7 +9,7 @@ import pytest
 
 from fairlead.agent.addresses import Addresses
 from fairlead.agent.calls import Calls
-from fairlead.agent.contract import Mount
+from fairlead.agent.contract import Attend, Mount
 from fairlead.agent.downward import Surroundings, field_text, resource_text
 from fairlead.agent.environment import environment, expand
 from fairlead.agent.launch import launch
@@ -157,7 +157,7 @@ def test_what_was_not_read_yet_is_waited_for_and_errors_are_tried_again() -> Non
 def test_a_new_pod_reads_anew() -> None:
     wanted = pod(env=value_from(configMapKeyRef={"name": "m", "key": "k"}))
     made = library(wanted, m={"k": "old"})
-    assert made.step(2.0) == ()
+    assert made.step(2.0) == (Attend("configmaps", "ns", "m"),)
     made.lend("other", named_by(wanted), 2.0)
     assert len(made.step(2.0)) == 1
     with pytest.raises(Pending):
