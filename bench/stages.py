@@ -79,9 +79,10 @@ def _stage_of(frame: FrameType | None) -> str:
             caller = frame.f_locals["call"].controller
             return _BY_CALLER.get(caller, f"controllers: {caller}")
         if file == "control/controller.py":
-            return (
-                f"controllers: {frame.f_locals['self'].decider.name}" if "self" in frame.f_locals else "plane"
-            )
+            controller = frame.f_locals.get("self")
+            # A signal may come while a controller is being made, before it has any of its fields.
+            known = controller is not None and "decider" in vars(controller)
+            return f"controllers: {controller.decider.name}" if known else "plane"
         stage = _STAGES.get((file, code.co_name)) or _STAGES.get((file, ""))
         if stage is not None:
             return stage

@@ -58,8 +58,8 @@ def play(directory: Path, scenario: Scenario) -> None:
 
 
 async def said(machine: Machine, pod: str, script: str, attempt: int = 0, **more: Any) -> str:
-    """What a script printed, on both streams, in a container of its own."""
-    machine.start(pod, "sh", "-c", script, attempt=attempt, **more)
+    """What a script printed, in a container of its own; both streams are one, so that nothing overtakes."""
+    machine.start(pod, "sh", "-c", f"exec 2>&1; {script}", attempt=attempt, **more)
     await machine.ended(pod, attempt, more.get("name", "main"))
     return await machine.log(pod, more.get("name", "main"))
 

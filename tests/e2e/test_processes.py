@@ -19,7 +19,8 @@ import pytest
 from fairlead.agent.contract import Close, Mount, Open, Probe, Refresh, Stop, Volume
 from fairlead.agent.drivers import limits
 from fairlead.agent.drivers.isolating import find_isolation
-from tests.e2e.machine import WITNESS, Machine, lines, nobody_left
+from fairlead.agent.drivers.usage import Usage
+from tests.e2e.machine import BOUND_SECONDS, WITNESS, Machine, lines, nobody_left
 
 Scenario = Callable[[Machine, Path], Coroutine[Any, Any, None]]
 
@@ -448,12 +449,15 @@ def test_what_a_container_uses_is_told(
         assert await machine.driver.usage() == {}
         machine.start("a", "sh", "-c", f'{sys.executable} -I -S -c "{hungry}" & wait')
         await machine.running("a")
-        while "full" not in await machine.log("a"):
-            await asyncio.sleep(0.05)
-        used = (await machine.driver.usage())[machine.uid("a")]["main"]
-        assert 64 << 20 <= used.memory_bytes < 256 << 20
-        while (await machine.driver.usage())[machine.uid("a")]["main"].cpu_seconds <= used.cpu_seconds:
-            await asyncio.sleep(0.05)
+        async with asyncio.timeout(BOUND_SECONDS):
+            while "full" not in await machine.log("a"):
+                await asyncio.sleep(0.05)
+            used = Usage(0.0, 0)
+            while used.memory_bytes < 64 << 20:
+                used = (await machine.driver.usage())[machine.uid("a")]["main"]
+            assert used.memory_bytes < 256 << 20
+            while (await machine.driver.usage())[machine.uid("a")]["main"].cpu_seconds <= used.cpu_seconds:
+                await asyncio.sleep(0.05)
         machine.do(Stop("a", "", 0))
         await machine.ended("a")
         assert await machine.driver.usage() == {}
