@@ -49,6 +49,7 @@ format: dev ## rewrite files in the one format
 
 soak: dev ## the long versions of what `make test` samples; go on where they were interrupted; ARGS="--seconds 540"
 	$(BIN)/python -m bench.kills $(ARGS)
+	$(BIN)/python -m bench.outage $(ARGS)
 	$(BIN)/python -m bench.soak $(ARGS)
 	FAIRLEAD_SOAK=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --timeout 3600
 

@@ -1,11 +1,15 @@
 """Pods under traffic while their control plane is away: how many requests failed that a pod could have answered.
 
-Starts a plane with two nodes and a Deployment of small web servers behind a Service, then takes the server away (killed,
-or stopped with SIGSTOP) for as long as is asked, and brings it back. Meanwhile a client asks the Service and every pod by
-turns. Prints JSON: requests and failures of each kind, restarts before and after, and how long the Service's address did
-not answer, if ever. Loopback only; it ends what it started.
+Run: .venv/bin/python -m bench.outage [--how kill] [--away 600] [--pods 20] [--agents] [--seconds S] [--file FILE]
 
-    python bench/outage.py --seconds 600 --pods 20 --how kill
+Starts a plane with two nodes and a Deployment of small web servers behind a Service, then takes the server away (killed,
+stopped with SIGSTOP, or with a disk that is full to the last byte), and brings it back. Meanwhile a client asks the
+Service and every pod by turns; with --agents, agents are killed and started again by turns. Without --how each way is
+tried, and once with --agents; this is what `make soak` does. Writes JSON: requests and failures of each kind, restarts,
+and whether the pods are the same afterwards.
+
+In pieces (`pieces.py`): when the seconds of a run are over in the middle of an outage, pods and agents go on by themselves,
+and the next run asks on. --afresh ends what an earlier run left. Loopback only.
 """
 
 from __future__ import annotations
@@ -13,89 +17,21 @@ from __future__ import annotations
 import argparse
 import http.client
 import json
-import os
-import signal
-import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
-FAIRLEAD = str(Path(sys.executable).with_name("fairlead"))
-PORT = 8080
-PROGRAM = (
-    "import http.server as h, os; "
-    "h.ThreadingHTTPServer((os.environ['POD_IP'], 8080), h.SimpleHTTPRequestHandler).serve_forever()"
-)
-_WAIT_SECONDS = 120.0
+from bench.outage_plane import NODES, PORT, Plane, is_ready, until
+from bench.pieces import RESULTS, Json, OutOfTimeError, Pieces, arguments, say
 
-
-def kubectl(config: Path, *words: str, stdin: str = "") -> str:
-    done = subprocess.run(
-        ["kubectl", "--kubeconfig", str(config), *words],
-        input=stdin,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return done.stdout
-
-
-def manifest(pods: int) -> str:
-    container = {
-        "name": "web",
-        "image": "process",
-        "command": ["python3", "-c", PROGRAM],
-        "env": [{"name": "POD_IP", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}],
-        "readinessProbe": {"tcpSocket": {"port": PORT}, "periodSeconds": 1},
-        "resources": {"requests": {"cpu": "10m"}},
-    }
-    labels = {"app": "web"}
-    deployment = {
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": {"name": "web"},
-        "spec": {
-            "replicas": pods,
-            "selector": {"matchLabels": labels},
-            "template": {"metadata": {"labels": labels}, "spec": {"containers": [container]}},
-        },
-    }
-    service = {
-        "apiVersion": "v1",
-        "kind": "Service",
-        "metadata": {"name": "web"},
-        "spec": {"selector": labels, "ports": [{"port": PORT}]},
-    }
-    return json.dumps({"apiVersion": "v1", "kind": "List", "items": [deployment, service]})
-
-
-class Plane:
-    def __init__(self, directory: Path, port: int = 0) -> None:
-        self.data = directory / "data"
-        self.config = self.data / "kubeconfig"
-        self._log = (directory / "log").open("ab")
-        words = ["up", "--data-dir", str(self.data), "--port", str(port), "--nodes", "2", "--no-sample"]
-        self.process = subprocess.Popen([FAIRLEAD, *words], stdout=self._log, stderr=self._log)
-        until(lambda: kubectl(self.config, "get", "--raw", "/readyz") == "ok")
-
-    @property
-    def port(self) -> int:
-        server = kubectl(self.config, "config", "view", "-o", "jsonpath={.clusters[0].cluster.server}")
-        return int(server.rpartition(":")[2])
-
-
-def until(holds: Any) -> None:
-    end = time.monotonic() + _WAIT_SECONDS
-    while time.monotonic() < end:
-        try:
-            if holds():
-                return
-        except (subprocess.CalledProcessError, OSError):
-            pass
-        time.sleep(0.2)
-    raise SystemExit("the plane did not come as far as it should within two minutes")
+AWAY_SECONDS, PODS = 600.0, 20
+WAYS = ("kill", "stop", "full")
+EVERY_WAY = (("kill", False), ("stop", False), ("full", False), ("kill", True), ("full", True))
+PIECE_SECONDS = 20.0  # so much is asked, then written down
+AROUND_SECONDS = 90.0  # what the beginning and the end of an outage take
+AGENT_SECONDS = 15.0  # between two kills of agents
+_PAUSE_SECONDS = 0.1
 
 
 def answers(address: str) -> bool:
@@ -109,78 +45,157 @@ def answers(address: str) -> bool:
         connection.close()
 
 
-def pods_of(config: Path) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads(kubectl(config, "get", "pods", "-l", "app=web", "-o", "json"))[
-        "items"
-    ]
-    return found
+def restarts(pods: list[Json]) -> int:
+    return sum(each["restartCount"] for pod in pods for each in pod["status"]["containerStatuses"])
 
 
-def restarts(pods: list[dict[str, Any]]) -> int:
-    return sum(each["status"]["containerStatuses"][0]["restartCount"] for each in pods)
+class Outage:
+    """`told` is all there is to know of it, and in the file: another process can go on with it."""
 
+    def __init__(self, told: Json) -> None:
+        self.told = told
+        self._plane = Plane(Path(told["folder"]), told["how"])
 
-def asked_while_away(service: str, addresses: list[str], seconds: float) -> dict[str, Any]:
-    told: dict[str, Any] = {"service_requests": 0, "service_failed": 0, "pod_requests": 0, "pod_failed": 0}
-    first_failed = last_failed = 0.0
-    start = time.monotonic()
-    turn = 0
-    while (now := time.monotonic()) < start + seconds:
-        told["service_requests"] += 1
-        if not answers(service):
-            told["service_failed"] += 1
-            first_failed = first_failed or now
-            last_failed = now
-        told["pod_requests"] += 1
-        told["pod_failed"] += not answers(addresses[turn % len(addresses)])
-        turn += 1
-        time.sleep(0.1)
-    told["service_silent_seconds"] = round(last_failed - first_failed, 1) if first_failed else 0.0
-    return told
+    @classmethod
+    def begin(cls, how: str, agents: bool, pods: int) -> Outage:
+        plane = Plane.begin(how, pods)
+        found = plane.pods()
+        service = plane.kubectl("get", "service", "web", "-o", "jsonpath={.spec.clusterIP}")
+        until(lambda: answers(service), "an answer of the Service")
+        told = {
+            "folder": str(plane.folder),
+            "how": how,
+            "agents": agents,
+            "service": service,
+            "addresses": [each["status"]["podIP"] for each in found],
+            "uids": sorted(each["metadata"]["uid"] for each in found),
+            "restarts": restarts(found),
+            "asked_seconds": 0.0,
+            "counts": {"service_requests": 0, "service_failed": 0, "pod_requests": 0, "pod_failed": 0},
+        }
+        if agents:
+            told["counts"]["agents_killed"] = 0
+        plane.take_away()
+        return cls(told)
 
+    @property
+    def is_there(self) -> bool:
+        """Whether what it was about still is: machines are started anew now and then."""
+        return self._plane.folder.exists() and any(map(answers, self.told["addresses"]))
 
-def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--seconds", type=float, default=600.0, help="how long the server is away")
-    parser.add_argument("--pods", type=int, default=20)
-    parser.add_argument("--how", choices=("kill", "stop"), default="kill")
-    options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as name:
-        directory = Path(name)
-        plane = Plane(directory)
+    def ask(self, seconds: float) -> None:
+        told, counts, plane = self.told, self.told["counts"], self._plane
+        addresses = told["addresses"]
+        start = time.monotonic()
+        kill_at = start + AGENT_SECONDS / 2
+        while (now := time.monotonic()) < start + seconds:
+            turn = counts["pod_requests"]
+            counts["service_requests"] += 1
+            counts["service_failed"] += not answers(told["service"])
+            counts["pod_requests"] += 1
+            counts["pod_failed"] += not answers(addresses[turn % len(addresses)])
+            if told["agents"] and now > kill_at:
+                plane.kill_agent(NODES[counts["agents_killed"] % len(NODES)])
+                counts["agents_killed"] += 1
+                kill_at = now + AGENT_SECONDS
+            if told["how"] == "full":
+                plane.fill()
+            time.sleep(_PAUSE_SECONDS)
+        told["asked_seconds"] = round(told["asked_seconds"] + time.monotonic() - start, 1)
+        if told["how"] == "full":
+            counts["refused_writes"] = counts.get("refused_writes", 0) + plane.refuses_writes()
+            counts["nodes_not_ready"] = counts.get("nodes_not_ready", 0) + len(NODES) - plane.nodes_ready()
+
+    def finish(self) -> Json:
+        told, plane = self.told, self._plane
         try:
-            kubectl(plane.config, "apply", "-f", "-", stdin=manifest(options.pods))
-            kubectl(plane.config, "rollout", "status", "deployment/web", "--timeout=300s")
-            service = kubectl(plane.config, "get", "service", "web", "-o", "jsonpath={.spec.clusterIP}")
-            until(lambda: answers(service))
-            pods, port = pods_of(plane.config), plane.port
-            addresses = [each["status"]["podIP"] for each in pods]
-            before = restarts(pods)
-            os.kill(plane.process.pid, signal.SIGKILL if options.how == "kill" else signal.SIGSTOP)
-            told = asked_while_away(service, addresses, options.seconds)
-            if options.how == "kill":
-                plane.process.wait()
-                plane = Plane(directory, port)
-            else:
-                os.kill(plane.process.pid, signal.SIGCONT)
-            kubectl(plane.config, "wait", "--for=condition=Ready", "pods", "-l", "app=web", "--timeout=120s")
-            after = pods_of(plane.config)
-            told["restarts"] = restarts(after) - before
-            told["same_pods"] = {each["metadata"]["uid"] for each in after} == {
-                each["metadata"]["uid"] for each in pods
-            }
-            print(
-                json.dumps(
-                    {"how": options.how, "seconds": options.seconds, "pods": options.pods, **told}, indent=2
-                )
-            )
+            plane.bring_back()
+            wanted = len(told["uids"])
+            until(lambda: sum(map(is_ready, plane.pods())) == wanted, "all pods ready again")
+            until(lambda: plane.nodes_ready() == len(NODES), "all nodes ready again")
+            after = plane.pods()
         finally:
-            plane.process.send_signal(signal.SIGCONT)
-            plane.process.terminate()
-            plane.process.wait(60)
+            plane.end()
+        return {
+            "how": told["how"],
+            "agents": told["agents"],
+            "away_seconds": told["asked_seconds"],
+            "pods": len(told["addresses"]),
+            **told["counts"],
+            "restarts": restarts(after) - told["restarts"],
+            "same_pods": sorted(each["metadata"]["uid"] for each in after) == told["uids"],
+        }
+
+    def end(self) -> None:
+        self._plane.end()
+
+
+def is_sound(done: Json) -> bool:
+    """What is in flight through an agent that is killed is lost; all else is answered."""
+    excused = done.get("agents_killed", 0)
+    failed = done["pod_failed"] + max(0, done["service_failed"] - excused)
+    return not failed and not done["restarts"] and done["same_pods"] and not done.get("nodes_not_ready", 0)
+
+
+def run(pieces: Pieces, ways: tuple[tuple[str, bool], ...], away: float, pods: int) -> None:
+    if not pieces.told:
+        pieces.write({"outages": [], "under_way": None})
+    for number, (how, agents) in enumerate(ways):
+        if number < len(pieces.told["outages"]):
+            continue
+        outage = _under_way(pieces)
+        if outage is None:
+            pieces.check_time(AROUND_SECONDS + PIECE_SECONDS)
+            outage = Outage.begin(how, agents, pods)
+        while outage.told["asked_seconds"] < away:
+            pieces.write({**pieces.told, "under_way": outage.told})
+            pieces.check_time(PIECE_SECONDS)
+            outage.ask(min(PIECE_SECONDS, away - outage.told["asked_seconds"]))
+        pieces.write({**pieces.told, "under_way": outage.told})
+        pieces.check_time(AROUND_SECONDS)
+        done = outage.finish()
+        pieces.write({"outages": [*pieces.told["outages"], done], "under_way": None})
+        say(json.dumps(done))
+
+
+def _under_way(pieces: Pieces) -> Outage | None:
+    """The outage that an earlier run left."""
+    told = pieces.told["under_way"]
+    if told is None:
+        return None
+    outage = Outage(told)
+    if outage.is_there:
+        return outage
+    outage.end()
+    return None
+
+
+def forget(file: Path) -> None:
+    """End what an earlier run left under way."""
+    told: Any = json.loads(file.read_text()).get("under_way") if file.exists() else None
+    if told:
+        Outage(told).end()
+
+
+def main() -> int:
+    parser = arguments(__doc__, RESULTS / "outage.json")
+    parser.add_argument("--away", type=float, default=AWAY_SECONDS, help="how long the server is away")
+    parser.add_argument("--pods", type=int, default=PODS)
+    parser.add_argument("--how", choices=WAYS, help="this way only")
+    parser.add_argument("--agents", action="store_true", help="kill agents and start them again meanwhile")
+    options: argparse.Namespace = parser.parse_args()
+    ways = ((options.how, options.agents),) if options.how else EVERY_WAY
+    if options.afresh:
+        forget(options.file)
+    head = {"ways": [f"{how}{' and agents' * agents}" for how, agents in ways]}
+    pieces = Pieces(options, {**head, "away_seconds": options.away, "pods": options.pods})
+    try:
+        run(pieces, ways, options.away, options.pods)
+    except OutOfTimeError:
+        return pieces.more_to_do()
+    print(json.dumps(pieces.told["outages"], indent=2))
+    return 0 if all(map(is_sound, pieces.told["outages"])) else 1
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

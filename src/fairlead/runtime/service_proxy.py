@@ -5,10 +5,12 @@ listener, one that goes closes it; connections that live go on whatever becomes 
 one that refuses is passed over (`relay.py`). A route without backends is listened to all the same, and a connection to
 it reset: otherwise it could reach whoever listens on that port of all addresses.
 
-Where the address is in use, another agent of this machine serves it, with the same routes: it is tried again every few
-seconds, and taken over when that one ends. Where somebody has the port on all addresses, or it may not be bound (ports
-below 1024, for users without that right), it is tried again as well, and that is said. Bounds: CONNECTIONS_MAX
-connections, each with the buffers of its relay; above, new ones wait in the listeners' backlogs.
+Agents of one machine have the same routes and share their addresses (SO_REUSEPORT): when one is killed, the others
+take what comes next, and only what was under way through that one is lost. Where an agent that does not share has the
+address, it is tried again every few seconds, and taken when that one ends. Where somebody has the port on all
+addresses, or it may not be bound (ports below 1024, for users without that right), it is tried again as well, and that
+is said. Bounds: CONNECTIONS_MAX connections, each with the buffers of its relay; above, new ones wait in the listeners'
+backlogs.
 """
 
 from __future__ import annotations
@@ -77,7 +79,7 @@ class ServiceProxy:
 
     @property
     def listening(self) -> tuple[Place, ...]:
-        """What is served here, rather than by another agent of this machine."""
+        """What is served here, if also by other agents of this machine."""
         return tuple(sorted(place for place, each in self._listeners.items() if each.socket is not None))
 
     def serve(self, routes: Iterable[Route]) -> None:
@@ -135,6 +137,7 @@ class ServiceProxy:
             made = socket.socket(socket.AF_INET, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
             # A listener that was closed a moment ago leaves connections behind that are still ending.
             made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
             made.bind(place)
             made.listen(BACKLOG_MAX)
         except (OSError, OverflowError) as error:
@@ -208,7 +211,7 @@ class ServiceProxy:
 
 
 def _is_free_elsewhere(port: int) -> bool:
-    """Then it is in use at that very address: another agent of this machine serves it, which is as it should be."""
+    """Then it is in use at that very address: an older agent of this machine, or another user's, serves it."""
     try:
         with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as tried:
             tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
