@@ -53,6 +53,7 @@ PLANTS = {
     "phase_lost": (166, {"no-stranded-marks", "repair-goes-on", *_UNFINISHED}),
     "orphan_never_collected": (32, _UNFINISHED),
     "lost_pods_keep_quota": (0, {"repair-goes-on"}),
+    "place_left_open": (0, {"resource-quota-kept"}),
     "silence_unheard": (0, {"fresh-allowance"}),
     "suspects_count": (0, {"sound-capacity"}),
     "original_deleted_unseen": (4, {"originals-kept"}),

@@ -3,8 +3,10 @@
 A released pod may still run, so it goes on holding what it held. The next pod of its controller gets that: the server
 notes it on the released pod, in the transaction that creates (ResourceQuota) or binds (PlacementQuota) the other one
 (`api/handing.py`), as condition `fairlead.dev/QuotaGiven` with one of the reasons below. From then on the released pod
-counts for nothing. Nor does it once its deletion was asked for: nobody will want it back. One that counts again for its
-owner loses the condition and holds its quota again. The room on its node is another matter: that it keeps to its end.
+counts for nothing. Nor does it once its deletion was asked for: nobody will want it back. One that is to count again
+for its owner loses the condition and holds its quota again, before its replacement goes: while both exist more may be
+used than the limit, which refuses creates and deletes nothing, and no rival takes the place that becomes free. The room
+on its node is another matter: that it keeps to its end.
 
 Pure; used where quotas are charged, counted and forecast.
 """
@@ -13,7 +15,7 @@ from __future__ import annotations
 
 from fairlead.core.times import timestamp
 from fairlead.model.kind import Json
-from fairlead.model.marks import QUOTA_GIVEN, RELEASED, REPLACES
+from fairlead.model.marks import QUOTA_GIVEN, RELEASED, REPLACES, RETURNED
 from fairlead.model.views import Pod
 
 CREATED, BOUND = "Created", "Bound"  # what the other pod was when it got it; a bound one has both quotas
@@ -39,13 +41,18 @@ def holds_placement(pod: Pod) -> bool:
 
 def may_give(pod: Pod, to: Pod, stage: str) -> bool:
     """Whether a pod still holds what another that is CREATED or BOUND now would take: it was released, has not ended,
-    and both have one controller."""
-    if pod.finished or not pod.released or pod.metadata.uid == to.metadata.uid:
+    is not to count again, and both have one controller."""
+    if pod.finished or not pod.released or _returns(pod) or pod.metadata.uid == to.metadata.uid:
         return False
     mine, theirs = pod.metadata.controller, to.metadata.controller
     if mine is None or theirs is None or mine.uid != theirs.uid:
         return False
     return holds_quota(pod) if stage == CREATED else holds_placement(pod)
+
+
+def _returns(pod: Pod) -> bool:
+    """Its node is back, and its replacement goes."""
+    return any(each.type == RELEASED and each.reason == RETURNED for each in pod.status.conditions)
 
 
 def is_named_by(pod: Pod, other: Pod) -> bool:

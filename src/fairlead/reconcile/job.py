@@ -49,8 +49,10 @@ from fairlead.reconcile.job_pods import (
     index_of,
     indexed_slots,
     is_indexed,
+    lost_pods,
     pod_body,
     released,
+    replacing,
     slots,
 )
 from fairlead.reconcile.job_status import (
@@ -119,7 +121,7 @@ def _delete(job: Job, pods: Iterable[Pod]) -> tuple[Effect, ...]:
 
 def _finished(job: Job, pods: Sequence[Pod], now: float) -> Decision:
     """Let the pods go, then the Job itself when it has been kept for as long as it asked for."""
-    freed = _release(job, pods)
+    freed = _release(job, pods) or _delete(job, lost_pods(pods))
     ended, kept_seconds = finished_condition(job), job.spec.ttl_seconds_after_finished
     if freed or kept_seconds is None or ended is None:
         return Decision(effects=freed)
@@ -144,7 +146,7 @@ def _running(view: Reading, job: Job, pods: Sequence[Pod], now: float) -> Decisi
     if effects:
         return Decision(Waiting("Accounting"), effects, events=_notes(job, effects))
     if ending is not None:
-        effects = _delete(job, crew.active)
+        effects = _delete(job, (*crew.active, *lost_pods(pods)))
         return Decision(Waiting(ending.reason, ending.message), effects, events=_notes(job, effects))
     return _staffed(view, job, pods, crew, account, now)
 
@@ -162,14 +164,24 @@ def _staffed(
     busy = crew.active + (crew.terminating if replaced_late else ())
     missing = min(wanted - len(busy), EFFECTS_MAX)
     if missing <= 0:
+        # Nobody will take the place of those that were released: others may need their quota.
+        gone = () if replaced_late else _delete(job, lost_pods(pods))
         if job.spec.suspend:
-            return Decision(SETTLED)
-        return Decision(Waiting("PodsRunning"), again_at=deadline)
+            return Decision(SETTLED, gone)
+        return Decision(Waiting("PodsRunning"), gone, deadline)
     slots, due = _slots(view, job, account, pods, busy, now)
     premise = premise_of(JOBS, job.metadata)
     creates = (
-        ensure_child(_NAME, job.metadata, PODS, None, pod_body(job, slot), slot.occasion, premise)
-        for slot in islice(slots, missing)
+        ensure_child(
+            _NAME,
+            job.metadata,
+            PODS,
+            None,
+            pod_body(job, slot),
+            slot.occasion,
+            premise if lost is None else f"{premise},{premise_of(PODS, lost.metadata)}",
+        )
+        for slot, lost in islice(replacing(pods, slots), missing)
     )
     effects = tuple(each for each in creates if each is not None)
     again_at = min((at for at in (due, deadline) if at), default=0.0)

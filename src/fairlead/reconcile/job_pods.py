@@ -15,6 +15,7 @@ from fairlead.core import ids
 from fairlead.core.times import parse_time
 from fairlead.decision.effects import Change
 from fairlead.decision.ensure import ensure_fields
+from fairlead.model.marks import REPLACES
 from fairlead.model.views import JOBS, PODS, Job, Json, Meta, Pod
 from fairlead.reconcile.children import from_template
 from fairlead.reconcile.job_policies import judged
@@ -184,15 +185,43 @@ def _name(job: Job, middle: str, number: int) -> str:
     return ids.generated_name(f"{job.metadata.name}{middle}-", seed)
 
 
+def lost_pods(pods: Sequence[Pod]) -> list[Pod]:
+    """Released pods that no other has the place of: they hold quota, and will not be wanted back."""
+    named = {pod.metadata.annotations.get(REPLACES) for pod in pods}
+    return [
+        pod
+        for pod in pods
+        if pod.released
+        and not pod.finished
+        and not pod.metadata.deletion_timestamp
+        and pod.metadata.uid not in named
+    ]
+
+
+def replacing(pods: Sequence[Pod], found: Iterable[Slot]) -> Iterator[tuple[Slot, Pod | None]]:
+    """Each slot, naming the lost pod whose place it takes and whose quota is for it, if there is one; where there are
+    indexes, of the same index."""
+    left = lost_pods(pods)
+    for slot in found:
+        lost = next((pod for pod in left if slot.number < 0 or index_of(pod) == slot.number), None)
+        if lost is None:
+            yield slot, None
+            continue
+        left.remove(lost)
+        yield slot._replace(notes={**slot.notes, REPLACES: lost.metadata.uid}), lost
+
+
 def pod_body(job: Job, slot: Slot) -> Json:
     """The pod from the Job's template, tracked; its index where people, the pod and its containers find it."""
     body = from_template(job.spec.template, JOBS, job.metadata, slot.name)
     metadata = body["metadata"]
     metadata["finalizers"] = [*(metadata.get("finalizers") or ()), TRACKING]
+    if slot.notes:
+        metadata["annotations"] = {**metadata["annotations"], **slot.notes}
     if slot.number < 0:
         return body
     metadata["labels"] = {**metadata["labels"], INDEX: str(slot.number)}
-    metadata["annotations"] = {**metadata["annotations"], INDEX: str(slot.number), **slot.notes}
+    metadata["annotations"] = {**metadata["annotations"], INDEX: str(slot.number)}
     spec = {**body["spec"], "hostname": f"{job.metadata.name}-{slot.number}"}
     for field in ("containers", "initContainers"):
         if spec.get(field):

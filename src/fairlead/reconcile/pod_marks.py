@@ -11,7 +11,7 @@ from msgspec import structs
 from fairlead.core.times import timestamp
 from fairlead.decision.effects import ChangeStatus
 from fairlead.decision.ensure import ensure_status
-from fairlead.model.marks import QUOTA_GIVEN, RELEASED
+from fairlead.model.marks import QUOTA_GIVEN, RELEASED, RETURNED
 from fairlead.model.reasons import BOUND, LOST, STARTING, owner_of
 from fairlead.model.views import PODS, Condition, Pod
 
@@ -43,8 +43,8 @@ def marked(
     controller: str, pod: Pod, wanted: Condition | None, now: float, *, lost: bool, premise: str = ""
 ) -> ChangeStatus | None:
     """The pod with this Released condition (None: without one), and not ready while it is `lost`. One that counts for
-    its owner holds its own quota."""
-    counts = wanted is None or wanted.status != "True"
+    its owner, or is to again, holds its own quota: nobody else can take it before its replacement has gone."""
+    counts = wanted is None or wanted.status != "True" or wanted.reason == RETURNED
     ours = (RELEASED, _READY, QUOTA_GIVEN) if counts else (RELEASED, _READY)
     conditions = [each for each in pod.status.conditions if each.type not in ours]
     ready = condition_of(pod, _READY)

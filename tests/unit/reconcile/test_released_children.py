@@ -118,6 +118,80 @@ def test_a_job_counts_it_as_failed_and_goes_on() -> None:
     assert (status["failed"], status["active"]) == (1, 1)
 
 
+def job_of(world: World, **spec: Any) -> list[str]:
+    """A Job whose pods run; their names."""
+    made = {
+        "template": template(restartPolicy="Never"),
+        "selector": selector(),
+        "manualSelector": True,
+        **spec,
+    }
+    world.add(JOBS, "sum", spec=made)
+    world.settle([JobDecider()])
+    world.start_pods()
+    return live(world)
+
+
+def replaced(world: World) -> dict[str, str]:
+    """Pods by what they take the place of."""
+    uids = {pod.metadata.uid: pod.metadata.name for pod in world.list(PODS)}
+    found = {pod.metadata.name: pod.metadata.annotations.get(REPLACES, "") for pod in world.list(PODS)}
+    return {uids[uid]: name for name, uid in found.items() if uid}
+
+
+def test_a_jobs_pods_name_those_whose_place_they_take_each_once() -> None:
+    world = World()
+    first = job_of(world, completions=4, parallelism=3)
+    for name in first[:2]:
+        release(world, name)
+    world.settle([JobDecider()])
+    assert sorted(replaced(world)) == sorted(first[:2])
+    assert set(replaced(world).values()) <= set(live(world))
+    world.start_pods()
+    (third,) = set(live(world)) & set(first)
+    world.set_pod(third, "Succeeded")
+    world.settle([JobDecider()])
+    assert len(live(world)) == 3
+    assert sorted(replaced(world)) == sorted(first[:2]), "the next pod takes nobody's place"
+
+
+def test_the_pod_of_an_index_takes_the_place_of_that_index() -> None:
+    world = World()
+    index = "batch.kubernetes.io/job-completion-index"
+    first = job_of(world, completions=3, parallelism=3, completionMode="Indexed")
+    lost = next(
+        name
+        for name in first
+        if world.objects[PODS.name, "default", name]["metadata"]["annotations"][index] == "1"
+    )
+    release(world, lost)
+    world.settle([JobDecider()])
+    (new,) = replaced(world).values()
+    assert world.objects[PODS.name, "default", new]["metadata"]["annotations"][index] == "1"
+
+
+def test_a_job_that_is_over_asks_for_the_end_of_a_pod_that_nobody_will_replace() -> None:
+    world = World()
+    (name,) = job_of(world, backoffLimit=0)
+    release(world, name)
+    world.settle([JobDecider()])
+    conditions = {each["type"] for each in world.objects[JOBS.name, "default", "sum"]["status"]["conditions"]}
+    assert "FailureTarget" in conditions
+    assert not live(world)
+    assert "deletionTimestamp" in world.objects[PODS.name, "default", name]["metadata"]
+
+
+def test_a_job_that_has_enough_pods_asks_for_the_end_of_one_that_was_released() -> None:
+    world = World()
+    first = job_of(world, completions=4, parallelism=2)
+    world.edit(JOBS, "sum", {"spec": {"parallelism": 1}})
+    release(world, first[0])
+    world.settle([JobDecider()])
+    assert live(world) == [first[1]]
+    assert replaced(world) == {}
+    assert "deletionTimestamp" in world.objects[PODS.name, "default", first[0]]["metadata"]
+
+
 def _at_most(world: World, count: int) -> None:
     assert len(live(world)) <= count
 

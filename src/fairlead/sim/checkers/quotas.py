@@ -4,7 +4,8 @@
 as they are created; the first judges also what a status says is used when that rises. A released pod counts until it
 says that another has its quota, or its deletion was asked for. Nobody is to blame for a limit that was lowered below
 what is used, nor for a released pod that counts again: then nothing may be added, but by one that gets another's quota
-in the same commit. At rest a ResourceQuota says what is used.
+in the same commit. When an original counts again nobody has taken its place but who is on the way out. At rest a
+ResourceQuota says what is used.
 """
 
 from __future__ import annotations
@@ -110,6 +111,7 @@ class ResourceQuotaKept:
         self._limits: dict[Key, int] = {}
         self._counted: dict[str, set[Key]] = {}  # namespace -> pods that count
         self._yielded_at: dict[str, float] = {}  # namespace -> when one last handed its quota over
+        self._leaving: set[Key] = set()
 
     def saw(self, sight: Sight) -> None:
         key = sight.key
@@ -132,12 +134,22 @@ class ResourceQuotaKept:
                 if at.namespace == space and len(counted) >= limit and not handed:
                     told = f"{sight.key.name} was created when {len(counted)} pods counted, and {limit} may"
                     raise Violation(self.name, f"{at.name}: {told}")
+        (self._leaving.add if sight.last.metadata.deletion_timestamp else self._leaving.discard)(sight.key)
         if counts:
             counted.add(sight.key)
+            if sight.before is not None and sight.before.released and not pod.released:
+                self._back(sight)
             return
         if sight.key in counted and pod is not None and pod.released:
             self._yielded_at[space] = sight.seconds
         counted.discard(sight.key)
+
+    def _back(self, sight: Sight) -> None:
+        staying = len(self._counted[sight.key.namespace] - self._leaving)
+        for at, limit in self._limits.items():
+            if at.namespace == sight.key.namespace and staying > limit:
+                told = f"{sight.key.name} counts again, and {staying} pods are to stay, where {limit} may"
+                raise Violation(self.name, f"{at.name}: {told}")
 
     def quiesced(self, objects: Objects, seconds: float) -> None:
         for key in self._limits:

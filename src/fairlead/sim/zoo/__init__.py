@@ -22,6 +22,7 @@ WORLD_OF = {
     "orphan_never_collected": "nodes",
     "phase_lost": "nodes",
     "preemption_thrash": "sched",
+    "place_left_open": "quota-return",
     "silence_unheard": "silent-drain",
     "slot_again": "clocks",
     "suspects_count": "silent-flip",
