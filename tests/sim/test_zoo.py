@@ -57,6 +57,15 @@ PLANTS = {
     "silence_unheard": (0, {"fresh-allowance"}),
     "suspects_count": (0, {"sound-capacity"}),
     "original_deleted_unseen": (4, {"originals-kept"}),
+    "damage_read_as_absence": (0, {"damaged-is-there", "justified-deletes", "live-children"}),
+    "damaged_overwritten": (3, {"damaged-is-there"}),
+    "stand_in_unseen": (2, {"damaged-is-there"}),
+    "revisions_given_twice": (0, {"revisions-increase"}),
+    "lost_revisions_served": (0, {"lost-revisions-are-gone"}),
+    "older_list_ignored": (0, _UNFINISHED),
+    "no_room_for_claims": (0, {"full-disk-serves"}),
+    "deletions_refused_when_full": (0, {"full-disk-serves"}),
+    "full_disk_told_as_done": (3, {"acknowledged-is-kept"}),
 }
 
 

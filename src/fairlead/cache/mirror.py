@@ -235,7 +235,8 @@ class Mirror(Generic[T]):
             changes += self._replace(key, None)
         revisions = self._revisions
         for key, entry in listed.items():
-            if entry.revision > revisions.get(key, -1):
+            # Also one that is older than the copy: a store that lost its newest changes shows what was before them.
+            if entry.revision != revisions.get(key, -1):
                 changes += self._hold(entry)
         return changes
 

@@ -232,9 +232,10 @@ class Flights:
                 self.settle(flight, now)
 
     def _seen(self, write: Write) -> bool:
-        """Also what is not there any more is seen."""
-        current = self._mirrors[write.key.resource].revision_of(write.key)
-        return not current or current >= write.revision
+        """Also what is not there any more is seen, and what the store has lost."""
+        mirror = self._mirrors[write.key.resource]
+        current = mirror.revision_of(write.key)
+        return not current or current >= write.revision or mirror.passed(write.revision)
 
     def send(self, flight: Flight) -> Call:
         call = self._new_call()

@@ -113,7 +113,8 @@ class Sources:
             return True
         current = mirror.revision_of(write.key)
         if current:
-            return current >= write.revision
+            # A mirror that is past a write and shows an older version read it from a store that lost the write.
+            return current >= write.revision or mirror.passed(write.revision)
         return mirror.passed(write.revision) if write.creates else True
 
     def quotas_in(self, namespace: str) -> Versions:

@@ -153,6 +153,7 @@ class Link:
         except FutureRevision as error:
             tell(mirrored.Broke(str(error), clock(), attempt))
             return
+        server.watched(since)
         self._follows[subscription] = _Follow(attempt, tell, clock)
         if subscription.ready:
             self.wake(subscription)

@@ -5,6 +5,7 @@
     scheduler  the class of the scheduler, a Placer
     nodes      (prefix) -> the Decider that plays the nodes with this prefix
     api        (desk, tokens) -> Api, of the server
+    store      (recovered, journal) -> Store, of the server
     agent      (settings, pace) -> Agent, of a node with a machine of its own
 
 A plant is a function that takes this dict and returns it changed; `load_plant` finds one by its import path.
@@ -26,6 +27,7 @@ from fairlead.control.roster import default_deciders
 from fairlead.core.errors import UsageError
 from fairlead.decision.contract import Decider
 from fairlead.model.catalog import CATALOG, Catalog
+from fairlead.store.machine import Store
 
 # No world has objects of these that are owned: mirrors of them would be of no use, and every restart would fill them.
 _ABSENT = frozenset(
@@ -56,6 +58,7 @@ def default_parts(*more: Callable[[], Decider]) -> Parts:
         "scheduler": Placer,
         "nodes": HollowDecider,
         "api": Api,
+        "store": Store,
         "agent": Agent,
     }
 

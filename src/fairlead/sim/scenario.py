@@ -37,6 +37,16 @@ class Mishap:
 
 
 @dataclass(frozen=True, slots=True)
+class DiskMishap:
+    """Something that befalls the server's disk at a certain time, in every run: a name from `disk_mishaps.py`."""
+
+    at_seconds: float
+    name: str
+    seconds: float = 0.0  # how long the disk is full, or until people give up what decayed
+    resources: tuple[str, ...] = ()  # of one of which an object decays
+
+
+@dataclass(frozen=True, slots=True)
 class Scenario:
     name: str
     steps: tuple[Step, ...]  # in the order of time
@@ -53,6 +63,7 @@ class Scenario:
     without_deadlines: tuple[str, ...] = ()  # nodes whose supervisors accept none
     pace: Pace = field(default_factory=Pace)  # of these agents
     mishaps: tuple[Mishap, ...] = ()
+    disk_mishaps: tuple[DiskMishap, ...] = ()
     faults_from_seconds: float = 0.0  # clocks may be wrong from the start
     capabilities: Capabilities = FAIRLEAD  # of the server, as far as the planes may use them
     standing: tuple[Step, ...] = ()  # done long before: runs start from what came of it (`backup.py`)

@@ -23,17 +23,30 @@ from fairlead.api.plan import ATTEMPTS_MAX, Again, Context, Plan, Step
 from fairlead.api.server import Api
 from fairlead.api.status import failure
 from fairlead.api.users import User
-from fairlead.core.errors import ApiError, MethodNotAllowed, Unavailable
+from fairlead.core.errors import ApiError, MethodNotAllowed, StorageFull, Unavailable
 from fairlead.model.files import load_tables
 from fairlead.model.served import Served
 from fairlead.port.request import Reply, Request
 from fairlead.sim.backup import EMPTY, Backup, backup_of
 from fairlead.sim.digest import Digest
+from fairlead.sim.disk import Disk
 from fairlead.sim.faults import Faults
 from fairlead.sim.memory import Memory
 from fairlead.sim.tape import Tape
 from fairlead.sim.time import Timeline
-from fairlead.store.contract import Batch, Change, Committed, Note, Outcome, Transaction
+from fairlead.sim.violation import Violation
+from fairlead.store.contract import (
+    Batch,
+    Change,
+    Committed,
+    Entry,
+    Key,
+    Lost,
+    Note,
+    Outcome,
+    Recovered,
+    Transaction,
+)
 from fairlead.store.events import (
     Append,
     Appended,
@@ -46,6 +59,7 @@ from fairlead.store.events import (
     ReadAgain,
     Reread,
     Resolve,
+    RoomFound,
     Submitted,
 )
 from fairlead.store.machine import Store
@@ -53,6 +67,11 @@ from fairlead.store.memory import MemoryJournal
 from fairlead.store.watch import Hub, Subscription
 
 Answer = Callable[[Reply | None], None]
+
+# Invariants that are judged here, because no commit shows them.
+ACKNOWLEDGED_IS_KEPT = "acknowledged-is-kept"
+FULL_DISK_SERVES = "full-disk-serves"
+LOST_ARE_GONE = "lost-revisions-are-gone"
 
 
 class Witness(Protocol):
@@ -81,16 +100,21 @@ class Server:
         backup: Backup = EMPTY,
         api: Callable[[Desk, Tokens], Api] = Api,
         memory: Memory | None = None,
+        store: Callable[[Recovered, MemoryJournal], Store] = Store,
     ) -> None:
         self.faults = Faults()
+        self.disk = Disk()
+        self.lost: tuple[Lost, ...] = ()  # ranges of revisions, as they really are
         self.up = False
         self._timeline = timeline
         self._tape = tape
         self._digest = digest
         self._witness = witness
         self._make_api = api
+        self._make_store = store
         self._memory = memory or Memory()
         self._journal = MemoryJournal()
+        self._durable = 0  # the newest revision that is
         self._keep(Batch(backup.changes, (), timeline.now))
         self._life = 0  # what was asked of a former life is not carried out
         self._tickets = 0
@@ -104,7 +128,8 @@ class Server:
     def start(self) -> None:
         self._life += 1
         self.up = True
-        self.store = Store(self._journal.recover(), self._journal)
+        self.disk.reopen()
+        self.store = self._make_store(self._journal.recover(), self._journal)
         self.hub = Hub(self.store)
         served, tables = Served(), load_tables().branch()
         authorizer = builtin_chain(self.store, lambda: [(kind.group, kind.plural) for kind in served])
@@ -152,6 +177,33 @@ class Server:
             floors = {kind.resource: revision for kind in self.served}
             self._carry_out(self.store.handle(FloorsMoved(floors)))
 
+    # What befalls its disk, while it is down or not
+
+    def stored(self) -> tuple[Entry, ...]:
+        return self._journal.recover().entries
+
+    def rot(self, key: Key) -> None:
+        self._journal.rot(key, self._timeline.now)
+
+    def lose(self, changes: int, mark: int) -> None:
+        """The newest changes are gone, and numbering goes on so far above what there was."""
+        newest = self._journal.recover().revision
+        lost = Lost(max(0, newest - changes), newest + mark)
+        self._journal.lose(lost.after, lost.until, self._timeline.now)
+        self.lost = (*self.lost, lost)
+        self._witnessed = self._durable = lost.until
+
+    def free_disk(self) -> None:
+        self.disk.is_full = False
+        if self.up:
+            self._carry_out(self.store.handle(RoomFound()))
+
+    def watched(self, since: int) -> None:
+        """A watch goes on from this revision: nobody may who has seen what was lost."""
+        for lost in self.lost:
+            if lost.after < since < lost.until:
+                raise Violation(LOST_ARE_GONE, f"a watch goes on from {since}, which was lost: {lost}")
+
     # Requests
 
     def send(self, request: Request, user: User, origin: str, done: Answer) -> None:
@@ -161,6 +213,8 @@ class Server:
             return
         self._requests += 1
         number = self._requests
+        if self.disk.is_full:
+            done = partial(_on_full_disk, request, done)
         context = Context(user, self._timeline.now, number.to_bytes(16, "big"), str(number), "sim", "")
         try:
             first = self.api.plan(request, context)
@@ -203,6 +257,9 @@ class Server:
                 resolved.append((waiting, outcome))
                 if isinstance(outcome, Committed):
                     for entry in outcome.entries:
+                        if entry.revision > self._durable:
+                            told = f"{entry.key} at {entry.revision}, while {self._durable} is the newest"
+                            raise Violation(ACKNOWLEDGED_IS_KEPT, told)
                         origins[entry.revision] = waiting.origin
         life = self._life
         for instruction in instructions:
@@ -222,6 +279,9 @@ class Server:
         self._carry_out(self.store.handle(Flush(self._timeline.now)))
 
     def _append(self, batch: Batch) -> None:
+        if not self.disk.takes(batch):
+            self.later(2, self._found_full)
+            return
         self._in_flight = batch
         slow = self._tape.happens("sync_slow", self.faults.sync_slow)
         delay = 200 + self._tape.choose("sync.delay", 1800) if slow else 2
@@ -244,11 +304,17 @@ class Server:
             self._keep(batch)
         self._carry_out(self.store.handle(AppendFailed("StorageFailed", "the disk reported an error")))
 
+    def _found_full(self) -> None:
+        failed = AppendFailed("StorageFull", "the disk is full", self.disk.left)
+        self._carry_out(self.store.handle(failed))
+
     def _reread(self) -> None:
         self._carry_out(self.store.handle(Reread(self._journal.recover())))
 
     def _keep(self, batch: Batch) -> None:
         self._journal.append(batch)
+        if batch.changes:
+            self._durable = batch.changes[-1].entry.revision
         add = self._digest.add
         for change in batch.changes:
             add(b"commit", change.type, change.entry.data)
@@ -267,6 +333,14 @@ class Server:
         woken = self.hub.publish(changes)
         if woken:
             self._witness.woken(woken)
+
+
+def _on_full_disk(request: Request, done: Answer, reply: Reply | None) -> None:
+    """Leases and deletions have room of their own."""
+    has_room = request.verb == "delete" or request.resource == "leases"
+    if has_room and reply is not None and reply.status == StorageFull.status:
+        raise Violation(FULL_DISK_SERVES, f"{request.verb} of {request.resource} {request.name} had no room")
+    done(reply)
 
 
 class _Exchange:

@@ -28,6 +28,7 @@ from fairlead.sim.checkers.contract import Objects, Observed
 from fairlead.sim.checkers.roster import all_checkers, process_checkers
 from fairlead.sim.decoded import Decoded
 from fairlead.sim.digest import Digest
+from fairlead.sim.disk_mishaps import DiskMishaps
 from fairlead.sim.faults import CALM, Faults
 from fairlead.sim.fence import Trespass
 from fairlead.sim.incidents import EVERY_MS, Incidents
@@ -50,7 +51,8 @@ from fairlead.sim.server import Server
 from fairlead.sim.tape import Tape
 from fairlead.sim.time import EPOCH, Timeline
 from fairlead.sim.violation import Violation
-from fairlead.store.contract import Change
+from fairlead.store.contract import ADDED, Change, Entry, Key
+from fairlead.store.damage import DELETE_OPTION
 from fairlead.store.watch import Subscription
 
 PEOPLE = User("admin", groups=(MASTERS, "system:authenticated"))
@@ -103,18 +105,20 @@ class World:
         self._rested_at: float | None = None
         self._takeovers_mid_turn = 0
         self._holder = ""  # of the lease, where there are no fences
-        self._steps_left = len(scenario.steps)
+        self._steps_left = len(scenario.steps) + len(scenario.disk_mishaps)
         parts = parts or default_parts(*scenario.controllers)
         api = (
             parts["api"] if scenario.capabilities.complete else narrowed(parts["api"], scenario.capabilities)
         )
-        self.server = Server(self.timeline, tape, self.digest, self, backup, api, memory)
+        store = parts["store"]
+        self.server = Server(self.timeline, tape, self.digest, self, backup, api, memory, store)
         self.observed.committed(backup.changes, {}, 0.0)
         self.planes = tuple(self._plane(slot, parts) for slot in range(scenario.planes))
         self.agents = tuple(self._agent(settings, parts) for settings in scenario.nodes)
         self._processes: tuple[PlaneProcess | AgentProcess, ...] = (*self.planes, *self.agents)
         self._links = tuple(each.link for each in self._processes)
         self._incidents = Incidents(self.timeline, tape, self.server, self.planes, self.agents)
+        self._disk_mishaps = DiskMishaps(self.timeline, tape, self.server, self.planes, self)
         self._faults = CALM
         self._set_faults(faults if not scenario.faults_from_seconds else Faults(clock_skew=faults.clock_skew))
         if scenario.faults_from_seconds:
@@ -198,6 +202,8 @@ class World:
                 (mishap.name, mishap.node, int(mishap.seconds * 1000)),
             )
             self.timeline.at(at, self._incidents.of_nodes.befall, *arguments)
+        for of_disk in self.scenario.disk_mishaps:
+            self.timeline.at(int(of_disk.at_seconds * 1000), self._disk_mishaps.begin, of_disk)
         if self._faults.incident:
             self.timeline.after(EVERY_MS, self._tick)
 
@@ -263,6 +269,34 @@ class World:
             self.timeline.after(_ASK_AGAIN_MS, self._ask, request, counts)
         elif counts:
             self._steps_left -= 1
+
+    # Who is told of what befell the disk
+
+    def decayed(self, key: Key) -> None:
+        self.observed.decayed(key, self.timeline.ms / 1000)
+
+    def lost_changes(self, entries: tuple[Entry, ...]) -> None:
+        """What is stored is as it was some time ago: what was committed since does not count any more."""
+        kept = sorted(entries, key=lambda entry: entry.revision)
+        fresh = all_checkers(self.scenario.capabilities.fencing)
+        changes = [Change(ADDED, entry, None) for entry in kept]
+        self.observed.begin_again(changes, fresh, self.timeline.ms / 1000)
+
+    def give_up(self, key: Key) -> None:
+        kind = next(each for each in self.server.served if each.resource == key.resource)
+        request = Request(
+            "delete",
+            kind.group,
+            kind.version,
+            kind.plural,
+            key.namespace,
+            key.name,
+            query={DELETE_OPTION: "true"},
+        )
+        self._ask(request, True)
+
+    def mishap_over(self) -> None:
+        self._steps_left -= 1
 
     # Witness of the server
 

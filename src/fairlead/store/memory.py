@@ -54,7 +54,7 @@ class MemoryJournal:
 
     def lose(self, after: int, until: int, now: float = 0.0) -> None:
         """Changes after a revision are gone; numbering goes on from `until`. Found when the journal is read again."""
-        for revision in [each for each in self._log if each > after]:
+        for revision in [each for each in reversed(self._log) if each > after]:
             change, _ = self._log.pop(revision)
             self._objects.pop(change.entry.key, None)
             if change.before is not None and change.before.revision <= after:

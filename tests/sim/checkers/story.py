@@ -38,6 +38,9 @@ class Story:
         self._objects[key] = metadata["uid"]
         self.observed.committed([Change(change, entry, None)], {self.revision: origin}, self.seconds)
 
+    def decay(self, resource: str, name: str, namespace: str = "default") -> None:
+        self.observed.decayed(Key(resource, namespace, name), self.seconds)
+
     def rest(self) -> None:
         self.observed.quiesced(self.seconds)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fairlead.sim.checkers.roster import all_checkers
 from tests.sim.checkers import (
+    test_damage,
     test_disruptions,
     test_placing,
     test_preemption,
@@ -15,6 +16,7 @@ from tests.sim.checkers import (
 )
 
 _SUBJECTS = (
+    test_damage,
     test_disruptions,
     test_placing,
     test_preemption,

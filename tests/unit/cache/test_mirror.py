@@ -210,6 +210,13 @@ def test_a_relist_becomes_the_differences_deletions_first() -> None:
     assert answer[-1] == Follow("pods", 20, 4)
 
 
+def test_a_relist_of_a_store_that_lost_changes_brings_back_what_was_before_them() -> None:
+    mirror = mirror_after(RELISTING)
+    answer = mirror.handle(Listed(20, (entry("a", 4), entry("b", 3)), NOW))
+    assert changes(answer) == [("b", "7", "3")]
+    assert mirror.revision_of(entry("b", 3).key) == 3
+
+
 @pytest.mark.parametrize("how", ["frame", "list"])
 def test_what_is_deleted_leaves_nothing_behind(how: str) -> None:
     mirror = following(entry("a", 4))

@@ -8,9 +8,10 @@ what they need to know of the past and change nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import msgspec
+from msgspec import structs
 
 from fairlead.model.marks import KEEP_REPLACEMENT, ON_RETURN, REPLACES
 from fairlead.model.service_views import ENDPOINT_SLICES, SERVICES
@@ -29,19 +30,32 @@ from fairlead.model.views import (
     RESOURCE_QUOTAS,
     STATEFULSETS,
     Anything,
+    Meta,
     Resource,
     View,
 )
 from fairlead.sim.decoded import Decoded
 from fairlead.store.contract import DELETED, Change, Key
+from fairlead.store.damage import is_stand_in
 
 LATE = "late "  # before the origin of what was carried out after its sender gave up
 
+
+class Event(View, frozen=True):
+    """What people read of one."""
+
+    metadata: Meta
+    reason: str = ""
+    message: str = ""
+
+
+EVENTS = Resource("events", "v1", "Event", Event)
 _TYPED: tuple[Resource[Any], ...] = (
     PODS, NODES, REPLICASETS, DEPLOYMENTS, JOBS, STATEFULSETS, DAEMONSETS, LEASES, PLACEMENT_QUOTAS, RESERVATIONS,
     BUDGETS, RESOURCE_QUOTAS,
     SERVICES, ENDPOINT_SLICES,
     EVIDENCE_POLICIES,
+    EVENTS,
 )  # fmt: skip
 
 
@@ -82,6 +96,20 @@ class Checker(Protocol):
     def saw(self, sight: Sight) -> None: ...
 
     def quiesced(self, objects: Objects, seconds: float) -> None: ...
+
+
+@runtime_checkable
+class Decays(Checker, Protocol):
+    """A checker that is told which objects decay."""
+
+    def decayed(self, key: Key, view: Any, seconds: float) -> None: ...
+
+
+@runtime_checkable
+class Lasts(Checker, Protocol):
+    """A checker of what holds although changes were lost."""
+
+    outlives_loss: bool
 
 
 class Objects:
@@ -130,6 +158,24 @@ class Observed:
         self._checkers += (checker,)
         self._saw += (checker.saw,)
 
+    def decayed(self, key: Key, seconds: float) -> None:
+        """Of this object only a stand-in can be read from now on; it is still what it was."""
+        for checker in self._checkers:
+            if isinstance(checker, Decays):
+                checker.decayed(key, self.objects.of(key.resource).get(key), seconds)
+
+    def begin_again(self, changes: Iterable[Change], fresh: Sequence[Checker], seconds: float) -> None:
+        """The newest changes were lost, and this is all there is: what was seen of them is forgotten. But revisions
+        go on: whoever judges those has seen them."""
+        lasting = tuple(each for each in self._checkers if isinstance(each, Lasts))
+        self.objects, self._checkers, self._saw = Objects(), (), ()
+        for checker in fresh:
+            if not isinstance(checker, Lasts):
+                self.add(checker)
+        self.committed(changes, {}, seconds)
+        for checker in lasting:
+            self.add(checker)
+
     def committed(self, changes: Iterable[Change], origins: dict[int, str], seconds: float) -> None:
         put = self.objects.put
         decoders, decode_any = self._decoders, self._decode_any
@@ -139,6 +185,10 @@ class Observed:
             last = decoders.get(key.resource, decode_any)(entry.data)
             after = None if change.type == DELETED else last
             before = put(key, after)
+            if after is None and before is not None and is_stand_in(entry.data):
+                # Given up by people: it is gone as it was, though nobody could read it.
+                metadata = structs.replace(before.metadata, resource_version=str(entry.revision))
+                last = structs.replace(before, metadata=metadata)
             sight = Sight(key, entry.revision, before, after, last, origins.get(entry.revision, ""), seconds)
             for saw in self._saw:
                 saw(sight)

@@ -8,6 +8,7 @@ from fairlead.sim.violation import Violation
 
 class RevisionsIncrease:
     name = "revisions-increase"
+    outlives_loss = True
 
     def __init__(self) -> None:
         self._newest = 0

@@ -9,6 +9,7 @@ from fairlead.sim.checkers.bound_once import BoundOnce
 from fairlead.sim.checkers.capacity import Capacity
 from fairlead.sim.checkers.clocks import EventsFlow, LedAtRest, SlotsRunOnce
 from fairlead.sim.checkers.contract import Checker
+from fairlead.sim.checkers.damage import DamagedIsThere
 from fairlead.sim.checkers.disruptions import DisruptionsInFlight
 from fairlead.sim.checkers.finished_jobs import FinishedJobs
 from fairlead.sim.checkers.identities import OneIdentity
@@ -49,6 +50,7 @@ def all_checkers(fencing: bool = True) -> tuple[Checker, ...]:
     lag = 0.0 if fencing else _LAG_SECONDS
     return (
         RevisionsIncrease(),
+        DamagedIsThere(),
         OneLeader(fencing),
         BoundOnce(),
         Capacity(),

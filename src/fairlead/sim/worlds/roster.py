@@ -7,8 +7,11 @@ from collections.abc import Callable
 from fairlead.sim.faults import DEFAULT, Faults
 from fairlead.sim.scenario import Scenario
 from fairlead.sim.worlds import (
+    bit_rot,
     clocks,
     fraud_batch,
+    full_disk,
+    lost_log,
     nodes,
     quota_repair,
     quota_return,
@@ -25,8 +28,11 @@ from fairlead.sim.worlds import (
 STANDARD = "std20"
 WORLDS: dict[str, tuple[Callable[[], Scenario], Faults]] = {
     STANDARD: (std20.scenario, DEFAULT),
+    "bit-rot": (bit_rot.scenario, bit_rot.FAULTS),
     "clocks": (clocks.scenario, clocks.FAULTS),
     "fraud-batch": (fraud_batch.scenario, fraud_batch.FAULTS),
+    "full-disk": (full_disk.scenario, full_disk.FAULTS),
+    "lost-log": (lost_log.scenario, lost_log.FAULTS),
     "nodes": (nodes.scenario, nodes.FAULTS),
     "quota-repair": (quota_repair.scenario, quota_repair.FAULTS),
     "quota-return": (quota_return.scenario, quota_return.FAULTS),
