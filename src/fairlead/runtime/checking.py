@@ -19,7 +19,7 @@ import apsw
 from fairlead.core.errors import DataDirectoryError
 from fairlead.runtime import archive
 from fairlead.runtime.private_files import unwritable
-from fairlead.runtime.revision_mark import FILE, mark_doubt, read_mark
+from fairlead.runtime.revision_mark import FILE, mark_doubt, read_acknowledged, read_mark
 from fairlead.store import checking
 from fairlead.store.checking import Findings
 from fairlead.store.contract import Damaged, Entry
@@ -58,7 +58,7 @@ def check_directory(directory: Path, backup: Path | None) -> Checked:
             findings.problems.append(
                 f"{FILE} is missing or damaged: whether anything was lost cannot be told"
             )
-        lost = lost or mark_doubt(mark, findings.revision)
+        lost = lost or mark_doubt(mark, findings.revision, read_acknowledged(directory))
     if backup is None:
         return Checked(findings, lost, in_use, ())
     manifest, recovered = archive.read_backup(backup)

@@ -5,12 +5,17 @@ revision above it is written, a block at a time, so that it costs one sync in th
 leaves the exact revision. So the store is behind the mark by less than a block, or something acknowledged is gone. Two
 copies, each in a sector of its own and written in turn, in place: a torn write or a full disk leaves the other one.
 
+A third sector says which revision was acknowledged last. It is written after each sync of the store and not synced
+itself: a kill leaves it, and of a power cut it knows all but the last moments. It never knows too much. So it tells
+the last transaction of the log, damaged, from one that was cut off while it was written.
+
 `datadir.py` opens it for the journal (`store/witness.py` is what that knows of it).
 """
 
 from __future__ import annotations
 
 import os
+import zlib
 from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
@@ -25,6 +30,8 @@ BLOCK = 4096  # revisions
 _SLACK = Limits().batch_changes_max + OPERATIONS_MAX
 _SLOT_BYTES = 512
 _DIGEST_BYTES = 8
+_ACKNOWLEDGED_AT = 2 * _SLOT_BYTES
+_FILE_BYTES = 3 * _SLOT_BYTES
 
 
 class Mark(NamedTuple):
@@ -42,6 +49,8 @@ class RevisionMark:
         self._log_lost = log_lost
         self._missing = not self._path.exists()
         self._mark = read_mark(directory)
+        self._acknowledged = read_acknowledged(directory)
+        self._descriptor = -1  # while a journal is appended to
         self._settled = False
 
     @property
@@ -56,10 +65,18 @@ class RevisionMark:
     def doubt(self, newest: int) -> str:
         if self._settled:
             return ""
-        return self._log_lost or mark_doubt(self._mark, newest)
+        return self._log_lost or mark_doubt(self._mark, newest, self._acknowledged)
 
     def reach(self, revision: int) -> None:
         self._write(revision + BLOCK, closed=False)
+
+    def acknowledge(self, revision: int) -> None:
+        try:
+            if self._descriptor < 0:
+                self._descriptor = os.open(self._path, os.O_RDWR | os.O_CLOEXEC)
+            os.pwrite(self._descriptor, _acknowledgement(revision), _ACKNOWLEDGED_AT)
+        except OSError:
+            return  # an older one is true as well, only less exact
 
     def settle(self, revision: int) -> None:
         self._settled = True
@@ -67,6 +84,9 @@ class RevisionMark:
             self._write(revision + BLOCK, closed=False)
 
     def close(self, revision: int) -> None:
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
         try:
             if self._mark != Mark(self._mark.number if self._mark else 0, revision, True):
                 self._write(revision, closed=True)
@@ -80,7 +100,7 @@ class RevisionMark:
         descriptor = os.open(self._path, flags, OWNER_ONLY)
         try:
             if self._missing:
-                os.pwrite(descriptor, bytes(2 * _SLOT_BYTES), 0)
+                os.pwrite(descriptor, bytes(_FILE_BYTES), 0)
             os.pwrite(descriptor, _slot(mark), number % 2 * _SLOT_BYTES)
             os.fsync(descriptor)
         finally:
@@ -91,10 +111,16 @@ class RevisionMark:
         self._mark = mark
 
 
-def mark_doubt(mark: Mark | None, newest: int) -> str:
+def mark_doubt(mark: Mark | None, newest: int, acknowledged: int) -> str:
     """Why a store with this newest revision is not the one that the mark was written for; "" if it can be."""
-    if mark is None:
-        return ""
+    if mark is not None and (doubt := _doubt_of(mark, newest)):
+        return doubt
+    if newest < acknowledged:
+        return f"revision {acknowledged} was acknowledged, and the store is at {newest}"
+    return ""
+
+
+def _doubt_of(mark: Mark, newest: int) -> str:
     if mark.closed and newest != mark.promised:
         return f"the store was closed at revision {mark.promised}, and is at {newest}"
     if newest > mark.promised:
@@ -111,6 +137,23 @@ def read_mark(directory: Path) -> Mark | None:
         return None
     marks = [_mark(content[at : at + _SLOT_BYTES]) for at in (0, _SLOT_BYTES)]
     return max([mark for mark in marks if mark is not None], default=None)
+
+
+def read_acknowledged(directory: Path) -> int:
+    """The newest revision of which it is known that callers were told; 0 if nothing is known."""
+    try:
+        content = (directory / FILE).read_bytes()[_ACKNOWLEDGED_AT:_FILE_BYTES]
+    except OSError:
+        return 0
+    text, _, _ = content.partition(b"\n")
+    revision = text.partition(b" ")[0]
+    return int(revision) if revision.isdigit() and text + b"\n" == _acknowledgement(int(revision)) else 0
+
+
+def _acknowledgement(revision: int) -> bytes:
+    """One line of a fixed length: written over a longer one it leaves nothing of that."""
+    text = b"%020d" % revision
+    return b"%b %08x\n" % (text, zlib.crc32(text))
 
 
 def write_closed_mark(directory: Path, revision: int) -> None:

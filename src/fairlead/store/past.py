@@ -12,7 +12,7 @@ from typing import Any
 
 import apsw
 
-from fairlead.store.contract import ADDED, DELETED, MODIFIED, Change, Entry, Key, LostRevision, Note
+from fairlead.store.contract import ADDED, DELETED, MODIFIED, Change, Entry, Key, Lost, LostRevision, Note
 from fairlead.store.digests import note_digest
 from fairlead.store.files import journal_error
 from fairlead.store.recovery import version_of
@@ -42,6 +42,7 @@ class Past:
     def __init__(self, reader: apsw.Connection) -> None:
         self._reader = reader
         self._seal = Seal()
+        self._lost: tuple[Lost, ...] = ()
         self.damaged_rows: dict[
             str, None
         ] = {}  # rows of history and logs that were found damaged, as people call them
@@ -60,6 +61,7 @@ class Past:
             rows = self._read(_CHANGES_OF_ONE, (resource, revision, limit))
         else:
             rows = self._read(_CHANGES_OF_ALL, (revision, limit))
+            self._check_gaps(revision, [row[0] for row in rows])
         changes = []
         for row in rows:
             key = Key(*row[1:4])
@@ -67,6 +69,20 @@ class Past:
             before = None if row[11] is None else self._checked(row[11], key, row[12:])
             changes.append(Change(_TYPES[row[5]], entry, before))
         return changes
+
+    def _check_gaps(self, after: int, revisions: Sequence[int]) -> None:
+        """Above all floors every revision has its row, but for those that were lost: a missing row has no digest."""
+        floor = self._read("SELECT coalesce(max(floor), 0) FROM floors", ())[0][0]
+        before = max(after, floor)
+        for revision in revisions:
+            if revision > before + 1 and not any(
+                lost.after <= before and revision <= lost.until + 1 for lost in self._lost
+            ):
+                self._found(f"changes between {before} and {revision}")
+                raise LostRevision(
+                    after, revision, f"changes between {before} and {revision} are missing from the store"
+                )
+            before = max(before, revision)
 
     def first_changes_after(self, revision: int, resource: str) -> dict[Key, int]:
         rows = self._read(

@@ -138,6 +138,7 @@ class SqliteJournal(Past):
                 write_anew(self._writer, self.path, recovered.entries, self._seal, reading.unsealed)
                 self._undigested = set()
             recovered = self._with_lost(recovered)
+            self._lost = recovered.lost
             self._damaged = {each.entry.key: each.entry.revision for each in recovered.damaged}
             if recovered.damaged:
                 recovered = note_damaged(self._writer, recovered, self._opened_at)
@@ -171,6 +172,8 @@ class SqliteJournal(Past):
             connection.execute("COMMIT")
             if newest is not None:
                 self._lines.committed(newest)
+            if batch.changes:
+                self._witness.acknowledge(self._seal.revision)
         except apsw.Error as error:
             self._forget()
             raise journal_error(error) from error

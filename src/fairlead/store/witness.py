@@ -23,6 +23,10 @@ class Witness(Protocol):
         """Before a revision above `promised` is written: promise more, durably. OSError if that fails."""
         ...
 
+    def acknowledge(self, revision: int) -> None:
+        """This revision is durable, and callers are told so. A power cut may take the knowledge of it away again."""
+        ...
+
     def settle(self, revision: int) -> None:
         """The doubt was dealt with: numbering goes on above this revision."""
         ...
@@ -41,6 +45,9 @@ class NoWitness:
         return ""
 
     def reach(self, revision: int) -> None:
+        return None
+
+    def acknowledge(self, revision: int) -> None:
         return None
 
     def settle(self, revision: int) -> None:

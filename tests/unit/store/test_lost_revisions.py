@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import random
 import shutil
 from pathlib import Path
 
+import apsw
 import pytest
 
 from fairlead.runtime.datadir import open_data_directory
-from fairlead.runtime.revision_mark import BLOCK, FILE, Mark, mark_doubt, read_mark
+from fairlead.runtime.revision_mark import (
+    BLOCK,
+    FILE,
+    Mark,
+    RevisionMark,
+    mark_doubt,
+    read_acknowledged,
+    read_mark,
+)
 from fairlead.store.contract import LostRevision, Recovered
 from fairlead.store.machine import Store
 from fairlead.store.watch import Hub
@@ -79,7 +89,98 @@ def test_reads_and_watches_at_lost_revisions_are_told_to_begin_anew(tmp_path: Pa
     ],
 )
 def test_when_a_mark_disagrees(mark: Mark | None, newest: int, doubted: bool) -> None:
-    assert bool(mark_doubt(mark, newest)) is doubted
+    assert bool(mark_doubt(mark, newest, 0)) is doubted
+
+
+def test_changes_that_are_missing_from_the_log_are_missed(tmp_path: Path) -> None:
+    """A row that is gone has no digest that could tell: a page that counts fewer rows than it has hides some."""
+    written = fill(tmp_path / "plane", close=True)
+    hidden = written.changes[20].entry.revision
+    connection = apsw.Connection(str(tmp_path / "plane" / "store.db"))
+    connection.execute("DELETE FROM log WHERE revision = ?", (hidden,))
+    connection.close()
+    with open_data_directory(tmp_path / "plane") as held:
+        journal = held.journal()
+        journal.recover()
+        assert journal.changes_after(0, "", hidden - 1)
+        with pytest.raises(LostRevision, match="are missing from the store"):
+            journal.changes_after(0, "", 1000)
+        with pytest.raises(LostRevision, match="are missing from the store"):
+            journal.changes_after(hidden - 1, "", 1)
+        assert journal.changes_after(hidden, "", 1)
+        journal.close()
+
+
+def test_revisions_that_were_lost_before_are_no_gap(tmp_path: Path) -> None:
+    fill(tmp_path / "plane", close=False)
+    (tmp_path / "plane" / "store.db-wal").unlink()
+    fill(tmp_path / "plane", close=True)
+    with open_data_directory(tmp_path / "plane") as held:
+        journal = held.journal()
+        lost = journal.recover().lost[0]
+        revisions = [each.entry.revision for each in journal.changes_after(0, "", 1000)]
+        assert lost.until + 1 in revisions
+        assert [each.entry.revision for each in journal.changes_after(lost.after, "", 1)] == [lost.until + 1]
+        journal.close()
+
+
+def last_transaction(log: bytes) -> range:
+    """The bytes of the frames after the last but one commit."""
+    page = int.from_bytes(log[8:12], "big")
+    starts = range(32, len(log) - page - 23, page + 24)
+    commits = [at for at in starts if int.from_bytes(log[at + 4 : at + 8], "big")]
+    return range(commits[-2] + page + 24, len(log))
+
+
+@pytest.mark.parametrize("gone", [(), ("store.db-shm",)])
+def test_a_flip_in_the_last_transaction_is_no_power_cut(gone: tuple[str, ...], tmp_path: Path) -> None:
+    """It was acknowledged, and the mark says so."""
+    written = fill(tmp_path / "killed", close=False)
+    log = (tmp_path / "killed" / "store.db-wal").read_bytes()
+    ours = last_transaction(log)
+    chance = random.Random(5)
+    for turn in range(8):
+        path = tmp_path / f"plane-{turn}"
+        shutil.copytree(tmp_path / "killed", path)
+        for name in gone:
+            (path / name).unlink()
+        flipped = bytearray(log)
+        flipped[chance.choice(ours)] ^= 1 << chance.randrange(8)
+        (path / "store.db-wal").write_bytes(flipped)
+        found = recovered(path)
+        assert found.revision > written.revision, "a revision that was acknowledged would be given out again"
+        assert found.lost[0].after < written.revision
+    assert gone == () or f"revision {written.revision} was acknowledged" in found.lost[0].why
+
+
+@pytest.mark.parametrize("damage", ["none", "torn", "cut"])
+def test_a_transaction_that_was_cut_off_while_it_was_written_raises_no_alarm(
+    damage: str, tmp_path: Path
+) -> None:
+    """Its revision was not acknowledged: the mark is that of the one before."""
+    written = fill(tmp_path / "plane", close=False)
+    log = tmp_path / "plane" / "store.db-wal"
+    content = log.read_bytes()
+    ours = last_transaction(content)
+    (tmp_path / "plane" / "store.db-shm").unlink()
+    mark = RevisionMark(tmp_path / "plane")
+    mark.acknowledge(written.revision - 1)
+    if damage == "torn":
+        log.write_bytes(content[: ours.start + 100] + bytes(len(ours) - 100))
+    elif damage == "cut":
+        log.write_bytes(content[: ours.start + 100])
+    found = recovered(tmp_path / "plane")
+    assert found.lost == ()
+    assert found.revision == written.revision - (damage != "none")
+
+
+@pytest.mark.parametrize("content", [b"", b"\0" * 30, b"00000000000000000007 00000000\n", b"7 \xff\n"])
+def test_an_acknowledgement_that_is_damaged_says_nothing(content: bytes, tmp_path: Path) -> None:
+    fill(tmp_path / "plane", close=True)
+    file = tmp_path / "plane" / FILE
+    file.write_bytes(file.read_bytes()[:1024] + content)
+    assert read_acknowledged(tmp_path / "plane") == 0
+    assert recovered(tmp_path / "plane").lost == ()
 
 
 def test_one_torn_copy_of_the_mark_does_not_lose_it(tmp_path: Path) -> None:
