@@ -1,6 +1,7 @@
 """Durable creates, gets and lists over HTTPS, next to the raw store and to etcd doing the same puts.
 
     python bench/api.py [--json] [--pods 10000] [--connections 64]
+    python bench/api.py --digests                   creates with digests in the store against creates without
 
 Starts `fairlead up --without-controllers` (what kube-apiserver is: an API and its store) on a fresh directory, loads it from another process, then kills it
 with SIGKILL, opens the directory again and counts; then the same creates with all controllers running. etcd (Debian: etcd-server) is started beside it in the same
@@ -282,7 +283,13 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON document instead of a table")
     parser.add_argument("--pods", type=int, default=10_000)
     parser.add_argument("--connections", type=int, default=64)
+    parser.add_argument("--digests", action="store_true", help="what digests cost, and nothing else")
     options = parser.parse_args()
+    if options.digests:
+        from digests import compare
+
+        print(json.dumps({"digests": compare(options.pods, options.connections)}, indent=1))
+        return
     out: dict[str, object] = {
         "pods": options.pods,
         "connections": options.connections,

@@ -1,69 +1,88 @@
-"""What digests cost: the same creates into the same journal, with digests and with none, in turn, in one run.
+"""What digests cost: two servers, one with digests and one without, that get the same creates in turn, in one run.
 
-    python bench/digests.py [--creates 20000] [--server-us 400]
+    python bench/api.py --digests [--pods 10000]     the comparison
+    python bench/digests.py up ...                   `fairlead up ...` without digests, as the comparison starts it
 
-Prints microseconds of CPU for each create with its audit line, on against off, and the share of what a create costs the
-server as a whole (`server_cpu_us_each` of bench/api.py, given with --server-us).
+Each server gets a block of creates, then the other, in an order that changes from round to round; blocks are compared
+in pairs. What counts is the CPU time of the server's process, which other load on the machine changes least. Without
+digests means that none is computed, of rows and of the mark: zeros are written in their place.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import statistics
 import sys
 import tempfile
-import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))
-from api import pod
-
-from fairlead.store import lines, sqlite
-from fairlead.store.contract import ADDED, Batch, Change, Entry, Key, Note
-from fairlead.store.sqlite import SqliteJournal
-
-DIGESTS = ((sqlite, "version_digest"), (sqlite, "pointer_digest"), (lines, "note_digest"))
-BATCH = 32
+HERE = Path(__file__).parent
+BLOCK = 250  # creates
 
 
-def run(directory: str, creates: int) -> float:
-    journal = SqliteJournal(f"{directory}/store.db", synchronous="OFF")
-    journal.recover()
-    body = pod(1).encode()
-    line = b'{"verb":"create","user":"admin","resource":"pods","namespace":"default","name":"web","code":201}'
-    began = time.process_time()
-    for start in range(1, creates + 1, BATCH):
-        changes = tuple(
-            Change(ADDED, Entry(Key("pods", "default", f"web-{each}"), "0" * 36, each, body), None)
-            for each in range(start, start + BATCH)
-        )
-        journal.append(Batch(changes, tuple(Note("audit", line, start) for _ in changes), 1.0))
-    used = time.process_time() - began
-    journal.close()
-    return used / creates * 1e6
+def without_digests(arguments: list[str]) -> int:
+    sys.path.remove(str(HERE))  # its queue.py is not the one that programs mean
+    from fairlead.cli.main import main
+    from fairlead.runtime.revision_mark import RevisionMark
+    from fairlead.store import lines, sqlite
+    from fairlead.store.seal import Seal
+
+    for module, name in ((sqlite, "version_digest"), (sqlite, "pointer_digest"), (lines, "note_digest")):
+        setattr(module, name, lambda *_: 0)
+    # The seal is written with each batch, and the mark after it: both are there for the digests' sake.
+    for kept, name in ((Seal, "write"), (RevisionMark, "acknowledge")):
+        setattr(kept, name, lambda *_: None)
+    return main(arguments)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--creates", type=int, default=20_000)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--server-us", type=float, default=0.0)
-    options = parser.parse_args()
-    real = [getattr(module, name) for module, name in DIGESTS]
+def cpu_ns(pid: int) -> int:
+    """Of all threads of a process, in the kernel's own nanoseconds."""
+    tasks = Path(f"/proc/{pid}/task").glob("*/schedstat")
+    return sum(int(task.read_text().split()[0]) for task in tasks)
+
+
+def compare(pods: int, connections: int) -> dict[str, object]:
+    """Microseconds of CPU for a create, and what of them digests are."""
+    from api import Plane, pod
+
+    class Without(Plane):
+        def command(self) -> list[str]:
+            return [sys.executable, str(HERE / "digests.py")]
+
+    collection = "/api/v1/namespaces/default/pods"
     taken: dict[str, list[float]] = {"on": [], "off": []}
-    for _ in range(options.rounds):
-        for mode in taken:
-            for (module, name), digest in zip(DIGESTS, real, strict=True):
-                setattr(module, name, digest if mode == "on" else lambda *_: 0)
-            with tempfile.TemporaryDirectory() as directory:
-                taken[mode].append(run(directory, options.creates))
-    on, off = (statistics.median(taken[mode]) for mode in ("on", "off"))
-    told = {"on_us": round(on, 1), "off_us": round(off, 1), "digests_us": round(on - off, 1)}
-    if options.server_us:
-        told["percent_of_a_create"] = round((on - off) / options.server_us * 100, 2)
-    print(json.dumps(told))
+    with tempfile.TemporaryDirectory() as scratch:
+        planes = {
+            "on": Plane(Path(scratch) / "on", "--without-controllers"),
+            "off": Without(Path(scratch) / "off", "--without-controllers"),
+        }
+        for start in range(-BLOCK, pods, BLOCK):  # the first block warms up
+            creates = [
+                ["POST", collection, pod(number)] for number in range(start + BLOCK, start + 2 * BLOCK)
+            ]
+            order = list(planes) if start // BLOCK % 2 else list(reversed(planes))
+            for mode in order:
+                plane = planes[mode]
+                before = cpu_ns(plane.process.pid)
+                result = plane.load(creates, BLOCK, connections)
+                if result["statuses"] != {"201": BLOCK}:
+                    raise SystemExit(f"creates were refused: {result['statuses']}")
+                if start >= 0:
+                    taken[mode].append((cpu_ns(plane.process.pid) - before) / BLOCK / 1000)
+        for plane in planes.values():
+            plane.process.terminate()
+            plane.process.wait(10)
+    ratios = [on / off for on, off in zip(taken["on"], taken["off"], strict=True)]
+    quarters = statistics.quantiles(ratios, n=4)
+    return {
+        "creates_each": pods,
+        "block": BLOCK,
+        "on_us": round(statistics.median(taken["on"]), 1),
+        "off_us": round(statistics.median(taken["off"]), 1),
+        "ratio": round(statistics.median(ratios), 4),
+        "ratio_of_sums": round(sum(taken["on"]) / sum(taken["off"]), 4),
+        "ratio_quartiles": [round(quarters[0], 4), round(quarters[2], 4)],
+    }
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(without_digests(sys.argv[1:]))

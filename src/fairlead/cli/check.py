@@ -21,7 +21,8 @@ _EPILOG = """examples:
   fairlead check --backup monday.fairlead     also what that backup has of each damaged object
 
 Every object, its history, the audit log and the decisions are compared with the digests they were written with, each
-table with the number of its rows, and SQLite checks its pages. A server may run meanwhile; of a directory that no
+table with the number of its rows, and SQLite checks its pages. The decisions of a `fairlead control` (decisions.sqlite)
+have no digests and are not checked. A server may run meanwhile; of a directory that no
 server has open, the log and the mark of the revision are checked too. Nothing is changed. Exit code 1 if anything is
 damaged.
 """
@@ -65,6 +66,8 @@ def _tell(directory: Path, checked: Checked) -> None:
         print("a server has it open: its log and its mark were not examined")
     if checked.log_lost:
         print(f"LOST: {checked.log_lost}; the next start goes on above all revisions that were given out")
+        if checked.backup_created:
+            print(f"  {_offered_of_lost(checked)}")
     for lost in found.lost:
         print(
             f"lost before ({timestamp(lost.at)}): revisions {lost.after + 1} to {lost.until - 1}, as far as they were"
@@ -100,6 +103,13 @@ def _offered(offer: Offer, checked: Checked) -> str:
     return f"{backup} has an older version, of revision {offer.entry.revision}"
 
 
+def _offered_of_lost(checked: Checked) -> str:
+    backup = f"the backup of {checked.backup_created} is of revision {checked.backup_revision}"
+    if checked.backup_revision > checked.findings.revision:
+        return f"{backup}: it has what was lost up to there"
+    return f"{backup}, no newer than what is left: it has nothing of what was lost"
+
+
 def _document(checked: Checked) -> dict[str, Any]:
     found = checked.findings
     offers = {offer.damaged.entry.key: offer.entry for offer in checked.offers}
@@ -112,6 +122,9 @@ def _document(checked: Checked) -> dict[str, Any]:
         "withoutDigest": found.undigested,
         "inUse": checked.in_use,
         "lost": checked.log_lost,
+        "backup": {"created": checked.backup_created, "revision": checked.backup_revision}
+        if checked.backup_created
+        else None,
         "lostBefore": [
             {"after": each.after, "until": each.until, "why": each.why, "at": timestamp(each.at)}
             for each in found.lost

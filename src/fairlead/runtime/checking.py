@@ -17,7 +17,7 @@ from typing import NamedTuple
 import apsw
 
 from fairlead.core.errors import DataDirectoryError
-from fairlead.runtime import archive
+from fairlead.runtime import archive, decisions_file
 from fairlead.runtime.private_files import unwritable
 from fairlead.runtime.revision_mark import FILE, mark_doubt, read_acknowledged, read_mark
 from fairlead.store import checking
@@ -44,6 +44,11 @@ class Checked(NamedTuple):
 
 def check_directory(directory: Path, backup: Path | None) -> Checked:
     path = directory / archive.DATABASE_FILE
+    if not path.is_file() and (directory / decisions_file.FILE).is_file():
+        raise DataDirectoryError(
+            f"{directory} is the directory of a `fairlead control`: {decisions_file.FILE} has no digests that could be"
+            " checked; `fairlead decisions --data-dir` reads it"
+        )
     if not path.is_file() or not (directory / archive.LAYOUT_FILE).is_file():
         raise DataDirectoryError(f"{directory} is no data directory: it holds no store.db and FORMAT")
     try:

@@ -17,8 +17,8 @@ from typing import Any
 import apsw
 import pytest
 
-from fairlead.core.errors import DataDirectoryError
-from fairlead.runtime import archive
+from fairlead.core.errors import DataDirectoryError, FormatError
+from fairlead.runtime import archive, datadir
 from fairlead.runtime.datadir import open_data_directory
 from fairlead.store import schema
 from fairlead.store.contract import Retention
@@ -238,10 +238,18 @@ def test_the_start_does_not_wait_for_large_logs(tmp_path: Path) -> None:
 def test_an_older_release_refuses_the_new_format_in_words(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What the older one compares are these numbers, in the directory and in the store."""
+    """What the older one compares are these numbers, in the directory and in the store, with 1."""
     path = unpacked("data", tmp_path / "plane")
     opened(path)
     assert (path / "FORMAT").read_text() == "2\n"
-    connection = apsw.Connection(str(path / "store.db"))
-    assert connection.pragma("user_version") == 2
-    connection.close()
+    monkeypatch.setattr(datadir, "FORMAT", 1)
+    monkeypatch.setattr(schema, "FORMAT", 1)
+    with pytest.raises(
+        FormatError, match="has format 2, written by a newer Fairlead; this one knows up to 1"
+    ):
+        opened(path)
+    (path / "FORMAT").write_text("1\n")
+    with pytest.raises(
+        FormatError, match="has format 2, written by a newer Fairlead; this one reads up to 1"
+    ):
+        opened(path)
