@@ -58,6 +58,10 @@ def test_a_plane_is_seen_stopped_and_not_seen(plane: tuple[subprocess.Popen[str]
     assert process.wait(60) == 0
     assert process.stderr is not None
     assert process.stderr.read().splitlines() == [f"stopping: everything is kept in {data}", "stopped"]
+    lines = Path(data, "fairlead.log").read_text().splitlines()
+    said = [json.loads(line)["message"] for line in lines]
+    assert told["server"] in said[0]
+    assert said[-2:] == [f"stopping: everything is kept in {data}", "stopped"]
     after = fairlead("status", "--data-dir", data)
     assert (after.returncode, after.stdout.splitlines()[0]) == (6, "running:  no")
     again = fairlead("stop", "--data-dir", data)

@@ -129,6 +129,7 @@ async def _until_signalled(server: Server, started: float) -> None:
         server.announce(port, started)
 
     await server.serve(stopped, ready)
+    log.info("stopped")
     print("stopped", file=sys.stderr, flush=True)
 
 
@@ -359,6 +360,7 @@ class Server:
         url = server_url(self._settings.listen, port)
         took = (time.monotonic() - started) * 1000
         kubeconfig = self._known.kubeconfig
+        log.info("Fairlead %s serves %s from revision %d on", __version__, url, self._store.revision)
         if self._settings.banner:
             print(
                 f"Fairlead {__version__} serves {url}  (ready in {took:.0f} ms, revision {self._store.revision})"
@@ -374,6 +376,7 @@ class Server:
         number = self._settings.nodes
         ending = f"{number} node{'s' if number > 1 else ''} and their pods end; " if number else ""
         kept = f"everything is kept in {self._settings.data_dir}"
+        log.info("stopping: %s%s", ending, kept)
         # After the ^C that a terminal shows, on a line of its own.
         start = "\n" if sys.stderr.isatty() else ""
         print(f"{start}stopping: {ending}{kept}", file=sys.stderr, flush=True)
