@@ -81,7 +81,11 @@ class _Process:
         endpoint = await self._endpoint()
         isolation = await asyncio.to_thread(find_isolation)
         agent = Agent(node_settings(settings, self._announced, isolation))
-        proxy = ServiceProxy(loop, lambda told: log.warning("node %s: %s", settings.name, told))
+        proxy = ServiceProxy(
+            loop,
+            partial(log.warning, "node %s: %s", settings.name),
+            mention=partial(log.info, "node %s: %s", settings.name),
+        )
         kept = KeptObjects(
             settings.data_dir / "kept", lambda told: log.warning("node %s: %s", settings.name, told)
         )

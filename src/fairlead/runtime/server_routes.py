@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from functools import partial
 
 import msgspec
 
@@ -25,7 +26,7 @@ _TOGETHER_SECONDS = 0.02  # a rollout changes many endpoints: they are taken ove
 class ServerRoutes:
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
-        self._proxy = ServiceProxy(loop, lambda told: log.warning("%s", told))
+        self._proxy = ServiceProxy(loop, partial(log.warning, "%s"), mention=partial(log.info, "%s"))
         self._services: dict[Key, Service] = {}
         self._slices: dict[Key, EndpointSlice] = {}
         self._service = msgspec.json.Decoder(Service).decode

@@ -24,6 +24,7 @@ from fairlead.agent.contract import Backend, Route
 from fairlead.runtime.relay import BUFFER_BYTES, Relay
 
 CONNECTIONS_MAX = 1024
+_OWN_SERVICE = "default/kubernetes:"  # the server's, at port 443, which only some users may have
 BACKLOG_MAX = 256
 BIND_AGAIN_SECONDS = 3.0
 ACCEPT_AGAIN_SECONDS = 0.5
@@ -59,9 +60,11 @@ class ServiceProxy:
         loop: asyncio.AbstractEventLoop,
         tell: Callable[[str], None],
         connections_max: int = CONNECTIONS_MAX,
+        mention: Callable[[str], None] = lambda told: None,
     ) -> None:
-        """`tell` gets a sentence for whoever runs the node when a port cannot be had, once per port and reason."""
-        self._loop, self._tell = loop, tell
+        """`tell` gets a sentence for whoever runs the node when a port cannot be had, once per port and reason;
+        `mention` gets it instead where that is the port of a Service that nobody asked for."""
+        self._loop, self._tell, self._mention = loop, tell, mention
         self._connections_max = connections_max
         self._listeners: dict[Place, _Listener] = {}
         self._relays: set[Relay] = set()
@@ -148,7 +151,8 @@ class ServiceProxy:
                 number == errno.EADDRINUSE and _is_free_elsewhere(place[1])
             ):
                 self._told[place] = number
-                self._tell(_sentence(place, route, error))
+                expected = isinstance(error, PermissionError) and route.service.startswith(_OWN_SERVICE)
+                (self._mention if expected else self._tell)(_sentence(place, route, error))
             return None
         return made
 

@@ -288,6 +288,30 @@ def test_a_process_without_file_descriptors_binds_as_soon_as_it_has_some(
     run(work())
 
 
+def test_the_servers_own_service_is_no_alarm_where_low_ports_are_not_allowed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refused(*_: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    async def work() -> None:
+        told: list[str] = []
+        mentioned: list[str] = []
+        proxy = ServiceProxy(asyncio.get_running_loop(), told.append, mention=mentioned.append)
+        with monkeypatch.context() as low:
+            low.setattr(service_proxy.socket, "socket", refused)
+            routes = [
+                Route(f"default/{name}", "127.96.77.1", port, ())
+                for name, port in (("kubernetes:https", 443), ("web:http", 80))
+            ]
+            proxy.serve(routes)
+        proxy.close()
+        assert [each.partition(" is ")[0] for each in mentioned] == ["Service default/kubernetes:https"]
+        assert [each.partition(" is ")[0] for each in told] == ["Service default/web:http"]
+
+    run(work())
+
+
 def test_a_port_that_somebody_has_on_all_addresses_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(service_proxy, "BIND_AGAIN_SECONDS", 0.01)
 
