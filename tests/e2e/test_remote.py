@@ -201,3 +201,43 @@ def test_a_token_is_read_again_when_its_file_changes(server: Running, tmp_path: 
             assert seen[-1] == ""
 
     asyncio.run(run())
+
+
+def config_map(verb: str, name: str, text: str = "") -> Request:
+    body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"k": text}}
+    content = json.dumps(body).encode() if verb != "delete" else b""
+    kind = MERGE_PATCH if verb == "patch" else "application/json"
+    named = name if verb != "create" else ""
+    return Request(verb, "", "v1", "configmaps", "default", named, body=content, content_type=kind)
+
+
+def test_one_object_is_attended_to_from_what_it_is_to_the_end_of_the_watch(server: Running) -> None:
+    async def run() -> None:
+        async with remote_to(server) as remote:
+            made = await remote.ask(config_map("create", "m", "1"))
+            await remote.ask(config_map("create", "other", "1"))
+            told: list[int] = []
+            attending = asyncio.create_task(remote.attend("configmaps", "default", "m", told.append))
+            await asyncio.to_thread(_until, lambda: told)
+            await remote.ask(config_map("patch", "other", "2"))
+            changed = await remote.ask(config_map("patch", "m", "2"))
+            assert isinstance(made, Done)
+            assert isinstance(changed, Done)
+            await asyncio.to_thread(_until, lambda: len(told) == 2)
+            assert told == [made.revision, changed.revision]
+            await remote.ask(config_map("delete", "m"))
+            await asyncio.to_thread(_until, lambda: len(told) == 3)
+            assert told[2] > changed.revision
+            await asyncio.to_thread(server.stop)
+            await asyncio.wait_for(attending, 90)
+            assert len(told) == 3
+            await remote.attend("configmaps", "default", "m", told.append)  # nobody is there: it ends at once
+
+    asyncio.run(run())
+
+
+def _until(condition: Any) -> None:
+    end = time.monotonic() + 90
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.01)
