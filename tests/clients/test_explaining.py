@@ -220,7 +220,8 @@ def test_both_sides_of_a_refusal_are_in_one_unit(team: Operator, ask: Ask) -> No
 
 WRONG = {
     "explain pod/nothing": (7, 'there is no pod "nothing" in namespace'),
-    "explain deploy/web": (2, "placements are explained of pods: use pod/NAME"),
+    "explain deploy/web": (7, 'there is no deployment "web"'),
+    "explain node/web": (2, "placements are explained of pods: use pod/NAME"),
     "explain pod/": (2, "names no object: write KIND/NAME"),
     "explain pod/x --all --attempt 3": (2, "give one of them"),
     "explain pod/x --attempt 0": (2, "takes a number greater than 0"),
@@ -255,3 +256,39 @@ def test_an_invalid_manifest_is_refused_as_its_creation_would_be(ask: Ask) -> No
         "leads to pods"
         in ask("plan", {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}}).err
     )
+
+
+@pytest.mark.parametrize(
+    ("spec", "reason", "owner"),
+    [
+        ({"nodeSelector": {"disk": "none-such"}}, "Unschedulable", "user or node-admin or autoscaler"),
+        ({"schedulingGates": [{"name": "wait"}]}, "SchedulingGated", "who set the gates"),
+        ({"priorityClassName": "none-such"}, "WaitingForPriorityClass", "cluster-admin"),
+    ],
+    ids=["selector", "gates", "class"],
+)
+def test_progress_explain_and_conditions_name_the_same_owner(
+    team: Operator, ask: Ask, spec: Json, reason: str, owner: str
+) -> None:
+    manifest = workload("Deployment", "web", replicas=1)
+    manifest["spec"]["template"]["spec"] |= spec
+    team("create -f -", manifest)
+
+    def limit() -> Json:
+        found: Json = (
+            json.loads(team("get deploy web -o json"))["status"].get("progress", {}).get("limit", {})
+        )
+        return found if found.get("reason") == reason else {}
+
+    assert eventually(limit)["owner"] == owner
+    said = f": {reason}"
+    for line in ("progress deploy/web", "explain deploy/web"):
+        told = [each for each in ask(line).out.splitlines() if "next step: " in each]
+        assert told
+        assert all(said in each and f"next step: {owner}" in each for each in told), told
+    objects = [json.loads(team("get deploy web -o json")), *json.loads(team("get pods -o json"))["items"]]
+    conditions = [
+        each for obj in objects for each in obj["status"].get("conditions", ()) if each.get("owner")
+    ]
+    assert {each["owner"] for each in conditions} == {owner}
+    assert reason in {each["reason"] for each in conditions}

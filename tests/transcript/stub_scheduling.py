@@ -40,6 +40,12 @@ _EXPLAINED = {
     "exists": True,
     "node": "node-1",
     "queue": None,
+    "standing": {
+        "stage": "starting",
+        "reason": "CrashLoopBackOff",
+        "message": "back-off 10s",
+        "owner": "user",
+    },
     "number": 412,
     "outcome": "placed on node-1",
     "attempt": _LATEST,

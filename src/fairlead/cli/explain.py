@@ -1,4 +1,7 @@
-"""`fairlead explain`: the latest attempt to place a pod, how it came out and what would have to change."""
+"""`fairlead explain`: how far a pod has come, the latest attempt to place it, and what would have to change.
+
+Of a workload: what holds its pods up and whose turn it is, and then the same of the pod that stands for most of them.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +12,14 @@ from fairlead.cli import options as shared
 from fairlead.cli.client import Client, connect
 from fairlead.cli.output import cell, hint, print_json, print_table
 from fairlead.cli.pods import ask, named_pod, score_header, score_row
+from fairlead.cli.workloads import find, held_up, is_workload, look
 from fairlead.core.errors import UsageError
 from fairlead.core.times import human_duration
 
 PATH = "/fairlead/v1/explain"
 _EPILOG = """examples:
   fairlead explain pod/web-0                the latest attempt: waterfall, reasons, best nodes, ways out
+  fairlead explain deployment/web           what its pods wait for, also those that are not there; then one of them
   fairlead explain pod/web-0 -n shop --all  every attempt that the log keeps
   fairlead explain pod/web-0 --attempt 412  one of them, by its number in the log (--all shows it as NUMBER)
   fairlead explain pod/web-0 -o json | jq .again
@@ -26,7 +31,11 @@ a view lacked 2 changes that had been made: a reason for decisions that look wro
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.epilog = _EPILOG
-    parser.add_argument("pod", metavar="pod/NAME", help="the pod; its name alone works, too")
+    parser.add_argument(
+        "pod",
+        metavar="KIND/NAME",
+        help="a pod, whose name alone works, too; or a workload, as in deployment/web",
+    )
     shared.namespace(parser, "namespace (default: the kubeconfig's, or default)")
     parser.add_argument("--all", action="store_true", help="list all attempts that are kept")
     parser.add_argument(
@@ -47,6 +56,8 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError("--attempt takes a number greater than 0: --all lists those that are kept")
     client = connect(options.kubeconfig)
     try:
+        if is_workload(client, options.pod, options.namespace):
+            return _workload(client, options)
         answer = _ask(client, options)
     finally:
         client.close()
@@ -65,6 +76,30 @@ def _ask(client: Client, options: argparse.Namespace) -> dict[str, Any]:
     if options.attempt is not None:
         query["attempt"] = str(options.attempt)
     return ask(client, f"{PATH}/{pod.namespace}/{pod.name}", query, [] if "attempt" in query else [pod])
+
+
+def _workload(client: Client, options: argparse.Namespace) -> int:
+    if options.all or options.attempt is not None:
+        raise UsageError(
+            "--all and --attempt are about the attempts to place one pod: name a pod, as in pod/web-0"
+        )
+    workload = find(client, options.pod, options.namespace)
+    told = look(client, workload).told
+    groups = [each for each in told.get("pending") or () if each.get("pod")]
+    pod = max(groups, key=lambda each: each["count"])["pod"] if groups else ""
+    answer = ask(client, f"{PATH}/{workload.namespace}/{pod}", {}, []) if pod else None
+    if options.output == "json":
+        print_json({"progress": told, "pod": answer})
+        return 0
+    print(
+        f"{workload.resource.singular}/{workload.name}: {told.get('ready', 0)} of {told.get('desired', 0)} are ready"
+    )
+    for line in held_up(told) or ["nothing holds it up"]:
+        print(line)
+    if answer is not None:
+        print()
+        _print_one(answer)
+    return 0
 
 
 def _print_all(answer: dict[str, Any]) -> None:

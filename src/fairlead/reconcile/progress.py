@@ -167,7 +167,7 @@ def told_of(workload: Workload, pods: Sequence[Pod], served: frozenset[str] | No
     else:
         told = progress(pods, _desired(workload, pods), served, conditions)
     hold = _hold(workload)
-    if hold is not None:
+    if hold is not None and hold["reason"] not in {each.get("reason") for each in told.get("pending") or ()}:
         told["hold"] = hold
     told["observedGeneration"] = workload.metadata.generation
     for name, value in (

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import urlencode
 
+from fairlead.cli.client import Client
 from fairlead.control.record import STREAM
 from fairlead.core import codec
 from fairlead.explain import explaining
@@ -58,3 +60,16 @@ def history(sources: Sources, namespace: str, name: str) -> dict[str, Any]:
 
 def why_not_there(sources: Sources, namespace: str, name: str, node: str) -> dict[str, Any]:
     return answered(explaining.why_not_there(sources, namespace, name, node))
+
+
+class InProcessClient(Client):
+    """What the command line reads with, without a connection."""
+
+    def __init__(self, asked: Asked) -> None:
+        self._api = asked.api
+
+    def get(self, path: str, query: Any = None, accept: str = "") -> dict[str, Any]:
+        code, answer = self._api.get(f"{path}?{urlencode(query)}" if query else path)
+        assert code == 200, answer
+        found: dict[str, Any] = answer
+        return found

@@ -1,181 +1,42 @@
 """Progress, `explain` and conditions name the same reason and the same owner, whatever a pod waits for.
 
-One row per stage and reason, on a plane with its API, in one thread. `hollow` nodes are two of 32 cpu; `bare` is a Node
-without an agent: what runs there, the test says.
+One row per stage and reason of the table in `model/reasons.py`.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+import msgspec
 import pytest
+from msgspec import structs
 
-from fairlead.agent.pod_conditions import Facts, conditions, with_owner
-from fairlead.api.users import MASTERS, User
-from fairlead.core.times import microtime
-from fairlead.model import evidence_rows, reasons
-from fairlead.port.request import Reply, Request
+from fairlead.agent.pod_conditions import Facts, with_owner
+from fairlead.agent.pod_conditions import conditions as conditions_of
+from fairlead.cli.workloads import look
+from fairlead.ledger.progress import progress, standing_of
+from fairlead.model import reasons
+from fairlead.model.marks import RELEASED
+from fairlead.model.views import Condition, Job, Pod
+from fairlead.reconcile.pod_marks import marked
+from fairlead.reconcile.progress import told_of
 from fairlead.schedule.registry import PLUGINS
-from tests.inprocess import InProcess
-from tests.unit.explain.asking import Asked, explain
-
-Json = dict[str, Any]
-SPACE = "/api/v1/namespaces/default"
-PLANE = User("system:fairlead", groups=(MASTERS,))
-APPS = "/apis/apps/v1/namespaces/default"
-
-
-class Refusing(InProcess):
-    """An API that takes no bindings."""
-
-    def send(self, request: Request, *given: Any, **named: Any) -> Any:
-        if request.subresource == "binding":
-            told = {"kind": "Status", "reason": "Forbidden", "message": "no bindings today", "code": 403}
-            return Reply(403, json.dumps(told).encode())
-        return super().send(request, *given, **named)
-
-
-class AsPlane(InProcess):
-    """An API that knows who the plane is: only it may say that a pod is released."""
-
-    def send(self, request: Request, user: User = PLANE) -> Any:
-        return super().send(request, user)
-
-
-def deploy(asked: Asked, replicas: int = 1, paused: bool = False, **spec: Any) -> None:
-    container = {"name": "main", "image": "web:1", "resources": {"requests": {"cpu": spec.pop("cpu", "1")}}}
-    body = {
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": {"name": "web"},
-        "spec": {
-            "replicas": replicas,
-            "paused": paused,
-            "selector": {"matchLabels": {"app": "web"}},
-            "template": {
-                "metadata": {"labels": {"app": "web"}},
-                "spec": {"containers": [container], **spec},
-            },
-        },
-    }
-    create(asked, f"{APPS}/deployments", body)
-    asked.run(30)
-
-
-def create(asked: Asked, path: str, body: Json) -> None:
-    code, answer = asked.api.post(path, body)
-    assert code == 201, answer
-
-
-def named(api: str, kind: str, name: str, **rest: Any) -> Json:
-    return {"apiVersion": api, "kind": kind, "metadata": {"name": name}, **rest}
-
-
-# What pods wait for
-
-
-def plain(**spec: Any) -> Callable[[Asked], None]:
-    return lambda asked: deploy(asked, **spec)
-
-
-def quota(asked: Asked) -> None:
-    create(asked, f"{SPACE}/resourcequotas", named("v1", "ResourceQuota", "q", spec={"hard": {"pods": "0"}}))
-    deploy(asked)
-
-
-def limit_range(asked: Asked) -> None:
-    limits = [{"type": "Container", "max": {"cpu": "500m"}}]
-    create(asked, f"{SPACE}/limitranges", named("v1", "LimitRange", "l", spec={"limits": limits}))
-    deploy(asked)
-
-
-def placement_quota(asked: Asked) -> None:
-    body = named("fairlead.dev/v1", "PlacementQuota", "q", spec={"hard": {"pods": "0"}})
-    create(asked, "/apis/fairlead.dev/v1/namespaces/default/placementquotas", body)
-    deploy(asked)
-
-
-def cordoned(asked: Asked) -> None:
-    for number in range(2):
-        change(asked, f"/api/v1/nodes/node-{number}", {"spec": {"unschedulable": True}})
-    deploy(asked)
-
-
-def nominated(asked: Asked) -> None:
-    """Who is to leave stays where he is, as there is no agent to end him."""
-    high = named("scheduling.k8s.io/v1", "PriorityClass", "high", value=9)
-    create(asked, "/apis/scheduling.k8s.io/v1/priorityclasses", high)
-    bare_node(asked)
-    asked.create("low", "8", **ON_BARE)
-    asked.run(10)
-    deploy(asked, cpu="8", priorityClassName="high", **ON_BARE)
-
-
-def change(asked: Asked, path: str, patch: Json) -> None:
-    code, answer = asked.api.request("PATCH", path, patch, "application/merge-patch+json")
-    assert code == 200, answer
-
-
-ON_BARE: Json = {"nodeSelector": {"bare": "yes"}, "tolerations": [{"operator": "Exists"}]}
-
-
-def bare_node(asked: Asked) -> None:
-    room = {"cpu": "8", "memory": "8Gi", "pods": "9"}
-    ready = {"type": "Ready", "status": "True", "reason": "KubeletReady"}
-    node = named("v1", "Node", "bare", status={"allocatable": room, "capacity": room, "conditions": [ready]})
-    node["metadata"]["labels"] = {"bare": "yes"}
-    create(asked, "/api/v1/nodes", node)
-
-
-def bare(asked: Asked, **containers: Any) -> None:
-    """On a Node that has no agent; with `containers` its status says what an agent would."""
-    bare_node(asked)
-    deploy(asked, **ON_BARE)
-    if containers:
-        [pod] = asked.driver.live_pods()
-        status = {**pod["status"], "containerStatuses": [{"name": "main", "ready": False, **containers}]}
-        facts = Facts("Pending", True, [], ["main"], [])
-        told = conditions(facts, status["conditions"], asked.driver.now)
-        status["conditions"] = with_owner(told, {"spec": pod["spec"], "status": status})
-        change(asked, f"{SPACE}/pods/{pod['metadata']['name']}/status", {"status": status})
-        asked.run(10)
-
-
-def waiting(reason: str, message: str = "") -> Callable[[Asked], None]:
-    return lambda asked: bare(asked, state={"waiting": {"reason": reason, "message": message}})
-
-
-def silent(seconds: int, nodes: int = 1) -> Callable[[Asked], None]:
-    """So many of two nodes are not heard any more; pods bear that for so many seconds."""
-
-    def fall_silent(asked: Asked) -> None:
-        policy = named(
-            "fairlead.dev/v1", "EvidencePolicy", evidence_rows.NAME, spec=evidence_rows.default_spec()
-        )
-        asked.api.post("/apis/fairlead.dev/v1/evidencepolicies", policy)
-        create(asked, "/api/v1/namespaces", named("v1", "Namespace", "kube-node-lease"))
-        asked.api.__class__ = AsPlane
-        bears = {"key": "node.kubernetes.io/unreachable", "operator": "Exists", "effect": "NoExecute"}
-        deploy(asked, 1 if nodes == 1 else 2, tolerations=[{**bears, "tolerationSeconds": seconds}])
-        for pod in asked.driver.live_pods()[:nodes]:
-            node = pod["spec"]["nodeName"]
-            lease = {
-                "holderIdentity": node,
-                "leaseDurationSeconds": 40,
-                "renewTime": microtime(asked.driver.now),
-            }
-            path = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
-            create(asked, path, named("coordination.k8s.io/v1", "Lease", node, spec=lease))
-        asked.run(90)
-
-    return fall_silent
-
-
-def unanswered(asked: Asked) -> None:
-    asked.api.__class__ = Refusing
-    deploy(asked)
+from tests.unit.explain.asking import Asked, InProcessClient, explain
+from tests.unit.explain.stages import (
+    APPS,
+    WEB,
+    bare,
+    cordoned,
+    limit_range,
+    nominated,
+    placement_quota,
+    plain,
+    quota,
+    silent,
+    unanswered,
+    waiting,
+)
 
 
 class Case(NamedTuple):
@@ -188,6 +49,8 @@ CASES = (
     Case("WaitingForResourceQuota", quota),
     Case("WaitingForLimitRange", limit_range),
     Case("WaitingForPriorityClass", plain(priorityClassName="none-such")),
+    Case("WaitingForPlacementQuota", lambda asked: placement_quota(asked, nodeName="node-0")),
+    Case("WaitingForRuntimeClass", plain(runtimeClassName="none-such")),
     Case("DeploymentPaused", plain(paused=True)),
     Case("SchedulingGated", plain(schedulingGates=[{"name": "wait"}])),
     Case("OtherScheduler", plain(schedulerName="mine"), "scheduler mine"),
@@ -208,6 +71,15 @@ CASES = (
 )
 
 
+# What takes a Job, a rollout or an hour to come about is asked of the functions that tell it: see below.
+BROUGHT_ABOUT = {each.reason for each in CASES}
+WORKLOADS = [
+    each for each in reasons.TABLE if each.stage == reasons.DESIRED and each.reason not in BROUGHT_ABOUT
+]
+MARKED = [each for each in reasons.TABLE if each.condition == RELEASED]
+_STATUS = {"Progressing": "False"}  # of a workload's condition that says what it waits for; else True
+
+
 @pytest.mark.parametrize("case", CASES, ids=[f"{each.reason}-{each.owner}" for each in CASES])
 def test_progress_explain_and_conditions_say_the_same(case: Case) -> None:
     asked = Asked()
@@ -219,6 +91,10 @@ def test_progress_explain_and_conditions_say_the_same(case: Case) -> None:
     told = workload["status"]["progress"]["limit"]
     assert (told["reason"], told["owner"]) == expected
     pods = asked.driver.live_pods()
+    seen = look(InProcessClient(asked), WEB)
+    assert [(each["reason"], each["owner"]) for each in seen.told["pending"]] == [expected], (
+        "the command line"
+    )
     if row.stage != reasons.DESIRED:
         name = workload["status"]["progress"]["pending"][0]["pod"]
         standing = explain(asked.sources, "default", name)["standing"]
@@ -236,3 +112,68 @@ def test_progress_explain_and_conditions_say_the_same(case: Case) -> None:
 def test_scheduling_plugins_concern_nobody_whom_the_table_does_not_know() -> None:
     for plugin in PLUGINS.values():
         assert set(plugin.concerns) <= reasons.CONCERNED, plugin.name
+
+
+@pytest.mark.parametrize("row", WORKLOADS, ids=lambda row: row.reason)
+def test_a_workload_says_of_pods_that_are_not_there_what_its_condition_says(row: reasons.Row) -> None:
+    if row.reason in (reasons.NOT_CREATED, reasons.SUSPENDED):
+        conditions = []
+    else:
+        owner = reasons.owner_of(reasons.DESIRED, row.reason)
+        conditions = [
+            Condition(row.condition, _STATUS.get(row.condition, "True"), row.reason, "why", owner=owner)
+        ]
+    if row.reason == reasons.SUSPENDED:
+        job = msgspec.convert(
+            {"metadata": {"name": "j", "uid": "j", "resourceVersion": "1"}, "spec": {"suspend": True}}, Job
+        )
+        told = told_of(job, (), None)["hold"]
+    elif row.condition == "Failed":
+        job = msgspec.convert(
+            {"metadata": {"name": "j", "uid": "j", "resourceVersion": "1"}, "spec": {"completions": 2}}, Job
+        )
+        job = structs.replace(job, status=structs.replace(job.status, conditions=tuple(conditions)))
+        told = told_of(job, (), None)["limit"]
+    else:
+        told = progress((), 2, None, conditions)["limit"]
+    assert (told["reason"], told["owner"]) == (row.reason, row.owner)
+
+
+@pytest.mark.parametrize("row", MARKED, ids=lambda row: row.reason)
+def test_a_pod_of_a_silent_node_has_the_owner_that_its_marks_name(row: reasons.Row) -> None:
+    ready = {"type": "Ready", "status": "True"}
+    body = {
+        "metadata": {"name": "p", "uid": "u", "resourceVersion": "1"},
+        "spec": {"nodeName": "n"},
+        "status": {"conditions": [ready], "containerStatuses": [{"name": "main"}]},
+    }
+    pod = msgspec.convert(body, Pod)
+    status = "True" if row.stage == reasons.BOUND else "False"
+    effect = marked("test", pod, Condition(RELEASED, status, row.reason, "why"), 0.0, lost=True)
+    assert effect is not None
+    told = effect.patch["status"]["conditions"]
+    assert {each["owner"] for each in told} == {row.owner}
+    whole = msgspec.convert({**body, "status": {**body["status"], "conditions": told}}, Pod)  # type: ignore[dict-item]
+    standing = standing_of(whole)
+    assert (standing.stage, standing.reason, standing.owner) == (row.stage, row.reason, row.owner)
+
+
+def test_readiness_gates() -> None:
+    told = conditions_of(Facts("Running", True, [], [], ["test.dev/gate"]), (), 0.0)
+    status = {"containerStatuses": [{"name": "main", "ready": True, "state": {"running": {}}}]}
+    pod = {
+        "metadata": {"name": "p", "uid": "p", "resourceVersion": "1"},
+        "spec": {"nodeName": "n"},
+        "status": status,
+    }
+    shown = with_owner(told, pod)
+    [ready] = [each for each in shown if each["type"] == "Ready"]
+    standing = standing_of(msgspec.convert({**pod, "status": {**status, "conditions": shown}}, Pod))
+    assert (ready["reason"], ready["owner"]) == (standing.reason, standing.owner)
+    assert standing.owner == "who reports the readiness gates"
+
+
+def test_every_reason_of_the_table_is_asked_for() -> None:
+    asked = BROUGHT_ABOUT | {each.reason for each in (*WORKLOADS, *MARKED)} | {"ReadinessGatesNotReady"}
+    assert asked == {each.reason for each in reasons.TABLE}
+    assert len(reasons.TABLE) == len({each.reason for each in reasons.TABLE}), "a reason has one owner"
