@@ -61,7 +61,7 @@ class Past:
             rows = self._read(_CHANGES_OF_ONE, (resource, revision, limit))
         else:
             rows = self._read(_CHANGES_OF_ALL, (revision, limit))
-            self._check_gaps(revision, [row[0] for row in rows])
+        self._check_order(revision, [row[0] for row in rows], gapless=not resource)
         changes = []
         for row in rows:
             key = Key(*row[1:4])
@@ -70,19 +70,26 @@ class Past:
             changes.append(Change(_TYPES[row[5]], entry, before))
         return changes
 
-    def _check_gaps(self, after: int, revisions: Sequence[int]) -> None:
-        """Above all floors every revision has its row, but for those that were lost: a missing row has no digest."""
-        floor = self._read("SELECT coalesce(max(floor), 0) FROM floors", ())[0][0]
-        before = max(after, floor)
+    def _check_order(self, after: int, revisions: Sequence[int], *, gapless: bool) -> None:
+        """Revisions rise, whatever a damaged page says. Where changes of all resources are read they have no gaps above
+        all floors, but for those that were lost: a missing row has no digest."""
+        before, floor = after, 0
+        if gapless:
+            floor = self._read("SELECT coalesce(max(floor), 0) FROM floors", ())[0][0]
         for revision in revisions:
-            if revision > before + 1 and not any(
-                lost.after <= before and revision <= lost.until + 1 for lost in self._lost
-            ):
-                self._found(f"changes between {before} and {revision}")
-                raise LostRevision(
-                    after, revision, f"changes between {before} and {revision} are missing from the store"
-                )
-            before = max(before, revision)
+            edge = max(before, floor)
+            told = ""
+            if revision <= before:
+                told = f"changes after {before} are out of order in the store"
+            elif gapless and revision > edge + 1 and not self._lost_between(edge, revision):
+                told = f"changes between {edge} and {revision} are missing from the store"
+            if told:
+                self._found(told)
+                raise LostRevision(after, revision, told)
+            before = revision
+
+    def _lost_between(self, before: int, revision: int) -> bool:
+        return any(lost.after <= before and revision <= lost.until + 1 for lost in self._lost)
 
     def first_changes_after(self, revision: int, resource: str) -> dict[Key, int]:
         rows = self._read(
