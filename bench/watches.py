@@ -4,11 +4,15 @@
 
 Starts `fairlead up --without-controllers` on a fresh directory. A viewer opens `--watches` watches of one namespace, in a
 process of its own; an administrator writes a ConfigMap of `--bytes` there `--writes` times, each as soon as the one before
-is acknowledged. Meanwhile another client asks for `/livez` and for a small object, in turn, every few milliseconds, until
-all watches have all changes or are cut. With `--silent` the watches are never read.
+is acknowledged. Meanwhile another client, a third process, asks for `/livez` and for a small object, in turn, every few
+milliseconds, until all watches have all changes or are cut. With `--silent` the watches are never read.
 
     quiet, busy          latencies of that other client: before the writes, and from the first write to the end
-    loop_ms              how long the loop of that other client itself came late: what the machine did to the figures
+      ms                 as it saw them
+      machine_ms         of each, for how long server or client, whichever did longer, waited for a processor that others
+                         had (schedstat): the least that the machine is to blame for
+      own_ms             the difference: the most that the server itself made it wait
+      late_ms            by how much the client came late from its pauses
     resident_mb          of the server: before the watches, with them, the most from then on, and at the end
     delivered, ended     changes that the watches have read, watches that were ended
 
@@ -19,6 +23,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import http.client
 import json
 import subprocess
 import sys
@@ -98,53 +103,65 @@ async def watch(url: str, token: str, ca: str, watches: int, since: str, silent:
         print(json.dumps(counts), flush=True)
 
 
+def waited_ns(thread: str) -> int:
+    """For how long a thread was ready to run and did not, since it began."""
+    return int(Path(f"/proc/{thread}/schedstat").read_text().split()[1])
+
+
+def probe(port: str, token: str, ca: str, pid: str) -> None:
+    """The other client's process: asks until a line comes, then tells what it saw."""
+    stop = threading.Event()
+    threading.Thread(target=lambda: (sys.stdin.readline(), stop.set()), daemon=True).start()
+    server, mine = f"{pid}/task/{pid}", f"self/task/{threading.get_native_id()}"
+    client = http.client.HTTPSConnection("127.0.0.1", int(port), timeout=300, context=trusting(ca))
+    headers = {"Authorization": f"Bearer {token}"}
+    seen: list[float] = []
+    machine: list[float] = []
+    late: list[float] = []
+    peak_mb = 0.0
+    while not stop.is_set():
+        for path in ("/livez", "/api/v1/namespaces/kube-system"):
+            before = waited_ns(server), waited_ns(mine)
+            began = time.perf_counter_ns()
+            client.request("GET", path, headers=headers)
+            client.getresponse().read()
+            ended = time.perf_counter_ns()
+            seen.append(float(ended - began))
+            # Both may have waited at once: the longer of the two is the least that the machine is to blame for.
+            waited = max(waited_ns(server) - before[0], waited_ns(mine) - before[1])
+            machine.append(min(seen[-1], float(waited)))
+            paused = time.perf_counter_ns()
+            time.sleep(PAUSE_SECONDS)
+            late.append(float(time.perf_counter_ns() - paused) - PAUSE_SECONDS * 1e9)
+        peak_mb = max(peak_mb, api.resident_mb(int(pid)))
+    own = [one - other for one, other in zip(seen, machine, strict=True)]
+    told = {"requests": len(seen), "ms": percentiles(seen), "machine_ms": percentiles(machine)}
+    told |= {"own_ms": percentiles(own), "late_ms": percentiles(late), "peak_mb": peak_mb}
+    print(json.dumps(told), flush=True)
+
+
 class Other:
-    """The other client: its latencies, in nanoseconds, and the most memory that it saw the server use."""
+    """The other client, from here."""
 
     def __init__(self, plane: api.Plane) -> None:
-        self._plane = plane
-        self._stop = threading.Event()
-        self.latencies: list[float] = []
-        self.late: list[float] = []
-        self.peak_mb = 0.0
-        self._thread = threading.Thread(target=self._run)
-        self._thread.start()
-
-    def _run(self) -> None:
-        import http.client
-
-        client = http.client.HTTPSConnection(
-            "127.0.0.1", self._plane.port, timeout=300, context=trusting(str(self._plane.ca))
+        words = [str(plane.port), plane.token, str(plane.ca), str(plane.process.pid)]
+        self._process = subprocess.Popen(
+            [sys.executable, __file__, "--as-other", *words],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
         )
-        headers = {"Authorization": f"Bearer {self._plane.token}"}
-        while not self._stop.is_set():
-            for path in ("/livez", "/api/v1/namespaces/kube-system"):
-                began = time.perf_counter_ns()
-                client.request("GET", path, headers=headers)
-                client.getresponse().read()
-                ended = time.perf_counter_ns()
-                self.latencies.append(float(ended - began))
-                time.sleep(PAUSE_SECONDS)
-                self.late.append(float(time.perf_counter_ns() - ended) - PAUSE_SECONDS * 1e9)
-            self.peak_mb = max(self.peak_mb, api.resident_mb(self._plane.process.pid))
-        client.close()
 
     def stop(self) -> dict[str, Any]:
-        self._stop.set()
-        self._thread.join()
-        return {
-            "requests": len(self.latencies),
-            "ms": percentiles(self.latencies),
-            "loop_ms": percentiles(self.late),
-        }
+        told, _ = self._process.communicate("\n")
+        found: dict[str, Any] = json.loads(told)
+        return found
 
 
 class Caller:
     """The administrator's one connection."""
 
     def __init__(self, plane: api.Plane) -> None:
-        import http.client
-
         self._headers = {"Authorization": f"Bearer {plane.token}", "Content-Type": "application/json"}
         self._client = http.client.HTTPSConnection(
             "127.0.0.1", plane.port, timeout=300, context=trusting(str(plane.ca))
@@ -189,6 +206,7 @@ def measure(plane: api.Plane, watches: int, writes: int, size: int, silent: bool
         quiet = Other(plane)
         time.sleep(3)
         told = {"watches": watches, "writes": writes, "bytes": size, "silent": silent, "quiet": quiet.stop()}
+        told["quiet"].pop("peak_mb")
         busy, cpu, began = Other(plane), api.cpu_seconds(pid), time.perf_counter()
         took: list[float] = []
         for number in range(writes):
@@ -211,7 +229,7 @@ def measure(plane: api.Plane, watches: int, writes: int, size: int, silent: bool
         told["resident_mb"] = {
             "before": before_mb,
             "watches_open": open_mb,
-            "most": max(busy.peak_mb, api.resident_mb(pid)),
+            "most": max(told["busy"].pop("peak_mb"), api.resident_mb(pid)),
             "end": api.resident_mb(pid),
         }
         return told
@@ -230,7 +248,11 @@ def main() -> int:
     parser.add_argument("--bytes", type=int, default=300_000)
     parser.add_argument("--silent", action="store_true")
     parser.add_argument("--as-watches", nargs=6, help=argparse.SUPPRESS)
+    parser.add_argument("--as-other", nargs=4, help=argparse.SUPPRESS)
     options = parser.parse_args()
+    if options.as_other:
+        probe(*options.as_other)
+        return 0
     if options.as_watches:
         url, token, ca, count, since, silent = options.as_watches
         uvloop.run(watch(url, token, ca, int(count), since, silent == "1"))
