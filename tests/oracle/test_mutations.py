@@ -192,7 +192,7 @@ def test_a_wrong_plugin_is_noticed(name: str, record_property: Callable[[str, ob
 
 
 # Kubernetes has none of these, so its documentation says nothing of them; tests/unit/schedule/test_holds.py does.
-OURS = ("CapacityClass", "PlacementQuota", "Reservations")
+OURS = ("CapacityClass", "NodeIsolation", "PlacementQuota", "Reservations")
 
 
 @pytest.mark.parametrize("plugin", [each.name for each in default_policy().plugins if each.name not in OURS])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from dataclasses import replace
 
@@ -83,6 +84,21 @@ def test_instants_follow_the_wall_clock_and_are_not_run_twice() -> None:
     world, noticed = everywhere(-3600.0)
     world.run()
     assert noticed.ran == ["08:01"]
+
+
+@pytest.mark.parametrize(
+    ("ahead", "reason", "words"),
+    [
+        (3600.0, "MissSchedule", "Missed 59 scheduled times to start a job"),
+        (-3600.0, "ClockSetBack", "has had its turn, and is not run twice"),
+    ],
+)
+def test_what_does_not_run_because_of_a_step_is_told(ahead: float, reason: str, words: str) -> None:
+    world, _ = everywhere(ahead)
+    world.run()
+    told = [json.loads(each.data) for each in world.server.store.list("events", "default")]
+    messages = [each.get("message") or each.get("note") for each in told if each["reason"] == reason]
+    assert [each for each in messages if words in each], told
 
 
 def test_by_the_wall_clock_the_plane_would_have_been_without_a_leader() -> None:

@@ -9,8 +9,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fairlead.agent.contract import Isolation
-from fairlead.agent.views import BoundPod, Container, SecurityContext
-from fairlead.model.marks import ISOLATES_MOUNTS, ISOLATES_PIDS, ISOLATES_PROCESSES, ISOLATES_USERS
+from fairlead.agent.views import BoundPod, Container
+from fairlead.ledger.walls import (
+    adds_privileges,
+    drops_though_it_escalates,
+    groups_of,
+    is_kept_from,
+    written_volumes,
+)
+from fairlead.model.marks import (
+    AGENT_GROUP,
+    AGENT_USER,
+    ISOLATES_MOUNTS,
+    ISOLATES_PIDS,
+    ISOLATES_PROCESSES,
+    ISOLATES_USERS,
+)
+from fairlead.model.views import SecurityContext
 
 _NAMES = (
     "CHOWN DAC_OVERRIDE DAC_READ_SEARCH FOWNER FSETID KILL SETGID SETUID SETPCAP LINUX_IMMUTABLE NET_BIND_SERVICE "
@@ -35,7 +50,10 @@ def labels(isolation: Isolation) -> dict[str, str]:
         (ISOLATES_PROCESSES, isolation.processes),
         (ISOLATES_PIDS, isolation.pids),
     )
-    return {name: "true" if there else "false" for name, there in held}
+    told = {name: "true" if there else "false" for name, there in held}
+    if not isolation.users and isolation.user is not None and isolation.group is not None:
+        told |= {AGENT_USER: str(isolation.user), AGENT_GROUP: str(isolation.group)}
+    return told
 
 
 def capabilities(context: SecurityContext) -> int:
@@ -47,10 +65,6 @@ def capabilities(context: SecurityContext) -> int:
     kept = set() if _ALL in drop else set(_USUAL.split()) - drop
     kept |= set(CAPABILITIES) if _ALL in add else add
     return _mask(kept)
-
-
-def escalates(context: SecurityContext) -> bool:
-    return context.allow_privilege_escalation is True or context.privileged is True
 
 
 def refusals(pod: BoundPod, container: Container, path: str, isolation: Isolation) -> Iterator[str]:
@@ -83,13 +97,12 @@ def _of_users(where: str, context: SecurityContext, isolation: Isolation) -> Ite
     fix = f"the agent of this node runs as user {isolation.user}, not as root: remove it, or run the agent as root"
     if context.run_as_user not in (None, isolation.user):
         yield f"{where}.runAsUser {context.run_as_user}: {fix}"
-    groups = {context.run_as_group, context.fs_group, *context.supplemental_groups} - {None, isolation.group}
+    groups = groups_of(context) - {isolation.group}
     if groups:
-        yield f"{where}: groups {', '.join(map(str, sorted(map(int, filter(None, groups)))))}: {fix}"
-    asked = context.capabilities or {}
-    if context.privileged or asked.get("add"):
+        yield f"{where}: groups {', '.join(map(str, sorted(groups)))}: {fix}"
+    if adds_privileges(context):
         yield f"{where}: privileged and capabilities.add: {fix}"
-    if asked.get("drop") and escalates(context):
+    if drops_though_it_escalates(context):
         yield f"{where}: capabilities.drop beside allowPrivilegeEscalation: {fix}"
 
 
@@ -97,9 +110,9 @@ def _of_mounts(pod: BoundPod, container: Container, path: str) -> Iterator[str]:
     why = "containers of this node have no files of their own"
     if container.security_context.read_only_root_filesystem:
         yield f"{path}.securityContext.readOnlyRootFilesystem: {why}: remove it"
-    written = {volume.get("name") for volume in pod.spec.volumes if "emptyDir" in volume}
+    written = written_volumes(pod.spec.volumes)
     for index, mount in enumerate(container.volume_mounts):
-        if mount.get("readOnly") and mount.get("name") in written:
+        if is_kept_from(mount, written):
             yield f"{path}.volumeMounts[{index}].readOnly: {why}: remove it, or use a configMap or secret"
 
 

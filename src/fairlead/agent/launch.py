@@ -11,11 +11,12 @@ from collections.abc import Iterable
 from fairlead.agent.contract import ContainerRun, Isolation
 from fairlead.agent.downward import Surroundings
 from fairlead.agent.environment import environment, expand
-from fairlead.agent.isolation import capabilities, escalates, refusals
+from fairlead.agent.isolation import capabilities, refusals
 from fairlead.agent.references import Library, Missing
 from fairlead.agent.views import BoundPod, Container, Probe
 from fairlead.agent.volumes import Unsupported, mounts
 from fairlead.core import quantity
+from fairlead.ledger.walls import escalates
 
 
 def launch(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
-from fairlead.model.views import Json, Meta, Needs, Resource, View
+from fairlead.model.views import Json, Meta, Needs, Resource, SecurityContext, View
 
 
 class Probe(View, frozen=True):
@@ -24,22 +24,6 @@ class Probe(View, frozen=True):
     success_threshold: int = 1
     failure_threshold: int = 3
     termination_grace_period_seconds: int | None = None
-
-
-class SecurityContext(View, frozen=True):
-    run_as_user: int | None = None
-    run_as_group: int | None = None
-    run_as_non_root: bool | None = None
-    allow_privilege_escalation: bool | None = None
-    capabilities: Json | None = None
-    privileged: bool | None = None
-    read_only_root_filesystem: bool | None = None
-    seccomp_profile: Json | None = None
-    app_armor_profile: Json | None = None
-    se_linux_options: Json | None = None
-    fs_group: int | None = None
-    supplemental_groups: tuple[int, ...] = ()
-    sysctls: tuple[Json, ...] = ()
 
 
 class Lifecycle(View, frozen=True):

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from fairlead.explain import words
+from fairlead.model.marks import ISOLATES_MOUNTS, ISOLATES_USERS
 from fairlead.model.selectors import Requirement, label_selector
 from fairlead.schedule.domains import Domains
 from fairlead.schedule.facts import Facts, PodTerm, Spread
@@ -138,7 +139,27 @@ def _there(snapshot: Snapshot, term: PodTerm, slot: int) -> str:
     return f"{domains.number(slot)} in {term.topology_key}={value}"
 
 
+def _walls(snapshot: Snapshot, facts: Facts, slot: int) -> str:
+    """What the pod asks for, and what the node says it does not isolate."""
+    walls = facts.walls
+    asked = {
+        ISOLATES_USERS: [
+            *(f"user {each}" for each in walls.users),
+            *(f"group {each}" for each in walls.groups),
+            *(("capabilities",) if walls.privileges else ()),
+        ],
+        ISOLATES_MOUNTS: ["read-only files"] if walls.files else [],
+    }
+    told = (
+        f"the pod asks for {', '.join(each)}, and the node says {label}=false"
+        for label, each in asked.items()
+        if each and _node(snapshot, slot).labels.get(label) == "false"
+    )
+    return "; ".join(told)
+
+
 DETAILS: dict[str, Detail] = {
+    "NodeIsolation": _walls,
     "NodeResourcesFit": _room,
     "NodeAffinity": _labels,
     "TaintToleration": _taints,

@@ -272,5 +272,7 @@ REMEDIES: dict[str, Remedy] = {
 ADVICE = {
     "PlacementQuota": "raise the quota, or free some of it",
     "Reservations": "wait until the reservation ends, name it if it is the pod's, or add a node",
+    "NodeIsolation": "ask for less in securityContext, or run the agents of these nodes as root "
+    "(fairlead.dev/isolates-users and -mounts say what a node has)",
     "CapacityClass": "be one of those that the class is kept for, or add a node outside it",
 }

@@ -19,6 +19,10 @@ ISOLATES_USERS = (
 )
 ISOLATES_PROCESSES = "fairlead.dev/isolates-processes"  # "true": no pod looks into another one's processes
 ISOLATES_PIDS = "fairlead.dev/isolates-pids"  # "true": the number of a container's processes is limited
+AGENT_USER = (
+    "fairlead.dev/agent-user"  # of a node without that: the one user, and below the group, that its pods have
+)
+AGENT_GROUP = "fairlead.dev/agent-group"
 
 # Taints of nodes, in the order of a silent node's days
 SUSPECT = "fairlead.dev/suspect"  # NoSchedule: nothing new is placed there, nothing else follows from it

@@ -11,6 +11,7 @@ PLUGINS = (
     "NodeUnschedulable",
     "TaintToleration",
     "NodeAffinity",
+    "NodeIsolation",
     "CapacityClass",
     "NodePorts",
     "NodeResourcesFit",

@@ -85,4 +85,6 @@ def _on(spec: PodSpec, node: str) -> PodSpec:
         spec.termination_grace_period_seconds,
         spec.active_deadline_seconds,
         spec.resources,
+        spec.security_context,
+        spec.volumes,
     )

@@ -29,7 +29,7 @@ from fairlead.model.marks import DRIVER
 from fairlead.model.views import NODES, Json, Node
 from fairlead.port.request import Request
 from fairlead.runtime.agent_settings import HollowSettings
-from fairlead.runtime.clock import Clock
+from fairlead.runtime.clock import Clock, Step, follow_wall_clock
 from fairlead.runtime.reaching import TokenFromFile, address_of, tls_of
 from fairlead.runtime.remote import ASK_SECONDS, Remote
 from fairlead.runtime.remote_plane import RemotePlaneDriver
@@ -83,7 +83,11 @@ class _Process:
         self._leases = Remote(renewed, prefix, token, self._clock, ask_seconds, urgent=frozenset())
         driver = RemotePlaneDriver(self._plane, nodes, self._clock, self._failed)
         driver.start()
-        working = [loop.create_task(self._renew()), loop.create_task(self._report())]
+        working = [
+            loop.create_task(self._renew()),
+            loop.create_task(self._report()),
+            loop.create_task(follow_wall_clock(self._clock, self._stepped)),
+        ]
         for each in working:
             each.add_done_callback(self._ended)
         await self._leaving.wait()
@@ -146,6 +150,7 @@ class _Process:
         told: Json = {"nodes": self._settings.nodes, "leases": self._beats.leases, "seconds": round(took, 3)}
         told |= self._beats.report()
         told["renewals_per_second"] = round(told["renewals"] / took, 1)
+        told["clock_steps"] = self._clock.steps
         told["cpu_share"] = round((cpu - self._cpu) / took, 3)
         if self._beats.trouble:
             told["trouble"] = self._beats.trouble
@@ -171,6 +176,10 @@ class _Process:
     def _noticed(self, trouble: str) -> None:
         if trouble:
             print(f"fairlead: {trouble}; trying again", file=sys.stderr, flush=True)
+
+    def _stepped(self, step: Step) -> None:
+        """Nothing here is due by the wall clock; leases go on by the steady one."""
+        print(f"fairlead: {step}; leases and times go on by the steady clock", file=sys.stderr, flush=True)
 
     # What goes wrong
 

@@ -15,6 +15,8 @@ import msgspec
 from fairlead.core import quantity
 from fairlead.ledger.pod_needs import requests_of
 from fairlead.ledger.reservation import ANNOTATION
+from fairlead.ledger.walls import NONE as NO_WALLS
+from fairlead.ledger.walls import Walls, walls_of
 from fairlead.model.selectors import NOTHING, LabelSelector, Requirement, from_object, label_selector
 from fairlead.model.views import Container, Json, Meta, Pod, PodSpec, Toleration
 
@@ -94,6 +96,7 @@ class Facts:
     priority_class: str = ""
     controller: str = ""  # uid of the owner that manages it
     reservation: str = ""  # the one it names
+    walls: Walls = NO_WALLS
 
 
 class FactsOf:
@@ -138,6 +141,7 @@ class FactsOf:
             (
                 [(c.resources.requests, c.ports) for c in spec.containers],
                 [(c.resources.requests, c.ports, c.restart_policy) for c in spec.init_containers],
+                walls_of(spec),
                 spec.overhead,
                 spec.resources.requests,
                 spec.node_selector,
@@ -164,6 +168,8 @@ def _shares(one: PodSpec, other: PodSpec) -> bool:
         and one.tolerations is other.tolerations
         and one.topology_spread_constraints is other.topology_spread_constraints
         and one.preemption_policy == other.preemption_policy
+        and one.security_context is other.security_context
+        and one.volumes is other.volumes
     )
 
 
@@ -205,6 +211,7 @@ def facts_of(pod: Pod) -> Facts:
         priority_class=spec.priority_class_name,
         controller=controller.uid if controller is not None else "",
         reservation=meta.annotations.get(ANNOTATION, ""),
+        walls=walls_of(spec),
     )
 
 

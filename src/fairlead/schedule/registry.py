@@ -14,6 +14,7 @@ from fairlead.schedule.plugins.balanced_allocation import BalancedAllocation
 from fairlead.schedule.plugins.capacity_class import CapacityClasses, class_from
 from fairlead.schedule.plugins.inter_pod_affinity import InterPodAffinity
 from fairlead.schedule.plugins.node_affinity import NodeAffinity
+from fairlead.schedule.plugins.node_isolation import NodeIsolation
 from fairlead.schedule.plugins.node_ports import NodePorts
 from fairlead.schedule.plugins.node_resources_fit import LEAST, NodeResourcesFit
 from fairlead.schedule.plugins.node_unschedulable import NodeUnschedulable
@@ -28,6 +29,7 @@ PLUGINS: dict[str, Callable[[], Plugin]] = {
     "NodeUnschedulable": NodeUnschedulable,
     "TaintToleration": TaintToleration,
     "NodeAffinity": NodeAffinity,
+    "NodeIsolation": NodeIsolation,
     "CapacityClass": CapacityClasses,
     "NodePorts": NodePorts,
     "NodeResourcesFit": NodeResourcesFit,

@@ -9,7 +9,8 @@ import pytest
 
 from fairlead.agent import contract as c
 from fairlead.agent.isolation import CAPABILITIES, capabilities, labels, refusals
-from fairlead.agent.views import BoundPod, SecurityContext
+from fairlead.agent.views import BoundPod
+from fairlead.model.views import SecurityContext
 from tests.unit.agent.room import SETTINGS, container, running
 
 ROOT = c.Isolation(user=0, group=0)
@@ -135,6 +136,8 @@ def test_a_node_says_what_it_isolates() -> None:
         "fairlead.dev/isolates-users": "false",
         "fairlead.dev/isolates-processes": "false",
         "fairlead.dev/isolates-pids": "false",
+        "fairlead.dev/agent-user": "1000",
+        "fairlead.dev/agent-group": "100",
     }
 
 

@@ -38,6 +38,7 @@ from fairlead.model.views.machines import (
     Pod,
     PodSpec,
     PodStatus,
+    SecurityContext,
     Toleration,
 )
 from fairlead.model.views.rules import (
@@ -175,6 +176,7 @@ __all__ = [
     "ResourceQuotaStatus",
     "SchedulingPolicy",
     "SchedulingPolicyStatus",
+    "SecurityContext",
     "StatefulSet",
     "StatefulSetSpec",
     "StatefulSetStatus",

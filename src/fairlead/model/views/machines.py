@@ -32,12 +32,32 @@ class Needs(View, frozen=True):
     limits: dict[str, str | int | float] = {}
 
 
+class SecurityContext(View, frozen=True):
+    """Of a pod or a container; some fields are of one of them only."""
+
+    run_as_user: int | None = None
+    run_as_group: int | None = None
+    run_as_non_root: bool | None = None
+    allow_privilege_escalation: bool | None = None
+    capabilities: Json | None = None
+    privileged: bool | None = None
+    read_only_root_filesystem: bool | None = None
+    seccomp_profile: Json | None = None
+    app_armor_profile: Json | None = None
+    se_linux_options: Json | None = None
+    fs_group: int | None = None
+    supplemental_groups: tuple[int, ...] = ()
+    sysctls: tuple[Json, ...] = ()
+
+
 class Container(View, frozen=True):
     name: str
     image: str = ""
     restart_policy: str = ""
     resources: Needs = Needs()
     ports: tuple[Json, ...] = ()
+    security_context: SecurityContext | None = None
+    volume_mounts: tuple[Json, ...] = ()
 
 
 class Toleration(View, frozen=True):
@@ -66,6 +86,8 @@ class PodSpec(View, frozen=True):
     termination_grace_period_seconds: int = 30
     active_deadline_seconds: int | None = None
     resources: Needs = Needs()  # of the pod as a whole
+    security_context: SecurityContext | None = None
+    volumes: tuple[Json, ...] = ()
 
 
 class PodStatus(View, frozen=True):
