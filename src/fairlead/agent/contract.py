@@ -68,6 +68,7 @@ class Sandbox(msgspec.Struct, frozen=True):
     )
     fenced: bool = False  # the deadline passed: everything was killed, nothing is started in it again
     deadline: float | None = None  # at least until then it goes on without an agent; None: for ever
+    outdated: bool = False  # its supervisor is older than what this node isolates now
 
 
 # What the driver is asked

@@ -23,6 +23,10 @@ from fairlead.agent.views import BoundPod
 
 _LOST = "SupervisorLost", "the supervisor of the pod was lost, and everything that it ran"
 _EXCEEDED = "DeadlineExceeded", "Pod was active on the node longer than the specified deadline"
+_OUTDATED = (
+    "it was started by an older agent, and keeps what that put around it, restarts included: less than the labels of "
+    "this node say it isolates. Delete the pod to have it made anew"
+)
 
 
 class Work:
@@ -193,6 +197,8 @@ class Work:
         means.library.lend(self.uid, named_by(view), now)
         if self.life is Life.WAITING and self.usable:
             self.life = Life.UP
+        if self.sandbox is not None and self.sandbox.alive and self.sandbox.outdated:
+            self.note(means, "", WARNING, "OlderIsolation", _OUTDATED, now)
 
     def end(self, end: Ending, means: Means, now: float) -> list[Stop | Close]:
         if not self.runs_nothing:

@@ -176,6 +176,19 @@ def test_an_agent_that_comes_back_adopts_what_runs() -> None:
     assert not [each for each in room.requests if each.resource == "pods"]
 
 
+@pytest.mark.parametrize("outdated", [True, False])
+def test_a_pod_of_an_older_supervisor_is_told_that_it_has_less_around_it_once(outdated: bool) -> None:
+    room = running()
+    uid = room.create()
+    room.settle()
+    room.machine.sandboxes[uid] = msgspec.structs.replace(room.machine.sandboxes[uid], outdated=outdated)
+    room.start_agent()
+    room.begin()
+    room.settle()
+    room.pass_time(30)
+    assert room.reasons().count("OlderIsolation") == int(outdated)
+
+
 def test_a_directory_that_is_gone_is_history() -> None:
     room = running()
     uid = room.create(initContainers=[container("one")])

@@ -11,7 +11,7 @@ from typing import Any
 
 from fairlead.agent.contract import ContainerState, Ended, Sandbox
 from fairlead.agent.drivers.directories import PodIdentity
-from fairlead.agent.drivers.state import NO_DEADLINE
+from fairlead.agent.drivers.state import NO_DEADLINE, WALLS
 
 Json = dict[str, Any]
 _FIXES = {
@@ -38,6 +38,7 @@ def sandbox(identity: PodIdentity, state: Json | None, alive: bool, boot: str, o
         alive=alive,
         fenced=bool(state and state["fenced"]),
         deadline=state["deadline"] + shift if state is not None and bounded else None,
+        outdated=state is not None and state.get("walls") != WALLS,
     )
 
 

@@ -1,6 +1,7 @@
 """state.json: what a supervisor knows of its pod, so that it outlives the supervisor.
 
-    {"format": 1, "pid": 4711, "boot": BOOT_ID, "offset": WALL - BOOTTIME, "deadline": BOOTTIME, "fenced": false,
+    {"format": 1, "walls": 1, "pid": 4711, "boot": BOOT_ID, "offset": WALL - BOOTTIME, "deadline": BOOTTIME,
+     "fenced": false,
      "containers": [{"name", "attempt", "started", "pid", "ended": {...} | null, "previous": {...} | null}]}
 
 Instants are of CLOCK_BOOTTIME, which never jumps and goes on while the machine sleeps; `offset` makes them wall time
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     Json = dict[str, Any]
 
 FORMAT = 1
+# What a supervisor puts around the containers it starts: 1 since they have mounts, groups and privileges of their own.
+# One that says nothing of it is older than that.
+WALLS = 1
 FILE = "state.json"
 KILLED = 137
 NO_DEADLINE = (
@@ -50,6 +54,7 @@ def fresh(deadline: float) -> Json:
     offset = time.time() - boottime()
     return {
         "format": FORMAT,
+        "walls": WALLS,
         "pid": 0,
         "boot": boot_id(),
         "offset": offset,

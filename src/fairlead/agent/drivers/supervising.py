@@ -45,7 +45,7 @@ class Supervisor:
         self.state = states.load(HERE) or states.fresh(deadline)
         states.mark_lost(self.state)
         fresh = states.fresh(deadline)
-        self.state.update({key: fresh[key] for key in ("boot", "offset", "deadline")})
+        self.state.update({key: fresh[key] for key in ("walls", "boot", "offset", "deadline")})
         self.state["pid"] = os.getpid()
         self._poll = select.poll()
         self._containers = {

@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 
 from fairlead.agent.drivers import state as states
+from fairlead.agent.drivers.directories import PodIdentity
 from fairlead.agent.drivers.lean import to_json
+from fairlead.agent.drivers.sandboxes import sandbox
 
 ENDED = {
     "attempt": 0,
@@ -91,7 +93,17 @@ def test_what_is_not_sound_is_as_good_as_none(tmp_path: Path, place: tuple[Any, 
     assert load(tmp_path) is None
 
 
-@pytest.mark.parametrize("key", sorted(states.fresh(0.0)))
+def test_a_state_without_a_word_of_walls_is_an_older_supervisors(tmp_path: Path) -> None:
+    state = sound()
+    del state["walls"]
+    save(tmp_path, state)
+    identity = PodIdentity("uid", "default", "p", "")
+    assert sandbox(identity, load(tmp_path), True, "", 0.0).outdated
+    assert not sandbox(identity, sound(), True, "", 0.0).outdated
+    assert not sandbox(identity, None, True, "", 0.0).outdated, "nothing was started yet"
+
+
+@pytest.mark.parametrize("key", sorted(states.fresh(0.0).keys() - {"walls"}))
 def test_nothing_may_be_missing(tmp_path: Path, key: str) -> None:
     state = sound()
     del state[key]
