@@ -47,9 +47,10 @@ def clock() -> float:
 class Machine:
     """One data directory; drivers come and go."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, same_pods: Machine | None = None) -> None:
+        """`same_pods`: uids are those of another one."""
         self.directory = directory
-        self._unique = secrets.token_hex(6)
+        self._unique = secrets.token_hex(6) if same_pods is None else same_pods._unique
         self.opened: set[str] = set()
         self.events: list[Any] = []
         self.when_told: Callable[[Any], None] = lambda event: None

@@ -274,6 +274,27 @@ def test_a_supervisor_that_does_not_answer_is_ended_with_its_pod(
     play(tmp_path, scenario)
 
 
+def test_a_pod_that_ran_from_another_directory_is_ended_there_before_it_is_opened_here(
+    tmp_path: Path,
+) -> None:
+    """As when an agent is started with another --data-dir, and takes over the node from one that is silent."""
+
+    async def run() -> None:
+        file = tmp_path / "witness"
+        async with Machine(tmp_path / "one") as first:
+            await first.open("a")
+            await first.witness("a", file, "children")
+            await first.go()
+            async with Machine(tmp_path / "two", first) as second:
+                await second.open("a", ran_before=True)
+                assert nobody_left(file)
+                await second.witness("a", file)
+            await first.come()
+            assert not first.sandbox("a").alive
+
+    asyncio.run(run())
+
+
 def test_a_terminated_supervisor_ends_its_pod_in_peace(tmp_path: Path) -> None:
     async def scenario(machine: Machine, file: Path) -> None:
         await machine.open("a")

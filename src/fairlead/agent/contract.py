@@ -120,6 +120,9 @@ class Open(msgspec.Struct, frozen=True):
     volumes: tuple[Volume, ...]
     deadline: float | None
     fs_group: int | None = None  # all its volumes belong to this group
+    ran_before: bool = (
+        False  # an agent with another directory of this machine may have left some of it running
+    )
 
 
 class Start(msgspec.Struct, frozen=True):
@@ -356,3 +359,4 @@ class NodeSettings(msgspec.Struct, frozen=True):
     instance: str = (
         ""  # tells agents of one name apart, the same over restarts; "": nobody else can have the name
     )
+    place: str = ""  # where that one is, for people

@@ -26,7 +26,7 @@ from fairlead.agent.contract import Ask, Extend, Log, NodeSettings
 from fairlead.agent.pace import Pace, Retry
 from fairlead.core import codec
 from fairlead.core.times import microtime
-from fairlead.model.marks import AGENT_INSTANCE, NODE_LEASES
+from fairlead.model.marks import AGENT_INSTANCE, AGENT_PLACE, NODE_LEASES
 from fairlead.model.views import Json
 from fairlead.port.outcome import Conflict, Done, Outcome, Refused, Unknown
 from fairlead.port.request import JSON, MERGE_PATCH, Request
@@ -48,6 +48,7 @@ class Heartbeat:
         self._other = ("", "")  # who else renewed it, and when by their clock
         self._other_since = 0.0  # by ours
         self.ours = self._sure  # as far as known: only then do we write of the node and its pods
+        self.taken = False  # by another agent, which was seen to renew it: that one runs the node's pods
         self.deadline = 0.0  # until then everything may run; 0: never renewed
         self.regained = 0  # the revision of the renewal since which the lease was held without a gap
         self._told_lapse = False
@@ -84,7 +85,7 @@ class Heartbeat:
             return self._looked(outcome, now)
         if self._looking and isinstance(outcome, Refused) and outcome.status == 404:
             self._sure, self._exists, self._revision, self._next_at = True, False, 0, now
-            self.ours = True
+            self.ours, self.taken = True, False
             return ()
         if isinstance(outcome, Done):
             self._exists = True
@@ -137,21 +138,26 @@ class Heartbeat:
         """Ours, or another's. One that another has not renewed for as long as it lasts is free."""
         settings = self._settings
         found = codec.decode(outcome.body)
-        holder = (found["metadata"].get("annotations") or {}).get(AGENT_INSTANCE, "")
+        marks = found["metadata"].get("annotations") or {}
+        holder = marks.get(AGENT_INSTANCE, "")
         spec = found.get("spec") or {}
         seen = (holder, spec.get("renewTime") or "")
         news = holder != self._other[0]
+        renewed = not news and seen != self._other
         if seen != self._other:
             self._other, self._other_since = seen, now
         lasts = spec.get("leaseDurationSeconds") or settings.lease_seconds
         self.ours = holder in ("", settings.instance) or now - self._other_since >= lasts
         if self.ours:
             self._sure, self._exists, self._revision, self._next_at = True, True, outcome.revision, now
+            self.taken = False
             return ()
+        self.taken = self.taken or renewed
         self._next_at = now + settings.renew_seconds
+        place = marks.get(AGENT_PLACE) or "another machine or data directory"
         told = (
-            f"node {settings.name} is run by another agent, from another machine or data directory: this one does"
-            f" nothing until that one has been silent for {lasts} s; stop it, or choose another --name"
+            f"node {settings.name} is run by another agent, from {place}: this one starts nothing until that one has"
+            f" been silent for {lasts} s, and ends what it runs; stop it, or choose another --name"
         )
         return (Log(told),) if news else ()
 
@@ -160,6 +166,8 @@ class Heartbeat:
         metadata: Json = {}
         if settings.instance:
             metadata["annotations"] = {AGENT_INSTANCE: settings.instance}
+            if settings.place:
+                metadata["annotations"][AGENT_PLACE] = settings.place
             if self._exists:
                 metadata["resourceVersion"] = str(self._revision)
         return lease_request(settings.name, settings.lease_seconds, now, self._exists, node_uid, metadata)

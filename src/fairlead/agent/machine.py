@@ -270,6 +270,8 @@ class Agent:
                 out += self._step(work, now)
         if self._begun:
             out += self._step_node(now)
+        if not self.heartbeat.ours:
+            out += self._give_way(now)
         out += self.means.library.step(now)
         out += self.means.library.keeps()
         out += self.means.notes.step(now)
@@ -281,6 +283,16 @@ class Agent:
             self._wake_at = at
             out.append(c.WakeAt(at))
         return tuple(out)
+
+    def _give_way(self, now: float) -> list[Instruction]:
+        """While another agent has the lease: once that one was seen to renew it, it runs all pods of this node, and
+        those that run here would be the second of each."""
+        out: list[Instruction] = []
+        for work in self.works.values():
+            work.due = 0.0  # all are looked at again when the lease is ours
+            if self.heartbeat.taken and self.means.found and work.opened:
+                out += work.give_way(self.means, now)
+        return out
 
     def _step(self, work: Work, now: float) -> list[Instruction]:
         means = self.means

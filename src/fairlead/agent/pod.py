@@ -39,6 +39,7 @@ class Work:
         self.opened = False  # there is, or may be, something of it on the machine
         self.runs: dict[str, Runs] = {}
         self.ending: Ending | None = None
+        self.giving_way: Ending | None = None  # to another agent of this node, which runs it
         self.writes = Writes()
         self.word = Word()
         self.retry = Retry()  # of what the driver could not do
@@ -177,7 +178,7 @@ class Work:
 
     def prepare(self, means: Means, now: float) -> bool:
         """Whether anything may be decided: the machine and the pods of this node must be known."""
-        self.due, self.wants_write, self.reopens = 0.0, False, False
+        self.due, self.wants_write, self.reopens, self.giving_way = 0.0, False, False, None
         if not means.found or (self.view is None and not means.knows_absence_of(self.uid)):
             return False
         if not self._adopted and self.view is not None:
@@ -219,6 +220,17 @@ class Work:
             return self.close(means, now)
         self.life = Life.GONE
         return []
+
+    def give_way(self, means: Means, now: float) -> list[Stop | Close]:
+        """Another agent of this node runs it: end what runs here, with a grace, and tell nothing of it."""
+        self.due = 0.0
+        if self.runs_nothing or self.life is Life.CLOSING:
+            return self.close(means, now)
+        if self.giving_way is None:
+            self.giving_way = Ending(LEAVING, now, now + means.pace.orphan_grace_seconds)
+        made, again_at = stops(self.uid, self.view, self.runs, self.giving_way, means, now)
+        self.wake(again_at)
+        return list(made)
 
     def close(self, means: Means, now: float) -> list[Stop | Close]:
         self.life = Life.CLOSING

@@ -148,7 +148,8 @@ def _open(work: Work, view: BoundPod, means: Means, now: float) -> list[Instruct
     meta = view.metadata
     fs_group = view.spec.security_context.fs_group
     deadline = means.deadline if is_at_most_one(meta) else None
-    return [Open(work.uid, meta.namespace, meta.name, address, made, deadline, fs_group)]
+    ran_before = any(each.attempt >= 0 for each in work.runs.values())
+    return [Open(work.uid, meta.namespace, meta.name, address, made, deadline, fs_group, ran_before)]
 
 
 def _lift(work: Work, view: BoundPod, means: Means, now: float) -> list[Instruction]:

@@ -43,6 +43,7 @@ NODE_ENDPOINT = "fairlead.dev/endpoint"  # https://ADDRESS:PORT where the agent 
 NODE_CERTIFICATE = "fairlead.dev/endpoint-certificate"  # sha256 of that endpoint's certificate, hex
 SILENT_SINCE = "fairlead.dev/silent-since"  # its last renewal, by its own clock, while it bears our taints
 AGENT_INSTANCE = "fairlead.dev/agent"  # of a node's lease: which of several agents of that name renews it
+AGENT_PLACE = "fairlead.dev/agent-place"  # and where that one is, for people: machine and directory
 REASON = "fairlead.dev/reason"  # why somebody cordoned it
 AUTHOR = "fairlead.dev/author"  # who did
 CORDONED_AT = "fairlead.dev/cordoned-at"  # when

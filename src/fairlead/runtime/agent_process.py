@@ -219,6 +219,7 @@ def node_settings(
         fence_margin_seconds=min(_FENCE_MARGIN_SECONDS, settings.lease_seconds / 5),
         boot=os.urandom(8).hex(),
         instance=machine_facts.instance(settings.data_dir),
+        place=f"{os.uname().nodename}, {settings.data_dir.resolve()}",
         user=os.geteuid(),
         isolation=isolation or Isolation(),
     )

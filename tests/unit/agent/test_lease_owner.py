@@ -12,7 +12,7 @@ from fairlead.agent.machine import Agent
 from fairlead.agent.pace import Pace
 from fairlead.cache.events import Listed
 from fairlead.core import codec
-from fairlead.model.marks import AGENT_INSTANCE
+from fairlead.model.marks import AGENT_INSTANCE, AGENT_PLACE
 from fairlead.port.outcome import Conflict, Done, Outcome, Refused, Unknown
 from fairlead.port.request import Request
 from tests.unit.agent.room import NODE, SETTINGS, Room
@@ -53,7 +53,7 @@ def test_it_looks_first_and_makes_one_with_its_mark() -> None:
     answer(beat, GONE, 0.1)
     made = asked(beat, 0.1)
     assert made.verb == "create"
-    assert codec.decode(made.body)["metadata"]["annotations"] == {AGENT_INSTANCE: "me"}
+    assert codec.decode(made.body)["metadata"]["annotations"][AGENT_INSTANCE] == "me"
     (extended,) = answer(beat, Done(3, b"{}"), 0.2)
     assert isinstance(extended, Extend)
     renewal = asked(beat, 10.1)
@@ -147,3 +147,53 @@ def test_a_pod_that_is_bound_to_a_node_another_works_for_is_not_started_here_unt
     assert [name for _, name, _ in room.machine.starts] == ["main"]
     assert {each.name for each in room.requests if each.resource == "pods"} == {"web", "unrunnable"}
     assert room.lease()["metadata"]["annotations"] == {AGENT_INSTANCE: "me"}
+
+
+def test_who_has_it_is_named() -> None:
+    settings = NodeSettings("n1", instance="me", place="host, /here")
+    beat = Heartbeat(settings, Pace(), Calls())
+    asked(beat, 0.0)
+    answer(beat, GONE, 0.1)
+    assert codec.decode(asked(beat, 0.1).body)["metadata"]["annotations"][AGENT_PLACE] == "host, /here"
+    other = heartbeat("other")
+    asked(other, 0.0)
+    marks = {AGENT_INSTANCE: "me", AGENT_PLACE: "host, /here"}
+    found = {"metadata": {"annotations": marks, "resourceVersion": "7"}, "spec": {"renewTime": "t1"}}
+    (told,) = answer(other, Done(7, codec.encode(found)), 0.1)
+    assert isinstance(told, Log)
+    assert "another agent, from host, /here: this one starts nothing" in told.message
+
+
+def test_pods_end_here_once_another_that_took_the_lease_is_seen_to_renew_it_and_run_again_when_it_is_silent() -> (
+    None
+):
+    room = Room(settings=msgspec.structs.replace(SETTINGS, instance="me"))
+    room.begin()
+    room.settle()
+    room.create()
+    room.pass_time(5)
+    assert [name for _, name in room.machine.running()] == ["main"]
+
+    def renewed_by_another(number: int) -> None:
+        address = f"/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/{NODE}"
+        patch = {
+            "metadata": {"annotations": {AGENT_INSTANCE: "other"}},
+            "spec": {"renewTime": f"2026-01-01T00:00:{number:02}.000000Z"},
+        }
+        assert room.api.patch(address, patch)[0] == 200
+
+    renewed_by_another(0)
+    room.pass_time(12)
+    assert [name for _, name in room.machine.running()] == ["main"], (
+        "one that may have died since runs nothing"
+    )
+    written = len(room.requests)
+    for number in range(1, 8):
+        renewed_by_another(number)
+        room.pass_time(10)
+    assert room.machine.running() == []
+    assert room.machine.sandboxes == {}
+    assert {each.resource for each in room.requests[written:]} == {"leases"}, "nothing is told of it"
+    room.pass_time(2 * LEASE + 30)
+    assert [name for _, name in room.machine.running()] == ["main"]
+    assert room.machine.opened[room.uid()].ran_before

@@ -188,8 +188,10 @@ class Pod:
             self._saw()
             return
         if made:
-            await asyncio.to_thread(self.directory.remove)
             machine = self._machine
+            if wanted.ran_before and (left := await machine.sweeper.left_of(self.uid)):
+                raise ValueError(f"processes {listed(left)} cannot be killed: see what they wait for")
+            await asyncio.to_thread(self.directory.remove)
             await asyncio.to_thread(self.directory.make, wanted, machine.cgroups, machine.isolation.mounts)
         elif self.contact.state is not None and self.contact.state["fenced"]:
             raise ValueError(
