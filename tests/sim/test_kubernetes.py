@@ -1,4 +1,4 @@
-"""The scheduler's world on an API that can do no more than Kubernetes: what holds there, and that it is judged."""
+"""Worlds on an API that can do no more than Kubernetes: what holds there, and that it is judged."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from fairlead.sim.checkers.roster import all_checkers
 from fairlead.sim.run import Runner, run_seeds
-from fairlead.sim.worlds import sched_kubernetes
+from fairlead.sim.worlds import garbage_kubernetes, sched_kubernetes
 
 SOAK = bool(os.environ.get("FAIRLEAD_SOAK"))
 SEEDS = range(50) if SOAK else range(3)
@@ -31,6 +31,13 @@ def test_a_leader_that_does_not_stop_before_its_lease_ends_is_found() -> None:
             assert failure.invariant in ("one-leader", "capacity", "bound-once"), failure
             return
     pytest.fail("no seed showed it")
+
+
+def test_what_owners_leave_goes_or_is_set_free_and_nothing_else_does() -> None:
+    """`no-orphan` and `collected-justly`; their plants are in `test_zoo.py`."""
+    tally = run_seeds(Runner(garbage_kubernetes.scenario(), garbage_kubernetes.FAULTS), SEEDS)
+    assert not tally.failures
+    assert tally.faults["request_late"] > 0
 
 
 def test_the_same_checkers_judge_both_apis() -> None:

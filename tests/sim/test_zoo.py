@@ -52,6 +52,8 @@ PLANTS = {
     "flip_back": (0, {"no-stranded-marks", *_UNFINISHED}),
     "phase_lost": (166, {"no-stranded-marks", "repair-goes-on", *_UNFINISHED}),
     "orphan_never_collected": (32, _UNFINISHED),
+    "late_child_kept": (1, {"no-orphan"}),
+    "deleting_is_gone": (1, {"collected-justly"}),
     "lost_pods_keep_quota": (0, {"repair-goes-on"}),
     "place_left_open": (0, {"resource-quota-kept"}),
     "silence_unheard": (0, {"fresh-allowance"}),

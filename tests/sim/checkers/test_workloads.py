@@ -220,7 +220,17 @@ def test_how_many_pods_a_deployment_must_keep(replicas: int, strategy: Json, lea
     assert least_available(DeploymentSpec(replicas=replicas, strategy=strategy)) == least
 
 
+def a_pod_collected_while_its_owner_is_there(story: Story) -> None:
+    leads(story, "plane-0-1")
+    story.commit(
+        "replicasets.apps", replicaset(1, deletionTimestamp="2027-01-15T00:00:00Z", finalizers=["a.b/c"])
+    )
+    story.commit("pods", pod("web-1"))
+    story.commit("pods", pod("web-1"), "garbage-collector of plane-0-1", gone=True)
+
+
 VIOLATIONS = [
+    ("collected-justly", a_pod_collected_while_its_owner_is_there),
     ("live-children", one_pod_too_many),
     ("live-children", one_pod_too_many_for_the_deployment),
     ("sound-capacity", old_pods_given_up_for_one_out_of_reach),

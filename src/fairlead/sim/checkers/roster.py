@@ -8,6 +8,7 @@ from fairlead.sim.checkers.availability import Availability
 from fairlead.sim.checkers.bound_once import BoundOnce
 from fairlead.sim.checkers.capacity import Capacity
 from fairlead.sim.checkers.clocks import EventsFlow, LedAtRest, SlotsRunOnce
+from fairlead.sim.checkers.collected_justly import CollectedJustly
 from fairlead.sim.checkers.contract import Checker
 from fairlead.sim.checkers.damage import DamagedIsThere
 from fairlead.sim.checkers.disruptions import DisruptionsInFlight
@@ -77,6 +78,7 @@ def all_checkers(fencing: bool = True) -> tuple[Checker, ...]:
         ReplacementsFollowReleases(),
         RepairGoesOn(),
         OriginalsAreKept(),
+        CollectedJustly(),
         NoOrphan(),
         NoLeftover(),
         NoStrandedMarks(),

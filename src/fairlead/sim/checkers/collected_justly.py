@@ -1,0 +1,40 @@
+"""The garbage collector takes nothing that has an owner left: no owner comes back, so none can have been overlooked.
+
+Judged at the revision of the deletion, by the owners' uids. An owner that is there counts also while it is being
+deleted, unless it waits for its dependents (deleted in the foreground). What others delete is their own affair.
+"""
+
+from __future__ import annotations
+
+from fairlead.model.metadata import FOREGROUND
+from fairlead.reconcile.garbage import NAME
+from fairlead.sim.checkers.contract import Objects, Sight
+from fairlead.sim.violation import Violation
+
+_BY_COLLECTOR = f"{NAME} of plane-"
+
+
+class CollectedJustly:
+    name = "collected-justly"
+
+    def __init__(self) -> None:
+        self._there: dict[str, bool] = {}  # uids of all objects; whether it goes and waits for its dependents
+
+    def saw(self, sight: Sight) -> None:
+        meta = sight.last.metadata
+        goes = sight.after is None or bool(meta.deletion_timestamp)
+        went = sight.before is not None and bool(sight.before.metadata.deletion_timestamp)
+        if goes and not went and meta.owner_references and _BY_COLLECTOR in sight.origin:
+            for owner in meta.owner_references:
+                if self._there.get(owner.uid) is False:
+                    raise Violation(
+                        self.name,
+                        f"{sight.origin} deleted {sight.key.name}, whose owner {owner.kind} {owner.name} is there",
+                    )
+        if sight.after is None:
+            self._there.pop(meta.uid, None)
+        else:
+            self._there[meta.uid] = bool(meta.deletion_timestamp) and FOREGROUND in meta.finalizers
+
+    def quiesced(self, objects: Objects, seconds: float) -> None:
+        """What is left over is for `no-orphan` to find."""
