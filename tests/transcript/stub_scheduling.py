@@ -83,7 +83,7 @@ _WHY_NOT = {
             "filter": "NodeResourcesFit",
             "passes": False,
             "reason": "Insufficient cpu",
-            "detail": "needs 500m cpu, free 200m of 4000m; needs 900Mi memory, free 512Mi of 4096Mi",
+            "detail": "needs 500m cpu, free 200m of 4; needs 900Mi memory, free 512Mi of 4Gi",
         }
     ],
     "score": {"node": "node-2", "total": 100, "parts": {"TaintToleration": 100}},

@@ -100,9 +100,9 @@ def _fish(known: list[Command], summaries: dict[str, str]) -> str:
         verb = command.words[0]
         if len(command.words) == 1:
             told = summaries[verb].replace("\\", "\\\\").replace("'", "\\'")
-            lines.append(f"complete -c fairlead -n __fish_use_subcommand -a {verb} -d '{told}'")
+            lines.append(f"complete -c fairlead -f -n __fish_use_subcommand -a {verb} -d '{told}'")
         seen = "; and ".join(f"__fish_seen_subcommand_from {word}" for word in command.words)
-        lines += [f"complete -c fairlead -n '{seen}' -a {each}" for each in command.actions]
+        lines += [f"complete -c fairlead -f -n '{seen}' -a {each}" for each in command.actions]
         choices = dict(command.choices)
         for option in command.options:
             flag = f"-l {option[2:]}" if option.startswith("--") else f"-s {option[1:]}"

@@ -1,4 +1,4 @@
-"""The numbers behind a filter's yes or no on one node: `needs 500m cpu, free 200m of 4000m`.
+"""The numbers behind a filter's yes or no on one node: `needs 500m cpu, free 200m of 4`.
 
 One function per plugin, by its name; a plugin without one is told by its reason alone. Called by `why_not.py`.
 """
@@ -64,7 +64,7 @@ def _room(snapshot: Snapshot, facts: Facts, slot: int) -> str:
         allocatable, used = nodes.column(resource)
         needed, has = facts.requests[resource], allocatable.item(slot)
         free = has - used.item(slot)
-        unit = words.unit_for(resource, needed, free, has)
+        unit = words.unit_for(resource)
         told.append(
             f"needs {unit.at_least(needed)} {resource}, free {unit.at_most(free)} of {unit.at_most(has)}"
         )

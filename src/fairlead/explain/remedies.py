@@ -93,7 +93,7 @@ def _room(refused: Refused) -> Iterator[str]:
     for resource, needed in facts.requests.items():
         largest = int(nodes.column(resource)[0][nodes.present].max(initial=0))
         if needed > largest:
-            unit = words.unit_for(resource, needed, largest)
+            unit = words.unit_for(resource)
             has = f"the largest has {unit.at_most(largest)}" if largest else "none has any"
             yield (
                 f"no node is large enough for {unit.at_least(needed)} {resource}: {has}; "
@@ -106,12 +106,7 @@ def _room(refused: Refused) -> Iterator[str]:
         return
     closest = min(missing, key=lambda slot: (len(missing[slot]), _shares(missing[slot], facts)))
     (name,) = nodes.names((closest,))
-    units = {
-        resource: words.unit_for(
-            resource, value, facts.requests[resource], nodes.column(resource)[0].item(closest)
-        )
-        for resource, value in missing[closest].items()
-    }
+    units = {resource: words.unit_for(resource) for resource in missing[closest]}
     parts = [
         "room for a pod" if resource == "pods" else f"{units[resource].at_least(value)} {resource}"
         for resource, value in missing[closest].items()

@@ -10,29 +10,37 @@ from fairlead.schedule.facts import NodeTerm
 
 _SHOWN = 3
 _BYTES = ("memory", "ephemeral-storage")
-_MEBI, _GIBI = 2**20, 2**30
+_MEBI = 2**20
 
 
 class Unit(NamedTuple):
-    """`size`: so many of a column's own units. `sign` is what manifests write behind the number."""
+    """`size`: so many of a column's own units; `sign` is what manifests write behind the number. Whole numbers of
+    `larger`, so many of it with a sign of their own, are told in that, as Kubernetes does: `2`, not `2000m`."""
 
     size: int
     sign: str
+    larger: tuple[int, str] = (0, "")
 
     def at_least(self, value: int) -> str:
-        return f"{-(-value // self.size)}{self.sign}"
+        return self._told(-(-value // self.size))
 
     def at_most(self, value: int) -> str:
-        return f"{value // self.size}{self.sign}"
+        return self._told(value // self.size)
+
+    def _told(self, number: int) -> str:
+        many, sign = self.larger
+        if number and many and number % many == 0:
+            return f"{number // many}{sign}"
+        return f"{number}{self.sign}" if number else "0"
 
 
-def unit_for(resource: str, *values: int) -> Unit:
-    """One unit for all values that stand side by side: cores or thousandths of them, Gi or Mi. What is needed is
-    rounded up in it and what there is down, so that less never looks like enough."""
+def unit_for(resource: str) -> Unit:
+    """Thousandths of cores and Mi, or whole ones of either. What is needed is rounded up in it and what there is down,
+    so that less never looks like enough."""
     if resource == "cpu":
-        return Unit(1000, "") if all(value % 1000 == 0 for value in values) else Unit(1, "m")
+        return Unit(1, "m", (1000, ""))
     if resource in _BYTES or resource.startswith("hugepages-"):
-        return Unit(_GIBI, "Gi") if all(value % _GIBI == 0 for value in values) else Unit(_MEBI, "Mi")
+        return Unit(_MEBI, "Mi", (1024, "Gi"))
     return Unit(1, "")
 
 

@@ -52,7 +52,7 @@ TABLE: dict[str, tuple[tuple[Node, ...], tuple[Pod, ...], Pod, tuple[str, ...]]]
         (A, B),
         (pod("one", "a", "4"), pod("two", "b", "3800m")),
         pod("new", cpu="500m"),
-        ("free 300m cpu on b (needs 500m cpu, free 200m of 4000m), or add a node with 500m cpu free",),
+        ("free 300m cpu on b (needs 500m cpu, free 200m of 4), or add a node with 500m cpu free",),
     ),
     "too many pods": (
         (node("a", room={"pods": "1"}),),

@@ -25,7 +25,7 @@ def test_all_filters_answer_even_after_one_has_refused() -> None:
             "node(s) didn't match Pod's node affinity/selector",
             f"asks for {ZONE}=z1, the node has {ZONE}=z2",
         ),
-        ("NodeResourcesFit", False, "Insufficient cpu", "needs 500m cpu, free 200m of 4000m"),
+        ("NodeResourcesFit", False, "Insufficient cpu", "needs 500m cpu, free 200m of 4"),
     ]
     assert not told.passes
 
