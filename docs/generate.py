@@ -320,6 +320,13 @@ AUDIT = (
         "",
         "not kept",
     ),
+    Bound(
+        "lines of heartbeats in one second, where a rule asks for them",
+        "api.audit_policy",
+        "DEFAULT_POLICY.heartbeats_per_second_max",
+        "",
+        "counted",
+    ),
     Bound("lines in one answer", "runtime.extensions", "_AUDIT_LINES_MAX", "", "ask again with `after`"),
 )
 TOKENS = (
@@ -853,6 +860,7 @@ _STEPS = {
     "NamespaceLifecycle": "the namespace must exist and not be ending, and is held at its revision until the commit",
     "CustomResourceNames": "settles which names of a definition are accepted, and whether it is established",
     "CustomResourceCleanup": "a definition waits for its objects behind a finalizer",
+    "AuditPolicyStatus": "says in the status that the policy is followed from this write on",
     "CustomResourceLifecycle": "holds an object's definition at its revision; none is created while that ends",
     "NodeRestriction": "a node writes only what is its own",
     "SealedPods": "refuses to change, after the binding, whether at most one of a pod may run",

@@ -190,6 +190,19 @@ def test_heartbeats_are_counted_per_verb_resource_and_role_and_not_recorded() ->
     assert told(audit.accepted(context(NODE), "update", LEASE, 200))["user"] == "system:node:n1"
 
 
+def test_heartbeats_that_a_rule_makes_lines_of_have_a_budget_and_displace_nothing_else() -> None:
+    policy = AuditPolicy((AuditRule(Level.METADATA),), heartbeats_per_second_max=2)
+    audit = Audit(policy)
+    lines = [audit.accepted(context(NODE), "update", LEASE, 200, heartbeat=True) for _ in range(5)]
+    assert [bool(each) for each in lines] == [True, True, False, False, False]
+    assert audit.counters == {("update", "leases.coordination.k8s.io", "node"): 3}, "the others are counted"
+    assert audit.suppressed["audit"] == 3
+    assert audit.accepted(context(NODE), "update", LEASE, 200), (
+        "a write that is no heartbeat always has its line"
+    )
+    assert audit.refused(context(NODE), "get", POD, 403, "Forbidden"), "nor is it at the cost of the user"
+
+
 def test_counters_are_bounded_whatever_names_are_asked_for() -> None:
     audit = Audit(AuditPolicy((AuditRule(Level.COUNT),)))
     for number in range(10_000):

@@ -26,6 +26,9 @@ STREAM = "audit"
 # Refusals of those who are not signed in: a log of their own, so that they displace nothing.
 STRANGERS = "audit-strangers"
 
+_UNKEPT = (Level.NONE, Level.COUNT)
+# Who shares a budget; no user is called so.
+_STRANGERS, _HEARTBEATS = "", "\0heartbeats"
 _TEXT_MAX = 200
 _NAME_MAX = 253  # no name that exists is longer; of the others this much is enough
 _GROUPS_MAX = 32  # of an impersonated user; who impersonates names them freely
@@ -118,7 +121,7 @@ class Audit:
         self._untold = 0  # of them, those that no line tells of yet
         self._levels: dict[tuple[object, ...], Level] = {}
         self._second = 0
-        self._spent: dict[str, int] = {}  # by user, in this second; strangers are one
+        self._spent: dict[str, int] = {}  # by user, in this second; strangers are one, and so are heartbeats
 
     def follow(self, policy: AuditPolicy) -> None:
         """From now on, this is what is kept. Lines and counts stay as they are."""
@@ -138,13 +141,12 @@ class Audit:
     ) -> tuple[Note, ...]:
         """The notes of a write that is about to be committed: none or one."""
         level = self._level(context, verb, target, code, heartbeat)
-        if level is Level.CHANGES:
-            keep = changed
-        elif level is Level.METADATA:
-            keep = ()
-        else:
+        if heartbeat and level not in _UNKEPT and not self._affords(_HEARTBEATS, context.now, STREAM):
+            level = Level.COUNT
+        if level in _UNKEPT:
             self._count(level, context, verb, target)
             return ()
+        keep = changed if level is Level.CHANGES else ()
         body = audit_record(context, verb, target, code, revision_before=revision_before, changed=keep)
         return (Note(STREAM, body),)
 
@@ -154,11 +156,12 @@ class Audit:
         """The notes of a request that was answered with an error; they are committed without a change."""
         target = Target(*[text[:_NAME_MAX] for text in msgspec.structs.astuple(target)])
         level = self._level(context, verb, target, code, False)
-        if level is Level.NONE or level is Level.COUNT:
+        if level in _UNKEPT:
             self._count(level, context, verb, target)
             return ()
         stream = STRANGERS if UNAUTHENTICATED in context.signed_in.groups else STREAM
-        if not self._affords(context, stream):
+        spender = _STRANGERS if stream == STRANGERS else context.signed_in.name
+        if not self._affords(spender, context.now, stream):
             return ()
         return (Note(stream, audit_record(context, verb, target, code, reason=reason)),)
 
@@ -169,10 +172,10 @@ class Audit:
         verb: a line of a write would tell of a change that did not happen.
         """
         level = self._level(context, verb if verb in READ_VERBS else "get", target, code, False)
-        if level is Level.NONE or level is Level.COUNT:
+        if level in _UNKEPT:
             self._count(level, context, verb, target)
             return ()
-        if not self._affords(context, STREAM):
+        if not self._affords(context.signed_in.name, context.now, STREAM):
             return ()
         return (Note(STREAM, audit_record(context, verb, target, code)),)
 
@@ -186,17 +189,19 @@ class Audit:
         lost, self._untold = self._untold, 0
         return (Note(STREAM, _encode(_unrecorded(context, lost))),) if lost else ()
 
-    def _affords(self, context: Context, stream: str) -> bool:
-        """Whether the budget of who asks has room for one more line in this second."""
-        second = int(context.now)
+    def _affords(self, spender: str, now: float, stream: str) -> bool:
+        """Whether the budget of a user, or one that many share, has room for one more line in this second."""
+        second = int(now)
         if second != self._second:
             self._second = second
             self._spent.clear()
-        stranger = stream == STRANGERS
-        name = "" if stranger else context.signed_in.name
-        spent = self._spent[name] = self._spent.get(name, 0) + 1
+        spent = self._spent[spender] = self._spent.get(spender, 0) + 1
         policy = self._policy
-        if spent > (policy.strangers_per_second_max if stranger else policy.refusals_per_second_max):
+        shared = {
+            _STRANGERS: policy.strangers_per_second_max,
+            _HEARTBEATS: policy.heartbeats_per_second_max,
+        }
+        if spent > shared.get(spender, policy.refusals_per_second_max):
             self.suppressed[stream] += 1
             return False
         return True

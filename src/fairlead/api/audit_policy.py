@@ -122,6 +122,7 @@ class AuditPolicy:
     # the disk, nor hide what others do.
     refusals_per_second_max: int = 50
     strangers_per_second_max: int = 10  # refusals of all together who are not signed in
+    heartbeats_per_second_max: int = 20  # of all together, where a rule makes lines of them
 
     @property
     def tells_apart(self) -> bool:

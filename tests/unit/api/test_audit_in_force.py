@@ -9,8 +9,10 @@ import pytest
 from fairlead.api.audit import Audit
 from fairlead.api.audit_in_force import PolicyInForce
 from fairlead.api.audit_policy import Target
+from fairlead.api.objects import put
 from fairlead.api.users import MASTERS, User
-from fairlead.store.contract import Change, Entry, Key
+from fairlead.model.kinds.auditpolicy import KIND
+from fairlead.store.contract import Change, Entry, Key, Transaction
 from fairlead.store.damage import stand_in
 from tests.inprocess import InProcess
 
@@ -99,3 +101,34 @@ def test_what_cannot_be_understood_changes_nothing_and_is_told(plane: InProcess,
     assert plane.audit_policy.observe([broken])
     assert not kept(plane)
     assert kept(plane, User("eve"))
+
+
+def in_force(found: dict[str, Any]) -> tuple[str, str, int]:
+    (condition,) = found["status"]["conditions"]
+    assert condition["type"] == "InForce"
+    assert condition["observedGeneration"] == found["status"]["observedGeneration"]
+    return condition["status"], condition["reason"], condition["observedGeneration"]
+
+
+def test_its_status_says_that_it_is_followed_and_nobody_else_may(plane: InProcess) -> None:
+    forged = {"conditions": [{"type": "InForce", "status": "False"}], "observedGeneration": 9}
+    made = plane.post(PATH, {**body(SILENT), "status": forged})[1]
+    assert in_force(made) == ("True", "Followed", made["metadata"]["generation"])
+    changed = plane.patch(f"{PATH}/default", {"spec": {"rules": []}})[1]
+    assert in_force(changed) == ("True", "Followed", changed["metadata"]["generation"])
+    assert changed["metadata"]["generation"] == made["metadata"]["generation"] + 1
+    kept = plane.patch(f"{PATH}/default/status", {"status": forged})[1]
+    assert in_force(kept) == in_force(changed)
+    again = plane.patch(f"{PATH}/default/status", {"status": {}})[1]
+    assert again["metadata"]["resourceVersion"] == kept["metadata"]["resourceVersion"]
+    table = plane.get(PATH, accept="application/json;as=Table;v=v1;g=meta.k8s.io")[1]
+    assert table["rows"][0]["cells"][:3] == ["default", "True", 0]
+
+
+def test_one_that_a_newer_version_wrote_is_told_not_to_be_followed(plane: InProcess) -> None:
+    made = plane.post(PATH, body(SILENT))[1]
+    made["spec"]["rules"][0]["onlyOnSundays"] = True
+    plane.commit(Transaction((put(KIND, KEY, made),)))
+    for found in (plane.get(f"{PATH}/default")[1], plane.get(PATH)[1]["items"][0]):
+        assert in_force(found)[:2] == ("False", "NotUnderstood")
+        assert "spec.rules[0].onlyOnSundays is not known" in found["status"]["conditions"][0]["message"]

@@ -27,6 +27,7 @@ COUNTED = (
     "ResourceQuota",
     "PlacementQuota",
     "CustomResourceDefinition",
+    "AuditPolicy",
 )  # their status is what the server counts, whatever is sent
 SEEN: Any = {"conditions": [{"type": "Seen", "status": "True"}]}
 

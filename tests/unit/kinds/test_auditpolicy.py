@@ -77,5 +77,5 @@ def test_what_is_wrong_is_named_with_its_field(obj: Json, field: str) -> None:
 
 
 def test_columns() -> None:
-    assert shown(KIND) == ["RULES", "AGE"]
+    assert shown(KIND) == ["IN FORCE", "RULES", "AGE"]
     assert row(KIND, SAMPLES["AuditPolicy"])["Rules"] == 3

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fairlead.api.admission import (
+    audit_policies,
     claims_of_sets,
     default_tolerations,
     definitions,
@@ -47,6 +48,7 @@ DEFAULT_STEPS: tuple[Step, ...] = (
     claims_of_sets.STEP,
     *quotas.STEPS,
     *definitions.STEPS,
+    audit_policies.STEP,
 )
 
 

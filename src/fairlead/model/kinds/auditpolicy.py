@@ -9,17 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from fairlead.core import codec
 from fairlead.core.problems import Problems
 from fairlead.model.cells import AGE
 from fairlead.model.kind import Cell, Column, Json, Kind
 from fairlead.model.kinds.workload import part
 
 NAME = "default"  # the only AuditPolicy there is
+IN_FORCE = "InForce"  # the condition; `api/admission/audit_policies.py` writes it
 RULES_MAX = 64
 VALUES_MAX = 256  # in each list of a rule
 
 NONE, COUNT, METADATA, CHANGES = "None", "Count", "Metadata", "Changes"
 LEVELS = (NONE, COUNT, METADATA, CHANGES)
+_FIELDS = frozenset(
+    {"level", "users", "userGroups", "verbs", "resources", "namespaces", "nonResourceURLs"}
+)  # of a rule
 _WITH_VALUES = ("Request", "RequestResponse")
 _VERBS = ("get", "list", "watch", "create", "update", "patch", "delete", "deletecollection")
 _METHODS = ("get", "head", "options", "post", "put", "patch", "delete")  # of paths that are no resources
@@ -99,6 +104,37 @@ def _check_texts(given: Sequence[str], at: str, problems: Problems, *, empty: bo
             problems.required(f"{at}[{index}]", "an empty text matches nothing")
 
 
+def _as_understood(data: bytes) -> bytes:
+    """What a newer version wrote may have conditions that are not known here. Such a policy is not followed, whatever
+    its status says: a rule without one of its conditions would match more than it was meant to."""
+    policy = codec.decode(data)
+    rules = part(policy, "spec").get("rules") or []
+    unknown = [
+        f"spec.rules[{index}].{field}"
+        for index, rule in enumerate(rules)
+        for field in sorted({*rule} - _FIELDS)
+    ]
+    unknown += [
+        f"spec.rules[{index}].level {rule.get('level')}"
+        for index, rule in enumerate(rules)
+        if rule.get("level") not in LEVELS
+    ]
+    if not unknown:
+        return data
+    for each in part(policy, "status").get("conditions") or ():
+        if each.get("type") == IN_FORCE:
+            told = f"the rules that were in force before stay so: {unknown[0]} is not known to this version"
+            each.update({"status": "False", "reason": "NotUnderstood", "message": told})
+    return codec.encode(policy)
+
+
+def _in_force(policy: Json, now: float) -> Cell:
+    for each in part(policy, "status").get("conditions") or ():
+        if each.get("type") == IN_FORCE:
+            return each.get("status") or "Unknown"
+    return "Unknown"
+
+
 def _rules(policy: Json, now: float) -> Cell:
     return len(part(policy, "spec").get("rules") or ())
 
@@ -110,9 +146,12 @@ KIND = Kind(
     plural="auditpolicies",
     namespaced=False,
     schema="AuditPolicy",
+    subresources=("status",),
     columns=(
+        Column("In force", _in_force, description="Whether the server follows it."),
         Column("Rules", _rules, "integer", description="Rules that are asked before the built-in ones."),
         AGE,
     ),
     validate=_validate,
+    presented=_as_understood,
 )

@@ -1,0 +1,42 @@
+"""The status of the AuditPolicy, settled with each write of it: the server follows it from this commit on.
+
+Nobody else writes it. What validation lets pass is followed (`api/audit_in_force.py`); what another version wrote and
+this one does not understand is shown as such when it is read (`model/kinds/auditpolicy.py`).
+"""
+
+from __future__ import annotations
+
+from fairlead.api.admission.step import Step
+from fairlead.api.attempt import Attempt
+from fairlead.core.times import timestamp
+from fairlead.model.kind import Json
+from fairlead.model.kinds.auditpolicy import IN_FORCE, KIND
+
+
+def _settle(attempt: Attempt) -> None:
+    new, old = attempt.new, attempt.old
+    assert new is not None
+    generation = new["metadata"].get("generation") or 1
+    if old is not None and (old.get("spec") or {}) != (new.get("spec") or {}):
+        generation = (old["metadata"].get("generation") or 0) + 1
+    condition: Json = {
+        "type": IN_FORCE,
+        "status": "True",
+        "reason": "Followed",
+        "message": "its rules are asked before the built-in ones",
+        "observedGeneration": generation,
+    }
+    known = ((old or {}).get("status") or {}).get("conditions") or ()
+    before = next((each for each in known if each.get("type") == IN_FORCE), {})
+    same = before.get("status") == condition["status"] and before.get("lastTransitionTime")
+    condition["lastTransitionTime"] = same or timestamp(attempt.context.now)
+    new["status"] = {"observedGeneration": generation, "conditions": [condition]}
+
+
+STEP = Step(
+    "AuditPolicyStatus",
+    _settle,
+    frozenset({"create", "update", "patch"}),
+    frozenset({KIND.resource}),
+    subresources=True,
+)
