@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import argparse
 import shlex
 from pathlib import Path
 
 import pytest
 
-from fairlead.cli.main import VERBS, main
-from fairlead.core.errors import NotFound
+from fairlead.cli.main import VERBS, build_parser, main
+from fairlead.core.errors import NotFound, Unreachable, UsageError
 from tests.transcript.test_cli import server
 
 __all__ = ["server"]
+_POD = "{apiVersion: v1, kind: Pod, metadata: {name: x}, spec: {containers: [{name: c, image: i}]}}"
 ABSENT = (
     "get pod/nope",
     "get pod nope -o json",
@@ -38,6 +40,20 @@ UNKNOWN = (
     "why-not pod/web nope/x",
     "progress nope/x",
     "drain nope/x --reason test",
+)
+AWAY = (
+    "get pods",
+    "get pod/web",
+    "audit",
+    "audit --object pod/web",
+    "decisions",
+    "explain pod/web",
+    "why-not pod/web node-1",
+    "plan -f pod.yaml",
+    "progress deployment/web",
+    "drain node-1 --reason test",
+    "repair",
+    "queues",
 )
 # Take no name of an object: they start something, or tell all there is.
 WITHOUT = {
@@ -74,6 +90,38 @@ def test_a_word_that_nobody_knows(command: str, server: str, capsys: pytest.Capt
     told = capsys.readouterr()
     assert told.out == ""
     assert "no resource" in told.err or "no controller" in told.err
+
+
+@pytest.mark.parametrize("command", AWAY)
+def test_a_server_that_does_not_answer(command: str, server: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("pod.yaml").write_text(_POD)
+    assert main([*shlex.split(command), "--kubeconfig", "closed"]) == Unreachable.exit_code == 6
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert "no server answers at http://127.0.0.1:1" in told.err
+
+
+@pytest.mark.parametrize("verb", [each.name for each in VERBS])
+def test_an_option_that_there_is_not(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([verb, "--no-such-option"]) == UsageError.exit_code == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert f"see `fairlead {verb} --help`" in told.err
+
+
+def test_every_verb_that_asks_a_server_is_asked_without_one() -> None:
+    asking = {
+        verb.name
+        for verb in VERBS
+        if any("--kubeconfig" in each.option_strings for each in _parser(verb.name)._actions)
+    }
+    assert {command.split()[0] for command in AWAY} == asking - {"agent", "control"}, "those two go on trying"
+
+
+def _parser(verb: str) -> argparse.ArgumentParser:
+    (below,) = (each for each in build_parser(verb)._actions if isinstance(each, argparse._SubParsersAction))
+    found: argparse.ArgumentParser = below.choices[verb]
+    return found
 
 
 def test_every_verb_is_asked() -> None:
