@@ -27,7 +27,7 @@ def _settle(attempt: Attempt) -> None:
         "observedGeneration": generation,
     }
     known = ((old or {}).get("status") or {}).get("conditions") or ()
-    before = next((each for each in known if each.get("type") == IN_FORCE), {})
+    before: Json = next((each for each in known if each.get("type") == IN_FORCE), {})
     same = before.get("status") == condition["status"] and before.get("lastTransitionTime")
     condition["lastTransitionTime"] = same or timestamp(attempt.context.now)
     new["status"] = {"observedGeneration": generation, "conditions": [condition]}
