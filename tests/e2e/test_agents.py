@@ -197,7 +197,7 @@ def test_pods_outlive_whoever_looks_after_them_but_for_that_of_which_at_most_one
 
 
 def _deadline(pod: dict[str, Any]) -> str:
-    found = [each for each in pod["status"]["conditions"] if each["type"] == "fairlead.dev/Deadline"]
+    found = [each for each in pod["status"].get("conditions", ()) if each["type"] == "fairlead.dev/Deadline"]
     return str(found[0]["status"]) if found else ""
 
 
