@@ -23,6 +23,7 @@ from fairlead.control.refusals import Refusals, is_own_change
 from fairlead.control.settings import Settings
 from fairlead.control.turn import Next, Turn, Write
 from fairlead.control.unread import waits
+from fairlead.control.urgency import urgency
 from fairlead.control.writes import told
 from fairlead.decision.contract import Decider, Decision, EventNote, Reading, Stuck, Verdict, Waiting
 from fairlead.decision.effects import Change
@@ -104,7 +105,7 @@ class Controller:
         """A change gives this key a turn, which remembers whose change that was."""
         if key in self.refusals and is_own_change(key, resource, before, after):
             self.refusals.end(key)
-        self.queue.add_at(key, now, now + self._gathering.seconds)
+        self.queue.add_at(key, now, now + self._gathering.seconds, urgency(key, before, after))
         self.stirred = True
         changed: Any = after if after is not None else before
         if isinstance(changed, Stored):

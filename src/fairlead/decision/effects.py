@@ -17,7 +17,7 @@ a fresh read shows.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 
@@ -111,15 +111,8 @@ class Bind(_Effect, frozen=True, tag=True):
 
 Effect = Create | Change | ChangeStatus | Finalize | Delete | Bind
 
-# The seven properties of lesson 017, per effect. A new effect without a row does not import.
-RETRY: dict[type, RetryPolicy] = {
-    Create: RetryPolicy(attempts_max=8),
-    Change: RetryPolicy(attempts_max=8),
-    ChangeStatus: RetryPolicy(attempts_max=8, deadline_seconds=60.0),
-    Finalize: RetryPolicy(attempts_max=8),
-    Delete: RetryPolicy(attempts_max=8),
-    Bind: RetryPolicy(attempts_max=8, deadline_seconds=60.0),
-}
+# How each effect is tried again. Made from the union, so that no effect is without a row.
+RETRY: dict[type, RetryPolicy] = dict.fromkeys(get_args(Effect), RetryPolicy())
 
 
 def premise_of(resource: Resource[Any], meta: Meta) -> str:

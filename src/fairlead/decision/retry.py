@@ -1,10 +1,10 @@
-"""How an effect is tried again: the seven properties of a retry with a shape, declared and not left to habit.
+"""How an effect is tried again: the shape of a retry, declared per effect and not left to habit.
 
 idempotent, with a stable identity   every effect has one; preconditions make repeating it harmless
 bounded attempts                     attempts_max, then the key is Stuck with the last reason
 back-off and jitter                  backoff_seconds doubling to backoff_max_seconds, times 1 +- jitter
-deadline                             deadline_seconds after which the old intent is void: decide anew
-fresh read before commitment         after an unknown outcome the object is read, never the effect repeated
+no stale intent                      every attempt is a new decision on what the mirrors show then
+fresh read before commitment         after an unknown outcome `control/turn.py` reads the object, always
 reasoned status                      the verdict and the record name reason and attempt
 
 What another object may lift (a quota, a missing class) is no failure and has no last attempt: it is tried again by
@@ -22,8 +22,6 @@ class RetryPolicy:
     backoff_seconds: float = 0.1
     backoff_max_seconds: float = 30.0
     jitter: float = 0.2
-    deadline_seconds: float = 300.0
-    fresh_read: bool = True
 
     def delay(self, attempt: int, chance: float) -> float:
         """Seconds before attempt number `attempt` + 1; `chance` is drawn by the caller, 0 <= chance < 1."""

@@ -7,7 +7,7 @@ date exactly when it no longer agrees with the Entry, so nothing has to be searc
 
 from __future__ import annotations
 
-from enum import Enum, IntEnum
+from enum import IntEnum
 from typing import Generic, Protocol, TypeVar
 
 import msgspec
@@ -30,19 +30,11 @@ K = TypeVar("K", bound=Keyed)
 
 
 class Priority(IntEnum):
-    """Higher goes first. LOW is for resync and cleanup, HIGH for repair that a user is waiting for."""
+    """Higher goes first. LOW is for resync and cleanup, HIGH for what has lost a pod (`control/urgency.py`)."""
 
     LOW = 0
     NORMAL = 1
     HIGH = 2
-
-
-class Added(Enum):
-    """What became of an add. None of them means that it was lost."""
-
-    QUEUED = "Queued"
-    COLLAPSED = "Collapsed"  # the key was waiting already; this add is part of that turn
-    OVERLOADED = "Overloaded"  # queued, but more keys wait than `keys_max`: the caller should slow down
 
 
 class Entry(msgspec.Struct, Generic[K], gc=False):

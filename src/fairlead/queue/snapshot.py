@@ -22,7 +22,7 @@ class Counts(msgspec.Struct, frozen=True):
     popped: int
     done: int
     retried: int
-    overloads: int  # adds answered with Overloaded
+    overloads: int  # adds beyond `keys_max`
     quarantined: int
 
 

@@ -8,7 +8,7 @@ Between the mirrors, which add keys, and `control/`, which pops them. The simula
 Promises
 - A key has one place. Adds to a waiting key collapse: the highest priority and the earliest time win.
 - A key in progress is never popped. However often it is added meanwhile, it has exactly one turn afterwards.
-- An add is never lost or refused. Beyond `keys_max` it answers Overloaded, and the caller should read more slowly.
+- An add is never lost or refused. Beyond `keys_max` it is counted, and the snapshot says overloaded.
 - Higher priorities go first, but one passed over `passes_max` times is served. Within a priority namespaces take turns.
 - A failed key waits longer each time, a hot key runs at a bounded rate, and all together obey the overall rate.
 - The same calls give the same answers. No operation looks through all keys (tidying up is amortised).
@@ -26,7 +26,7 @@ from itertools import islice
 from typing import Generic, Protocol
 
 from fairlead.queue.delayed import Delayed
-from fairlead.queue.entry import Added, Entry, K, Priority, Turn, Work
+from fairlead.queue.entry import Entry, K, Priority, Turn, Work
 from fairlead.queue.failures import Failures
 from fairlead.queue.heat import Heat, Quarantined, Released
 from fairlead.queue.histogram import Histogram
@@ -77,11 +77,11 @@ class WorkQueue(Generic[K]):
 
     # Adding
 
-    def add(self, key: K, now: float, priority: Priority = Priority.NORMAL) -> Added:
+    def add(self, key: K, now: float, priority: Priority = Priority.NORMAL) -> None:
         """This key deserves a turn."""
-        return self.add_at(key, now, now, priority)
+        self.add_at(key, now, now, priority)
 
-    def add_at(self, key: K, now: float, at: float, priority: Priority = Priority.NORMAL) -> Added:
+    def add_at(self, key: K, now: float, at: float, priority: Priority = Priority.NORMAL) -> None:
         """This key deserves a turn at `at`, or earlier if someone else wants one earlier."""
         if now >= self._delayed.wake_at:
             self._admit_due(now)
@@ -94,7 +94,7 @@ class WorkQueue(Generic[K]):
         if entry is not None:
             self._merge(entry, now, at, priority)
             self.collapsed += 1
-            return Added.COLLAPSED
+            return
         work = self._working.get(key)
         if work is None:
             entry = self._waiting[key] = Entry(key, priority, at)
@@ -107,11 +107,9 @@ class WorkQueue(Generic[K]):
             again.priority = max(again.priority, priority)
             again.ready_at = min(again.ready_at, at)
             self.collapsed += 1
-            return Added.COLLAPSED
+            return
         if len(self._waiting) + self._again > self.settings.keys_max:
             self.overloads += 1
-            return Added.OVERLOADED
-        return Added.QUEUED
 
     def retry(self, key: K, now: float, chance: float, backoff: Backoff | None = None) -> float:
         """The key's turn failed: count it and give it another after a back-off. When that ends.
