@@ -86,7 +86,7 @@ REQUESTS = (
     Bound("objects named by one `fence`", "api.fencing", "FENCES_MAX", "", "400"),
     Bound("operations of one JSON patch", "model.patch.jsonpatch", "OPERATIONS_MAX", "", "413"),
     Bound("bytes one JSON patch may copy", "model.patch.jsonpatch", "COPIED_BYTES_MAX", "bytes", "413"),
-    Bound("times a request is planned anew on a conflict", "api.plan", "ATTEMPTS_MAX", "", "503"),
+    Bound("times a request is planned anew on a conflict", "api.conversation", "ATTEMPTS_MAX", "", "503"),
     Bound(
         "names tried for one `generateName`",
         "api.verbs.create",

@@ -1,6 +1,6 @@
 """A whole API over a store in memory, driven synchronously: no loop, no thread, no socket.
 
-For tests of verbs and their semantics. `call` goes through the same plan, submit, finish as production.
+For tests of verbs and their semantics. `send` drives the same assembly and the same conversation as the server does.
 """
 
 from __future__ import annotations
@@ -9,26 +9,16 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from fairlead.api.admission import Chain
-from fairlead.api.audit import Audit
-from fairlead.api.audit_in_force import PolicyInForce
+from fairlead.api.assembly import Assembly
 from fairlead.api.authn import Tokens
-from fairlead.api.authz import builtin_chain
-from fairlead.api.custom import CustomKinds
-from fairlead.api.desk import Desk
-from fairlead.api.plan import AGAIN, Context, Plan, Watch
-from fairlead.api.server import Api
-from fairlead.api.status import failure
+from fairlead.api.conversation import Conversation, stored_reply
+from fairlead.api.plan import Context, Plan, Watch
 from fairlead.api.users import MASTERS, User
-from fairlead.core.errors import ApiError
-from fairlead.model.files import load_tables
-from fairlead.model.served import Served
 from fairlead.port.request import Reply, Request
 from fairlead.store.contract import Change, Outcome, Transaction
 from fairlead.store.events import Append, Appended, Flush, Instruction, Publish, Resolve, Submitted
 from fairlead.store.machine import Store
 from fairlead.store.memory import MemoryJournal
-from fairlead.store.watch import Hub
 
 ADMIN = User("admin", groups=(MASTERS, "system:authenticated"))
 
@@ -40,14 +30,9 @@ class InProcess:
         self.now = 1_800_000_000.0
         self.journal = MemoryJournal()
         self.store = Store(self.journal.recover(), self.journal)
-        self.hub = Hub(self.store)
-        served, tables = Served(), load_tables().branch()
-        authorizer = builtin_chain(self.store, lambda: [(kind.group, kind.plural) for kind in served])
-        self.custom = CustomKinds(served, tables)
-        audit = Audit()
-        self.audit_policy = PolicyInForce(audit)
-        self.desk = Desk(served, tables, self.store, authorizer, Chain(), audit)
-        self.api = Api(self.desk, Tokens({}))
+        self.assembly = Assembly(self.store, Tokens({}))
+        self.hub, self.desk, self.api = self.assembly.hub, self.assembly.desk, self.assembly.api
+        self.custom, self.audit_policy = self.assembly.custom, self.assembly.audit_policy
         self.published: list[Change] = []
         self._requests = 0
         self._outcomes: dict[int, Outcome] = {}
@@ -71,9 +56,7 @@ class InProcess:
                 self.journal.append(instruction.batch)
                 self._carry_out(self.store.handle(Appended()))
             elif isinstance(instruction, Publish):
-                self.custom.observe(instruction.changes)
-                self.audit_policy.observe(instruction.changes)
-                self.desk.heard.observe(instruction.changes, self.now)
+                self.assembly.observe(instruction.changes, self.now)
                 self.published.extend(instruction.changes)
                 self.hub.publish(instruction.changes)
             elif isinstance(instruction, Resolve):
@@ -92,19 +75,11 @@ class InProcess:
 
     def send(self, request: Request, user: User = ADMIN) -> Reply | Watch:
         """The reply, errors included, as a client gets it."""
-        context = self.context(user)
-        try:
-            step: Any = self.api.plan(request, context)
-            while True:
-                if step is AGAIN:
-                    step = self.api.plan(request, context)
-                if not isinstance(step, Plan):
-                    break
-                step = step.finish(self.commit(step.transaction))
-        except ApiError as error:
-            return failure(error)
-        assert isinstance(step, Reply | Watch)
-        return step
+        conversation = Conversation(self.api, request, self.context(user))
+        step = conversation.begin()
+        while isinstance(step, Transaction):
+            step = conversation.resolved(self.commit(step))
+        return step if isinstance(step, Watch) else stored_reply(step)
 
     def request(
         self,

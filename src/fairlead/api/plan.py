@@ -2,7 +2,7 @@
 
 A verb is two pure functions: planning reads durable state and yields a Transaction; `finish` turns the
 store's outcome into a Reply, into a further Plan, or into AGAIN: the state moved, plan the request anew.
-Whoever drives (runtime, simulator) runs `plan -> submit -> finish` until a Reply comes out. What only a node knows
+`conversation.py` runs `plan -> submit -> finish` until something answers. What only a node knows
 (what a pod printed, what it uses) is asked of it by `runtime/node_connections.py`.
 """
 
@@ -26,9 +26,6 @@ class Again(Enum):
 
 
 AGAIN = Again.AGAIN
-
-# How often one request may be planned again before the client is told to retry: bounds a livelock.
-ATTEMPTS_MAX = 32
 
 
 class Plan(msgspec.Struct, frozen=True):

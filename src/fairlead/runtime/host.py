@@ -12,11 +12,11 @@ import os
 from collections.abc import Callable
 
 from fairlead.api.authn import AuthenticatorChain, authenticate
-from fairlead.api.plan import ATTEMPTS_MAX, Again, Context, Plan, Step
+from fairlead.api.conversation import Conversation, Next, stored_reply
+from fairlead.api.plan import Context
 from fairlead.api.server import Api
-from fairlead.api.status import failure
 from fairlead.api.users import MASTERS, User
-from fairlead.core.errors import ApiError, MethodNotAllowed, Unauthorized, Unavailable
+from fairlead.core.errors import Unauthorized
 from fairlead.port.request import Reply, Request
 from fairlead.runtime.store_driver import StoreDriver
 from fairlead.store.contract import Failed, Note, Outcome, Transaction
@@ -57,7 +57,6 @@ class ServingHost:
         self._clock = clock
         # The ways to sign in, in order; further ones (certificates, accounts of services) join here.
         self._authenticators = AuthenticatorChain(_CurrentTokens(api))
-        self._driver = driver
         self._entropy = b""  # drawn ahead; what is used is never used again
         self._entropy_used = 0
         self.submit: Callable[[Transaction, Callable[[Outcome], None]], None] = driver.submit
@@ -102,37 +101,15 @@ class ServingHost:
 
     def send(self, request: Request, user: User, done: Callable[[Reply], None]) -> None:
         """One request from inside; `done` gets the reply, errors included, now or from a later callback."""
-        context = self.context(user, "fairlead", "")
-        left = ATTEMPTS_MAX
+        conversation = Conversation(self.api, request, self.context(user, "fairlead", ""))
 
-        def go(step: Step) -> None:
-            if isinstance(step, Plan):
-                self.submit(step.transaction, lambda outcome: finish(step, outcome))
-            elif isinstance(step, Reply):
-                done(step)
+        def go(step: Next) -> None:
+            if isinstance(step, Transaction):
+                self.submit(step, lambda outcome: go(conversation.resolved(outcome)))
             else:
-                done(failure(MethodNotAllowed("in this process only what is stored is answered")))
+                done(stored_reply(step))
 
-        def finish(plan: Plan, outcome: Outcome) -> None:
-            nonlocal left
-            try:
-                result = plan.finish(outcome)
-                if isinstance(result, Again):
-                    left -= 1
-                    if not left:
-                        raise Unavailable("the object kept changing under this request; try again")
-                    result = self.api.plan(request, context)  # type: ignore[assignment]
-            except ApiError as error:
-                done(failure(error))
-                return
-            go(result)  # type: ignore[arg-type]
-
-        try:
-            first = self.api.plan(request, context)
-        except ApiError as error:
-            done(failure(error))
-            return
-        go(first)
+        go(conversation.begin())
 
     async def call(self, request: Request, user: User = PLANE) -> Reply:
         """The same, awaited."""

@@ -16,23 +16,18 @@ import socket
 import ssl
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import uvloop
 
 from fairlead import __version__
 from fairlead.agent.hollow import HollowDecider
 from fairlead.api import audit
-from fairlead.api.admission import Chain
-from fairlead.api.audit import Audit
-from fairlead.api.audit_in_force import PolicyInForce
-from fairlead.api.authz import builtin_chain
-from fairlead.api.custom import CustomKinds
+from fairlead.api.assembly import Assembly
 from fairlead.api.desk import Desk
 from fairlead.api.discovery import Discovery, Virtual
 from fairlead.api.empty import EMPTY
 from fairlead.api.empty import VERBS as READS
-from fairlead.api.heard_nodes import HeardNodes
 from fairlead.api.metrics import METRICS, VERBS
 from fairlead.api.reviews import REVIEWS
 from fairlead.api.server import Api
@@ -42,8 +37,6 @@ from fairlead.control.plane import Plane
 from fairlead.control.roster import default_deciders, deletion_deciders
 from fairlead.core.errors import OperatorError
 from fairlead.explain.sources import Sources
-from fairlead.model.files import load_tables
-from fairlead.model.served import Served
 from fairlead.runtime import explanations, extensions, first_run, identity, logs
 from fairlead.runtime.answering import Answering
 from fairlead.runtime.bootstrap import ensure_initial_objects
@@ -68,7 +61,6 @@ from fairlead.runtime.store_driver import StoreDriver
 from fairlead.runtime.version import git_version, version_document
 from fairlead.store.contract import Change, Journal, Retention
 from fairlead.store.machine import Store
-from fairlead.store.watch import Hub
 from fairlead.wire.documents import Documents
 from fairlead.wire.exchange import Exchange
 from fairlead.wire.handler import Handler
@@ -153,18 +145,19 @@ class Server:
         self._clock = clock or Clock()
         self._journal = journal
         self._reserve = reserve
-        recovered = self._journal.recover()
-        self._store = Store(recovered, self._journal)
+        recovered = journal.recover()
+        self._store = Store(recovered, journal)
+        self._assembly = Assembly(self._store, known.tokens.tokens())
+        self._hub = self._assembly.hub
         for told in (*recovered.reports, *extensions.damage_told(self._store)):
             log.error("%s", told)
-        self._hub = Hub(self._store)
+        self._warn(self._assembly.troubles)
         self._routes: ServerRoutes | None = None
 
     async def serve(self, stopped: asyncio.Event, ready: Callable[[int], None]) -> None:
         """Until `stopped` is set. `ready` is told the port once clients can come."""
         loop = asyncio.get_running_loop()
-        desk = self._desk()
-        api = Api(desk, self._known.tokens.tokens())
+        desk, api = self._assembly.desk, self._assembly.api
         self.watches = Watches(loop, self._hub, self._clock)
         kept = retention(self._settings.history_seconds)
         self.driver = driver = StoreDriver(
@@ -244,29 +237,16 @@ class Server:
             await first_run.Progress(self._store, began).tell(first_run.say, sys.stdout.isatty())
 
     def _publish(self, changes: tuple[Change, ...]) -> None:
-        self._tell(self._custom.observe(changes))  # before anybody hears of them
-        self._tell(self._audit_policy.observe(changes))
-        self._heard.observe(changes, self._clock())
+        self._warn(self._assembly.observe(changes, self._clock()))  # before anybody hears of them
         woken = self._hub.publish(changes)
         self.watches.wake(woken)
-        self.watches.end_of(self._custom.changed)
+        self.watches.end_of(self._assembly.custom.changed)
         self._planes.wake(woken)
         self._expirer.observe(changes)
         if self._routes is not None:
             self._routes.observe(changes)
 
-    def _desk(self) -> Desk:
-        served, tables = Served(), load_tables().branch()
-        authorizer = builtin_chain(self._store, lambda: [(kind.group, kind.plural) for kind in served])
-        self._custom = CustomKinds(served, tables)
-        self._tell(self._custom.learn(self._store))
-        audit = Audit()
-        self._audit_policy = PolicyInForce(audit)
-        self._tell(self._audit_policy.learn(self._store))
-        self._heard = HeardNodes()
-        return Desk(served, tables, self._store, authorizer, Chain(), audit, heard=self._heard)
-
-    def _tell(self, troubles: list[str]) -> None:
+    def _warn(self, troubles: Iterable[str]) -> None:
         for trouble in troubles:
             log.warning("%s", trouble)
 

@@ -10,9 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from fairlead.api.admission import Chain
-from fairlead.api.alike import Alike
-from fairlead.api.managing import Managing
+from fairlead.api.assembly import Remembered
 from fairlead.sim.checkers.contract import Observed
 from fairlead.sim.decoded import Decoded
 from fairlead.store.contract import Change
@@ -21,8 +19,6 @@ from fairlead.store.contract import Change
 class Memory:
     def __init__(self, start: Iterable[Change] = ()) -> None:
         """`start`: what every run starts from."""
-        self.chain = Chain()
-        self.alike = Alike()
-        self.managing = Managing()
+        self.remembered = Remembered()
         self.start = Decoded()
         Observed((), self.start).committed(start, {}, 0.0)

@@ -12,20 +12,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
 
-from fairlead.api.audit import Audit
-from fairlead.api.audit_in_force import PolicyInForce
+from fairlead.api.assembly import Assembly
 from fairlead.api.authn import Tokens
-from fairlead.api.authz import builtin_chain
-from fairlead.api.custom import CustomKinds
+from fairlead.api.conversation import Conversation, Next, stored_reply
 from fairlead.api.desk import Desk
-from fairlead.api.heard_nodes import HeardNodes
-from fairlead.api.plan import ATTEMPTS_MAX, Again, Context, Plan, Step
+from fairlead.api.plan import Context
 from fairlead.api.server import Api
-from fairlead.api.status import failure
 from fairlead.api.users import User
-from fairlead.core.errors import ApiError, MethodNotAllowed, StorageFull, Unavailable
-from fairlead.model.files import load_tables
-from fairlead.model.served import Served
+from fairlead.core.errors import StorageFull
 from fairlead.port.request import Reply, Request
 from fairlead.sim.backup import EMPTY, Backup, backup_of
 from fairlead.sim.digest import Digest
@@ -64,7 +58,7 @@ from fairlead.store.events import (
 )
 from fairlead.store.machine import Store
 from fairlead.store.memory import MemoryJournal
-from fairlead.store.watch import Hub, Subscription
+from fairlead.store.watch import Subscription
 
 Answer = Callable[[Reply | None], None]
 
@@ -130,21 +124,8 @@ class Server:
         self.up = True
         self.disk.reopen()
         self.store = self._make_store(self._journal.recover(), self._journal)
-        self.hub = Hub(self.store)
-        served, tables = Served(), load_tables().branch()
-        authorizer = builtin_chain(self.store, lambda: [(kind.group, kind.plural) for kind in served])
-        self.served = served
-        self._custom = CustomKinds(served, tables)
-        self._custom.learn(self.store)
-        known = self._memory
-        chain, audit = known.chain, Audit()
-        self._audit_policy = PolicyInForce(audit)
-        self._audit_policy.learn(self.store)
-        self._heard = HeardNodes()
-        desk = Desk(
-            served, tables, self.store, authorizer, chain, audit, known.alike, known.managing, self._heard
-        )
-        self.api = self._make_api(desk, Tokens({}))
+        self._assembly = Assembly(self.store, Tokens({}), self._memory.remembered, self._make_api)
+        self.hub, self.served, self.api = self._assembly.hub, self._assembly.served, self._assembly.api
         # What became durable as the last life ended: nobody was told yet.
         missed = self._journal.changes_after(self._witnessed, "", self.store.revision)
         if missed:
@@ -216,15 +197,21 @@ class Server:
         if self.disk.is_full:
             done = partial(_on_full_disk, request, done)
         context = Context(user, self._timeline.now, number.to_bytes(16, "big"), str(number), "sim", "")
-        try:
-            first = self.api.plan(request, context)
-        except ApiError as error:
-            done(failure(error))
-            return
-        if isinstance(first, Reply):
-            done(first)
-        else:
-            _Exchange(self, request, context, origin, done).go(first)
+        conversation = Conversation(self.api, request, context)
+
+        def resolved(outcome: Outcome | None) -> None:
+            if outcome is None:
+                done(None)
+            else:
+                go(conversation.resolved(outcome))
+
+        def go(step: Next) -> None:
+            if isinstance(step, Transaction):
+                self.submit(step, origin, resolved)
+            else:
+                done(stored_reply(step))
+
+        go(conversation.begin())
 
     def submit(
         self, transaction: Transaction, origin: str, done: Callable[[Outcome | None], None] | None
@@ -326,9 +313,7 @@ class Server:
         self._witness.committed(changes, origins)
 
     def _publish(self, changes: tuple[Change, ...], origins: dict[int, str]) -> None:
-        self._custom.observe(changes)
-        self._audit_policy.observe(changes)
-        self._heard.observe(changes, self._timeline.now)
+        self._assembly.observe(changes, self._timeline.now)
         self._witness_commit(changes, origins)
         woken = self.hub.publish(changes)
         if woken:
@@ -341,39 +326,3 @@ def _on_full_disk(request: Request, done: Answer, reply: Reply | None) -> None:
     if has_room and reply is not None and reply.status == StorageFull.status:
         raise Violation(FULL_DISK_SERVES, f"{request.verb} of {request.resource} {request.name} had no room")
     done(reply)
-
-
-class _Exchange:
-    """One request between its first plan and its reply."""
-
-    __slots__ = ("_context", "_done", "_left", "_origin", "_request", "_server")
-
-    def __init__(self, server: Server, request: Request, context: Context, origin: str, done: Answer) -> None:
-        self._server, self._request, self._context = server, request, context
-        self._origin, self._done = origin, done
-        self._left = ATTEMPTS_MAX
-
-    def go(self, step: Step) -> None:
-        if isinstance(step, Plan):
-            self._server.submit(step.transaction, self._origin, partial(self._finish, step))
-        elif isinstance(step, Reply):
-            self._done(step)
-        else:
-            self._done(failure(MethodNotAllowed("watches are opened through the hub in this process")))
-
-    def _finish(self, plan: Plan, outcome: Outcome | None) -> None:
-        if outcome is None:
-            self._done(None)
-            return
-        try:
-            result = plan.finish(outcome)
-            if isinstance(result, Again):
-                self._left -= 1
-                if not self._left:
-                    raise Unavailable("the object kept changing under this request; try again")
-                self.go(self._server.api.plan(self._request, self._context))
-                return
-        except ApiError as error:
-            self._done(failure(error))
-            return
-        self.go(result)

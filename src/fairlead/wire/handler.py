@@ -12,15 +12,12 @@ from typing import Protocol
 
 from fairlead.api import impersonation
 from fairlead.api.audit_policy import Target
+from fairlead.api.conversation import Conversation, Next
 from fairlead.api.metrics import METRICS
 from fairlead.api.plan import (
-    AGAIN,
-    ATTEMPTS_MAX,
     Context,
     NodeQuestion,
     NodeStream,
-    Plan,
-    Step,
     Watch,
 )
 from fairlead.api.reviews import REVIEWS
@@ -229,46 +226,48 @@ class Handler:
 
 
 class _Call:
-    """One API call on its way: plan, submit, finish, until there is something to answer."""
+    """One API call over HTTP: its conversation, what audit wants to know of reads, and the answer."""
 
-    __slots__ = ("_again", "_committed", "_context", "_exchange", "_handler", "_request")
+    __slots__ = ("_conversation", "_exchange", "_handler")
 
     def __init__(self, handler: Handler, exchange: Exchange, request: Request, context: Context) -> None:
         self._handler = handler
         self._exchange = exchange
-        self._request = request
-        self._context = context
-        self._again = 0
-        self._committed = False  # something was written, and its audit line with it
+        self._conversation = Conversation(handler._host.api, request, context)
 
     def run(self) -> None:
-        self._go(self._handler._host.api.plan(self._request, self._context))
+        self._go(self._conversation.begin())
 
-    def _go(self, step: Step) -> None:
-        if isinstance(step, Plan):
-            self._committed = True
-            self._handler._host.submit(step.transaction, lambda outcome: self._finish(step, outcome))
+    def _go(self, step: Next) -> None:
+        if isinstance(step, Transaction):
+            self._handler._host.submit(step, self._resolved)
         elif isinstance(step, Reply | Watch):
-            notes = () if self._committed else self._read(step)
+            notes = () if self._conversation.has_written else self._read(step)
             if notes:  # who reads what is audited is answered when its line is kept
                 self._handler._host.record(notes, lambda: self._guarded(lambda: self._answer(step)))
             else:
                 self._answer(step)
+        elif isinstance(step, ApiError):
+            self._refuse(step)
         else:
             self._ask_nodes(step)
+
+    def _resolved(self, outcome: Outcome) -> None:
+        self._guarded(lambda: self._go(self._conversation.resolved(outcome)))
 
     def _read(self, step: Reply | Watch) -> tuple[Note, ...]:
         """Audit's lines about what this request is about to be shown."""
         status = step.status if isinstance(step, Reply) else 200
-        request = self._request
-        return self._handler._host.api.desk.audit.read(self._context, request.verb, _target(request), status)
+        request, context = self._conversation.request, self._conversation.context
+        return self._handler._host.api.desk.audit.read(context, request.verb, _target(request), status)
 
     def _answer(self, step: Reply | Watch) -> None:
+        request = self._conversation.request
         if isinstance(step, Watch):
-            self._handler._watches.open(self._exchange, step, self._context.signed_in)
-            self._handler.count(self._request, 200)
+            self._handler._watches.open(self._exchange, step, self._conversation.context.signed_in)
+            self._handler.count(request, 200)
         else:
-            self._handler.count(self._request, step.status)
+            self._handler.count(request, step.status)
             self._handler.reply(self._exchange, step)
 
     def _ask_nodes(self, step: NodeStream | NodeQuestion) -> None:
@@ -283,47 +282,32 @@ class _Call:
             nodes.stream(
                 self._exchange,
                 step,
-                self._context.signed_in,
-                lambda: self._handler.count(self._request, 200),
+                self._conversation.context.signed_in,
+                lambda: self._handler.count(self._conversation.request, 200),
                 self._told,
             )
 
     def _told(self, found: Reply | Exception) -> None:
         """What the nodes answered, or why they could not."""
-        if isinstance(found, Reply):
+        if isinstance(found, Reply | ApiError):
             self._go(found)
-        elif isinstance(found, ApiError):
-            self._handler.refuse(self._exchange, self._request, self._context, found)
         else:
-            log.error("nodes could not be asked: %s", self._request.resource, exc_info=found)
-            self._handler.apologise(self._exchange, self._request)
+            log.error("nodes could not be asked: %s", self._conversation.request.resource, exc_info=found)
+            self._handler.apologise(self._exchange, self._conversation.request)
 
-    def _finish(self, plan: Plan, outcome: Outcome) -> None:
-        self._guarded(lambda: self._go_on(plan, outcome))
-
-    def _go_on(self, plan: Plan, outcome: Outcome) -> None:
-        result = plan.finish(outcome)
-        if result is AGAIN:
-            self._again += 1
-            if self._again > ATTEMPTS_MAX:
-                raise Unavailable(
-                    "the object kept changing under this request; try again", retry_after_seconds=1
-                )
-            self._committed = False
-            result = self._handler._host.api.plan(self._request, self._context)  # type: ignore[assignment]
-        self._go(result)  # type: ignore[arg-type]
+    def _refuse(self, error: ApiError) -> None:
+        self._handler.refuse(self._exchange, self._conversation.request, self._conversation.context, error)
 
     def _guarded(self, act: Callable[[], None]) -> None:
         """What is done from a callback: whatever goes wrong is answered."""
         try:
             act()
         except ApiError as error:
-            self._handler.refuse(self._exchange, self._request, self._context, error)
+            self._refuse(error)
         except Exception:
-            log.exception(
-                "a request could not be finished: %s %s", self._request.verb, self._request.resource
-            )
-            self._handler.apologise(self._exchange, self._request)
+            request = self._conversation.request
+            log.exception("a request could not be finished: %s %s", request.verb, request.resource)
+            self._handler.apologise(self._exchange, request)
 
 
 _MALFORMED: dict[int, Callable[[str], ApiError]] = {

@@ -13,7 +13,8 @@ from fairlead.store.contract import Key
 RUNNING = Pod(metadata=Meta(name="web-0", uid="u", resource_version="1"), status=PodStatus(phase="Running"))
 FAILED = Pod(metadata=Meta(name="web-0", uid="u", resource_version="1"), status=PodStatus(phase="Failed"))
 GIVEN_UP = Pod(
-    metadata=Meta(name="web-0", uid="u", resource_version="1"), status=PodStatus(phase="Running", conditions=(Condition(RELEASED, "True"),))
+    metadata=Meta(name="web-0", uid="u", resource_version="1"),
+    status=PodStatus(phase="Running", conditions=(Condition(RELEASED, "True"),)),
 )
 
 

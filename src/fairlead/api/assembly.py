@@ -1,0 +1,74 @@
+"""Everything that answers requests over one store: hub, kinds, audit, desk and API, made in one place.
+
+Used by `runtime/server.py`, `sim/server.py` and `tests/inprocess.py`. Who drives the store hands each batch of changes
+to `observe` before anybody is told of it, and then publishes it at the hub.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from fairlead.api.admission import Chain
+from fairlead.api.alike import Alike
+from fairlead.api.audit import Audit
+from fairlead.api.audit_in_force import PolicyInForce
+from fairlead.api.authn import Tokens
+from fairlead.api.authz import builtin_chain
+from fairlead.api.custom import CustomKinds
+from fairlead.api.desk import Desk
+from fairlead.api.heard_nodes import HeardNodes
+from fairlead.api.managing import Managing
+from fairlead.api.server import Api
+from fairlead.model.files import load_tables
+from fairlead.model.served import Served
+from fairlead.store.contract import Change
+from fairlead.store.machine import Store
+from fairlead.store.watch import Hub
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """What answers the same however often it is asked; servers of one process may share it."""
+
+    chain: Chain = field(default_factory=Chain)
+    alike: Alike = field(default_factory=Alike)
+    managing: Managing = field(default_factory=Managing)
+
+
+class Assembly:
+    def __init__(
+        self,
+        store: Store,
+        tokens: Tokens,
+        remembered: Remembered | None = None,
+        make_api: Callable[[Desk, Tokens], Api] = Api,
+    ) -> None:
+        self.store = store
+        self.hub = Hub(store)
+        self.served, tables, audit = Served(), load_tables().branch(), Audit()
+        self.custom = CustomKinds(self.served, tables)
+        self.audit_policy = PolicyInForce(audit)
+        self.troubles = (*self.custom.learn(store), *self.audit_policy.learn(store))
+        known = remembered or Remembered()
+        self.desk = Desk(
+            catalog=self.served,
+            tables=tables,
+            read=store,
+            authorizer=builtin_chain(store, self._resources),
+            chain=known.chain,
+            audit=audit,
+            alike=known.alike,
+            managing=known.managing,
+            heard=HeardNodes(),
+        )
+        self.api = make_api(self.desk, tokens)
+
+    def observe(self, changes: tuple[Change, ...], now: float) -> list[str]:
+        """What was committed is in force from here on; what of it cannot be understood is told."""
+        troubles = [*self.custom.observe(changes), *self.audit_policy.observe(changes)]
+        self.desk.heard.observe(changes, now)
+        return troubles
+
+    def _resources(self) -> list[tuple[str, str]]:
+        return [(kind.group, kind.plural) for kind in self.served]

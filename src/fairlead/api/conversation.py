@@ -1,0 +1,78 @@
+"""One request, from its first plan to what answers it: plan, submit, finish, and again where the state moved.
+
+A machine like the store's: it is told what happened and says what comes next. Driven by `wire/handler.py` for HTTP, by
+`runtime/host.py` for code in the server's process, by `sim/server.py` for the simulator and by `tests/inprocess.py`.
+
+    begin() ----+--> Transaction  the driver submits it to the store and tells `resolved` what became of it
+                |       |
+                |    resolved(outcome) --> Transaction (the next one, or the same request planned anew)
+                |       |
+                +-------+--> Reply | Watch | NodeStream | NodeQuestion | ApiError: the end
+
+`has_written` says whether the last plan was a write, whose line for audit was committed with it.
+"""
+
+from __future__ import annotations
+
+from fairlead.api.plan import Again, Context, NodeQuestion, NodeStream, Plan, Step, Watch
+from fairlead.api.server import Api
+from fairlead.api.status import failure
+from fairlead.core.errors import ApiError, MethodNotAllowed, Unavailable
+from fairlead.port.request import Reply, Request
+from fairlead.store.contract import Outcome, Transaction
+
+# How often one request may be planned again before the client is told to retry: bounds a livelock.
+ATTEMPTS_MAX = 32
+
+Ending = Reply | Watch | NodeStream | NodeQuestion | ApiError
+Next = Transaction | Ending
+
+
+class Conversation:
+    __slots__ = ("_again", "_api", "_plan", "context", "has_written", "request")
+
+    def __init__(self, api: Api, request: Request, context: Context) -> None:
+        self.request = request
+        self.context = context
+        self.has_written = False
+        self._api = api
+        self._plan: Plan | None = None  # whose transaction the store has
+        self._again = 0
+
+    def begin(self) -> Next:
+        try:
+            return self._went(self._api.plan(self.request, self.context))
+        except ApiError as error:
+            return error
+
+    def resolved(self, outcome: Outcome) -> Next:
+        """The store has judged the transaction that came last."""
+        assert self._plan is not None, "nothing was submitted"
+        try:
+            step = self._plan.finish(outcome)
+            return self._planned_anew() if isinstance(step, Again) else self._went(step)
+        except ApiError as error:
+            return error
+
+    def _planned_anew(self) -> Next:
+        self._again += 1
+        if self._again > ATTEMPTS_MAX:
+            raise Unavailable("the object kept changing under this request; try again", retry_after_seconds=1)
+        self.has_written = False
+        return self._went(self._api.plan(self.request, self.context))
+
+    def _went(self, step: Step) -> Next:
+        if not isinstance(step, Plan):
+            self._plan = None
+            return step
+        self._plan, self.has_written = step, True
+        return step.transaction
+
+
+def stored_reply(ending: Ending) -> Reply:
+    """What code in this process gets, to which only what is stored is answered: watches are opened at the hub."""
+    if isinstance(ending, Reply):
+        return ending
+    if isinstance(ending, ApiError):
+        return failure(ending)
+    return failure(MethodNotAllowed("in this process only what is stored is answered"))
