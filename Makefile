@@ -8,7 +8,7 @@ WORKERS ?= 3
 unexport PYTHONDONTWRITEBYTECODE
 export PYTHONPYCACHEPREFIX := $(CURDIR)/.venv/bytecode
 
-.PHONY: help setup dev up test check format soak bench clean
+.PHONY: help setup dev up quick test check format soak bench clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -33,6 +33,9 @@ dev: .venv/dev.stamp ## add what tests and checks need
 
 up: setup ## run a plane with three nodes in the foreground; ARGS="--data-dir D --port N" passes options on
 	@$(BIN)/fairlead up --nodes 3 --zones a,b $(ARGS)
+
+quick: dev ## the unit and property tests nearest to what you changed, in under a minute
+	$(BIN)/python -m tests.quick $(ARGS)
 
 test: dev ## every test
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not soak"
