@@ -125,7 +125,9 @@ def test_an_agent_whose_directory_is_removed_leaves_to_a_second_one(server: Runn
         eventually(lambda: ready(server, "n1"))
         log = (tmp_path / "n1" / "fairlead.log").read_text()
         assert re.search("works for .*, limits by (cgroup|rlimits)", log)
-        shutil.rmtree(tmp_path / "n1")
+        # Away in one step: removed file by file, the agent would write between them.
+        (tmp_path / "n1").rename(tmp_path / "away")
+        shutil.rmtree(tmp_path / "away", ignore_errors=True)
         assert agent.process.wait(120) == 4
         assert f"its directory {tmp_path / 'n1'} was removed or replaced while it ran" in agent.said()
     with Agent(server, tmp_path, "n1", token):
