@@ -133,6 +133,8 @@ def admit_and_validate(desk: Desk, attempt: Attempt) -> None:
     drop_empty(new["metadata"])
     if attempt.spec is not None and kind.beside_spec is not None:
         kind.beside_spec(new)
+    elif attempt.subresource == "status" and old is not None and kind.status_defaults is not None:
+        kind.status_defaults(new)
     else:
         kind.defaults(new)
     desk.managing.track(desk.tables, attempt)

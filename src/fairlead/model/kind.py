@@ -105,6 +105,8 @@ class Kind:
     # The name that follows from the content ("" if it says too little); filled in at create if none is given.
     name_of: Callable[[Json], str] | None = None
     defaults: Callable[[Json], None] = _nothing
+    # What of them a write of the status needs, whose spec is the stored one and has had its defaults. None: all.
+    status_defaults: Callable[[Json], None] | None = None
     # Given where structure, defaults, validation and warnings of a spec follow from the spec alone, so that they need
     # be found only once for all that have the same: the defaults of everything else.
     beside_spec: Callable[[Json], None] | None = None

@@ -29,8 +29,12 @@ _POLICIES = ("Allow", "Forbid", "Replace")
 _COUNTERS = ("startingDeadlineSeconds", "successfulJobsHistoryLimit", "failedJobsHistoryLimit")
 
 
-def _defaults(obj: Json) -> None:
+def _default_status(obj: Json) -> None:
     show_status(obj)
+
+
+def _defaults(obj: Json) -> None:
+    _default_status(obj)
     spec = made(obj, "spec")
     choose(spec, "concurrencyPolicy", "Allow")
     fill(spec, "suspend", False)
@@ -119,5 +123,6 @@ KIND = Kind(
         *template_columns(_job_spec),
     ),
     defaults=_defaults,
+    status_defaults=_default_status,
     validate=_validate,
 )

@@ -41,8 +41,12 @@ _STATUS_COUNTERS = (
 )
 
 
-def _defaults(obj: Json) -> None:
+def _default_status(obj: Json) -> None:
     show_status(obj, "currentNumberScheduled", "desiredNumberScheduled", "numberMisscheduled", "numberReady")
+
+
+def _defaults(obj: Json) -> None:
+    _default_status(obj)
     spec = made(obj, "spec")
     strategy = made(spec, "updateStrategy")
     choose(strategy, "type", "RollingUpdate")
@@ -117,6 +121,7 @@ KIND = Kind(
         PROGRESS,
     ),
     defaults=_defaults,
+    status_defaults=_default_status,
     validate=_validate,
     validate_update=_validate_update,
     validate_status=_validate_status,

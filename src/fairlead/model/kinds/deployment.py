@@ -42,8 +42,12 @@ _STATUS_COUNTERS = (
 )
 
 
-def _defaults(obj: Json) -> None:
+def _default_status(obj: Json) -> None:
     show_status(obj)
+
+
+def _defaults(obj: Json) -> None:
+    _default_status(obj)
     spec = made(obj, "spec")
     fill(spec, "replicas", 1)
     strategy = made(spec, "strategy")
@@ -125,6 +129,7 @@ KIND = Kind(
         PROGRESS,
     ),
     defaults=_defaults,
+    status_defaults=_default_status,
     validate=_validate,
     validate_update=_validate_update,
     validate_status=_validate_status,

@@ -38,8 +38,12 @@ def default_failure_policy(spec: Json) -> None:
             choose(pattern, "status", "True")
 
 
-def _defaults(obj: Json) -> None:
+def _default_status(obj: Json) -> None:
     show_status(obj)
+
+
+def _defaults(obj: Json) -> None:
+    _default_status(obj)
     spec = made(obj, "spec")
     if spec.get("completions") is None and spec.get("parallelism") is None:
         spec["completions"] = 1
@@ -119,6 +123,7 @@ KIND = Kind(
     ),
     selectable={"status.successful": lambda obj: str(part(obj, "status").get("succeeded") or 0)},
     defaults=_defaults,
+    status_defaults=_default_status,
     validate=validate_job,
     validate_update=validate_job_update,
     validate_status=validate_job_status,

@@ -33,8 +33,12 @@ _STATUS_COUNTERS = (
 )
 
 
-def _defaults(obj: Json) -> None:
+def _default_status(obj: Json) -> None:
     show_status(obj, "replicas")
+
+
+def _defaults(obj: Json) -> None:
+    _default_status(obj)
     spec = made(obj, "spec")
     fill(spec, "replicas", 1)
     default_template(spec)
@@ -81,6 +85,7 @@ KIND = Kind(
     ),
     selectable={"status.replicas": lambda obj: str(part(obj, "status").get("replicas") or 0)},
     defaults=_defaults,
+    status_defaults=_default_status,
     validate=_validate,
     validate_update=_validate_update,
     validate_status=_validate_status,

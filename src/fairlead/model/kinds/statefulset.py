@@ -55,8 +55,12 @@ _STATUS_COUNTERS = (
 )
 
 
-def _defaults(obj: Json) -> None:
+def _default_status(obj: Json) -> None:
     show_status(obj, "replicas", "availableReplicas")
+
+
+def _defaults(obj: Json) -> None:
+    _default_status(obj)
     spec = made(obj, "spec")
     choose(spec, "podManagementPolicy", "OrderedReady")
     strategy = made(spec, "updateStrategy")
@@ -159,6 +163,7 @@ KIND = Kind(
         PROGRESS,
     ),
     defaults=_defaults,
+    status_defaults=_default_status,
     validate=_validate,
     validate_update=_validate_update,
     validate_status=_validate_status,
