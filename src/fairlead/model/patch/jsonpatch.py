@@ -1,17 +1,15 @@
 """JSON patch (RFC 6902): a list of operations, applied in order, all or none.
 
-Called by `api/` for application/json-patch+json. The `jsonpatch` library applies each operation to a private
-copy; this module judges the operations first, bounds them (number, nesting, bytes copied, so that a few
-`copy`s cannot double an object into gigabytes), and words every failure with the operation's index, its path
-and a way out. The library's own messages quote the document, which may be a Secret, and never leave here.
+Called by `api/` for application/json-patch+json. Operations are judged first, bounded (number, nesting, bytes
+copied, so that a few `copy`s cannot double an object into gigabytes), and applied to a private copy. Every failure
+names the operation's index, its path and a way out, and never quotes the document, which may be a Secret.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from typing import Any
-
-import jsonpatch
-import jsonpointer
 
 from fairlead.core.codec import DEPTH_MAX, clone, depth, encode
 from fairlead.core.errors import BadRequest, Cause, Invalid, TooLarge
@@ -30,6 +28,12 @@ _NEEDS = {
     "copy": ("path", "from"),
 }
 _MISSING = object()
+_MISWRITTEN = re.compile("~(?![01])")
+_INDEX = re.compile("0|[1-9][0-9]{0,8}")
+
+
+class _NoPlaceError(Exception):
+    """The last part of a path leads nowhere."""
 
 
 def json_patch(current: Json, operations: list[Any]) -> Json:
@@ -69,13 +73,11 @@ def _check_form(index: int, operation: Any) -> None:
 def _check_pointer(at: str, member: str, pointer: Any) -> None:
     if not isinstance(pointer, str):
         raise BadRequest(f"{at}: {member!r} must be a string, got {shown(pointer)}")
-    try:
-        jsonpointer.JsonPointer(pointer)
-    except jsonpointer.JsonPointerException:
+    if (pointer and pointer[0] != "/") or _MISWRITTEN.search(pointer):
         raise BadRequest(
             f"{at}: {member!r} is {shown(pointer)}, which is no JSON pointer: it starts with '/', "
             "and inside a key '~' is written ~0 and '/' is written ~1"
-        ) from None
+        )
 
 
 def _check_growth(index: int, operation: Json, document: Any, copied: int) -> int:
@@ -91,8 +93,8 @@ def _check_growth(index: int, operation: Json, document: Any, copied: int) -> in
         _check_depth(index, operation, down + depth(operation["value"]))
         return 0
     source = operation["from"]
-    incoming = jsonpointer.JsonPointer(source).resolve(document, _MISSING)
-    if incoming is _MISSING or isinstance(incoming, jsonpointer.EndOfList):
+    incoming = _found(document, _parts(source))
+    if incoming is _MISSING:
         raise _unfit(index, operation, f"nothing is at {shown(source)} to {name}")
     if name == "move" and down <= source.count("/"):
         return 0
@@ -111,13 +113,70 @@ def _check_depth(index: int, operation: Json, levels: int) -> None:
 
 
 def _apply(index: int, operation: Json, document: Any) -> Any:
+    name, parts = operation["op"], _parts(operation["path"])
+    if name == "test":
+        if not _equal(_found(document, parts), operation["value"]):
+            why = "the value there is not the one tested for: read the object again and decide anew"
+            raise _unfit(index, operation, why)
+        return document
     try:
-        return jsonpatch.JsonPatch.operations[operation["op"]](operation).apply(document)
-    except jsonpatch.JsonPatchTestFailed:
-        why = "the value there is not the one tested for: read the object again and decide anew"
-        raise _unfit(index, operation, why) from None
-    except (jsonpatch.JsonPatchException, jsonpointer.JsonPointerException):
+        if name == "remove":
+            return _removed(document, parts)
+        if name == "move":
+            return _moved(document, operation, parts)
+        value = _found(document, _parts(operation["from"])) if name == "copy" else operation["value"]
+        return _placed(document, parts, clone(value), only_if_there=name == "replace")
+    except _NoPlaceError:
         raise _unfit(index, operation, _reason(operation, document)) from None
+
+
+def _moved(document: Any, operation: Json, parts: Sequence[str]) -> Any:
+    source = _parts(operation["from"])
+    if source == parts:
+        return document
+    if source == parts[: len(source)]:
+        raise _NoPlaceError
+    value = _found(document, source)
+    return _placed(_removed(document, source), parts, value, only_if_there=False)
+
+
+def _removed(document: Any, parts: Sequence[str]) -> Any:
+    if not parts:
+        raise _NoPlaceError
+    place, last = _found(document, parts[:-1]), parts[-1]
+    if type(place) is dict and last in place:
+        del place[last]
+    elif type(place) is list and _item(place, last) is not _MISSING:
+        del place[int(last)]
+    else:
+        raise _NoPlaceError
+    return document
+
+
+def _placed(document: Any, parts: Sequence[str], value: Any, *, only_if_there: bool) -> Any:
+    if not parts:
+        return value
+    place, last = _found(document, parts[:-1]), parts[-1]
+    if type(place) is dict and (not only_if_there or last in place):
+        place[last] = value
+    elif type(place) is list and only_if_there and _item(place, last) is not _MISSING:
+        place[int(last)] = value
+    elif type(place) is list and not only_if_there and last == "-":
+        place.append(value)
+    elif type(place) is list and not only_if_there and _INDEX.fullmatch(last) and int(last) <= len(place):
+        place.insert(int(last), value)
+    else:
+        raise _NoPlaceError
+    return document
+
+
+def _equal(found: Any, tested: Any) -> bool:
+    """As JSON has it: true is not 1, but 1 is 1.0."""
+    if type(found) is dict and type(tested) is dict:
+        return found.keys() == tested.keys() and all(_equal(found[key], tested[key]) for key in found)
+    if type(found) is list and type(tested) is list:
+        return len(found) == len(tested) and all(map(_equal, found, tested))
+    return isinstance(found, bool) is isinstance(tested, bool) and bool(found == tested)
 
 
 def _unfit(index: int, operation: Json, why: str) -> Invalid:
@@ -127,7 +186,7 @@ def _unfit(index: int, operation: Json, why: str) -> Invalid:
 
 def _reason(operation: Json, document: Any) -> str:
     """Why an operation found no place: walks its path as far as it goes."""
-    parts = jsonpointer.JsonPointer(operation["path"]).parts
+    parts = _parts(operation["path"])
     if not parts:
         return "the whole object can't be removed by a patch: delete it instead"
     if operation["op"] == "move" and operation["path"].startswith(operation["from"] + "/"):
@@ -145,8 +204,18 @@ def _reason(operation: Json, document: Any) -> str:
     return f"{shown(walked)} is neither an object nor a list, so it has nothing inside"
 
 
+def _parts(pointer: str) -> list[str]:
+    return [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
+
+
+def _found(document: Any, parts: Sequence[str]) -> Any:
+    for part in parts:
+        document = document.get(part, _MISSING) if type(document) is dict else _item(document, part)
+    return document
+
+
 def _item(here: Any, part: str) -> Any:
-    if type(here) is list and part.isdecimal() and len(part) < 10 and int(part) < len(here):
+    if type(here) is list and _INDEX.fullmatch(part) and int(part) < len(here):
         return here[int(part)]
     return _MISSING
 
