@@ -259,10 +259,7 @@ OBJECTS = (
     ),
     Bound("schemas in the schema of a version", "model.custom.structural", "SCHEMA_NODES_MAX", "", "422"),
     Bound("states of all patterns of a version", "model.custom.plain_rules", "SCHEMA_STATES_MAX", "", "422"),
-    Bound("states of a pattern", "model.custom.pattern_syntax", "PATTERN_STATES_MAX", "", "422"),
-    Bound(
-        "repetitions a pattern may ask for", "model.custom.pattern_syntax", "PATTERN_REPEAT_MAX", "", "422"
-    ),
+    Bound("memory of a pattern", "model.custom.patterns", "PATTERN_BYTES_MAX", "bytes", "422"),
     Bound("steps of a JSON path", "model.custom.jsonpath", "PATH_STEPS_MAX", "", "422"),
     Bound("steps of judging one custom object", "model.custom.validating", "VALIDATION_STEPS_MAX", "", "422"),
     Bound(

@@ -75,7 +75,7 @@ def test_structural_schemas_pass(schema: Any) -> None:
         (of(x={"type": "object", "additionalProperties": TEXT, "properties": {"a": TEXT}}), ["S.properties[x].additionalProperties: Forbidden: additionalProperties and properties are mutual exclusive"]),
         (of(x={**TEXT, "$ref": "#/x"}), ["S.properties[x].$ref: Forbidden: $ref is not supported"]),
         (of(x={"type": "array", "items": TEXT, "uniqueItems": True}), ["S.properties[x].uniqueItems: Forbidden: uniqueItems cannot be set to true since the runtime complexity becomes quadratic"]),
-        (of(x={**TEXT, "pattern": "("}), ['S.properties[x].pattern: Invalid value: "(": must be a valid regular expression, but isn\'t: error parsing regexp: missing closing ): (']),
+        (of(x={**TEXT, "pattern": "("}), ['S.properties[x].pattern: Invalid value: "(": must be a valid regular expression, but isn\'t: error parsing regexp: missing ): (']),
         (of(x={**TEXT, "x-kubernetes-int-or-string": True}), ["S.properties[x].type: Forbidden: must be empty if x-kubernetes-int-or-string is true"]),
         (of(x={**TEXT, "x-kubernetes-preserve-unknown-fields": False}), ["S.properties[x].x-kubernetes-preserve-unknown-fields: Invalid value: false: must be true or undefined"]),
         (of(metadata=of(labels=TEXT)), ["S.properties[metadata]: Forbidden: must not specify anything other than name and generateName, but metadata is implicitly specified"]),

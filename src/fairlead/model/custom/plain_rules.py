@@ -4,8 +4,7 @@ whose parts are of the right types (`schema_parts.py`)."""
 from __future__ import annotations
 
 from fairlead.core.problems import PROBLEMS_MAX, Problems
-from fairlead.model.custom.pattern_syntax import PatternError
-from fairlead.model.custom.patterns import Pattern, compiled
+from fairlead.model.custom.patterns import Pattern, PatternError, compiled
 from fairlead.model.custom.schema_parts import below
 from fairlead.model.kind import Json
 
@@ -68,7 +67,7 @@ def check_pattern(text: str, at: str, problems: Problems, known: Patterns) -> No
     try:
         known[text] = compiled(text)
         known.states += known[text].states
-    except (PatternError, RecursionError) as error:
+    except PatternError as error:
         told = f"must be a valid regular expression, but isn't: error parsing regexp: {error}"
         problems.invalid(at, text, told)
 
