@@ -7,8 +7,8 @@ The arithmetic is in `ledger/progress.py`; here it is found out which pods are a
 traffic, and what was last done and last went wrong. It is written on visible change and at most once in SECONDS_BETWEEN
 for a workload, because pods come far in a short time. Nothing is decided on it here; other controllers may read it.
 
-A pod of a Deployment wakes the key of its ReplicaSet, which names the Deployment: two turns on one Deployment at once
-are harmless, as the second write is refused.
+A workload has one key, its own, so that no two turns write the same status: a pod of a Deployment wakes the Deployment
+that its ReplicaSet names. Where the ReplicaSet is not known yet, it wakes the Deployment when it comes.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from fairlead.core.times import parse_time, timestamp
 from fairlead.decision.contract import NOTHING, Decision, Reading, Settled, Waiting
 from fairlead.decision.effects import ChangeStatus, identity, plural_of
-from fairlead.decision.heeds import OWNED, Heeds
+from fairlead.decision.heeds import NEW, OWNED, Heeds
 from fairlead.ledger.progress import MESSAGE_MAX, because, given_up, progress
 from fairlead.model.reasons import LATE, PAUSED, SUSPENDED
 from fairlead.model.service_views import ENDPOINT_SLICES, SERVICES, EndpointSlice, Service
@@ -36,6 +36,7 @@ from fairlead.model.views import (
     Job,
     Json,
     Pod,
+    ReplicaSet,
     Resource,
     StatefulSet,
     View,
@@ -48,7 +49,7 @@ _NAME = "progress"
 _SERVICE = "kubernetes.io/service-name"  # label of a slice
 _NO_DEADLINE = 2**31 - 1
 _WORKLOADS: dict[str, Resource[Any]] = {
-    each.kind: each for each in (DEPLOYMENTS, STATEFULSETS, DAEMONSETS, JOBS, REPLICASETS)
+    each.kind: each for each in (DEPLOYMENTS, STATEFULSETS, DAEMONSETS, JOBS)
 }
 
 Workload = Deployment | StatefulSet | DaemonSet | Job
@@ -66,14 +67,14 @@ class ProgressDecider:
         SERVICES,
         ENDPOINT_SLICES,
     )
-    heeds: Heeds = ((PODS.name, OWNED),)
-    adopts: Heeds = ((PODS.name, 0),)
+    heeds: Heeds = ((PODS.name, 0), (REPLICASETS.name, NEW))
+    adopts: Heeds = ((PODS.name, OWNED), (REPLICASETS.name, 0))
 
     def keys(self, resource: str, before: View | None, after: View | None) -> Iterable[Key]:
         newest = after if after is not None else before
-        if isinstance(newest, Pod):
-            key = _owner_key(newest)
-            return () if key is None else (key,)
+        if isinstance(newest, ReplicaSet):
+            key = _controller_key(newest)
+            return () if key is None or before is not None else (key,)
         if isinstance(newest, Workload):
             return (Key(resource, newest.metadata.namespace, newest.metadata.name),)
         return ()
@@ -81,14 +82,18 @@ class ProgressDecider:
     def adopters(
         self, view: Reading, resource: str, before: View | None, after: View | None
     ) -> Iterable[Key]:
-        """Workloads whose traffic changed: a slice names their pods, a Service selects their labels."""
+        """Workloads whose pods changed, or their traffic: a slice names pods, a Service selects their labels."""
+        newest = after if after is not None else before
+        if isinstance(newest, Pod):
+            key = _workload_key(view, newest)
+            return () if key is None else (key,)
         if isinstance(before, EndpointSlice) or isinstance(after, EndpointSlice):
             namespace = (after or before).metadata.namespace  # type: ignore[union-attr]
             names = _receiving(before) ^ _receiving(after)
             if isinstance(before, EndpointSlice) and isinstance(after, EndpointSlice):
                 names |= _receiving(after) if bool(before.ports) != bool(after.ports) else frozenset()
             pods = (view.get(PODS, namespace, name) for name in sorted(names))
-            keys = {key for pod in pods if pod is not None and (key := _owner_key(pod)) is not None}
+            keys = {key for pod in pods if pod is not None and (key := _workload_key(view, pod)) is not None}
             return sorted(keys)
         if isinstance(before, Service) or isinstance(after, Service):
             return sorted({key for each in (before, after) for key in _selected(view, each)})
@@ -140,12 +145,6 @@ def _write(resource: Resource[Any], workload: Workload, told: Json) -> ChangeSta
 
 
 def _find(view: Reading, key: Key) -> tuple[Resource[Any], Workload] | None:
-    if key.resource == REPLICASETS.name:
-        replicas = view.get(REPLICASETS, key.namespace, key.name)
-        owner = replicas.metadata.controller if replicas is not None else None
-        if owner is None or owner.kind != DEPLOYMENTS.kind:
-            return None
-        key = Key(DEPLOYMENTS.name, key.namespace, owner.name)
     resource = next(each for each in _WORKLOADS.values() if each.name == key.resource)
     workload: Workload | None = view.get(resource, key.namespace, key.name)
     if workload is None or workload.metadata.deletion_timestamp:
@@ -333,12 +332,20 @@ def _last_error(workload: Workload, pods: Sequence[Pod]) -> _Happened | None:
 # Which workloads a change concerns
 
 
-def _owner_key(pod: Pod) -> Key | None:
+def _workload_key(view: Reading, pod: Pod) -> Key | None:
     owner = pod.metadata.controller
+    if owner is not None and (owner.kind, owner.api_version) == (REPLICASETS.kind, REPLICASETS.api_version):
+        replicas = view.get(REPLICASETS, pod.metadata.namespace, owner.name)
+        return None if replicas is None else _controller_key(replicas)
+    return _controller_key(pod)
+
+
+def _controller_key(controlled: Pod | ReplicaSet) -> Key | None:
+    owner = controlled.metadata.controller
     resource = _WORKLOADS.get(owner.kind) if owner is not None else None
     if owner is None or resource is None or owner.api_version != resource.api_version:
         return None
-    return Key(resource.name, pod.metadata.namespace, owner.name)
+    return Key(resource.name, controlled.metadata.namespace, owner.name)
 
 
 def _receiving(view: View | None) -> frozenset[str]:

@@ -7,7 +7,7 @@ from typing import Any
 from fairlead.core.times import timestamp
 from fairlead.decision.effects import ChangeStatus
 from fairlead.model.service_views import ENDPOINT_SLICES, SERVICES
-from fairlead.model.views import DEPLOYMENTS, JOBS, PODS, STATEFULSETS
+from fairlead.model.views import DEPLOYMENTS, JOBS, PODS, REPLICASETS, STATEFULSETS
 from fairlead.reconcile.deployment import DeploymentDecider
 from fairlead.reconcile.progress import ProgressDecider
 from fairlead.reconcile.replicaset import ReplicaSetDecider
@@ -48,6 +48,19 @@ def told(world: World) -> Json:
     return progress
 
 
+def test_a_deployment_has_one_key_whichever_of_its_objects_changes() -> None:
+    world, decider = deployed(), ProgressDecider()
+    pod, (replicas,) = world.list(PODS)[0], world.list(REPLICASETS)
+    (deployment,) = world.list(DEPLOYMENTS)
+    assert list(decider.keys(DEPLOYMENTS.name, None, deployment)) == [KEY]
+    assert list(decider.keys(REPLICASETS.name, None, replicas)) == [KEY]
+    assert list(decider.keys(REPLICASETS.name, replicas, replicas)) == []
+    assert list(decider.keys(PODS.name, None, pod)) == []
+    assert list(decider.adopters(world, PODS.name, None, pod)) == [KEY]
+    del world.objects[Key(REPLICASETS.name, "default", replicas.metadata.name)]
+    assert list(decider.adopters(world, PODS.name, None, pod)) == [], "the ReplicaSet wakes it when it comes"
+
+
 def test_from_the_queue_to_the_end() -> None:
     world = deployed()
     assert told(world)["queued"] == 2
@@ -85,7 +98,7 @@ def test_a_service_makes_serving_the_end() -> None:
     slices = world.list(ENDPOINT_SLICES)
     assert len(list(decider.adopters(world, ENDPOINT_SLICES.name, portless, slices[0]))) == 1
     (key,) = decider.adopters(world, ENDPOINT_SLICES.name, None, slices[0])
-    assert key.resource == "replicasets.apps"
+    assert key.resource == "deployments.apps"
     (key,) = decider.adopters(world, SERVICES.name, None, world.list(SERVICES)[0])
     assert key == KEY
 
