@@ -31,8 +31,10 @@ from fairlead.model.served import Served
 from fairlead.model.views import (
     EVIDENCE_POLICIES,
     NODES,
+    PLACEMENT_QUOTAS,
     PLANE_SETTINGS,
     PODS,
+    RESOURCE_QUOTAS,
     Meta,
     Node,
     Pod,
@@ -181,7 +183,7 @@ def _released(world: Snapshot, now: float) -> Iterator[tuple[str, ...]]:
         if not node or pod.finished:
             continue
         if pod.released:
-            yield _holding(pod, nodes.get(node), evidence, now)
+            yield _holding(pod, _quota_held(world, pod), nodes.get(node), evidence, now)
             continue
         act = evidence_rows.RELEASE_AT_MOST_ONE if is_at_most_one(pod.metadata) else evidence_rows.RELEASE
         allowed = evidence.allows(evidence_rows.NODE_GONE, act) if node not in nodes else None
@@ -192,7 +194,17 @@ def _released(world: Snapshot, now: float) -> Iterator[tuple[str, ...]]:
             yield what, name, allowed.cited, "<unknown>", "release, then remove", due
 
 
-def _holding(pod: Pod, node: Node | None, evidence: Evidence, now: float) -> tuple[str, ...]:
+def _quota_held(world: Snapshot, pod: Pod) -> str:
+    """Of the quotas that its namespace has: what a released pod still takes of them."""
+    spaces = {each.metadata.namespace for each in world.list(PLACEMENT_QUOTAS)}
+    placement = pod.metadata.namespace in spaces and handover.holds_placement(pod)
+    spaces = {each.metadata.namespace for each in world.list(RESOURCE_QUOTAS)}
+    if pod.metadata.namespace in spaces and handover.holds_quota(pod):
+        return " and its quota"
+    return " and its PlacementQuota" if placement else ""
+
+
+def _holding(pod: Pod, quota: str, node: Node | None, evidence: Evidence, now: float) -> tuple[str, ...]:
     """One released pod: what it keeps, and when its object is removed unless its node is back by then."""
     signal = evidence_rows.MISSED_HEARTBEATS
     if node is None:
@@ -202,12 +214,7 @@ def _holding(pod: Pod, node: Node | None, evidence: Evidence, now: float) -> tup
     allowed = evidence.allows(signal, evidence_rows.FORGET)
     condition = next(each for each in pod.status.conditions if each.type == RELEASED)
     since = parse_time(condition.last_transition_time) if condition.last_transition_time else 0.0
-    quota = handover.given(pod)
-    holds = f"released, and holds its room on {pod.spec.node_name}"
-    if handover.holds_quota(pod):
-        holds += " and its quota"
-    elif quota == handover.CREATED and handover.holds_placement(pod):
-        holds += " and its PlacementQuota"
+    holds = f"released, and holds its room on {pod.spec.node_name}{quota}"
     due = "never"
     if allowed is not None:
         at = since + allowed.after_seconds

@@ -154,7 +154,7 @@ class Turn:
         if outcome.retry == "later":
             return Next.LATER
         if outcome.lifted_by or outcome.status in (403, 404):  # 404 of a create: its namespace is not there
-            self.lifted_by = outcome.lifted_by or assumed(effect.namespace)
+            self.lifted_by = outcome.lifted_by or assumed(effect.namespace, outcome)
         return Next.WAIT if self.lifted_by else Next.STUCK
 
 

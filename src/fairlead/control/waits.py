@@ -11,12 +11,14 @@ Between wake-ups a waiting key is tried after a back-off (`decision/retry.py`), 
 
 from __future__ import annotations
 
+import re
 from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any
 
 from fairlead.core.quantity import parse
 from fairlead.model.views import Namespace, PlacementQuota, ResourceQuota, Stored, View
+from fairlead.port.outcome import Refused
 from fairlead.store.contract import Key
 
 # Objects of which it is remembered that they eased, for turns that were under way just then.
@@ -27,13 +29,21 @@ Waiter = tuple[str, Key]  # controller, key
 _IN_NAMESPACE = ("resourcequotas", "limitranges", "serviceaccounts", "placementquotas.fairlead.dev")
 _IN_NONE = ("priorityclasses.scheduling.k8s.io",)
 _NAMESPACES = "namespaces"
+_QUOTA = re.compile("exceeded quota: ([a-z0-9.-]+)")
 LIFTING = frozenset((*_IN_NAMESPACE, *_IN_NONE, _NAMESPACES))
 
 
-def assumed(namespace: str) -> tuple[str, ...]:
-    """What may lift a refusal of which the API tells no more than that it is forbidden."""
+def assumed(namespace: str, refused: Refused) -> tuple[str, ...]:
+    """What may lift a refusal of which the API does not say it, as Kubernetes does not. First what its words name: a
+    quota, or the namespace that a create did not find. The rest wakes the key and gives no reason."""
     spaced = [f"{resource}/{namespace}/" for resource in _IN_NAMESPACE] if namespace else []
-    return (*spaced, *(f"{resource}//" for resource in _IN_NONE), f"{_NAMESPACES}//{namespace}")
+    whole = (*spaced, *(f"{resource}//" for resource in _IN_NONE))
+    space = f"{_NAMESPACES}//{namespace}"
+    if refused.status == 404:
+        return (space, *whole)
+    quota = _QUOTA.search(refused.message)
+    named = (f"resourcequotas/{namespace}/{quota[1]}",) if quota is not None else ()
+    return (*named, *whole, space)
 
 
 class Waits:

@@ -16,6 +16,7 @@ QUOTA_REASONS = frozenset({"WaitingForResourceQuota", "WaitingForPlacementQuota"
 
 
 def waiting_reason(addresses: Sequence[str]) -> str:
-    """Of a refusal that these objects may lift (RESOURCE/NAMESPACE/NAME): the kind of the first."""
-    kind = CATALOG.of_resource(addresses[0].partition("/")[0]) if addresses else None
+    """Of a refusal that these objects may lift (RESOURCE/NAMESPACE/NAME): the kind of the first, if that has a name."""
+    named = bool(addresses) and not addresses[0].endswith("/")
+    kind = CATALOG.of_resource(addresses[0].partition("/")[0]) if named else None
     return f"{WAITING_PREFIX}{kind.kind}" if kind is not None else REFUSED
