@@ -193,3 +193,12 @@ VIOLATIONS = [
 @pytest.mark.parametrize(("invariant", "tell"), VIOLATIONS)
 def test_a_fabricated_violation_is_told(invariant: str, tell: Callable[[Story], None]) -> None:
     assert told_by(tell) == invariant
+
+
+def test_whoever_comes_to_want_more_has_time_for_it() -> None:
+    story = Story()
+    silence(story)
+    lets_go(story, 0)
+    story.commit("pods", pod("r", annotations={"fairlead.dev/replaces": "uid-p0"}))
+    story.seconds += 91.0
+    story.commit("replicasets.apps", replicaset(5, name="web", generation=2))

@@ -120,6 +120,7 @@ class RepairGoesOn:
     def saw(self, sight: Sight) -> None:
         meta, after = sight.last.metadata, sight.after
         if sight.key.resource == REPLICASETS.name:
+            self._begin_anew(meta.uid, sight.seconds)  # it had enough until it came to want more
             gone = after is None or meta.deletion_timestamp
             self._wanted[meta.uid] = 0 if gone else sight.last.spec.replicas
         elif sight.key.resource == PODS.name and meta.controller is not None:
@@ -141,7 +142,7 @@ class RepairGoesOn:
 
     def _begin_anew(self, owner: str, seconds: float) -> None:
         """Who has as many as it wants waits for nothing."""
-        if len(self._live[owner]) >= self._wanted.get(owner, 0):
+        if len(self._live.get(owner, ())) >= self._wanted.get(owner, 0):
             for uid, (_, of, name) in self._released.items():
                 if of == owner:
                     self._released[uid] = seconds, of, name

@@ -24,6 +24,7 @@ from fairlead.sim.worlds import (
     silent_drain,
     silent_flip,
     std20,
+    two_seats,
 )
 
 STANDARD = "std20"
@@ -45,4 +46,5 @@ WORLDS: dict[str, tuple[Callable[[], Scenario], Faults]] = {
     "sched-kubernetes": (sched_kubernetes.scenario, sched_kubernetes.FAULTS),
     "silent-drain": (silent_drain.scenario, silent_drain.FAULTS),
     "silent-flip": (silent_flip.scenario, silent_flip.FAULTS),
+    "two-seats": (two_seats.scenario, two_seats.FAULTS),
 }

@@ -8,7 +8,7 @@ safe: more) replaced by a faulty one. Run one with `fairlead sim run --plant fai
 # In which world a plant is looked for, if it is not the standard one.
 WORLD_OF = {
     "assumed_expires": "sched",
-    "bind_timeout_read_as_failure": "sched",
+    "bind_timeout_read_as_failure": "two-seats",
     "budget_from_dead_controller": "sched",
     "budget_overwritten": "sched",
     "damage_read_as_absence": "bit-rot",
