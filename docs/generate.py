@@ -375,7 +375,6 @@ PLANE = (
         "it is tried again",
     ),
     Bound("errors of one controller told apart", "control.complaints", "ERRORS_TOLD_MAX", "", "told again"),
-    Bound("selectors kept compiled", "cache.handlers", "SELECTORS_KEPT_MAX", "", "they are compiled anew"),
     Bound("pods of one plan", "explain.planning", "PLAN_PODS_MAX", "", "413"),
     Bound(
         "attempts of a pod listed", "explain.explaining", "ATTEMPTS_SHOWN_MAX", "", "the oldest are left out"

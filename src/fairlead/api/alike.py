@@ -18,6 +18,7 @@ import msgspec
 
 from fairlead.api import objects
 from fairlead.core import codec
+from fairlead.core.kept import Kept
 from fairlead.model.fields import FieldTables
 from fairlead.model.kind import Json, Kind
 from fairlead.model.pod_decoder import apart
@@ -81,8 +82,8 @@ class Alike:
     __slots__ = ("_settled", "_taken")
 
     def __init__(self) -> None:
-        self._taken: dict[tuple[str, str, bytes], Taken] = {}
-        self._settled: dict[tuple[str, bytes], Json | None] = {}
+        self._taken: Kept[tuple[str, str, bytes], Taken] = Kept(_KEPT)
+        self._settled: Kept[tuple[str, bytes], Json | None] = Kept(_KEPT)
 
     # New objects
 
@@ -111,14 +112,11 @@ class Alike:
         given, encoded = bytes(came), codec.encode(new["spec"])
         if len(given) > _BYTES_MAX or len(encoded) > _BYTES_MAX:
             return
-        taken = self._taken
-        if len(taken) >= _KEPT:
-            del taken[next(iter(taken))]
         spec = _tree(encoded)
         warnings = tuple(kind.warnings({"metadata": {}, "spec": spec}))
-        taken[kind.resource, namespace, given] = Taken(
-            spec, msgspec.Raw(encoded), codec.clone(new["status"]), fields, warnings, rests_on
-        )
+        status = codec.clone(new["status"])
+        taken = Taken(spec, msgspec.Raw(encoded), status, fields, warnings, rests_on)
+        self._taken.keep((kind.resource, namespace, given), taken)
 
     # Stored objects
 
@@ -144,10 +142,7 @@ class Alike:
         if known:
             kind.defaults(whole)
             known = codec.encode(whole["spec"]) == encoded
-        if len(settled) >= _KEPT:
-            del settled[next(iter(settled))]
-        settled[key] = spec if known else None
-        return settled[key]
+        return settled.keep(key, spec if known else None)
 
 
 def peeled(body: bytes, kind: Kind) -> Body | None:

@@ -17,6 +17,7 @@ from fairlead.api.attempt import Attempt, Manager
 from fairlead.api.ownable import ownable, touches_metadata, within
 from fairlead.api.plan import Context
 from fairlead.core import codec
+from fairlead.core.kept import Kept
 from fairlead.core.times import timestamp
 from fairlead.model.apply.elements import UndecodableError
 from fairlead.model.apply.managers import (
@@ -56,8 +57,8 @@ class Managing:
 
     def __init__(self) -> None:
         self._rules: Rules | None = None
-        self._created: dict[tuple[object, ...], bytes] = {}
-        self._updated: dict[tuple[object, ...], tuple[_Left, ...]] = {}
+        self._created: Kept[tuple[object, ...], bytes] = Kept(_KEPT)
+        self._updated: Kept[tuple[object, ...], tuple[_Left, ...]] = Kept(_KEPT)
 
     def rule(self, tables: FieldTables, kind: Kind) -> Rule:
         if self._rules is None or self._rules.tables is not tables:
@@ -222,12 +223,9 @@ def _quoted(name: str) -> bytes:
     return codec.encode(name)
 
 
-def _remember(memory: dict[Any, Any], key: object, value: object, size: int) -> None:
-    if size > _BYTES_MAX:
-        return
-    if len(memory) >= _KEPT:
-        del memory[next(iter(memory))]
-    memory[key] = value
+def _remember(memory: Kept[Any, Any], key: object, value: object, size: int) -> None:
+    if size <= _BYTES_MAX:
+        memory.keep(key, value)
 
 
 # From and to the wire

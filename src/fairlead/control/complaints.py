@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import TypeVar
 
 from fairlead.control.instructions import Report
+from fairlead.core.kept import Kept
 
 # Distinct errors that are remembered as reported, per controller.
 ERRORS_TOLD_MAX = 100
@@ -30,16 +31,14 @@ def tried(ask: Callable[..., T], *arguments: object) -> T | Exception:
 class Complaints:
     def __init__(self, controller: str) -> None:
         self._controller = controller
-        self._told: dict[tuple[str, str, int], None] = {}
+        self._told: Kept[tuple[str, str, int], None] = Kept(ERRORS_TOLD_MAX)
         self._reports: list[Report] = []
 
     def about(self, what: str, error: Exception) -> None:
         mark = (type(error).__name__, *_place(error.__traceback__))
         if mark in self._told:
             return
-        self._told[mark] = None
-        if len(self._told) > ERRORS_TOLD_MAX:
-            del self._told[next(iter(self._told))]
+        self._told.keep(mark, None)
         message = f"{self._controller} failed at {what}: {one_line(error)}"
         self._reports.append(Report(self._controller, message, error))
 

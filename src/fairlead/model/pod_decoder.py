@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
+from fairlead.core.kept import Kept
 from fairlead.model.views import Meta, Pod, PodSpec, PodStatus, View
 
 _KEPT = 1024
@@ -40,7 +41,7 @@ class PodDecoder:
     __slots__ = ("_specs",)
 
     def __init__(self) -> None:
-        self._specs: dict[bytes, PodSpec] = {}
+        self._specs: Kept[bytes, PodSpec] = Kept(_KEPT)
 
     def decode(self, data: bytes) -> Pod:
         """Raises what msgspec raises."""
@@ -59,11 +60,7 @@ class PodDecoder:
 
     def _learn(self, rest: bytes, data: bytes) -> PodSpec:
         _whole(data)  # what it refuses is refused in its words
-        specs = self._specs
-        if len(specs) >= _KEPT:
-            del specs[next(iter(specs))]
-        known = specs[rest] = _spec(rest)
-        return known
+        return self._specs.keep(rest, _spec(rest))
 
 
 def _on(spec: PodSpec, node: str) -> PodSpec:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from fairlead.core.kept import Kept
 from fairlead.schedule.nodes import Ints
 from fairlead.schedule.snapshot import Placed, Snapshot
 
@@ -17,16 +18,13 @@ PRIORITIES_MAX = 8  # of preempting pods, kept at a time
 class LowerOf:
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
-        self._known: dict[int, _Lower] = {}  # those used last are last
+        self._known: Kept[int, _Lower] = Kept(PRIORITIES_MAX)  # those used last are last
 
     def than(self, priority: int) -> _Lower:
         known = self._known.pop(priority, None)
         if known is None or not known.catch_up(self._snapshot):
             known = _Lower(self._snapshot, priority)
-            if len(self._known) >= PRIORITIES_MAX:
-                del self._known[next(iter(self._known))]
-        self._known[priority] = known
-        return known
+        return self._known.keep(priority, known)
 
     def on(self, node: str, priority: int) -> list[Placed]:
         """The pods themselves, the most important first: by priority, then who came earlier."""

@@ -16,6 +16,7 @@ from typing import NamedTuple, cast
 
 import numpy as np
 
+from fairlead.core.kept import Kept
 from fairlead.schedule.budgets import Budget, breaking
 from fairlead.schedule.classes import ClassState
 from fairlead.schedule.contract import Plugin, Victim, Yielding
@@ -65,7 +66,7 @@ class Preemption:
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
         self._lower = LowerOf(snapshot)
-        self._remembered: dict[Facts, _Remembered] = {}  # those used last are last
+        self._remembered: Kept[Facts, _Remembered] = Kept(REMEMBERED_MAX)  # those used last are last
 
     def choose(self, state: ClassState, claimed: str, budgets: Sequence[Budget]) -> Chosen:
         """Where a pod should go that may go nowhere now; `claimed` is where it was nominated before."""
@@ -136,10 +137,7 @@ class Preemption:
         known = self._remembered.pop(state.facts, None)
         if known is None or known.budgets is not budgets or known.epoch != state.epoch:
             known = _Remembered(budgets, state.epoch, {})
-        if len(self._remembered) >= REMEMBERED_MAX:
-            del self._remembered[next(iter(self._remembered))]
-        self._remembered[state.facts] = known
-        return known.trials
+        return self._remembered.keep(state.facts, known).trials
 
     def _try_out(self, state: ClassState, slot: int, budgets: Sequence[Budget]) -> Trial:
         (node,) = self._snapshot.nodes.names((slot,))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from fairlead.core import codec
+from fairlead.core.kept import Kept
 from fairlead.core.problems import Problems
 from fairlead.model.custom import structural
 from fairlead.model.custom.schema_parts import check_types, first_rule
@@ -24,7 +25,7 @@ class Verdicts:
     __slots__ = ("_found", "looks")
 
     def __init__(self) -> None:
-        self._found: dict[str, Look] = {}
+        self._found: Kept[str, Look] = Kept(VERDICTS_KEPT)
         self.looks = 0  # how many had to be looked at
 
     def of(self, schema: Any) -> Look:
@@ -36,9 +37,7 @@ class Verdicts:
             self.looks += 1
             found = look(schema)
             if found.sound:
-                if len(self._found) >= VERDICTS_KEPT:
-                    del self._found[next(iter(self._found))]
-                self._found[mark] = found
+                self._found.keep(mark, found)
         return found
 
 

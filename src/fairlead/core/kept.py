@@ -1,0 +1,28 @@
+"""A dictionary with a bound: what is remembered to save work, and may be forgotten at any time.
+
+Used wherever answers are kept by what was asked and evicted by hand would be the alternative; a pure function of
+hashable arguments has `functools.lru_cache`.
+"""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class Kept(dict[K, V]):
+    """At most `count_max`; the one that came first goes first. To keep those used last, `pop` and `keep` again."""
+
+    __slots__ = ("count_max",)
+
+    def __init__(self, count_max: int) -> None:
+        super().__init__()
+        self.count_max = count_max
+
+    def keep(self, key: K, value: V) -> V:
+        if len(self) >= self.count_max and key not in self:
+            del self[next(iter(self))]
+        self[key] = value
+        return value
