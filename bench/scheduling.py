@@ -1,8 +1,9 @@
-"""Pods from their create to a durable binding, on hollow nodes, with the settings of `fairlead up`.
+"""Pods from their create to a durable binding, with the settings of `fairlead up`.
 
-    python bench/scheduling.py --nodes 500 --pods 1000 [--spread | --anti-affinity | --preempt] [--json]
+    python bench/scheduling.py --nodes 500 --pods 1000 [--bare] [--spread | --anti-affinity | --preempt] [--json]
 
-Starts `fairlead up --hollow-nodes N` on a fresh directory. Another process creates the pods over 64 connections and
+Starts `fairlead up` on a fresh directory. `--hollow` (the default): with hollow nodes, which write the status of each
+pod that they get, as agents do. `--bare`: with Node objects that nobody runs, as scheduler_perf of Kubernetes has them. Another process creates the pods over 64 connections and
 watches until each has a node (`bound.py`). Then the server is killed with SIGKILL, started again, and what it has is
 counted. Prints one JSON object: `pods_per_second` is pods by the time from the first create to the last binding;
 `cpu_us_per_pod` is what the server's process used in that time, by stage (`stages.py`). Everything on the loopback.
@@ -25,6 +26,8 @@ from pathlib import Path
 from typing import Any
 
 import api
+
+from fairlead.agent.hollow import ALLOCATABLE
 
 ZONES = 3
 PODS = "/api/v1/namespaces/default/pods"
@@ -74,8 +77,9 @@ class Plane(api.Plane):
     """The same `fairlead up`, sampled."""
 
     def __init__(self, directory: Path, nodes: int) -> None:
+        """`nodes`: hollow ones."""
         self.counted = directory.parent / "stages.json"
-        super().__init__(directory, "--hollow-nodes", str(nodes))
+        super().__init__(directory, *(("--hollow-nodes", str(nodes)) if nodes else ()))
         self._tls = ssl.create_default_context(cafile=self.ca)
 
     def command(self) -> list[str]:
@@ -105,6 +109,34 @@ class Plane(api.Plane):
                     return round(time.perf_counter() - began, 1)
             revision = seen["resourceVersion"]
         raise SystemExit(f"the nodes were not ready within {START_SECONDS} s")
+
+    def register(self, nodes: int) -> None:
+        """Node objects like those of hollow nodes, and leases that nobody has to renew while this runs."""
+        now = time.strftime("%Y-%m-%dT%H:%M:%S.000000Z", time.gmtime())
+        requests = []
+        for name in (f"hollow-{number}" for number in range(nodes)):
+            ready = {"type": "Ready", "status": "True", "reason": "Bare", "lastHeartbeatTime": now[:19] + "Z"}
+            node = {
+                "apiVersion": "v1",
+                "kind": "Node",
+                "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name}},
+                "status": {
+                    "allocatable": dict(ALLOCATABLE),
+                    "capacity": dict(ALLOCATABLE),
+                    "conditions": [ready],
+                },
+            }
+            lease = {
+                "apiVersion": "coordination.k8s.io/v1",
+                "kind": "Lease",
+                "metadata": {"name": name, "namespace": "kube-node-lease"},
+                "spec": {"holderIdentity": name, "leaseDurationSeconds": 3600, "renewTime": now},
+            }
+            requests.append(
+                ["POST", "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases", json.dumps(lease)]
+            )
+            requests.append(["POST", "/api/v1/nodes", json.dumps(node)])
+        self.load(requests, len(requests), 16)
 
     def bind(self, pods: list[tuple[str, str]], connections: int) -> dict[str, Any]:
         """Create these and wait until each has a node."""
@@ -171,9 +203,13 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     kind = [name for name in ("spread", "anti_affinity", "preempt") if getattr(options, name)]
     with tempfile.TemporaryDirectory() as scratch:
         directory = Path(scratch) / "data"
-        plane = Plane(directory, options.nodes)
+        hollow = 0 if options.bare else options.nodes
+        plane = Plane(directory, hollow)
         try:
+            if options.bare:
+                plane.register(options.nodes)
             out: dict[str, Any] = {
+                "run_by": "nobody" if options.bare else "hollow",
                 "nodes": options.nodes,
                 "pods": options.pods,
                 "kind": kind[0] if kind else "plain",
@@ -202,7 +238,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
         finally:
             plane.process.send_signal(signal.SIGKILL)
             plane.process.wait()
-        again = Plane(directory, options.nodes)
+        again = Plane(directory, hollow)
         try:
             after = again.count()
             out["after_kill"] = {"before": before, "after": after, "ready_seconds": again.ready_seconds}
@@ -224,6 +260,9 @@ def main() -> None:
     )
     parser.add_argument("--nodes", type=int, default=500)
     parser.add_argument("--pods", type=int, default=1000)
+    run_by = parser.add_mutually_exclusive_group()
+    run_by.add_argument("--bare", action="store_true", help="Node objects that nobody runs")
+    run_by.add_argument("--hollow", action="store_true", help="hollow nodes (the default)")
     kind = parser.add_mutually_exclusive_group()
     kind.add_argument("--spread", action="store_true", help="maxSkew 1 over three zones, required")
     kind.add_argument("--anti-affinity", action="store_true", help="required, by host name")

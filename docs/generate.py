@@ -523,6 +523,13 @@ PLANE = (
         "a port in use is tried again every", "runtime.service_proxy", "BIND_AGAIN_SECONDS", "seconds", "-"
     ),
     Bound(
+        "of the ports that other agents have, one is tried every",
+        "runtime.service_proxy",
+        "TAKE_OVER_SECONDS",
+        "seconds",
+        "-",
+    ),
+    Bound(
         "a proxy without room accepts again after",
         "runtime.service_proxy",
         "ACCEPT_AGAIN_SECONDS",

@@ -10,6 +10,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from bench import pieces
 
 from fairlead.sim.faults import DEFAULT
 from fairlead.sim.probes import probe_names
@@ -44,7 +45,7 @@ def soak(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     monkeypatch.setattr(module, "Runner", type("Fresh", (Scripted,), {}))
-    monkeypatch.setattr(module, "commit", lambda: "0" * 40)
+    monkeypatch.setattr(pieces, "commit", lambda: "0" * 40)
     return module
 
 
@@ -92,7 +93,7 @@ def test_parts_add_up_to_the_whole(soak: ModuleType, tmp_path: Path) -> None:
 def test_out_of_time_it_says_so_and_goes_on_later(soak: ModuleType, tmp_path: Path) -> None:
     run(soak, tmp_path / "soak", "--seeds", "100")
     code, told = run(soak, tmp_path / "soak", "--seeds", "300", "--seconds", "1e-9")
-    assert (code, told["seeds"]) == (soak.MORE_TO_DO, 100)
+    assert (code, told["seeds"]) == (pieces.MORE_TO_DO, 100)
     code, told = run(soak, tmp_path / "soak", "--seeds", "300")
     assert (code, told["seeds"]) == (0, 300)
 
@@ -103,7 +104,7 @@ def test_of_other_sources_nothing_is_kept(
 ) -> None:
     run(soak, tmp_path / "soak", "--seeds", "300")
     if why == "sources":
-        monkeypatch.setattr(soak, "sources", lambda: "other")
+        monkeypatch.setattr(pieces, "sources", lambda: "other")
     _, told = run(soak, tmp_path / "soak", "--seeds", "100", *(["--afresh"] if why == "asked" else []))
     assert told["seeds"] == 100
 

@@ -5,12 +5,12 @@ listener, one that goes closes it; connections that live go on whatever becomes 
 one that refuses is passed over (`relay.py`). A route without backends is listened to all the same, and a connection to
 it reset: otherwise it could reach whoever listens on that port of all addresses.
 
-Agents of one machine have the same routes and share their addresses (SO_REUSEPORT): when one is killed, the others
-take what comes next, and only what was under way through that one is lost. Where an agent that does not share has the
-address, it is tried again every few seconds, and taken when that one ends. Where somebody has the port on all
-addresses, or it may not be bound (ports below 1024, for users without that right), it is tried again as well, and that
-is said. Bounds: CONNECTIONS_MAX connections, each with the buffers of its relay; above, new ones wait in the listeners'
-backlogs.
+Where the address is in use, another agent of this machine serves it, with the same routes; it is taken over a moment
+after that one ends. Of the addresses that others have one is tried every TAKE_OVER_SECONDS, and all as soon as one
+could be had. They are not shared (SO_REUSEPORT): an agent that is stopped, and does not end, would keep its share of
+the connections waiting. Where somebody has the port on all addresses, or it may not be bound (ports below 1024, for
+users without that right), it is tried again every few seconds, and that is said. Bounds: CONNECTIONS_MAX connections,
+each with the buffers of its relay; above, new ones wait in the listeners' backlogs.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ CONNECTIONS_MAX = 1024
 _OWN_SERVICE = "default/kubernetes:"  # the server's, at port 443, which only some users may have
 BACKLOG_MAX = 256
 BIND_AGAIN_SECONDS = 3.0
+TAKE_OVER_SECONDS = 0.05
 ACCEPT_AGAIN_SECONDS = 0.5
 _ACCEPTED_AT_ONCE_MAX = 16
 _OUT_OF_ROOM = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
@@ -70,6 +71,8 @@ class ServiceProxy:
         self._relays: set[Relay] = set()
         self._buffer = memoryview(bytearray(BUFFER_BYTES))
         self._timer: asyncio.TimerHandle | None = None
+        self._probe_timer: asyncio.TimerHandle | None = None
+        self._probed = 0  # how often one was tried that another has
         self._told: dict[Place, int] = {}
         self._resting = False  # as many connections as there may be, or the machine has no room for more
         self._closed = False
@@ -82,7 +85,7 @@ class ServiceProxy:
 
     @property
     def listening(self) -> tuple[Place, ...]:
-        """What is served here, if also by other agents of this machine."""
+        """What is served here, rather than by another agent of this machine."""
         return tuple(sorted(place for place, each in self._listeners.items() if each.socket is not None))
 
     def serve(self, routes: Iterable[Route]) -> None:
@@ -106,8 +109,9 @@ class ServiceProxy:
     def close(self) -> None:
         """End every connection and listen nowhere."""
         self._closed = True
-        if self._timer is not None:
-            self._timer.cancel()
+        for timer in (self._timer, self._probe_timer):
+            if timer is not None:
+                timer.cancel()
         for listener in self._listeners.values():
             self._stop(listener)
         self._listeners.clear()
@@ -133,6 +137,20 @@ class ServiceProxy:
                         self._loop.add_reader(listener.socket, self._acceptable, listener)
         if missing:
             self._timer = self._loop.call_later(BIND_AGAIN_SECONDS, self._bind)
+            if self._probe_timer is None:
+                self._probe_timer = self._loop.call_later(TAKE_OVER_SECONDS, self._probe)
+
+    def _probe(self) -> None:
+        """One after the other of what others have: the end of whoever has it is noticed at once, at little cost."""
+        self._probe_timer = None
+        held = [place for place, each in self._listeners.items() if each.socket is None]
+        if not held:
+            return
+        self._probed += 1
+        if _is_free(held[self._probed % len(held)]):
+            self._bind()
+        else:
+            self._probe_timer = self._loop.call_later(TAKE_OVER_SECONDS, self._probe)
 
     def _bound(self, place: Place, route: Route) -> socket.socket | None:
         made: socket.socket | None = None
@@ -140,7 +158,6 @@ class ServiceProxy:
             made = socket.socket(socket.AF_INET, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
             # A listener that was closed a moment ago leaves connections behind that are still ending.
             made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
             made.bind(place)
             made.listen(BACKLOG_MAX)
         except (OSError, OverflowError) as error:
@@ -215,12 +232,16 @@ class ServiceProxy:
 
 
 def _is_free_elsewhere(port: int) -> bool:
-    """Then it is in use at that very address: an older agent of this machine, or another user's, serves it."""
+    """Then it is in use at that very address: another agent of this machine serves it, which is as it should be."""
+    return _is_free((_NOBODYS, port))
+
+
+def _is_free(place: Place) -> bool:
     try:
         with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as tried:
             tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            tried.bind((_NOBODYS, port))
-    except OSError:
+            tried.bind(place)
+    except (OSError, OverflowError):
         return False
     return True
 
