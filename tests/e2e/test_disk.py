@@ -19,6 +19,7 @@ import apsw
 import pytest
 
 from tests.e2e.raw import assert_no_traceback
+from tests.e2e.testimony import eventually
 from tests.running import FAIRLEAD, Running
 
 CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
@@ -302,6 +303,16 @@ def full_of_writes(server: Running) -> dict[str, Any]:
     raise AssertionError("the disk never became full")
 
 
+def audit_lines(server: Running) -> Iterator[dict[str, Any]]:
+    after = 0
+    while True:
+        _, page = server.request("GET", f"/fairlead/v1/audit?after={after}")
+        if not page["items"]:
+            return
+        yield from (item["record"] for item in page["items"])
+        after = page["items"][-1]["sequence"]
+
+
 def found(server: Running) -> dict[str, Any]:
     status, listed = server.request("GET", CONFIGMAPS)
     assert status == 200
@@ -405,8 +416,7 @@ def test_on_a_full_disk_leases_are_renewed_and_deletions_work_whoever_else_fills
         filler.unlink()
         written(server, "after")
         assert server.request("GET", f"{SECRETS}/s")[0] == 200
-        _, page = server.request("GET", "/fairlead/v1/audit?limit=1000")
-        assert sum(item["record"].get("unrecorded", 0) for item in page["items"]) >= 3
+        eventually(lambda: sum(line.get("unrecorded", 0) for line in audit_lines(server)) >= 3)
         kept = {"after", *acknowledged, *(f"old{n}" for n in range(4, 20))}
         assert set(found(server)) == kept
         server.kill()
