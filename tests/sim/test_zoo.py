@@ -51,7 +51,7 @@ PLANTS = {
     "slot_again": (0, {"slots-run-once"}),
     "flip_back": (0, {"no-stranded-marks", *_UNFINISHED}),
     "phase_lost": (200, {"no-stranded-marks", "repair-goes-on", *_UNFINISHED}),
-    "orphan_never_collected": (153, _UNFINISHED),
+    "orphan_never_collected": (162, _UNFINISHED),
     "late_child_kept": (1, {"no-orphan"}),
     "deleting_is_gone": (17, {"collected-justly"}),
     "lost_pods_keep_quota": (0, {"repair-goes-on"}),

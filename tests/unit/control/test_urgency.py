@@ -12,6 +12,10 @@ from fairlead.store.contract import Key
 
 RUNNING = Pod(metadata=Meta(name="web-0", uid="u", resource_version="1"), status=PodStatus(phase="Running"))
 FAILED = Pod(metadata=Meta(name="web-0", uid="u", resource_version="1"), status=PodStatus(phase="Failed"))
+ANNOUNCED = Pod(
+    metadata=Meta(name="web-0", uid="u", resource_version="1"),
+    status=PodStatus(phase="Running", conditions=(Condition(RELEASED, "False"),)),
+)
 GIVEN_UP = Pod(
     metadata=Meta(name="web-0", uid="u", resource_version="1"),
     status=PodStatus(phase="Running", conditions=(Condition(RELEASED, "True"),)),
@@ -24,6 +28,8 @@ GIVEN_UP = Pod(
         ("replicasets.apps", RUNNING, None, Priority.HIGH),
         ("replicasets.apps", RUNNING, FAILED, Priority.HIGH),
         ("statefulsets.apps", RUNNING, GIVEN_UP, Priority.HIGH),
+        ("replicasets.apps", RUNNING, ANNOUNCED, Priority.NORMAL),
+        ("replicasets.apps", ANNOUNCED, GIVEN_UP, Priority.HIGH),
         ("daemonsets.apps", RUNNING, None, Priority.HIGH),
         ("replicasets.apps", RUNNING, RUNNING, Priority.NORMAL),
         ("replicasets.apps", None, RUNNING, Priority.NORMAL),
