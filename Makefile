@@ -8,7 +8,7 @@ WORKERS ?= 3
 unexport PYTHONDONTWRITEBYTECODE
 export PYTHONPYCACHEPREFIX := $(CURDIR)/.venv/bytecode
 
-.PHONY: help setup dev up quick test check format soak bench clean
+.PHONY: help setup dev up quick test check docs coverage format soak bench clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -40,11 +40,20 @@ quick: dev ## the unit and property tests nearest to what you changed, in under 
 test: dev ## every test
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not soak"
 
-check: dev ## lint, format, types, layers
+coverage: dev ## what unit and property tests reach of the pure code; less than before fails
+	$(BIN)/coverage erase
+	$(BIN)/coverage run -m pytest -n $(WORKERS) --dist worksteal -m "not soak" tests/unit tests/property
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage report
+
+check: dev docs ## lint, format, types, layers, the documentation as a site
 	$(BIN)/ruff check src tests bench docs examples
 	$(BIN)/ruff format --check src tests bench docs examples
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+docs: dev ## build the documentation as a site, in site/; a broken link fails
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 
 format: dev ## rewrite files in the one format
 	$(BIN)/ruff check --fix src tests bench docs examples
@@ -60,4 +69,4 @@ bench: dev ## measure the API next to the raw store and etcd; prints JSON
 	$(BIN)/python bench/api.py --json
 
 clean: ## remove what setup made
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage* site

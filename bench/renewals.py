@@ -21,10 +21,10 @@ from typing import Any
 import turns
 
 from fairlead.agent.lease import lease_request
-from fairlead.control.instructions import Woke
 from fairlead.core import codec
 from fairlead.model import evidence_rows
 from fairlead.model.marks import NODE_LEASES
+from fairlead.port.driving import Woke
 from fairlead.port.request import Request
 
 LOT = 5
@@ -59,7 +59,7 @@ class Bench:
             self._send(requests)
             between = time.process_time()
             if 0.0 < process.wake_at <= server.now:
-                process._carry_out(process.plane.woke(Woke(server.now, 0.5)))
+                process.tell(Woke(server.now, 0.5))
             process.keep_up()
             spent[0] += between - began
             spent[1] += time.process_time() - between

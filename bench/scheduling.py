@@ -32,6 +32,8 @@ from fairlead.agent.hollow import ALLOCATABLE
 ZONES = 3
 PODS = "/api/v1/namespaces/default/pods"
 START_SECONDS = 300.0
+# Nodes that nobody runs are marked as silent after a while, and pods on them: that is work, and takes two minutes.
+IDLE_SETTLE_SECONDS = 200.0
 # Four of these fill a hollow node.
 _WHOLE_QUARTER = "8"
 
@@ -232,6 +234,8 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
             out["server_busy"] = round(used / result["seconds"], 2)
             out["load_average_after"] = os.getloadavg()[0]
             out["run"] = result
+            if options.idle:
+                out["idle"] = _idle(plane, options.idle)
             if options.lines:
                 out["lines"] = dict(list(counted["lines"].items())[: options.lines])
             before = plane.count()
@@ -246,6 +250,15 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
             again.process.terminate()
             again.process.wait(30)
     return out
+
+
+def _idle(plane: Plane, seconds: float) -> dict[str, Any]:
+    """What the server uses when nothing happens: Events and leases of before are through, and no sampler counts."""
+    time.sleep(IDLE_SETTLE_SECONDS)
+    cpu, began = api.cpu_seconds(plane.process.pid), time.perf_counter()
+    time.sleep(seconds)
+    used, took = api.cpu_seconds(plane.process.pid) - cpu, time.perf_counter() - began
+    return {"seconds": round(took, 1), "cpu_percent_of_a_core": round(100 * used / took, 2)}
 
 
 def _per_pod(counted: dict[str, Any], used: float, pods: int) -> dict[str, float]:
@@ -269,6 +282,9 @@ def main() -> None:
     kind.add_argument("--preempt", action="store_true", help="nodes that are full of pods of lower priority")
     parser.add_argument("--connections", type=int, default=64)
     parser.add_argument("--settle", type=float, default=0.0, help="seconds to wait before the pods come")
+    parser.add_argument(
+        "--idle", type=float, default=0.0, help="then measure so many seconds without any work"
+    )
     parser.add_argument("--lines", type=int, default=0, help="also print the functions most often at work")
     parser.add_argument("--json", action="store_true", help="on one line instead of many")
     options = parser.parse_args()

@@ -35,6 +35,7 @@ _STAGES: dict[tuple[str, str], str] = {
     ("wire/http.py", ""): "create",
     ("runtime/expirer.py", ""): "store",
     ("runtime/store_driver.py", ""): "store",
+    ("runtime/driving.py", ""): "plane",
     ("runtime/plane_driver.py", ""): "plane",
 }
 _BY_CALLER = {"scheduler": "bind", "events": "events"}

@@ -26,10 +26,10 @@ import pstats
 import resource
 import time
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
-from fairlead.agent.hollow import HollowDecider
+from fairlead.agent.hollow import hollow_decider
 from fairlead.api.admission import Chain
 from fairlead.api.audit import Audit
 from fairlead.api.authn import Tokens
@@ -39,17 +39,15 @@ from fairlead.api.plan import AGAIN, Context, Plan
 from fairlead.api.server import Api
 from fairlead.api.status import failure
 from fairlead.api.users import MASTERS, User
-from fairlead.cache import events as mirrored
+from fairlead.cache.events import Framed, Listed, Marked, Mirrored
 from fairlead.control.instructions import (
+    Answers,
     AskProgress,
     Call,
-    MirrorWakeAt,
-    PlaneInstruction,
+    PlaneEvent,
     Record,
     Replied,
     Report,
-    WakeAt,
-    Woke,
 )
 from fairlead.control.placing import Placer
 from fairlead.control.plane import Plane
@@ -58,6 +56,7 @@ from fairlead.core import codec
 from fairlead.core.errors import ApiError
 from fairlead.model.catalog import CATALOG
 from fairlead.model.files import load_tables
+from fairlead.port.driving import ListAll, Started, WakeAt, Woke
 from fairlead.port.outcome import outcome_of
 from fairlead.port.request import MERGE_PATCH, Reply, Request
 from fairlead.store.contract import Outcome, Transaction
@@ -125,12 +124,12 @@ class Process:
 
     def __init__(self, server: Server, identity: str, nodes: int) -> None:
         self.server = server
-        self.plane = Plane(identity, (*default_deciders(), HollowDecider("node-", nodes)), Placer)
+        self.plane = Plane(identity, (*default_deciders(), hollow_decider("node-", nodes)), Placer)
         self.calls = self.records = self.reports = 0
         self.wake_at = 0.0
         self._todo: deque[Any] = deque()
         self._follows: dict[str, tuple[Any, int]] = {}
-        self._carry_out(self.plane.begin(server.now, 0.5))
+        self.tell(Started(server.now, 0.5))
 
     @property
     def turns(self) -> int:
@@ -144,7 +143,7 @@ class Process:
             if not self.wake_at or self.wake_at > end:
                 break
             self.server.now = max(self.server.now, self.wake_at)
-            self._carry_out(self.plane.woke(Woke(self.server.now, 0.5)))
+            self.tell(Woke(self.server.now, 0.5))
         self.server.now = end
 
     def keep_up(self) -> None:
@@ -153,35 +152,35 @@ class Process:
             if self._todo:
                 self._do(self._todo.popleft())
 
-    def _carry_out(self, instructions: Iterable[PlaneInstruction]) -> None:
-        for instruction in instructions:
-            if isinstance(instruction, WakeAt):
+    def tell(self, event: PlaneEvent) -> None:
+        for instruction in self.plane.handle(event):
+            if isinstance(instruction, WakeAt) and not instruction.timer:
                 self.wake_at = instruction.at
             elif isinstance(instruction, Record):
                 self.records += 1
             elif isinstance(instruction, Report) and instruction.error is None:
                 self.reports += 1  # keys that were slowed down
-            elif isinstance(instruction, Report | MirrorWakeAt):
+            elif isinstance(instruction, Report | WakeAt):
                 raise RuntimeError(f"something went wrong: {instruction}")
             else:
                 self._todo.append(instruction)
 
     def _do(self, instruction: Any) -> None:
-        plane, now = self.plane, self.server.now
+        now = self.server.now
         if isinstance(instruction, Call):
             self.calls += 1
             outcome = outcome_of(self.server.send(instruction.request))
-            self._carry_out(plane.replied(Replied(instruction.call, outcome, now, 0.5)))
-        elif isinstance(instruction, mirrored.ListAll):
+            self.tell(Answers((Replied(instruction.call, outcome, now, 0.5),)))
+        elif isinstance(instruction, ListAll):
             name = instruction.resource_name
             entries = tuple(self.server.store.list(name))
-            listed = mirrored.Listed(self.server.store.revision, entries, now, instruction.attempt)
-            self._carry_out(plane.mirror(name, listed))
+            listed = Listed(self.server.store.revision, entries, now, instruction.attempt)
+            self.tell(Mirrored(name, (listed,)))
         elif isinstance(instruction, AskProgress):
             subscription, attempt = self._follows[instruction.resource]
             self._deliver()
-            marked = mirrored.Marked(self.server.hub.progress(subscription), now, attempt)
-            self._carry_out(plane.mirror(instruction.resource, marked))
+            marked = Marked(self.server.hub.progress(subscription), now, attempt)
+            self.tell(Mirrored(instruction.resource, (marked,)))
         else:
             name = instruction.resource_name
             subscription = self.server.hub.subscribe(name, "", None, instruction.since_revision)
@@ -198,8 +197,8 @@ class Process:
             changes = self.server.hub.take(subscription, CHANGES_AT_ONCE)
             if changes:
                 found = True
-                frames = [mirrored.Framed(each.type, each.entry, now, attempt) for each in changes]
-                self._carry_out(self.plane.mirror(name, *frames))
+                frames = [Framed(each.type, each.entry, now, attempt) for each in changes]
+                self.tell(Mirrored(name, tuple(frames)))
         return found
 
 

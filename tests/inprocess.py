@@ -6,14 +6,16 @@ For tests of verbs and their semantics. `send` drives the same assembly and the 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from fairlead.api.assembly import Assembly
+from fairlead.api.assembly import Assembly, Remembered
 from fairlead.api.authn import Tokens
 from fairlead.api.conversation import Conversation, stored_reply
-from fairlead.api.plan import Context, Plan, Watch
+from fairlead.api.plan import Context, Step, Watch
+from fairlead.api.status import failure
 from fairlead.api.users import MASTERS, User
+from fairlead.core.errors import BadRequest
 from fairlead.port.request import Reply, Request
 from fairlead.store.contract import Change, Outcome, Transaction
 from fairlead.store.events import Append, Appended, Flush, Instruction, Publish, Resolve, Submitted
@@ -26,14 +28,15 @@ ADMIN = User("admin", groups=(MASTERS, "system:authenticated"))
 class InProcess:
     """One plane. Time stands still unless a test moves `now`."""
 
-    def __init__(self) -> None:
-        self.now = 1_800_000_000.0
+    def __init__(self, now: float = 1_800_000_000.0, remembered: Remembered | None = None) -> None:
+        self.now = now
         self.journal = MemoryJournal()
         self.store = Store(self.journal.recover(), self.journal)
-        self.assembly = Assembly(self.store, Tokens({}))
+        self.assembly = Assembly(self.store, Tokens({}), remembered)
         self.hub, self.desk, self.api = self.assembly.hub, self.assembly.desk, self.assembly.api
         self.custom, self.audit_policy = self.assembly.custom, self.assembly.audit_policy
         self.published: list[Change] = []
+        self.observers: list[Callable[[tuple[Change, ...]], None]] = []  # each hears of every commit
         self._requests = 0
         self._outcomes: dict[int, Outcome] = {}
         for name in ("default", "kube-system"):
@@ -59,6 +62,8 @@ class InProcess:
                 self.assembly.observe(instruction.changes, self.now)
                 self.published.extend(instruction.changes)
                 self.hub.publish(instruction.changes)
+                for observe in self.observers:
+                    observe(instruction.changes)
             elif isinstance(instruction, Resolve):
                 self._outcomes[instruction.ticket] = instruction.outcome
 
@@ -70,7 +75,7 @@ class InProcess:
             user, self.now, self._requests.to_bytes(16, "big"), str(self._requests), "test", "127.0.0.1"
         )
 
-    def plan(self, request: Request, user: User = ADMIN) -> Reply | Plan | Watch:
+    def plan(self, request: Request, user: User = ADMIN) -> Step:
         return self.api.plan(request, self.context(user))
 
     def send(self, request: Request, user: User = ADMIN) -> Reply | Watch:
@@ -91,13 +96,16 @@ class InProcess:
         user: User = ADMIN,
     ) -> tuple[int, Any]:
         """(status, decoded body) of one HTTP-shaped request."""
-        from fairlead.wire.routes import resource_request, split_target
+        from fairlead.wire.routes import resource_request, split_target, with_premises
 
         path, query = split_target(target.encode())
         raw = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
         request = resource_request(method.encode(), path, query, raw, content_type, accept)
         assert request is not None, f"{target} is no resource"
-        reply = self.send(request, user)
+        try:
+            reply = self.send(with_premises(request), user)
+        except BadRequest as error:
+            reply = failure(error)
         assert isinstance(reply, Reply), "a watch: use send"
         self.warnings = reply.warnings
         return reply.status, json.loads(reply.body)

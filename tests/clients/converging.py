@@ -9,13 +9,22 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 from tests.clients.kubectl import Operator
 
 Json = dict[str, Any]
 SECONDS_MAX = 90.0
 MARK = "the-end-of-what-is-asked-for"
+
+
+T = TypeVar("T")
+
+
+def present(value: T | None) -> T:
+    """The value itself: the types of many clients say that everything may be absent."""
+    assert value is not None
+    return value
 
 
 def eventually(holds: Callable[[], Any], seconds: float = SECONDS_MAX) -> Any:

@@ -1,7 +1,8 @@
 """A door before a Fairlead server through which it looks like plain Kubernetes: what is Fairlead's own is not there.
 
 `/version` says no more than a version, the group fairlead.dev and the routes under /fairlead are 404, a binding's answer
-is Kubernetes' own, and a query parameter that Kubernetes does not know is kept in `foreign`.
+is Kubernetes' own, and a query parameter that Kubernetes does not know is kept in `foreign`. Paths that begin as one in
+`refused` says are answered with its status: 403 as somebody without rights is, 404 as for a kind that is not served.
 """
 
 from __future__ import annotations
@@ -47,6 +48,7 @@ class PlainKubernetes:
         self._kept = (*_KEPT, *_NAMED) if impersonates else _KEPT
         self.server = server
         self.foreign: list[str] = []
+        self.refused: dict[str, int] = {}
         self.bindings: list[dict[str, Any]] = []
         door = self
 
@@ -88,7 +90,12 @@ class PlainKubernetes:
         self.foreign += [f"{asked.command} {asked.path}" for name in query if name not in _KNOWN]
         if url.path.endswith("/binding"):
             self.bindings.append(json.loads(body))
-        if url.path == "/version":
+        refusal = next((status for path, status in self.refused.items() if url.path.startswith(path)), 0)
+        if refusal == 404:
+            _answer(asked, 404, b"404 page not found\n")
+        elif refusal:
+            _answer(asked, refusal, b'{"kind": "Status", "status": "Failure", "reason": "Forbidden"}')
+        elif url.path == "/version":
             _answer(asked, 200, b'{"major": "1", "minor": "32", "gitVersion": "v1.32.0"}')
         elif url.path.startswith(("/apis/fairlead.dev", "/fairlead/")):
             _answer(asked, 404, b'{"kind": "Status", "status": "Failure", "reason": "NotFound", "code": 404}')

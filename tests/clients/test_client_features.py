@@ -18,7 +18,7 @@ def _waited(team: Operator, features: dict[str, str]) -> str:
     team("create configmap tide --from-literal=water=low")
     change = 'patch configmap tide --type=merge -p {"data":{"water":"high"}}'.replace('"', '\\"')
     wait = "wait configmap/tide --for=jsonpath={.data.water}=high --timeout=100s -v=8"
-    with team.started(wait, **features) as waiting:
+    with team.started(wait, None, **features) as waiting:
         said = _up_to(waiting, "watch=true")
         team(change)
         assert waiting.stdout is not None

@@ -45,7 +45,7 @@ class Control:
     def __init__(self, server: Running | PlainKubernetes, folder: Path, name: str, *more: str) -> None:
         self.directory = folder / name
         self._said = folder / f"{name}.said"
-        words = [FAIRLEAD, "control", "--kubeconfig", server.kubeconfig, "--identity", name]
+        words: list[str | Path] = [FAIRLEAD, "control", "--kubeconfig", server.kubeconfig, "--identity", name]
         with open(self._said, "ab") as file:
             self.process = subprocess.Popen(
                 [*words, "--data-dir", self.directory, *more], stdout=file, stderr=file
@@ -56,7 +56,17 @@ class Control:
         return self._said.read_text()
 
     def decisions(self, *more: str) -> list[dict[str, Any]]:
-        words = [FAIRLEAD, "decisions", "--data-dir", self.directory, "-o", "json", "--limit", "10000", *more]
+        words: list[str | Path] = [
+            FAIRLEAD,
+            "decisions",
+            "--data-dir",
+            self.directory,
+            "-o",
+            "json",
+            "--limit",
+            "10000",
+            *more,
+        ]
         done = subprocess.run(words, capture_output=True, text=True, check=True)
         return [item["record"] for item in json.loads(done.stdout)["items"]]
 
@@ -286,8 +296,12 @@ def test_an_api_without_anything_of_fairleads_own_is_enough(server: Running, tmp
 
 BARE = """#!{python}
 import sys
+from fairlead.model.served import Served
+from fairlead.reconcile.custom_definition import definition_decider
 from fairlead.runtime import server
-server.deletion_deciders = lambda: ()
+
+# It waits for nobody's garbage collection, as Kubernetes' API server does.
+server.deletion_deciders = lambda: (definition_decider(Served(), awaits_dependents=False),)
 from fairlead.cli.main import main
 sys.exit(main())
 """
@@ -295,7 +309,8 @@ sys.exit(main())
 
 @pytest.fixture
 def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[PlainKubernetes]:
-    """An API that nobody works beside: no garbage is collected, and no namespace emptied."""
+    """An API that nobody works beside: no garbage is collected, and no namespace emptied. Definitions are finalized, as
+    Kubernetes' API server does by itself."""
     script = tmp_path / "bare"
     script.write_text(BARE.format(python=sys.executable))
     script.chmod(0o700)

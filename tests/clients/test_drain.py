@@ -6,6 +6,7 @@ import json
 import shlex
 import subprocess
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -21,7 +22,13 @@ NODES = ("hollow-0", "hollow-1", "hollow-2")
 @pytest.fixture(scope="module")
 def drain(server: Running) -> Callable[[str], Done]:
     def run(line: str) -> Done:
-        words = [FAIRLEAD, "drain", *shlex.split(line), "--kubeconfig", str(server.kubeconfig)]
+        words: list[str | Path] = [
+            FAIRLEAD,
+            "drain",
+            *shlex.split(line),
+            "--kubeconfig",
+            str(server.kubeconfig),
+        ]
         done = subprocess.run(words, text=True, capture_output=True, timeout=120)
         return Done(done.returncode, done.stdout, done.stderr)
 

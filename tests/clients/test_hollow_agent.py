@@ -35,7 +35,14 @@ class Played:
 
     def __init__(self, server: Running, directory: Path) -> None:
         self._told = directory / "told"
-        command = [FAIRLEAD, "agent", "--kubeconfig", server.kubeconfig, "--hollow", str(NODES)]
+        command: list[str | Path] = [
+            FAIRLEAD,
+            "agent",
+            "--kubeconfig",
+            server.kubeconfig,
+            "--hollow",
+            str(NODES),
+        ]
         command += ["--lease-seconds", "10", "--renew-seconds", "1", "--report-every", "1s", "-o", "json"]
         with open(self._told, "wb") as told, open(directory / "trouble", "wb") as trouble:
             self.process = subprocess.Popen(command, stdout=told, stderr=trouble)

@@ -109,15 +109,19 @@ def test_what_waits_is_resumed_and_what_was_deleted_meanwhile_is_let_go(
         eventually(lambda: plane.request("GET", f"{TABS}/doomed").status == 404)
 
 
+def _is_served(plane: Plane, name: str) -> None:
+    make(plane, name)
+    eventually(lambda: status(plane, name).get("phase") == "Scheduled")
+    change(plane, name, replicas=7)
+    eventually(lambda: status(plane, name).get("replicas") == 7)
+    plane.request("DELETE", f"{TABS}/{name}")
+    eventually(lambda: plane.request("GET", f"{TABS}/{name}").status == 404)
+
+
 def test_the_operator_goes_on_through_trouble(fairlead_plane: Plane, monkeypatch: pytest.MonkeyPatch) -> None:
     plane = fairlead_plane
     with operator(plane, monkeypatch):
         for trouble in (plane.drop_watches, plane.expire_history, plane.restart, plane.crash):
             name = trouble.__name__.replace("_", "-")
             trouble()
-            make(plane, name)
-            eventually(lambda name=name: status(plane, name).get("phase") == "Scheduled")
-            change(plane, name, replicas=7)
-            eventually(lambda name=name: status(plane, name).get("replicas") == 7)
-            plane.request("DELETE", f"{TABS}/{name}")
-            eventually(lambda name=name: plane.request("GET", f"{TABS}/{name}").status == 404)
+            _is_served(plane, name)

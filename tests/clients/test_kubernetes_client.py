@@ -7,6 +7,7 @@ import json
 import logging
 import threading
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from kubernetes.leaderelection import electionconfig, leaderelection
 from kubernetes.leaderelection.resourcelock.leaselock import LeaseLock
 
 from fairlead.testing import Plane
-from tests.clients.converging import eventually
+from tests.clients.converging import eventually, present
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -50,7 +51,7 @@ def test_objects_are_created_read_replaced_patched_and_deleted(
     space = fairlead_namespace
     made = v1.create_namespaced_config_map(space, settings("web"))
     assert v1.read_namespaced_config_map("web", space) == made
-    made.data["colour"] = "red"
+    present(made.data)["colour"] = "red"
     replaced = v1.replace_namespaced_config_map("web", space, made)
     assert replaced.data == {"colour": "red"}
     with pytest.raises(client.ApiException) as stale:
@@ -74,11 +75,13 @@ def test_a_list_is_read_in_pages_of_one_moment(v1: client.CoreV1Api, fairlead_na
     page = v1.list_namespaced_config_map(fairlead_namespace, limit=3)
     v1.create_namespaced_config_map(fairlead_namespace, settings("page-later"))
     pages = [page]
-    while token := pages[-1].metadata._continue:
+    while token := present(pages[-1].metadata)._continue:
         pages.append(v1.list_namespaced_config_map(fairlead_namespace, limit=3, _continue=token))
     assert [len(each.items) for each in pages] == [3, 3, 1]
-    assert pages[0].metadata.remaining_item_count == 4
-    assert {each.metadata.name for page in pages for each in page.items} == {f"page-{n}" for n in range(7)}
+    assert present(pages[0].metadata).remaining_item_count == 4
+    assert {present(each.metadata).name for page in pages for each in page.items} == {
+        f"page-{n}" for n in range(7)
+    }
 
 
 def test_selectors_choose_what_is_listed(v1: client.CoreV1Api, fairlead_namespace: str) -> None:
@@ -86,8 +89,8 @@ def test_selectors_choose_what_is_listed(v1: client.CoreV1Api, fairlead_namespac
         v1.create_namespaced_config_map(fairlead_namespace, settings(name, tier=tier))
     by_label = v1.list_namespaced_config_map(fairlead_namespace, label_selector="tier in (front)")
     by_field = v1.list_namespaced_config_map(fairlead_namespace, field_selector="metadata.name=b")
-    assert [each.metadata.name for each in by_label.items] == ["a"]
-    assert [each.metadata.name for each in by_field.items] == ["b"]
+    assert [present(each.metadata).name for each in by_label.items] == ["a"]
+    assert [present(each.metadata).name for each in by_field.items] == ["b"]
 
 
 # Watches
@@ -95,7 +98,7 @@ def test_selectors_choose_what_is_listed(v1: client.CoreV1Api, fairlead_namespac
 
 def test_a_watch_goes_on_where_a_stream_ended(v1: client.CoreV1Api, fairlead_namespace: str) -> None:
     """Each request may last a second: the generator asks again from the last revision that it saw."""
-    revision = v1.list_namespaced_config_map(fairlead_namespace).metadata.resource_version
+    revision = present(v1.list_namespaced_config_map(fairlead_namespace).metadata).resource_version
     for number in range(3):
         v1.create_namespaced_config_map(fairlead_namespace, settings(f"seen-{number}"))
     watching = watch.Watch()
@@ -114,7 +117,7 @@ def test_a_watch_goes_on_where_a_stream_ended(v1: client.CoreV1Api, fairlead_nam
 def test_a_watch_from_a_revision_that_is_gone_is_told_so(
     fairlead_shared_plane: Plane, v1: client.CoreV1Api, fairlead_namespace: str
 ) -> None:
-    revision = v1.list_namespaced_config_map(fairlead_namespace).metadata.resource_version
+    revision = present(v1.list_namespaced_config_map(fairlead_namespace).metadata).resource_version
     v1.create_namespaced_config_map(fairlead_namespace, settings("later"))
     fairlead_shared_plane.expire_history()
     with pytest.raises(client.ApiException) as gone:
@@ -144,6 +147,9 @@ class Followed:
     def __exit__(self, *_: object) -> None:
         self.informer.stop()
 
+    def has_told(self, event: tuple[str, str]) -> bool:
+        return event in self.events
+
     def has(self, *names: str) -> bool:
         return {obj.metadata.name for obj in self.informer.cache.list()} == set(names)
 
@@ -168,7 +174,7 @@ def test_an_informer_resumes_after_a_dropped_connection_without_missing_or_repea
         for round_ in range(3):
             fairlead_shared_plane.drop_watches()
             v1.create_namespaced_config_map(space, settings(f"during-{round_}"))
-            eventually(lambda name=f"during-{round_}": ("ADDED", name) in followed.events)
+            eventually(partial(followed.has_told, ("ADDED", f"during-{round_}")))
         v1.delete_namespaced_config_map("before", space)
         eventually(lambda: followed.has("during-0", "during-1", "during-2"))
     assert followed.events == [
@@ -270,7 +276,7 @@ def test_the_dynamic_client_applies_on_the_server(
     assert apply("one", "green").data.colour == "green"
     with pytest.raises(ConflictError) as conflict:
         apply("two", "red")
-    assert json.loads(conflict.value.body)["details"]["causes"] == [
+    assert json.loads(present(conflict.value.body))["details"]["causes"] == [
         {"reason": "FieldManagerConflict", "message": 'conflict with "one"', "field": ".data.colour"}
     ]
     taken = apply("two", "red", force=True)
@@ -314,13 +320,16 @@ def test_a_leader_renews_and_steps_down_when_another_holds_the_lease(
     candidate = threading.Thread(target=leaderelection.LeaderElection(election).run, daemon=True)
     candidate.start()
     eventually(lambda: happened == ["leads"])
-    lease = leases.read_namespaced_lease("the-one", fairlead_namespace)
-    assert (lease.spec.holder_identity, lease.spec.lease_duration_seconds) == ("first", 15)
+
+    def spec() -> Any:
+        return leases.read_namespaced_lease("the-one", fairlead_namespace).spec
+
+    lease = spec()
+    assert (lease.holder_identity, lease.lease_duration_seconds) == ("first", 15)
     found, record = LeaseLock("the-one", fairlead_namespace, "second").get("the-one", fairlead_namespace)
     assert found
     assert record.holder_identity == "first"
-    begun = lease.spec.renew_time
-    eventually(lambda: leases.read_namespaced_lease("the-one", fairlead_namespace).spec.renew_time > begun)
+    eventually(lambda: spec().renew_time > lease.renew_time)
     leases.patch_namespaced_lease("the-one", fairlead_namespace, {"spec": {"holderIdentity": "second"}})
     candidate.join(120)
     assert happened == ["leads", "stopped"]

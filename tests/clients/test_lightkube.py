@@ -19,7 +19,7 @@ from lightkube.resources.core_v1 import ConfigMap, Namespace, Node, Pod
 from lightkube.types import CascadeType, PatchType, on_error_retry
 
 from fairlead.testing import Plane
-from tests.clients.converging import eventually
+from tests.clients.converging import eventually, present
 
 CRONTABS = Path(__file__).parents[2] / "examples/testing/crontabs.yaml"
 CronTab = create_namespaced_resource("stable.example.com", "v1", "CronTab", "crontabs")
@@ -56,7 +56,7 @@ def settings(name: str, **data: str) -> ConfigMap:
 
 def test_the_kubeconfig_file_will_do_as_well(fairlead_shared_plane: Plane) -> None:
     with Client(KubeConfig.from_file(fairlead_shared_plane.kubeconfig)) as client:
-        assert "default" in [each.metadata.name for each in client.list(Namespace)]
+        assert "default" in [present(each.metadata).name for each in client.list(Namespace)]
 
 
 def test_objects_are_created_read_replaced_and_deleted(client: Client) -> None:
@@ -76,13 +76,13 @@ def test_objects_are_created_read_replaced_and_deleted(client: Client) -> None:
 def test_lists_come_in_chunks_and_by_selectors(client: Client) -> None:
     for number in range(5):
         client.create(settings(f"page-{number}"))
-    assert [each.metadata.name for each in client.list(ConfigMap, chunk_size=2)] == [
+    assert [present(each.metadata).name for each in client.list(ConfigMap, chunk_size=2)] == [
         f"page-{n}" for n in range(5)
     ]
     assert len(list(client.list(ConfigMap, labels={"of": "tests"}))) == 5
-    assert [each.metadata.name for each in client.list(ConfigMap, fields={"metadata.name": "page-3"})] == [
-        "page-3"
-    ]
+    assert [
+        present(each.metadata).name for each in client.list(ConfigMap, fields={"metadata.name": "page-3"})
+    ] == ["page-3"]
     client.deletecollection(ConfigMap)
     assert not list(client.list(ConfigMap))
 
@@ -112,12 +112,12 @@ def test_apply_meets_another_manager(client: Client) -> None:
     with pytest.raises(ApiError) as conflict:
         client.apply(settings("web", colour="red"), field_manager="other")
     assert conflict.value.status.code == 409
-    assert [(cause.reason, cause.field) for cause in conflict.value.status.details.causes] == [
-        ("FieldManagerConflict", ".data.colour")
-    ]
+    assert [
+        (cause.reason, cause.field) for cause in present(present(conflict.value.status.details).causes)
+    ] == [("FieldManagerConflict", ".data.colour")]
     taken = client.apply(settings("web", colour="red"), field_manager="other", force=True)
     assert taken.data == {"colour": "red"}
-    assert {entry.manager for entry in taken.metadata.managedFields} >= {"other"}
+    assert {entry.manager for entry in present(present(taken.metadata).managedFields)} >= {"other"}
 
 
 def test_a_conflict_of_scale_names_the_version_of_the_scale(client: Client) -> None:
@@ -131,16 +131,16 @@ def test_a_conflict_of_scale_names_the_version_of_the_scale(client: Client) -> N
     }
     with pytest.raises(ApiError) as conflict:
         client.patch(Deployment.Scale, "web", scale, patch_type=PatchType.APPLY, field_manager="scaler")
-    assert [(cause.message, cause.field) for cause in conflict.value.status.details.causes] == [
-        ('conflict with "maker" using autoscaling/v1', ".spec.replicas")
-    ]
+    assert [
+        (cause.message, cause.field) for cause in present(present(conflict.value.status.details).causes)
+    ] == [('conflict with "maker" using autoscaling/v1', ".spec.replicas")]
 
 
 def test_a_watch_gives_what_is_there_and_what_comes(client: Client) -> None:
     client.create(settings("first"))
     seen = []
     for event, obj in client.watch(ConfigMap):
-        seen.append((event, obj.metadata.name))
+        seen.append((event, present(obj.metadata).name))
         if len(seen) == 1:
             client.create(settings("second"))
         if len(seen) == 2:
@@ -154,7 +154,7 @@ def test_a_watch_goes_on_after_its_time_and_after_a_dropped_connection(
     fairlead_shared_plane: Plane, client: Client
 ) -> None:
     """Requests last a second, and one is cut: the generator asks again from the last revision that it saw."""
-    revision = client.create(settings("first")).metadata.resourceVersion
+    revision = present(client.create(settings("first")).metadata).resourceVersion
     dropped = threading.Timer(0.5, fairlead_shared_plane.drop_watches)
     later = threading.Timer(2.5, lambda: client.create(settings("second")))
     for timer in (dropped, later):
@@ -162,7 +162,7 @@ def test_a_watch_goes_on_after_its_time_and_after_a_dropped_connection(
     for event, obj in client.watch(
         ConfigMap, resource_version=revision, server_timeout=1, on_error=on_error_retry
     ):
-        assert (event, obj.metadata.name) == ("ADDED", "second")
+        assert (event, present(obj.metadata).name) == ("ADDED", "second")
         break
     for timer in (dropped, later):
         timer.join()
@@ -174,19 +174,19 @@ def test_waiting_scaling_and_the_status(own_client: Client) -> None:
     [web] = codecs.load_all_yaml(DEPLOYMENT)
     client.create(web)
     ready = client.wait(Deployment, "web", for_conditions=["Available"])
-    assert ready.status.readyReplicas == 2
+    assert present(ready.status).readyReplicas == 2
     assert client.get(Deployment.Scale, "web").spec == ScaleSpec(replicas=2)
     client.patch(Deployment.Scale, "web", {"spec": {"replicas": 3}}, patch_type=PatchType.MERGE)
     for _, obj in client.watch(Deployment, fields={"metadata.name": "web"}):
-        if obj.status.readyReplicas == 3:
+        if present(obj.status).readyReplicas == 3:
             break
     assert len(list(client.list(Pod, labels={"app": "web"}))) == 3
     node = client.get(Node, "hollow-0")
-    node.status.capacity["example.com/gpu"] = "4"
-    client.patch(
-        Node.Status, "hollow-0", {"status": {"capacity": node.status.capacity}}, patch_type=PatchType.MERGE
-    )
-    assert client.get(Node, "hollow-0").status.capacity["example.com/gpu"] == "4"
+    capacity = present(present(node.status).capacity)
+    capacity["example.com/gpu"] = "4"
+    client.patch(Node.Status, "hollow-0", {"status": {"capacity": capacity}}, patch_type=PatchType.MERGE)
+    changed = present(client.get(Node, "hollow-0").status)
+    assert present(changed.capacity)["example.com/gpu"] == "4"
     client.delete(Deployment, "web", cascade=CascadeType.FOREGROUND)
     with pytest.raises((ObjectDeleted, ApiError)):
         client.wait(Deployment, "web", for_conditions=["Never"])
@@ -201,7 +201,7 @@ def test_generic_resources_of_a_custom_kind(own_client: Client) -> None:
     )
     assert tab["spec"] == {"cronSpec": "0 3 * * *", "image": "cron:1", "replicas": 1}
     client.patch(CronTab.Status, "nightly", {"status": {"phase": "Idle"}}, patch_type=PatchType.MERGE)
-    assert client.get(CronTab, "nightly").status == {"phase": "Idle"}
+    assert client.get(CronTab, "nightly")["status"] == {"phase": "Idle"}
     client.patch(CronTab.Scale, "nightly", {"spec": {"replicas": 4}}, patch_type=PatchType.MERGE)
     assert [each["spec"]["replicas"] for each in client.list(CronTab)] == [4]
     other_image = CronTab(metadata=ObjectMeta(name="nightly", namespace="default"), spec={"image": "cron:2"})
@@ -223,6 +223,6 @@ def test_the_asynchronous_client(fairlead_shared_plane: Plane, fairlead_namespac
         async with AsyncClient(config, field_manager="tests") as client:
             await client.apply(settings("one", a="1"))
             await client.create(settings("two"))
-            return [each.metadata.name async for each in client.list(ConfigMap)]
+            return [present(present(each.metadata).name) async for each in client.list(ConfigMap)]
 
     assert asyncio.run(use()) == ["one", "two"]

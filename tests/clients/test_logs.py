@@ -8,6 +8,7 @@ import shlex
 import signal
 import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -244,7 +245,7 @@ def test_a_followed_log_ends_with_the_token_of_who_reads_it(
 ) -> None:
     create(team, pod("talk", container("c", TALK)))
     says(team, "logs talk", ALL)
-    make = [
+    make: list[str | Path] = [
         FAIRLEAD,
         *["token", "create", "--role", "viewer", "--name", "guest", "--data-dir"],
         server.directory,

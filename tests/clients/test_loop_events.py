@@ -30,6 +30,7 @@ def told(team: Operator, what: str, reason: str) -> tuple[str, str, str, str]:
     def found() -> list[tuple[str, str, str, str]]:
         return [line for line in described(team, what) if line[1] == reason]
 
+    line: tuple[str, str, str, str]
     (line,) = eventually(found)
     return line
 
@@ -142,6 +143,6 @@ def test_an_event_is_an_event_for_every_client(team: Operator) -> None:
 
     def again() -> bool:
         (found,) = json.loads(team(f"get events --field-selector={selector} -o json"))["items"]
-        return found["count"] == 2 and found["lastTimestamp"] >= found["firstTimestamp"]
+        return bool(found["count"] == 2 and found["lastTimestamp"] >= found["firstTimestamp"])
 
     assert eventually(again), "the same told twice is one Event, counted"

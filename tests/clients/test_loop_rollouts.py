@@ -138,8 +138,8 @@ def test_scaling_up_down_and_to_nothing(team: Operator) -> None:
 @pytest.mark.parametrize(("surge", "unavailable"), [(1, 0), (0, 1), ("50%", "25%")])
 def test_a_rollout_keeps_within_its_bounds(team: Operator, surge: object, unavailable: object) -> None:
     since, wanted = now_at(team), 4
-    most = wanted + {1: 1, 0: 0, "50%": 2}[surge]  # type: ignore[index]
-    least = wanted - {1: 1, 0: 0, "25%": 1}[unavailable]  # type: ignore[index]
+    most = wanted + {1: 1, 0: 0, "50%": 2}[surge]
+    least = wanted - {1: 1, 0: 0, "25%": 1}[unavailable]
     team("create -f -", _web(wanted, strategy=_rolling(surge, unavailable)))
     rolled_out(team, "deploy/web")
     team("set image deploy/web main=web:2")

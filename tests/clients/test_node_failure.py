@@ -8,6 +8,7 @@ import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -126,7 +127,7 @@ def _suspected(kubectl: Operator, node: str) -> bool:
 @pytest.fixture
 def fairlead(server: Running, team: Operator) -> Callable[[str], str]:
     def run(line: str) -> str:
-        words = [FAIRLEAD, *shlex.split(line), "--kubeconfig", str(server.kubeconfig)]
+        words: list[str | Path] = [FAIRLEAD, *shlex.split(line), "--kubeconfig", str(server.kubeconfig)]
         return subprocess.run(words, text=True, capture_output=True, check=True, timeout=60).stdout
 
     return run
@@ -181,7 +182,7 @@ def test_a_silent_node_is_suspected_then_unknown_and_its_pod_replaced_once(
 
 
 def test_the_original_stays_where_the_rule_says_so(team: Operator, kubectl: Operator, hearts: Hearts) -> None:
-    _deployed(team, **{"fairlead.dev/on-return": "keep-original"})
+    _deployed(team, 4, **{"fairlead.dev/on-return": "keep-original"})
     (original,) = _on(team, "hollow-2")
     hearts.beating.discard("hollow-2")
     _becomes(lambda: [pod for pod in items(team, "pods") if REPLACES in pod["metadata"]["annotations"]])

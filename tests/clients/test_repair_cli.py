@@ -6,6 +6,7 @@ import json
 import shlex
 import subprocess
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -22,7 +23,7 @@ ON = {"spec": {"repair": {"automatic": 1, "everySeconds": 1}}}
 @pytest.fixture
 def fairlead(server: Running) -> Callable[[str], str]:
     def run(line: str) -> str:
-        words = [FAIRLEAD, *shlex.split(line), "--kubeconfig", str(server.kubeconfig)]
+        words: list[str | Path] = [FAIRLEAD, *shlex.split(line), "--kubeconfig", str(server.kubeconfig)]
         return subprocess.run(words, text=True, capture_output=True, check=True, timeout=60).stdout
 
     return run

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -75,7 +76,8 @@ def test_a_watch_in_json_is_a_stream_of_objects_with_rising_revisions(team: Oper
         team("create -f -", [config("a"), config("b")])
         team("label cm a x=1")
         assert watch.stdout is not None
-        text, found, decoder = "", [], json.JSONDecoder()
+        text, decoder = "", json.JSONDecoder()
+        found: list[Any] = []
         while len(found) < 3:
             line = watch.stdout.readline()
             assert line, f"the watch ended after {len(found)} objects"

@@ -154,7 +154,7 @@ def test_autoscale_writes_version_1_and_both_versions_are_read(team: Operator) -
 
 
 def test_a_manifest_of_version_1_is_applied_beside_one_of_version_2(team: Operator) -> None:
-    first = {
+    first: Manifest = {
         "apiVersion": "autoscaling/v1",
         "kind": "HorizontalPodAutoscaler",
         "metadata": {"name": "web"},

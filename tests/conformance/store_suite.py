@@ -19,6 +19,7 @@ from fairlead.store.contract import (
     FutureRevision,
     HasUid,
     Note,
+    Precondition,
     Refused,
     Retention,
     Transaction,
@@ -120,7 +121,7 @@ def a_refused_transaction_changes_nothing_at_all(harness: Harness) -> None:
 
 def each_precondition_says_when_it_does_not_hold(harness: Harness) -> None:
     committed(harness, transact(put(key("a"), uid="u1")))
-    cases = [
+    cases: list[tuple[Precondition, bool]] = [
         (Absent(key("a")), False),
         (Absent(key("z")), True),
         (AtRevision(key("a"), 1), True),

@@ -172,11 +172,12 @@ STATUS_ROWS = [
     ),
 ]
 
+IN_SPEC: dict[str, Json] = {"StatefulSet": {"serviceName": "web"}, "ReplicaSet": {}}
 WORKLOADS = [
     Row(
         f"scaling a {kind} takes replicas as well",
         (
-            apply({**deployment(replicas=1, **more), "kind": kind}, "base"),
+            apply({**deployment(replicas=1, **IN_SPEC[kind]), "kind": kind}, "base"),
             merge(
                 f"/apis/apps/v1/namespaces/default/{plural}/web/scale", {"spec": {"replicas": 5}}, "scaler"
             ),
@@ -184,10 +185,7 @@ WORKLOADS = [
         {"spec.replicas": 5},
         {"base Apply": Not(".spec.replicas"), "scaler Update scale": ".spec.replicas"},
     )
-    for kind, plural, more in (
-        ("StatefulSet", "statefulsets", {"serviceName": "web"}),
-        ("ReplicaSet", "replicasets", {}),
-    )
+    for kind, plural in (("StatefulSet", "statefulsets"), ("ReplicaSet", "replicasets"))
 ]
 
 SCALE_ROWS = [

@@ -42,7 +42,7 @@ def second(manager: str = "one", by: Callable[..., Ask] = apply, **spec: Any) ->
     return by(scaler("v2", **spec), manager, SECOND)
 
 
-BOUNDS = {"scaleTargetRef": REFERENCE, "maxReplicas": 9}
+BOUNDS: Json = {"scaleTargetRef": REFERENCE, "maxReplicas": 9}
 PERCENT = ".spec.targetCPUUtilizationPercentage"
 
 ROWS = [

@@ -53,7 +53,8 @@ def _told(obj: Json) -> Json:
     for container in found(obj, "spec.template.spec.containers") if "spec" in obj else []:
         container.get("env", []).sort(key=lambda each: each["name"])
         container.get("ports", []).sort(key=lambda each: each["containerPort"])
-    return without_empty(told)
+    kept: Json = without_empty(told)
+    return kept
 
 
 def without_empty(value: Any) -> Any:

@@ -7,6 +7,8 @@ import pkgutil
 import re
 from types import ModuleType
 
+import pytest
+
 import fairlead
 from fairlead.core import errors
 from fairlead.model.catalog import CATALOG
@@ -16,7 +18,7 @@ from tests.docs.pages import ROOT
 NOT_LISTED = {
     "queue.histogram.BOUNDS_SECONDS",
     "sim.checkers.live_children.GRACE_SECONDS",
-    "sim.planes.RESTART_MS_MAX",
+    "sim.driving.RESTART_MS_MAX",
     "cli.client.TIMEOUT_SECONDS",  # of the command line's own requests
 }
 
@@ -41,7 +43,8 @@ def test_every_generated_table_is_current() -> None:
 
 def test_every_table_is_used_once() -> None:
     used = re.findall(r"<!-- generated: (\w+) -->", "".join(PAGES.values()))
-    assert sorted(used) == sorted(GENERATE.TABLES)
+    limits = {f"limits_{bound.table}" for bound in GENERATE.BOUNDS}
+    assert sorted(used) == sorted([*GENERATE.TABLES, *limits])
 
 
 def test_every_public_bound_of_the_code_is_in_the_table_of_limits() -> None:
@@ -54,7 +57,38 @@ def test_every_public_bound_of_the_code_is_in_the_table_of_limits() -> None:
                 r"^([A-Z][A-Z_]*(?:_MAX|_SECONDS))(?:: \w+)? = ", source.read_text(), re.MULTILINE
             )
             found |= {f"{module.name.removeprefix('fairlead.')}.{name}" for name in names}
-    assert sorted(found - listed - NOT_LISTED) == []  # add what is named here to docs/generate.py
+    assert sorted(found - listed - NOT_LISTED) == []  # declare it above the constant, as others there do
+
+
+@pytest.mark.parametrize(
+    ("source", "bounds"),
+    [
+        ("#: bound: store | a | b\nA_MAX: int = 1\n", [("store", "a", "b", "m", "A_MAX")]),
+        ("#: bound: store | a |\n#:    b c\nA_BYTES = 1  # why\n", [("store", "a", "b c", "m", "A_BYTES")]),
+        (
+            "class L:\n    #: bound: store | a | -\n    a_max: int = 1\n",
+            [("store", "a", "-", "m", "L.a_max")],
+        ),
+        ("A_MAX = 1\n", []),
+    ],
+)
+def test_a_bound_is_read_above_its_constant(source: str, bounds: list[tuple[str, ...]]) -> None:
+    assert [tuple(bound) for bound in GENERATE.declared("m", source)] == bounds
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "#: bound: store | a\nA_MAX = 1\n",
+        "#: bound: store | a | b | c\nA_MAX = 1\n",
+        "#: bound: store | a | b\n\nA_MAX = 1\n",
+        "#: bound: store | a | b\ndef f(): ...\n",
+        "#: bound: store | a | b",
+    ],
+)
+def test_a_bound_of_no_constant_or_without_all_its_columns_is_refused(source: str) -> None:
+    with pytest.raises(SystemExit, match="m, line 1: write"):
+        list(GENERATE.declared("m", source))
 
 
 def test_each_limit_is_shown_with_the_value_the_code_has() -> None:

@@ -50,7 +50,7 @@ class Machine:
     def __init__(self, directory: Path, same_pods: Machine | None = None) -> None:
         """`same_pods`: uids are those of another one."""
         self.directory = directory
-        self._unique = secrets.token_hex(6) if same_pods is None else same_pods._unique
+        self._unique: str = secrets.token_hex(6) if same_pods is None else same_pods._unique
         self.opened: set[str] = set()
         self.events: list[Any] = []
         self.when_told: Callable[[Any], None] = lambda event: None
@@ -158,7 +158,8 @@ class Machine:
             state = self.container(uid, name)
             return state if state and state.attempt == attempt and state.pid and state.ended is None else None
 
-        return await self.until(look, f"run {attempt} of {name} running")
+        state: ContainerState = await self.until(look, f"run {attempt} of {name} running")
+        return state
 
     async def ended(self, uid: str, attempt: int = 0, name: str = "main") -> Any:
         def look() -> Any:

@@ -37,7 +37,14 @@ class Agent:
         self._said = folder / f"{name}.err"
         tokens = folder / f"{name}.token"
         tokens.write_text(token)
-        words = [FAIRLEAD, "agent", "--server", f"https://127.0.0.1:{server.port}", "--name", name]
+        words: list[str | Path] = [
+            FAIRLEAD,
+            "agent",
+            "--server",
+            f"https://127.0.0.1:{server.port}",
+            "--name",
+            name,
+        ]
         words += ["--token-file", tokens, "--ca-file", server.directory / "identity" / "ca.crt"]
         words += ["--data-dir", folder / name, "--renew-seconds", "1", "--lease-seconds", "10", *more]
         with open(self._said, "wb") as file:
@@ -56,7 +63,17 @@ class Agent:
 
 
 def node_token(server: Running, name: str) -> str:
-    words = [FAIRLEAD, "token", "create", "--role", "node", "--name", name, "--data-dir", server.directory]
+    words: list[str | Path] = [
+        FAIRLEAD,
+        "token",
+        "create",
+        "--role",
+        "node",
+        "--name",
+        name,
+        "--data-dir",
+        server.directory,
+    ]
     return subprocess.run(words, check=True, capture_output=True, text=True).stdout
 
 
@@ -215,7 +232,18 @@ def test_the_first_run_shows_its_progress_and_what_to_try(tmp_path: Path) -> Non
     """On a terminal. What it says to try is tried."""
     data = tmp_path / "data"
     master, slave = pty.openpty()
-    words = [FAIRLEAD, "up", "--nodes", "2", "--zones", "a,b", "--data-dir", data, "--port", "0"]
+    words: list[str | Path] = [
+        FAIRLEAD,
+        "up",
+        "--nodes",
+        "2",
+        "--zones",
+        "a,b",
+        "--data-dir",
+        data,
+        "--port",
+        "0",
+    ]
     process = subprocess.Popen(words, stdout=slave, stderr=slave, stdin=subprocess.DEVNULL)
     os.close(slave)
     try:

@@ -192,10 +192,10 @@ def test_pipelined_requests_are_answered_in_their_order(running: Running) -> Non
             raw.request(b"POST %b HTTP/1.1" % CONFIGMAPS, JSON + b"Content-Length: %d\r\n" % len(body), body)
             raw.request(b"GET %b/%b HTTP/1.1" % (CONFIGMAPS, name))
         raw.send(b"nonsense\r\n\r\n")
-        for name in ("p1", "p2", "p3"):
+        for expected in ("p1", "p2", "p3"):
             for status in (201, 200):
                 answer = raw.answer()
-                assert (answer.status, answer.json()["metadata"]["name"]) == (status, name)
+                assert (answer.status, answer.json()["metadata"]["name"]) == (status, expected)
         assert raw.answer().status == 400
         assert raw.rest() == b""
 

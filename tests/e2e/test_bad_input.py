@@ -10,6 +10,7 @@ import json
 import subprocess
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -462,7 +463,7 @@ def test_names_that_clients_make_up_do_not_reach_the_metrics(running: Running) -
 
 
 def token(running: Running, *words: str) -> str:
-    command = [FAIRLEAD, "token", *words, "--data-dir", running.directory]
+    command: list[str | Path] = [FAIRLEAD, "token", *words, "--data-dir", running.directory]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()[0]
 
 

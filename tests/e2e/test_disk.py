@@ -36,7 +36,7 @@ def configmap(name: str, content: str) -> dict[str, Any]:
 
 def start(directory: Path, port: int = 0) -> tuple[int, str]:
     """Exit code and what was said by a start that cannot go on."""
-    command = [FAIRLEAD, "up", "--data-dir", directory, "--port", str(port)]
+    command: list[str | Path] = [FAIRLEAD, "up", "--data-dir", directory, "--port", str(port)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
             output, said = process.communicate(timeout=120)

@@ -62,7 +62,7 @@ class Trial:
 
     def _die_while_starting(self, after_seconds: float) -> None:
         address = ("--data-dir", self.server.directory, "--port", str(self.server.port))
-        arguments = [FAIRLEAD, "up", *address, *ALONE]
+        arguments: list[str | Path] = [FAIRLEAD, "up", *address, *ALONE]
         starting = subprocess.Popen(
             arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=dict(os.environ)
         )

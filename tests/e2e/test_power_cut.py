@@ -11,6 +11,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import apsw
 import pytest
@@ -126,7 +127,7 @@ class ForgetfulDisk(apsw.VFS):
     def xFullPathname(self, name: str) -> str:  # noqa: N802
         return name
 
-    def xOpen(self, name: object, flags: list[int]) -> _Handle:  # noqa: N802
+    def xOpen(self, name: object, flags: list[int]) -> Any:  # noqa: N802 - apsw takes what has the methods
         path = name.filename() if isinstance(name, apsw.URIFilename) else str(name or f"temp{id(flags)}")
         flags[1] = flags[0]
         return _Handle(self, self._files.setdefault(path, _File()), path)

@@ -420,7 +420,7 @@ def test_agents_that_are_killed_during_a_rollout_finish_it_and_start_nothing_twi
 ) -> None:
     team("create -f -", deployment(told.directory, "w", 4))
     rolled_out(team, "deploy/w")
-    before = eventually(lambda: told.running() if len(told.running()) == 4 else None)
+    before = eventually(lambda: told.running() if len(told.running()) == 4 else [])
     team("set env deploy/w ROUND=2")
     for node in NODES:
         agent = agent_pid(server.directory, node)

@@ -76,7 +76,7 @@ def test_a_watcher_that_does_not_read_is_cut_and_one_that_reads_gets_everything(
     writes = 160
     told: list[tuple[str, Any]] = []
     with Raw(server, timeout=60) as slow, watching(server, CONFIGMAPS, f"resourceVersion={since}") as fast:
-        reader = threading.Thread(target=lambda: [told.append(event(fast.readline())) for _ in range(writes)])
+        reader = threading.Thread(target=lambda: told.extend(event(fast.readline()) for _ in range(writes)))
         reader.start()
         slow.request(f"GET {CONFIGMAPS}?watch=1&resourceVersion={since} HTTP/1.1".encode())
         assert slow.answer().status == 200
@@ -184,7 +184,7 @@ def test_a_watch_ends_at_its_timeout_and_the_connection_is_of_use_after_it(serve
 
 def test_a_selector_sees_what_comes_and_goes_as_added_and_deleted(server: Running) -> None:
     with watching(server, CONFIGMAPS, f"labelSelector=tier%3Dweb&resourceVersion={now(server)}") as stream:
-        steps = []
+        steps: list[Any] = []
         for labels in (
             {},
             {"tier": "web"},
@@ -273,7 +273,7 @@ def probed(server: Running, revision: str) -> tuple[int, Any]:
 
 
 def test_a_watch_ends_when_its_token_is_revoked(server: Running) -> None:
-    command = [FAIRLEAD, "token", "--data-dir", server.directory]
+    command: list[str | Path] = [FAIRLEAD, "token", "--data-dir", server.directory]
     create = [*command[:2], "create", *command[2:], "--role", "viewer", "--name", "guest", "-o", "json"]
     token = json.loads(subprocess.run(create, capture_output=True, text=True, check=True).stdout)["token"]
     connection = server.connect()

@@ -270,7 +270,8 @@ class Promises:
             time.sleep(0.01)
 
     def assert_unbroken(self) -> None:
-        for thread in (self.watcher, *self.writers):
+        threads: tuple[Watcher | Writer, ...] = (self.watcher, *self.writers)
+        for thread in threads:
             assert thread.failure is None, f"{thread.name}: {thread.failure!r}"
         assert self.history.problems == [], self.history.problems[:10]
 

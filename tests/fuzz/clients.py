@@ -17,6 +17,7 @@ from typing import Any
 import requests
 import schemathesis
 from hypothesis import HealthCheck, Phase, given, seed, settings
+from schemathesis.core.result import Ok
 
 from fairlead.model.catalog import CATALOG
 from tests.fuzz import tides
@@ -94,7 +95,11 @@ def operations(document: Any, chance: random.Random) -> list[Any]:
     thin(document["components"]["schemas"], chance)
     with _quietly():
         schema = schemathesis.openapi.from_dict(document)
-        return [found.ok() for found in schema.get_all_operations()]
+        found = []
+        for result in schema.get_all_operations():
+            assert isinstance(result, Ok), result
+            found.append(result.ok())
+        return found
 
 
 def validate(document: Any) -> None:

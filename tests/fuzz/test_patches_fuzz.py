@@ -53,7 +53,7 @@ _values = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_words, inner, max_size=3),
     max_leaves=5,
 )
-_directives = st.sampled_from(
+_directives: st.SearchStrategy[Any] = st.sampled_from(
     [
         {"$patch": "delete"}, {"$patch": "replace"}, {"$patch": "merge"}, {"$patch": "nonsense"}, {"$patch": None},
         {"$retainKeys": ["name"]}, {"$retainKeys": "name"}, {"$setElementOrder/containers": [{"name": "web"}]},

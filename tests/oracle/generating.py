@@ -154,7 +154,7 @@ class _Drawing:
         return {
             "metadata": {"name": name, "uid": name, "labels": labels},
             "spec": spec,
-            "status": {"allocatable": room},
+            "status": {"allocatable": room, "conditions": [{"type": "Ready", "status": "True"}]},
         }
 
     def taint(self, key: str, value: str) -> Json:

@@ -20,7 +20,10 @@ def node(
             "labels": own | {key.replace("_", "-"): value for key, value in labels.items()},
         },
         "spec": {"taints": list(taints)},
-        "status": {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "110", **(room or {})}},
+        "status": {
+            "allocatable": {"cpu": "4", "memory": "8Gi", "pods": "110", **(room or {})},
+            "conditions": [{"type": "Ready", "status": "True"}],
+        },
     }
 
 

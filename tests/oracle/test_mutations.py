@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
+from itertools import chain
 from typing import Any
 
 import numpy as np
 import pytest
 from msgspec import structs
 
+from fairlead.ledger.pod_needs import requests_of
 from fairlead.model.selectors import from_object
 from fairlead.model.views import Pod
 from fairlead.schedule import facts as facts_module
@@ -47,6 +49,20 @@ from tests.oracle.test_snapshot import test_a_snapshot_is_what_it_would_be_if_bu
 
 CLUSTERS_MAX = 600  # within so many the mutation must be noticed
 
+# A search begins where it found when this was written, and goes round the range: it stays short as long as that holds,
+# and needs no change when it does not. Where nothing is said, it begins at 0.
+STARTS = {
+    "PodTopologySpread never honours taints": 488,
+    "PodTopologySpread always honours affinity": 322,
+    "NodePorts ignores addresses": 243,
+    "NodeAffinity ignores matchFields": 201,
+    "PodTopologySpread ignores minDomains": 177,
+    "PodTopologySpread never honours affinity": 107,
+    "NodePorts ignores protocols": 89,
+    "NodeAffinity takes Gt for Lt": 84,
+    "NodeAffinity takes all weights for one": 74,
+}
+
 CORDON, TAINTS, AFFINITY, PORTS = "NodeUnschedulable", "TaintToleration", "NodeAffinity", "NodePorts"
 FIT, SPREAD, PODS = "NodeResourcesFit", "PodTopologySpread", "InterPodAffinity"
 BALANCE = "NodeResourcesBalancedAllocation"
@@ -58,9 +74,9 @@ def drawn(seed: int) -> tuple[Case, list[Expected]]:
     return found, expected_of(found)
 
 
-def noticed(policy: Policy, clusters: int = CLUSTERS_MAX) -> int:
-    """The seed of the first cluster that shows it; -1 if none does."""
-    for seed in range(clusters):
+def noticed(policy: Policy, clusters: int = CLUSTERS_MAX, start: int = 0) -> int:
+    """The seed of a cluster that shows it, the first from `start` on, round the range; -1 if none does."""
+    for seed in chain(range(start, clusters), range(start)):
         if next(disagreements(*drawn(seed), policy), None) is not None:
             return seed
     return -1
@@ -187,8 +203,12 @@ def test_what_is_not_mutated_is_not_noticed() -> None:
 
 @pytest.mark.parametrize("name", MUTATIONS)
 def test_a_wrong_plugin_is_noticed(name: str, record_property: Callable[[str, object], None]) -> None:
-    assert noticed(MUTATIONS[name]()) >= 0
+    assert noticed(MUTATIONS[name](), start=STARTS.get(name, 0)) >= 0
     record_property(MUTATION, name)
+
+
+def test_a_search_that_begins_somewhere_is_one_that_is_made() -> None:
+    assert STARTS.keys() <= MUTATIONS.keys()
 
 
 # Kubernetes has none of these, so its documentation says nothing of them; tests/unit/schedule/test_holds.py does.
@@ -228,7 +248,7 @@ def without_sidecars(spec: Any, *of: Any) -> Any:
 
 
 REAL_NORMALISED = static.normalised
-REAL_REQUESTS = facts_module.requests_of
+REAL_REQUESTS = requests_of
 PATCHES: dict[str, tuple[Any, str, Any]] = {
     "scores are not scaled": (static, "normalised", unscaled),
     "scores are scaled over all nodes": (static, "normalised", scaled_over_all),

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from fairlead.agent import contract as c
 from fairlead.cache import events as mirrored
 from fairlead.model.marks import AT_MOST_ONE
+from fairlead.port.driving import Started
 from tests.unit.agent.room import Room, container
 
 NAMES = ("a", "b")
@@ -91,7 +92,7 @@ def act(judge: Judge, what: str, pick: int) -> None:
             if pick > 15:
                 return
             room.start_agent()
-            room.take(room.agent.begin(room.now, 0.5))
+            room.tell(Started(room.now, 0.5))
             room.found_due = True
         case "time" | "long":
             room.api.now += 1.5 if what == "time" else 45.0
@@ -112,7 +113,7 @@ def act(judge: Judge, what: str, pick: int) -> None:
 
 def break_watch(room: Room, resource: str) -> None:
     if room.frames.pop(resource, None) is not None:
-        room.take(room.agent.mirror(resource, mirrored.Expired(room.now)))
+        room.tell(mirrored.Mirrored(resource, (mirrored.Expired(room.now),)))
 
 
 @settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))

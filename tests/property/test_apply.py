@@ -45,7 +45,7 @@ CONTAINERS = st.lists(
         },
     ),
     max_size=3,
-    unique_by=lambda each: each["name"],
+    unique_by=lambda each: str(each["name"]),
 )
 CONFIGS = st.fixed_dictionaries(
     {},
@@ -82,7 +82,7 @@ def empty(tree: Any) -> bool:
     """Whether there is nothing in it but what holds nothing."""
     if isinstance(tree, dict):
         return all(map(empty, tree.values()))
-    return tree == []
+    return bool(tree == [])
 
 
 @given(SETS)
@@ -171,11 +171,11 @@ def sent(plane: InProcess, manager: str, how: str, change: dict[str, Any]) -> in
     spec: dict[str, Any] = {key: change[key] for key in ("replicas",) if key in change}
     if "image" in change:
         spec["template"] = {"spec": {"containers": [{"name": "web", "image": change["image"]}]}}
-    body = {"metadata": {"labels": change.get("labels", {})}, "spec": spec}
+    body: dict[str, Any] = {"metadata": {"labels": change.get("labels", {})}, "spec": spec}
     plane.now += 7
     query = f"?fieldManager={manager}"
     if how in ("apply", "force"):
-        whole = {"apiVersion": "apps/v1", "kind": "Deployment", **body}
+        whole: dict[str, Any] = {"apiVersion": "apps/v1", "kind": "Deployment", **body}
         whole["metadata"]["name"] = "web"
         query += "&force=true" if how == "force" else ""
         return plane.request("PATCH", target + query, whole, content_type="application/apply-patch+yaml")[0]

@@ -6,23 +6,22 @@ However it comes, an eviction of a pod that works leaves at least as many that w
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
-import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairlead.control.requests import request_of
 from fairlead.decision.effects import Effect
-from fairlead.model.selectors import from_object
-from fairlead.model.views import BUDGETS, PODS, Budget, Pod
-from fairlead.reconcile.disruption_budget import BudgetDecider
+from fairlead.model.views import BUDGETS, PODS, Pod
+from fairlead.reconcile.disruption_budget import budget_decider
 from fairlead.store.contract import Key
 from tests.inprocess import InProcess
+from tests.unit.reconcile.mirrors import Mirrors
 
 POD, BUDGET = "/api/v1/namespaces/default/pods", "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
 KEY = Key("poddisruptionbudgets.policy", "default", "web")
+DECIDER = budget_decider()
 LABELS = {"app": "web"}
 PODS_MAX = 5
 
@@ -42,6 +41,7 @@ class Story:
 
     def __init__(self, needed: int) -> None:
         self.plane = InProcess()
+        self.mirrors = Mirrors(self.plane)
         self.needed = needed
         self.computed: tuple[Effect, ...] = ()
         self.evicted = 0
@@ -52,23 +52,9 @@ class Story:
         self.step("compute", 0)
         self.step("write", 0)
 
-    # What the controller reads
-
-    def get(self, resource: Any, namespace: str, name: str) -> Any:
-        entry = self.plane.store.get(Key(resource.name, namespace, name))
-        return None if entry is None else msgspec.json.decode(entry.data, type=resource.type)
-
-    def select(self, resource: Any, namespace: str, selector: Any) -> Sequence[Any]:
-        matches = from_object(selector).matches
-        found = [
-            msgspec.json.decode(e.data, type=resource.type)
-            for e in self.plane.store.list(resource.name, namespace)
-        ]
-        return [each for each in found if matches(each.metadata.labels)]
-
     @property
     def working(self) -> list[Pod]:
-        return [pod for pod in self.select(PODS, "default", {}) if pod.ready and pod.live]
+        return [pod for pod in self.mirrors.view(PODS).list(PODS, "default") if pod.ready and pod.live]
 
     def step(self, what: str, number: int) -> None:
         path = f"{POD}/web-{number}"
@@ -89,7 +75,8 @@ class Story:
             self.needed = number
             self.plane.patch(f"{BUDGET}/web", {"spec": {"minAvailable": number}})
         elif what == "compute":
-            self.computed = BudgetDecider().decide(self, KEY, self.plane.now).effects  # type: ignore[arg-type]
+            view = self.mirrors.view(*DECIDER.reads)
+            self.computed = DECIDER.decide(view, KEY, self.plane.now).effects
         elif what == "write":
             for effect in self.computed:
                 self.plane.send(request_of(effect))  # refused if the budget has changed since
@@ -100,7 +87,7 @@ class Story:
             self.evict_both(number % PODS_MAX, number // PODS_MAX)
 
     def evict(self, number: int) -> None:
-        pod = self.get(PODS, "default", f"web-{number}")
+        pod = self.mirrors.view(PODS).get(PODS, "default", f"web-{number}")
         did_work = pod is not None and pod.ready and pod.live
         status, _ = self.plane.post(f"{POD}/web-{number}/eviction", {})
         if status == 201 and did_work:
@@ -129,7 +116,8 @@ def test_no_eviction_leaves_fewer_working_pods_than_the_budget_asks_for(
     story = Story(needed)
     for what, number in steps:
         story.step(what, number)
-    budget: Budget = story.get(BUDGETS, "default", "web")
+    budget = story.mirrors.view(BUDGETS).get(BUDGETS, "default", "web")
+    assert budget is not None
     assert budget.status.disruptions_allowed >= 0
 
 

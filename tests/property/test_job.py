@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 
 from fairlead.decision.effects import Create
 from fairlead.model.views import JOBS, PODS, Job, Pod
-from fairlead.reconcile.job import JobDecider
+from fairlead.reconcile.job import job_decider
 from fairlead.reconcile.job_pods import index_of, is_tracked
 from fairlead.reconcile.job_policies import parse_indexes
 from fairlead.reconcile.job_status import finished_condition
 from fairlead.store.contract import Key
 from tests.unit.reconcile.world import World, template
 
-DECIDER = JobDecider()
+DECIDER = job_decider()
 KEY = Key("jobs.batch", "default", "sum")
 
 STEPS = st.lists(

@@ -19,19 +19,15 @@ from fairlead.cache.events import (
     Changed,
     Event,
     Expired,
-    Follow,
     Framed,
     Instruction,
-    ListAll,
     Listed,
     ListFailed,
     Marked,
-    Started,
-    WakeAt,
-    Woke,
 )
 from fairlead.cache.mirror import Mirror
 from fairlead.model.views import PODS, Pod, View
+from fairlead.port.driving import Follow, ListAll, Started, WakeAt, Woke
 from fairlead.store.contract import ADDED, DELETED, MODIFIED, Entry, Key
 from tests.unit.cache.objects import entry, unreadable
 

@@ -334,7 +334,7 @@ def test_the_same_calls_give_the_same_answers(
             if what == 0:
                 now += span
             elif what == 1:
-                answers.append(queue.add_at(key, now, now + span, priority))
+                queue.add_at(key, now, now + span, priority)
             elif what == 2 and (turn := queue.pop(now)) is not None:
                 working.append(turn.key)
                 answers.append(turn)

@@ -13,12 +13,12 @@ from fairlead.decision.contract import SETTLED
 from fairlead.decision.effects import Create, Delete
 from fairlead.model.views import CONTROLLER_REVISIONS, PODS, STATEFULSETS, StatefulSet
 from fairlead.reconcile.revisions import REVISION_LABEL, template_in
-from fairlead.reconcile.statefulset import StatefulSetDecider
+from fairlead.reconcile.statefulset import statefulset_decider
 from fairlead.reconcile.statefulset_pods import is_healthy, ranks_of
 from fairlead.store.contract import Key
 from tests.unit.reconcile.world import World, selector, template
 
-DECIDER = StatefulSetDecider()
+DECIDER = statefulset_decider()
 KEY = Key("statefulsets.apps", "default", "db")
 
 STEPS = st.lists(

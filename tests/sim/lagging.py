@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from fairlead.decision.contract import Decider
+from fairlead.decision.decider import Decider
 from fairlead.port.request import Request
 from tests.inprocess import InProcess
 from tests.unit.control.driving import Driver, Lose

@@ -10,45 +10,46 @@ import socket
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from msgspec import structs
 
-from fairlead.control.instructions import PlaneInstruction, Woke
+from fairlead.control.instructions import PlaneEvent, PlaneInstruction
 from fairlead.control.leadership import Leadership
 from fairlead.control.plane import Plane
 from fairlead.decision.contract import Decision, Reading
+from fairlead.decision.decider import Decider
 from fairlead.model.key import Key
+from fairlead.port.driving import Woke
 from fairlead.sim.parts import Parts, Plant
-from fairlead.sim.zoo.wrapping import Wrapped, wrap
+from fairlead.sim.zoo.wrapping import deciding, wrap
 
 
 def nothing(parts: Parts) -> Parts:
     return parts
 
 
-class Hashed(Wrapped):
+@deciding
+def _in_order_of_hashes(inner: Decider, view: Reading, key: Key, now: float) -> Decision:
     """Carries effects out in the order of a set of strings."""
-
-    def decide(self, view: Reading, key: Key, now: float) -> Decision:
-        decision = self.inner.decide(view, key, now)
-        by_name = {effect.name: effect for effect in decision.effects}
-        return structs.replace(decision, effects=tuple(by_name[name] for name in set(by_name)))
+    decision = inner.decide(view, key, now)
+    by_name = {effect.name: effect for effect in decision.effects}
+    return structs.replace(decision, effects=tuple(by_name[name] for name in set(by_name)))
 
 
 def hashed(parts: Parts) -> Parts:
-    return wrap(parts, "replicaset", Hashed)
+    return wrap(parts, "replicaset", _in_order_of_hashes)
 
 
 def _doing(act: Callable[[], Any]) -> Plant:
-    class Doing(Wrapped):
-        def decide(self, view: Reading, key: Key, now: float) -> Decision:
-            act()
-            return self.inner.decide(view, key, now)
+    @deciding
+    def doing(inner: Decider, view: Reading, key: Key, now: float) -> Decision:
+        act()
+        return inner.decide(view, key, now)
 
-    return lambda parts: wrap(parts, "replicaset", Doing)
+    return lambda parts: wrap(parts, "replicaset", doing)
 
 
 # What reaches outside, by the door it takes.
@@ -68,12 +69,14 @@ token = _doing(lambda: secrets.token_hex())
 name = _doing(lambda: uuid.uuid4())
 network = _doing(lambda: socket.socket().close())
 
-raising = _doing(lambda: {}["no such key"])
+raising = _doing(lambda: dict[str, str]()["no such key"])
 
 
 class BrokenPlane(Plane):
-    def woke(self, event: Woke) -> Iterator[PlaneInstruction]:
-        raise KeyError("no such key")
+    def handle(self, event: PlaneEvent) -> tuple[PlaneInstruction, ...]:
+        if isinstance(event, Woke):
+            raise KeyError("no such key")
+        return super().handle(event)
 
 
 def broken_plane(parts: Parts) -> Parts:

@@ -65,8 +65,10 @@ def everywhere(ahead_seconds: float, plant: bool = False) -> tuple[World, Notice
     )
     noticed = Noticed()
     world.observed.add(noticed)
-    for each in (*world.planes, *world.agents):
-        world.timeline.at(100_000, each.set_wall_clock, ahead_seconds)
+    for plane in world.planes:
+        world.timeline.at(100_000, plane.set_wall_clock, ahead_seconds)
+    for agent in world.agents:
+        world.timeline.at(100_000, agent.set_wall_clock, ahead_seconds)
     return world, noticed
 
 

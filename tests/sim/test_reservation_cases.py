@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from fairlead.agent.hollow import HollowDecider
+from fairlead.agent.hollow import hollow_decider
 from fairlead.control.roster import default_deciders
 from fairlead.port.request import Request
-from fairlead.sim.worlds.recovery import GATE, INTENT, RecoveryDecider
+from fairlead.sim.worlds.recovery import GATE, INTENT, recovery_decider
 from tests.inprocess import InProcess
 from tests.sim.lagging import Lagging
 from tests.unit.control.driving import Lose
@@ -22,7 +22,7 @@ WATCH = "reservations.fairlead.dev"
 
 
 def plane(api: InProcess, identity: str, lose: Lose | None = None) -> Lagging:
-    deciders = (*default_deciders(), RecoveryDecider(), HollowDecider("node-", 2))
+    deciders = (*default_deciders(), recovery_decider(), hollow_decider("node-", 2))
     return Lagging(api, lose, identity, deciders)
 
 
@@ -100,7 +100,7 @@ def test_who_takes_over_waits_until_it_is_told_and_goes_on_with_what_is_there(
 def test_one_that_does_not_wait_meets_the_first_under_the_same_name_and_takes_it_for_its_own(
     api: InProcess, second: Lagging, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(second.plane, "_behind_the_fence", lambda: ())
+    monkeypatch.setattr(second.plane, "_behind_the_fence", lambda: ((), ()))
     made = reservations(api)[0]
     second.run(120)
     assert len(creates(second)) == 1

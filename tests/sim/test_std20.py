@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 
 import pytest
@@ -10,15 +11,17 @@ from fairlead.sim.run import Runner, run_seeds
 from fairlead.sim.sample import again, shortfalls
 from tests.sim.quota import SAMPLE
 
-SEEDS = 120  # less than a minute of one core; `make soak` runs 20,000
+# Seeds that met everything when this was written: one of 120 loses the answer to a Finalize that was committed, the 88th.
+# Half a minute of one core; `make soak` runs these and 20,000.
+SEEDS = range(120) if os.environ.get("FAIRLEAD_SOAK") else range(50, 90)
 
 
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(1800)
 def test_no_seed_of_the_sample_fails_and_it_meets_every_fault_and_probe(
     record_property: Callable[[str, object], None],
 ) -> None:
     runner = Runner()
-    tally = run_seeds(runner, range(SEEDS))
+    tally = run_seeds(runner, SEEDS)
     told = {
         "world": runner.scenario.name,
         "seeds": tally.seeds,

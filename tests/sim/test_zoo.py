@@ -19,7 +19,7 @@ from fairlead.sim.run import Failure, Runner
 from fairlead.sim.tape import Tape
 from fairlead.sim.world import World
 from fairlead.sim.worlds.roster import STANDARD, WORLDS
-from fairlead.sim.zoo.budget_overwritten import HalfSightedApi, Stubborn
+from fairlead.sim.zoo.budget_overwritten import HalfSightedApi, stubborn
 from fairlead.sim.zoo.wrapping import wrap
 from tests.sim.quota import PLANT
 
@@ -53,7 +53,9 @@ PLANTS = {
     "phase_lost": (200, {"no-stranded-marks", "repair-goes-on", *_UNFINISHED}),
     "orphan_never_collected": (162, _UNFINISHED),
     "late_child_kept": (1, {"no-orphan"}),
+    "lease_of_nobody": (0, {"runs-once"}),
     "deleting_is_gone": (17, {"collected-justly"}),
+    "unlisted_read_as_empty": (2, {"collected-justly"}),
     "lost_pods_keep_quota": (0, {"repair-goes-on"}),
     "place_left_open": (0, {"resource-quota-kept"}),
     "silence_unheard": (0, {"fresh-allowance"}),
@@ -72,7 +74,7 @@ PLANTS = {
 
 
 def alone_stubborn(parts: Parts) -> Parts:
-    return wrap(parts, "disruption", Stubborn)
+    return wrap(parts, "disruption", stubborn)
 
 
 def alone_half_sighted(parts: Parts) -> Parts:

@@ -32,7 +32,7 @@ NOW = [
 ]
 AT_10 = [_pod("web", "default", "Pending", 9)]
 
-DISCOVERY = {
+DISCOVERY: dict[str, dict[str, Any]] = {
     "/api/v1": {
         "resources": [
             {"name": "pods/status", "kind": "Pod", "namespaced": True, "verbs": ["get"]},

@@ -121,7 +121,7 @@ _QUEUES = {
     "breaker": {"open": False},
     "events": {"dropped": 0},
 }
-_DECISIONS = [
+_DECISIONS: list[dict[str, Any]] = [
     {
         "sequence": 1,
         "record": {

@@ -18,7 +18,7 @@ _TOLD = ("recovery", "reservation", "scheduler")
 class ReservationTelling(Telling):
     def __init__(self, trail: Sequence[str], replica: str) -> None:
         self._replica = replica
-        self._pod: Json = {}
+        self._latest_pod: Json = {}
         self._called: dict[str, str] = {}  # name of a Reservation -> what it is called here
         self._phases: dict[str, str] = {}
         self._made_at: dict[int, str] = {}  # revision of its making -> its name
@@ -47,8 +47,8 @@ class ReservationTelling(Telling):
             self._add(f"({_plane(obj['spec']['holderIdentity'])} leads)")
 
     def _replica_changed(self, change: str, pod: Json) -> None:
-        was = self._pod
-        self._pod = {} if change == "DELETED" else pod
+        was = self._latest_pod
+        self._latest_pod = {} if change == "DELETED" else pod
         if change == "ADDED":
             self._add(f"({self._replica} is asked for)")
         elif change == "DELETED":
@@ -134,7 +134,7 @@ class ReservationTelling(Telling):
 
     def _state(self) -> str:
         held = ", ".join(f"{self._alias(name)} {phase}" for name, phase in self._phases.items())
-        return f"{self._condition(self._pod)}; {held or 'nothing reserved'}"
+        return f"{self._condition(self._latest_pod)}; {held or 'nothing reserved'}"
 
     def _condition(self, pod: Json) -> str:
         if not pod:

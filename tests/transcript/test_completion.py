@@ -29,7 +29,7 @@ def bash() -> str:
     return script("bash")
 
 
-OFFERED = (
+OFFERED: tuple[tuple[str, set[str]], ...] = (
     ("fairlead exp", {"explain"}),
     ("fairlead st", {"status", "stop"}),
     ("fairlead audit --peo", {"--people"}),

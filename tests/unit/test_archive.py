@@ -13,9 +13,10 @@ from typing import Any
 import pytest
 
 from fairlead.core.errors import DataDirectoryError, FairleadError, FormatError, UsageError
-from fairlead.runtime import archive, identity
+from fairlead.runtime import identity
 from fairlead.runtime.archive import DATABASE_FILE, restore_backup, write_backup
 from fairlead.runtime.datadir import open_data_directory
+from fairlead.store import files as database
 from fairlead.store.contract import ADDED, Batch, Change, Entry, Key, Note
 from fairlead.store.sqlite import SqliteJournal
 
@@ -219,7 +220,7 @@ def test_a_database_that_fails_its_check_is_not_kept_as_a_backup(
     def fails(path: str) -> None:
         raise DataDirectoryError("damaged")
 
-    monkeypatch.setattr(archive.database, "read_backup", fails)
+    monkeypatch.setattr(database, "read_backup", fails)
     with pytest.raises(DataDirectoryError, match="damaged"):
         write_backup(running[0], tmp_path / "b", NOW)
     assert names(tmp_path) == {"data"}

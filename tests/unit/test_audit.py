@@ -22,7 +22,7 @@ POD = Target("", "pods", "default", "web", "", "uid-1")
 LEASE = Target("coordination.k8s.io", "leases", "kube-node-lease", "n1")
 
 
-def context(user: User = ADMIN, now: float = 1_700_000_000.25, **more: str) -> Context:
+def context(user: User = ADMIN, now: float = 1_700_000_000.25, **more: Any) -> Context:
     return Context(user, now, b"", **more)
 
 

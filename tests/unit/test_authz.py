@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -13,7 +14,7 @@ from fairlead.api.access import Attributes, Chain, Verdict, forbidden
 from fairlead.api.authz import builtin_chain
 from fairlead.api.node_access import foreign_endpoint, node_restriction, selects
 from fairlead.api.users import ANONYMOUS, User
-from fairlead.store.contract import Change, Entry, Key
+from fairlead.store.contract import Change, Damaged, Entry, Key, Lost
 
 SIGNED_IN = "system:authenticated"
 ADMIN = User("admin", groups=("system:masters", SIGNED_IN))
@@ -29,6 +30,8 @@ class Objects:
     """A Reader over a few objects."""
 
     revision = 1
+    lost: Sequence[Lost] = ()
+    damaged: Mapping[Key, Damaged] = MappingProxyType({})
 
     def __init__(self, *objects: tuple[str, dict[str, Any]]) -> None:
         self._entries = {}
@@ -38,6 +41,8 @@ class Objects:
 
     def get(self, key: Key) -> Entry | None:
         return self._entries.get(key)
+
+    newest = get
 
     def list(self, resource: str, namespace: str = "") -> Sequence[Entry]:
         return [
@@ -365,7 +370,7 @@ class Says:
 
 
 def test_the_first_opinion_decides() -> None:
-    silent, yes, no = (Says(Verdict(d, d)) for d in ("no-opinion", "allowed", "denied"))  # type: ignore[arg-type]
+    silent, yes, no = (Says(Verdict(d, d)) for d in ("no-opinion", "allowed", "denied"))
     question = asked(NOBODY, "get", "pods")
     assert Chain(silent, no, yes).authorize(question) == Verdict("denied", "denied")
     assert Chain(silent, yes, no).authorize(question) == Verdict("allowed", "allowed")

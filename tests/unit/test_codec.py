@@ -169,7 +169,7 @@ def test_digests_differ_when_bytes_do() -> None:
 
 
 def test_a_clone_is_equal_and_shares_nothing_mutable() -> None:
-    tree = {"a": [{"b": "c", "n": 1}, []], "d": {"e": {}}, "f": None}
+    tree: dict[str, Any] = {"a": [{"b": "c", "n": 1}, []], "d": {"e": {}}, "f": None}
     saved = copy.deepcopy(tree)
     other = codec.clone(tree)
     assert other == tree

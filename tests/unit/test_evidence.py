@@ -64,11 +64,13 @@ def node(*taints: Any) -> Node:
     return msgspec.convert(body, Node)
 
 
-def pod(*tolerations: Any, owner: str = "", going: bool = False, **annotations: str) -> Pod:
+def pod(
+    *tolerations: Any, owner: str = "", going: bool = False, annotations: dict[str, str] | None = None
+) -> Pod:
     metadata: Any = {
         "name": "p",
         "uid": "u",
-        "annotations": {k.replace("_", "-"): v for k, v in annotations.items()},
+        "annotations": annotations or {},
     }
     if owner:
         metadata["ownerReferences"] = [{"kind": owner, "name": "o", "uid": "o", "controller": True}]
@@ -195,8 +197,8 @@ def test_when_a_pod_has_surely_ended(
         (pod(), False),
         (pod(owner="ReplicaSet"), False),
         (pod(owner="StatefulSet"), True),
-        (pod(**{"fairlead.dev/at_most_one": "true"}), True),
-        (pod(**{"fairlead.dev/at_most_one": "false"}), False),
+        (pod(annotations={"fairlead.dev/at-most-one": "true"}), True),
+        (pod(annotations={"fairlead.dev/at-most-one": "false"}), False),
     ],
 )
 def test_where_at_most_one_may_run(found: Pod, is_one: bool) -> None:

@@ -83,6 +83,8 @@ def test_files_are_found_beside_the_kubeconfig(tmp_path: Path) -> None:
         (config({"certificate-authority-data": "%%"}), "is not base64"),
         (config({"certificate-authority": "absent.pem"}), "cannot read its certificate-authority"),
         (config(user={"exec": {"command": "x"}}), "signs in with a plugin"),
+        (config(user={"token": "a\r\nx-evil: b"}), "not one line of plain text"),
+        (config({"server": "https://h:x"}), "no valid port"),
     ],
 )
 def test_what_cannot_be_used_is_refused_with_the_reason(text: str, told: str) -> None:

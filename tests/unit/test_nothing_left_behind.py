@@ -11,7 +11,6 @@ from fairlead.api import admission
 from fairlead.api.admission import Chain
 from fairlead.control.writes import WriteLoops, WriteLoopSettings
 from fairlead.model.apply.rules import Rules
-from fairlead.model.catalog import CATALOG
 from fairlead.model.fields import Field, FieldTables, ObjectType, Scalar
 from fairlead.model.served import Served
 from fairlead.port.request import Request
@@ -50,23 +49,20 @@ def test_controllers_forget_their_writes_once_they_are_shown_also_where_a_key_ha
     driver.run(60)
     assert driver.live_pods() == []
     kept = {
-        each.decider.name: (dict(each._own_writes._unseen), each._causes) for each in driver.plane.controllers
+        each.decider.name: (dict(each.underway.unseen), each._causes) for each in driver.plane.controllers
     }
     assert {name: each for name, each in kept.items() if any(each)} == {}
 
 
 def test_the_chain_remembers_a_bounded_number_of_kinds() -> None:
     chain = Chain()
-    pods = CATALOG.find("", "v1", "pods")
-    assert pods is not None
-    pod = SimpleNamespace(kind=pods, verb="create", subresource="")
-    expected = chain._chosen_for(cast(Any, pod))
+    expected = chain.names_of_steps("pods", "create", "")
     for number in range(3 * admission._CASES_KEPT):
         kind = SimpleNamespace(resource=f"widgets{number}.example.com")
-        chain._chosen_for(cast(Any, SimpleNamespace(kind=kind, verb="create", subresource="")))
+        chain.names_of_steps(kind.resource, "create", "")
         chain.rests_on(cast(Any, kind), cast(Any, None))
-    assert max(len(chain._chosen), len(chain._resources)) <= admission._CASES_KEPT
-    assert chain._chosen_for(cast(Any, pod)) == expected
+    assert max(len(chain._cases), len(chain._resources)) <= admission._CASES_KEPT
+    assert chain.names_of_steps("pods", "create", "") == expected
 
 
 def test_rules_of_types_that_are_no_longer_defined_go() -> None:

@@ -25,7 +25,7 @@ CLUSTER = ("Namespace", "Node", "PriorityClass", "PlaneSettings", "SchedulingPol
 
 def _kind(name: str) -> Kind:
     group, _, version = SAMPLES[name]["apiVersion"].rpartition("/")
-    subresources = ("status", "scale") if name in SCALED else ("status",)
+    subresources: tuple[str, ...] = ("status", "scale") if name in SCALED else ("status",)
     if name == "Pod":
         subresources = ("status", "binding", "eviction")
     plural = name.lower() + ("es" if name.endswith("ss") else "s")

@@ -31,7 +31,7 @@ def container(state: Json, ready: bool = False) -> Json:
 
 RUNNING = container({"running": {}}, ready=True)
 READY: Json = {"conditions": [condition("Ready", "True")], "containerStatuses": [RUNNING]}
-CASES = (
+CASES: tuple[tuple[Json, Json, str, str, str], ...] = (
     ({"schedulingGates": [{"name": "x"}]}, {}, "admitted", "SchedulingGated", "who set the gates"),
     ({}, {}, "queued", "", "scheduler"),
     ({}, {"conditions": [condition("PodScheduled", "False", "Unschedulable", "0/3")]}, "queued", "Unschedulable", "user"),

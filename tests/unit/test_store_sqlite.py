@@ -127,7 +127,7 @@ class _Disk(apsw.VFS):
 class _DiskFile(apsw.VFSFile):
     def __init__(self, disk: _Disk, name: apsw.URIFilename | str | None, flags: list[int]) -> None:
         self._disk = disk
-        super().__init__("", name, flags)  # type: ignore[arg-type]
+        super().__init__("", name, flags)
 
     def xWrite(self, data: bytes, offset: int) -> None:  # noqa: N802
         if self._disk.refuse:
@@ -254,7 +254,12 @@ def test_a_bad_backup_is_named(filled: str, tmp_path: Path) -> None:
 def test_history_can_be_read_while_another_thread_appends(path: str) -> None:
     journal = SqliteJournal(path)
     journal.append(batch(1))
-    writer = threading.Thread(target=lambda: [journal.append(batch(first, 8)) for first in range(2, 402, 8)])
+
+    def write() -> None:
+        for first in range(2, 402, 8):
+            journal.append(batch(first, 8))
+
+    writer = threading.Thread(target=write)
     writer.start()
     seen = 0
     while seen < 401:

@@ -78,7 +78,7 @@ def test_a_type_that_holds_itself_is_looked_at_as_deep_as_it_goes(schema: Any, a
     assert not fits(TABLES, "JSONSchemaProps", {"items": {"items": {"unheardOf": 1}}})
 
 
-WRONG_TYPES = [
+WRONG_TYPES: list[tuple[str, str, Any, str, str]] = [
     ("Pod", "spec", [], "spec", "Invalid value: []: must be an object"),
     ("Pod", "spec/containers", {}, "spec.containers", "Invalid value: {}: must be a list"),
     ("Pod", "spec/containers/0", None, "spec.containers[0]", "Invalid value: null: must be an object"),

@@ -18,7 +18,7 @@ UNSTORED = (
 OTHER_VERSIONS = ("HorizontalPodAutoscalerV1",)
 
 
-def _inner(kind: Type) -> Type:
+def _inner(kind: Type) -> Scalar | Ref:
     while isinstance(kind, ListOf | MapOf):
         kind = kind.item if isinstance(kind, ListOf) else kind.value
     return kind

@@ -1,4 +1,5 @@
-"""What a node's agent is told and what it asks for: its events (past tense) and instructions (imperative).
+"""What a node's agent is told and what it asks for: its events (past tense) and instructions (imperative), beside the
+vocabulary of `port/driving.py` and what mirrors are told (`cache/events.py`).
 
     mirrors of its pods, services ─┐                    ┌─> Ask        the API: node, lease, status, deletion
     answers of the API ────────────┤                    ├─> Open, Start, Stop, Refresh, Close, Extend ...   the driver
@@ -23,6 +24,8 @@ from typing import Any
 
 import msgspec
 
+from fairlead.cache.events import Mirrored
+from fairlead.port.driving import Follow, ListAll, Started, Stepped, WakeAt, Woke
 from fairlead.port.outcome import Outcome
 from fairlead.port.request import Request
 
@@ -232,19 +235,6 @@ class Disregard(msgspec.Struct, frozen=True):
     name: str
 
 
-class WakeAt(msgspec.Struct, frozen=True):
-    """Send Woke at this instant. A later one replaces an earlier one."""
-
-    at: float
-
-
-class MirrorWakeAt(msgspec.Struct, frozen=True):
-    """A mirror's own timer."""
-
-    resource: str
-    at: float
-
-
 class Log(msgspec.Struct, frozen=True):
     """For whoever runs the agent: something is wrong that no object can say."""
 
@@ -252,6 +242,13 @@ class Log(msgspec.Struct, frozen=True):
 
 
 # Events
+
+
+class Recalled(msgspec.Struct, frozen=True):
+    """What an earlier agent of this machine had kept; told before Started."""
+
+    kept: tuple[Keep, ...]
+    now: float
 
 
 class Found(msgspec.Struct, frozen=True):
@@ -298,13 +295,6 @@ class Disk(msgspec.Struct, frozen=True):
     now: float
 
 
-class Stepped(msgspec.Struct, frozen=True):
-    """The wall clock of this machine was set; the agent's time goes on. `message` tells people."""
-
-    message: str
-    now: float
-
-
 class Answered(msgspec.Struct, frozen=True):
     call: int
     outcome: Outcome
@@ -321,9 +311,18 @@ class Stirred(msgspec.Struct, frozen=True):
     now: float
 
 
-class Woke(msgspec.Struct, frozen=True):
+class ShutdownRequested(msgspec.Struct, frozen=True):
+    """End every pod with its grace, and start nothing any more; `Agent.empty` says when that is done."""
+
     now: float
-    chance: float
+
+
+PodEvent = Found | Saw | Closed | Failed | Probed  # of the driver of pods
+AgentEvent = (
+    Started | Woke | Stepped | Mirrored | Recalled | PodEvent | Disk | Answered | Stirred | ShutdownRequested
+)
+PodInstruction = Open | Start | Stop | Refresh | Close | Extend | LiftDeadline | Probe  # to it
+AgentInstruction = PodInstruction | Serve | Keep | Ask | Attend | Disregard | Log | WakeAt | ListAll | Follow
 
 
 class Isolation(msgspec.Struct, frozen=True):

@@ -1,67 +1,70 @@
 """Hollow nodes: Nodes that register, stay ready, and make the pods bound to them run, without running anything.
 
-A Decider whose keys are its nodes. `initial_keys()` names the nodes it is to register: nothing in the world wakes a
-key for a node that does not exist yet, so whoever starts it adds those once. The plane, the simulator and tests
+A Decider whose keys are its nodes. `initial_keys` names the nodes it is to register: nothing in the world wakes a key
+for a node that does not exist yet. The plane, the simulator and tests
 with many nodes use it in place of agents; what becomes of one pod is in `hollow_pod.py`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 from fairlead import __version__
 from fairlead.agent.hollow_pod import Pace, Step, address_of, next_step
 from fairlead.agent.hollow_script import NEVER, silent_until
 from fairlead.core.times import timestamp
 from fairlead.decision.contract import EFFECTS_MAX, NOTHING, Decision, Reading, Waiting
+from fairlead.decision.decider import Decider, Wake, WatchEvent
 from fairlead.decision.effects import OPERATION, ChangeStatus, Create, Delete, Effect, identity
 from fairlead.model.marks import HOSTNAME, UNREACHABLE
-from fairlead.model.views import NODES, PODS, Json, Meta, Node, Pod, Resource, View
+from fairlead.model.views import NODES, PODS, Json, Meta, Node, Pod
 from fairlead.store.contract import Key
 
 _LABELS = {"kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64"}
+_NAME = "hollow"
 ALLOCATABLE: Mapping[str, str] = {"cpu": "32", "memory": "256Gi", "pods": "110"}
 
 
-class HollowDecider:
-    name = "hollow"
-    reads: tuple[Resource[View], ...] = (NODES, PODS)
+def hollow_decider(
+    node_prefix: str,
+    nodes: int = 0,
+    allocatable: Mapping[str, str] = ALLOCATABLE,
+    labels: Mapping[str, str] | None = None,
+    pace: Pace | None = None,
+) -> Decider:
+    """`nodes`: how many to register, as `prefix0` and so on; existing ones with the prefix are kept anyway."""
+    names = [f"{node_prefix}{number}" for number in range(nodes)]
+    hollow = _Hollow(node_prefix, frozenset(names), dict(allocatable), dict(labels or {}), pace or Pace())
+    return Decider(
+        name=_NAME,
+        reads=(NODES, PODS),
+        wakes=(Wake(NODES, hollow.of_node), Wake(PODS, hollow.of_pod)),
+        decide=hollow.decide,
+        initial_keys=tuple(Key(NODES.name, "", name) for name in names),
+    )
 
-    def __init__(
-        self,
-        node_prefix: str,
-        nodes: int = 0,
-        allocatable: Mapping[str, str] = ALLOCATABLE,
-        labels: Mapping[str, str] | None = None,
-        pace: Pace | None = None,
-    ) -> None:
-        """`nodes`: how many to register, as `prefix0` and so on; existing ones with the prefix are kept anyway."""
-        self.node_prefix = node_prefix
-        self._names = tuple(f"{node_prefix}{number}" for number in range(nodes))
-        self._registers = frozenset(self._names)
-        self._allocatable = dict(allocatable)
-        self._labels = dict(labels or {})
-        self._pace = pace or Pace()
 
-    def initial_keys(self) -> tuple[Key, ...]:
-        return tuple(Key(NODES.name, "", name) for name in self._names)
+class _Hollow(NamedTuple):
+    prefix: str
+    registers: frozenset[str]
+    allocatable: dict[str, str]
+    labels: dict[str, str]
+    pace: Pace
 
-    def keys(self, resource: str, before: View | None, after: View | None) -> Iterable[Key]:
-        newest = after if after is not None else before
-        if isinstance(newest, Node):
-            at = newest.metadata.name
-        elif isinstance(newest, Pod):
-            at = newest.spec.node_name
-        else:
-            return ()
-        return (Key(NODES.name, "", at),) if at.startswith(self.node_prefix) else ()
+    def of_node(self, event: WatchEvent[Node]) -> Iterable[Key]:
+        return (event.key,) if event.key.name.startswith(self.prefix) else ()
+
+    def of_pod(self, event: WatchEvent[Pod]) -> Iterable[Key]:
+        at = event.newest.spec.node_name
+        return (Key(NODES.name, "", at),) if at.startswith(self.prefix) else ()
 
     def decide(self, view: Reading, key: Key, now: float) -> Decision:
-        if not key.name.startswith(self.node_prefix):
+        if not key.name.startswith(self.prefix):
             return NOTHING
         node = view.get(NODES, "", key.name)
         if node is None:
-            effects = (self._register(key.name, now),) if key.name in self._registers else ()
+            effects = (self._register(key.name, now),) if key.name in self.registers else ()
             return Decision(effects=effects)
         until = silent_until(node, now)
         if until:  # by its script it is cut off: it says nothing until it is heard again
@@ -77,7 +80,7 @@ class HollowDecider:
         effects: list[Effect] = []
         again_at = 0.0
         for pod in view.on_node(node):
-            step = next_step(pod, now, self._pace) if isinstance(pod, Pod) else None
+            step = next_step(pod, now, self.pace) if isinstance(pod, Pod) else None
             if step is None or not isinstance(pod, Pod):
                 continue
             if step.due > now:
@@ -90,16 +93,16 @@ class HollowDecider:
 
     def _is_fine(self, node: Node) -> bool:
         """What others have added to it is theirs."""
-        return node.ready and self._allocatable.items() <= node.status.allocatable.items()
+        return node.ready and self.allocatable.items() <= node.status.allocatable.items()
 
     def _register(self, name: str, now: float) -> Create:
-        label = identity(self.name, name, "register")
+        label = identity(_NAME, name, "register")
         body: Json = {
             "apiVersion": NODES.api_version,
             "kind": NODES.kind,
             "metadata": {
                 "name": name,
-                "labels": {HOSTNAME: name, **_LABELS, **self._labels},
+                "labels": {HOSTNAME: name, **_LABELS, **self.labels},
                 "annotations": {OPERATION: label},
             },
             "spec": {},
@@ -117,7 +120,7 @@ class HollowDecider:
             "lastHeartbeatTime": at,
             "lastTransitionTime": at,
         }
-        return {"allocatable": self._allocatable, "capacity": self._allocatable, "conditions": [ready]}
+        return {"allocatable": self.allocatable, "capacity": self.allocatable, "conditions": [ready]}
 
 
 def _described(name: str) -> Json:
@@ -153,7 +156,7 @@ def _effect(pod: Pod, step: Step) -> Effect:
     meta = pod.metadata
     if not step.remove:
         return _change_status(PODS.name, meta, step.intent, step.status or {})
-    label = identity(HollowDecider.name, meta.uid, step.intent)
+    label = identity(_NAME, meta.uid, step.intent)
     return Delete(
         label, PODS.name, "v1", "pods", meta.namespace, meta.name, meta.uid, meta.revision, grace_seconds=0
     )
@@ -161,7 +164,7 @@ def _effect(pod: Pod, step: Step) -> Effect:
 
 def _change_status(plural: str, meta: Meta, intent: str, status: Json) -> ChangeStatus:
     """Of a core kind, whose resource is called like its plural."""
-    label = identity(HollowDecider.name, meta.uid, intent)
+    label = identity(_NAME, meta.uid, intent)
     return ChangeStatus(
         label, plural, "v1", plural, meta.namespace, meta.name, meta.uid, meta.revision, {"status": status}
     )

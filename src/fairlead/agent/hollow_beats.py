@@ -13,16 +13,16 @@ this process to get the processor, and for the server all count.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from fairlead.agent.hollow_script import silent_until
 from fairlead.agent.lease import lease_request
-from fairlead.decision.contract import NOTHING, Decision, Reading
-from fairlead.model.views import NODES, Json, Node, Resource, View
+from fairlead.decision.contract import NOTHING
+from fairlead.decision.decider import Decider
+from fairlead.model.views import NODES, Json, Node
 from fairlead.port.outcome import Conflict, Done, Outcome, Refused
 from fairlead.port.request import Request
-from fairlead.store.contract import Key
 
 
 class Beat(NamedTuple):
@@ -139,17 +139,9 @@ class Beats:
         self._late: list[float] = []
 
 
-class Onlooker:
+def onlooker() -> Decider:
     """A Decider that decides nothing: where somebody else plays the nodes, and only their heartbeats are sent here."""
-
-    name = "hollow-heartbeats"
-    reads: tuple[Resource[View], ...] = (NODES,)
-
-    def keys(self, resource: str, before: View | None, after: View | None) -> Iterable[Key]:
-        return ()
-
-    def decide(self, view: Reading, key: Key, now: float) -> Decision:
-        return NOTHING
+    return Decider(name="hollow-heartbeats", reads=(NODES,), wakes=(), decide=lambda view, key, now: NOTHING)
 
 
 def _at(ordered: list[float], share: float) -> float:

@@ -62,8 +62,8 @@ class Heartbeat:
 
     def recall(self) -> None:
         """No API answers, and an agent of this machine had the lease: it is taken to be ours until somebody says more.
-        Nothing is held by that."""
-        self.ours = True
+        Nothing is held by that. If the lease could be read and is another's, it stays so: lists fail by themselves."""
+        self.ours = self.ours or self._other[0] in ("", self._settings.instance)
 
     def held(self, now: float) -> bool:
         return now < self.deadline

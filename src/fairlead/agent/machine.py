@@ -1,7 +1,6 @@
 """The agent of one node: what it hears of its pods, its machine and the API becomes what is to be done. A machine.
 
-Each method takes one event (`contract.py`) and returns instructions; `runtime/agent_driver.py` and the simulator
-drive it. Inside: the heartbeat (`lease.py`), the Node (`node.py`), one Work for every pod (`pod.py`), what they share
+Its events and instructions are in `contract.py`; `runtime/agent_driver.py` and the simulator drive it. Inside: the heartbeat (`lease.py`), the Node (`node.py`), one Work for every pod (`pod.py`), what they share
 (`means.py`). No clock, no chance, no waiting: time and chance come with the events.
 
 A pod's Life (rows), and where an event may lead it. `pod`: its object changed; `gone`: its object went; `Saw`,
@@ -25,41 +24,27 @@ agent that starts where no API answers goes by what an earlier one kept on the m
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import assert_never
 
 from fairlead.agent import at_most_one, disk, lease, node, notes, pod_writes, references
 from fairlead.agent import contract as c
 from fairlead.agent.life import Life
 from fairlead.agent.means import Means
-from fairlead.agent.mirrors import Mirrors, Passed
+from fairlead.agent.mirrors import Mirrors
 from fairlead.agent.pace import Pace
 from fairlead.agent.pod import Work
 from fairlead.agent.pod_run import run
 from fairlead.agent.views import BOUND_PODS, OWN_NODE, BoundPod
 from fairlead.cache import events as mirrored
+from fairlead.cache.events import Mirrored
 from fairlead.model.service_views import SERVICES
-
-Instruction = (
-    c.Open
-    | c.Start
-    | c.Stop
-    | c.Refresh
-    | c.Close
-    | c.Extend
-    | c.Keep
-    | c.LiftDeadline
-    | c.Probe
-    | c.Serve
-    | c.Ask
-    | c.Attend
-    | c.Disregard
-    | c.WakeAt
-    | c.Log
-    | Passed
-)
+from fairlead.port.driving import Started, Stepped, WakeAt, Woke
 
 
 class Agent:
+    """`handle` is the only mutator."""
+
     def __init__(self, settings: c.NodeSettings, pace: Pace | None = None) -> None:
         self.settings = settings
         self.pace = pace or Pace()
@@ -79,28 +64,61 @@ class Agent:
 
     @property
     def empty(self) -> bool:
-        """After `leave`: nothing runs here any more, and what could be tidied up is."""
+        """After ShutdownRequested: nothing runs here any more, and what could be tidied up is."""
         return self.means.found and all(not work.opened or work.left_behind for work in self.works.values())
+
+    def handle(self, event: c.AgentEvent) -> tuple[c.AgentInstruction, ...]:
+        match event:
+            case c.Saw():
+                return self._saw(event)
+            case c.Answered():
+                return self._answered(event)
+            case Mirrored(resource, events):
+                return self._hear(resource, events)
+            case c.Probed():
+                return self._probed(event)
+            case c.Stirred():
+                self.means.library.stirred(event, self.means.chance)
+                return self._finish([], (), event.now)
+            case Woke():
+                return self._hear(event.timer, (event,)) if event.timer else self._woke(event)
+            case c.Closed():
+                return self._closed(event)
+            case c.Failed():
+                return self._failed(event)
+            case c.Found():
+                return self._found(event)
+            case c.Disk():
+                self.registration.disk = disk.pressure(event, self.registration.disk)
+                return self._finish([], (), event.now)
+            case Stepped():
+                return self._clock_stepped(event)
+            case c.ShutdownRequested():
+                self.means.leaving = True
+                return self._finish([], tuple(self.works), event.now)
+            case c.Recalled():
+                return self._recalled(event)
+            case Started():
+                self._begun, self._begun_at = True, event.now
+                self.means.chance = event.chance
+                return self._finish([*self._watched.begin(event)], (), event.now)
+            case _:
+                assert_never(event)
 
     # Events
 
-    def begin(self, now: float, chance: float, kept: Iterable[c.Keep] = ()) -> tuple[Instruction, ...]:
-        """`kept`: what an earlier agent of this machine had kept."""
-        self._begun, self._begun_at = True, now
-        self.means.chance = chance
-        out: list[Instruction] = []
-        kept = tuple(kept)
-        for resource, changes in self._watched.recall(kept).items():
+    def _recalled(self, event: c.Recalled) -> tuple[c.AgentInstruction, ...]:
+        out: list[c.AgentInstruction] = []
+        for resource, changes in self._watched.recall(event.kept).items():
             self._changed(resource, list(changes), False, out)
         if self._watched.recalled:
-            self.means.library.recall(kept)
-        out += self._watched.begin(now, chance)
-        return self._finish(out, (), now)
+            self.means.library.recall(event.kept)
+        return tuple(out)
 
-    def mirror(self, resource: str, *events: mirrored.Event) -> tuple[Instruction, ...]:
-        """What a list or a watch of the resource brought."""
+    def _hear(self, resource: str, events: Sequence[mirrored.Event]) -> tuple[c.AgentInstruction, ...]:
+        """What a list or a watch of the resource brought, or its mirror's timer."""
         heard = self._watched.hear(resource, events)
-        out: list[Instruction] = [*heard.passed, *heard.keeps]
+        out: list[c.AgentInstruction] = [*heard.passed, *heard.keeps]
         touched = self._changed(resource, heard.changes, heard.first, out)
         if resource == BOUND_PODS.name and self._look_whether_away(heard.first):
             touched = tuple(self.works)
@@ -118,9 +136,9 @@ class Agent:
         self.heartbeat.recall()
         return True
 
-    def found(self, event: c.Found) -> tuple[Instruction, ...]:
+    def _found(self, event: c.Found) -> tuple[c.AgentInstruction, ...]:
         means = self.means
-        out: list[Instruction] = []
+        out: list[c.AgentInstruction] = []
         means.found = True
         for sandbox in event.sandboxes:
             self._work(sandbox.uid).see_sandbox(sandbox, means, event.now)
@@ -128,12 +146,12 @@ class Agent:
             out.append(c.Extend(self.heartbeat.deadline))
         return self._finish(out, tuple(self.works), event.now)
 
-    def saw(self, event: c.Saw) -> tuple[Instruction, ...]:
+    def _saw(self, event: c.Saw) -> tuple[c.AgentInstruction, ...]:
         uid = event.sandbox.uid
         self._work(uid).see_sandbox(event.sandbox, self.means, event.now)
         return self._finish([], (uid,), event.now)
 
-    def closed(self, event: c.Closed) -> tuple[Instruction, ...]:
+    def _closed(self, event: c.Closed) -> tuple[c.AgentInstruction, ...]:
         work = self.works.get(event.uid)
         if work is None:
             return self._finish([], (), event.now)
@@ -142,13 +160,13 @@ class Agent:
         waiting = [uid for uid, each in self.works.items() if each.life is Life.WAITING]
         return self._finish([], (event.uid, *waiting), event.now)
 
-    def failed(self, event: c.Failed) -> tuple[Instruction, ...]:
+    def _failed(self, event: c.Failed) -> tuple[c.AgentInstruction, ...]:
         work = self.works.get(event.uid)
         if work is not None:
             work.failed(event.what, event.message, self.means, event.now)
         return self._finish([], (event.uid,), event.now)
 
-    def probed(self, event: c.Probed) -> tuple[Instruction, ...]:
+    def _probed(self, event: c.Probed) -> tuple[c.AgentInstruction, ...]:
         uid, container = self._looks.pop(event.number, ("", ""))
         work = self.works.get(uid)
         if work is None:
@@ -156,21 +174,17 @@ class Agent:
         work.probed(container, event.number, event.good, event.message, self.means, event.now)
         return self._finish([], (uid,), event.now)
 
-    def measured(self, event: c.Disk) -> tuple[Instruction, ...]:
-        self.registration.disk = disk.pressure(event, self.registration.disk)
-        return self._finish([], (), event.now)
-
-    def stepped(self, event: c.Stepped) -> tuple[Instruction, ...]:
+    def _clock_stepped(self, event: Stepped) -> tuple[c.AgentInstruction, ...]:
         """Nothing here goes by the wall clock: people are told, that is all."""
         own = self._watched.own_node
         uid = own.metadata.uid if own is not None else self.settings.name
         self.means.notes.tell_of_node(uid, notes.WARNING, "ClockStepped", event.message, event.now)
         return self._finish([], (), event.now)
 
-    def answered(self, event: c.Answered) -> tuple[Instruction, ...]:
+    def _answered(self, event: c.Answered) -> tuple[c.AgentInstruction, ...]:
         means, now, outcome = self.means, event.now, event.outcome
         purpose = means.calls.answered(event.call)
-        out: list[Instruction] = []
+        out: list[c.AgentInstruction] = []
         touched: tuple[str, ...] = ()
         match purpose.part if purpose is not None else "":
             case lease.PART:
@@ -197,20 +211,11 @@ class Agent:
                 touched = (purpose.about, *waiting)
         return self._finish(out, touched, now)
 
-    def stirred(self, event: c.Stirred) -> tuple[Instruction, ...]:
-        self.means.library.stirred(event, self.means.chance)
-        return self._finish([], (), event.now)
-
-    def woke(self, event: c.Woke) -> tuple[Instruction, ...]:
+    def _woke(self, event: Woke) -> tuple[c.AgentInstruction, ...]:
         self.means.chance = event.chance
         self._wake_at = 0.0
         due = [uid for uid, work in self.works.items() if work.due and work.due <= event.now]
         return self._finish([], due, event.now)
-
-    def leave(self, now: float) -> tuple[Instruction, ...]:
-        """End every pod with its grace. Nothing is started any more; `empty` says when it is done."""
-        self.means.leaving = True
-        return self._finish([], tuple(self.works), now)
 
     # Inside
 
@@ -221,7 +226,7 @@ class Agent:
         return work
 
     def _changed(
-        self, resource: str, changes: list[mirrored.Changed], first: bool, out: list[Instruction]
+        self, resource: str, changes: list[mirrored.Changed], first: bool, out: list[c.AgentInstruction]
     ) -> tuple[str, ...]:
         """What a change of a mirror means; the pods that it concerns."""
         means, mirror = self.means, self.mirrors[resource]
@@ -262,7 +267,9 @@ class Agent:
             touched.append(uid)
         return tuple(touched)
 
-    def _finish(self, out: list[Instruction], touched: Iterable[str], now: float) -> tuple[Instruction, ...]:
+    def _finish(
+        self, out: list[c.AgentInstruction], touched: Iterable[str], now: float
+    ) -> tuple[c.AgentInstruction, ...]:
         """The steps that follow an event: of the pods it concerns, then of the rest of the agent."""
         for uid in touched:
             work = self.works.get(uid)
@@ -281,22 +288,22 @@ class Agent:
         at = min((due for due in dues if due), default=0.0)
         if at and at != self._wake_at:
             self._wake_at = at
-            out.append(c.WakeAt(at))
+            out.append(WakeAt(at))
         return tuple(out)
 
-    def _give_way(self, now: float) -> list[Instruction]:
+    def _give_way(self, now: float) -> list[c.AgentInstruction]:
         """While another agent has the lease: once that one was seen to renew it, it runs all pods of this node, and
         those that run here would be the second of each."""
-        out: list[Instruction] = []
+        out: list[c.AgentInstruction] = []
         for work in self.works.values():
             work.due = 0.0  # all are looked at again when the lease is ours
             if self.heartbeat.taken and self.means.found and work.opened:
                 out += work.give_way(self.means, now)
         return out
 
-    def _step(self, work: Work, now: float) -> list[Instruction]:
+    def _step(self, work: Work, now: float) -> list[c.AgentInstruction]:
         means = self.means
-        out: list[Instruction] = []
+        out: list[c.AgentInstruction] = []
         if not work.prepare(means, now):
             return out
         if work.life is Life.CLOSING:
@@ -315,9 +322,9 @@ class Agent:
             del self.works[work.uid]
         return out
 
-    def _step_node(self, now: float) -> list[Instruction]:
+    def _step_node(self, now: float) -> list[c.AgentInstruction]:
         mirror, own = self.mirrors[OWN_NODE.name], self._watched.own_node
-        out: list[Instruction] = []
+        out: list[c.AgentInstruction] = []
         out += self.heartbeat.step(now, own.metadata.uid if own is not None else "")
         if mirror.synced and self.heartbeat.ours and not (own is not None and self._starting(now)):
             out += self.registration.step(own, mirror.revision, self._ready(now), now)

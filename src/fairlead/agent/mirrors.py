@@ -10,15 +10,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from fairlead.agent.contract import Keep, Log, MirrorWakeAt, Route
+from fairlead.agent.contract import Keep, Log, Route
 from fairlead.agent.services import routes
 from fairlead.agent.views import BOUND_PODS, OWN_NODE, OwnNode
 from fairlead.cache import events as mirrored
 from fairlead.cache.mirror import Mirror
 from fairlead.model.service_views import ENDPOINT_SLICES, SERVICES
+from fairlead.port.driving import Follow, ListAll, Started, WakeAt
 from fairlead.store.contract import Entry, Key
 
-Passed = MirrorWakeAt | mirrored.ListAll | mirrored.Follow
+Passed = WakeAt | ListAll | Follow
 
 
 class Heard(NamedTuple):
@@ -56,10 +57,10 @@ class Mirrors:
             return {}
         return {name: self.all[name].recall(entries) for name, entries in by_resource.items() if entries}
 
-    def begin(self, now: float, chance: float) -> list[Passed]:
+    def begin(self, event: Started) -> list[Passed]:
         passed: list[Passed] = []
-        for name, mirror in self.all.items():
-            passed += _passed_on(name, mirror.handle(mirrored.Started(now, chance)))
+        for mirror in self.all.values():
+            passed += _passed_on(mirror.handle(event))
         return passed
 
     def hear(self, resource: str, events: Sequence[mirrored.Event]) -> Heard:
@@ -71,7 +72,7 @@ class Mirrors:
             now = event.now
             made = mirror.handle(event)
             changes += [each for each in made if isinstance(each, mirrored.Changed)]
-            passed += _passed_on(resource, made)
+            passed += _passed_on(made)
         keeps = _keeps(events, changes)
         return Heard(passed, changes, keeps, mirror.synced and not was_synced, now)
 
@@ -113,11 +114,5 @@ def _keeps(events: Iterable[mirrored.Event], changes: Iterable[mirrored.Changed]
     ]
 
 
-def _passed_on(resource: str, made: Iterable[mirrored.Instruction]) -> list[Passed]:
-    out: list[Passed] = []
-    for each in made:
-        if isinstance(each, mirrored.WakeAt):
-            out.append(MirrorWakeAt(resource, each.at))
-        elif not isinstance(each, mirrored.Changed):
-            out.append(each)
-    return out
+def _passed_on(made: Iterable[mirrored.Instruction]) -> list[Passed]:
+    return [each for each in made if not isinstance(each, mirrored.Changed)]

@@ -2,7 +2,7 @@
 
 Called by `pod.py`, which says what should be there. One request at a time for each pod. A status patch is bound to
 the uid and to the revision it was compared with, and says the whole level: where its outcome is unknown it may be
-sent again (law 4), because if the first did happen the revision has moved, the second conflicts and changes nothing,
+sent again (laws.md 4), because if the first did happen the revision has moved, the second conflicts, changes nothing,
 and the mirror shows the level reached. That also keeps the conditions that others write meanwhile. The removal is
 bound to the uid, and removing twice is removing once.
 """

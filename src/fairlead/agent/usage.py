@@ -12,7 +12,9 @@ from typing import NamedTuple
 
 from fairlead.port.usage import Amount, ContainerUsage, NodeUsage, PodUsage
 
+#: bound: endpoint | samples of usage a node keeps | the oldest goes
 SAMPLES_KEPT_MAX = 8
+#: bound: endpoint | usage is a rate over | -
 USAGE_WINDOW_SECONDS = 10.0  # rates are over this long, or as long as is known
 _LEAST_SECONDS = 1.0  # a rate over less is noise
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import msgspec
 
 from fairlead.api.plan import Context
+from fairlead.core.errors import Cause, Forbidden
 from fairlead.model.kind import Json, Kind
 from fairlead.store.contract import Entry, Key, Operation, Precondition, Reader
 
@@ -41,3 +42,9 @@ class Attempt(msgspec.Struct):
     preconditions: list[Precondition] = []
     # Committed before the write itself: the audit line names the revision of a transaction's last change.
     operations: list[Operation] = []
+
+    def forbidden(self, why: str, *causes: Cause) -> Forbidden:
+        """To be raised by a step that does not let it pass."""
+        kind, name = self.kind, self.key.name
+        message = f'{kind.resource} "{name}" is forbidden: {why}'
+        return Forbidden(message, causes=causes, group=kind.group, kind=kind.plural, name=name)

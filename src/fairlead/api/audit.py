@@ -15,10 +15,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import msgspec
+from msgspec import structs
 
 from fairlead.api.audit_policy import DEFAULT_POLICY, READ_VERBS, AuditPolicy, Level, Target
 from fairlead.api.plan import Context
 from fairlead.api.users import UNAUTHENTICATED
+from fairlead.core.kept import Kept
+from fairlead.core.spliced import Spliced
 from fairlead.core.times import timestamp
 from fairlead.store.contract import Note
 
@@ -34,6 +37,17 @@ _NAME_MAX = 253  # no name that exists is longer; of the others this much is eno
 _GROUPS_MAX = 32  # of an impersonated user; who impersonates names them freely
 _COUNTERS_MAX = 4096
 _LEVELS_MAX = 4096
+_LINES_KEPT = 1024
+_FIELDS_MAX = 16  # that a line names which is kept
+# What stands in a line that is kept for others like it, where those differ.
+_TIME, _REQUEST, _NAME, _UID, _BEFORE = "@time@", "@request@", "@name@", "@uid@", 999_999_999_999_999_999
+_MARKS = {
+    b"time": b"@time@",
+    b"request": b"@request@",
+    b"name": b'"@name@"',
+    b"uid": b"@uid@",
+    b"before": b"%d" % _BEFORE,
+}
 
 
 class _Line(msgspec.Struct, gc=False, omit_defaults=True, rename="camel"):
@@ -68,10 +82,9 @@ def audit_record(
     changed: Sequence[str] = (),
 ) -> bytes:
     """One line. `changed` holds field paths, as many as `model/diff.py` names at most."""
-    now = context.now
     user, taken_for = context.signed_in, context.user if context.impersonator is not None else None
     line = _Line(
-        f"{timestamp(now)[:-1]}.{int(now * 1000) % 1000:03d}Z",
+        _precise(context.now),
         context.request_id,
         user.name,
         user.groups,
@@ -89,11 +102,16 @@ def audit_record(
     return _encode(line)
 
 
+def _precise(now: float) -> str:
+    """To the millisecond."""
+    return f"{timestamp(now)[:-1]}.{int(now * 1000) % 1000:03d}Z"
+
+
 def _unrecorded(context: Context, lines: int) -> _Line:
     user = context.user
-    time = f"{timestamp(context.now)[:-1]}.{int(context.now * 1000) % 1000:03d}Z"
     target = Target(path="/fairlead/v1/audit")
-    line = _Line(time, context.request_id, user.name, user.groups, "record", target, 507, "NotRecorded")
+    time, request = _precise(context.now), context.request_id
+    line = _Line(time, request, user.name, user.groups, "record", target, 507, "NotRecorded")
     line.unrecorded = lines
     return line
 
@@ -111,10 +129,23 @@ class Audit:
     them.
     """
 
-    __slots__ = ("_levels", "_policy", "_second", "_spent", "_untold", "counters", "suppressed", "unrecorded")
+    __slots__ = (
+        "_levels",
+        "_lines",
+        "_policy",
+        "_second",
+        "_spent",
+        "_tells_apart",
+        "_untold",
+        "counters",
+        "suppressed",
+        "unrecorded",
+    )
 
     def __init__(self, policy: AuditPolicy = DEFAULT_POLICY) -> None:
-        self._policy = policy
+        self._policy, self._tells_apart = policy, policy.tells_apart
+        # Lines of accepted writes, but for what tells one such write from another.
+        self._lines: Kept[tuple[object, ...], Spliced] = Kept(_LINES_KEPT)
         self.counters: dict[tuple[str, str, str], int] = {}
         self.suppressed = {STREAM: 0, STRANGERS: 0}  # beyond the policy's rate
         self.unrecorded = 0  # lines that the journal did not take
@@ -125,8 +156,9 @@ class Audit:
 
     def follow(self, policy: AuditPolicy) -> None:
         """From now on, this is what is kept. Lines and counts stay as they are."""
-        self._policy = policy
+        self._policy, self._tells_apart = policy, policy.tells_apart
         self._levels.clear()
+        self._lines.clear()
 
     def accepted(
         self,
@@ -140,6 +172,24 @@ class Audit:
         heartbeat: bool = False,
     ) -> tuple[Note, ...]:
         """The notes of a write that is about to be committed: none or one."""
+        user = context.user
+        like = (
+            verb,
+            target.group,
+            target.resource,
+            target.namespace,
+            target.subresource,
+            user.name,
+            user.groups,
+            code,
+            tuple(changed),
+            context.user_agent,
+            context.source,
+            revision_before > 0,
+        )
+        known = self._lines.get(like) if not heartbeat and context.impersonator is None else None
+        if known is not None:
+            return (Note(STREAM, _filled(known, context, target, revision_before)),)
         level = self._level(context, verb, target, code, heartbeat)
         if heartbeat and level not in _UNKEPT and not self._affords(_HEARTBEATS, context.now, STREAM):
             level = Level.COUNT
@@ -148,7 +198,42 @@ class Audit:
             return ()
         keep = changed if level is Level.CHANGES else ()
         body = audit_record(context, verb, target, code, revision_before=revision_before, changed=keep)
+        if not heartbeat and not self._tells_apart:
+            self._remember(like, context, verb, target, code, keep, revision_before)
         return (Note(STREAM, body),)
+
+    def _remember(
+        self,
+        like: tuple[object, ...],
+        context: Context,
+        verb: str,
+        target: Target,
+        code: int,
+        changed: Sequence[str],
+        revision_before: int,
+    ) -> None:
+        """Keep this line for the next write like it, unless something in it could be taken for a mark."""
+        if context.impersonator is not None or not (target.name and target.uid) or len(changed) > _FIELDS_MAX:
+            return
+        marked = _Line(
+            _TIME,
+            _REQUEST,
+            context.user.name,
+            context.user.groups,
+            verb,
+            structs.replace(target, name=_NAME, uid=_UID),
+            code,
+            "",
+            _BEFORE if revision_before > 0 else 0,
+            changed,
+            context.user_agent[:_TEXT_MAX],
+            context.source,
+        )
+        line = Spliced(_encode(marked), _MARKS)
+        if _filled(line, context, target, revision_before) == audit_record(
+            context, verb, target, code, revision_before=revision_before, changed=changed
+        ):
+            self._lines.keep(like, line)
 
     def refused(
         self, context: Context, verb: str, target: Target, code: int, reason: str
@@ -208,7 +293,7 @@ class Audit:
 
     def _level(self, context: Context, verb: str, target: Target, code: int, heartbeat: bool) -> Level:
         user = context.signed_in
-        one = (target.name or target.path) if self._policy.tells_apart else ""
+        one = (target.name or target.path) if self._tells_apart else ""
         what = (target.group, target.resource, target.subresource, target.namespace, one)
         key = (verb, what, user.name, user.groups, code, heartbeat)
         level = self._levels.get(key)
@@ -226,6 +311,18 @@ class Audit:
         if key not in self.counters and len(self.counters) >= _COUNTERS_MAX:
             key = (verb, "other", "other")
         self.counters[key] = self.counters.get(key, 0) + 1
+
+
+def _filled(line: Spliced, context: Context, target: Target, revision_before: int) -> bytes:
+    return line.fill(
+        {
+            b"time": _precise(context.now).encode(),
+            b"request": context.request_id.encode(),
+            b"name": _encode(target.name),
+            b"uid": target.uid.encode(),
+            b"before": b"%d" % revision_before,
+        }
+    )
 
 
 def _qualified(target: Target) -> str:

@@ -120,8 +120,11 @@ class AuditPolicy:
     rules: tuple[AuditRule, ...]
     # Refusals and reads of one user beyond this many in one second are counted only: whoever sends junk must not fill
     # the disk, nor hide what others do.
+    #: bound: audit | refusals, and recorded reads, of one user in one second | not kept
     refusals_per_second_max: int = 50
+    #: bound: audit | refusals of all who are not signed in | not kept
     strangers_per_second_max: int = 10  # refusals of all together who are not signed in
+    #: bound: audit | lines of heartbeats in one second, where a rule asks for them | counted
     heartbeats_per_second_max: int = 20  # of all together, where a rule makes lines of them
 
     @property

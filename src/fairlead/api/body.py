@@ -21,6 +21,7 @@ from fairlead.model.metadata import validate_metadata
 from fairlead.model.shapes import fits
 from fairlead.port.request import JSON, Request
 
+#: bound: requests | warnings about fields in one answer | the rest is left out
 _WARNED_MAX = 16
 _MEDIA_KEPT = 256
 _NULL = re.compile(rb"null(?=\s*[,}])")  # and not `nullable`; in a text it may be found for nothing

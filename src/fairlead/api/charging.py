@@ -22,7 +22,7 @@ import msgspec
 from fairlead.api import handing
 from fairlead.api.attempt import Attempt
 from fairlead.api.objects import put, tree
-from fairlead.core.errors import Cause, Conflict, Forbidden, lifted_by
+from fairlead.core.errors import Conflict, lifted_by
 from fairlead.ledger import handover, resource_quota
 from fairlead.ledger import quota as ledger
 from fairlead.ledger import reservation as reservations
@@ -95,7 +95,7 @@ def _charge(
         if over is not None:
             how = f"raise spec.hard ({over.limited}) or remove what it counts"
             why = over.told(entry.key.name) + handing.holders(attempt)
-            raise _forbidden(attempt, why, lifted_by(*entry.key, how))
+            raise attempt.forbidden(why, lifted_by(*entry.key, how))
         attempt.preconditions.append(AtRevision(entry.key, entry.revision))
         attempt.operations.append(put(kind, entry.key, charged))
     if giver is not None and found:
@@ -136,8 +136,7 @@ def _counted(attempt: Attempt, pod: Pod | None, giver: handing.Giver | None) -> 
                 continue
             unsaid = resource_quota.unsaid(spec.hard, pod)
             if unsaid:
-                raise _forbidden(
-                    attempt,
+                raise attempt.forbidden(
                     f"failed quota: {entry.key.name}: must specify {unsaid}",
                     lifted_by(*entry.key, "take the limit out of spec.hard"),
                     lifted_by("limitranges", space, "", "give containers defaults by a LimitRange"),
@@ -171,7 +170,7 @@ def use_reservation(attempt: Attempt, pod: Pod, name: str, node: str) -> None:
         if not reservations.may_use(found, meta.namespace, named, uids):
             owner = found.spec.owner
             why = f"it is kept for {owner.kind} {owner.name}, which does not own this pod"
-            raise _forbidden(attempt, f'reservation "{name}" cannot be used: {why}')
+            raise attempt.forbidden(f'reservation "{name}" cannot be used: {why}')
         why = reservations.refusal(found, node, attempt.context.now)
     if entry is None or why:
         raise Conflict(
@@ -230,14 +229,3 @@ def _rest_on_node(attempt: Attempt, node: str) -> dict[str, str] | None:
         return None
     attempt.preconditions.append(AtRevision(entry.key, entry.revision))
     return _metadata(entry.data).metadata.labels
-
-
-def _forbidden(attempt: Attempt, why: str, *causes: Cause) -> Forbidden:
-    kind, name = attempt.kind, attempt.key.name
-    return Forbidden(
-        f'{kind.resource} "{name}" is forbidden: {why}',
-        causes=causes,
-        group=kind.group,
-        kind=kind.plural,
-        name=name,
-    )

@@ -22,6 +22,7 @@ from fairlead.port.request import Reply, Request
 from fairlead.store.contract import Outcome, Transaction
 
 # How often one request may be planned again before the client is told to retry: bounds a livelock.
+#: bound: requests | times a request is planned anew on a conflict | 503
 ATTEMPTS_MAX = 32
 
 Ending = Reply | Watch | NodeStream | NodeQuestion | ApiError

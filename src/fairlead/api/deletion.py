@@ -23,6 +23,7 @@ from fairlead.store.damage import DELETE_OPTION
 
 _POLICIES = ("Background", "Foreground", "Orphan")
 # Keeps deletionTimestamp in the years that have four digits.
+#: bound: objects | grace of a deletion | it is shortened to this
 GRACE_SECONDS_MAX = 2**31 - 1
 
 

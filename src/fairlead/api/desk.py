@@ -14,6 +14,7 @@ from fairlead.api.alike import Alike
 from fairlead.api.audit import Audit
 from fairlead.api.heard_nodes import HeardNodes
 from fairlead.api.managing import Managing
+from fairlead.api.repeats import Repeats
 from fairlead.api.sound import Sound
 from fairlead.model.catalog import Catalog
 from fairlead.model.fields import FieldTables
@@ -30,6 +31,7 @@ class Desk:
     audit: Audit
     alike: Alike = field(default_factory=Alike)
     managing: Managing = field(default_factory=Managing)
+    repeats: Repeats = field(default_factory=Repeats)
     heard: HeardNodes = field(default_factory=HeardNodes)
     sound: Reader = field(init=False)  # the same as `read`, but for objects that are damaged
 

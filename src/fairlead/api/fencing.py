@@ -2,53 +2,35 @@
 
 A leader sends the fence it wrote when it took over (`control/leadership.py`) with each of its writes; once another has
 taken over, the fence has moved, and what the former leader still sends is refused in the store itself. An effect may
-add its premise (`decision/effects.py`): what was decided for an owner commits only while the owner is as it was.
+add its premises (`decision/effects.py`): what was decided for an owner commits only while the owner is as it was.
 """
 
 from __future__ import annotations
 
-from functools import lru_cache
-
-from fairlead.api.plan import Again, Plan
+from fairlead.api.plan import Again, Plan, Step
 from fairlead.core.errors import BadRequest, Cause, Conflict
-from fairlead.core.problems import shown
-from fairlead.port.request import FENCE, Reply, Request
-from fairlead.store.contract import Absent, AtRevision, Key, Outcome, Refused, Transaction
+from fairlead.model.premise import Premise, Premises
+from fairlead.port.request import Reply
+from fairlead.store.contract import Absent, AtRevision, Outcome, Refused, Transaction
 
+#: bound: requests | objects named by one `fence` | 400
 FENCES_MAX = 64
-_FENCES_KEPT = 256  # a leader sends the same with each of its writes
 
 Fence = AtRevision | Absent
 
 
-def fences_of(request: Request) -> tuple[Fence, ...]:
-    text = request.query.get(FENCE)
-    return _fences(text) if text else ()
+def fenced(step: Step, premises: Premises) -> Step:
+    """The same step; what it writes commits only while the premises hold."""
+    if len(premises) > FENCES_MAX:
+        raise BadRequest(f"query parameter fence: at most {FENCES_MAX} objects can be named")
+    return _guarded(step, tuple(map(_fence, premises))) if isinstance(step, Plan) else step
 
 
-@lru_cache(maxsize=_FENCES_KEPT)
-def _fences(text: str) -> tuple[Fence, ...]:
-    parts = text.split(",")
-    if len(parts) > FENCES_MAX:
-        raise BadRequest(f"query parameter {FENCE}: at most {FENCES_MAX} objects can be named")
-    return tuple(map(_fence, parts))
+def _fence(premise: Premise) -> Fence:
+    return AtRevision(premise.key, premise.revision) if premise.revision else Absent(premise.key)
 
 
-@lru_cache(maxsize=_FENCES_KEPT)
-def _fence(text: str) -> Fence:
-    """Revision 0 says that there is no such object."""
-    address, _, revision = text.rpartition("@")
-    parts = address.split("/")
-    if len(parts) != 3 or not (revision.isascii() and revision.isdigit()):
-        raise BadRequest(
-            f"query parameter {FENCE}: {shown(text)} is not of the form RESOURCE/NAMESPACE/NAME@REVISION"
-        )
-    key = Key(*parts)
-    return AtRevision(key, int(revision)) if int(revision) else Absent(key)
-
-
-def fenced(plan: Plan, fences: tuple[Fence, ...]) -> Plan:
-    """The same plan under further preconditions."""
+def _guarded(plan: Plan, fences: tuple[Fence, ...]) -> Plan:
     transaction = plan.transaction
     guarded = Transaction(
         transaction.operations, (*fences, *transaction.preconditions), transaction.notes, transaction.claim
@@ -66,6 +48,6 @@ def fenced(plan: Plan, fences: tuple[Fence, ...]) -> Plan:
                 name=moved.key.name,
             )
         result = plan.finish(outcome)
-        return fenced(result, fences) if isinstance(result, Plan) else result
+        return _guarded(result, fences) if isinstance(result, Plan) else result
 
     return Plan(guarded, finish)

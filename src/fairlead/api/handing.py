@@ -19,6 +19,7 @@ from fairlead.model.marks import RELEASED, REPLACES
 from fairlead.model.views import Pod
 from fairlead.store.contract import AtRevision, Entry
 
+#: bound: objects | released pods that a refusal for quota names | the others are counted
 HOLDERS_TOLD_MAX = 3  # released pods that one refusal names
 _MARK = RELEASED.encode()
 _decode = msgspec.json.Decoder(Pod).decode

@@ -26,6 +26,7 @@ from fairlead.model.names import label_problems, subdomain_problems
 
 PREFIX = b"impersonate-"
 # Each is one question to the authorizer, and a part of an audit line.
+#: bound: requests | `Impersonate-*` headers of one request | 400
 HEADERS_MAX = 128
 
 _EXTRA = "impersonate-extra-"

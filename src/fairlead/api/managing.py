@@ -38,6 +38,7 @@ from fairlead.model.fields import FieldTables
 from fairlead.model.kind import Json, Kind
 from fairlead.port.request import Request
 
+#: bound: requests | length of a manager's name that is made of the User-Agent | cut off
 MANAGER_NAME_BYTES_MAX = 128
 UNKNOWN = "unknown"
 

@@ -34,9 +34,14 @@ def tree(entry: Entry) -> Json:
     return _tree(entry.data)
 
 
+def after_revision(data: bytes) -> int:
+    """Where what follows the revision begins in a stored version."""
+    return data.find(b'"', data.find(_REVISION) + len(_REVISION))
+
+
 def apart(data: bytes) -> tuple[bytes, bytes]:
     """A stored version without its managedFields, and those; b"" if it has none."""
-    at = data.find(b'"', data.find(_REVISION) + len(_REVISION)) + 1
+    at = after_revision(data) + 1
     if not data.startswith(_MANAGED, at):
         return data, b""
     end = data.find(b"]", at) + 1  # one byte is looked for faster than many

@@ -8,6 +8,7 @@ from typing import NoReturn
 from fairlead.core.errors import BadRequest, Cause, Invalid
 from fairlead.core.problems import shown
 
+#: bound: requests | length of `fieldManager` | 422
 FIELD_MANAGER_MAX = 128
 _PATCH = "PatchOptions"
 _TRUE = frozenset({"true", "1", "t", "T", "TRUE", "True"})

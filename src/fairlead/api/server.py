@@ -13,10 +13,10 @@ from fairlead.api.access import Attributes, forbidden
 from fairlead.api.authn import Tokens
 from fairlead.api.desk import Desk
 from fairlead.api.empty import check_reads, find_empty
-from fairlead.api.fencing import fenced, fences_of
+from fairlead.api.fencing import fenced
 from fairlead.api.forms import Form, check_whole, form_of, included_of
 from fairlead.api.metrics import find_metrics, measure
-from fairlead.api.plan import Context, Plan, Step
+from fairlead.api.plan import Context, Step
 from fairlead.api.reviews import find_review, review
 from fairlead.api.subresources import TEXTS
 from fairlead.api.subresources import VERBS as SUBRESOURCE_VERBS
@@ -85,8 +85,7 @@ class Api:
         if request.subresource not in TEXTS and form_of(request) is Form.TABLE:
             included_of(request)  # both are refused before anything is written, not after
         step = verb(self.desk, request, kind, context)
-        fences = fences_of(request) if request.query else ()
-        return fenced(step, fences) if fences and isinstance(step, Plan) else step
+        return fenced(step, request.premises) if request.premises else step
 
     def _review(self, request: Request, context: Context) -> Reply:
         """A question about access: answered, not stored."""

@@ -1,9 +1,9 @@
-"""What a mirror is told and what it asks for. Plain frozen data between `cache/mirror.py` and its driver.
+"""What a mirror is told and what it asks for, beside the vocabulary of `port/driving.py`. Plain frozen data.
 
-The driver (the plane's loop, or the simulator) turns `ListAll` and `Follow` into a list and a watch of the
-resource, reports what comes back as events, wakes the mirror at `WakeAt`, and hands each `Changed` to whoever
-maps changes to keys. Each `ListAll` is answered by exactly one of Listed, ListFailed, Expired; each `Follow` ends
-with one of Broke, Expired. Deadlines of calls are the driver's.
+The plane or the agent that has the mirror stands between it and the driver: it passes on `ListAll`, `Follow` and
+`WakeAt` (a mirror's timer is called like its resource), and acts on each `Changed`. What a list or a watch brings
+reaches it as `Mirrored`, whose events it hands to the mirror. Each `ListAll` is answered by exactly one of Listed,
+ListFailed, Expired; each `Follow` ends with one of Broke, Expired. Deadlines of calls are the driver's.
 
 `attempt` numbers the calls of one mirror. An event that belongs to a call that was given up is late and has no
 effect, so a driver that cannot recall what is on its way passes the number on. 0 says that the driver knows it to
@@ -15,12 +15,8 @@ from __future__ import annotations
 import msgspec
 
 from fairlead.model.views import View
+from fairlead.port.driving import Follow, ListAll, Started, WakeAt, Woke
 from fairlead.store.contract import Entry, Key
-
-
-class Started(msgspec.Struct, frozen=True, gc=False):
-    now: float
-    chance: float = 0.5  # spreads the first back-off; 0 <= chance < 1, drawn by the driver
 
 
 class Listed(msgspec.Struct, frozen=True, gc=False):
@@ -70,33 +66,20 @@ class Expired(msgspec.Struct, frozen=True, gc=False):
     attempt: int = 0
 
 
-class Woke(msgspec.Struct, frozen=True, gc=False):
-    now: float
-    chance: float = 0.5  # spreads the next back-off; 0 <= chance < 1, drawn by the driver
+MirrorEvent = Listed | ListFailed | Framed | Marked | Broke | Expired
+Event = Started | MirrorEvent | Woke
 
 
-Event = Started | Listed | ListFailed | Framed | Marked | Broke | Expired | Woke
+class Mirrored(msgspec.Struct, frozen=True, gc=False):
+    """To whoever has the mirror of this resource: a call of it came back, or its watch brought these, at least one.
+    They are all taken in before anything is decided."""
 
+    resource: str
+    events: tuple[MirrorEvent, ...]
 
-class ListAll(msgspec.Struct, frozen=True, gc=False):
-    """List the resource, all namespaces, at the newest revision the server has."""
-
-    resource_name: str
-    attempt: int
-
-
-class Follow(msgspec.Struct, frozen=True, gc=False):
-    """Watch the resource: every change after `since_revision`, with bookmarks."""
-
-    resource_name: str
-    since_revision: int
-    attempt: int
-
-
-class WakeAt(msgspec.Struct, frozen=True, gc=False):
-    """Send Woke at this instant. Replaces an earlier WakeAt of the same mirror."""
-
-    at: float
+    @property
+    def now(self) -> float:
+        return self.events[-1].now
 
 
 class Changed(msgspec.Struct, frozen=True, gc=False):

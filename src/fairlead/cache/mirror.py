@@ -1,4 +1,4 @@
-"""A mirror: list and watch of one resource into a local copy that knows its revision. A machine (law 3).
+"""A mirror: list and watch of one resource into a local copy that knows its revision. A machine (laws.md 3).
 
 Between the API's watch and everything that decides: its driver feeds `handle` with events (`events.py`) and carries
 out the instructions; `view.py` reads the copy for Deciders. The copy is always the resource exactly as it was at
@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from enum import Enum
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, assert_never
 
 import msgspec
 
@@ -24,26 +24,25 @@ from fairlead.cache.events import (
     Changed,
     Event,
     Expired,
-    Follow,
     Framed,
     Instruction,
-    ListAll,
     Listed,
     ListFailed,
     Marked,
-    Started,
-    WakeAt,
-    Woke,
 )
 from fairlead.cache.index import Index
+from fairlead.core.backoff import backoff
 from fairlead.decision.hearing import Hearing
 from fairlead.model.pod_decoder import PodDecoder
 from fairlead.model.views import Anything, Meta, Pod, Resource, Stored, View
+from fairlead.port.driving import Follow, ListAll, Started, WakeAt, Woke
 from fairlead.store.contract import DELETED, Entry, Key
 from fairlead.store.damage import is_stand_in
 
 T = TypeVar("T", bound=View)
 
+# In a row, about half a minute of back-off: so long a resource is taken to be about to answer.
+FAILURES_OF_PATIENCE = 8
 _METADATA = msgspec.json.Decoder(Anything)
 _NOTHING: tuple[Instruction, ...] = ()
 
@@ -100,6 +99,9 @@ class Mirror(Generic[T]):
         self.revision = 0  # everything up to it is in the copy
         self.newest_seen = 0  # of anything that was heard
         self.synced = False  # there has been a list
+        # So new the copy must be for decisions; 1 where some are made before there has been a list of this resource.
+        self.floor = 0
+        self.is_awaited = False  # something was not decided, because the copy was too old
         self.index: Index[T] = Index(resource)
         self.unreadable: dict[Key, Unreadable] = {}
         self.failures = 0  # in a row; what the back-off grows with
@@ -123,6 +125,11 @@ class Mirror(Generic[T]):
         """By how many revisions the copy is older than the newest heard of. Revisions count the changes of all
         resources: this is a bound, and 0 is exact."""
         return self.newest_seen - self.revision
+
+    @property
+    def is_given_up(self) -> bool:
+        """It is too old for decisions, and so many attempts failed that it may stay so."""
+        return self.revision < self.floor and self.failures >= FAILURES_OF_PATIENCE
 
     def passed(self, revision: int) -> bool:
         """Whether everything up to this revision is in the copy."""
@@ -160,6 +167,8 @@ class Mirror(Generic[T]):
             case Started():
                 self._chance = event.chance
                 return self._list() if self.phase is Phase.IDLE else _NOTHING
+            case _:
+                assert_never(event)
 
     def recall(self, entries: Iterable[Entry]) -> tuple[Changed, ...]:
         """Before it starts: objects as somebody knew them. They are shown, and the first list replaces them all."""
@@ -285,19 +294,20 @@ class Mirror(Generic[T]):
             self.ignored += 1
             return _NOTHING
         pace = self.pace
-        plain = min(pace.backoff_seconds * 2.0 ** min(self.failures, 32), pace.backoff_max_seconds)
         self.failures += 1
         self.trouble = reason
         self.phase = then
-        self._wake_at = now + plain * (1 + pace.jitter * (2 * self._chance - 1))
-        return (WakeAt(self._wake_at),)
+        self._wake_at = now + backoff(
+            self.failures, pace.backoff_seconds, pace.backoff_max_seconds, pace.jitter, self._chance
+        )
+        return (WakeAt(self._wake_at, self._name),)
 
     def _woke(self, event: Woke) -> tuple[Instruction, ...]:
         self._chance = event.chance
         if self.phase not in (Phase.RESTING, Phase.PAUSING):
             return _NOTHING
         if event.now < self._wake_at:
-            return (WakeAt(self._wake_at),)
+            return (WakeAt(self._wake_at, self._name),)
         return self._list() if self.phase is Phase.RESTING else self._follow(event.now)
 
     def _list(self) -> tuple[Instruction, ...]:

@@ -5,7 +5,9 @@ record of the turn. Mirrors change only between turns, so one view sees one stat
 to catch up; whoever makes the view has looked at `Mirror.synced` and `Mirror.passed` first.
 
 What could not be decoded is left out of what is read, and named by `missed()`: a decision that missed something
-was made without knowing all, and is better not carried out.
+was made without knowing all, and is better not carried out. The same holds for a resource whose mirror is too old to
+decide on (`Mirror.floor`), as that of a custom kind which nobody could list yet: it is named by a key without a name.
+Its objects are not absent. Only what an object owns there is no longer waited for once the mirror is given up.
 """
 
 from __future__ import annotations
@@ -62,7 +64,7 @@ class MirrorView:
 
     def owned(self, resource: Resource[T], owner_uid: str) -> Sequence[T]:
         """Those with an ownerReference to this uid, in (namespace, name) order."""
-        mirror = self._mirror(resource)
+        mirror = self._mirror(resource, patiently=True)
         if mirror.unreadable:
             self._miss(
                 mirror,
@@ -152,11 +154,15 @@ class MirrorView:
         """What would have been read but could not be decoded, in the order of asking."""
         return () if self._missed is None else tuple(self._missed)
 
-    def _mirror(self, resource: Resource[T]) -> Mirror[T]:
+    def _mirror(self, resource: Resource[T], *, patiently: bool = False) -> Mirror[T]:
         name = resource.name
         mirror = self._mirrors.get(name)
         if mirror is None:
             raise NotMirrored(name)
+        if mirror.revision < mirror.floor and not (patiently and mirror.is_given_up):
+            mirror.is_awaited = True
+            self._missed = self._missed or {}
+            self._missed[Key(name, "", "")] = None
         if name not in self._reads:
             self._reads[name] = (mirror.revision, mirror.newest_seen)
         return mirror

@@ -18,8 +18,11 @@ from fairlead.model.names import label_key_problems, label_value_problems, subdo
 from fairlead.runtime import kubeconfig
 from fairlead.runtime.agent_settings import AgentSettings
 
+#: bound: plane | a node's lease, if nothing is said | -
 DEFAULT_LEASE_SECONDS = 40
+#: bound: plane | a node's lease is renewed every | -
 DEFAULT_RENEW_SECONDS = 10.0
+#: bound: plane | a node's lease | `fairlead agent` refuses
 LEASE_SECONDS_MAX = 3600
 
 _EPILOG = """examples:

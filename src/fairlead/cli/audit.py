@@ -11,6 +11,7 @@ import sys
 import time
 from collections import deque
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any, NamedTuple
 
 from fairlead.cli import options as shared
@@ -79,17 +80,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--strangers", action="store_true", help="refusals of those who are not signed in: a log of their own"
     )
     parser.add_argument("-f", "--follow", action="store_true", help="go on and show new records as they come")
-    shared.output(parser, "table", "json")
-    shared.kubeconfig(parser)
-    parser.set_defaults(run=run)
+    shared.asking(parser, run, "table", "json")
 
 
 def run(options: argparse.Namespace) -> int:
     if options.limit < 1:
         raise UsageError("--limit takes a number greater than 0")
     since = timestamp(moment("--since", options.since, time.time())) if options.since else ""
-    client = connect(options.kubeconfig)
-    try:
+    with closing(connect(options.kubeconfig)) as client:
         about = asked_about(client, options.object, options.namespace)
         wanted = Wanted(options.user, since, about, options.people)
         last: deque[dict[str, Any]] = deque(maxlen=options.limit)
@@ -112,8 +110,6 @@ def run(options: argparse.Namespace) -> int:
             print_table(_HEADER, [_row(item["record"]) for item in last])
         else:
             hint("No audit records match.")
-    finally:
-        client.close()
     return 0
 
 

@@ -1,21 +1,17 @@
-"""One connection to an API server, for commands that ask one thing and end. Standard library only.
+"""What the verbs ask an API server with, and what its answers mean to a person.
 
-Finds the kubeconfig, opens TLS, sends the token; a Status becomes an ApiError, silence Unreachable.
-Not for servers or agents: it blocks.
+Finds the kubeconfig and asks through `wire/blocking_client.py`; a Status becomes an ApiError, silence Unreachable.
 """
 
 from __future__ import annotations
 
-import http.client
 import json
 import os
-import ssl
-import sys
-import tempfile
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode
 
 from fairlead import __version__
 from fairlead.cli.options import DEFAULT_DATA_DIR
@@ -29,8 +25,12 @@ from fairlead.core.errors import (
     UsageError,
 )
 from fairlead.runtime import kubeconfig
+from fairlead.runtime.reaching import address_of, tls_of
+from fairlead.wire.blocking_client import BlockingClient
+from fairlead.wire.client_protocol import Answer, Broken, NotSent, Untrusted, bearer
 
 TIMEOUT_SECONDS = 30.0
+_ANSWER_BYTES_MAX = 1024**3
 JSON = "application/json"
 MERGE = "application/merge-patch+json"
 _OWN = "/fairlead/"  # routes that no other API server has
@@ -67,21 +67,9 @@ class Client:
 
     def __init__(self, target: kubeconfig.Connection) -> None:
         self.target = target
-        url = urlsplit(target.server)
-        self._prefix = url.path.rstrip("/")
-        try:
-            host, port = url.hostname or "", url.port
-        except ValueError as error:
-            raise UsageError(
-                f"the kubeconfig's server {target.server!r} has no valid port: correct it"
-            ) from error
-        self._connection: http.client.HTTPConnection
-        if url.scheme == "https":
-            self._connection = http.client.HTTPSConnection(
-                host, port, timeout=TIMEOUT_SECONDS, context=_tls(target)
-            )
-        else:
-            self._connection = http.client.HTTPConnection(host, port, timeout=TIMEOUT_SECONDS)
+        address, self._prefix = address_of(target.server, tls_of(target), time.time)
+        self._client = BlockingClient(address, TIMEOUT_SECONDS, _ANSWER_BYTES_MAX)
+        self._fixed = f"user-agent: fairlead/{__version__} (cli)\r\n".encode() + bearer(target.token)
 
     def get(self, path: str, query: Mapping[str, str] | None = None, accept: str = JSON) -> dict[str, Any]:
         """The decoded answer; ApiError with the server's own words if it refused."""
@@ -89,19 +77,22 @@ class Client:
 
     def text(self, path: str, query: Mapping[str, str] | None = None) -> tuple[int, str]:
         """Status and text of what is not JSON: health."""
-        status, body = self._exchange("GET", path, query)
-        return status, body.decode(errors="replace")
+        answer = self._send("GET", path, query)
+        return answer.status, answer.body.decode(errors="replace")
 
     def post(self, path: str, body: Any, query: Mapping[str, str] | None = None) -> dict[str, Any]:
         """The same for what needs a body: a question, or a dry run."""
-        return self._ask("POST", path, query, JSON, json.dumps(body).encode())
+        return self._ask("POST", path, query, body=body)
 
     def patch(self, path: str, body: Any) -> dict[str, Any]:
         """A merge patch."""
-        return self._ask("PATCH", path, None, JSON, json.dumps(body).encode(), MERGE)
+        return self._ask("PATCH", path, None, body=body, content_type=MERGE)
 
     def delete(self, path: str, query: Mapping[str, str] | None = None) -> dict[str, Any]:
         return self._ask("DELETE", path, query)
+
+    def close(self) -> None:
+        self._client.close()
 
     def _ask(
         self,
@@ -109,57 +100,45 @@ class Client:
         path: str,
         query: Mapping[str, str] | None,
         accept: str = JSON,
-        body: bytes | None = None,
+        body: Any = None,
         content_type: str = JSON,
     ) -> dict[str, Any]:
-        status, answer = self._exchange(method, path, query, accept, body, content_type)
-        if status == 404 and path.startswith(_OWN) and not answer.startswith(b"{"):
+        encoded = b"" if body is None else json.dumps(body).encode()
+        headers = f"accept: {accept}\r\n" + (f"content-type: {content_type}\r\n" if encoded else "")
+        answer = self._send(method, path, query, headers, encoded)
+        if answer.status == 404 and path.startswith(_OWN) and not answer.body.startswith(b"{"):
             # A Fairlead server says in a Status what it did not find.
             raise ApiError(
                 f"{self.target.server} is no Fairlead server: this command asks such a server about its own plane, and"
                 " does not work beside another API yet; `fairlead decisions --data-dir DIR` shows what a"
                 " `fairlead control` with that --data-dir decided"
             )
-        return _decoded(status, answer, self.target.server)
+        return _decoded(answer, self.target.server)
 
-    def _exchange(
-        self,
-        method: str,
-        path: str,
-        query: Mapping[str, str] | None,
-        accept: str = JSON,
-        body: bytes | None = None,
-        content_type: str = JSON,
-    ) -> tuple[int, bytes]:
-        address = self._prefix + path + ("?" + urlencode(query) if query else "")
-        headers = {"Accept": accept, "User-Agent": f"fairlead/{__version__} (cli)"}
-        if body is not None:
-            headers["Content-Type"] = content_type
-        if self.target.token:
-            headers["Authorization"] = f"Bearer {self.target.token}"
+    def _send(
+        self, method: str, path: str, query: Mapping[str, str] | None, headers: str = "", body: bytes = b""
+    ) -> Answer:
+        target = self._prefix + path + ("?" + urlencode(query) if query else "")
+        server = self.target.server
         try:
-            self._connection.request(method, address, body, headers)
-            response = self._connection.getresponse()
-            return response.status, response.read()
-        except ssl.SSLCertVerificationError as error:
+            return self._client.send(method, target, self._fixed + headers.encode(), body)
+        except Untrusted as error:
             raise Unreachable(
-                f"the certificate of {self.target.server} is not the one the kubeconfig expects"
-                f" ({error.verify_message}): use the kubeconfig of the server that runs now"
+                f"the certificate of {server} is not the one the kubeconfig expects"
+                f" ({error.reason}): use the kubeconfig of the server that runs now"
             ) from error
-        except (OSError, http.client.HTTPException) as error:
-            told = getattr(error, "strerror", None) or str(error) or type(error).__name__
+        except (NotSent, Broken) as error:
+            told = error.reason if isinstance(error, NotSent) else error
             raise Unreachable(
-                f"no server answers at {self.target.server} ({told}): start it with `fairlead up`, or name"
+                f"no server answers at {server} ({told}): start it with `fairlead up`, or name"
                 " another with --kubeconfig"
             ) from error
 
-    def close(self) -> None:
-        self._connection.close()
 
-
-def _decoded(status: int, body: bytes, server: str) -> dict[str, Any]:
+def _decoded(answer: Answer, server: str) -> dict[str, Any]:
+    status = answer.status
     try:
-        document = json.loads(body)
+        document = json.loads(answer.body)
     except ValueError:
         document = None
     if not isinstance(document, dict):
@@ -184,30 +163,3 @@ def _too_many(document: dict[str, Any]) -> TooManyRequests:
     )
     again = details.get("retryAfterSeconds") or 0
     return TooManyRequests(str(document.get("message")), causes=found, retry_after_seconds=again)
-
-
-def _tls(target: kubeconfig.Connection) -> ssl.SSLContext:
-    context = ssl.create_default_context()
-    try:
-        if target.insecure:
-            print(f"fairlead: warning: the certificate of {target.server} is not checked", file=sys.stderr)
-            context.check_hostname = False
-            context.verify_mode = ssl.CERT_NONE
-        elif target.ca:
-            context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-            context.load_verify_locations(cadata=target.ca)
-        if target.client_certificate:
-            _load_client_certificate(context, target)
-    except ssl.SSLError as error:
-        raise UsageError(
-            f"the kubeconfig's certificates cannot be used ({error.reason}): correct them"
-        ) from error
-    return context
-
-
-def _load_client_certificate(context: ssl.SSLContext, target: kubeconfig.Connection) -> None:
-    # The ssl module takes certificates from files only; this one is readable by its owner and gone at once.
-    with tempfile.NamedTemporaryFile("w", suffix=".pem") as file:
-        file.write(f"{target.client_certificate}\n{target.client_key}\n")
-        file.flush()
-        context.load_cert_chain(file.name)

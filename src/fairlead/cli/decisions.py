@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections import deque
 from collections.abc import Iterable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -49,9 +50,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="read them from the directory of a `fairlead control` instead of asking a server",
     )
-    shared.output(parser, "table", "json")
-    shared.kubeconfig(parser)
-    parser.set_defaults(run=run)
+    shared.asking(parser, run, "table", "json")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -64,13 +63,10 @@ def run(options: argparse.Namespace) -> int:
         found = _found(options, about, recorded(options.data_dir))
         _check(options, about, found, None)
     else:
-        client = connect(options.kubeconfig)
-        try:
+        with closing(connect(options.kubeconfig)) as client:
             about = asked_about(client, options.object, options.namespace)
             found = _found(options, about, _all(client))
             _check(options, about, found, client)
-        finally:
-            client.close()
     items = list(found.last)
     if options.output == "json":
         print_json({"items": items})

@@ -22,10 +22,13 @@ from fairlead.core.errors import ApiError, NotFound, TooManyRequests, UsageError
 from fairlead.core.times import SECOND, human_duration, parse_duration
 from fairlead.model.marks import AUTHOR, REASON
 
+#: bound: plane | `fairlead drain` looks every | -
 POLL_SECONDS = 0.5
 # How soon a pod that its budget keeps is asked for again.
+#: bound: plane | it asks again for a pod that a budget keeps every | -
 ASK_AGAIN_SECONDS = 2.0
 # Beyond its own grace, how long a pod that was deleted is waited for.
+#: bound: plane | beyond its grace it waits for a deleted pod | told as left
 FORCED_SECONDS = 10.0
 _MIRROR = "kubernetes.io/config.mirror"
 _EPILOG = """examples:
@@ -68,9 +71,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--unmanaged", action="store_true", help="evict pods too that no controller would make again"
     )
-    shared.output(parser, "text", "json")
-    shared.kubeconfig(parser)
-    parser.set_defaults(run=run)
+    shared.asking(parser, run, "text", "json")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -6,6 +6,7 @@ Of a workload: what holds its pods up and whose turn it is, and then the same of
 from __future__ import annotations
 
 import argparse
+from contextlib import closing
 from typing import Any
 
 from fairlead.cli import options as shared
@@ -44,9 +45,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="NUMBER",
         help="the attempt with this NUMBER in --all, not the latest",
     )
-    shared.output(parser, "table", "json")
-    shared.kubeconfig(parser)
-    parser.set_defaults(run=run)
+    shared.asking(parser, run, "table", "json")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -54,13 +53,10 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError("--all lists every attempt, --attempt shows one: give one of them")
     if options.attempt is not None and options.attempt < 1:
         raise UsageError("--attempt takes a number greater than 0: --all lists those that are kept")
-    client = connect(options.kubeconfig)
-    try:
+    with closing(connect(options.kubeconfig)) as client:
         if is_workload(client, options.pod, options.namespace):
             return _workload(client, options)
         answer = _ask(client, options)
-    finally:
-        client.close()
     if options.output == "json":
         print_json(answer)
     elif options.all:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from contextlib import closing
 from typing import Any
 
 from fairlead.cli import options as shared
@@ -45,9 +46,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--show-managed-fields", action="store_true", help="with -o json or yaml: also who owns which field"
     )
-    shared.output(parser, "table", "wide", "json", "yaml", "name")
-    shared.kubeconfig(parser)
-    parser.set_defaults(run=run)
+    shared.asking(parser, run, "table", "wide", "json", "yaml", "name")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -60,8 +59,7 @@ def run(options: argparse.Namespace) -> int:
     now = time.time()
     if options.at is not None and not _is_revision(options.at):
         moment("--at", options.at, now)  # before anybody is asked
-    client = connect(options.kubeconfig)
-    try:
+    with closing(connect(options.kubeconfig)) as client:
         options.at = _revision(client, options.at, now)
         resource = resolve(client, typed.kind)
         namespace = "" if options.all_namespaces else typed.namespace or client.target.namespace
@@ -73,8 +71,6 @@ def run(options: argparse.Namespace) -> int:
             if not name or options.at is not None or exists(client, wanted):
                 raise
             raise missing(client, [wanted]) from error
-    finally:
-        client.close()
 
 
 def _is_revision(text: str) -> bool:

@@ -13,6 +13,7 @@ from fairlead.cli.client import Client
 from fairlead.cli.resources import Resource, resolve
 from fairlead.core.errors import ApiError, NotFound, UsageError
 
+#: bound: plane | names among which similar ones are looked for | the rest is not suggested
 NAMES_READ_MAX = 500  # of which similar ones are looked for
 _METADATA = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
 _TOLD_MAX = 3

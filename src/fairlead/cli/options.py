@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from pathlib import Path
 
 DEFAULT_DATA_DIR = Path("fairlead-data")
@@ -48,3 +49,10 @@ def output(parser: argparse.ArgumentParser, *forms: str) -> None:
 
 def namespace(parser: argparse.ArgumentParser, text: str) -> None:
     parser.add_argument("-n", "--namespace", metavar="NS", help=text)
+
+
+def asking(parser: argparse.ArgumentParser, run: Callable[[argparse.Namespace], int], *forms: str) -> None:
+    """What every verb has that asks a server: in which form it answers, whom it asks, and what runs it."""
+    output(parser, *forms)
+    kubeconfig(parser)
+    parser.set_defaults(run=run)

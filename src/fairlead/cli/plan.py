@@ -6,6 +6,7 @@ Every object is sent to the server as a dry run first, which checks and complete
 from __future__ import annotations
 
 import argparse
+from contextlib import closing
 from typing import Any
 
 from fairlead.cli import options as shared
@@ -45,23 +46,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "-R", "--recursive", action="store_true", help="also the directories below a directory"
     )
     shared.namespace(parser, "namespace of objects that name none (default: the kubeconfig's, or default)")
-    shared.output(parser, "table", "json")
-    shared.kubeconfig(parser)
-    parser.set_defaults(run=run)
+    shared.asking(parser, run, "table", "json")
 
 
 def run(options: argparse.Namespace) -> int:
     found_in = list(documents(options.filename, options.recursive))
-    client = connect(options.kubeconfig)
-    try:
+    with closing(connect(options.kubeconfig)) as client:
         namespace = options.namespace or client.target.namespace
         wanted = [found for each in found_in if (found := _wanted(client, each, namespace)) is not None]
         if not wanted:
             raise UsageError(f"{', '.join(options.filename)} has nothing that leads to pods: nothing to plan")
         items = [{"pod": each.pod, "names": each.names} for each in wanted]
         answer = client.post(PATH, {"items": items})
-    finally:
-        client.close()
     owners = [each.owner for each in wanted for _ in each.names]
     for item, owner in zip(answer["items"], owners, strict=True):
         item["owner"] = owner

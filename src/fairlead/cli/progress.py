@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from contextlib import closing
 from typing import Any
 
 from fairlead.cli import options as shared
@@ -20,7 +21,9 @@ from fairlead.core.times import human_duration, parse_time
 from fairlead.ledger.progress import standing_of
 from fairlead.model.stages import STAGES
 
+#: bound: plane | `fairlead progress` looks every | -
 POLL_SECONDS = 0.5
+#: bound: plane | pods shown by `fairlead progress` | the rest is counted
 PODS_SHOWN_MAX = 30
 _BAR = 24
 _EPILOG = """examples:
@@ -43,14 +46,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     shared.namespace(parser, "namespace (default: the kubeconfig's, or default)")
     parser.add_argument("--once", action="store_true", help="tell it once, also on a terminal")
-    shared.output(parser, "table", "json")
-    shared.kubeconfig(parser)
-    parser.set_defaults(run=run)
+    shared.asking(parser, run, "table", "json")
 
 
 def run(options: argparse.Namespace) -> int:
-    client = connect(options.kubeconfig)
-    try:
+    with closing(connect(options.kubeconfig)) as client:
         workload = find(client, options.workload, options.namespace)
         if options.output == "json":
             told = written(client.get(workload.path))
@@ -69,8 +69,6 @@ def run(options: argparse.Namespace) -> int:
             if done or not live:
                 return 0 if done else 1
             time.sleep(POLL_SECONDS)
-    finally:
-        client.close()
 
 
 def picture(workload: Named, seen: Seen, now: float) -> list[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from typing import Any
 
 import msgspec
@@ -44,6 +45,7 @@ from fairlead.model.views import (
 from fairlead.reconcile.ownership import owner_key
 from fairlead.reconcile.repair import findings
 
+#: bound: plane | objects that `fairlead repair` reads at once | the rest follows
 PAGE_MAX = 500
 _METADATA = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
 _HEADER = ("WHAT", "OBJECT", "RULE", "SINCE", "ACT", "DUE")
@@ -64,14 +66,11 @@ Json = dict[str, Any]
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.epilog = _EPILOG
     parser.add_argument("--ambiguous", action="store_true", help="what is left to people instead")
-    shared.output(parser, "table", "json")
-    shared.kubeconfig(parser)
-    parser.set_defaults(run=run)
+    shared.asking(parser, run, "table", "json")
 
 
 def run(options: argparse.Namespace) -> int:
-    client = connect(options.kubeconfig)
-    try:
+    with closing(connect(options.kubeconfig)) as client:
         world = Snapshot(client)
         now = time.time()
         knobs = world.knobs()
@@ -87,8 +86,6 @@ def run(options: argparse.Namespace) -> int:
             found = [each for each in found if each.rule.act]
             unread = []
         released = [] if options.ambiguous else list(_released(world, now))
-    finally:
-        client.close()
     automatic = bool(knobs["automatic"])
     if options.output == "json":
         items = [_as_json(each) for each in found] + [

@@ -14,6 +14,7 @@ DEFAULT_PORT = 7443
 DEFAULT_LISTEN = "127.0.0.1"
 DEFAULT_HISTORY = "6h"
 DEFAULT_EVENT_TTL = "1h"
+#: bound: plane | hollow nodes | `fairlead up` refuses
 HOLLOW_NODES_MAX = 20_000
 
 

@@ -14,6 +14,7 @@ from fairlead.cli.output import cell, print_json
 from fairlead.core.errors import ApiError, DataDirectoryError, FairleadError, Unreachable, UsageError
 from fairlead.core.times import human_duration, timestamp
 
+#: bound: plane | problems shown by `fairlead status` | the rest is counted
 PROBLEMS_SHOWN_MAX = 20
 _PAGE = "500"
 _EPILOG = """examples:

@@ -9,7 +9,9 @@ from fairlead.cli import options as shared
 from fairlead.cli.output import hint
 from fairlead.core.errors import DataDirectoryError, OperatorError, UsageError
 
+#: bound: plane | `fairlead stop` waits, if nothing is said | exit code 1
 STOP_SECONDS = 60
+#: bound: plane | `fairlead stop` says that it waits every | -
 TELL_SECONDS = 5.0
 _EPILOG = """examples:
   fairlead stop                              the plane that keeps its data in ./fairlead-data

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from contextlib import closing
 
 from fairlead.cli import options as shared
 from fairlead.cli.client import connect
@@ -24,20 +25,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("pod", metavar="pod/NAME", help="the pod; its name alone works, too")
     parser.add_argument("node", metavar="NODE", help="the node it is not on")
     shared.namespace(parser, "namespace (default: the kubeconfig's, or default)")
-    shared.output(parser, "table", "json")
-    shared.kubeconfig(parser)
-    parser.set_defaults(run=run)
+    shared.asking(parser, run, "table", "json")
 
 
 def run(options: argparse.Namespace) -> int:
-    client = connect(options.kubeconfig)
-    try:
+    with closing(connect(options.kubeconfig)) as client:
         pod = named_pod(client, options.pod, options.namespace)
         place = named_node(client, options.node)
         name, node = pod.name, place.name
         answer = ask(client, f"{PATH}/{pod.namespace}/{name}/{node}", {}, [pod, place])
-    finally:
-        client.close()
     if options.output == "json":
         print_json(answer)
         return 0

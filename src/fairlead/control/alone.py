@@ -6,8 +6,7 @@ writes carry no fence: two such processes with the same names would play the sam
 
 from __future__ import annotations
 
-from fairlead.control.instructions import Instruction
-from fairlead.control.leadership import Leadership, Phase
+from fairlead.control.leadership import Event, Instruction, Leadership, Phase
 
 
 class Alone(Leadership):
@@ -20,16 +19,13 @@ class Alone(Leadership):
         return 0.0
 
     @property
-    def fence(self) -> str:
-        return ""
+    def fence(self) -> None:
+        return None
 
     def may_act(self, now: float) -> bool:
         return True
 
-    def begin(self, now: float) -> tuple[Instruction, ...]:
-        return ()
-
-    def woke(self, now: float) -> tuple[Instruction, ...]:
+    def handle(self, event: Event) -> tuple[Instruction, ...]:
         return ()
 
     def answers(self, call: int) -> bool:

@@ -1,7 +1,7 @@
 """What is left of an attempt to place a pod: a record, effects, events. Called by `placing.py` alone.
 
 A batch has one record with what its attempts share: the revisions read, the policy, what was assumed; each attempt one
-with its outcome. Together they are all that is needed to run the batch again on the store's history (law 9).
+with its outcome. Together they are all that is needed to run the batch again on the store's history (laws.md 9).
 """
 
 from __future__ import annotations
@@ -187,7 +187,7 @@ def retrying(pod: Pod, attempt: int, why: str, now: float) -> tuple[ChangeStatus
 
 def evictions(preemptor: Pod, victims: Iterable[Pod], now: float) -> Iterator[Effect]:
     """Each says why it goes, then goes; only while the preemptor is there and still waits (its premise)."""
-    premise = premise_of(PODS, preemptor.metadata)
+    premises = (premise_of(PODS, preemptor.metadata),)
     target = Condition("DisruptionTarget", "True", PREEMPTED, _PREEMPTED_TEXT, timestamp(now))
     for pod in victims:
         meta, status = pod.metadata, pod.status
@@ -195,7 +195,7 @@ def evictions(preemptor: Pod, victims: Iterable[Pod], now: float) -> Iterator[Ef
             others = tuple(each for each in status.conditions if each.type != target.type)
             mark = ensure_status(SCHEDULER, PODS, pod, structs.replace(status, conditions=(*others, target)))
             assert mark is not None
-            yield structs.replace(mark, premise=premise)
+            yield structs.replace(mark, premises=premises)
         label = identity(SCHEDULER, meta.uid, "preempt", preemptor.metadata.uid)
         yield Delete(
             label,
@@ -206,7 +206,7 @@ def evictions(preemptor: Pod, victims: Iterable[Pod], now: float) -> Iterator[Ef
             meta.name,
             meta.uid,
             meta.revision,
-            premise=premise,
+            premises=premises,
         )
 
 

@@ -1,4 +1,4 @@
-"""A breaker shared by all controllers: an API that does not answer is left alone for a while (lesson 017).
+"""A breaker shared by all controllers: an API that does not answer is left alone for a while.
 
 Plain arithmetic over the outcomes the plane sees. While the breaker is open no effects are sent; looks after unknown
 outcomes go on, slowly, because they are how the plane learns that the API is well again. How often an API that is

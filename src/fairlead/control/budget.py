@@ -1,4 +1,4 @@
-"""One budget of retries for all controllers: a sick API is not asked more often because it is sick (lesson 017).
+"""One budget of retries for all controllers: a sick API is not asked more often because it is sick.
 
 A token bucket. Every call that goes well earns a share of a retry, every second earns a few in any case, and so many
 can be saved up. First attempts are free. Who finds the bucket empty waits in line, and is paid for when it is let go.

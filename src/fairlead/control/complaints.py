@@ -14,6 +14,7 @@ from fairlead.control.instructions import Report
 from fairlead.core.kept import Kept
 
 # Distinct errors that are remembered as reported, per controller.
+#: bound: plane | errors of one controller told apart | told again
 ERRORS_TOLD_MAX = 100
 _SHOWN = 200
 

@@ -15,7 +15,7 @@ leadership. Memory is bounded. Pure: time arrives with each call.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
@@ -29,6 +29,7 @@ from fairlead.port.request import MERGE_PATCH, Request
 
 WRITER = "events"  # whose calls these are
 COMBINED = "(combined from similar events): "
+#: bound: plane | length of an Event's message | it is cut
 MESSAGE_MAX = 1024
 _NAME_MAX = 253
 _HOMELESS = "default"  # namespace of Events about objects that are in none
@@ -41,13 +42,16 @@ class RecorderSettings:
     """`remembered_max`: Events, objects and reasons remembered, each. `rest_seconds`: how long to wait for allowance
     when the rate is used up, so that it is given out in lumps."""
 
+    #: bound: plane | notes about one object at once | not told
     object_burst: int = 25
     object_refill_seconds: float = 300.0
     similar_max: int = 10
     similar_seconds: float = 600.0
     remembered_max: int = 4096
+    #: bound: plane | notes that wait to be an Event | not told
     waiting_max: int = 1000
     in_flight_max: int = 4
+    #: bound: plane | Events written in a second | they wait
     per_second: int = 100
     burst: float = 500.0
     rest_seconds: float = 0.25
@@ -122,9 +126,9 @@ class Recorder:
         told.untold += 1
         self._queue(told)
 
-    def step(self, now: float) -> Iterator[Call]:
+    def step(self, now: float) -> list[Call]:
         """As many calls as the rate allows now."""
-        settings = self.settings
+        settings, calls = self.settings, list[Call]()
         self._left = min(settings.burst, self._left + (now - self._left_at) * settings.per_second)
         self._left_at = now
         while self._waiting and len(self._calls) < settings.in_flight_max and self._left >= 1:
@@ -133,9 +137,10 @@ class Recorder:
             self._calls[call] = told
             self._left -= 1
             told.in_flight = True
-            yield Call(call, WRITER, self._request(told))
+            calls.append(Call(call, WRITER, self._request(told)))
         rests = self._waiting and self._left < 1
         self.next_at = now + settings.rest_seconds if rests else 0.0
+        return calls
 
     def rest_until(self, at: float) -> None:
         """Nothing can be sent before."""

@@ -1,13 +1,17 @@
-"""What the plane is told and what it asks for: its events (past tense) and instructions (imperative).
+"""What the plane is told and what it asks for, beside the vocabulary of `port/driving.py` and what mirrors are told
+(`cache/events.py`): its events (past tense) and instructions (imperative).
 
 The driver in `runtime/`, or the simulator, carries instructions out and reports back.
 """
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import msgspec
 
-from fairlead.cache import events as mirrored
+from fairlead.cache.events import Mirrored
+from fairlead.port.driving import Follow, ListAll, Started, Stepped, WakeAt, Woke
 from fairlead.port.outcome import Outcome
 from fairlead.port.request import Request
 
@@ -21,19 +25,17 @@ class Replied(msgspec.Struct, frozen=True):
     chance: float
 
 
-class Woke(msgspec.Struct, frozen=True):
-    """The time asked for with WakeAt has come, or something else calls for a look."""
+class Answers(msgspec.Struct, frozen=True):
+    """What was answered together, at least one: all of it is taken in before anything is decided."""
 
-    now: float
-    chance: float
+    replies: tuple[Replied, ...]
+
+    @property
+    def now(self) -> float:
+        return self.replies[-1].now
 
 
-class Stepped(msgspec.Struct, frozen=True):
-    """The wall clock was set, and is now so far ahead of the plane's time, which goes on. `message` tells people."""
-
-    ahead_seconds: float
-    message: str
-    now: float
+PlaneEvent = Started | Woke | Mirrored | Answers | Stepped
 
 
 class Call(msgspec.Struct, frozen=True):
@@ -42,12 +44,6 @@ class Call(msgspec.Struct, frozen=True):
     call: int
     controller: str
     request: Request
-
-
-class WakeAt(msgspec.Struct, frozen=True):
-    """Send Woke at this time. A later one replaces an earlier one."""
-
-    at: float
 
 
 class Record(msgspec.Struct, frozen=True):
@@ -65,15 +61,13 @@ class Report(msgspec.Struct, frozen=True):
     error: Exception | None = None
 
 
-Instruction = Call | WakeAt | Record | Report
-MirrorCall = mirrored.ListAll | mirrored.Follow
+Instruction = Call | Record | Report
 
 
-class MirrorWakeAt(msgspec.Struct, frozen=True):
-    """A mirror's own timer, with its name."""
+class Outbox(Protocol):
+    """Where a part of the plane puts what its step leads to, in order."""
 
-    resource: str
-    at: float
+    def append(self, instruction: Instruction, /) -> None: ...
 
 
 class AskProgress(msgspec.Struct, frozen=True):
@@ -88,4 +82,4 @@ class Forget(msgspec.Struct, frozen=True):
     resource: str
 
 
-PlaneInstruction = Instruction | MirrorCall | MirrorWakeAt | AskProgress | Forget
+PlaneInstruction = Instruction | WakeAt | ListAll | Follow | AskProgress | Forget

@@ -3,20 +3,15 @@
 A Lease says who holds leadership; it is taken when its holder has not changed it for a whole duration as observed
 here, on this clock, never by comparing its times with ours (clocks differ). Whoever takes it then writes the fence, an
 object that changes only when the holder changes; its revision goes with every write of the plane as a precondition,
-so that a leader that was paused and replaced cannot write any more (law 6). A leader that cannot renew stops by
+so that a leader that was paused and replaced cannot write any more (laws.md 6). A leader that cannot renew stops by
 itself a margin before its lease ends.
 
 Where the API knows no fences (Kubernetes), the margin is all there is, so it must be longer than a request may take.
 Then FENCING is left out, nobody takes a lease before it has run out, not even one in its own name (a former process may
 still have writes under way), a renewal whose outcome is open is looked for, and the Lease says how weak this is.
 
-    phase       leads to
-    STANDBY     STANDBY while somebody else renews; TAKING when free or not renewed for a duration
-    TAKING      FENCING when the lease is ours (LEADING without fences); STANDBY when another was faster
-    FENCING     LEADING when the fence is ours; STANDBY when it could not be written in time
-    LEADING     LEADING by renewing; STANDBY when another holds the lease, or it could not be renewed in time
-
-A machine: `begin`, `woke` and `answered` return instructions; after an answer that leaves the outcome open it reads.
+A machine within the plane's (`plane.py`), which tells it of the answers to its own calls. After an answer that leaves
+the outcome open it reads.
 """
 
 from __future__ import annotations
@@ -24,11 +19,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from typing import Any, assert_never
 
-from fairlead.control.instructions import Call, Instruction, WakeAt
+from fairlead.control.instructions import Call, Replied
 from fairlead.core import codec
 from fairlead.core.times import microtime
+from fairlead.model.key import Key
+from fairlead.model.premise import Premise, Premises
+from fairlead.port.driving import Started, WakeAt, Woke
 from fairlead.port.outcome import Conflict, Done, Outcome, Refused, Unknown
 from fairlead.port.request import Request
 
@@ -41,10 +39,14 @@ _NO_FENCE = (
 )
 
 
+Event = Started | Woke | Replied
+Instruction = Call | WakeAt
+
+
 class Phase(Enum):
-    STANDBY = "standby"
-    TAKING = "taking"
-    FENCING = "fencing"
+    STANDBY = "standby"  # while somebody else renews
+    TAKING = "taking"  # the lease was free, or not renewed for a duration: it is being written
+    FENCING = "fencing"  # the lease is ours, the fence not yet
     LEADING = "leading"
 
 
@@ -61,6 +63,19 @@ UNFENCED = LeadershipSettings(duration_seconds=20.0, renew_seconds=3.0, retry_se
 
 
 class Leadership:
+    """In a phase (rows), an event leads to one of the phases named; `-` is an event without effect.
+
+    |         | Started | Woke            | Replied                        |
+    | ------- | ------- | --------------- | ------------------------------ |
+    | STANDBY | STANDBY | STANDBY         | STANDBY TAKING                 |
+    | TAKING  | -       | STANDBY         | STANDBY FENCING LEADING        |
+    | FENCING | -       | STANDBY FENCING | STANDBY FENCING LEADING        |
+    | LEADING | -       | STANDBY LEADING | STANDBY LEADING                |
+
+    From TAKING it comes to LEADING at once where the API knows no fences. An answer that came after the end of our time
+    leads to STANDBY, whatever it says. An answer to another call than the last is late, and has no effect.
+    """
+
     def __init__(
         self,
         identity: str,
@@ -102,14 +117,27 @@ class Leadership:
         return self.leads and now < self._renewed_at + settings.duration_seconds - settings.margin_seconds
 
     @property
-    def fence(self) -> str:
-        """The precondition that goes with every write, in the form `api/fencing.py` reads; "" without fences."""
-        return f"{RESOURCE}/{NAMESPACE}/{self.fence_name}@{self.fence_revision}" if self.fencing else ""
+    def fence(self) -> Premise | None:
+        """What every write of the leader rests on; None without fences."""
+        key = Key(RESOURCE, NAMESPACE, self.fence_name)
+        return Premise(key, self.fence_revision) if self.fencing else None
 
-    def begin(self, now: float) -> tuple[Instruction, ...]:
-        return self._read_lease()
+    def answers(self, call: int) -> bool:
+        """Whether this call is ours."""
+        return call == self._call
 
-    def woke(self, now: float) -> tuple[Instruction, ...]:
+    def handle(self, event: Event) -> tuple[Instruction, ...]:
+        match event:
+            case Woke():
+                return self._woke(event.now)
+            case Replied():
+                return self._answered(event.outcome, event.now) if self.answers(event.call) else ()
+            case Started():
+                return self._read_lease() if self.phase is Phase.STANDBY else ()
+            case _:
+                assert_never(event)
+
+    def _woke(self, now: float) -> tuple[Instruction, ...]:
         if self.phase is not Phase.STANDBY and now >= self._lease_ends():
             self._stand_by()
         if self._call or now < self._next_at:
@@ -120,11 +148,7 @@ class Leadership:
             return self._read_fence()
         return self._read_lease()
 
-    def answers(self, call: int) -> bool:
-        """Whether this call is ours."""
-        return call == self._call
-
-    def answered(self, outcome: Outcome, now: float) -> tuple[Instruction, ...]:
+    def _answered(self, outcome: Outcome, now: float) -> tuple[Instruction, ...]:
         self._call = 0
         if self.phase is not Phase.STANDBY and now >= self._lease_ends():
             # An answer that comes so late gives back nothing: what was under way is forgotten by then, and only a new
@@ -241,8 +265,8 @@ class Leadership:
 
     def _write_fence(self, verb: str, revision: str, now: float) -> tuple[Instruction, ...]:
         """Only while the lease is still the one we took: a slow taker must not fence out its successor."""
-        lease = f"{RESOURCE}/{NAMESPACE}/{self.lease_name}@{self._seen[1]}"
-        return self._send(_put(verb, self.fence_name, self._spec(now), revision, lease))
+        lease = Premise(Key(RESOURCE, NAMESPACE, self.lease_name), self._seen[1])
+        return self._send(_put(verb, self.fence_name, self._spec(now), revision, (lease,)))
 
     def _spec(self, now: float) -> dict[str, Any]:
         return {
@@ -285,7 +309,7 @@ def _put(
     name: str,
     spec: dict[str, Any],
     revision: str,
-    fence: str = "",
+    premises: Premises = (),
     annotations: dict[str, str] | None = None,
 ) -> Request:
     metadata: dict[str, Any] = {"name": name, "namespace": NAMESPACE}
@@ -295,7 +319,5 @@ def _put(
         metadata["resourceVersion"] = revision
     body = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": metadata, "spec": spec}
     named = name if verb == "update" else ""
-    query = {"fence": fence} if fence else {}
-    return Request(
-        verb, "coordination.k8s.io", "v1", "leases", NAMESPACE, named, query=query, body=codec.encode(body)
-    )
+    raw = codec.encode(body)
+    return Request(verb, "coordination.k8s.io", "v1", "leases", NAMESPACE, named, body=raw, premises=premises)

@@ -3,7 +3,7 @@
     changes -> snapshot and queue -> a batch is placed, each pod assumed where it goes -> Bind -> answered -> shown
 
 A pod that fits nowhere says so (its condition), with the node it waits for if others make room for it there; only then
-are those evicted. It is not tried again before the mirror shows all of that: nobody chooses victims twice (law 5).
+are those evicted. It is not tried again before the mirror shows all of that: nobody chooses victims twice (laws.md 5).
 
 Whoever comes to lead builds its snapshot anew from mirrors that have passed its fence; what a former leader still has
 under way is refused by the fence. What is under way here, and what its answers mean, is in `flights.py`. Pure: time and
@@ -12,10 +12,8 @@ chance arrive with the events.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
-
-from msgspec import structs
 
 from fairlead.cache.mirror import Mirror
 from fairlead.control.attempts import (
@@ -31,7 +29,7 @@ from fairlead.control.attempts import (
 from fairlead.control.complaints import Complaints, one_line, tried
 from fairlead.control.flights import Flight, Flights
 from fairlead.control.health import Health
-from fairlead.control.instructions import Instruction, Record
+from fairlead.control.instructions import Outbox, Record
 from fairlead.control.settings import PlacingSettings, Settings
 from fairlead.control.turn import Turn
 from fairlead.decision.contract import SETTLED, Decision, EventNote, Waiting
@@ -39,21 +37,7 @@ from fairlead.decision.effects import Effect
 from fairlead.model import plane_knobs
 from fairlead.model.key import Key
 from fairlead.model.policy_in_use import policy_in_use
-from fairlead.model.views import (
-    BUDGETS,
-    NAMESPACES,
-    NODES,
-    PLACEMENT_QUOTAS,
-    PLANE_SETTINGS,
-    PODS,
-    RESERVATIONS,
-    SCHEDULING_POLICIES,
-    Json,
-    Node,
-    Pod,
-    Resource,
-    View,
-)
+from fairlead.model.views import NODES, PLANE_SETTINGS, PODS, SCHEDULING_POLICIES, Pod, Resource, View
 from fairlead.port.outcome import Outcome
 from fairlead.schedule.contract import Attempt
 from fairlead.schedule.cycle import Cycle
@@ -66,21 +50,11 @@ NAME = "scheduler"
 COMPONENT = "default-scheduler"
 _WITHOUT_NODES = frozenset((NODES.name,))  # what helps a pod that no plugin refused
 _POLICY = "policy"  # another one helps whoever was refused
-_NOT_READY: Json = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
 
 
 class Placer:
     name: ClassVar[str] = NAME
-    reads: ClassVar[tuple[Resource[Any], ...]] = (
-        PODS,
-        NODES,
-        NAMESPACES,
-        BUDGETS,
-        PLACEMENT_QUOTAS,
-        RESERVATIONS,
-        SCHEDULING_POLICIES,
-        PLANE_SETTINGS,
-    )
+    reads: ClassVar[tuple[Resource[Any], ...]] = (*Snapshot.reads, SCHEDULING_POLICIES, PLANE_SETTINGS)
     watched: ClassVar[frozenset[str]] = frozenset(resource.name for resource in reads)
 
     def __init__(
@@ -96,7 +70,7 @@ class Placer:
         self.policy: Policy = default_policy()
         self.snapshot = Snapshot()
         self.waiting = WaitingPods()
-        self._health, self._mirrors = health, mirrors
+        self._mirrors = mirrors
         self.flights = Flights(
             NAME,
             health,
@@ -153,8 +127,6 @@ class Placer:
             self._choose_policy(now)
             return
         version = self.snapshot.nodes.version
-        if isinstance(after, Node):
-            after = _as_placed_on(after)
         self._see(resource, before, after)
         if resource != NODES.name or self.snapshot.nodes.version != version:
             self.waiting.caused(resource, now)
@@ -169,37 +141,31 @@ class Placer:
             self.policy = chosen
             self.waiting.caused(_POLICY, now)
 
-    def step(self, now: float) -> Iterator[Instruction]:
-        yield from self._complaints.take()
+    def step(self, now: float, out: Outbox) -> None:
+        for report in self._complaints.take():
+            out.append(report)
         self.flights.release_seen(now)
-        yield from self.flights.send_due(now)
+        self.flights.send_due(now, out)
         settings = self.settings
-        while len(self.flights) < settings.in_flight_max:
-            if self._health.breaker.is_open(now):
-                return
+        while self.flights.underway.may_begin(settings.in_flight_max, now):
             batch: list[Taken] = []
             while len(batch) < settings.batch_max and (taken := self.waiting.pop(now)) is not None:
                 batch.append(taken)
             if not batch:
                 return
-            yield from self._place(batch, now)
+            self._place(batch, now, out)
 
-    def answered(self, call: int, outcome: Outcome, now: float, chance: float) -> Iterator[Instruction]:
+    def answered(self, call: int, outcome: Outcome, now: float, chance: float, out: Outbox) -> None:
         self.stirred = True
-        yield from self.flights.answered(call, outcome, now, chance)
+        self.flights.answered(call, outcome, now, chance, out)
 
     def next_at(self, now: float) -> float:
         """When there is something to do without being stirred; 0: only then."""
-        times = self.flights.times()
-        if self._health.breaker.is_open(now):
-            times.append(self._health.breaker.open_until)
-        elif len(self.flights) < self.settings.in_flight_max:
-            times.append(self.waiting.next_ready_at(now) or 0.0)
-        return min((at for at in times if at), default=0.0)
+        return self.flights.underway.next_at(self.settings.in_flight_max, self.waiting.next_ready_at, now)
 
     @property
     def idle(self) -> bool:
-        return self.flights.idle
+        return self.flights.underway.idle
 
     # Pods
 
@@ -232,18 +198,19 @@ class Placer:
         facts_of = self.snapshot.facts_of
         return tried(facts_of, before) is not tried(facts_of, after)
 
-    def _place(self, batch: list[Taken], now: float) -> Iterator[Instruction]:
+    def _place(self, batch: list[Taken], now: float, out: Outbox) -> None:
         self._batches += 1
         number = self._batches
         shared = batch_of(number, self.policy, self._read(), now)
-        yield Record(batch_record(shared, batch, self.snapshot))
+        out.append(Record(batch_record(shared, batch, self.snapshot)))
         attempts = [self._attempt(taken.pod) for taken in batch]
-        yield from self._complaints.take()
+        for report in self._complaints.take():
+            out.append(report)
         self.attempts += len(attempts)
         for position, (taken, attempt) in enumerate(zip(batch, attempts, strict=True)):
-            yield Record(record_for(shared, position, taken, attempt))
+            out.append(Record(record_for(shared, position, taken, attempt)))
         for taken, attempt in zip(batch, attempts, strict=True):
-            yield from self._carry_out(taken, attempt, now)
+            self._carry_out(taken, attempt, now, out)
 
     def _attempt(self, pod: Pod) -> Attempt:
         """A plugin that raises is a fault of the program: this pod waits and says so, and all others go on."""
@@ -270,7 +237,7 @@ class Placer:
             self._cycle = Cycle(*self._cycle_of)
         return self._cycle
 
-    def _carry_out(self, taken: Taken, attempt: Attempt, now: float) -> Iterator[Instruction]:
+    def _carry_out(self, taken: Taken, attempt: Attempt, now: float, out: Outbox) -> None:
         pod = taken.pod
         refused_by = wakes_on = frozenset[str]()
         is_undone = False
@@ -293,7 +260,7 @@ class Placer:
         flight = Flight(turn, taken, bool(attempt.node), refused_by, wakes_on, is_undone=is_undone)
         self.flights.tell_after(turn, -1, now)
         if effects:
-            yield self.flights.send(flight)
+            self.flights.send(flight, out)
         else:
             self.flights.settle(flight, now)
 
@@ -317,13 +284,6 @@ class Placer:
 
 def _key(pod: Pod) -> Key:
     return Key(PODS.name, pod.metadata.namespace, pod.metadata.name)
-
-
-def _as_placed_on(node: Node) -> Node:
-    """A node that does not say that it is ready, or is on its way out, repels like one that is tainted for it."""
-    if node.ready and not node.metadata.deletion_timestamp:
-        return node
-    return structs.replace(node, spec=structs.replace(node.spec, taints=(*node.spec.taints, _NOT_READY)))
 
 
 def _differ(one: Placed, other: Placed) -> bool:

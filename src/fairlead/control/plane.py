@@ -1,6 +1,6 @@
 """The plane: mirrors, controllers and leadership joined into one machine. `runtime/` drives it, and the simulator.
 
-    mirror events -> copies change -> keys are queued -> turns begin -> Call -> Replied -> turns go on
+    Mirrored -> copies change -> keys are queued -> turns begin -> Call -> Answers -> turns go on
 
 Followers keep their mirrors and queues warm and begin no turns; the moment leadership is won every key is decided
 anew (level, not edge). Writes of the leader carry its fence. All time and chance come with the events.
@@ -8,24 +8,26 @@ anew (level, not edge). Writes of the leader carry its fence. All time and chanc
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import count
+from typing import assert_never
+
+from msgspec import structs
 
 from fairlead.cache import events as mirrored
+from fairlead.cache.events import Mirrored
 from fairlead.control.controller import Controller
 from fairlead.control.events import Recorder
 from fairlead.control.health import Health
 from fairlead.control.instructions import (
+    Answers,
     AskProgress,
     Call,
     Instruction,
-    MirrorWakeAt,
+    PlaneEvent,
     PlaneInstruction,
     Replied,
     Report,
-    Stepped,
-    WakeAt,
-    Woke,
 )
 from fairlead.control.leadership import NAMESPACE, Leadership
 from fairlead.control.narrow import Narrow
@@ -34,21 +36,28 @@ from fairlead.control.settings import settings_of
 from fairlead.control.sources import Sources
 from fairlead.control.stages import StageTally
 from fairlead.control.turn import Turn, Write
-from fairlead.decision.contract import Decider, EventNote, Regarding
+from fairlead.decision.contract import EventNote, Regarding
+from fairlead.decision.decider import Decider, WatchEvent, key_of
 from fairlead.decision.notes import WARNING
 from fairlead.model import plane_knobs
 from fairlead.model.custom.definition import DEFINITIONS
-from fairlead.model.views import LEASES, PLANE_SETTINGS, PODS, PlaneSettings, Resource, View
+from fairlead.model.views import LEASES, PLANE_SETTINGS, PODS, PlaneSettings, View
 from fairlead.port.capabilities import FAIRLEAD, Capabilities
+from fairlead.port.driving import Started, Stepped, WakeAt, Woke
 from fairlead.port.outcome import Done
-from fairlead.port.request import FENCE, READ_VERBS, Request
+from fairlead.port.request import READ_VERBS
 from fairlead.queue.work import WorkQueue
 from fairlead.store.contract import Key
 
 _COMPONENT = "fairlead-plane"
+_SOON_SECONDS = 2.0
+
+_Out = list[PlaneInstruction]  # what the event that is being handled leads to, in order
 
 
 class Plane:
+    """`handle` is the only mutator."""
+
     def __init__(
         self,
         identity: str,
@@ -60,7 +69,7 @@ class Plane:
         self.health = Health()
         self.capabilities = capabilities
         self.leadership = Leadership(identity, lambda: next(self._calls), fencing=capabilities.fencing)
-        self._sources = Sources(deciders, scheduler)
+        self._sources = Sources(deciders, scheduler, finalizes=capabilities.collects)
         self.mirrors = self._sources.mirrors
         # Where the API cannot judge premises and charges in the transaction, writes go through this.
         self.narrow = (
@@ -72,6 +81,7 @@ class Plane:
                 lambda now: self.leadership.may_act(now),
                 self._sources.quotas_in,
                 lambda call: self._fenced(call),
+                self._sources.address_of,
             )
         )
         self.stages = StageTally()
@@ -89,15 +99,15 @@ class Plane:
             for decider in deciders
         )
         for controller in self.controllers:
-            gathers: Resource[View] | None = getattr(controller.decider, "gathers", None)
-            if gathers is not None:
-                controller.gather(self.mirrors[gathers.name].index)
+            if controller.decider.gathers is not None:
+                controller.gather(self.mirrors[controller.decider.gathers.name].index)
         self._sources.read_by(self.controllers)
         self.placer = (
             scheduler(self.health, lambda: next(self._calls), self.mirrors, self.recorder.tell)
             if scheduler is not None
             else None
         )
+        self._workers = (*self.controllers, *((self.placer,) if self.placer is not None else ()))
         self._by_name = {controller.decider.name: controller for controller in self.controllers}
         self._callers: dict[int, Controller | Placer] = {}
         self._led = False
@@ -112,121 +122,141 @@ class Plane:
     @property
     def idle(self) -> bool:
         """Nothing is under way and nothing is due: what is left waits for time or for changes."""
-        return all(controller.idle for controller in self.controllers) and (
-            self.placer is None or self.placer.idle
-        )
+        return all(worker.idle for worker in self._workers)
 
-    def turns(self) -> Iterator[Turn]:
+    def turns(self) -> list[Turn]:
         """All that is under way."""
-        for controller in self.controllers:
-            yield from controller.turns()
+        found = [turn for controller in self.controllers for turn in controller.underway]
         if self.placer is not None:
-            yield from self.placer.flights.turns()
+            found += [flight.turn for flight in self.placer.flights.underway]
+        return found
 
-    def begin(self, now: float, chance: float) -> Iterator[PlaneInstruction]:
+    def handle(self, event: PlaneEvent) -> tuple[PlaneInstruction, ...]:
+        out: _Out = []
+        match event:
+            case Mirrored():
+                self._hear(event.resource, event.events, event.now, out)
+            case Answers():
+                self._take_answers(event.replies, event.now, out)
+            case Woke():
+                self._woke(event, out)
+            case Stepped():
+                self._clock_stepped(event, out)
+            case Started():
+                self._start(event, out)
+            case _:
+                assert_never(event)
+        return tuple(out)
+
+    # Events
+
+    def _start(self, event: Started, out: _Out) -> None:
         for name, mirror in self.mirrors.items():
-            yield from self._mirrored(name, mirror.handle(mirrored.Started(now, chance)), now)
-        yield from self._led_by(self.leadership.begin(now))
+            self._mirrored(name, mirror.handle(event), event.now, out)
+        self._lead(event, out)
 
-    def mirror(self, resource: str, *events: mirrored.Event) -> Iterator[PlaneInstruction]:
-        """A mirror's call came back, or its timer. What arrives together is taken in before anything is decided."""
-        now = events[-1].now
+    def _hear(self, resource: str, events: Iterable[mirrored.Event], now: float, out: _Out) -> None:
         mirror = self.mirrors.get(resource)
         if mirror is None:
             return  # it was forgotten meanwhile
         before = mirror.revision
         for event in events:
-            yield from self._mirrored(resource, mirror.handle(event), now)
+            self._mirrored(resource, mirror.handle(event), now, out)
+        if mirror.is_awaited and mirror.revision >= mirror.floor:
+            mirror.is_awaited = False  # looked at soon, together with others of which this is true
+            self._resync_at = min(self._resync_at, now + _SOON_SECONDS)
         if mirror.revision != before:
             for controller in self._sources.readers[resource]:
                 controller.caught_up(now)
-        yield from self._step(now)
+        self._step(now, out)
 
-    def replied(self, *events: Replied) -> Iterator[PlaneInstruction]:
-        """Calls were answered. As with mirrors, what arrives together is taken in before anything is decided."""
-        newest = max((each.outcome.revision for each in events if isinstance(each.outcome, Done)), default=0)
+    def _take_answers(self, replies: Sequence[Replied], now: float, out: _Out) -> None:
+        newest = max((each.outcome.revision for each in replies if isinstance(each.outcome, Done)), default=0)
         if newest:
             for mirror in self.mirrors.values():
                 mirror.heard_of(newest)
-        for event in events:
-            yield from self._answered(event)
+        for reply in replies:
+            self._answered(reply, out)
         while self.narrow is not None and (settled := self.narrow.take()):
             for call, outcome in settled:
-                yield from self._answered(Replied(call, outcome, events[-1].now, events[-1].chance))
-        yield from self._step(events[-1].now)
+                self._answered(Replied(call, outcome, now, replies[-1].chance), out)
+        self._step(now, out)
 
-    def _answered(self, event: Replied) -> Iterator[PlaneInstruction]:
-        now = event.now
-        if self.leadership.answers(event.call):
-            yield from self._led_by(self.leadership.answered(event.outcome, now))
-        elif self.recorder.answers(event.call):
-            self.recorder.answered(event.call, event.outcome)
-        elif self.narrow is not None and self.narrow.answers(event.call):
-            yield from self.narrow.answered(event.call, event.outcome, now)
+    def _answered(self, reply: Replied, out: _Out) -> None:
+        call, now = reply.call, reply.now
+        if self.leadership.answers(call):
+            self._lead(reply, out)
+        elif self.recorder.answers(call):
+            self.recorder.answered(call, reply.outcome)
+        elif self.narrow is not None and self.narrow.answers(call):
+            out += self.narrow.answered(call, reply.outcome, now)
         else:
-            controller = self._callers.pop(event.call)
-            for instruction in controller.answered(event.call, event.outcome, now, event.chance):
-                yield from self._sent(controller, instruction, now)
+            worker = self._callers.pop(call)
+            worker.answered(call, reply.outcome, now, reply.chance, _Outgoing(self, worker, now, out))
 
-    def woke(self, event: Woke) -> Iterator[PlaneInstruction]:
+    def _woke(self, event: Woke, out: _Out) -> None:
+        if event.timer:
+            self._hear(event.timer, (event,), event.now, out)
+            return
         self._wake_at = 0.0
-        yield from self._led_by(self.leadership.woke(event.now))
-        yield from self._step(event.now)
+        self._lead(event, out)
+        self._step(event.now, out)
 
-    def stepped(self, event: Stepped) -> Iterator[PlaneInstruction]:
-        """The wall clock was set. Nothing that lasts follows it; what is due by it is looked at anew."""
+    def _clock_stepped(self, event: Stepped, out: _Out) -> None:
+        """Nothing that lasts follows the wall clock; what is due by it is looked at anew."""
         self._sources.wall.stepped(event.now, event.ahead_seconds)
         for controller in self.controllers:
             controller.stepped(event.now)
         if self._led:
+            plane = Regarding(LEASES.api_version, LEASES.kind, NAMESPACE, self.leadership.lease_name, "")
             told = f"{self.leadership.identity}: {event.message}"
-            self.recorder.tell(_COMPONENT, EventNote(self._self(), WARNING, "ClockStepped", told), event.now)
-        yield from self._step(event.now)
+            self.recorder.tell(_COMPONENT, EventNote(plane, WARNING, "ClockStepped", told), event.now)
+        self._step(event.now, out)
 
     # Inside
 
-    def _self(self) -> Regarding:
-        """The plane as an object: its lease."""
-        return Regarding(LEASES.api_version, LEASES.kind, NAMESPACE, self.leadership.lease_name, "")
+    def _lead(self, event: Started | Woke | Replied, out: _Out) -> None:
+        """Leadership's calls. Its timer is one of those that `_next_at` joins into one."""
+        out += [each for each in self.leadership.handle(event) if not isinstance(each, WakeAt)]
 
     def _mirrored(
-        self, resource: str, instructions: tuple[mirrored.Instruction, ...], now: float
-    ) -> Iterator[PlaneInstruction]:
+        self, resource: str, instructions: tuple[mirrored.Instruction, ...], now: float, out: _Out
+    ) -> None:
         for instruction in instructions:
-            if isinstance(instruction, mirrored.Changed):
-                if resource == DEFINITIONS:
-                    yield from self._learn_kinds(instruction.key.name, instruction.after, now)
-                if resource == PLANE_SETTINGS.name:
-                    yield from self._use_settings(instruction.after, now)
-                if not self.synced:
-                    continue  # nothing is decided yet, and whoever comes to lead looks at everything
-                for name, key in self.health.waits.eased(resource, instruction.before, instruction.after):
-                    self._by_name[name].ease(key, now)
-                self._sources.tell(resource, instruction.before, instruction.after, now)
-                if resource == PODS.name:
-                    self.stages.observe(instruction.before, instruction.after, now)
-                if self.placer is not None and resource in self.placer.watched:
-                    self.placer.observe(resource, instruction.before, instruction.after, now)
-            elif isinstance(instruction, mirrored.WakeAt):
-                yield MirrorWakeAt(resource, instruction.at)
-            else:
-                yield instruction
+            if not isinstance(instruction, mirrored.Changed):
+                out.append(instruction)
+                continue
+            if resource == DEFINITIONS:
+                self._learn_kinds(instruction.key.name, instruction.after, now, out)
+            if resource == PLANE_SETTINGS.name:
+                self._use_settings(instruction.after, now, out)
+            if not self.synced:
+                continue  # nothing is decided yet, and whoever comes to lead looks at everything
+            for name, key in self.health.waits.eased(resource, instruction.before, instruction.after):
+                self._by_name[name].ease(key, now)
+            self._sources.tell(resource, instruction, now)
+            if resource == PODS.name:
+                self.stages.observe(instruction.before, instruction.after, now)
+            if self.placer is not None and resource in self.placer.watched:
+                self.placer.observe(resource, instruction.before, instruction.after, now)
 
-    def _learn_kinds(self, name: str, definition: View | None, now: float) -> Iterator[PlaneInstruction]:
+    def _learn_kinds(self, name: str, definition: View | None, now: float, out: _Out) -> None:
         """A CustomResourceDefinition changed: mirror what it defines from now on, or no longer."""
-        told, new = self._sources.learn(name, definition)
-        yield from told
-        for each in new:
-            yield from self._mirrored(each, self.mirrors[each].handle(mirrored.Started(now, 0.5)), now)
+        learned = self._sources.learn(name, definition)
+        out += learned.instructions
+        for each in learned.mirrored:
+            self._mirrored(each, self.mirrors[each].handle(Started(now)), now, out)
+        for resource, changes in learned.changes:
+            self._mirrored(resource, changes, now, out)
 
-    def _use_settings(self, found: View | None, now: float) -> Iterator[Instruction]:
+    def _use_settings(self, found: View | None, now: float, out: _Out) -> None:
         """The PlaneSettings changed: work with them from now on, leading or not."""
         assert found is None or isinstance(found, PlaneSettings)
         if found is not None and found.metadata.name != plane_knobs.NAME:
             return
         settings = settings_of(found)
         if isinstance(settings, str):
-            yield Report("plane", f"the PlaneSettings cannot be used, those in use stay: {settings}")
+            out.append(Report("plane", f"the PlaneSettings cannot be used, those in use stay: {settings}"))
             return
         self.health.apply(settings)
         for controller in self.controllers:
@@ -236,65 +266,56 @@ class Plane:
             self.placer.apply(settings)
         self._resync_at = min(self._resync_at, now + settings.loop.resync_seconds)
 
-    def _step(self, now: float) -> Iterator[PlaneInstruction]:
+    def _step(self, now: float, out: _Out) -> None:
         """Begin what can be begun, and say when there is something to do next."""
         leads = self.leadership.may_act(now) and self.synced
         if leads and not self._led:
-            behind = self._behind_the_fence()
-            yield from self._ask_progress(behind, now)
+            behind, custom = self._behind_the_fence()
+            self._ask_progress((*behind, *custom), now, out)
             leads = not behind
             self.recorder.forget()  # what it knew was of a former time as leader
+        elif leads and self._ask_at:
+            self._ask_progress(self._behind_the_fence()[1], now, out)
         if leads:
             loop = self.health.settings.loop
             for name, key in self.health.budget.released(now):
                 self._by_name[name].release(key)
             if not self._led or now >= self._resync_at:
                 self._resync(now, 0.0 if not self._led else loop.resync_spread_seconds)
-            for controller in self.controllers:
-                if controller.stirred or 0.0 < controller.due_at <= now:
-                    for instruction in controller.step(now):
-                        yield from self._sent(controller, instruction, now)
-                    controller.stirred = False
-                    controller.due_at = self._next_turn_at(controller, now)
-            yield from self._schedule(now)
-            yield from self._tell_events(now)
+            for worker in self._workers:
+                if worker.stirred or 0.0 < worker.due_at <= now:
+                    worker.step(now, _Outgoing(self, worker, now, out))
+                    worker.stirred = False
+                    worker.due_at = worker.next_at(now)
+            self._tell_events(now, out)
         self._led = leads
         at = self._next_at(leads, now)
         if at and at != self._wake_at:
             self._wake_at = at
-            yield WakeAt(max(now, at))
+            out.append(WakeAt(max(now, at)))
 
-    def _schedule(self, now: float) -> Iterator[Instruction]:
-        placer = self.placer
-        if placer is not None and (placer.stirred or 0.0 < placer.due_at <= now):
-            for instruction in placer.step(now):
-                yield from self._sent(placer, instruction, now)
-            placer.stirred = False
-            placer.due_at = placer.next_at(now)
-
-    def _tell_events(self, now: float) -> Iterator[Instruction]:
+    def _tell_events(self, now: float, out: _Out) -> None:
         """Events are the first to wait when the API is ill."""
         if self.health.breaker.is_open(now):
             self.recorder.rest_until(self.health.breaker.open_until)
             return
-        for call in self.recorder.step(now):
-            yield self._fenced(call)
+        out += [self._fenced(call) for call in self.recorder.step(now)]
 
-    def _behind_the_fence(self) -> tuple[str, ...]:
-        """Mirrors that may not show yet what the former leader did: on those nothing is decided."""
+    def _behind_the_fence(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Mirrors that may not show yet what the former leader did: on those nothing is decided. Those that everything
+        waits for, and those of custom kinds."""
         return self._sources.behind(self.leadership.fence_revision)
 
     def _seen(self, write: Write) -> bool:
         """Own writes first: until the mirror shows them, nothing more is decided for their key."""
         return self._sources.has_seen(write)
 
-    def _ask_progress(self, behind: tuple[str, ...], now: float) -> Iterator[AskProgress]:
+    def _ask_progress(self, behind: tuple[str, ...], now: float, out: _Out) -> None:
         if not behind:
             self._ask_at = 0.0
         elif now >= self._ask_at:
             self._ask_at = now + self.health.settings.loop.ask_progress_seconds
-            for name in behind:
-                yield AskProgress(name)
+            out += map(AskProgress, behind)
 
     def _next_at(self, leads: bool, now: float) -> float:
         """When there is something to do next without being told; 0 if there is nothing."""
@@ -305,30 +326,8 @@ class Plane:
             due += (self._resync_at, self.recorder.next_at)
             if self.health.budget.waiting:
                 due.append(self.health.budget.ready_at(now))
-            due += [controller.due_at for controller in self.controllers]
-            if self.placer is not None:
-                due.append(self.placer.due_at)
+            due += [worker.due_at for worker in self._workers]
         return min(filter(None, due), default=0.0)
-
-    def _next_turn_at(self, controller: Controller, now: float) -> float:
-        """When it may begin something without being stirred first; 0 if only then."""
-        look_at = controller.next_at
-        if self.health.breaker.is_open(now):
-            turn_at = self.health.breaker.open_until
-        else:
-            turn_at = (controller.queue.next_ready_at(now) or 0.0) if controller.has_room else 0.0
-        return min(look_at, turn_at) if look_at and turn_at else look_at or turn_at
-
-    def _stir(self) -> None:
-        """Have every controller look: what it may do can have changed by something it was not told of."""
-        for controller in self.controllers:
-            controller.stirred = True
-        if self.placer is not None:
-            self.placer.stirred = True
-
-    def _led_by(self, instructions: tuple[Instruction, ...]) -> Iterator[Instruction]:
-        """Leadership's calls. Its timer is one of those that `_next_at` joins into one."""
-        return (instruction for instruction in instructions if not isinstance(instruction, WakeAt))
 
     def _resync(self, now: float, spread: float) -> None:
         """Look at everything again: what was missed, by us or by a former leader, is found."""
@@ -336,22 +335,24 @@ class Plane:
         for controller in self.controllers:
             if not self._led:
                 controller.lead()
-            controller.queue.resync(controller.initial_keys(), now, spread)
-            unsettled: Callable[..., Iterable[Key]] | None = getattr(controller.decider, "unsettled", None)
-            if unsettled is not None:
-                controller.queue.resync(controller.guarded(unsettled, self._sources.view()), now, spread)
+            decider, view = controller.decider, self._sources.view()
+            controller.queue.resync(decider.initial_keys, now, spread)
+            if decider.unsettled is not None:
+                controller.queue.resync(controller.guarded(decider.unsettled, view), now, spread)
                 continue
-            named = controller.decider.reads[0].name  # what is not there needs no turn
+            named = decider.reads[0].name  # what is not there needs no turn
             keys: dict[Key, None] = {}
-            for view in self.mirrors[named].index.all():
-                keys.update(dict.fromkeys(controller.keys(named, None, view)))
+            for each in self.mirrors[named].index.all():
+                event = WatchEvent(view, key_of(named, each), None, each)
+                keys.update(dict.fromkeys(controller.guarded(decider.woken_by, event)))
             controller.queue.resync(tuple(keys), now, spread)
         if self.placer is not None:
             if self._led:
                 self.placer.resync(now)
             else:
                 self.placer.lead(now)
-        self._stir()
+        for worker in self._workers:  # what it may do can have changed by something it was not told of
+            worker.stirred = True
 
     def _sent(
         self, controller: Controller | Placer, instruction: Instruction, now: float
@@ -366,25 +367,20 @@ class Plane:
         )
 
     def _fenced(self, call: Call) -> Call:
-        if call.request.verb in READ_VERBS or not self.leadership.fence:
+        request, fence = call.request, self.leadership.fence
+        if request.verb in READ_VERBS or fence is None:
             return call
-        manager = f"fairlead-{call.controller}"
-        return Call(call.call, call.controller, _with_fence(call.request, self.leadership.fence, manager))
+        premises, manager = (fence, *request.premises), f"fairlead-{call.controller}"
+        return structs.replace(call, request=structs.replace(request, premises=premises, manager=manager))
 
 
-def _with_fence(request: Request, fence: str, manager: str) -> Request:
-    premise = request.query.get(FENCE)
-    return Request(
-        request.verb,
-        request.group,
-        request.version,
-        request.resource,
-        request.namespace,
-        request.name,
-        request.subresource,
-        {**request.query, FENCE: f"{fence},{premise}" if premise else fence},
-        request.body,
-        request.content_type,
-        request.accept,
-        manager,
-    )
+class _Outgoing:
+    """The way out for what a controller asks: its calls are known as its own, and go as `_sent` says."""
+
+    __slots__ = ("_controller", "_now", "_out", "_plane")
+
+    def __init__(self, plane: Plane, controller: Controller | Placer, now: float, out: _Out) -> None:
+        self._plane, self._controller, self._now, self._out = plane, controller, now, out
+
+    def append(self, instruction: Instruction, /) -> None:
+        self._out += self._plane._sent(self._controller, instruction, self._now)

@@ -21,16 +21,8 @@ from msgspec import structs
 from fairlead.control.complaints import tried
 from fairlead.control.health import Health
 from fairlead.control.turn import Turn
-from fairlead.decision.contract import (
-    NOTHING,
-    Decider,
-    Decision,
-    Reading,
-    Refusal,
-    Stuck,
-    Verdict,
-    Waiting,
-)
+from fairlead.decision.contract import NOTHING, Decision, Reading, Refusal, Stuck, Verdict, Waiting
+from fairlead.decision.decider import Decider
 from fairlead.decision.effects import Effect
 from fairlead.decision.retry import WAIT_BACKOFF_SECONDS, WAITING
 from fairlead.model.views import Pod, Stored, View
@@ -70,7 +62,7 @@ class Refusals:
 
     def __init__(self, decider: Decider, health: Health, complain: Callable[[str, Exception], None]) -> None:
         self._name = decider.name
-        self._tell: Callable[..., Decision] | None = getattr(decider, "refused", None)
+        self._refused = decider.refused
         self._waits: dict[Key, Wait] = {}
         self._shared = health.waits
         self._complain = complain
@@ -118,9 +110,9 @@ class Refusals:
 
     def report(self, view: Reading, key: Key, now: float) -> Decision:
         """What the Decider has for the object's readers."""
-        if self._tell is None:
+        if self._refused is None:
             return NOTHING
-        decision = tried(self._tell, view, key, self._waits[key].refusal, now)
+        decision = tried(self._refused, view, key, self._waits[key].refusal, now)
         if isinstance(decision, Exception):
             self._complain("telling of a refusal", decision)
             return NOTHING

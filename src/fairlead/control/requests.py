@@ -7,22 +7,23 @@ from typing import Any
 from fairlead.core import codec
 from fairlead.decision.effects import Bind, Change, Create, Delete, Effect, Finalize
 from fairlead.ledger.reservation import ANNOTATION
+from fairlead.model.premise import Premises
 from fairlead.model.views import CONTROLLER_REVISIONS
-from fairlead.port.request import FENCE, MERGE_PATCH, Request
+from fairlead.port.request import MERGE_PATCH, Request
 
 Json = dict[str, Any]
 
 
 def request_of(effect: Effect) -> Request:
     """What to send. Every write but a create is bound to the uid, and most to the revision, that was decided on;
-    where another object was its premise, to that object's revision as well."""
+    where it has premises, to those objects' revisions as well."""
     match effect:
         case Create():
-            return _to(effect, "create", "", effect.body, premise=effect.premise)
+            return _to(effect, "create", "", effect.body, premises=effect.premises)
         case Bind():
             return _to(effect, "create", effect.name, _binding(effect), "binding")
         case Delete():
-            return _to(effect, "delete", effect.name, _deletion(effect), premise=effect.premise)
+            return _to(effect, "delete", effect.name, _deletion(effect), premises=effect.premises)
         case Finalize():
             whole = {"apiVersion": effect.api_version, "kind": "Namespace", **_patch(effect)}
             return _to(effect, "update", effect.name, whole, effect.subresource)
@@ -34,7 +35,7 @@ def request_of(effect: Effect) -> Request:
                 _patch(effect),
                 effect.subresource,
                 MERGE_PATCH,
-                effect.premise,
+                effect.premises,
             )
 
 
@@ -50,7 +51,7 @@ def _to(
     body: Json | None,
     subresource: str = "",
     content_type: str = "application/json",
-    premise: str = "",
+    premises: Premises = (),
 ) -> Request:
     group, _, version = effect.api_version.rpartition("/")
     # Whoever takes over a history may compare it byte by byte (docs/adr/0020).
@@ -64,9 +65,9 @@ def _to(
         effect.namespace,
         name,
         subresource,
-        {FENCE: premise} if premise else {},
         body=raw,
         content_type=content_type,
+        premises=premises,
     )
 
 

@@ -5,39 +5,39 @@ The scheduler is not among them: it decides over all pods at once (`placing.py`)
 
 from __future__ import annotations
 
-from fairlead.decision.contract import Decider
+from fairlead.decision.decider import Decider
 from fairlead.model.catalog import CATALOG, Catalog
 from fairlead.model.custom.definition import DEFINITIONS
 from fairlead.model.served import Served
 from fairlead.model.service_views import SERVICES
-from fairlead.reconcile.cronjob import CronJobDecider
-from fairlead.reconcile.custom_definition import DefinitionDecider
-from fairlead.reconcile.daemonset import DaemonSetDecider
-from fairlead.reconcile.deployment import DeploymentDecider
-from fairlead.reconcile.disruption_budget import BudgetDecider
-from fairlead.reconcile.endpoint_slices import EndpointSliceDecider
-from fairlead.reconcile.evidence_policy import EvidencePolicyDecider
-from fairlead.reconcile.garbage import GarbageDecider
-from fairlead.reconcile.job import JobDecider
-from fairlead.reconcile.job_orphans import JobOrphanDecider
-from fairlead.reconcile.namespace import NamespaceDecider
-from fairlead.reconcile.node_health import NodeHealthDecider
-from fairlead.reconcile.placement_quota import PlacementQuotaDecider
-from fairlead.reconcile.plane_settings import PlaneSettingsDecider
-from fairlead.reconcile.pod_networks import PodNetworkDecider
-from fairlead.reconcile.progress import ProgressDecider
-from fairlead.reconcile.release import ReleaseDecider
-from fairlead.reconcile.repair import RepairDecider
-from fairlead.reconcile.replicaset import ReplicaSetDecider
-from fairlead.reconcile.reservation import ReservationDecider
-from fairlead.reconcile.resource_quota import ResourceQuotaDecider
-from fairlead.reconcile.returned import ReturnedDecider
-from fairlead.reconcile.root_certificate import RootCertificateDecider
-from fairlead.reconcile.scheduling_policy import SchedulingPolicyDecider
-from fairlead.reconcile.service_account import SERVICE_ACCOUNTS, ServiceAccountDecider
-from fairlead.reconcile.stale_disruption import StaleDisruptionDecider
-from fairlead.reconcile.statefulset import StatefulSetDecider
-from fairlead.reconcile.taint_eviction import TaintEvictionDecider
+from fairlead.reconcile.cronjob import cronjob_decider
+from fairlead.reconcile.custom_definition import definition_decider
+from fairlead.reconcile.daemonset import daemonset_decider
+from fairlead.reconcile.deployment import deployment_decider
+from fairlead.reconcile.disruption_budget import budget_decider
+from fairlead.reconcile.endpoint_slices import endpoint_slice_decider
+from fairlead.reconcile.evidence_policy import evidence_policy_decider
+from fairlead.reconcile.garbage import garbage_decider
+from fairlead.reconcile.job import job_decider
+from fairlead.reconcile.job_orphans import job_orphan_decider
+from fairlead.reconcile.namespace import namespace_decider
+from fairlead.reconcile.node_health import node_health_decider
+from fairlead.reconcile.placement_quota import placement_quota_decider
+from fairlead.reconcile.plane_settings import plane_settings_decider
+from fairlead.reconcile.pod_networks import pod_network_decider
+from fairlead.reconcile.progress import progress_decider
+from fairlead.reconcile.release import release_decider
+from fairlead.reconcile.repair import repair_decider
+from fairlead.reconcile.replicaset import replicaset_decider
+from fairlead.reconcile.reservation import reservation_decider
+from fairlead.reconcile.resource_quota import resource_quota_decider
+from fairlead.reconcile.returned import returned_decider
+from fairlead.reconcile.root_certificate import root_certificate_decider
+from fairlead.reconcile.scheduling_policy import scheduling_policy_decider
+from fairlead.reconcile.service_account import SERVICE_ACCOUNTS, service_account_decider
+from fairlead.reconcile.stale_disruption import stale_disruption_decider
+from fairlead.reconcile.statefulset import statefulset_decider
+from fairlead.reconcile.taint_eviction import taint_eviction_decider
 
 
 def deletion_deciders(catalog: Catalog = CATALOG) -> tuple[Decider, ...]:
@@ -48,8 +48,13 @@ def deletion_deciders(catalog: Catalog = CATALOG) -> tuple[Decider, ...]:
 
 def _deletion_deciders(kinds: Catalog) -> tuple[Decider, ...]:
     if not isinstance(kinds, Served):
-        return GarbageDecider(kinds), NamespaceDecider(kinds)
-    return GarbageDecider(kinds), NamespaceDecider(kinds), DefinitionDecider(kinds)
+        return garbage_decider(kinds), namespace_decider(kinds)
+    return garbage_decider(kinds), namespace_decider(kinds), definition_decider(kinds)
+
+
+def collecting_deciders(kinds: Served) -> tuple[Decider, ...]:
+    """Where the API is served by others, who finalize definitions themselves and collect nothing."""
+    return garbage_decider(kinds), namespace_decider(kinds)
 
 
 def _with_custom(catalog: Catalog) -> Catalog:
@@ -61,23 +66,23 @@ def traffic_deciders(catalog: Catalog = CATALOG) -> tuple[Decider, ...]:
     """Addresses and who is behind them; where there are no Services, nobody asks."""
     if catalog.of_resource(SERVICES.name) is None:
         return ()
-    return PodNetworkDecider(), EndpointSliceDecider()
+    return pod_network_decider(), endpoint_slice_decider()
 
 
 def account_deciders(catalog: Catalog = CATALOG) -> tuple[Decider, ...]:
     """What each namespace has from its first moment."""
     if catalog.of_resource(SERVICE_ACCOUNTS.name) is None:
         return ()
-    return ServiceAccountDecider(), RootCertificateDecider()
+    return service_account_decider(), root_certificate_decider()
 
 
 def scheduling_deciders(catalog: Catalog = CATALOG) -> tuple[Decider, ...]:
     """Those of the objects that the scheduler reads: all that runs beside a cluster with controllers of its own."""
     return (
-        PlaneSettingsDecider(),
-        SchedulingPolicyDecider(),
-        PlacementQuotaDecider(),
-        ReservationDecider(catalog),
+        plane_settings_decider(),
+        scheduling_policy_decider(),
+        placement_quota_decider(),
+        reservation_decider(catalog),
     )
 
 
@@ -90,27 +95,27 @@ def default_deciders(catalog: Catalog = CATALOG) -> tuple[Decider, ...]:
 def workload_deciders(catalog: Catalog = CATALOG, kinds: Catalog | None = None) -> tuple[Decider, ...]:
     """All but those that run in every server. `kinds`: with custom ones, where the plane follows these."""
     return (
-        DeploymentDecider(),
-        ReplicaSetDecider(),
-        StatefulSetDecider(),
-        DaemonSetDecider(),
-        JobDecider(),
-        JobOrphanDecider(),
-        CronJobDecider(),
-        BudgetDecider(),
-        StaleDisruptionDecider(),
-        ProgressDecider(),
-        PlaneSettingsDecider(),
-        SchedulingPolicyDecider(),
-        PlacementQuotaDecider(),
-        ResourceQuotaDecider(kinds if kinds is not None else catalog),
-        ReservationDecider(catalog),
-        NodeHealthDecider(),
-        EvidencePolicyDecider(),
-        ReleaseDecider(),
-        ReturnedDecider(),
-        TaintEvictionDecider(),
-        RepairDecider(),
+        deployment_decider(),
+        replicaset_decider(),
+        statefulset_decider(),
+        daemonset_decider(),
+        job_decider(),
+        job_orphan_decider(),
+        cronjob_decider(),
+        budget_decider(),
+        stale_disruption_decider(),
+        progress_decider(),
+        plane_settings_decider(),
+        scheduling_policy_decider(),
+        placement_quota_decider(),
+        resource_quota_decider(kinds if kinds is not None else catalog),
+        reservation_decider(catalog),
+        node_health_decider(),
+        evidence_policy_decider(),
+        release_decider(),
+        returned_decider(),
+        taint_eviction_decider(),
+        repair_decider(),
         *traffic_deciders(catalog),
         *account_deciders(catalog),
     )

@@ -1,13 +1,15 @@
-"""What a plane decides on: its mirrors, who reads which of them, and who heeds what sort of change. The plane has one.
+"""What a plane decides on: its mirrors, who reads which of them, and whom a change wakes. The plane has one.
 
 Mirrors are made for what the controllers and the scheduler read, and for custom kinds as their definitions come and go.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
+from fairlead.cache.events import Changed, Listed
+from fairlead.cache.index import Index
 from fairlead.cache.mirror import Mirror
 from fairlead.cache.view import MirrorView
 from fairlead.cache.wall import WallClock
@@ -16,27 +18,56 @@ from fairlead.control.instructions import Forget, Report
 from fairlead.control.narrow import Versions
 from fairlead.control.placing import Placer
 from fairlead.control.turn import Write
-from fairlead.decision.contract import Decider
+from fairlead.control.underway import is_shown
+from fairlead.decision.decider import Decider, Wake, WatchEvent, key_of
 from fairlead.decision.hearing import Hearing
-from fairlead.decision.heeds import facts_of
+from fairlead.decision.predicates import facts_of
 from fairlead.model.custom.definition import outline_of
+from fairlead.model.kind import Kind
 from fairlead.model.served import Served
 from fairlead.model.views import PLACEMENT_QUOTAS, PLANE_SETTINGS, Resource, Stored, View
+from fairlead.port.driving import Started
+
+# So many custom kinds are known for a while after their definitions went.
+_GONE_MAX = 16
+
+
+class Learned(NamedTuple):
+    """What follows from a change of a definition."""
+
+    instructions: tuple[Report | Forget, ...] = ()
+    mirrored: tuple[str, ...] = ()  # resources that have a mirror from now on
+    changes: tuple[tuple[str, tuple[Changed, ...]], ...] = ()  # objects that are gone with their definition
+
+
+class _Woken(NamedTuple):
+    """A wake that some change concerns, and the objects it is among; None: it names others as well."""
+
+    controller: Controller
+    wake: Wake[Any]
+    among: Index[Any] | None
 
 
 class Sources:
-    def __init__(self, deciders: Sequence[Decider], scheduler: type[Placer] | None) -> None:
+    """`finalizes`: whether a definition goes only after the dependents of its objects were dealt with. Otherwise its
+    kinds are known for a while longer, without objects, so that these dependents are found to have no owner left."""
+
+    def __init__(
+        self, deciders: Sequence[Decider], scheduler: type[Placer] | None, *, finalizes: bool = True
+    ) -> None:
         resources = _resources((*deciders, scheduler) if scheduler is not None else deciders)
         self.mirrors: dict[str, Mirror[Any]] = {name: Mirror(resources[name]) for name in sorted(resources)}
-        for dated in {each.name for decider in deciders for each in getattr(decider, "dated", ())}:
+        for dated in {each.name for decider in deciders for each in decider.dated}:
             self.mirrors[dated].hearing = Hearing()  # of these it matters when they were seen
         self.readers: dict[str, tuple[Controller, ...]] = {}
         self._controllers: tuple[Controller, ...] = ()
-        # By resource and facts, those of the readers who heed such a change: with `keys`, with `adopters`.
-        self._heeding: dict[tuple[str, int], tuple[tuple[Controller, ...], tuple[Controller, ...]]] = {}
+        # By resource and facts, the wakes of its readers that such a change concerns.
+        self._wakes: dict[tuple[str, int], tuple[_Woken, ...]] = {}
         # What is served, where deciders take kinds that come and go: their objects are mirrored as well.
-        self._kinds: Served | None = next((each.kinds for each in deciders if hasattr(each, "kinds")), None)
+        self._kinds: Served | None = next((each.kinds for each in deciders if each.kinds is not None), None)
         self._fixed = frozenset(self.mirrors)
+        self._finalizes = finalizes
+        self._gone: dict[str, None] = {}  # definitions that went, the last few, in order
         self.wall = WallClock()
         self._synced = False
 
@@ -54,68 +85,119 @@ class Sources:
 
     @property
     def synced(self) -> bool:
-        """Each has had all there was at one time."""
+        """Each has had all there was at one time. Those of custom kinds, which perhaps nobody may list, are waited for
+        by those decisions alone that read them (`Mirror.floor`)."""
         if not self._synced:
-            self._synced = all(mirror.synced for mirror in self.mirrors.values())
+            self._synced = all(self.mirrors[name].synced for name in self._fixed)
         return self._synced
 
     def view(self) -> MirrorView:
         return MirrorView(self.mirrors, self.wall)
 
-    def tell(self, resource: str, before: View | None, after: View | None, now: float) -> None:
-        """Those who may have keys to name for this change. Most changes of most objects concern few."""
-        mark = (resource, facts_of(before, after))
-        heeding = self._heeding.get(mark)
-        if heeding is None:
+    def tell(self, resource: str, change: Changed, now: float) -> None:
+        """Queue the keys that a change wakes. Most changes of most objects concern few controllers."""
+        mark = (resource, facts_of(change.before, change.after))
+        wakes = self._wakes.get(mark)
+        if wakes is None:
             readers = self.readers[resource]
-            named = tuple(each for each in readers if each.heeds(*mark))
-            heeding = self._heeding[mark] = named, tuple(each for each in readers if each.adopts(*mark))
-        for controller in heeding[0]:
-            controller.observe(resource, before, after, now)
-        if heeding[1]:
-            view = self.view()
-            for controller in heeding[1]:
-                controller.observe_adoptable(view, resource, before, after, now)
+            wakes = self._wakes[mark] = tuple(
+                _Woken(each, wake, self.mirrors[wake.among.name].index if wake.among is not None else None)
+                for each in readers
+                for wake in each.decider.wakes_on(*mark)
+            )
+        event: WatchEvent[Any] | None = None
+        for controller, wake, among in wakes:
+            if among is None or among:
+                if event is None:
+                    event = WatchEvent(self.view(), change.key, change.before, change.after)
+                controller.observe(wake, event, now)
 
-    def learn(self, name: str, definition: View | None) -> tuple[list[Report | Forget], list[str]]:
-        """A CustomResourceDefinition changed. What to say and do, and the resources that have a mirror from now on."""
+    def learn(self, name: str, definition: View | None) -> Learned:
+        """A CustomResourceDefinition changed."""
         kinds = self._kinds
+        if kinds is None or name in self._fixed:
+            return Learned()
         outlined = outline_of(definition.data) if isinstance(definition, Stored) else ()
-        if kinds is None or outlined == kinds.of_owner(name):
-            return [], []
+        was_gone = name in self._gone
+        if not outlined if was_gone else outlined == kinds.of_owner(name):
+            return Learned()
+        if definition is None and not self._finalizes:
+            return self._lose(name)
+        self._gone.pop(name, None)
         try:
             kinds.serve(name, outlined) if outlined else kinds.withdraw(name)
         except ValueError as error:
-            return [Report("plane", f"the kinds of {name} are not followed: {error}")], []
+            return Learned((Report("plane", f"the kinds of {name} are not followed: {error}"),))
+        return self._follow_kinds(kinds, name if was_gone else "")
+
+    def _lose(self, name: str) -> Learned:
+        """A definition went, and all its objects before it, also those that the mirror still shows."""
+        assert self._kinds is not None
+        lost = self.mirrors[name]
+        empty = self.mirrors[name] = Mirror(lost.resource)
+        empty.handle(Started(0.0))
+        empty.handle(Listed(lost.revision, (), 0.0))
+        self._gone[name] = None
+        forgotten: tuple[Report | Forget, ...] = (Forget(name),)
+        if len(self._gone) > _GONE_MAX:
+            oldest = next(iter(self._gone))
+            del self._gone[oldest]
+            self._kinds.withdraw(oldest)
+            forgotten += self._follow_kinds(self._kinds).instructions
+        changes = tuple(Changed(view, None, key_of(name, view)) for view in lost.index.all())
+        return Learned(forgotten, (), ((name, changes),))
+
+    def _follow_kinds(self, kinds: Served, again: str = "") -> Learned:
+        """Mirror the custom kinds that there are, and no others. `again`: one whose mirror is out of use."""
         for controller in self._controllers:
-            told: Callable[[], None] | None = getattr(controller.decider, "kinds_changed", None)
-            if told is not None:
-                told()
-        served = {kind.resource: kind for kind in kinds.custom}
-        gone = [each for each in self.mirrors if each not in served and each not in self._fixed]
+            if controller.decider.remade is not None:
+                controller.decider = controller.decider.remade()
+        served: dict[str, list[Kind]] = {}
+        for kind in kinds.custom:
+            served.setdefault(kind.resource, []).append(kind)
+        gone = [
+            name
+            for name, mirror in self.mirrors.items()
+            if name not in self._fixed
+            and (
+                name == again
+                or all(mirror.resource.api_version != kind.api_version for kind in served.get(name, ()))
+            )
+        ]
         for each in gone:
             del self.mirrors[each]
-        new = [each for each in served if each not in self.mirrors]
+        new = [name for name in served if name not in self.mirrors]
         for each in new:
-            kind = served[each]
+            kind = served[each][0]
             self.mirrors[each] = Mirror(Resource(each, kind.api_version, kind.kind, Stored))
+            self.mirrors[each].floor = 1
+            # Something may have been left by owners of a kind that was gone, or not known to this plane.
+            self.mirrors[each].is_awaited = not self._finalizes
         self._find_readers()
-        self._heeding.clear()
-        return [Forget(each) for each in gone], new
+        self._wakes.clear()
+        return Learned(tuple(map(Forget, gone)), tuple(new))
 
-    def behind(self, fence: int) -> tuple[str, ...]:
-        """Mirrors that are not known to show all up to this revision."""
-        return tuple(name for name, mirror in self.mirrors.items() if not mirror.passed(fence))
+    def behind(self, fence: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Mirrors that are not known to show all up to this revision: those that everything waits for, and those of
+        custom kinds, for which those decisions wait that read them."""
+        behind = tuple(
+            name for name in self.mirrors if name in self._fixed and not self.mirrors[name].passed(fence)
+        )
+        custom = [name for name in self.mirrors if name not in self._fixed and name not in self._gone]
+        for name in custom:
+            self.mirrors[name].floor = max(self.mirrors[name].floor, fence)
+        return behind, tuple(name for name in custom if not self.mirrors[name].passed(fence))
+
+    def address_of(self, resource: str) -> tuple[str, str] | None:
+        """The group and version in which objects of a custom kind are read; None if there are none any more."""
+        mirror = self.mirrors.get(resource)
+        if mirror is None or resource in self._gone:
+            return None
+        group, _, version = mirror.resource.api_version.rpartition("/")
+        return group, version
 
     def has_seen(self, write: Write) -> bool:
-        mirror = self.mirrors.get(write.key.resource)
-        if mirror is None:
-            return True
-        current = mirror.revision_of(write.key)
-        if current:
-            # A mirror that is past a write and shows an older version read it from a store that lost the write.
-            return current >= write.revision or mirror.passed(write.revision)
-        return mirror.passed(write.revision) if write.creates else True
+        return is_shown(self.mirrors, write)
 
     def quotas_in(self, namespace: str) -> Versions:
         mirror = self.mirrors.get(PLACEMENT_QUOTAS.name)

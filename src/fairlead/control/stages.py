@@ -15,7 +15,9 @@ from fairlead.model.reasons import READY, SERVING
 from fairlead.model.stages import ENDED, STAGES
 from fairlead.model.views import Pod, View
 
+#: bound: plane | a pod counts as stuck at a stage after | -
 STUCK_SECONDS = 60.0
+#: bound: plane | pods whose stages are timed at once | not timed
 ON_THE_WAY_MAX = 100_000
 _BOUNDS = tuple(0.01 * 4**power for power in range(10))
 _THERE = frozenset({READY, SERVING, ENDED})

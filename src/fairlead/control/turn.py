@@ -7,7 +7,7 @@ what comes next:
 
     answer     of an effect                                     of a look
     Done       the next effect; the write is remembered          did it happen? then as Done,
-               until the mirror shows it (law 5)                  else as Conflict; a create is sent
+               until the mirror shows it (laws.md 5)              else as Conflict; a create is sent
                                                                   once more: the first may still arrive
     Conflict   the turn ends, the key is decided again when      -
                the mirror shows the version that won;
@@ -37,6 +37,7 @@ from fairlead.control.waits import assumed
 from fairlead.core import codec
 from fairlead.decision.contract import Decision
 from fairlead.decision.effects import Change, ChangeStatus, Create, Delete, Effect
+from fairlead.model.premise import Premise
 from fairlead.port.outcome import Conflict, Done, Outcome, Refused, Unknown
 from fairlead.port.request import Request
 from fairlead.store.contract import Key
@@ -121,7 +122,7 @@ class Turn:
             return self._advance(int(found["metadata"]["resourceVersion"]) if found else 0)
         self.trouble = f"{type(effect).__name__} {effect.name}: it had not happened"
         # What is under way to a name that nobody else will ask for can only be met by asking for it again.
-        return Next.SAME if isinstance(effect, Create) and effect.premise else Next.AGAIN
+        return Next.SAME if isinstance(effect, Create) and effect.premises else Next.AGAIN
 
     def _advance(self, revision: int) -> Next:
         effect = self.effect
@@ -159,10 +160,12 @@ class Turn:
 
 
 def following(effect: Effect, write: Write) -> Effect:
-    address = f"{write.key.resource}/{write.key.namespace}/{write.key.name}@"
     if isinstance(effect, ChangeStatus | Delete) and effect.key == write.key:
         effect = structs.replace(effect, revision=write.revision)
-    if isinstance(effect, Create | Change | Delete) and effect.premise.startswith(address):
-        _, comma, others = effect.premise.partition(",")
-        effect = structs.replace(effect, premise=f"{address}{write.revision}{comma}{others}")
+    if isinstance(effect, Create | Change | Delete) and any(
+        each.key == write.key for each in effect.premises
+    ):
+        after = Premise(write.key, write.revision)
+        moved = tuple(after if each.key == write.key else each for each in effect.premises)
+        effect = structs.replace(effect, premises=moved)
     return effect

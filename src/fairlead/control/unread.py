@@ -1,7 +1,8 @@
 """What becomes of a decision that rested on an object which is there and cannot be read: it waits, and says for what.
 
 Called by `controller.py`. What is not understood must not be taken for what is not there; when the object is repaired,
-restored or given up by people, the key is decided again.
+restored or given up by people, the key is decided again. A resource that could not be listed is waited for in the same
+way; the plane looks again when it is (`plane.py`).
 """
 
 from __future__ import annotations
@@ -9,18 +10,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from fairlead.decision.contract import Decider, Decision, EventNote, Reading, Regarding, Waiting
+from fairlead.decision.contract import Decision, EventNote, Reading, Regarding, Waiting
+from fairlead.decision.decider import Decider
 from fairlead.model.views import Stored
 from fairlead.store.contract import Key
 
+#: bound: plane | a decision that rests on an unreadable object is looked at again after | -
 UNREADABLE_SECONDS = 10.0  # until it is looked again
+_UNLISTED_SECONDS = 60.0  # the same, where a whole resource is missing: many may wait for it
 _SHOWN = 3
 REASON = "Unreadable"
 
 
 def waits(decider: Decider, view: Reading, key: Key, missed: Sequence[Key], now: float) -> Decision:
-    names = ", ".join("/".join(each) for each in missed[:_SHOWN])
+    names = ", ".join("/".join(each) if each.name else each.resource for each in missed[:_SHOWN])
     message = f"not carried out, because {names} could not be read"
+    if not any(each.name for each in missed):
+        return Decision(Waiting(REASON, message), (), now + _UNLISTED_SECONDS)
     return Decision(
         Waiting(REASON, message), (), now + UNREADABLE_SECONDS, _told(decider, view, key, message)
     )

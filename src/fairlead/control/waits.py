@@ -14,14 +14,15 @@ from __future__ import annotations
 import re
 from collections import OrderedDict
 from collections.abc import Mapping
-from typing import Any
 
 from fairlead.core.quantity import parse
-from fairlead.model.views import Namespace, PlacementQuota, ResourceQuota, Stored, View
+from fairlead.decision.decider import key_of
+from fairlead.model.views import Namespace, PlacementQuota, ResourceQuota, View
 from fairlead.port.outcome import Refused
 from fairlead.store.contract import Key
 
 # Objects of which it is remembered that they eased, for turns that were under way just then.
+#: bound: plane | objects remembered as having eased | refused keys retry
 EASED_KEPT_MAX = 1024
 
 Waiter = tuple[str, Key]  # controller, key
@@ -81,7 +82,9 @@ class Waits:
         if resource not in LIFTING or not _eases(before, after):
             return []
         self.changes += 1
-        key = _key_of(resource, after if after is not None else before)
+        newest = after if after is not None else before
+        assert newest is not None
+        key = key_of(resource, newest)
         woken: dict[Waiter, None] = {}
         for address in ("/".join(key), f"{key.resource}/{key.namespace}/"):
             woken.update(self._waiters.get(address, {}))
@@ -92,12 +95,6 @@ class Waits:
         for waiter in woken:
             self.remove(waiter)
         return list(woken)
-
-
-def _key_of(resource: str, view: Any) -> Key:
-    if isinstance(view, Stored):
-        return view.key
-    return Key(resource, view.metadata.namespace, view.metadata.name)
 
 
 def _eases(before: View | None, after: View | None) -> bool:

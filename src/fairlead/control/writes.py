@@ -1,4 +1,4 @@
-"""Finds write loops (R28): a controller that writes the same to the same object again and again.
+"""Finds write loops: a controller that writes the same to the same object again and again.
 
 Controllers write only what differs. Who has to write the same thing often either undoes it himself (two answers by
 turns, a time of writing in the status) or is undone by another. So contents are counted per controller and object
@@ -22,8 +22,11 @@ from fairlead.core.times import timestamp
 from fairlead.decision.effects import Change
 from fairlead.store.contract import Key
 
+#: bound: plane | writes remembered to find loops | the oldest go
 WRITES_KEPT_MAX = 10_000
+#: bound: plane | write loops shown | the oldest go
 LOOPS_KEPT_MAX = 100
+#: bound: plane | contents remembered of one object | counted anew
 CONTENTS_KEPT_MAX = 100
 _TIME_LENGTH = len(timestamp(0.0))
 

@@ -20,6 +20,7 @@ import msgspec
 
 from fairlead.core.errors import BadRequest
 
+#: bound: requests | levels of objects and arrays in a body | 400
 DEPTH_MAX = 100
 
 _decoder = msgspec.json.Decoder()

@@ -10,6 +10,7 @@ from hashlib import blake2b
 # Kubernetes' alphabet for generated names: no vowels and no look-alikes, so that no words appear.
 _SUFFIX_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 _SUFFIX_LENGTH = 5
+#: bound: objects | length of a generated name | the prefix is shortened
 GENERATED_NAME_MAX = 63
 
 

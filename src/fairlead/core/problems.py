@@ -16,6 +16,7 @@ from fairlead.core.errors import Cause
 
 _SHOWN_MAX = 200
 _FIELD_MAX = 512  # paths hold keys that clients made up
+#: bound: requests | problems named in one answer | the rest is left out
 PROBLEMS_MAX = 100
 
 

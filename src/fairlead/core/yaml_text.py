@@ -20,7 +20,9 @@ from fairlead.core import codec
 from fairlead.core.errors import BadRequest, TooLarge
 
 MEDIA_TYPE = "application/yaml"
+#: bound: requests | an answer as indented YAML | its YAML is JSON
 BLOCK_BYTES_MAX = 256 * 1024
+#: bound: requests | values in a body of YAML | 413: send it as JSON
 NODES_MAX = 20_000
 
 _PLAIN = re.compile(r"[A-Za-z_/][A-Za-z0-9_./-]*(?: [A-Za-z0-9_./-]+)*")

@@ -1,9 +1,9 @@
-"""The contract of a Decider. Read this first.
+"""What deciding is: what a Decider is given, and what it returns. Read this first; `decider.py` has the whole record.
 
     decide(view, key, now) -> Decision
 
 is pure: the same view, key and instant give the same Decision, to the last byte. It looks at current state and
-never at what woke it (law 1). The Decision is data: a verdict for people and records, the effects to carry out,
+never at what woke it (laws.md 1). The Decision is data: a verdict for people and records, the effects to carry out,
 and when to look again. What the control loop does with it:
 
     Settled          the key is forgotten until something changes
@@ -18,7 +18,7 @@ report instead. So what must not wait for a create comes before it.
 At most `EFFECTS_MAX` of them: a Decider that has more to do does the rest in its next turn, which comes by itself
 because the effects change what it reads.
 
-A Decider never sees a state older than its own writes: the loop waits until the view has caught up with them (law 5).
+A Decider never sees a state older than its own writes: the loop waits until the view has them (laws.md 5).
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from fairlead.model.key import Key
 from fairlead.model.selectors import LabelSelector
 from fairlead.model.views import Json, Resource, View
 
+#: bound: plane | effects of one decision | the rest is for the next turn
 EFFECTS_MAX = 32
 
 T = TypeVar("T", bound=View)
@@ -95,6 +96,12 @@ class Decision(msgspec.Struct, frozen=True):
 
 
 NOTHING = Decision()
+
+
+def in_batches(effects: Iterable[Effect | None], now: float) -> Decision:
+    """As many of these effects as one turn may have. For the rest the key comes back at once."""
+    due = [each for each in effects if each is not None]
+    return Decision(effects=tuple(due[:EFFECTS_MAX]), again_at=now if len(due) > EFFECTS_MAX else 0.0)
 
 
 class Refusal(msgspec.Struct, frozen=True):
@@ -162,33 +169,3 @@ class Reading(Protocol):
     def missed(self) -> Sequence[Key]:
         """What would have been read but could not be understood: such a decision is not carried out."""
         ...
-
-
-class Decider(Protocol):
-    """One controller. Stateless: everything it knows is in the view.
-
-    Further methods are asked for if they are there: `initial_keys()`, keys that nothing in the world wakes;
-    `adopters(view, resource, before, after)`, keys that only a look at others tells, such as owners that may adopt a
-    changed object which names no owner; `unsettled(view)`, all keys with something to do, for whom `keys` of each
-    object would give far too many; `refused(view, key, refusal, now)`, a Decision that reports all there is to report
-    of an object while the API keeps refusing an effect. `heeds` and `adopts` (`heeds.py`) say of a resource that
-    changes often what must have happened for its keys and adopters to be worth asking for. `dated`: resources of
-    which it asks when they were seen.
-    `gathers`: the resource of which each of its looks is at every object; of many it looks once for several changes.
-    """
-
-    @property
-    def name(self) -> str:
-        """As records, metrics and field managers show it: `deployment`, `replicaset`."""
-        ...
-
-    @property
-    def reads(self) -> tuple[Resource[View], ...]:
-        """Every resource it may ask the view for. The first is what its keys name: a resync looks at each of it."""
-        ...
-
-    def keys(self, resource: str, before: View | None, after: View | None) -> Iterable[Key]:
-        """Which keys deserve a look because this object changed (None: it was not there, it is gone)."""
-        ...
-
-    def decide(self, view: Reading, key: Key, now: float) -> Decision: ...

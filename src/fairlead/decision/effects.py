@@ -7,10 +7,9 @@
     Bind          a pod to a node, once
     Finalize      what is left of a namespace's spec.finalizers, once it is empty
 
-`identity` is (controller, object uid, intent, occasion) as text (law 4): stable over retries, restarts and leaders.
-`premise`, where it is given, names another object at the revision it was decided on (`premise_of`): the write commits
-only while that object is still so. Whoever makes or removes children for an owner gives the owner; several are
-joined by `premises`, in which revision 0 stands for an object that is not there.
+`identity` is (controller, object uid, intent, occasion) as text (laws.md 4): stable over retries, restarts and leaders.
+`premises` are other objects at the revisions it was decided on (`premise_of`): the write commits only while all of them
+are still so. Whoever makes or removes children for an owner gives the owner.
 `control/requests.py` turns an effect into a Request; after an unknown outcome `control/turn.py` asks `is_done` of what
 a fresh read shows.
 """
@@ -23,6 +22,7 @@ import msgspec
 
 from fairlead.decision.retry import RetryPolicy
 from fairlead.model.key import Key
+from fairlead.model.premise import Premise, Premises
 from fairlead.model.views import Meta, Resource
 
 Json = dict[str, Any]
@@ -52,7 +52,7 @@ class Create(_Effect, frozen=True, tag=True):
     """`body` is the whole object; metadata.name is `name`."""
 
     body: Json
-    premise: str = ""
+    premises: Premises = ()
 
     def is_done(self, found: Json | None) -> bool:
         """Whether what a fresh read found is what this effect would have made."""
@@ -63,7 +63,7 @@ class Change(_Effect, frozen=True, tag=True):
     uid: str
     revision: int
     patch: Json  # merge patch, without metadata.uid and resourceVersion
-    premise: str = ""
+    premises: Premises = ()
 
     subresource = ""
 
@@ -86,7 +86,7 @@ class Delete(_Effect, frozen=True, tag=True):
     policy: str = "Background"  # "": the finalizers it has say what becomes of its dependents
     # None: as long as the object asks for; 0: at once, what a node does in the end.
     grace_seconds: int | None = None
-    premise: str = ""
+    premises: Premises = ()
 
     def is_done(self, found: Json | None) -> bool:
         if found is None or _uid(found) != self.uid:
@@ -115,14 +115,9 @@ Effect = Create | Change | ChangeStatus | Finalize | Delete | Bind
 RETRY: dict[type, RetryPolicy] = dict.fromkeys(get_args(Effect), RetryPolicy())
 
 
-def premise_of(resource: Resource[Any], meta: Meta) -> str:
-    """This object as it is now, in the form that `api/fencing.py` reads."""
-    return f"{resource.name}/{meta.namespace}/{meta.name}@{meta.resource_version}"
-
-
-def premises(*guards: tuple[Key, int]) -> str:
-    """Several objects at the revisions they have now; 0: not there."""
-    return ",".join(f"{key.resource}/{key.namespace}/{key.name}@{revision}" for key, revision in guards)
+def premise_of(resource: Resource[Any], meta: Meta) -> Premise:
+    """This object as it is now."""
+    return Premise(Key(resource.name, meta.namespace, meta.name), meta.revision)
 
 
 def plural_of(resource: Resource[Any]) -> str:

@@ -2,7 +2,7 @@
 
 Deciders use these so that identities, preconditions and merge patches are right in one place. An effect carries the
 uid and revision of what it was decided on; a status or a field that already is as wanted gives no effect, so a Decider
-that runs again on a settled state writes nothing (R27). Pure; nothing is read here but what is handed in.
+that runs again on a settled state writes nothing (laws.md 7). Pure; nothing is read here but what is handed in.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from fairlead.decision.effects import (
     identity,
     plural_of,
 )
+from fairlead.model.premise import Premises
 from fairlead.model.views import Meta, Resource, View
 
 
@@ -45,7 +46,7 @@ def ensure_child(
     found: Named | None,
     body: Json,
     occasion: str,
-    premise: str = "",
+    premises: Premises = (),
 ) -> Create | None:
     """The child that `body` describes (with metadata.name), unless `found`, what is under its name, is there.
     It gets the owner's namespace, and the operation's identity as an annotation."""
@@ -68,7 +69,7 @@ def ensure_child(
         owner.namespace,
         metadata["name"],
         whole,
-        premise,
+        premises,
     )
 
 
@@ -78,7 +79,7 @@ def ensure_gone(
     resource: Resource[Any],
     found: Named | None,
     policy: str = "Background",
-    premise: str = "",
+    premises: Premises = (),
 ) -> Delete | None:
     """The deletion of this very object, unless it is gone or going."""
     if found is None or found.metadata.deletion_timestamp:
@@ -87,7 +88,7 @@ def ensure_gone(
     label = identity(controller, owner.uid, "delete", meta.uid)
     return Delete(
         label, resource.name, resource.api_version, plural_of(resource), meta.namespace, meta.name,
-        meta.uid, meta.revision, policy, premise=premise,
+        meta.uid, meta.revision, policy, premises=premises,
     )  # fmt: skip
 
 
@@ -99,7 +100,7 @@ def ensure_fields(
     intent: str,
     current: Json,
     wanted: Json,
-    premise: str = "",
+    premises: Premises = (),
 ) -> Change | None:
     """The fields in `wanted` (a tree, null removes) where they differ from the same in `current`."""
     patch = difference(current, wanted)
@@ -110,7 +111,7 @@ def ensure_fields(
     label = identity(controller, owner.uid, intent, f"{meta.uid}@{meta.resource_version}")
     return Change(
         label, resource.name, resource.api_version, plural_of(resource), meta.namespace, meta.name,
-        meta.uid, meta.revision, patch, premise,
+        meta.uid, meta.revision, patch, premises,
     )  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from fairlead.decision.contract import Sighting, Silent
 from fairlead.model.key import Key
 
 # The leader renews its own lease every few seconds, and hears of it through the same watch.
+#: bound: plane | a pause that counts as silence | nobody's
 PAUSE_SECONDS_MAX = 15.0
 
 

@@ -29,6 +29,8 @@ class RetryPolicy:
         return plain * (1 + self.jitter * (2 * chance - 1))
 
 
+#: bound: plane | first wait of a key that another object may free | it doubles
 WAIT_BACKOFF_SECONDS = 1.0
+#: bound: plane | longest wait of a key that another object may free | it is tried again
 WAIT_BACKOFF_MAX_SECONDS = 300.0
 WAITING = RetryPolicy(backoff_seconds=WAIT_BACKOFF_SECONDS, backoff_max_seconds=WAIT_BACKOFF_MAX_SECONDS)

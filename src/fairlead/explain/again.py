@@ -1,4 +1,4 @@
-"""Runs a recorded attempt again: the same function on the store's history, and says whether it agrees (law 9).
+"""Runs a recorded attempt again: the same function on the store's history, and says whether it agrees (laws.md 9).
 
 A batch's record names the revision of every resource that was read, what was assumed besides, and the pods in order.
 From those the snapshot is built that the scheduler had, by the scheduler's own code; pods before the one asked about

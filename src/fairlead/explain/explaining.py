@@ -25,7 +25,9 @@ from fairlead.schedule.waiting import State
 from fairlead.store.contract import Compacted
 
 Json = dict[str, Any]
+#: bound: plane | attempts of a pod listed | the oldest are left out
 ATTEMPTS_SHOWN_MAX = 1000
+#: bound: plane | missed changes counted | not counted further
 MISSED_COUNTED_MAX = 1000
 
 

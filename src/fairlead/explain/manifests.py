@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 Json = dict[str, Any]
+#: bound: plane | pods of one object in a plan | 413
 NAMES_MAX = 5001  # one more than a plan takes (planning.PLAN_PODS_MAX)
 WORKLOADS = ("Deployment", "ReplicaSet", "StatefulSet", "Job")
 

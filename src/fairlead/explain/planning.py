@@ -25,6 +25,7 @@ from fairlead.schedule.policy import Policy
 from fairlead.schedule.snapshot import Snapshot
 
 Json = dict[str, Any]
+#: bound: plane | pods of one plan | 413
 PLAN_PODS_MAX = 5000
 
 

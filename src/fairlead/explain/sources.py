@@ -35,8 +35,12 @@ T = TypeVar("T", bound=View)
 class Sources:
     reader: Reader
     journal: Journal
-    plane: Plane
+    plane_now: Callable[[], Plane]  # one that failed is replaced by another
     clock: Callable[[], float]
+
+    @property
+    def plane(self) -> Plane:
+        return self.plane_now()
 
     def pod(self, namespace: str, name: str) -> Pod | None:
         entry = self.reader.get(Key(PODS.name, namespace, name))

@@ -8,37 +8,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-from fairlead.control.health import Health
-from fairlead.control.placing import Placer
+from fairlead.control.complaints import tried
 from fairlead.control.plane import Plane
-from fairlead.decision.contract import EventNote
 from fairlead.model.key import Key
-from fairlead.model.views import PLANE_SETTINGS, PODS, SCHEDULING_POLICIES, Pod, Resource, View
+from fairlead.model.views import PODS, Pod, Resource, View
 from fairlead.schedule.snapshot import Snapshot
-
-_CHOOSING = (
-    PLANE_SETTINGS,
-    SCHEDULING_POLICIES,
-)  # they say which policy holds, and are not part of the world
 
 
 def snapshot_of(views: Callable[[Resource[Any]], Iterable[View]]) -> Snapshot:
-    """A snapshot from scratch, as the scheduler makes it of all that it reads."""
-    placer = Placer(Health(), _no_call, {}, _tell_nobody)
-    for resource in Placer.reads:
-        if resource in _CHOOSING:
-            continue
+    """A snapshot from scratch. An object that the scheduler cannot take in is left out, as the scheduler does."""
+    snapshot = Snapshot()
+    for resource in Snapshot.reads:
         for view in views(resource):
-            placer.observe(resource.name, None, view, 0.0)
-    return placer.snapshot
-
-
-def _no_call() -> int:
-    raise AssertionError("a snapshot is looked at; nothing is sent")
-
-
-def _tell_nobody(component: str, note: EventNote, now: float) -> None:
-    """Nobody is told of what is only looked at."""
+            tried(snapshot.observe, resource.name, None, view)
+    return snapshot
 
 
 class Seen(NamedTuple):
@@ -71,6 +54,6 @@ class Seen(NamedTuple):
 
 
 def seen_now(plane: Plane) -> Seen:
-    views = {each.name: tuple(plane.mirrors[each.name].index.all()) for each in Placer.reads}
+    views = {each.name: tuple(plane.mirrors[each.name].index.all()) for each in Snapshot.reads}
     assumed = plane.placer.snapshot.assumed if plane.placer is not None else {}
     return Seen(views, tuple((key, placed.node, placed.nominated) for key, placed in assumed.items()))

@@ -21,7 +21,9 @@ from fairlead.model.views import EvidenceRelease
 
 NORMAL, SLOWED, STOPPED = "Normal", "Slowed", "Stopped"
 STATES = (NORMAL, SLOWED, STOPPED)
+#: bound: plane | the window of a zone's releases | -
 WINDOW_SECONDS = 60.0
+#: bound: plane | a release is remembered for at most | forgotten
 KEPT_SECONDS_MAX = 3600.0
 
 

@@ -21,6 +21,7 @@ from fairlead.model.marks import RELEASED
 from fairlead.model.selectors import from_object, matches_label_selector
 
 # Evictions recorded but not yet seen by the budget's controller; more than this means it is not running.
+#: bound: objects | unconfirmed evictions of one budget | 429
 DISRUPTED_PODS_MAX = 2000
 DISRUPTION_TARGET = "DisruptionTarget"
 # A budget that was changed is usually recomputed by then.

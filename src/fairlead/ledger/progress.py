@@ -37,7 +37,9 @@ from fairlead.model.views import Condition, Pod
 
 Json = dict[str, Any]
 
+#: bound: plane | groups of waiting pods told of a workload | the rest is left out
 PENDING_MAX = 8  # groups of pods that wait for the same thing
+#: bound: plane | of a message in a workload's progress | cut, in characters
 MESSAGE_MAX = 256  # characters of what is told of each
 
 

@@ -28,10 +28,13 @@ MARK = "fairlead.dev/Leftover"  # condition of a pod that will be removed: since
 _COUNTING_NOTHING = (("apps", "ReplicaSet"), ("apps", "StatefulSet"), ("apps", "DaemonSet"))
 
 # As Kubernetes' pod garbage collector: a node that was deleted by mistake has this long to come back.
+#: bound: plane | an ended pod on a Node that is gone is kept for | it is removed
 MISSING_NODE_SECONDS = 40.0
 # A lease without a node may be the first sign of one: it is left for as long as no node would be silent.
+#: bound: plane | a Lease of a Node that is gone is kept for | it is removed
 LEASE_KEPT_SECONDS = 3600.0
 # A deletion that lasts longer than this, beyond its grace, is told as stuck.
+#: bound: plane | a deletion counts as stuck after | `fairlead repair` tells
 STUCK_SECONDS = 300.0
 
 

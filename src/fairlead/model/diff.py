@@ -13,6 +13,7 @@ from typing import Any
 from fairlead.core.codec import field_path
 from fairlead.model.kind import Json
 
+#: bound: audit | changed fields named in one line | `...` stands for the rest
 FIELDS_MAX = 64
 MORE = "..."
 _PATHS_KEPT = 2048

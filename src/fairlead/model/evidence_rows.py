@@ -85,7 +85,9 @@ ZONE_LIMITS = (
     ("stoppedShare", 1.0, 0.0, 1.0),
     ("silentNodesMin", 3, 1, 1_000_000),
 )
+#: bound: objects | `afterSeconds` of a row | 422
 ACT_SECONDS_MAX = 30 * 86400.0
+#: bound: objects | rows of an EvidencePolicy | 422
 ROWS_MAX = 64
 
 

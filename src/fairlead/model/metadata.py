@@ -13,6 +13,7 @@ from fairlead.model.names import name_problems
 from fairlead.model.verdicts import label_key_problems, label_value_problems
 from fairlead.model.verdicts import name_problems as repeated_name_problems
 
+#: bound: objects | annotations of one object | 422
 ANNOTATIONS_BYTES_MAX = 256 * 1024
 ORPHAN = "orphan"
 FOREGROUND = "foregroundDeletion"
@@ -58,6 +59,18 @@ def _validate_namespace(kind: Kind, namespace: str | None, problems: Problems) -
             problems.invalid("metadata.namespace", namespace, text)
     elif namespace:
         problems.forbidden("metadata.namespace", "not allowed on this type")
+
+
+def validate_listed_name(name: str | None, path: str, taken: set[str], problems: Problems) -> None:
+    """The name of an item of a list (a container, a volume), which no other item may have; it is `taken` after this."""
+    if not name:
+        problems.required(path)
+        return
+    for text in repeated_name_problems("label", name):
+        problems.invalid(path, name, text)
+    if name in taken:
+        problems.duplicate(path, name)
+    taken.add(name)
 
 
 def validate_labels(labels: Json | None, path: str, problems: Problems) -> None:

@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import re
 
+#: bound: objects | length of a label value, and of names that are DNS labels | 422
 LABEL_MAX = 63
+#: bound: objects | length of a name that is a DNS subdomain | 422
 SUBDOMAIN_MAX = 253
+#: bound: objects | length of a port's name | 422
 PORT_NAME_MAX = 15
 
 _LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"

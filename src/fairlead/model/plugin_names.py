@@ -30,4 +30,5 @@ SCORING = {
     "NodeResourcesBalancedAllocation": 1,
     "Reservations": 10,
 }
+#: bound: objects | weight of a plugin, or of a scored resource | 422
 WEIGHT_MAX = 100

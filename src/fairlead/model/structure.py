@@ -20,6 +20,7 @@ from fairlead.model.fields import FieldTables, ListOf, MapOf, ObjectType, Ref, S
 from fairlead.model.kind import Json
 from fairlead.model.shapes import SCALAR_SHAPES, fits
 
+#: bound: requests | unknown fields named in one answer | the rest is left out
 UNKNOWN_MAX = 100
 REDACTED = "<redacted>"
 

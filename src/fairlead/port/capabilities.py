@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    fencing: bool  # a leader's write is refused in the transaction once another has taken over (law 6)
+    fencing: bool  # a leader's write is refused in the transaction once another has taken over (laws.md 6)
     premises: bool  # so is one whose effect was decided on an object that has changed since
     charging: bool  # a binding charges placement quotas and uses its reservation in its own transaction
     lacks: frozenset[str] = frozenset()  # resources not served there: as if there were no objects of them

@@ -34,6 +34,7 @@ class Refused(msgspec.Struct, frozen=True, tag=True):
     message: str
     retry: Retry = "never"
     lifted_by: tuple[str, ...] = ()
+    name: str = ""  # of the object that is meant, where the answer names it
 
 
 class Unknown(msgspec.Struct, frozen=True, tag=True):
@@ -54,6 +55,7 @@ class _Cause(msgspec.Struct):
 
 
 class _Details(msgspec.Struct):
+    name: str = ""
     causes: list[_Cause] | None = None
 
 
@@ -95,4 +97,5 @@ def outcome_of(reply: Reply) -> Outcome:
         told.message,
         "later" if reply.status in _LATER else "never",
         tuple(each.field for each in told.causes(LIFTED_BY) if each.field.count("/") == 2),
+        told.details.name if told.details is not None else "",
     )

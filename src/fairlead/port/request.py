@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 import msgspec
 
+from fairlead.model.premise import Premises
 from fairlead.port.items import Items
 
 JSON = "application/json"
@@ -20,16 +21,12 @@ APPLY_PATCH = "application/apply-patch+yaml"
 
 READ_VERBS = frozenset({"get", "list", "watch"})
 
-# Query parameter of a write: objects that must be at a revision when it commits, `RESOURCE/NAMESPACE/NAME@REVISION`
-# each, with commas between them; revision 0 means absent. A leader's fence goes here, and the premise of an effect.
-FENCE = "fence"
-
 _NO_QUERY: Mapping[str, str] = {}
 
 
 class Request(msgspec.Struct, frozen=True, gc=False):
     """One call. `verb` is Kubernetes' request verb: get, list, watch, create, update, patch, delete,
-    deletecollection."""
+    deletecollection. A write commits only while all its `premises` hold: those of the effect, and a leader's fence."""
 
     verb: str
     group: str
@@ -42,6 +39,7 @@ class Request(msgspec.Struct, frozen=True, gc=False):
     body: bytes = b""
     content_type: str = JSON
     accept: str = JSON
+    premises: Premises = ()
     manager: str = ""  # who writes, for metadata.managedFields; "": as the client calls itself
 
 

@@ -19,6 +19,7 @@ from fairlead.queue.entry import K
 from fairlead.queue.settings import QueueSettings
 
 # News that nobody fetched; older ones are dropped, the snapshot still shows who is held.
+#: bound: plane | reports about hot keys kept | the oldest go
 REPORTS_MAX = 1000
 
 

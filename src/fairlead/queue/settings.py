@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from fairlead.core.backoff import backoff
+
 
 @dataclass(frozen=True, slots=True)
 class QueueSettings:
@@ -49,5 +51,4 @@ class QueueSettings:
 
     def delay(self, attempt: int, chance: float) -> float:
         """Seconds to wait after failure number `attempt` in a row; `chance` is drawn by the caller, 0 <= chance < 1."""
-        plain: float = min(self.backoff_seconds * 2 ** min(attempt - 1, 62), self.backoff_max_seconds)
-        return plain * (1 + self.backoff_jitter * (2 * chance - 1))
+        return backoff(attempt, self.backoff_seconds, self.backoff_max_seconds, self.backoff_jitter, chance)

@@ -15,9 +15,9 @@ from fairlead.core.times import parse_time
 from fairlead.decision.contract import Reading
 from fairlead.decision.effects import Change, Json
 from fairlead.decision.ensure import ensure_fields
-from fairlead.model.key import Key
 from fairlead.model.selectors import from_object
-from fairlead.model.views import Anything, Meta, Owner, Pod, Resource, View
+from fairlead.model.views import Anything, Meta, Pod, Resource
+from fairlead.reconcile.ownership import as_reference
 
 # Views with metadata, which is all that claiming looks at.
 C = TypeVar("C", bound=Any)
@@ -92,44 +92,22 @@ def claim(
         if owner.deletion_timestamp or matches(meta.labels):
             mine.append(child)
         elif not meta.deletion_timestamp:
-            kept = [_as_json(each) for each in meta.owner_references if each.uid != owner.uid]
+            kept = [as_reference(each) for each in meta.owner_references if each.uid != owner.uid]
             effects.append(_own(controller, owner, resource, child, "release", kept or None))
     if not owner.deletion_timestamp:
         for child in view.select(resource, owner.namespace, compiled):
             meta = child.metadata
             if meta.controller is None and not meta.deletion_timestamp:
-                owners = [_as_json(each) for each in meta.owner_references if each.uid != owner.uid]
+                owners = [as_reference(each) for each in meta.owner_references if each.uid != owner.uid]
                 owners.append(controller_reference(owner_resource, owner))
                 effects.append(_own(controller, owner, resource, child, "adopt", owners))
     return Claimed(tuple(mine), tuple(effects))
 
 
-def claimants(
-    view: Reading, owners: Resource[Any], before: View | None, after: View | None
-) -> tuple[Key, ...]:
-    """Who may want to adopt an object without a controller that came, was let go, or was labelled anew."""
-    meta: Meta | None = getattr(after, "metadata", None)
-    if meta is None or meta.controller is not None or meta.deletion_timestamp:
-        return ()
-    known: Meta | None = getattr(before, "metadata", None)
-    if known is not None and known.controller is None and known.labels == meta.labels:
-        return ()
-    labels = meta.labels
-    found = []
-    for owner in view.list(owners, meta.namespace):
-        selector = owner.spec.selector
-        # Most are ruled out by this, which is cheaper than compiling each.
-        if (selector.get("matchLabels") or {}).items() <= labels.items() and from_object(selector).matches(
-            labels
-        ):
-            found.append(Key(owners.name, meta.namespace, owner.metadata.name))
-    return tuple(found)
-
-
 def _own(
     controller: str, owner: Meta, resource: Resource[Any], child: Anything, intent: str, references: Any
 ) -> Change:
-    current = [_as_json(each) for each in child.metadata.owner_references]
+    current = [as_reference(each) for each in child.metadata.owner_references]
     change = ensure_fields(
         controller, owner, resource, child, intent,
         {"metadata": {"ownerReferences": current}},
@@ -137,20 +115,6 @@ def _own(
     )  # fmt: skip
     assert change is not None  # claims and releases always change the references
     return change
-
-
-def _as_json(owner: Owner) -> Json:
-    reference: Json = {
-        "apiVersion": owner.api_version,
-        "kind": owner.kind,
-        "name": owner.name,
-        "uid": owner.uid,
-    }
-    if owner.controller:
-        reference["controller"] = True
-    if owner.block_owner_deletion:
-        reference["blockOwnerDeletion"] = True
-    return reference
 
 
 def available_at(pod: Pod, min_ready_seconds: int) -> float | None:

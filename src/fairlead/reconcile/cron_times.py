@@ -14,6 +14,7 @@ from fairlead.core.times import SECOND, parse_duration
 from fairlead.model.time_zones import offset_seconds
 from fairlead.reconcile.cron_dates import civil_from_days, weekday
 
+#: bound: plane | missed times of a CronJob that are counted | too many
 MISSED_MAX = 100
 _MINUTE, _HOUR, _DAY = 60, 3600, 86_400
 # A schedule that names no day within so many (the 30th of February) never is due.

@@ -33,12 +33,14 @@ from fairlead.decision.contract import (
     Stuck,
     Waiting,
 )
+from fairlead.decision.decider import Decider, Wake
 from fairlead.decision.effects import Effect, premise_of
 from fairlead.decision.ensure import ensure_child, ensure_gone, ensure_status
 from fairlead.decision.notes import NORMAL, WARNING, about, children, failure
+from fairlead.decision.wakes import by_controller, itself
 from fairlead.model.cron import problem_with
 from fairlead.model.time_zones import is_time_zone
-from fairlead.model.views import CRONJOBS, JOBS, CronJob, CronJobStatus, Job, Json, Resource, View
+from fairlead.model.views import CRONJOBS, JOBS, CronJob, CronJobStatus, Job, Json
 from fairlead.reconcile.children import controller_reference, is_controlled_by
 from fairlead.reconcile.cron_times import MISSED_MAX, Schedule, latest_due, missed, next_after, parse, zone_of
 from fairlead.reconcile.job_status import finished_condition
@@ -50,48 +52,45 @@ _CLOCK_BEHIND_SECONDS = 2.0
 SCHEDULED_AT = "batch.kubernetes.io/cronjob-scheduled-timestamp"
 
 
-class CronJobDecider:
-    name = _NAME
-    reads: tuple[Resource[View], ...] = (CRONJOBS, JOBS)
+def cronjob_decider() -> Decider:
+    return Decider(
+        name=_NAME,
+        reads=(CRONJOBS, JOBS),
+        wakes=(Wake(CRONJOBS, itself), Wake(JOBS, by_controller(CRONJOBS))),
+        decide=_decide,
+        refused=_refused,
+    )
 
-    def keys(self, resource: str, before: View | None, after: View | None) -> Iterable[Key]:
-        newest = after if after is not None else before
-        if isinstance(newest, CronJob):
-            return (Key(CRONJOBS.name, newest.metadata.namespace, newest.metadata.name),)
-        if isinstance(newest, Job):
-            owner = newest.metadata.controller
-            if owner is not None and owner.kind == CRONJOBS.kind:
-                return (Key(CRONJOBS.name, newest.metadata.namespace, owner.name),)
-        return ()
 
-    def decide(self, view: Reading, key: Key, now: float) -> Decision:
-        cron = view.get(CRONJOBS, key.namespace, key.name)
-        if cron is None or cron.metadata.deletion_timestamp:
-            return NOTHING
-        owned = view.owned(JOBS, cron.metadata.uid)
-        jobs = [job for job in owned if is_controlled_by(job, cron.metadata)]
-        status = ensure_status(_NAME, CRONJOBS, cron, _status(cron, jobs))
-        if status is not None:
-            return Decision(Waiting("StatusBehind"), (status,), events=_ended(cron, jobs))
-        forgotten = _forgotten(cron, jobs)[:EFFECTS_MAX]
-        if forgotten:
-            return Decision(Waiting("CleaningUp"), forgotten, events=_notes(cron, forgotten))
-        if cron.spec.suspend:
-            return Decision(SETTLED)
-        problem = problem_with(cron.spec.schedule)
-        if problem:
-            return _stuck(cron, "UnparseableSchedule", problem)
-        zone = zone_of(cron.spec.schedule, cron.spec.time_zone)
-        if zone and not is_time_zone(zone):
-            return _stuck(cron, "UnknownTimeZone", f"the rules of time zone {zone} are not known here")
-        return _start(view, cron, parse(cron.spec.schedule, zone), jobs, now)
+def _decide(view: Reading, key: Key, now: float) -> Decision:
+    cron = view.get(CRONJOBS, key.namespace, key.name)
+    if cron is None or cron.metadata.deletion_timestamp:
+        return NOTHING
+    owned = view.owned(JOBS, cron.metadata.uid)
+    jobs = [job for job in owned if is_controlled_by(job, cron.metadata)]
+    status = ensure_status(_NAME, CRONJOBS, cron, _status(cron, jobs))
+    if status is not None:
+        return Decision(Waiting("StatusBehind"), (status,), events=_ended(cron, jobs))
+    forgotten = _forgotten(cron, jobs)[:EFFECTS_MAX]
+    if forgotten:
+        return Decision(Waiting("CleaningUp"), forgotten, events=_notes(cron, forgotten))
+    if cron.spec.suspend:
+        return Decision(SETTLED)
+    problem = problem_with(cron.spec.schedule)
+    if problem:
+        return _stuck(cron, "UnparseableSchedule", problem)
+    zone = zone_of(cron.spec.schedule, cron.spec.time_zone)
+    if zone and not is_time_zone(zone):
+        return _stuck(cron, "UnknownTimeZone", f"the rules of time zone {zone} are not known here")
+    return _start(view, cron, parse(cron.spec.schedule, zone), jobs, now)
 
-    def refused(self, view: Reading, key: Key, refusal: Refusal, now: float) -> Decision:
-        cron = view.get(CRONJOBS, key.namespace, key.name)
-        if cron is None:
-            return NOTHING
-        notes = failure(about(CRONJOBS, cron.metadata), refusal.effect, refusal.message, _failed)
-        return Decision(events=notes)
+
+def _refused(view: Reading, key: Key, refusal: Refusal, now: float) -> Decision:
+    cron = view.get(CRONJOBS, key.namespace, key.name)
+    if cron is None:
+        return NOTHING
+    notes = failure(about(CRONJOBS, cron.metadata), refusal.effect, refusal.message, _failed)
+    return Decision(events=notes)
 
 
 def _failed(did: str, name: str, why: str) -> str:
@@ -202,8 +201,8 @@ def _start(view: Reading, cron: CronJob, schedule: Schedule, jobs: Sequence[Job]
         return Decision(Waiting("Replacing"), replaced, again_at, _notes(cron, replaced))
     name = f"{cron.metadata.name}-{due // 60}"
     found = view.get(JOBS, cron.metadata.namespace, name)
-    premise = premise_of(CRONJOBS, cron.metadata)
-    create = ensure_child(_NAME, cron.metadata, JOBS, found, _job(cron, name, due), str(due), premise)
+    premises = (premise_of(CRONJOBS, cron.metadata),)
+    create = ensure_child(_NAME, cron.metadata, JOBS, found, _job(cron, name, due), str(due), premises)
     if create is None:
         return Decision(Waiting("NameTaken", name), again_at=again_at)
     verdict, notes = Waiting("Starting", name), _notes(cron, (create,))

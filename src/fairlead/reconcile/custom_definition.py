@@ -6,17 +6,19 @@ could tell what the owner was), the definition's finalizer is taken off; the API
 None can be created meanwhile (`api/admission/definitions.py`), so what is empty stays empty.
 
 `kinds` is the plane's own list of what is served, shared with garbage collection and namespaces. The plane keeps it,
-and a mirror of each kind, as definitions come and go (`control/plane.py`), and calls `kinds_changed`.
+and a mirror of each kind, as definitions come and go (`control/sources.py`), and has the Deciders remade.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from fairlead.decision.contract import NOTHING, Decision, Reading, Waiting
+from fairlead.decision.decider import Decider, Wake, WatchEvent, key_of
 from fairlead.decision.effects import Change, ChangeStatus, identity
 from fairlead.decision.ensure import ensure_gone
-from fairlead.decision.heeds import GONE, LEAVING, OWNED, Heeds
+from fairlead.decision.predicates import ANY, GONE, LEAVING, OWNED, PRESENT
+from fairlead.decision.wakes import itself
 from fairlead.model.catalog import CATALOG
 from fairlead.model.custom.definition import (
     DEFINITIONS,
@@ -32,7 +34,7 @@ from fairlead.model.kind import Json
 from fairlead.model.kinds.customresourcedefinition import KIND
 from fairlead.model.served import Served
 from fairlead.model.views import LEASES, PODS, Resource, Stored, View
-from fairlead.reconcile.ownership import is_deleting, key_of, meta_of, owner_key, owners_of, resources_of
+from fairlead.reconcile.ownership import is_deleting, meta_of, owner_key, owners_of, resources_of
 from fairlead.store.contract import Key
 
 NAME = "custom-resource-definition"
@@ -40,45 +42,54 @@ _DEFINITIONS: Resource[Stored] = Resource(DEFINITIONS, KIND.api_version, KIND.ki
 _FINALIZERS_SHOWN = 5
 
 
-class DefinitionDecider:
-    name = NAME
-    heeds: Heeds = ((PODS.name, 0), (LEASES.name, 0))
-    adopts: Heeds = ((PODS.name, GONE | LEAVING | OWNED), (LEASES.name, 0))
+def definition_decider(kinds: Served, *, awaits_dependents: bool = True) -> Decider:
+    """`awaits_dependents`: whether a definition stays until garbage collection has dealt with what its objects owned.
+    Kubernetes' API server waits for nobody's."""
+    keeper = _Keeper(kinds, awaits_dependents)
+    others = [each for name, each in keeper.resources.items() if name != DEFINITIONS]
+    # No definition is of a kind that is built in: of pods only what they own counts, of leases nothing.
+    often = {PODS.name: GONE | LEAVING | OWNED}
+    return Decider(
+        name=NAME,
+        reads=(_DEFINITIONS, *others),
+        wakes=(
+            Wake(_DEFINITIONS, itself, when=PRESENT),
+            Wake(_DEFINITIONS, keeper.of_definition),
+            *(
+                Wake(each, keeper.of_object, when=often.get(each.name, ANY), among=_DEFINITIONS)
+                for each in others
+                if each.name != LEASES.name
+            ),
+        ),
+        decide=keeper.decide,
+        unsettled=keeper.unsettled,
+        kinds=kinds,
+        remade=lambda: definition_decider(kinds, awaits_dependents=awaits_dependents),
+    )
 
-    def __init__(self, kinds: Served) -> None:
-        self.kinds = kinds
-        self.kinds_changed()
 
-    def kinds_changed(self) -> None:
-        self._resources = resources_of(self.kinds)
-        self._resources[DEFINITIONS] = _DEFINITIONS
-        self.reads: tuple[Resource[View], ...] = (
-            _DEFINITIONS,
-            *(each for name, each in self._resources.items() if name != DEFINITIONS),
-        )
+class _Keeper:
+    """Decides on definitions and objects of the kinds that are served as this is made."""
 
-    def keys(self, resource: str, before: View | None, after: View | None) -> Iterable[Key]:
-        if resource == DEFINITIONS and after is not None:
-            return (key_of(resource, after),)
-        return ()
+    def __init__(self, kinds: Served, awaits_dependents: bool) -> None:
+        self._kinds, self._awaits_dependents = kinds, awaits_dependents
+        self.resources: dict[str, Resource[View]] = {**resources_of(kinds), DEFINITIONS: _DEFINITIONS}
 
-    def adopters(
-        self, view: Reading, resource: str, before: View | None, after: View | None
-    ) -> Iterator[Key]:
-        """The objects of a definition whose deletion begins; the definition, as its objects and theirs go; and others
-        that wait for names, when those of one become free."""
-        known = after or before
-        assert known is not None
-        if resource == DEFINITIONS:
-            if after is not None and is_deleting(after) and not (before and is_deleting(before)):
-                yield from self._unasked(view, key_of(resource, after).name)
-            if before is not None:
-                yield from self._nameless(view)
-            return
-        found = view.get(_DEFINITIONS, "", resource)
+    def of_definition(self, event: WatchEvent[View]) -> Iterator[Key]:
+        """Its objects when its deletion begins; and others that wait for names, when its own become free."""
+        before, after = event.before, event.after
+        if after is not None and is_deleting(after) and not (before and is_deleting(before)):
+            yield from self._unasked(event.view, event.key.name)
+        if before is not None:
+            yield from self._nameless(event.view)
+
+    def of_object(self, event: WatchEvent[View]) -> Iterator[Key]:
+        """The definition, as its objects and what they own go; and an object that turns up late."""
+        view, before, after = event.view, event.before, event.after
+        found = view.get(_DEFINITIONS, "", event.key.resource)
         if found is not None and found.deleting:
             if after is not None and before is None and not is_deleting(after):
-                yield key_of(resource, after)
+                yield event.key
             else:
                 yield key_of(DEFINITIONS, found)
         if before is not None and owners_of(before):
@@ -109,7 +120,7 @@ class DefinitionDecider:
     # Deletion
 
     def _asked_to_go(self, view: Reading, key: Key) -> Decision:
-        resource = self._resources.get(key.resource)
+        resource = self.resources.get(key.resource)
         found = view.get(_DEFINITIONS, "", key.resource)
         if resource is None or found is None or not found.deleting:
             return NOTHING
@@ -125,7 +136,7 @@ class DefinitionDecider:
                 yield key_of(name, each)
 
     def _objects(self, view: Reading, name: str) -> Sequence[View]:
-        resource = self._resources.get(name)
+        resource = self.resources.get(name)
         return view.list(resource) if resource is not None else ()
 
     def _emptied(self, view: Reading, found: Stored, now: float) -> Decision:
@@ -134,7 +145,7 @@ class DefinitionDecider:
             return Decision(Waiting("ObjectsRemain", f"{len(left)} objects are being deleted"))
         if left:
             return self._waiting(found, left, now)
-        for dependent in self._dependents(view, found.key.name):
+        for dependent in self._dependents(view, found.key.name) if self._awaits_dependents else ():
             message = f"{dependent.resource} {dependent.name} has an owner of this kind still"
             return Decision(Waiting("DependentsRemain", message))
         meta = found.metadata
@@ -158,7 +169,7 @@ class DefinitionDecider:
 
     def _dependents(self, view: Reading, name: str) -> Iterator[Key]:
         """Objects that name an owner of this kind, and that garbage collection has not dealt with yet."""
-        for resource in self._resources.values():
+        for resource in self.resources.values():
             for each in view.list(resource):
                 if not is_deleting(each) and owners_of(each) and name in self._owning(each):
                     yield key_of(resource.name, each)
@@ -166,7 +177,7 @@ class DefinitionDecider:
     def _owning(self, view: View) -> set[str]:
         """Resources of its owners, as far as they can be found."""
         space = meta_of(view).namespace
-        keys = (owner_key(self.kinds, each, space) for each in owners_of(view))
+        keys = (owner_key(self._kinds, each, space) for each in owners_of(view))
         return {key.resource for key in keys if key is not None}
 
     # Names

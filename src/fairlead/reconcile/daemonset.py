@@ -20,10 +20,11 @@ from msgspec import structs
 
 from fairlead.core.times import parse_time
 from fairlead.decision.contract import EFFECTS_MAX, NOTHING, SETTLED, Decision, Reading, Refusal, Waiting
+from fairlead.decision.decider import Decider, Wake
 from fairlead.decision.effects import Effect, premise_of
 from fairlead.decision.ensure import ensure_child, ensure_gone, ensure_status
-from fairlead.decision.heeds import NEW, OWNED, RELABELLED, Heeds
 from fairlead.decision.notes import about, children, failure
+from fairlead.decision.wakes import changed, claiming, each_of, itself
 from fairlead.model.views import (
     CONTROLLER_REVISIONS,
     DAEMONSETS,
@@ -35,10 +36,8 @@ from fairlead.model.views import (
     DaemonSetStatus,
     Node,
     Pod,
-    Resource,
-    View,
 )
-from fairlead.reconcile.children import child_name, claim, claimants, readiness
+from fairlead.reconcile.children import child_name, claim, readiness
 from fairlead.reconcile.daemonset_pods import (
     Place,
     Template,
@@ -55,72 +54,56 @@ from fairlead.store.contract import Key
 
 _NAME = "daemonset"
 # A pod that ends at once is not replaced at once.
+#: bound: plane | a failed pod of a DaemonSet is replaced after | -
 REPLACED_AFTER_SECONDS = 10.0
 _ALWAYS = ("currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled", "numberReady")
 
 
-class DaemonSetDecider:
-    name = _NAME
-    reads: tuple[Resource[View], ...] = (DAEMONSETS, PODS, NODES, CONTROLLER_REVISIONS, LEASES)
-    dated: tuple[Resource[View], ...] = (LEASES,)
-    heeds: Heeds = ((PODS.name, OWNED), (LEASES.name, 0))
-    adopts: Heeds = ((PODS.name, NEW | OWNED | RELABELLED),)
-
-    def keys(self, resource: str, before: View | None, after: View | None) -> Iterable[Key]:
-        found: dict[Key, None] = {}
-        for each in (before, after):
-            if isinstance(each, DaemonSet):
-                found[Key(DAEMONSETS.name, each.metadata.namespace, each.metadata.name)] = None
-            elif isinstance(each, Pod | ControllerRevision):
-                owner = each.metadata.controller
-                if owner is not None and owner.kind == DAEMONSETS.kind:
-                    found[Key(DAEMONSETS.name, each.metadata.namespace, owner.name)] = None
-        return tuple(found)
-
-    def adopters(
-        self, view: Reading, resource: str, before: View | None, after: View | None
-    ) -> Iterable[Key]:
-        if resource == NODES.name:
-            if not _matters(before, after):
-                return ()
-            sets = [each.metadata for each in view.list(DAEMONSETS)]
-            return [Key(DAEMONSETS.name, each.namespace, each.name) for each in sets]
-        adoptable = resource in (PODS.name, CONTROLLER_REVISIONS.name)
-        return claimants(view, DAEMONSETS, before, after) if adoptable else ()
-
-    def decide(self, view: Reading, key: Key, now: float) -> Decision:
-        found = view.get(DAEMONSETS, key.namespace, key.name)
-        if found is None or found.metadata.deletion_timestamp:
-            return NOTHING
-        decision = _decide(view, found, now)
-        told = children(about(DAEMONSETS, found.metadata), decision.effects)
-        return structs.replace(decision, events=told) if told else decision
-
-    def refused(self, view: Reading, key: Key, refusal: Refusal, now: float) -> Decision:
-        """Its pods were reported before they were refused; what they wait for is left to say."""
-        found, effect = view.get(DAEMONSETS, key.namespace, key.name), refusal.effect
-        if found is None or effect.resource != PODS.name:
-            return NOTHING
-        conditions = waiting(found.status.conditions, refusal, found.metadata.name, now)
-        wanted = structs.replace(found.status, conditions=conditions)
-        report = ensure_status(_NAME, DAEMONSETS, found, wanted, _ALWAYS)
-        notes = failure(about(DAEMONSETS, found.metadata), effect, refusal.message)
-        return Decision(effects=(report,) if report is not None else (), events=notes)
+def daemonset_decider() -> Decider:
+    return Decider(
+        name=_NAME,
+        reads=(DAEMONSETS, PODS, NODES, CONTROLLER_REVISIONS, LEASES),
+        dated=(LEASES,),
+        wakes=(
+            Wake(DAEMONSETS, itself),
+            *claiming(DAEMONSETS, PODS),
+            *claiming(DAEMONSETS, CONTROLLER_REVISIONS),
+            Wake(NODES, changed(_shape, each_of(DAEMONSETS))),
+        ),
+        decide=_decide,
+        refused=_refused,
+    )
 
 
-def _matters(before: View | None, after: View | None) -> bool:
-    """Heartbeats of nodes concern no DaemonSet."""
-    if not isinstance(before, Node) or not isinstance(after, Node):
-        return True
-    old, new = before.metadata, after.metadata
-    return (old.uid, old.labels, old.deletion_timestamp) != (
-        new.uid,
-        new.labels,
-        new.deletion_timestamp,
-    ) or before.spec != after.spec
+def _decide(view: Reading, key: Key, now: float) -> Decision:
+    found = view.get(DAEMONSETS, key.namespace, key.name)
+    if found is None or found.metadata.deletion_timestamp:
+        return NOTHING
+    decision = _reconcile(view, found, now)
+    told = children(about(DAEMONSETS, found.metadata), decision.effects)
+    return structs.replace(decision, events=told) if told else decision
 
 
-def _decide(view: Reading, found: DaemonSet, now: float) -> Decision:
+def _refused(view: Reading, key: Key, refusal: Refusal, now: float) -> Decision:
+    """Its pods were reported before they were refused; what they wait for is left to say."""
+    found, effect = view.get(DAEMONSETS, key.namespace, key.name), refusal.effect
+    if found is None or effect.resource != PODS.name:
+        return NOTHING
+    conditions = waiting(found.status.conditions, refusal, found.metadata.name, now)
+    wanted = structs.replace(found.status, conditions=conditions)
+    report = ensure_status(_NAME, DAEMONSETS, found, wanted, _ALWAYS)
+    notes = failure(about(DAEMONSETS, found.metadata), effect, refusal.message)
+    return Decision(effects=(report,) if report is not None else (), events=notes)
+
+
+def _shape(node: Node | None) -> object:
+    """All of a node that concerns DaemonSets; heartbeats do not."""
+    if node is None:
+        return None
+    return node.metadata.uid, node.metadata.labels, node.metadata.deletion_timestamp, node.spec
+
+
+def _reconcile(view: Reading, found: DaemonSet, now: float) -> Decision:
     meta, selector = found.metadata, found.spec.selector
     claimed = claim(view, _NAME, DAEMONSETS, meta, selector, PODS)
     history = claim(view, _NAME, DAEMONSETS, meta, selector, CONTROLLER_REVISIONS)
@@ -210,7 +193,7 @@ def _missing(
             attempt += 1
         body = pod_body(found, template, place.node, name)
         occasion = f"{place.node}.{attempt}.{template.revision}"
-        effect = ensure_child(_NAME, meta, PODS, None, body, occasion, premise_of(DAEMONSETS, meta))
+        effect = ensure_child(_NAME, meta, PODS, None, body, occasion, (premise_of(DAEMONSETS, meta),))
         if effect is not None:
             effects.append(effect)
     return effects

@@ -23,10 +23,12 @@ from fairlead.decision.contract import (
     Verdict,
     Waiting,
 )
+from fairlead.decision.decider import Decider, Wake, WatchEvent
 from fairlead.decision.effects import Create
 from fairlead.decision.ensure import ensure_status
-from fairlead.decision.heeds import GONE, Heeds
 from fairlead.decision.notes import WARNING, about
+from fairlead.decision.predicates import GONE
+from fairlead.decision.wakes import claiming, each_of, itself
 from fairlead.model.reasons import LATE
 from fairlead.model.views import (
     DEPLOYMENTS,
@@ -39,10 +41,8 @@ from fairlead.model.views import (
     DeploymentStatus,
     Pod,
     ReplicaSet,
-    Resource,
-    View,
 )
-from fairlead.reconcile.children import claim, claimants
+from fairlead.reconcile.children import claim
 from fairlead.reconcile.deployment_caution import (
     is_late,
     late_notes,
@@ -64,73 +64,69 @@ from fairlead.reconcile.reach import LOOK_AGAIN_SECONDS
 from fairlead.store.contract import Key
 
 
-class DeploymentDecider:
-    name = NAME
-    reads: tuple[Resource[View], ...] = (DEPLOYMENTS, REPLICASETS, PODS, NODES, LEASES, EVIDENCE_POLICIES)
-    dated: tuple[Resource[View], ...] = (LEASES,)
-    heeds: Heeds = ((PODS.name, GONE), (NODES.name, 0), (LEASES.name, 0))
+def deployment_decider() -> Decider:
+    return Decider(
+        name=NAME,
+        reads=(DEPLOYMENTS, REPLICASETS, PODS, NODES, LEASES, EVIDENCE_POLICIES),
+        dated=(LEASES,),
+        wakes=(
+            Wake(DEPLOYMENTS, itself),
+            *claiming(DEPLOYMENTS, REPLICASETS),
+            Wake(PODS, _of_gone_pod, when=GONE),
+            Wake(EVIDENCE_POLICIES, each_of(DEPLOYMENTS, is_late)),
+        ),
+        decide=_decide,
+        refused=_refused,
+    )
 
-    def keys(self, resource: str, before: View | None, after: View | None) -> Iterable[Key]:
-        if resource == PODS.name:
-            return _of_gone_pod(before) if after is None else ()
-        if resource == REPLICASETS.name:
-            return dict.fromkeys(key for found in (before, after) if (key := _owner_of(found)) is not None)
-        found = after if after is not None else before
-        return (_key_of(found),) if isinstance(found, Deployment) else ()
 
-    def adopters(
-        self, view: Reading, resource: str, before: View | None, after: View | None
-    ) -> Iterable[Key]:
-        if resource == EVIDENCE_POLICIES.name:
-            return [_key_of(each) for each in view.list(DEPLOYMENTS) if is_late(each)]
-        return claimants(view, DEPLOYMENTS, before, after) if resource == REPLICASETS.name else ()
+def _decide(view: Reading, key: Key, now: float) -> Decision:
+    found = view.get(DEPLOYMENTS, key.namespace, key.name)
+    if found is None:
+        return NOTHING
+    claimed = claim(view, NAME, DEPLOYMENTS, found.metadata, found.spec.selector, REPLICASETS)
+    if claimed.effects:
+        return Decision(Waiting("ClaimingReplicaSets"), claimed.effects[:EFFECTS_MAX])
+    new, olds = split(found, claimed.mine)
+    bounds = limits(found)
+    scene = Scene(view, found, new, olds, without_surge(found, bounds, new))
+    status = wanted_status(
+        found,
+        new,
+        olds,
+        bounds,
+        now,
+        lambda: pause_of(view, found, new, now),
+        _unknown(view, claimed.mine),
+    )
+    again_at = deadline(found, status) or pause_due_at(view, found, status, now)
+    if not found.metadata.deletion_timestamp:
+        reason, effects, waits = next_step(scene, status)
+        if waits:
+            again_at = min(again_at or now + LOOK_AGAIN_SECONDS, now + LOOK_AGAIN_SECONDS)
+        if effects:
+            effects = effects[:EFFECTS_MAX]
+            notes = scalings(scene, effects)
+            if scene.bounds != bounds and any(each.name != scene.new_name for each in effects):
+                notes = (*notes, _surge_refused(found))
+            return Decision(Waiting(reason), tuple(effects), again_at, notes)
+    report = ensure_status(NAME, DEPLOYMENTS, found, status)
+    notes = late_notes(found, status) if report is not None else ()
+    return Decision(_verdict(scene, status), (report,) if report is not None else (), again_at, notes)
 
-    def decide(self, view: Reading, key: Key, now: float) -> Decision:
-        found = view.get(DEPLOYMENTS, key.namespace, key.name)
-        if found is None:
-            return NOTHING
-        claimed = claim(view, NAME, DEPLOYMENTS, found.metadata, found.spec.selector, REPLICASETS)
-        if claimed.effects:
-            return Decision(Waiting("ClaimingReplicaSets"), claimed.effects[:EFFECTS_MAX])
-        new, olds = split(found, claimed.mine)
-        bounds = limits(found)
-        scene = Scene(view, found, new, olds, without_surge(found, bounds, new))
-        status = wanted_status(
-            found,
-            new,
-            olds,
-            bounds,
-            now,
-            lambda: pause_of(view, found, new, now),
-            _unknown(view, claimed.mine),
-        )
-        again_at = deadline(found, status) or pause_due_at(view, found, status, now)
-        if not found.metadata.deletion_timestamp:
-            reason, effects, waits = next_step(scene, status)
-            if waits:
-                again_at = min(again_at or now + LOOK_AGAIN_SECONDS, now + LOOK_AGAIN_SECONDS)
-            if effects:
-                effects = effects[:EFFECTS_MAX]
-                notes = scalings(scene, effects)
-                if scene.bounds != bounds and any(each.name != scene.new_name for each in effects):
-                    notes = (*notes, _surge_refused(found))
-                return Decision(Waiting(reason), tuple(effects), again_at, notes)
-        report = ensure_status(NAME, DEPLOYMENTS, found, status)
-        notes = late_notes(found, status) if report is not None else ()
-        return Decision(_verdict(scene, status), (report,) if report is not None else (), again_at, notes)
 
-    def refused(self, view: Reading, key: Key, refusal: Refusal, now: float) -> Decision:
-        """What to report while the API refuses to create the new ReplicaSet."""
-        found, effect = view.get(DEPLOYMENTS, key.namespace, key.name), refusal.effect
-        if found is None or not isinstance(effect, Create):
-            return NOTHING
-        sets = claim(view, NAME, DEPLOYMENTS, found.metadata, found.spec.selector, REPLICASETS).mine
-        counted = wanted_status(found, *split(found, sets), limits(found), now)
-        status = ensure_status(NAME, DEPLOYMENTS, found, create_failed(found, counted, refusal, now))
-        told = f'Failed to create new replica set "{effect.name}": {refusal.message}'
-        note = EventNote(about(DEPLOYMENTS, found.metadata), WARNING, "ReplicaSetCreateError", told)
-        verdict = Waiting("ReplicaSetCreateError", refusal.message)
-        return Decision(verdict, (status,) if status else (), events=(note,))
+def _refused(view: Reading, key: Key, refusal: Refusal, now: float) -> Decision:
+    """What to report while the API refuses to create the new ReplicaSet."""
+    found, effect = view.get(DEPLOYMENTS, key.namespace, key.name), refusal.effect
+    if found is None or not isinstance(effect, Create):
+        return NOTHING
+    sets = claim(view, NAME, DEPLOYMENTS, found.metadata, found.spec.selector, REPLICASETS).mine
+    counted = wanted_status(found, *split(found, sets), limits(found), now)
+    status = ensure_status(NAME, DEPLOYMENTS, found, create_failed(found, counted, refusal, now))
+    told = f'Failed to create new replica set "{effect.name}": {refusal.message}'
+    note = EventNote(about(DEPLOYMENTS, found.metadata), WARNING, "ReplicaSetCreateError", told)
+    verdict = Waiting("ReplicaSetCreateError", refusal.message)
+    return Decision(verdict, (status,) if status else (), events=(note,))
 
 
 def _unknown(view: Reading, sets: Iterable[ReplicaSet]) -> int:
@@ -162,23 +158,9 @@ def _verdict(scene: Scene, status: DeploymentStatus) -> Verdict:
     return Waiting("PodsUnavailable", f"{status.available_replicas} of {wanted} replicas are available")
 
 
-def _key_of(found: Deployment) -> Key:
-    return Key(DEPLOYMENTS.name, found.metadata.namespace, found.metadata.name)
-
-
-def _owner_of(found: View | None) -> Key | None:
-    if not isinstance(found, ReplicaSet):
-        return None
-    owner = found.metadata.controller
-    if owner is None or owner.kind != DEPLOYMENTS.kind:
-        return None
-    return Key(DEPLOYMENTS.name, found.metadata.namespace, owner.name)
-
-
-def _of_gone_pod(pod: View | None) -> tuple[Key, ...]:
+def _of_gone_pod(event: WatchEvent[Pod]) -> Iterable[Key]:
     """The Deployment whose ReplicaSet a pod belonged to, as far as the names tell: Recreate waits for old pods."""
-    if not isinstance(pod, Pod):
-        return ()
+    pod = event.newest
     owner, label = pod.metadata.controller, pod.metadata.labels.get(TEMPLATE_HASH)
     if owner is None or not label or not owner.name.endswith(f"-{label}"):
         return ()

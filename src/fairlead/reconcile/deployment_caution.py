@@ -30,12 +30,12 @@ from fairlead.model.views import (
     DeploymentStatus,
     ReplicaSet,
 )
-from fairlead.reconcile.deployment_rollout import Sizes, is_recreate
+from fairlead.reconcile.deployment_rollout import Seen, Sizes, is_recreate
 from fairlead.reconcile.deployment_status import NO_PAUSE, PROGRESSING, Pause, condition
 from fairlead.reconcile.reach import is_out_of_reach
 
 # A plan looks at each set through the given eyes.
-Plan = Callable[[Callable[[ReplicaSet], ReplicaSet]], Sizes]
+Plan = Callable[[Seen], Sizes]
 
 
 # Late

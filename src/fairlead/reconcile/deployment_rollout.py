@@ -8,7 +8,7 @@ Where a set has not yet observed its latest size, nobody knows how many pods it 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from fairlead.model.reasons import WAITING_FOR
@@ -19,6 +19,7 @@ DESIRED = "deployment.kubernetes.io/desired-replicas"
 MAXIMUM = "deployment.kubernetes.io/max-replicas"
 
 Sizes = dict[str, int]  # ReplicaSet name -> replicas
+Seen = Callable[[ReplicaSet], ReplicaSet]
 
 
 class Limits(NamedTuple):
@@ -115,23 +116,26 @@ def first_size(olds: Sequence[ReplicaSet], bounds: Limits) -> int:
     return min(bounds.desired, room(olds, bounds))
 
 
-def rolled(new: ReplicaSet, olds: Sequence[ReplicaSet], bounds: Limits) -> Sizes:
-    """The next step of a rolling update: the new set grows, or else the old ones shrink. `olds` oldest first."""
+def rolled(
+    new: ReplicaSet, olds: Sequence[ReplicaSet], bounds: Limits, seen: Seen = lambda found: found
+) -> Sizes:
+    """The next step of a rolling update: the new set grows, or else the old ones shrink. `olds` oldest first.
+    `seen`: a set with no more pods available than can be counted on."""
     wanted = bounds.desired
     if new.spec.replicas > wanted:
         return {new.metadata.name: wanted}
     added = min(room((new, *olds), bounds), wanted - new.spec.replicas)
     if added:
         return {new.metadata.name: new.spec.replicas + added}
-    return _shrunk(new, [old for old in olds if _can_shrink(old)], olds, bounds)
+    return _shrunk(new, olds, bounds, seen)
 
 
-def _shrunk(
-    new: ReplicaSet, shrinking: Sequence[ReplicaSet], olds: Sequence[ReplicaSet], bounds: Limits
-) -> Sizes:
-    """Old pods that are not available go first, as nobody misses them; then as many as availability allows."""
+def _shrunk(new: ReplicaSet, olds: Sequence[ReplicaSet], bounds: Limits, seen: Seen) -> Sizes:
+    """Old pods that their set reports as not available go first, as nobody misses them: one that is available but
+    cannot be counted on now is not among these. Then as many as those allow that can be counted on."""
     sets = (new, *olds)
-    not_yet = new.spec.replicas - available(new)
+    shrinking = [old for old in olds if _can_shrink(old)]
+    not_yet = new.spec.replicas - available(seen(new))
     spare = sum(map(size, sets)) - bounds.minimum - not_yet
     sizes: Sizes = {}
     for old in shrinking:
@@ -139,14 +143,14 @@ def _shrunk(
         if going > 0:
             sizes[old.metadata.name] = old.spec.replicas - going
             spare -= going
-    left = sum(map(available, sets)) - bounds.minimum
+    left = sum(available(seen(each)) for each in sets) - bounds.minimum
     for old in shrinking:
         now = sizes.get(old.metadata.name, old.spec.replicas)
         going = min(now, left)
         if going > 0:
             sizes[old.metadata.name] = now - going
             # What goes beyond the unavailable ones costs availability.
-            left -= max(0, available(old) - (now - going))
+            left -= max(0, available(seen(old)) - (now - going))
     return sizes
 
 

@@ -112,9 +112,7 @@ def _rolled(scene: Scene) -> tuple[Sequence[Effect], bool]:
     new, olds, bounds = scene.new, scene.olds, scene.bounds
     if new is None:
         return _created(scene, first_size(olds, bounds)), False
-    sizes, waits = cautious(
-        scene.view, scene.sets, lambda seen: rolled(seen(new), [*map(seen, olds)], bounds)
-    )
+    sizes, waits = cautious(scene.view, scene.sets, lambda seen: rolled(new, olds, bounds, seen))
     return _sized(scene, sizes), waits
 
 
@@ -139,7 +137,7 @@ def _created(scene: Scene, replicas: int) -> Sequence[Effect]:
     if there is not None:
         return _collided(scene, there)
     body = new_set(deployment, name, label, replicas, next_revision(scene.olds), scene.bounds)
-    create = ensure_child(NAME, meta, REPLICASETS, there, body, label, premise_of(DEPLOYMENTS, meta))
+    create = ensure_child(NAME, meta, REPLICASETS, there, body, label, (premise_of(DEPLOYMENTS, meta),))
     return (create,) if create is not None else ()
 
 

@@ -25,9 +25,11 @@ from typing import NamedTuple
 
 from fairlead.core.times import parse_time, timestamp
 from fairlead.decision.contract import EFFECTS_MAX, NOTHING, SETTLED, Decision, Reading, Waiting
+from fairlead.decision.decider import Decider, Wake, WatchEvent
 from fairlead.decision.effects import Effect
 from fairlead.decision.ensure import ensure_status
-from fairlead.decision.heeds import GONE, NEW, Heeds
+from fairlead.decision.predicates import GONE, NEW
+from fairlead.decision.wakes import always, changed, in_namespace, itself, within
 from fairlead.ledger.evidence import is_closed
 from fairlead.model.marks import NODE_LEASES
 from fairlead.model.views import (
@@ -41,7 +43,6 @@ from fairlead.model.views import (
     Budget,
     BudgetStatus,
     Condition,
-    Lease,
     Node,
     Owner,
     Pod,
@@ -54,6 +55,7 @@ from fairlead.store.contract import Key
 
 _NAME = "disruption"
 # An evicted pod that is still not being deleted after so long will not be.
+#: bound: plane | an evicted pod counts as going for | it counts as staying
 DELETION_SECONDS = 120.0
 # A look at all nodes is followed by another no sooner than this.
 _PATROL_SECONDS_MIN = 1.0
@@ -71,44 +73,39 @@ class _Need(NamedTuple):
     healthy: int
 
 
-class BudgetDecider:
-    name = _NAME
-    reads: tuple[Resource[View], ...] = (BUDGETS, PODS, REPLICASETS, DEPLOYMENTS, STATEFULSETS, NODES, LEASES)
-    dated: tuple[Resource[View], ...] = (LEASES,)
-    heeds: Heeds = ((LEASES.name, NEW | GONE),)
-    adopts: Heeds = ((LEASES.name, 0),)
+def budget_decider() -> Decider:
+    """A change of pods or their owners wakes all budgets of the namespace, under one key without a name. A further one,
+    without a namespace, watches for nodes that fall silent."""
+    owners: tuple[Resource[View], ...] = (PODS, REPLICASETS, DEPLOYMENTS, STATEFULSETS)
+    return Decider(
+        name=_NAME,
+        reads=(BUDGETS, *owners, NODES, LEASES),
+        dated=(LEASES,),
+        wakes=(
+            Wake(BUDGETS, itself),
+            Wake(BUDGETS, always(_ALL), when=NEW),
+            *(Wake(each, in_namespace(BUDGETS), among=BUDGETS) for each in owners),
+            Wake(NODES, changed(_is_closed, _with_pods_on), among=BUDGETS),
+            Wake(LEASES, within(NODE_LEASES, always(_ALL)), when=NEW | GONE, among=BUDGETS),
+        ),
+        decide=_decide,
+    )
 
-    def keys(self, resource: str, before: View | None, after: View | None) -> Iterable[Key]:
-        if resource == NODES.name:
-            return ()
-        newest = after if after is not None else before
-        metadata = getattr(newest, "metadata", None)
-        if metadata is None:
-            return ()
-        if isinstance(newest, Lease):
-            came_or_went = before is None or after is None
-            return (_ALL,) if came_or_went and metadata.namespace == NODE_LEASES else ()
-        if isinstance(newest, Budget):
-            own = Key(BUDGETS.name, metadata.namespace, metadata.name)
-            return (own,) if before is not None else (own, _ALL)
-        return (Key(BUDGETS.name, metadata.namespace, ""),)
 
-    def adopters(
-        self, view: Reading, resource: str, before: View | None, after: View | None
-    ) -> Iterable[Key]:
-        node = after if after is not None else before
-        if not isinstance(node, Node) or _is_closed(before) == _is_closed(after):
-            return ()
-        spaces = {pod.metadata.namespace for pod in view.on_node(node.metadata.name) if isinstance(pod, Pod)}
-        return [Key(BUDGETS.name, space, "") for space in sorted(spaces)]
+def _with_pods_on(event: WatchEvent[Node]) -> Iterable[Key]:
+    """All budgets of the namespaces that have pods on the node."""
+    pods = event.view.on_node(event.key.name)
+    spaces = {pod.metadata.namespace for pod in pods if isinstance(pod, Pod)}
+    return [Key(BUDGETS.name, space, "") for space in sorted(spaces)]
 
-    def decide(self, view: Reading, key: Key, now: float) -> Decision:
-        if key.name:
-            budget = view.get(BUDGETS, key.namespace, key.name)
-            return NOTHING if budget is None else _decide(view, budget, now)
-        if not key.namespace:
-            return _look_round(view, now)
-        return _together([_decide(view, budget, now) for budget in view.list(BUDGETS, key.namespace)], now)
+
+def _decide(view: Reading, key: Key, now: float) -> Decision:
+    if key.name:
+        budget = view.get(BUDGETS, key.namespace, key.name)
+        return NOTHING if budget is None else _reconcile(view, budget, now)
+    if not key.namespace:
+        return _look_round(view, now)
+    return _together([_reconcile(view, budget, now) for budget in view.list(BUDGETS, key.namespace)], now)
 
 
 def _together(decisions: Sequence[Decision], now: float) -> Decision:
@@ -129,7 +126,7 @@ def _look_round(view: Reading, now: float) -> Decision:
         pod.metadata.namespace for name in unmarked for pod in view.on_node(name) if isinstance(pod, Pod)
     }
     budgets = [each for space in sorted(spaces) for each in view.list(BUDGETS, space)]
-    decision = _together([_decide(view, each, now) for each in budgets], now)
+    decision = _together([_reconcile(view, each, now) for each in budgets], now)
     waits = [LOOK_AGAIN_SECONDS] if unmarked else []
     if found.next_seconds:
         waits.append(max(_PATROL_SECONDS_MIN, found.next_seconds))
@@ -138,7 +135,7 @@ def _look_round(view: Reading, now: float) -> Decision:
     return Decision(effects=decision.effects, again_at=min(times, default=0.0))
 
 
-def _decide(view: Reading, budget: Budget, now: float) -> Decision:
+def _reconcile(view: Reading, budget: Budget, now: float) -> Decision:
     if budget.metadata.deletion_timestamp:
         return NOTHING
     pods = view.select(PODS, budget.metadata.namespace, budget.spec.selector)
@@ -163,8 +160,8 @@ def _may_be_heard(view: Reading, pod: Pod) -> bool:
     return node is not None and not is_closed(node) and has_missed(view, pod.spec.node_name)
 
 
-def _is_closed(node: View | None) -> bool:
-    return isinstance(node, Node) and is_closed(node)
+def _is_closed(node: Node | None) -> bool:
+    return node is not None and is_closed(node)
 
 
 def _disrupted(budget: Budget, pods: Iterable[Pod], now: float) -> dict[str, str]:

@@ -19,9 +19,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from fairlead.decision.contract import EFFECTS_MAX, NOTHING, SETTLED, Decision, Reading, Verdict, Waiting
+from fairlead.decision.decider import Decider, Wake, WatchEvent
 from fairlead.decision.effects import Effect, premise_of
 from fairlead.decision.ensure import ensure_child, ensure_fields, ensure_gone
-from fairlead.decision.heeds import ALWAYS, Heeds
+from fairlead.decision.wakes import by_controller, changed, itself
 from fairlead.model.key import Key
 from fairlead.model.marks import ZONE
 from fairlead.model.service_views import (
@@ -32,7 +33,7 @@ from fairlead.model.service_views import (
     EndpointSlice,
     Service,
 )
-from fairlead.model.views import NODES, PODS, Json, Node, Pod, Resource, View
+from fairlead.model.views import NODES, PODS, Json, Node, Pod, View
 from fairlead.reconcile.children import child_name, controller_reference, is_controlled_by
 from fairlead.reconcile.service_selectors import ServiceSelectors
 from fairlead.reconcile.slice_endpoints import grouped, labels_of, shows
@@ -41,73 +42,62 @@ from fairlead.reconcile.slice_layout import Layout, laid_out
 _NAME = "endpoint-slices"
 
 
-class EndpointSliceDecider:
-    name = _NAME
-    reads: tuple[Resource[View], ...] = (SERVICES, ENDPOINT_SLICES, PODS, NODES)
-    heeds: Heeds = ((PODS.name, 0),)
-    adopts: Heeds = ((PODS.name, ALWAYS),)
+def endpoint_slice_decider() -> Decider:
+    """A pod wakes the Services that select it; a node whose zone changed those of its pods."""
+    selectors = ServiceSelectors()
 
-    def __init__(self) -> None:
-        self._selectors = ServiceSelectors()
-
-    def keys(self, resource: str, before: View | None, after: View | None) -> Iterable[Key]:
-        found = after if after is not None else before
-        if isinstance(found, Service):
-            return (Key(SERVICES.name, found.metadata.namespace, found.metadata.name),)
-        if isinstance(found, EndpointSlice):
-            owner = found.metadata.controller
-            if owner is not None and owner.kind == SERVICES.kind:
-                return (Key(SERVICES.name, found.metadata.namespace, owner.name),)
-        return ()
-
-    def adopters(
-        self, view: Reading, resource: str, before: View | None, after: View | None
-    ) -> Iterable[Key]:
-        """Of a pod the Services that select it; of a node whose zone changed those of its pods."""
-        if resource == PODS.name:
-            assert before is None or isinstance(before, Pod)
-            assert after is None or isinstance(after, Pod)
-            return self._selecting(view, (before, after)) if shows(before) != shows(after) else ()
-        if resource == NODES.name and _zone(before) != _zone(after):
-            node = after if after is not None else before
-            assert isinstance(node, Node)
-            on_node = [pod for pod in view.on_node(node.metadata.name) if isinstance(pod, Pod)]
-            return self._selecting(view, on_node)
-        return ()
-
-    def _selecting(self, view: Reading, pods: Iterable[Pod | None]) -> Iterable[Key]:
+    def selecting(event: WatchEvent[View], pods: Iterable[View | None]) -> Iterable[Key]:
         found: dict[Key, None] = {}
         for pod in pods:
-            if pod is not None and pod.metadata.labels:
+            if isinstance(pod, Pod) and pod.metadata.labels:
                 meta = pod.metadata
-                for name in self._selectors.matching(view, meta.namespace, meta.labels):
+                for name in selectors.matching(event.view, meta.namespace, meta.labels):
                     found[Key(SERVICES.name, meta.namespace, name)] = None
         return found
 
-    def decide(self, view: Reading, key: Key, now: float) -> Decision:
-        service = view.get(SERVICES, key.namespace, key.name)
-        if service is None or service.metadata.deletion_timestamp:
-            return NOTHING  # its slices go with it
-        present = [
-            found
-            for found in view.owned(ENDPOINT_SLICES, service.metadata.uid)
-            if is_controlled_by(found, service.metadata)
-            and found.address_type == "IPv4"
-            and found.metadata.labels.get(MANAGED_BY, SLICE_CONTROLLER) == SLICE_CONTROLLER
-        ]
-        if service.spec.type == "ExternalName":
-            return _decision([gone for each in present if (gone := _delete(service, each)) is not None])
-        if not service.spec.selector:
-            return NOTHING
-        if any(each.metadata.deletion_timestamp for each in present):
-            return Decision(Waiting("SliceIsBeingDeleted"))
-        pods = view.select(PODS, key.namespace, {"matchLabels": service.spec.selector})
-        wanted = grouped(service, pods, lambda node: _zone(view.get(NODES, "", node)))
-        return _decision(_effects(view, service, laid_out(wanted, present)))
+    def of_pod(event: WatchEvent[Pod]) -> Iterable[Key]:
+        return selecting(event, (event.before, event.after))
+
+    def of_node(event: WatchEvent[Node]) -> Iterable[Key]:
+        return selecting(event, event.view.on_node(event.key.name))
+
+    return Decider(
+        name=_NAME,
+        reads=(SERVICES, ENDPOINT_SLICES, PODS, NODES),
+        wakes=(
+            Wake(SERVICES, itself),
+            Wake(ENDPOINT_SLICES, by_controller(SERVICES)),
+            Wake(PODS, changed(shows, of_pod), among=SERVICES),
+            Wake(NODES, changed(_zone, of_node), among=SERVICES),
+        ),
+        decide=_decide,
+    )
 
 
-def _zone(node: View | None) -> str:
-    return node.metadata.labels.get(ZONE, "") if isinstance(node, Node) else ""
+def _decide(view: Reading, key: Key, now: float) -> Decision:
+    service = view.get(SERVICES, key.namespace, key.name)
+    if service is None or service.metadata.deletion_timestamp:
+        return NOTHING  # its slices go with it
+    present = [
+        found
+        for found in view.owned(ENDPOINT_SLICES, service.metadata.uid)
+        if is_controlled_by(found, service.metadata)
+        and found.address_type == "IPv4"
+        and found.metadata.labels.get(MANAGED_BY, SLICE_CONTROLLER) == SLICE_CONTROLLER
+    ]
+    if service.spec.type == "ExternalName":
+        return _decision([gone for each in present if (gone := _delete(service, each)) is not None])
+    if not service.spec.selector:
+        return NOTHING
+    if any(each.metadata.deletion_timestamp for each in present):
+        return Decision(Waiting("SliceIsBeingDeleted"))
+    pods = view.select(PODS, key.namespace, {"matchLabels": service.spec.selector})
+    wanted = grouped(service, pods, lambda node: _zone(view.get(NODES, "", node)))
+    return _decision(_effects(view, service, laid_out(wanted, present)))
+
+
+def _zone(node: Node | None) -> str:
+    return node.metadata.labels.get(ZONE, "") if node is not None else ""
 
 
 def _decision(effects: Sequence[Effect]) -> Decision:
@@ -118,7 +108,7 @@ def _decision(effects: Sequence[Effect]) -> Decision:
 def _effects(view: Reading, service: Service, layout: Layout) -> list[Effect]:
     """First what shows new or changed endpoints, then what is left over goes."""
     meta, labels = service.metadata, labels_of(service)
-    premise = premise_of(SERVICES, meta)
+    premises = (premise_of(SERVICES, meta),)
     effects: list[Effect | None] = []
     for found, content in layout.kept:
         removed = dict.fromkeys(found.metadata.labels.keys() - labels.keys())
@@ -128,7 +118,7 @@ def _effects(view: Reading, service: Service, layout: Layout) -> list[Effect]:
             "ports": list(found.ports),
         }
         fields = {"metadata": {"labels": {**labels, **removed}}, **content}
-        effects.append(ensure_fields(_NAME, meta, ENDPOINT_SLICES, found, "fill", current, fields, premise))
+        effects.append(ensure_fields(_NAME, meta, ENDPOINT_SLICES, found, "fill", current, fields, premises))
     number = 0
     for content in layout.new:
         while view.get(ENDPOINT_SLICES, meta.namespace, child_name(meta, str(number))) is not None:
@@ -142,7 +132,7 @@ def _effects(view: Reading, service: Service, layout: Layout) -> list[Effect]:
             "addressType": "IPv4",
             **content,
         }
-        effects.append(ensure_child(_NAME, meta, ENDPOINT_SLICES, None, body, str(number), premise))
+        effects.append(ensure_child(_NAME, meta, ENDPOINT_SLICES, None, body, str(number), premises))
         number += 1
     effects.extend(_delete(service, each) for each in layout.surplus)
     return [effect for effect in effects if effect is not None]

@@ -17,6 +17,7 @@ from fairlead.store.damage import is_stand_in
 
 EVENTS = "events"
 # More than this are not kept, whatever their age.
+#: bound: plane | Events kept | the oldest go
 EVENTS_MAX = 100_000
 
 

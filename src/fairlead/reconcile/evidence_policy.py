@@ -15,9 +15,11 @@ from typing import NamedTuple
 
 from fairlead.core.times import microtime, parse_time, timestamp
 from fairlead.decision.contract import NOTHING, SETTLED, Decision, EventNote, Reading, Silent, Waiting
+from fairlead.decision.decider import Decider, Wake
 from fairlead.decision.ensure import ensure_status
-from fairlead.decision.heeds import GONE, NEW, Heeds
 from fairlead.decision.notes import NORMAL, WARNING, about
+from fairlead.decision.predicates import GONE, NEW
+from fairlead.decision.wakes import always, changed, within
 from fairlead.ledger import brake
 from fairlead.ledger.evidence import (
     NEVER,
@@ -43,11 +45,8 @@ from fairlead.model.views import (
     EvidencePolicyStatus,
     EvidenceRelease,
     EvidenceZone,
-    Lease,
     Node,
     Pod,
-    Resource,
-    View,
 )
 from fairlead.store.contract import Key
 
@@ -64,56 +63,51 @@ class _Watched(NamedTuple):
     silent: bool
 
 
-class EvidencePolicyDecider:
-    name = NAME
-    reads: tuple[Resource[View], ...] = (EVIDENCE_POLICIES, NODES, LEASES, PODS)
-    dated: tuple[Resource[View], ...] = (LEASES,)
-    gathers: Resource[View] = NODES
-    heeds: Heeds = ((PODS.name, 0), (LEASES.name, NEW | GONE))
-
-    def keys(self, resource: str, before: View | None, after: View | None) -> Iterable[Key]:
-        if resource == NODES.name:
-            return (_KEY,) if _standing(before) != _standing(after) else ()
-        if resource == LEASES.name:
-            found = after if after is not None else before
-            came_or_went = before is None or after is None
-            return (_KEY,) if came_or_went and isinstance(found, Lease) and _is_node_lease(found) else ()
-        return (_KEY,) if resource == EVIDENCE_POLICIES.name else ()
-
-    def decide(self, view: Reading, key: Key, now: float) -> Decision:
-        policy = view.get(EVIDENCE_POLICIES, "", rows.NAME)
-        if policy is None or policy.metadata.deletion_timestamp:
-            return NOTHING
-        evidence, limits = Evidence(policy), brake.limits_of(policy.spec)
-        watched = _watched(view, evidence)
-        by_zone: dict[str, list[_Watched]] = {}
-        for each in watched:
-            by_zone.setdefault(zone_of(each.node), []).append(each)
-        known = {zone.name: zone for zone in policy.status.zones}
-        all_silent = bool(watched) and all(each.silent for each in watched)
-        zones, due = [], []
-        for name in sorted(by_zone.keys() | known.keys()):
-            turn = _Turn(view, evidence, limits, known.get(name), by_zone.get(name, []), now)
-            zone = turn.zone(name, all_silent=all_silent)
-            if zone is not None:
-                zones.append(zone)
-                due.append(turn.due_at)
-        worst = max((zone.state for zone in zones), key=brake.STATES.index, default=brake.NORMAL)
-        silent = sum(each.silent for each in watched)
-        wanted = EvidencePolicyStatus(policy.metadata.generation, worst, silent, tuple(zones))
-        effect = ensure_status(NAME, EVIDENCE_POLICIES, policy, wanted, ("state",))
-        at = min(due, default=NEVER)
-        verdict = SETTLED if worst == brake.NORMAL else Waiting("Braked", f"{silent} nodes are silent")
-        notes = tuple(_news(policy, known, zones)) if effect is not None else ()
-        return Decision(verdict, (effect,) if effect else (), at if at < NEVER else 0.0, notes)
+def evidence_policy_decider() -> Decider:
+    return Decider(
+        name=NAME,
+        reads=(EVIDENCE_POLICIES, NODES, LEASES, PODS),
+        dated=(LEASES,),
+        gathers=NODES,
+        wakes=(
+            Wake(EVIDENCE_POLICIES, always(_KEY)),
+            Wake(NODES, changed(_standing, always(_KEY))),
+            Wake(LEASES, within(NODE_LEASES, always(_KEY)), when=NEW | GONE),
+        ),
+        decide=_decide,
+    )
 
 
-def _is_node_lease(lease: Lease) -> bool:
-    return lease.metadata.namespace == NODE_LEASES
+def _decide(view: Reading, key: Key, now: float) -> Decision:
+    policy = view.get(EVIDENCE_POLICIES, "", rows.NAME)
+    if policy is None or policy.metadata.deletion_timestamp:
+        return NOTHING
+    evidence, limits = Evidence(policy), brake.limits_of(policy.spec)
+    watched = _watched(view, evidence)
+    by_zone: dict[str, list[_Watched]] = {}
+    for each in watched:
+        by_zone.setdefault(zone_of(each.node), []).append(each)
+    known = {zone.name: zone for zone in policy.status.zones}
+    all_silent = bool(watched) and all(each.silent for each in watched)
+    zones, due = [], []
+    for name in sorted(by_zone.keys() | known.keys()):
+        turn = _Turn(view, evidence, limits, known.get(name), by_zone.get(name, []), now)
+        zone = turn.zone(name, all_silent=all_silent)
+        if zone is not None:
+            zones.append(zone)
+            due.append(turn.due_at)
+    worst = max((zone.state for zone in zones), key=brake.STATES.index, default=brake.NORMAL)
+    silent = sum(each.silent for each in watched)
+    wanted = EvidencePolicyStatus(policy.metadata.generation, worst, silent, tuple(zones))
+    effect = ensure_status(NAME, EVIDENCE_POLICIES, policy, wanted, ("state",))
+    at = min(due, default=NEVER)
+    verdict = SETTLED if worst == brake.NORMAL else Waiting("Braked", f"{silent} nodes are silent")
+    notes = tuple(_news(policy, known, zones)) if effect is not None else ()
+    return Decision(verdict, (effect,) if effect else (), at if at < NEVER else 0.0, notes)
 
 
-def _standing(node: View | None) -> object:
-    if not isinstance(node, Node):
+def _standing(node: Node | None) -> object:
+    if node is None:
         return None
     return node.metadata.uid, zone_of(node), node.spec.taints, node.metadata.annotations.get(SILENT_SINCE)
 

@@ -16,17 +16,19 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from fairlead.api.fencing import FENCES_MAX
 from fairlead.decision.contract import NOTHING, Decision, Reading, Waiting
-from fairlead.decision.effects import Change, premises
+from fairlead.decision.decider import Decider, Wake, WatchEvent, key_of
+from fairlead.decision.effects import Change
 from fairlead.decision.ensure import ensure_fields, ensure_gone
-from fairlead.decision.heeds import GONE, LEAVING, OWNED, Heeds
+from fairlead.decision.predicates import GONE, LEAVING, OWNED
 from fairlead.model.catalog import CATALOG, Catalog
 from fairlead.model.metadata import FOREGROUND, ORPHAN
-from fairlead.model.views import LEASES, PODS, Meta, Resource, View
+from fairlead.model.premise import Premise, Premises
+from fairlead.model.served import Served
+from fairlead.model.views import Meta, Resource, View
 from fairlead.reconcile.ownership import (
     FREE,
     as_reference,
     is_deleting,
-    key_of,
     meta_of,
     owner_key,
     owners_of,
@@ -39,42 +41,42 @@ from fairlead.store.contract import Key
 
 NAME = "garbage-collector"
 # One fence is the leader's own.
-_GUARDS_MAX = FENCES_MAX - 1
+_PREMISES_MAX = FENCES_MAX - 1
 
 
-class GarbageDecider:
-    name = NAME
-    heeds: Heeds = ((PODS.name, 0), (LEASES.name, 0))
-    adopts: Heeds = ((PODS.name, GONE | LEAVING | OWNED), (LEASES.name, GONE | LEAVING | OWNED))
+def garbage_decider(catalog: Catalog = CATALOG) -> Decider:
+    """`catalog`: kinds may be added to it and taken from it; the controller is made anew for them."""
+    collector = _Collector(catalog)
+    return Decider(
+        name=NAME,
+        reads=collector.reads,
+        wakes=tuple(Wake(each, collector.related, when=GONE | LEAVING | OWNED) for each in collector.reads),
+        decide=collector.decide,
+        unsettled=collector.unsettled,
+        kinds=catalog if isinstance(catalog, Served) else None,
+        remade=lambda: garbage_decider(catalog),
+    )
 
-    def __init__(self, catalog: Catalog = CATALOG) -> None:
+
+class _Collector:
+    """Decides on objects of the kinds that a catalog has as this is made."""
+
+    def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
-        self.kinds_changed()
-
-    def kinds_changed(self) -> None:
-        """The catalog has other kinds than before."""
-        self._resources = resources_of(self._catalog)
+        self._resources = resources_of(catalog)
         self.reads: tuple[Resource[View], ...] = tuple(self._resources.values())
 
-    def keys(self, resource: str, before: View | None, after: View | None) -> Iterable[Key]:
-        """None without a look at the others."""
-        return ()
-
-    def adopters(
-        self, view: Reading, resource: str, before: View | None, after: View | None
-    ) -> Iterator[Key]:
+    def related(self, event: WatchEvent[View]) -> Iterator[Key]:
         """The object itself, those that it owns and those that own it, as far as there is something to do."""
+        view, own, before, after = event.view, event.key, event.before, event.after
         were = FREE if before is None else ties_of(before)
         if after is not None and ties_of(after) == were:
             return
-        known = after or before
-        assert known is not None
-        own = key_of(resource, known)
         if after is not None and self.decide(view, own, 0.0) is not NOTHING:
             yield own
         related: dict[Key, None] = {}
         if after is None or is_deleting(after):
-            related.update(dict.fromkeys(self._dependents(view, uid_of(known))))
+            related.update(dict.fromkeys(self._dependents(view, uid_of(event.newest))))
         if before is not None:
             for owner in were[0]:
                 at = owner_key(self._catalog, owner, own.namespace)
@@ -115,7 +117,7 @@ class GarbageDecider:
         """It goes when none of its owners is left, in the way the last of them was deleted. If there is one left it
         loses its references to the others, so that none of them waits for it in vain."""
         gone: dict[str, None] = {}
-        guards: list[tuple[Key, int]] = []
+        premises: list[Premise] = []
         freed, waited_for = set[str](), False
         for owner in meta.owner_references:
             at = owner_key(self._catalog, owner, meta.namespace)
@@ -123,10 +125,10 @@ class GarbageDecider:
                 continue  # not ours to judge
             current = view.get(self._resources[at.resource], at.namespace, at.name)
             if current is None or uid_of(current) != owner.uid:
-                if len(guards) == _GUARDS_MAX:
+                if len(premises) == _PREMISES_MAX:
                     break  # the rest in a further turn
                 gone[owner.uid] = None
-                guards.append((at, 0 if current is None else revision_of(current)))
+                premises.append(Premise(at, 0 if current is None else revision_of(current)))
             elif is_deleting(current):
                 finalizers = meta_of(current).finalizers
                 if ORPHAN in finalizers:
@@ -143,10 +145,10 @@ class GarbageDecider:
             # In the foreground only if that makes a difference to somebody.
             leads_on = waited_for and any(True for _ in self._dependents(view, meta.uid))
             policy = "Foreground" if leads_on else ""
-            delete = ensure_gone(NAME, meta, resource, found, policy, premises(*guards))  # type: ignore[arg-type]
+            delete = ensure_gone(NAME, meta, resource, found, policy, tuple(premises))  # type: ignore[arg-type]
             assert delete is not None
             return Decision(Waiting("OwnersGone", "none of its owners is left"), (delete,))
-        change = _without_owners(resource, found, meta, gone.keys(), premises(*guards))
+        change = _without_owners(resource, found, meta, gone.keys(), tuple(premises))
         return Decision(Waiting("OwnerGone", "one of its owners is gone, another is left"), (change,))
 
     # As an owner
@@ -155,6 +157,9 @@ class GarbageDecider:
         for dependent in self._dependents(view, uid_of(found)):
             if self._reference(view, dependent, key, uid_of(found)):
                 return Decision(Waiting("DependentsRemain", f"{dependent.name} is not set free yet"))
+        for each in self.reads:
+            # A kind that cannot be read may hold some: with this finalizer gone they would be taken for garbage.
+            view.get(each, "", "")
         return Decision(effects=(_without_finalizer(resource, found, ORPHAN),))
 
     def _waiting(self, view: Reading, resource: Resource[View], found: View, key: Key) -> Decision:
@@ -204,24 +209,24 @@ class GarbageDecider:
 
 
 def _without_owners(
-    resource: Resource[View], found: View, meta: Meta, gone: Iterable[str], premise: str = ""
+    resource: Resource[View], found: View, meta: Meta, gone: Iterable[str], premises: Premises = ()
 ) -> Change:
     gone = frozenset(gone)
     left = [as_reference(owner) for owner in meta.owner_references if owner.uid not in gone]
-    return _changed(resource, found, meta, "ownerReferences", left, premise)
+    return _changed(resource, found, meta, "ownerReferences", left, premises)
 
 
 def _without_finalizer(resource: Resource[View], found: View, name: str) -> Change:
     meta = meta_of(found)
     return _changed(
-        resource, found, meta, "finalizers", [each for each in meta.finalizers if each != name], ""
+        resource, found, meta, "finalizers", [each for each in meta.finalizers if each != name], ()
     )
 
 
 def _changed(
-    resource: Resource[View], found: View, meta: Meta, field: str, left: Sequence[object], premise: str
+    resource: Resource[View], found: View, meta: Meta, field: str, left: Sequence[object], premises: Premises
 ) -> Change:
     wanted = {"metadata": {field: left or None}}
-    change = ensure_fields(NAME, meta, resource, found, field, {}, wanted, premise)  # type: ignore[arg-type]
+    change = ensure_fields(NAME, meta, resource, found, field, {}, wanted, premises)  # type: ignore[arg-type]
     assert change is not None
     return change

@@ -33,11 +33,13 @@ from fairlead.decision.contract import (
     Refusal,
     Waiting,
 )
+from fairlead.decision.decider import Decider, Wake
 from fairlead.decision.effects import Effect, premise_of
 from fairlead.decision.ensure import ensure_child, ensure_gone, ensure_status
-from fairlead.decision.heeds import OWNED, Heeds
 from fairlead.decision.notes import about, children, failure
-from fairlead.model.views import JOBS, PODS, Job, Pod, Resource, View
+from fairlead.decision.predicates import OWNED
+from fairlead.decision.wakes import by_controller, itself
+from fairlead.model.views import JOBS, PODS, Job, Pod
 from fairlead.reconcile.children import is_controlled_by
 from fairlead.reconcile.job_indexes import due_after, is_per_index, newest_by_index, noted_after
 from fairlead.reconcile.job_pods import (
@@ -72,41 +74,38 @@ _OURS = ("", "kubernetes.io/job-controller")
 _NAME = "job"
 
 
-class JobDecider:
-    name = _NAME
-    reads: tuple[Resource[View], ...] = (JOBS, PODS)
-    heeds: Heeds = ((PODS.name, OWNED),)
+def job_decider() -> Decider:
+    return Decider(
+        name=_NAME,
+        reads=(JOBS, PODS),
+        wakes=(Wake(JOBS, itself), Wake(PODS, by_controller(JOBS), when=OWNED)),
+        decide=_decide,
+        refused=_refused,
+    )
 
-    def keys(self, resource: str, before: View | None, after: View | None) -> Iterable[Key]:
-        newest = after if after is not None else before
-        if isinstance(newest, Job):
-            return (Key(JOBS.name, newest.metadata.namespace, newest.metadata.name),)
-        owner = newest.metadata.controller if isinstance(newest, Pod) else None
-        if owner is None or owner.kind != JOBS.kind or not isinstance(newest, Pod):
-            return ()
-        return (Key(JOBS.name, newest.metadata.namespace, owner.name),)
 
-    def decide(self, view: Reading, key: Key, now: float) -> Decision:
-        job = view.get(JOBS, key.namespace, key.name)
-        if job is None or job.spec.managed_by not in _OURS:
-            return NOTHING
-        owned = view.owned(PODS, job.metadata.uid)
-        pods = [pod for pod in owned if is_controlled_by(pod, job.metadata)]
-        if job.metadata.deletion_timestamp:
-            return Decision(effects=_release(job, pods))
-        if finished_condition(job) is not None:
-            return _finished(job, pods, now)
-        return _running(view, job, pods, now)
+def _decide(view: Reading, key: Key, now: float) -> Decision:
+    job = view.get(JOBS, key.namespace, key.name)
+    if job is None or job.spec.managed_by not in _OURS:
+        return NOTHING
+    owned = view.owned(PODS, job.metadata.uid)
+    pods = [pod for pod in owned if is_controlled_by(pod, job.metadata)]
+    if job.metadata.deletion_timestamp:
+        return Decision(effects=_release(job, pods))
+    if finished_condition(job) is not None:
+        return _finished(job, pods, now)
+    return _running(view, job, pods, now)
 
-    def refused(self, view: Reading, key: Key, refusal: Refusal, now: float) -> Decision:
-        """Its pods were reported before they were refused; what they wait for is left to say."""
-        job = view.get(JOBS, key.namespace, key.name)
-        if job is None:
-            return NOTHING
-        conditions = waiting(job.status.conditions, refusal, job.metadata.name, now)
-        report = ensure_status(_NAME, JOBS, job, structs.replace(job.status, conditions=conditions))
-        notes = failure(about(JOBS, job.metadata), refusal.effect, refusal.message)
-        return Decision(effects=(report,) if report is not None else (), events=notes)
+
+def _refused(view: Reading, key: Key, refusal: Refusal, now: float) -> Decision:
+    """Its pods were reported before they were refused; what they wait for is left to say."""
+    job = view.get(JOBS, key.namespace, key.name)
+    if job is None:
+        return NOTHING
+    conditions = waiting(job.status.conditions, refusal, job.metadata.name, now)
+    report = ensure_status(_NAME, JOBS, job, structs.replace(job.status, conditions=conditions))
+    notes = failure(about(JOBS, job.metadata), refusal.effect, refusal.message)
+    return Decision(effects=(report,) if report is not None else (), events=notes)
 
 
 def _release(job: Job, pods: Iterable[Pod]) -> tuple[Effect, ...]:
@@ -179,7 +178,7 @@ def _staffed(
             None,
             pod_body(job, slot),
             slot.occasion,
-            premise if lost is None else f"{premise},{premise_of(PODS, lost.metadata)}",
+            (premise,) if lost is None else (premise, premise_of(PODS, lost.metadata)),
         )
         for slot, lost in islice(replacing(pods, slots), missing)
     )

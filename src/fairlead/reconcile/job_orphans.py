@@ -6,42 +6,39 @@ to do so under. Keys here are the pods themselves, and only those that are being
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from fairlead.decision.contract import NOTHING, Decision, Reading, Waiting
-from fairlead.decision.heeds import LEAVING, Heeds
-from fairlead.model.views import JOBS, PODS, Pod, Resource, View
+from fairlead.decision.decider import Decider, Wake
+from fairlead.decision.predicates import LEAVING
+from fairlead.decision.wakes import itself_if
+from fairlead.model.views import JOBS, PODS, Pod
 from fairlead.reconcile.job_pods import is_tracked, released
 from fairlead.store.contract import Key
 
+_NAME = "job-orphans"
 # The Job's end wakes no pod: while a pod waits for its Job to count it, it is looked at again so often.
+#: bound: plane | a pod held for its Job is looked at every | -
 AGAIN_SECONDS = 60.0
 
 
-class JobOrphanDecider:
-    name = "job-orphans"
-    reads: tuple[Resource[View], ...] = (PODS, JOBS)
-    heeds: Heeds = ((PODS.name, LEAVING),)
+def job_orphan_decider() -> Decider:
+    return Decider(
+        name=_NAME,
+        reads=(PODS, JOBS),
+        wakes=(Wake(PODS, itself_if(_is_held), when=LEAVING),),
+        decide=_decide,
+    )
 
-    def keys(self, resource: str, before: View | None, after: View | None) -> Iterable[Key]:
-        if not isinstance(after, Pod) or not _is_held(after):
-            return ()
-        return (Key(PODS.name, after.metadata.namespace, after.metadata.name),)
 
-    def decide(self, view: Reading, key: Key, now: float) -> Decision:
-        pod = view.get(PODS, key.namespace, key.name)
-        if pod is None or not _is_held(pod):
-            return NOTHING
-        owner = pod.metadata.controller
-        job = (
-            view.get(JOBS, key.namespace, owner.name)
-            if owner is not None and owner.kind == JOBS.kind
-            else None
-        )
-        if owner is not None and job is not None and job.metadata.uid == owner.uid:
-            return Decision(Waiting("JobWillCountIt"), again_at=now + AGAIN_SECONDS)
-        effect = released(self.name, pod.metadata, pod)
-        return Decision(effects=(effect,) if effect else ())
+def _decide(view: Reading, key: Key, now: float) -> Decision:
+    pod = view.get(PODS, key.namespace, key.name)
+    if pod is None or not _is_held(pod):
+        return NOTHING
+    owner = pod.metadata.controller
+    job = view.get(JOBS, key.namespace, owner.name) if owner is not None and owner.kind == JOBS.kind else None
+    if owner is not None and job is not None and job.metadata.uid == owner.uid:
+        return Decision(Waiting("JobWillCountIt"), again_at=now + AGAIN_SECONDS)
+    effect = released(_NAME, pod.metadata, pod)
+    return Decision(effects=(effect,) if effect else ())
 
 
 def _is_held(pod: Pod) -> bool:

@@ -23,7 +23,9 @@ from fairlead.reconcile.job_policies import judged
 TRACKING = "batch.kubernetes.io/job-tracking"
 INDEX = "batch.kubernetes.io/job-completion-index"
 
+#: bound: plane | a failed pod of a Job is replaced after | twice as long after each further failure
 BACKOFF_SECONDS = 10.0
+#: bound: plane | the same at most | -
 BACKOFF_SECONDS_MAX = 360.0
 
 

@@ -25,6 +25,7 @@ from fairlead.reconcile.job_indexes import gives_up, is_per_index, newest_by_ind
 from fairlead.reconcile.job_pods import Crew, index_of, is_indexed, is_tracked
 from fairlead.reconcile.job_policies import format_indexes, judged, parse_indexes, success_of
 
+#: bound: plane | ended pods of a Job that are being counted | the rest is counted in the next turn
 UNCOUNTED_MAX = 500
 # Which condition announces an end, and which confirms it once no pod is left.
 ANNOUNCED = {"FailureTarget": "Failed", "SuccessCriteriaMet": "Complete"}

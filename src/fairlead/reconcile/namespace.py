@@ -8,26 +8,25 @@ looks itself whether it is, when the finalizer is taken off (`api/subresources/f
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from fairlead.core.times import timestamp
 from fairlead.decision.contract import NOTHING, Decision, Reading, Waiting
+from fairlead.decision.decider import Decider, Wake, WatchEvent, key_of
 from fairlead.decision.effects import Finalize, identity
 from fairlead.decision.ensure import ensure_gone, ensure_status
-from fairlead.decision.heeds import GONE, LEAVING, NEW, Heeds
+from fairlead.decision.predicates import GONE, LEAVING, NEW
+from fairlead.decision.wakes import itself_if
 from fairlead.model.catalog import CATALOG, Catalog
 from fairlead.model.kinds.namespace import FINALIZER
 from fairlead.model.views import (
-    LEASES,
     NAMESPACES,
-    PODS,
     Condition,
     Namespace,
     NamespaceStatus,
-    Resource,
     View,
 )
-from fairlead.reconcile.ownership import is_deleting, key_of, meta_of, owners_of, resources_of
+from fairlead.reconcile.ownership import is_deleting, meta_of, owners_of, resources_of
 from fairlead.store.contract import Key
 
 NAME = "namespace"
@@ -42,48 +41,50 @@ _DONE = {
 }
 
 
-class NamespaceDecider:
+def namespace_decider(catalog: Catalog = CATALOG) -> Decider:
     """Keys name deleted namespaces, and what is in them: each object is asked to go in a turn of its own, so that
-    one which is refused holds up no other."""
+    one which is refused holds up no other. `catalog`: kinds may be added to it and taken from it; the controller is
+    made anew for them."""
+    emptier = _Emptier(catalog)
+    content = emptier.content.values()
+    return Decider(
+        name=NAME,
+        reads=(NAMESPACES, *content),
+        wakes=(
+            Wake(NAMESPACES, itself_if(is_deleting)),
+            Wake(NAMESPACES, emptier.of_namespace, when=LEAVING),
+            *(Wake(each, emptier.of_content, when=GONE | LEAVING | NEW) for each in content),
+        ),
+        decide=emptier.decide,
+        unsettled=emptier.unsettled,
+        remade=lambda: namespace_decider(catalog),
+    )
 
-    name = NAME
-    heeds: Heeds = ((PODS.name, 0), (LEASES.name, 0))
-    adopts: Heeds = ((PODS.name, GONE | LEAVING | NEW), (LEASES.name, GONE | LEAVING | NEW))
 
-    def __init__(self, catalog: Catalog = CATALOG) -> None:
-        self._catalog = catalog
-        self.kinds_changed()
+class _Emptier:
+    """Deletes objects of the kinds that a catalog has as this is made."""
 
-    def kinds_changed(self) -> None:
-        """The catalog has other kinds than before."""
-        spaced = {kind.resource for kind in self._catalog if kind.namespaced}
-        self._content = {name: each for name, each in resources_of(self._catalog).items() if name in spaced}
-        self.reads: tuple[Resource[View], ...] = (NAMESPACES, *self._content.values())
+    def __init__(self, catalog: Catalog) -> None:
+        spaced = {kind.resource for kind in catalog if kind.namespaced}
+        self.content = {name: each for name, each in resources_of(catalog).items() if name in spaced}
 
-    def keys(self, resource: str, before: View | None, after: View | None) -> Iterable[Key]:
-        if resource == NAMESPACES.name and after is not None and is_deleting(after):
-            return (key_of(resource, after),)
-        return ()
+    def of_namespace(self, event: WatchEvent[View]) -> Iterator[Key]:
+        """What is in a namespace whose deletion begins."""
+        before, after = event.before, event.after
+        if after is not None and is_deleting(after) and not (before and is_deleting(before)):
+            yield from self._unasked(event.view, event.key.name)
 
-    def adopters(
-        self, view: Reading, resource: str, before: View | None, after: View | None
-    ) -> Iterator[Key]:
-        """What is in a namespace whose deletion begins; what turns up in it later; and the namespace again, when the
-        last of a kind is asked to go or is gone, or finalizers change."""
-        known = after or before
-        assert known is not None
-        if resource == NAMESPACES.name:
-            if after is not None and is_deleting(after) and not (before and is_deleting(before)):
-                yield from self._unasked(view, meta_of(after).name)
-            return
-        key = key_of(resource, known)
+    def of_content(self, event: WatchEvent[View]) -> Iterator[Key]:
+        """What turns up in it later; and the namespace again, when the last of a kind is asked to go or is gone, or
+        finalizers change."""
+        view, key, before, after = event.view, event.key, event.before, event.after
         found = view.get(NAMESPACES, "", key.namespace)
         if found is None or not found.metadata.deletion_timestamp:
             return
         if after is not None and not is_deleting(after):
             if before is None:
                 yield key
-        elif self._may_tell(view, resource, key.namespace, before, after):
+        elif self._may_tell(view, key.resource, key.namespace, before, after):
             yield Key(NAMESPACES.name, "", key.namespace)
 
     def unsettled(self, view: Reading) -> Iterator[Key]:
@@ -99,7 +100,7 @@ class NamespaceDecider:
             return NOTHING
         if key.resource == NAMESPACES.name:
             return self._emptied(view, found, now)
-        resource = self._content.get(key.resource)
+        resource = self.content.get(key.resource)
         if resource is None:
             return NOTHING  # its kind is gone, and so are its objects
         left = view.get(resource, key.namespace, key.name)
@@ -112,7 +113,7 @@ class NamespaceDecider:
         name = found.metadata.name
         kinds: list[str] = []
         finalizers: dict[str, None] = {}
-        for resource in self._content.values():
+        for resource in self.content.values():
             left = view.list(resource, name)
             if _any_unasked(left):
                 return Decision(Waiting("ContentRemains", f"{resource.name} are being deleted"))
@@ -131,7 +132,7 @@ class NamespaceDecider:
 
     def _unasked(self, view: Reading, space: str) -> Iterator[Key]:
         owned: list[Key] = []
-        for resource in reversed(self._content.values()):
+        for resource in reversed(self.content.values()):
             for each in view.list(resource, space):
                 if not is_deleting(each):
                     key = key_of(resource.name, each)
@@ -145,7 +146,7 @@ class NamespaceDecider:
         self, view: Reading, resource: str, space: str, before: View | None, after: View | None
     ) -> bool:
         """Whether an object that is going or gone may change what there is to say of its namespace."""
-        left = view.list(self._content[resource], space)
+        left = view.list(self.content[resource], space)
         if _any_unasked(left):
             return False
         were = meta_of(before).finalizers if before is not None else ()

@@ -21,7 +21,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from fairlead.decision.contract import EFFECTS_MAX, SETTLED, Decision, EventNote, Reading, Silent, Waiting
+from fairlead.decision.decider import Decider, Wake, WatchEvent
 from fairlead.decision.effects import Effect
+from fairlead.decision.predicates import GONE, NEW, PRESENT
+from fairlead.decision.wakes import always, changed, within
 from fairlead.ledger.evidence import (
     HEARD,
     NEVER,
@@ -38,76 +41,72 @@ from fairlead.model.views import (
     NODES,
     Lease,
     Node,
-    Resource,
-    View,
 )
 from fairlead.reconcile.node_marks import NAME, Judged, NodeMarks, pressures_of, ready_of
 from fairlead.store.contract import Key
 
 ALL = Key(NODES.name, "", "")
+#: bound: plane | silence that is due is looked at every | -
 LOOK_AGAIN_SECONDS = 1.0  # what is due and not yet proven is looked at this often
 
 
-class NodeHealthDecider:
-    name = NAME
-    reads: tuple[Resource[View], ...] = (NODES, LEASES, EVIDENCE_POLICIES)
-    dated: tuple[Resource[View], ...] = (LEASES,)
-    gathers: Resource[View] = NODES
-
-    def keys(self, resource: str, before: View | None, after: View | None) -> Iterable[Key]:
-        if resource == LEASES.name:
-            # A renewal as such says nothing new; that none came is found out by looking.
-            found = after if after is not None else before
-            came_or_went = before is None or after is None
-            is_node = isinstance(found, Lease) and found.metadata.namespace == NODE_LEASES
-            return (ALL,) if is_node and came_or_went else ()
-        if resource == NODES.name:
-            return (ALL,) if _marks(before) != _marks(after) else ()
-        return (ALL,)
-
-    def adopters(
-        self, view: Reading, resource: str, before: View | None, after: View | None
-    ) -> Iterable[Key]:
-        """A renewal of a node that bears our marks."""
-        if not isinstance(after, Lease) or after.metadata.namespace != NODE_LEASES:
-            return ()
-        node = view.get(NODES, "", after.metadata.name)
-        return (ALL,) if node is not None and SILENT_SINCE in node.metadata.annotations else ()
-
-    def decide(self, view: Reading, key: Key, now: float) -> Decision:
-        policy = view.get(EVIDENCE_POLICIES, "", rows.NAME)
-        evidence = Evidence(policy)
-        least = evidence.silence_seconds
-        silent = view.silent(LEASES, NODE_LEASES, least) if least < NEVER else Silent({}, 0.0)
-        effects: list[Effect] = []
-        notes: list[EventNote] = []
-        waits = [silent.next_seconds] if silent.next_seconds else []
-        for node in view.list(NODES):
-            name = node.metadata.name
-            sighting = silent.names.get(name)
-            if sighting is None and not node.spec.taints and node.ready and not pressures_of(node):
-                continue
-            lease = view.get(LEASES, NODE_LEASES, name)
-            judged = _judged(evidence, node, lease, sighting.silent_seconds if sighting is not None else -1.0)
-            if judged.state is not None and sighting is not None:
-                waits.append(evidence.next_state_in(judged.silent_seconds))
-            wish = NodeMarks(policy, evidence, node, lease, judged, now)
-            effect = wish.effect() if policy is not None else wish.dated()
-            waits += wish.waits
-            if effect is not None and len(effects) < EFFECTS_MAX:
-                notes += wish.notes(len(effects))
-                effects.append(effect)
-            elif effect is not None:
-                waits.append(0.0)
-        ahead = min(waits, default=NEVER)
-        verdict = Waiting("NodesSilent", f"{len(silent.names)} nodes are silent") if silent.names else SETTLED
-        again_at = now + max(LOOK_AGAIN_SECONDS, ahead) if ahead < NEVER else 0.0
-        return Decision(verdict, tuple(effects), again_at, tuple(notes))
+def node_health_decider() -> Decider:
+    """A renewal as such says nothing new; that none came is found out by looking."""
+    return Decider(
+        name=NAME,
+        reads=(NODES, LEASES, EVIDENCE_POLICIES),
+        dated=(LEASES,),
+        gathers=NODES,
+        wakes=(
+            Wake(NODES, changed(_marks, always(ALL))),
+            Wake(LEASES, within(NODE_LEASES, always(ALL)), when=NEW | GONE),
+            Wake(LEASES, within(NODE_LEASES, _of_marked_node), when=PRESENT),
+            Wake(EVIDENCE_POLICIES, always(ALL)),
+        ),
+        decide=_decide,
+    )
 
 
-def _marks(node: View | None) -> object:
+def _of_marked_node(event: WatchEvent[Lease]) -> Iterable[Key]:
+    """A renewal of a node that bears our marks."""
+    node = event.view.get(NODES, "", event.key.name)
+    return (ALL,) if node is not None and SILENT_SINCE in node.metadata.annotations else ()
+
+
+def _decide(view: Reading, key: Key, now: float) -> Decision:
+    policy = view.get(EVIDENCE_POLICIES, "", rows.NAME)
+    evidence = Evidence(policy)
+    least = evidence.silence_seconds
+    silent = view.silent(LEASES, NODE_LEASES, least) if least < NEVER else Silent({}, 0.0)
+    effects: list[Effect] = []
+    notes: list[EventNote] = []
+    waits = [silent.next_seconds] if silent.next_seconds else []
+    for node in view.list(NODES):
+        name = node.metadata.name
+        sighting = silent.names.get(name)
+        if sighting is None and not node.spec.taints and node.ready and not pressures_of(node):
+            continue
+        lease = view.get(LEASES, NODE_LEASES, name)
+        judged = _judged(evidence, node, lease, sighting.silent_seconds if sighting is not None else -1.0)
+        if judged.state is not None and sighting is not None:
+            waits.append(evidence.next_state_in(judged.silent_seconds))
+        wish = NodeMarks(policy, evidence, node, lease, judged, now)
+        effect = wish.effect() if policy is not None else wish.dated()
+        waits += wish.waits
+        if effect is not None and len(effects) < EFFECTS_MAX:
+            notes += wish.notes(len(effects))
+            effects.append(effect)
+        elif effect is not None:
+            waits.append(0.0)
+    ahead = min(waits, default=NEVER)
+    verdict = Waiting("NodesSilent", f"{len(silent.names)} nodes are silent") if silent.names else SETTLED
+    again_at = now + max(LOOK_AGAIN_SECONDS, ahead) if ahead < NEVER else 0.0
+    return Decision(verdict, tuple(effects), again_at, tuple(notes))
+
+
+def _marks(node: Node | None) -> object:
     """What of a node concerns its health; heartbeats do not."""
-    if not isinstance(node, Node):
+    if node is None:
         return None
     ready = ready_of(node)
     said = (ready.status, ready.reason) if ready is not None else None

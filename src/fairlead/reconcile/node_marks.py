@@ -28,6 +28,7 @@ from fairlead.ledger.evidence import (
 )
 from fairlead.model import evidence_rows as rows
 from fairlead.model.marks import NOT_READY, PRESSURES, SILENT_SINCE, SUSPECT, UNREACHABLE
+from fairlead.model.premise import Premises
 from fairlead.model.views import (
     LEASES,
     NODES,
@@ -39,6 +40,7 @@ from fairlead.model.views import (
 )
 
 NAME = "node-health"
+#: bound: plane | a new node that has never been ready alarms nobody for | Event `NodeNotReady`, taint `NoExecute`
 STARTING_SECONDS = 30.0  # a new node that has never been ready is given so long before anybody is alarmed
 _CLOCKS_APART_SECONDS = 1.0  # its own clock says since when it is not ready, the server's when it was made
 _OURS = (SUSPECT, UNREACHABLE, NOT_READY, *PRESSURES.values())
@@ -185,8 +187,8 @@ class NodeMarks:
         if noted_too:
             current["metadata"] = {"annotations": {SILENT_SINCE: node.metadata.annotations.get(SILENT_SINCE)}}
             wanted["metadata"] = {"annotations": {SILENT_SINCE: noted}}
-        premise = premise_of(LEASES, self._lease.metadata) if noted and self._lease is not None else ""
-        return ensure_fields(NAME, node.metadata, NODES, node, "taints", current, wanted, premise)
+        premises = (premise_of(LEASES, self._lease.metadata),) if noted and self._lease is not None else ()
+        return ensure_fields(NAME, node.metadata, NODES, node, "taints", current, wanted, premises)
 
     def _tell_taints(self) -> None:
         name = self._node.metadata.name
@@ -218,14 +220,15 @@ class NodeMarks:
     def _status(self) -> Effect | None:
         node, lease, known = self._node, self._lease, ready_of(self._node)
         assert lease is not None
+        premises: Premises = ()
         if self._state == UNKNOWN and (known is None or known.status != "Unknown"):
             reason = next(why for why, was in _WAS.items() if was == ("True" if node.ready else "False"))
             told = f"no heartbeat since {renewal_of(lease)} ({self._cited()})"
-            status, premise = "Unknown", premise_of(LEASES, lease.metadata)
+            status, premises = "Unknown", (premise_of(LEASES, lease.metadata),)
         elif (
             self._state == HEARD and known is not None and known.status == "Unknown" and known.reason in _WAS
         ):
-            status, premise = _WAS[known.reason], ""
+            status = _WAS[known.reason]
             reason, told = "HeartbeatsResumed", "it is heard again and has not said anything else since"
         else:
             return None
@@ -236,4 +239,4 @@ class NodeMarks:
         others = tuple(each for each in node.status.conditions if each.type != "Ready")
         wanted = structs.replace(node.status, conditions=(*others, condition))
         effect = ensure_status(NAME, NODES, node, wanted)
-        return None if effect is None else structs.replace(effect, premise=premise)
+        return None if effect is None else structs.replace(effect, premises=premises)

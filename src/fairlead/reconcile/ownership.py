@@ -31,13 +31,6 @@ def meta_of(view: Any) -> Meta:
     return meta
 
 
-def key_of(resource: str, view: View) -> Key:
-    if isinstance(view, Stored):
-        return view.key
-    meta = meta_of(view)
-    return Key(resource, meta.namespace, meta.name)
-
-
 def uid_of(view: View) -> str:
     return view.uid if isinstance(view, Stored) else meta_of(view).uid
 

@@ -12,10 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from fairlead.decision.contract import EFFECTS_MAX, NOTHING, Decision, Reading
+from fairlead.decision.contract import Decision, Reading, in_batches
+from fairlead.decision.decider import Decider, Wake, WatchEvent
 from fairlead.decision.effects import ChangeStatus
 from fairlead.decision.ensure import ensure_status
-from fairlead.decision.heeds import ENDED, GONE, PLACED, RELEASING, Heeds
+from fairlead.decision.predicates import ENDED, GONE, PLACED, PRESENT, RELEASING
+from fairlead.decision.wakes import always, changed, itself, named_by
 from fairlead.ledger import quota as ledger
 from fairlead.ledger.handover import holds_placement
 from fairlead.model.views import (
@@ -26,7 +28,6 @@ from fairlead.model.views import (
     PlacementQuota,
     PlacementQuotaStatus,
     Pod,
-    Resource,
     View,
 )
 from fairlead.store.contract import Key
@@ -35,33 +36,30 @@ _NAME = "placement-quota"
 _ALL = Key(PLACEMENT_QUOTAS.name, "", "")
 
 
-class PlacementQuotaDecider:
-    name = _NAME
-    reads: tuple[Resource[View], ...] = (PLACEMENT_QUOTAS, PODS, NODES)
-    heeds: Heeds = ((PODS.name, ENDED | GONE | PLACED | RELEASING),)
+def placement_quota_decider() -> Decider:
+    return Decider(
+        name=_NAME,
+        reads=(PLACEMENT_QUOTAS, PODS, NODES),
+        wakes=(
+            Wake(PLACEMENT_QUOTAS, itself, when=PRESENT),
+            Wake(PODS, _of_freed_pod, when=ENDED | GONE | PLACED | RELEASING, among=PLACEMENT_QUOTAS),
+            Wake(NODES, changed(_labels, always(_ALL)), among=PLACEMENT_QUOTAS),
+        ),
+        decide=_decide,
+    )
 
-    def keys(self, resource: str, before: View | None, after: View | None) -> Iterable[Key]:
-        if isinstance(after, PlacementQuota):
-            return (Key(PLACEMENT_QUOTAS.name, after.metadata.namespace, after.metadata.name),)
-        if isinstance(before, Pod) and (
-            (takes(before) and not takes(after)) or _holds(before) != _holds(after)
-        ):
-            return (Key(PLACEMENT_QUOTAS.name, before.metadata.namespace, ""),)
-        return (_ALL,) if resource == NODES.name and _labels(before) != _labels(after) else ()
 
-    def decide(self, view: Reading, key: Key, now: float) -> Decision:
-        if key.name:
-            found = view.get(PLACEMENT_QUOTAS, key.namespace, key.name)
-            quotas = [] if found is None else [found]
-        else:
-            quotas = list(view.list(PLACEMENT_QUOTAS, key.namespace))
-        if not quotas:
-            return NOTHING
-        effects = [effect for quota in quotas if (effect := _recounted(view, quota)) is not None]
-        # Each write wakes its own quota only; those there was no room for are for the next turn.
-        return Decision(
-            effects=tuple(effects[:EFFECTS_MAX]), again_at=now if len(effects) > EFFECTS_MAX else 0.0
-        )
+def _of_freed_pod(event: WatchEvent[Pod]) -> Iterable[Key]:
+    """All quotas of its namespace, if a pod counts no more, or counts again."""
+    before, after = event.before, event.after
+    if before is None or not ((takes(before) and not takes(after)) or _holds(before) != _holds(after)):
+        return ()
+    return (Key(PLACEMENT_QUOTAS.name, event.key.namespace, ""),)
+
+
+def _decide(view: Reading, key: Key, now: float) -> Decision:
+    # Each write wakes its own quota only; those there was no room for are for the next turn.
+    return in_batches((_recounted(view, each) for each in named_by(view, PLACEMENT_QUOTAS, key)), now)
 
 
 def _recounted(view: Reading, quota: PlacementQuota) -> ChangeStatus | None:
@@ -87,5 +85,5 @@ def _holds(pod: View | None) -> bool:
     return not isinstance(pod, Pod) or holds_placement(pod)
 
 
-def _labels(node: View | None) -> Mapping[str, str] | None:
-    return node.metadata.labels if isinstance(node, Node) else None
+def _labels(node: Node | None) -> Mapping[str, str] | None:
+    return node.metadata.labels if node is not None else None

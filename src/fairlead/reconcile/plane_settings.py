@@ -9,7 +9,6 @@ of the same objects here and in the scheduler (`model/policy_in_use.py`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 from msgspec import structs
@@ -17,7 +16,10 @@ from msgspec import structs
 from fairlead.core.problems import Problems
 from fairlead.core.times import timestamp
 from fairlead.decision.contract import NOTHING, SETTLED, Decision, Reading, Stuck
+from fairlead.decision.decider import Decider, Wake
 from fairlead.decision.ensure import ensure_status
+from fairlead.decision.predicates import PRESENT
+from fairlead.decision.wakes import always, changed, itself
 from fairlead.model import plane_knobs
 from fairlead.model.policy_in_use import MISSING, InUse, policy_in_use, to_keep
 from fairlead.model.views import (
@@ -26,9 +28,7 @@ from fairlead.model.views import (
     Condition,
     PlaneSettings,
     PlaneSettingsStatus,
-    Resource,
     SchedulingPolicy,
-    View,
 )
 from fairlead.store.contract import Key
 
@@ -37,37 +37,37 @@ _NAME = "plane-settings"
 _APPLIED, _POLICY = "Applied", "SchedulingPolicy"
 
 
-class PlaneSettingsDecider:
-    name = _NAME
-    reads: tuple[Resource[View], ...] = (PLANE_SETTINGS, SCHEDULING_POLICIES)
+def plane_settings_decider() -> Decider:
+    in_use = Key(PLANE_SETTINGS.name, "", plane_knobs.NAME)
+    return Decider(
+        name=_NAME,
+        reads=(PLANE_SETTINGS, SCHEDULING_POLICIES),
+        wakes=(
+            Wake(PLANE_SETTINGS, itself, when=PRESENT),
+            Wake(SCHEDULING_POLICIES, changed(_version_of, always(in_use))),
+        ),
+        decide=_decide,
+    )
 
-    def keys(self, resource: str, before: View | None, after: View | None) -> Iterable[Key]:
-        if isinstance(before or after, SchedulingPolicy):
-            if before is not None and after is not None and _same_spec(before, after):
-                return ()
-            return (Key(PLANE_SETTINGS.name, "", plane_knobs.NAME),)
-        if not isinstance(after, PlaneSettings):
-            return ()
-        return (Key(PLANE_SETTINGS.name, "", after.metadata.name),)
 
-    def decide(self, view: Reading, key: Key, now: float) -> Decision:
-        found = view.get(PLANE_SETTINGS, "", key.name)
-        if found is None or found.metadata.deletion_timestamp:
-            return NOTHING
-        problems = Problems()
-        plane_knobs.check(found.spec, problems)
-        conditions = [_applied(found, problems, now)]
-        in_use = policy_in_use(found, lambda name: view.get(SCHEDULING_POLICIES, "", name))
-        if in_use.named:
-            conditions.append(_policy(found, in_use, now))
-        wanted = PlaneSettingsStatus(found.metadata.generation, tuple(conditions), to_keep(in_use.policy))
-        status = ensure_status(_NAME, PLANE_SETTINGS, found, wanted)
-        if status is not None and wanted.scheduling_policy and "schedulingPolicy" in status.patch["status"]:
-            whole = _replacing(found.status.scheduling_policy, wanted.scheduling_policy)
-            patch = {"status": {**status.patch["status"], "schedulingPolicy": whole}}
-            status = structs.replace(status, patch=patch)
-        verdict = Stuck("Invalid", problems.summary()) if problems else SETTLED
-        return Decision(verdict, (status,) if status is not None else ())
+def _decide(view: Reading, key: Key, now: float) -> Decision:
+    found = view.get(PLANE_SETTINGS, "", key.name)
+    if found is None or found.metadata.deletion_timestamp:
+        return NOTHING
+    problems = Problems()
+    plane_knobs.check(found.spec, problems)
+    conditions = [_applied(found, problems, now)]
+    in_use = policy_in_use(found, lambda name: view.get(SCHEDULING_POLICIES, "", name))
+    if in_use.named:
+        conditions.append(_policy(found, in_use, now))
+    wanted = PlaneSettingsStatus(found.metadata.generation, tuple(conditions), to_keep(in_use.policy))
+    status = ensure_status(_NAME, PLANE_SETTINGS, found, wanted)
+    if status is not None and wanted.scheduling_policy and "schedulingPolicy" in status.patch["status"]:
+        whole = _replacing(found.status.scheduling_policy, wanted.scheduling_policy)
+        patch = {"status": {**status.patch["status"], "schedulingPolicy": whole}}
+        status = structs.replace(status, patch=patch)
+    verdict = Stuck("Invalid", problems.summary()) if problems else SETTLED
+    return Decision(verdict, (status,) if status is not None else ())
 
 
 def _applied(found: PlaneSettings, problems: Problems, now: float) -> Condition:
@@ -89,13 +89,9 @@ def _policy(found: PlaneSettings, in_use: InUse, now: float) -> Condition:
     return _condition(found, _POLICY, "False", reason, message, now)
 
 
-def _same_spec(before: View, after: View) -> bool:
+def _version_of(policy: SchedulingPolicy | None) -> object:
     """Statuses are written when policies come into use: that is no news."""
-    assert isinstance(before, SchedulingPolicy)
-    assert isinstance(after, SchedulingPolicy)
-    return (before.metadata.uid, before.metadata.generation) == (
-        after.metadata.uid, after.metadata.generation,
-    )  # fmt: skip
+    return (policy.metadata.uid, policy.metadata.generation) if policy is not None else None
 
 
 def _replacing(current: Json, wanted: Json) -> Json:

@@ -12,6 +12,7 @@ from fairlead.core.times import timestamp
 from fairlead.decision.effects import ChangeStatus
 from fairlead.decision.ensure import ensure_status
 from fairlead.model.marks import QUOTA_GIVEN, RELEASED, RETURNED
+from fairlead.model.premise import Premises
 from fairlead.model.reasons import BOUND, LOST, STARTING, owner_of
 from fairlead.model.views import PODS, Condition, Pod
 
@@ -40,7 +41,7 @@ def containers_ready(pod: Pod) -> bool:
 
 
 def marked(
-    controller: str, pod: Pod, wanted: Condition | None, now: float, *, lost: bool, premise: str = ""
+    controller: str, pod: Pod, wanted: Condition | None, now: float, *, lost: bool, premises: Premises = ()
 ) -> ChangeStatus | None:
     """The pod with this Released condition (None: without one), and not ready while it is `lost`. One that counts for
     its owner, or is to again, holds its own quota: nobody else can take it before its replacement has gone."""
@@ -60,7 +61,7 @@ def marked(
         return None
     status = structs.replace(pod.status, conditions=tuple(conditions))
     effect = ensure_status(controller, PODS, pod, status)
-    return None if effect is None else structs.replace(effect, premise=premise)
+    return None if effect is None else structs.replace(effect, premises=premises)
 
 
 def _readiness(pod: Pod, ready: Condition, now: float, owner: str, *, lost: bool) -> Condition:

@@ -13,11 +13,12 @@ from hashlib import blake2b
 from ipaddress import IPv4Address, IPv4Network
 
 from fairlead.decision.contract import EFFECTS_MAX, SETTLED, Decision, Reading, Waiting
+from fairlead.decision.decider import Decider, Wake, WatchEvent
 from fairlead.decision.effects import Change
 from fairlead.decision.ensure import ensure_fields
 from fairlead.model.key import Key
 from fairlead.model.marks import DRIVER, HOLLOW_NETWORK, POD_NETWORK
-from fairlead.model.views import NODES, Node, Resource, View
+from fairlead.model.views import NODES, Node
 
 _NAME = "pod-networks"
 _PROCESS = "process"
@@ -29,39 +30,39 @@ SLOTS = (int(IPv4Network(HOLLOW_NETWORK).network_address) - _LOWEST) // _SIZE
 ALL = Key(NODES.name, "", "")
 
 
-class PodNetworkDecider:
-    name = _NAME
-    reads: tuple[Resource[View], ...] = (NODES,)
+def pod_network_decider() -> Decider:
+    return Decider(name=_NAME, reads=(NODES,), wakes=(Wake(NODES, _wanted_or_freed),), decide=_decide)
 
-    def keys(self, resource: str, before: View | None, after: View | None) -> Iterable[Key]:
-        if isinstance(after, Node):
-            return (ALL,) if _wants(after) else ()
-        # A network became free.
-        return (ALL,) if isinstance(before, Node) and before.spec.pod_cidr else ()
 
-    def decide(self, view: Reading, key: Key, now: float) -> Decision:
-        nodes = view.list(NODES)
-        wanting = [node for node in nodes if _wants(node)]
-        if not wanting:
-            return Decision()
-        taken = {slot for node in nodes if node.spec.pod_cidr for slot in _slots(node.spec.pod_cidr)}
-        effects: list[Change] = []
-        for node in wanting[:EFFECTS_MAX]:
-            slot = _first_free(node.metadata.uid, taken)
-            if slot is None:
-                text = f"node {node.metadata.name} has no addresses for pods: all of {_NETWORK} is given out"
-                return Decision(Waiting("NoFreePodNetwork", text), tuple(effects))
-            taken.add(slot)
-            network = f"{IPv4Address(_LOWEST + slot * _SIZE)}/{_PREFIX}"
-            change = ensure_fields(
-                _NAME, node.metadata, NODES, node, "pod-network",
-                {}, {"spec": {"podCIDR": network, "podCIDRs": [network]}},
-            )  # fmt: skip
-            assert change is not None  # it had none
-            effects.append(change)
-        # A node that got its network wants nothing, and wakes nobody: those there was no room for are looked at again.
-        again_at = now if len(wanting) > EFFECTS_MAX else 0.0
-        return Decision(SETTLED, tuple(effects), again_at)
+def _wanted_or_freed(event: WatchEvent[Node]) -> Iterable[Key]:
+    node = event.newest
+    due = _wants(node) if event.after is not None else bool(node.spec.pod_cidr)
+    return (ALL,) if due else ()
+
+
+def _decide(view: Reading, key: Key, now: float) -> Decision:
+    nodes = view.list(NODES)
+    wanting = [node for node in nodes if _wants(node)]
+    if not wanting:
+        return Decision()
+    taken = {slot for node in nodes if node.spec.pod_cidr for slot in _slots(node.spec.pod_cidr)}
+    effects: list[Change] = []
+    for node in wanting[:EFFECTS_MAX]:
+        slot = _first_free(node.metadata.uid, taken)
+        if slot is None:
+            text = f"node {node.metadata.name} has no addresses for pods: all of {_NETWORK} is given out"
+            return Decision(Waiting("NoFreePodNetwork", text), tuple(effects))
+        taken.add(slot)
+        network = f"{IPv4Address(_LOWEST + slot * _SIZE)}/{_PREFIX}"
+        change = ensure_fields(
+            _NAME, node.metadata, NODES, node, "pod-network",
+            {}, {"spec": {"podCIDR": network, "podCIDRs": [network]}},
+        )  # fmt: skip
+        assert change is not None  # it had none
+        effects.append(change)
+    # A node that got its network wants nothing, and wakes nobody: those there was no room for are looked at again.
+    again_at = now if len(wanting) > EFFECTS_MAX else 0.0
+    return Decision(SETTLED, tuple(effects), again_at)
 
 
 def _wants(node: Node) -> bool:

@@ -18,8 +18,10 @@ from typing import Any, NamedTuple
 
 from fairlead.core.times import parse_time, timestamp
 from fairlead.decision.contract import NOTHING, Decision, Reading, Settled, Waiting
+from fairlead.decision.decider import Decider, Wake, WatchEvent
 from fairlead.decision.effects import ChangeStatus, identity, plural_of
-from fairlead.decision.heeds import NEW, OWNED, Heeds
+from fairlead.decision.predicates import NEW, OWNED
+from fairlead.decision.wakes import itself
 from fairlead.ledger.progress import MESSAGE_MAX, because, given_up, progress
 from fairlead.model.reasons import LATE, PAUSED, SUSPENDED
 from fairlead.model.service_views import ENDPOINT_SLICES, SERVICES, EndpointSlice, Service
@@ -39,7 +41,6 @@ from fairlead.model.views import (
     ReplicaSet,
     Resource,
     StatefulSet,
-    View,
 )
 from fairlead.reconcile.deployment_caution import is_paused
 from fairlead.store.contract import Key
@@ -55,72 +56,45 @@ _WORKLOADS: dict[str, Resource[Any]] = {
 Workload = Deployment | StatefulSet | DaemonSet | Job
 
 
-class ProgressDecider:
-    name = _NAME
-    reads: tuple[Resource[View], ...] = (
-        DEPLOYMENTS,
-        STATEFULSETS,
-        DAEMONSETS,
-        JOBS,
-        REPLICASETS,
-        PODS,
-        SERVICES,
-        ENDPOINT_SLICES,
+def progress_decider() -> Decider:
+    return Decider(
+        name=_NAME,
+        reads=(*_WORKLOADS.values(), REPLICASETS, PODS, SERVICES, ENDPOINT_SLICES),
+        wakes=(
+            *(Wake(each, itself) for each in _WORKLOADS.values()),
+            Wake(REPLICASETS, _of_replicaset, when=NEW),
+            Wake(PODS, _of_pod, when=OWNED),
+            Wake(ENDPOINT_SLICES, _of_slice),
+            Wake(SERVICES, _of_service),
+        ),
+        decide=_decide,
+        unsettled=_unsettled,
     )
-    heeds: Heeds = ((PODS.name, 0), (REPLICASETS.name, NEW))
-    adopts: Heeds = ((PODS.name, OWNED), (REPLICASETS.name, 0))
 
-    def keys(self, resource: str, before: View | None, after: View | None) -> Iterable[Key]:
-        newest = after if after is not None else before
-        if isinstance(newest, ReplicaSet):
-            key = _controller_key(newest)
-            return () if key is None or before is not None else (key,)
-        if isinstance(newest, Workload):
-            return (Key(resource, newest.metadata.namespace, newest.metadata.name),)
-        return ()
 
-    def adopters(
-        self, view: Reading, resource: str, before: View | None, after: View | None
-    ) -> Iterable[Key]:
-        """Workloads whose pods changed, or their traffic: a slice names pods, a Service selects their labels."""
-        newest = after if after is not None else before
-        if isinstance(newest, Pod):
-            key = _workload_key(view, newest)
-            return () if key is None else (key,)
-        if isinstance(before, EndpointSlice) or isinstance(after, EndpointSlice):
-            namespace = (after or before).metadata.namespace  # type: ignore[union-attr]
-            names = _receiving(before) ^ _receiving(after)
-            if isinstance(before, EndpointSlice) and isinstance(after, EndpointSlice):
-                names |= _receiving(after) if bool(before.ports) != bool(after.ports) else frozenset()
-            pods = (view.get(PODS, namespace, name) for name in sorted(names))
-            keys = {key for pod in pods if pod is not None and (key := _workload_key(view, pod)) is not None}
-            return sorted(keys)
-        if isinstance(before, Service) or isinstance(after, Service):
-            return sorted({key for each in (before, after) for key in _selected(view, each)})
-        return ()
+def _unsettled(view: Reading) -> Iterable[Key]:
+    """Of every kind of workload: whoever comes to lead may have to tell what a former leader did not."""
+    for resource in (DEPLOYMENTS, STATEFULSETS, DAEMONSETS, JOBS):
+        for each in view.list(resource):
+            assert isinstance(each, Workload)
+            yield Key(resource.name, each.metadata.namespace, each.metadata.name)
 
-    def unsettled(self, view: Reading) -> Iterable[Key]:
-        """Of every kind of workload: whoever comes to lead may have to tell what a former leader did not."""
-        for resource in (DEPLOYMENTS, STATEFULSETS, DAEMONSETS, JOBS):
-            for each in view.list(resource):
-                assert isinstance(each, Workload)
-                yield Key(resource.name, each.metadata.namespace, each.metadata.name)
 
-    def decide(self, view: Reading, key: Key, now: float) -> Decision:
-        found = _find(view, key)
-        if found is None:
-            return NOTHING
-        resource, workload = found
-        told = told_of(workload, _pods(view, workload), _served(view, workload))
-        known = workload.status.progress
-        updated = known.get("updated", "")
-        if {**known, "updated": ""} == {**told, "updated": ""}:
-            return Decision(Settled())
-        since = now - parse_time(updated) if updated else SECONDS_BETWEEN
-        if 0.0 <= since < SECONDS_BETWEEN:  # a leader whose clock was ahead does not count
-            return Decision(Waiting("ToldAMomentAgo"), again_at=now + SECONDS_BETWEEN - since)
-        told["updated"] = timestamp(now)
-        return Decision(effects=(_write(resource, workload, _instead(known, told)),))
+def _decide(view: Reading, key: Key, now: float) -> Decision:
+    found = _find(view, key)
+    if found is None:
+        return NOTHING
+    resource, workload = found
+    told = told_of(workload, _pods(view, workload), _served(view, workload))
+    known = workload.status.progress
+    updated = known.get("updated", "")
+    if {**known, "updated": ""} == {**told, "updated": ""}:
+        return Decision(Settled())
+    since = now - parse_time(updated) if updated else SECONDS_BETWEEN
+    if 0.0 <= since < SECONDS_BETWEEN:  # a leader whose clock was ahead does not count
+        return Decision(Waiting("ToldAMomentAgo"), again_at=now + SECONDS_BETWEEN - since)
+    told["updated"] = timestamp(now)
+    return Decision(effects=(_write(resource, workload, _instead(known, told)),))
 
 
 def _instead(known: Json, told: Json) -> Json:
@@ -332,6 +306,31 @@ def _last_error(workload: Workload, pods: Sequence[Pod]) -> _Happened | None:
 # Which workloads a change concerns
 
 
+def _of_replicaset(event: WatchEvent[ReplicaSet]) -> Iterable[Key]:
+    key = _controller_key(event.newest)
+    return () if key is None else (key,)
+
+
+def _of_pod(event: WatchEvent[Pod]) -> Iterable[Key]:
+    key = _workload_key(event.view, event.newest)
+    return () if key is None else (key,)
+
+
+def _of_slice(event: WatchEvent[EndpointSlice]) -> Iterable[Key]:
+    """A slice names the pods that receive traffic."""
+    view, before, after = event.view, event.before, event.after
+    names = _receiving(before) ^ _receiving(after)
+    if before is not None and after is not None and bool(before.ports) != bool(after.ports):
+        names |= _receiving(after)
+    pods = (view.get(PODS, event.key.namespace, name) for name in sorted(names))
+    return sorted({key for pod in pods if pod is not None and (key := _workload_key(view, pod)) is not None})
+
+
+def _of_service(event: WatchEvent[Service]) -> Iterable[Key]:
+    """A Service selects the labels of pods."""
+    return sorted({key for each in (event.before, event.after) for key in _selected(event.view, each)})
+
+
 def _workload_key(view: Reading, pod: Pod) -> Key | None:
     owner = pod.metadata.controller
     if owner is not None and (owner.kind, owner.api_version) == (REPLICASETS.kind, REPLICASETS.api_version):
@@ -348,19 +347,19 @@ def _controller_key(controlled: Pod | ReplicaSet) -> Key | None:
     return Key(resource.name, controlled.metadata.namespace, owner.name)
 
 
-def _receiving(view: View | None) -> frozenset[str]:
+def _receiving(found: EndpointSlice | None) -> frozenset[str]:
     """Names of the pods that a slice sends traffic to."""
-    if not isinstance(view, EndpointSlice):
+    if found is None:
         return frozenset()
     return frozenset(
         (each.get("targetRef") or {}).get("name") or ""
-        for each in view.endpoints
+        for each in found.endpoints
         if (each.get("conditions") or {}).get("ready", True)
     )
 
 
-def _selected(view: Reading, service: View | None) -> Iterable[Key]:
-    if not isinstance(service, Service) or not service.spec.selector:
+def _selected(view: Reading, service: Service | None) -> Iterable[Key]:
+    if service is None or not service.spec.selector:
         return
     wanted, namespace = service.spec.selector.items(), service.metadata.namespace
     for resource in (DEPLOYMENTS, STATEFULSETS, DAEMONSETS, JOBS):

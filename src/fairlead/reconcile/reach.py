@@ -26,6 +26,7 @@ from fairlead.model.marks import NODE_LEASES, RELEASED
 from fairlead.model.views import LEASES, NODES, Pod
 
 # How soon those who wait for pods out of reach look at their nodes again.
+#: bound: plane | who waits for pods out of reach looks every | -
 LOOK_AGAIN_SECONDS = 5.0
 
 

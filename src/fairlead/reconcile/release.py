@@ -17,14 +17,16 @@ that: `returned.py`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from fairlead.core.times import parse_time, timestamp
 from fairlead.decision.contract import EFFECTS_MAX, NOTHING, Decision, EventNote, Reading, Regarding, Waiting
-from fairlead.decision.effects import Effect, premises
-from fairlead.decision.heeds import LEAVING, PLACED, Heeds, facts_of
+from fairlead.decision.decider import Decider, KeysOf, Wake, WatchEvent
+from fairlead.decision.effects import Effect, premise_of
 from fairlead.decision.notes import WARNING, about
+from fairlead.decision.predicates import LEAVING, PLACED
+from fairlead.decision.wakes import changed, each_of, itself
 from fairlead.ledger import brake
 from fairlead.ledger.evidence import (
     NEVER,
@@ -41,6 +43,7 @@ from fairlead.ledger.evidence import (
 from fairlead.model import evidence_rows as rows
 from fairlead.model.at_most_one import is_at_most_one
 from fairlead.model.marks import NODE_LEASES, OUT_OF_SERVICE, RELEASED, SILENT_SINCE, UNREACHABLE
+from fairlead.model.premise import Premise, Premises
 from fairlead.model.reasons import BRAKED, CONFIRMATION, FENCE, GONE, LOST, TURN
 from fairlead.model.views import (
     EVIDENCE_POLICIES,
@@ -52,14 +55,11 @@ from fairlead.model.views import (
     Lease,
     Node,
     Pod,
-    Resource,
-    View,
 )
 from fairlead.reconcile.pod_marks import condition_of, marked, released_condition
 from fairlead.store.contract import Key
 
 NAME = "release"
-_HEEDED = PLACED | LEAVING
 
 
 class _Step(NamedTuple):
@@ -68,76 +68,77 @@ class _Step(NamedTuple):
     reason: str
     message: str = ""
     released: bool = False
-    premise: str = ""
+    premises: Premises = ()
     at: float = NEVER
 
 
-class ReleaseDecider:
-    name = NAME
-    reads: tuple[Resource[View], ...] = (NODES, PODS, LEASES, EVIDENCE_POLICIES)
-    dated: tuple[Resource[View], ...] = (LEASES,)
-    heeds: Heeds = ((PODS.name, 0), (LEASES.name, 0))
-    adopts: Heeds = ((PODS.name, _HEEDED),)
+def release_decider() -> Decider:
+    return Decider(
+        name=NAME,
+        reads=(NODES, PODS, LEASES, EVIDENCE_POLICIES),
+        dated=(LEASES,),
+        wakes=(
+            Wake(NODES, changed(standing_of, itself)),
+            Wake(PODS, its_node(lambda node: node is None or is_in_trouble(node)), when=PLACED | LEAVING),
+            Wake(EVIDENCE_POLICIES, each_of(NODES, is_in_trouble)),
+        ),
+        decide=_decide,
+        unsettled=_unsettled,
+    )
 
-    def keys(self, resource: str, before: View | None, after: View | None) -> Iterable[Key]:
-        if resource != NODES.name or standing_of(before) == standing_of(after):
-            return ()
-        found = after if after is not None else before
-        return (node_key(found.metadata.name),) if isinstance(found, Node) else ()
 
-    def adopters(
-        self, view: Reading, resource: str, before: View | None, after: View | None
-    ) -> Iterable[Key]:
-        """Pods that came to a node in trouble, and nodes in trouble when the policy or its grants change."""
-        if isinstance(after, Pod) and after.spec.node_name and facts_of(before, after) & _HEEDED:
-            name = after.spec.node_name
-            node = view.get(NODES, "", name)
-            return (node_key(name),) if node is None or is_in_trouble(node) else ()
-        if resource == EVIDENCE_POLICIES.name:
-            return tuple(node_key(each.metadata.name) for each in view.list(NODES) if is_in_trouble(each))
-        return ()
+def its_node(test: Callable[[Node | None], bool]) -> KeysOf[Pod]:
+    """The node that a pod is bound to, if the test holds of it."""
 
-    def unsettled(self, view: Reading) -> Iterable[Key]:
-        names = {each.metadata.name: is_in_trouble(each) for each in view.list(NODES)}
-        found = {name for name, troubled in names.items() if troubled}
-        for pod in view.list(PODS):
-            name = pod.spec.node_name
-            if name and not pod.finished and (name not in names or _is_marked(pod)):
-                found.add(name)
-        return map(node_key, sorted(found))
+    def keys(event: WatchEvent[Pod]) -> Iterable[Key]:
+        name = event.after.spec.node_name if event.after is not None else ""
+        return (node_key(name),) if name and test(event.view.get(NODES, "", name)) else ()
 
-    def decide(self, view: Reading, key: Key, now: float) -> Decision:
-        node = view.get(NODES, "", key.name)
-        pods = [
-            pod
-            for pod in view.on_node(key.name)
-            if isinstance(pod, Pod) and not pod.finished and not pod.released
-        ]
-        if not pods:
-            return NOTHING
-        policy = view.get(EVIDENCE_POLICIES, "", rows.NAME)
-        lease = view.get(LEASES, NODE_LEASES, key.name)
-        case = _Case(view, key.name, node, lease, policy, now)
-        effects: list[Effect] = []
-        notes: list[EventNote] = []
-        due: list[float] = []
-        waiting = ""
-        for pod in pods:
-            step = case.step(pod)
-            due.append(step.at)
-            waiting = waiting or step.reason
-            effect = case.effect(pod, step)
-            if effect is None:
-                continue
-            if len(effects) >= EFFECTS_MAX:
-                due.append(now)
-                break
-            if step.released:
-                notes += _told(pod, step, len(effects))
-            effects.append(effect)
-        at = min(due)
-        verdict = Waiting(waiting, f"{len(pods)} pods on {key.name}") if waiting else NOTHING.verdict
-        return Decision(verdict, tuple(effects), at if at < NEVER else 0.0, tuple(notes))
+    return keys
+
+
+def _unsettled(view: Reading) -> Iterable[Key]:
+    names = {each.metadata.name: is_in_trouble(each) for each in view.list(NODES)}
+    found = {name for name, troubled in names.items() if troubled}
+    for pod in view.list(PODS):
+        name = pod.spec.node_name
+        if name and not pod.finished and (name not in names or _is_marked(pod)):
+            found.add(name)
+    return map(node_key, sorted(found))
+
+
+def _decide(view: Reading, key: Key, now: float) -> Decision:
+    node = view.get(NODES, "", key.name)
+    pods = [
+        pod
+        for pod in view.on_node(key.name)
+        if isinstance(pod, Pod) and not pod.finished and not pod.released
+    ]
+    if not pods:
+        return NOTHING
+    policy = view.get(EVIDENCE_POLICIES, "", rows.NAME)
+    lease = view.get(LEASES, NODE_LEASES, key.name)
+    case = _Case(view, key.name, node, lease, policy, now)
+    effects: list[Effect] = []
+    notes: list[EventNote] = []
+    due: list[float] = []
+    waiting = ""
+    for pod in pods:
+        step = case.step(pod)
+        due.append(step.at)
+        waiting = waiting or step.reason
+        effect = case.effect(pod, step)
+        if effect is None:
+            continue
+        if len(effects) >= EFFECTS_MAX:
+            due.append(now)
+            break
+        if step.released:
+            notes += _told(pod, step, len(effects))
+        effects.append(effect)
+    at = min(due)
+    verdict = Waiting(waiting, f"{len(pods)} pods on {key.name}") if waiting else NOTHING.verdict
+    return Decision(verdict, tuple(effects), at if at < NEVER else 0.0, tuple(notes))
 
 
 class _Case:
@@ -161,7 +162,7 @@ class _Case:
         if step.reason:
             wanted = Condition(RELEASED, "True" if step.released else "False", step.reason, step.message)
         lost = self._unreachable or step.released
-        return marked(NAME, pod, wanted, self._now, lost=lost, premise=step.premise)
+        return marked(NAME, pod, wanted, self._now, lost=lost, premises=step.premises)
 
     def step(self, pod: Pod) -> _Step:
         if self._policy is None or self._policy.metadata.deletion_timestamp:
@@ -172,9 +173,8 @@ class _Case:
             allowed = self._evidence.allows(rows.OUT_OF_SERVICE_SET, _act(pod))
             if allowed is not None:
                 told = f"somebody confirmed that nothing runs on {self._name} any more"
-                return self._release(
-                    "OutOfServiceConfirmed", f"{told} ({allowed.cited})", pod, (_at(NODES, self._node),)
-                )
+                premises = (premise_of(NODES, self._node.metadata),)
+                return self._release("OutOfServiceConfirmed", f"{told} ({allowed.cited})", pod, premises)
         if self._lease is None or not is_unheard(self._node, renewal_of(self._lease)):
             return _Step("")
         return self._unheard(pod, self._node, self._lease)
@@ -189,7 +189,7 @@ class _Case:
         due = since + allowed.after_seconds
         if self._now >= due and (begun or not allowed.after_seconds):
             told = f"node {self._name} was deleted ({allowed.cited})"
-            return self._release("NodeDeleted", told, pod, ((node_key(self._name), 0),))
+            return self._release("NodeDeleted", told, pod, (Premise(node_key(self._name), 0),))
         told = f"node {self._name} is gone; unless it returns, the pod is released after {timestamp(due)}"
         return _Step(GONE, f"{told} ({allowed.cited})", at=due)
 
@@ -215,8 +215,8 @@ class _Case:
         if braked is not None:
             return braked
         assert self._policy is not None
-        guards = (_at(EVIDENCE_POLICIES, self._policy), _at(LEASES, lease))
-        return self._release(reason, f"{silent} ({cited})", pod, guards)
+        premises = premise_of(EVIDENCE_POLICIES, self._policy.metadata), premise_of(LEASES, lease.metadata)
+        return self._release(reason, f"{silent} ({cited})", pod, premises)
 
     def _held(self, pod: Pod, lease: Lease, silent: str) -> _Step | None:
         """At most one: whether it is not sure yet that the original has ended."""
@@ -254,15 +254,15 @@ class _Case:
             return _Step(TURN, f"{silent}; other nodes of zone {zone_of(node)} are first ({where})")
         return _Step(BRAKED, f"{silent}; zone {zone.name} is {zone.state}, {where} says why")
 
-    def _release(self, reason: str, why: str, pod: Pod, guards: Iterable[tuple[Key, int]]) -> _Step:
+    def _release(self, reason: str, why: str, pod: Pod, premises: Premises) -> _Step:
         owner = pod.metadata.controller
         then = f"{owner.kind} {owner.name} may replace it" if owner is not None else "nobody replaces it"
-        return _Step(reason, f"{why}; {then}", released=True, premise=premises(*guards))
+        return _Step(reason, f"{why}; {then}", released=True, premises=premises)
 
 
-def standing_of(node: View | None) -> object:
+def standing_of(node: Node | None) -> object:
     """What of a node decides about its pods."""
-    if not isinstance(node, Node):
+    if node is None:
         return None
     since = node.metadata.annotations.get(SILENT_SINCE)
     return node.metadata.uid, node.spec.taints, node.ready, since
@@ -283,11 +283,6 @@ def _is_marked(pod: Pod) -> bool:
 
 def _act(pod: Pod) -> str:
     return rows.RELEASE_AT_MOST_ONE if is_at_most_one(pod.metadata) else rows.RELEASE
-
-
-def _at(resource: Resource[View], found: EvidencePolicy | Lease | Node) -> tuple[Key, int]:
-    meta = found.metadata
-    return Key(resource.name, meta.namespace, meta.name), meta.revision
 
 
 def _told(pod: Pod, step: _Step, place: int) -> tuple[EventNote, ...]:

@@ -8,21 +8,23 @@ repair` shows what would be done all the same.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from msgspec import structs
 
 from fairlead.core.times import timestamp
 from fairlead.decision.contract import EFFECTS_MAX, SETTLED, Decision, EventNote, Reading, Verdict, Waiting
-from fairlead.decision.effects import Delete, Effect, identity, premises
+from fairlead.decision.decider import Decider, Wake
+from fairlead.decision.effects import Delete, Effect, identity
 from fairlead.decision.ensure import ensure_gone, ensure_status
-from fairlead.decision.heeds import Heeds
 from fairlead.decision.notes import NORMAL, WARNING, about
+from fairlead.decision.wakes import always
 from fairlead.ledger import repair
 from fairlead.ledger.evidence import Evidence
 from fairlead.model import evidence_rows as rows
 from fairlead.model import plane_knobs
 from fairlead.model.marks import NODE_LEASES
+from fairlead.model.premise import Premise
 from fairlead.model.views import (
     EVIDENCE_POLICIES,
     LEASES,
@@ -44,43 +46,40 @@ ALL = Key(PODS.name, "", "")
 Found = tuple[repair.Finding, Pod | Lease]
 
 
-class RepairDecider:
-    name = NAME
-    reads: tuple[Resource[View], ...] = (PODS, NODES, LEASES, PLANE_SETTINGS, EVIDENCE_POLICIES)
-    heeds: Heeds = ((PODS.name, 0), (NODES.name, 0), (LEASES.name, 0))
+def repair_decider() -> Decider:
+    return Decider(
+        name=NAME,
+        reads=(PODS, NODES, LEASES, PLANE_SETTINGS, EVIDENCE_POLICIES),
+        wakes=(Wake(PLANE_SETTINGS, always(ALL)),),
+        decide=_decide,
+        unsettled=lambda view: (ALL,),
+        initial_keys=(ALL,),
+    )
 
-    def initial_keys(self) -> tuple[Key, ...]:
-        return (ALL,)
 
-    def keys(self, resource: str, before: View | None, after: View | None) -> Iterable[Key]:
-        return (ALL,) if resource == PLANE_SETTINGS.name else ()
-
-    def unsettled(self, view: Reading) -> Iterable[Key]:
-        return (ALL,)
-
-    def decide(self, view: Reading, key: Key, now: float) -> Decision:
-        settings = view.get(PLANE_SETTINGS, "", plane_knobs.NAME)
-        knobs = plane_knobs.numbers(settings.spec if settings is not None else {}, "repair")
-        again_at = now + knobs["everySeconds"]
-        found = list(findings(view, int(knobs["endedPodsMax"]), now))
-        clear = [each for each in found if each[0].rule.act]
-        left = [each for each in found if not each[0].rule.act]
-        effects: list[Effect] = []
-        notes = [_ambiguous(each) for each in left[:EFFECTS_MAX]]
-        if not knobs["automatic"]:
-            return Decision(_verdict(clear, left, reporting=True), (), again_at, tuple(notes))
-        for each in clear:
-            effect, note = _act(each, now)
-            if effect is None:
-                again_at = min(again_at, each[0].due_at)
-                continue
-            if len(effects) >= EFFECTS_MAX:
-                again_at = now
-                break
-            if note is not None:
-                notes.append(structs.replace(note, after=len(effects)))
-            effects.append(effect)
-        return Decision(_verdict(clear, left), tuple(effects), again_at, tuple(notes))
+def _decide(view: Reading, key: Key, now: float) -> Decision:
+    settings = view.get(PLANE_SETTINGS, "", plane_knobs.NAME)
+    knobs = plane_knobs.numbers(settings.spec if settings is not None else {}, "repair")
+    again_at = now + knobs["everySeconds"]
+    found = list(findings(view, int(knobs["endedPodsMax"]), now))
+    clear = [each for each in found if each[0].rule.act]
+    left = [each for each in found if not each[0].rule.act]
+    effects: list[Effect] = []
+    notes = [_ambiguous(each) for each in left[:EFFECTS_MAX]]
+    if not knobs["automatic"]:
+        return Decision(_verdict(clear, left, reporting=True), (), again_at, tuple(notes))
+    for each in clear:
+        effect, note = _act(each, now)
+        if effect is None:
+            again_at = min(again_at, each[0].due_at)
+            continue
+        if len(effects) >= EFFECTS_MAX:
+            again_at = now
+            break
+        if note is not None:
+            notes.append(structs.replace(note, after=len(effects)))
+        effects.append(effect)
+    return Decision(_verdict(clear, left), tuple(effects), again_at, tuple(notes))
 
 
 def findings(view: Reading, ended_max: int, now: float) -> Iterator[Found]:
@@ -129,14 +128,14 @@ def _act(each: Found, now: float) -> tuple[Effect | None, EventNote | None]:
     if now < finding.due_at:
         return None, None
     if isinstance(found, Lease):
-        premise = premises((Key(NODES.name, "", meta.name), 0))
-        return ensure_gone(NAME, meta, LEASES, found, premise=premise), _note(resource, each, "it is removed")
-    gone = finding.rule is repair.ENDED_ON_MISSING_NODE
-    premise = premises((Key(NODES.name, "", found.spec.node_name), 0)) if gone else ""
+        gone = ensure_gone(NAME, meta, LEASES, found, premises=(_absent(meta.name),))
+        return gone, _note(resource, each, "it is removed")
+    is_orphan = finding.rule is repair.ENDED_ON_MISSING_NODE
+    premises = (_absent(found.spec.node_name),) if is_orphan else ()
     label = identity(NAME, meta.uid, "remove")
     delete = Delete(
         label, PODS.name, "v1", "pods", meta.namespace, meta.name, meta.uid, meta.revision,
-        grace_seconds=0, premise=premise,
+        grace_seconds=0, premises=premises,
     )  # fmt: skip
     return delete, _note(resource, each, "it is removed")
 
@@ -167,6 +166,10 @@ def _ambiguous(each: Found) -> EventNote:
     told = f"{finding.why} ({finding.rule.cited}); {finding.remedy}"
     occasion = f"{finding.rule.name}/{found.metadata.uid}"
     return EventNote(about(resource, found.metadata), WARNING, "RepairNeedsSomebody", told, occasion=occasion)
+
+
+def _absent(node: str) -> Premise:
+    return Premise(Key(NODES.name, "", node), 0)
 
 
 def _verdict(clear: list[Found], left: list[Found], *, reporting: bool = False) -> Verdict:

@@ -14,6 +14,7 @@ from fairlead.decision.contract import EFFECTS_MAX, Reading
 from fairlead.decision.effects import ChangeStatus, Create, Delete, premise_of
 from fairlead.decision.ensure import ensure_child, ensure_gone
 from fairlead.model.marks import AT_MOST_ONE, REPLACES, RETURNED
+from fairlead.model.premise import Premise
 from fairlead.model.views import PODS, REPLICASETS, Pod, ReplicaSet
 from fairlead.reconcile.children import child_name, from_template
 from fairlead.reconcile.pod_marks import marked, released_condition
@@ -26,7 +27,7 @@ def replacements(
     mine: Sequence[Pod],
     missing: int,
     number: int,
-    premise: str,
+    premise: Premise,
 ) -> list[Create]:
     """One for each released pod that has none, as far as pods are missing."""
     creates: list[Create] = []
@@ -43,15 +44,15 @@ def replacements(
         body = from_template(found.spec.template, REPLICASETS, meta, name)
         body["metadata"]["annotations"] = {**body["metadata"]["annotations"], REPLACES: uid}
         there = view.get(PODS, meta.namespace, name)
-        guards = f"{premise},{premise_of(PODS, pod.metadata)}"
-        create = ensure_child(controller, meta, PODS, there, body, f"replaces.{uid}.{number}", guards)
+        premises = (premise, premise_of(PODS, pod.metadata))
+        create = ensure_child(controller, meta, PODS, there, body, f"replaces.{uid}.{number}", premises)
         if create is not None:
             creates.append(create)
     return creates
 
 
 def swapped(
-    controller: str, found: ReplicaSet, mine: Sequence[Pod], live: Sequence[Pod], now: float, premise: str
+    controller: str, found: ReplicaSet, mine: Sequence[Pod], live: Sequence[Pod], now: float, premise: Premise
 ) -> ChangeStatus | Delete | None:
     """The next step for a released pod that is to count again: its replacement goes; then it counts, if one is
     missing; else it goes itself."""
@@ -62,17 +63,17 @@ def swapped(
             (each for each in live if each.metadata.annotations.get(REPLACES) == pod.metadata.uid), None
         )
         if twin is not None:
-            return ensure_gone(controller, found.metadata, PODS, twin, premise=premise)
+            return ensure_gone(controller, found.metadata, PODS, twin, premises=(premise,))
         if still_there(found, mine):
             continue  # at most one: the other has to end first
         if len(live) < found.spec.replicas:
-            return marked(controller, pod, None, now, lost=False, premise=premise)
-        return ensure_gone(controller, found.metadata, PODS, pod, premise=premise)
+            return marked(controller, pod, None, now, lost=False, premises=(premise,))
+        return ensure_gone(controller, found.metadata, PODS, pod, premises=(premise,))
     return None
 
 
 def unwanted(
-    controller: str, found: ReplicaSet, mine: Sequence[Pod], live: Sequence[Pod], premise: str
+    controller: str, found: ReplicaSet, mine: Sequence[Pod], live: Sequence[Pod], premise: Premise
 ) -> list[Delete]:
     """Released pods that nobody will replace, since enough are there without them: their deletion is asked for, so that
     they hold no quota that others need. Their node ends them when it is heard again."""
@@ -80,7 +81,7 @@ def unwanted(
         return []
     replaced = {pod.metadata.annotations.get(REPLACES) for pod in mine}
     deletes = (
-        ensure_gone(controller, found.metadata, PODS, pod, premise=premise)
+        ensure_gone(controller, found.metadata, PODS, pod, premises=(premise,))
         for pod in mine
         if pod.released and not pod.finished and not _is_back(pod) and pod.metadata.uid not in replaced
     )

@@ -18,7 +18,7 @@ well (`replacements.py`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from fairlead.core.times import timestamp
 from fairlead.decision.contract import (
@@ -31,10 +31,12 @@ from fairlead.decision.contract import (
     Verdict,
     Waiting,
 )
+from fairlead.decision.decider import Decider, Wake
 from fairlead.decision.effects import OPERATION, Create, Delete, Effect, identity, premise_of
 from fairlead.decision.ensure import ensure_child, ensure_gone, ensure_status
-from fairlead.decision.heeds import NEW, OWNED, RELABELLED, Heeds
 from fairlead.decision.notes import about, children, failure
+from fairlead.decision.wakes import claiming, itself
+from fairlead.model.premise import Premise
 from fairlead.model.views import (
     LEASES,
     NODES,
@@ -44,14 +46,11 @@ from fairlead.model.views import (
     Pod,
     ReplicaSet,
     ReplicaSetStatus,
-    Resource,
-    View,
 )
 from fairlead.reconcile.children import (
     Readiness,
     child_name,
     claim,
-    claimants,
     deletion_order,
     from_template,
     readiness,
@@ -68,123 +67,104 @@ REPLICA_FAILURE = "ReplicaFailure"
 _STAYING_MAX = 60  # pods that a deletion can name as those it counts on; the API takes 64 objects
 
 
-class ReplicaSetDecider:
-    name = NAME
-    reads: tuple[Resource[View], ...] = (REPLICASETS, PODS, NODES, LEASES)
-    dated: tuple[Resource[View], ...] = (LEASES,)
-    heeds: Heeds = ((PODS.name, OWNED), (NODES.name, 0), (LEASES.name, 0))
-    adopts: Heeds = ((PODS.name, NEW | OWNED | RELABELLED),)
-
-    def keys(self, resource: str, before: View | None, after: View | None) -> Iterable[Key]:
-        if resource == REPLICASETS.name:
-            return _itself(before, after)
-        return dict.fromkeys(owner for pod in (before, after) if (owner := _owner_of(pod)) is not None)
-
-    def adopters(
-        self, view: Reading, resource: str, before: View | None, after: View | None
-    ) -> Iterable[Key]:
-        return claimants(view, REPLICASETS, before, after) if resource == PODS.name else ()
-
-    def decide(self, view: Reading, key: Key, now: float) -> Decision:
-        found = view.get(REPLICASETS, key.namespace, key.name)
-        if found is None:
-            return NOTHING
-        claimed = claim(view, NAME, REPLICASETS, found.metadata, found.spec.selector, PODS)
-        if claimed.effects:
-            return Decision(Waiting("ClaimingPods"), claimed.effects[:EFFECTS_MAX])
-        live = [pod for pod in claimed.mine if pod.live]
-        counted = readiness(live, found.spec.min_ready_seconds, now)
-        status = ensure_status(NAME, REPLICASETS, found, _status(found, live, counted), always=("replicas",))
-        effects: Sequence[Effect] = ()
-        if not found.metadata.deletion_timestamp and not _has_news(found, live, counted):
-            premise = premise_of(REPLICASETS, found.metadata)
-            swap = swapped(NAME, found, claimed.mine, live, now, premise)
-            effects = (swap,) if swap is not None else self._missing(view, found, claimed.mine, live, premise)
-            effects = effects or self._surplus(view, found, live, now, premise)
-            effects = effects or unwanted(NAME, found, claimed.mine, live, premise)
-        verdict = _verdict(found, live, counted)
-        notes = children(about(REPLICASETS, found.metadata), effects)
-        return Decision(verdict, tuple(effects) or ((status,) if status else ()), counted.again_at, notes)
-
-    def refused(self, view: Reading, key: Key, refusal: Refusal, now: float) -> Decision:
-        """What to report while the API refuses to create or delete a pod: that, and how many pods there are."""
-        found, effect = view.get(REPLICASETS, key.namespace, key.name), refusal.effect
-        if found is None or not isinstance(effect, Create | Delete):
-            return NOTHING
-        meta, reason = found.metadata, "FailedCreate" if isinstance(effect, Create) else "FailedDelete"
-        message = nameless(refusal, meta.name) if isinstance(effect, Create) else refusal.message
-        known = _failure(found)
-        since = known.last_transition_time if known is not None else timestamp(now)
-        owner = refused_owner(refusal, reason)
-        failed = Condition(REPLICA_FAILURE, "True", reason, message, since, owner=owner)
-        live = [pod for pod in view.owned(PODS, meta.uid) if pod.live]
-        counted = readiness(live, found.spec.min_ready_seconds, now)
-        others = (each for each in found.status.conditions if each.type != REPLICA_FAILURE)
-        conditions = (*waiting(others, refusal, meta.name, now), failed)
-        status = ensure_status(
-            NAME, REPLICASETS, found, _status(found, live, counted, conditions), always=("replicas",)
-        )
-        notes = failure(about(REPLICASETS, meta), effect, message)
-        return Decision(Waiting(reason, message), (status,) if status else (), counted.again_at, events=notes)
-
-    def _missing(
-        self, view: Reading, found: ReplicaSet, mine: Sequence[Pod], live: Sequence[Pod], premise: str
-    ) -> list[Create]:
-        missing = min(found.spec.replicas - len(live) - still_there(found, mine), EFFECTS_MAX)
-        if missing <= 0:
-            return []
-        meta = found.metadata
-        made = identity(NAME, meta.uid, "create") + "/"
-        number = max((_number(pod, made) for pod in mine), default=0)
-        number = max(number + 1, meta.revision)
-        creates = replacements(view, NAME, found, mine, missing, number, premise)
-        while len(creates) < missing:
-            name = child_name(meta, str(number))
-            body = from_template(found.spec.template, REPLICASETS, meta, name)
-            there = view.get(PODS, meta.namespace, name)
-            create = ensure_child(NAME, meta, PODS, there, body, str(number), premise)
-            if create is not None:  # otherwise the name is taken by chance: on to the next number
-                creates.append(create)
-            number += 1
-        return creates
-
-    def _surplus(
-        self, view: Reading, found: ReplicaSet, live: Sequence[Pod], now: float, premise: str
-    ) -> list[Delete]:
-        surplus = len(live) - found.spec.replicas
-        if surplus <= 0:
-            return []
-        # Which nodes are heard is no part of the set: where it counts, another victim may be chosen after an answer was
-        # lost, and the first deletion may still arrive. It then finds that the pods which were to stay have changed.
-        guarded = found.spec.replicas <= _STAYING_MAX
-        ranked = deletion_order(
-            live,
-            found.spec.min_ready_seconds,
-            now,
-            lambda pod: guarded and is_out_of_reach(view, pod),
-        )
-        if guarded:
-            premise = ",".join((premise, *(premise_of(PODS, pod.metadata) for pod in ranked[surplus:])))
-        deletes = (
-            ensure_gone(NAME, found.metadata, PODS, pod, premise=premise)
-            for pod in ranked[: min(surplus, EFFECTS_MAX)]
-        )
-        return [delete for delete in deletes if delete is not None]
+def replicaset_decider() -> Decider:
+    return Decider(
+        name=NAME,
+        reads=(REPLICASETS, PODS, NODES, LEASES),
+        dated=(LEASES,),
+        wakes=(Wake(REPLICASETS, itself), *claiming(REPLICASETS, PODS)),
+        decide=_decide,
+        refused=_refused,
+    )
 
 
-def _itself(before: View | None, after: View | None) -> tuple[Key, ...]:
-    found = after if after is not None else before
-    assert isinstance(found, ReplicaSet)
-    return (Key(REPLICASETS.name, found.metadata.namespace, found.metadata.name),)
+def _decide(view: Reading, key: Key, now: float) -> Decision:
+    found = view.get(REPLICASETS, key.namespace, key.name)
+    if found is None:
+        return NOTHING
+    claimed = claim(view, NAME, REPLICASETS, found.metadata, found.spec.selector, PODS)
+    if claimed.effects:
+        return Decision(Waiting("ClaimingPods"), claimed.effects[:EFFECTS_MAX])
+    live = [pod for pod in claimed.mine if pod.live]
+    counted = readiness(live, found.spec.min_ready_seconds, now)
+    status = ensure_status(NAME, REPLICASETS, found, _status(found, live, counted), always=("replicas",))
+    effects: Sequence[Effect] = ()
+    if not found.metadata.deletion_timestamp and not _has_news(found, live, counted):
+        premise = premise_of(REPLICASETS, found.metadata)
+        swap = swapped(NAME, found, claimed.mine, live, now, premise)
+        effects = (swap,) if swap is not None else _missing(view, found, claimed.mine, live, premise)
+        effects = effects or _surplus(view, found, live, now, premise)
+        effects = effects or unwanted(NAME, found, claimed.mine, live, premise)
+    verdict = _verdict(found, live, counted)
+    notes = children(about(REPLICASETS, found.metadata), effects)
+    return Decision(verdict, tuple(effects) or ((status,) if status else ()), counted.again_at, notes)
 
 
-def _owner_of(pod: View | None) -> Key | None:
-    if not isinstance(pod, Pod):
-        return None
-    owner = pod.metadata.controller
-    if owner is None or owner.kind != REPLICASETS.kind:
-        return None
-    return Key(REPLICASETS.name, pod.metadata.namespace, owner.name)
+def _refused(view: Reading, key: Key, refusal: Refusal, now: float) -> Decision:
+    """What to report while the API refuses to create or delete a pod: that, and how many pods there are."""
+    found, effect = view.get(REPLICASETS, key.namespace, key.name), refusal.effect
+    if found is None or not isinstance(effect, Create | Delete):
+        return NOTHING
+    meta, reason = found.metadata, "FailedCreate" if isinstance(effect, Create) else "FailedDelete"
+    message = nameless(refusal, meta.name) if isinstance(effect, Create) else refusal.message
+    known = _failure(found)
+    since = known.last_transition_time if known is not None else timestamp(now)
+    owner = refused_owner(refusal, reason)
+    failed = Condition(REPLICA_FAILURE, "True", reason, message, since, owner=owner)
+    live = [pod for pod in view.owned(PODS, meta.uid) if pod.live]
+    counted = readiness(live, found.spec.min_ready_seconds, now)
+    others = (each for each in found.status.conditions if each.type != REPLICA_FAILURE)
+    conditions = (*waiting(others, refusal, meta.name, now), failed)
+    status = ensure_status(
+        NAME, REPLICASETS, found, _status(found, live, counted, conditions), always=("replicas",)
+    )
+    notes = failure(about(REPLICASETS, meta), effect, message)
+    return Decision(Waiting(reason, message), (status,) if status else (), counted.again_at, events=notes)
+
+
+def _missing(
+    view: Reading, found: ReplicaSet, mine: Sequence[Pod], live: Sequence[Pod], premise: Premise
+) -> list[Create]:
+    missing = min(found.spec.replicas - len(live) - still_there(found, mine), EFFECTS_MAX)
+    if missing <= 0:
+        return []
+    meta = found.metadata
+    made = identity(NAME, meta.uid, "create") + "/"
+    number = max((_number(pod, made) for pod in mine), default=0)
+    number = max(number + 1, meta.revision)
+    creates = replacements(view, NAME, found, mine, missing, number, premise)
+    while len(creates) < missing:
+        name = child_name(meta, str(number))
+        body = from_template(found.spec.template, REPLICASETS, meta, name)
+        there = view.get(PODS, meta.namespace, name)
+        create = ensure_child(NAME, meta, PODS, there, body, str(number), (premise,))
+        if create is not None:  # otherwise the name is taken by chance: on to the next number
+            creates.append(create)
+        number += 1
+    return creates
+
+
+def _surplus(
+    view: Reading, found: ReplicaSet, live: Sequence[Pod], now: float, premise: Premise
+) -> list[Delete]:
+    surplus = len(live) - found.spec.replicas
+    if surplus <= 0:
+        return []
+    # Which nodes are heard is no part of the set: where it counts, another victim may be chosen after an answer was
+    # lost, and the first deletion may still arrive. It then finds that the pods which were to stay have changed.
+    guarded = found.spec.replicas <= _STAYING_MAX
+    ranked = deletion_order(
+        live,
+        found.spec.min_ready_seconds,
+        now,
+        lambda pod: guarded and is_out_of_reach(view, pod),
+    )
+    staying = [premise_of(PODS, pod.metadata) for pod in ranked[surplus:]] if guarded else []
+    deletes = (
+        ensure_gone(NAME, found.metadata, PODS, pod, premises=(premise, *staying))
+        for pod in ranked[: min(surplus, EFFECTS_MAX)]
+    )
+    return [delete for delete in deletes if delete is not None]
 
 
 def _number(pod: Pod, made: str) -> int:

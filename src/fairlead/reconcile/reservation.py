@@ -19,15 +19,16 @@ from msgspec import structs
 
 from fairlead.core.times import timestamp
 from fairlead.decision.contract import EFFECTS_MAX, NOTHING, SETTLED, Decision, Reading, Waiting
+from fairlead.decision.decider import Decider, Wake, WatchEvent
 from fairlead.decision.effects import Effect
 from fairlead.decision.ensure import ensure_gone, ensure_status
-from fairlead.decision.heeds import ENDED, GONE, NEW, PLACED, Heeds
+from fairlead.decision.predicates import ENDED, GONE, NEW, PLACED, PRESENT
+from fairlead.decision.wakes import always, changed
 from fairlead.ledger import reservation as ledger
 from fairlead.ledger.pod_needs import Usage, add, exact, placed_usage
 from fairlead.model.catalog import CATALOG, Catalog
 from fairlead.model.selectors import from_object
 from fairlead.model.views import (
-    LEASES,
     NODES,
     PODS,
     RESERVATIONS,
@@ -46,31 +47,53 @@ from fairlead.store.contract import Key
 _NAME = "reservation"
 ALL = Key(RESERVATIONS.name, "", "")
 # How long an expired one can still be looked at.
+#: bound: plane | an expired reservation is kept for | it is removed
 EXPIRED_KEPT_SECONDS = 600.0
 _READY = "Ready"
 
 Held = dict[str, Usage]  # by node, what active reservations keep
 
 
-class ReservationDecider:
-    name = _NAME
-    heeds: Heeds = ((PODS.name, ENDED | GONE | NEW | PLACED), (LEASES.name, GONE))
+def reservation_decider(catalog: Catalog = CATALOG) -> Decider:
+    """Any object may own a reservation: that one is gone wakes the controller, whatever its kind."""
+    keeper = _Keeper(catalog)
+    reads = tuple(keeper.resources.values())
+    return Decider(
+        name=_NAME,
+        reads=reads,
+        wakes=(
+            Wake(RESERVATIONS, always(ALL), when=PRESENT),
+            Wake(PODS, _of_ended_or_bound_pod, when=ENDED | NEW | PLACED, among=RESERVATIONS),
+            Wake(NODES, changed(_room_of, always(ALL)), when=PRESENT, among=RESERVATIONS),
+            *(Wake(each, always(ALL), when=GONE, among=RESERVATIONS) for each in reads),
+        ),
+        decide=keeper.decide,
+    )
 
-    def __init__(self, catalog: Catalog = CATALOG) -> None:
+
+def _of_ended_or_bound_pod(event: WatchEvent[Pod]) -> Iterable[Key]:
+    before, after = event.before, event.after
+    if after is None:
+        return ()
+    ended = after.finished and not (before is not None and before.finished)
+    placed = before is None or before.spec.node_name != after.spec.node_name
+    return (ALL,) if ended or (placed and ledger.BOUND_WITH in after.metadata.annotations) else ()
+
+
+def _room_of(node: Node | None) -> object:
+    """All of a node that may give room."""
+    return (
+        (node.metadata.labels, node.spec, node.status.allocatable, node.ready) if node is not None else None
+    )
+
+
+class _Keeper:
+    """Decides for all reservations. `catalog`: the kinds that their owners may be of."""
+
+    def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
         typed: dict[str, Resource[View]] = {each.name: each for each in (RESERVATIONS, PODS, NODES)}
-        self._resources: dict[str, Resource[View]] = {**typed, **resources_of(catalog), **typed}
-        self.reads: tuple[Resource[View], ...] = tuple(self._resources.values())
-
-    def keys(self, resource: str, before: View | None, after: View | None) -> Iterable[Key]:
-        if after is None or isinstance(after, Reservation):
-            return (ALL,)
-        if isinstance(after, Pod):
-            known = before if isinstance(before, Pod) else None
-            ended = after.finished and not (known is not None and known.finished)
-            placed = known is None or known.spec.node_name != after.spec.node_name
-            return (ALL,) if ended or (placed and ledger.BOUND_WITH in after.metadata.annotations) else ()
-        return (ALL,) if isinstance(after, Node) and _matters(before, after) else ()
+        self.resources: dict[str, Resource[View]] = {**typed, **resources_of(catalog), **typed}
 
     def decide(self, view: Reading, key: Key, now: float) -> Decision:
         found = view.list(RESERVATIONS)
@@ -135,7 +158,7 @@ class ReservationDecider:
         key = owner_key(self._catalog, reference, found.metadata.namespace)
         if key is None:
             return True
-        there = view.get(self._resources[key.resource], key.namespace, key.name)
+        there = view.get(self.resources[key.resource], key.namespace, key.name)
         return there is not None and uid_of(there) == owner.uid
 
 
@@ -205,15 +228,3 @@ def _status(
 
 def _told(found: Reservation) -> str:
     return next((each.message for each in found.status.conditions if each.type == _READY), "")
-
-
-def _matters(before: View | None, after: Node) -> bool:
-    """Whether a node's change may give room."""
-    if not isinstance(before, Node):
-        return True
-    return (before.metadata.labels, before.spec, before.status.allocatable, before.ready) != (
-        after.metadata.labels,
-        after.spec,
-        after.status.allocatable,
-        after.ready,
-    )

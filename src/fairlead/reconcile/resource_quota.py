@@ -11,17 +11,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from fairlead.decision.contract import EFFECTS_MAX, NOTHING, Decision, Reading
+from fairlead.decision.contract import Decision, Reading, in_batches
+from fairlead.decision.decider import Decider, Wake, WatchEvent
 from fairlead.decision.effects import ChangeStatus
 from fairlead.decision.ensure import ensure_status
-from fairlead.decision.heeds import ENDED, GONE, RELEASING, Heeds
+from fairlead.decision.predicates import ENDED, GONE, PRESENT, RELEASING
+from fairlead.decision.wakes import in_namespace, itself, named_by
 from fairlead.ledger import quota as ledger
 from fairlead.ledger import resource_quota
 from fairlead.ledger.handover import holds_quota
 from fairlead.ledger.pod_needs import Usage, add
 from fairlead.model.catalog import CATALOG, Catalog
 from fairlead.model.views import (
-    LEASES,
     PODS,
     RESOURCE_QUOTAS,
     Pod,
@@ -31,53 +32,50 @@ from fairlead.model.views import (
     Stored,
     View,
 )
-from fairlead.reconcile.ownership import key_of, resources_of
+from fairlead.reconcile.ownership import resources_of
 from fairlead.store.contract import Key
 
 _NAME = "resource-quota"
 _NOTHING_SAID = b"{}"
 
 
-class ResourceQuotaDecider:
-    name = _NAME
-    heeds: Heeds = ((PODS.name, ENDED | GONE | RELEASING), (LEASES.name, GONE))
+def resource_quota_decider(catalog: Catalog = CATALOG) -> Decider:
+    """`catalog`: kinds may be added to it and taken from it; the controller is made anew for them."""
+    counter = _Counter(catalog)
+    reads = tuple(counter.resources.values())
+    return Decider(
+        name=_NAME,
+        reads=reads,
+        wakes=(
+            Wake(RESOURCE_QUOTAS, itself, when=PRESENT),
+            Wake(PODS, _of_pod, when=ENDED | RELEASING, among=RESOURCE_QUOTAS),
+            *(Wake(each, in_namespace(RESOURCE_QUOTAS), when=GONE, among=RESOURCE_QUOTAS) for each in reads),
+        ),
+        decide=counter.decide,
+        remade=lambda: resource_quota_decider(catalog),
+    )
 
-    def __init__(self, catalog: Catalog = CATALOG) -> None:
-        self._catalog = catalog
-        self.kinds_changed()
 
-    def kinds_changed(self) -> None:
-        """The catalog has other kinds than before."""
-        spaced = {kind.resource for kind in self._catalog if kind.namespaced}
-        known = {name: each for name, each in resources_of(self._catalog).items() if name in spaced}
-        self._resources: dict[str, Resource[View]] = {
-            RESOURCE_QUOTAS.name: RESOURCE_QUOTAS,
-            **known,
-            PODS.name: PODS,
-        }
-        self._resources[RESOURCE_QUOTAS.name] = RESOURCE_QUOTAS
-        self.reads: tuple[Resource[View], ...] = tuple(self._resources.values())
-
-    def keys(self, resource: str, before: View | None, after: View | None) -> Iterable[Key]:
-        if isinstance(after, ResourceQuota):
-            return (Key(RESOURCE_QUOTAS.name, after.metadata.namespace, after.metadata.name),)
-        changed = isinstance(before, Pod) and isinstance(after, Pod) and _counts_otherwise(before, after)
-        if before is not None and (after is None or changed):
-            return (Key(RESOURCE_QUOTAS.name, key_of(resource, before).namespace, ""),)
+def _of_pod(event: WatchEvent[Pod]) -> Iterable[Key]:
+    """All quotas of its namespace, if a pod counts no more, or counts again."""
+    before, after = event.before, event.after
+    if before is None or after is None:
         return ()
+    counts_otherwise = (after.finished and not before.finished) or holds_quota(before) != holds_quota(after)
+    return (Key(RESOURCE_QUOTAS.name, event.key.namespace, ""),) if counts_otherwise else ()
+
+
+class _Counter:
+    """Counts objects of the kinds that a catalog has as this is made."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        spaced = {kind.resource for kind in catalog if kind.namespaced}
+        known = {name: each for name, each in resources_of(catalog).items() if name in spaced}
+        first: dict[str, Resource[View]] = {RESOURCE_QUOTAS.name: RESOURCE_QUOTAS}
+        self.resources = {**first, **known, **first, PODS.name: PODS}
 
     def decide(self, view: Reading, key: Key, now: float) -> Decision:
-        if key.name:
-            found = view.get(RESOURCE_QUOTAS, key.namespace, key.name)
-            quotas = [] if found is None else [found]
-        else:
-            quotas = list(view.list(RESOURCE_QUOTAS, key.namespace))
-        if not quotas:
-            return NOTHING
-        effects = [effect for quota in quotas if (effect := self._recounted(view, quota)) is not None]
-        return Decision(
-            effects=tuple(effects[:EFFECTS_MAX]), again_at=now if len(effects) > EFFECTS_MAX else 0.0
-        )
+        return in_batches((self._recounted(view, each) for each in named_by(view, RESOURCE_QUOTAS, key)), now)
 
     def _recounted(self, view: Reading, quota: ResourceQuota) -> ChangeStatus | None:
         spec = quota.spec
@@ -87,7 +85,7 @@ class ResourceQuotaDecider:
         counted = ledger.plus(spec.hard, used, {})
         for name in resource_quota.counted_resources(spec.hard):
             told = quota.status.used.get(f"count/{name}")
-            if name not in self._resources and told is not None:
+            if name not in self.resources and told is not None:
                 counted[f"count/{name}"] = told
         wanted = ResourceQuotaStatus(spec.hard, counted)
         return ensure_status(_NAME, RESOURCE_QUOTAS, quota, wanted)
@@ -100,14 +98,10 @@ class ResourceQuotaDecider:
         if resource_quota.is_scoped(spec):
             return total
         for name in resource_quota.counted_resources(spec.hard):
-            resource = self._resources.get(name)
+            resource = self.resources.get(name)
             if resource is None:
                 continue
             for each in view.list(resource, space):
                 data = each.data if isinstance(each, Stored) else _NOTHING_SAID
                 add(total, resource_quota.usage_of_object(name, data))
         return total
-
-
-def _counts_otherwise(before: Pod, after: Pod) -> bool:
-    return (after.finished and not before.finished) or holds_quota(before) != holds_quota(after)

@@ -20,10 +20,12 @@ from collections.abc import Iterable
 
 from fairlead.core.times import parse_time
 from fairlead.decision.contract import EFFECTS_MAX, NOTHING, Decision, EventNote, Reading, Waiting
-from fairlead.decision.effects import Delete, Effect, identity, premises
+from fairlead.decision.decider import Decider, Wake, WatchEvent
+from fairlead.decision.effects import Delete, Effect, identity, premise_of
 from fairlead.decision.ensure import ensure_gone
-from fairlead.decision.heeds import Heeds
 from fairlead.decision.notes import NORMAL, about
+from fairlead.decision.predicates import RELEASING
+from fairlead.decision.wakes import changed, itself
 from fairlead.ledger.evidence import (
     NEVER,
     NO_EXECUTE,
@@ -47,6 +49,7 @@ from fairlead.model.marks import (
     SILENT_SINCE,
     UNREACHABLE,
 )
+from fairlead.model.premise import Premise
 from fairlead.model.views import (
     EVIDENCE_POLICIES,
     LEASES,
@@ -55,8 +58,6 @@ from fairlead.model.views import (
     Condition,
     Node,
     Pod,
-    Resource,
-    View,
 )
 from fairlead.reconcile.pod_marks import containers_ready, marked, released_condition
 from fairlead.reconcile.reach import is_out_of_reach
@@ -69,61 +70,65 @@ _SWAPPED = "ReplicaSet"
 _COUNTS_AGAIN = frozenset({"", "DaemonSet"})  # owners that make no replacement beside a released pod
 
 
-class ReturnedDecider:
-    name = NAME
-    reads: tuple[Resource[View], ...] = (NODES, PODS, LEASES, EVIDENCE_POLICIES)
-    dated: tuple[Resource[View], ...] = (LEASES,)
-    heeds: Heeds = ((LEASES.name, 0),)
-    adopts: Heeds = ((PODS.name, 0),)
+def returned_decider() -> Decider:
+    return Decider(
+        name=NAME,
+        reads=(NODES, PODS, LEASES, EVIDENCE_POLICIES),
+        dated=(LEASES,),
+        wakes=(
+            Wake(NODES, changed(_standing, itself)),
+            Wake(PODS, _of_released_pod, when=RELEASING),
+            Wake(EVIDENCE_POLICIES, lambda event: _unsettled(event.view)),
+        ),
+        decide=_decide,
+        unsettled=_unsettled,
+    )
 
-    def keys(self, resource: str, before: View | None, after: View | None) -> Iterable[Key]:
-        if isinstance(after, Pod):
-            was = isinstance(before, Pod) and before.released and not before.finished
-            return (node_key(after.spec.node_name),) if after.released and (not was or after.finished) else ()
-        if resource == NODES.name and _standing(before) != _standing(after):
-            found = after if after is not None else before
-            return (node_key(found.metadata.name),) if isinstance(found, Node) else ()
+
+def _of_released_pod(event: WatchEvent[Pod]) -> Iterable[Key]:
+    """The node of a pod that was released, or has ended since."""
+    before, after = event.before, event.after
+    if after is None or not after.released:
         return ()
-
-    def adopters(
-        self, view: Reading, resource: str, before: View | None, after: View | None
-    ) -> Iterable[Key]:
-        return self.unsettled(view) if resource == EVIDENCE_POLICIES.name else ()
-
-    def unsettled(self, view: Reading) -> Iterable[Key]:
-        return map(node_key, sorted({pod.spec.node_name for pod in view.list(PODS) if pod.released}))
-
-    def decide(self, view: Reading, key: Key, now: float) -> Decision:
-        pods = [pod for pod in view.on_node(key.name) if isinstance(pod, Pod) and pod.released]
-        if not pods:
-            return NOTHING
-        node = view.get(NODES, "", key.name)
-        case = _Case(view, key.name, node, now)
-        effects: list[Effect] = []
-        notes: list[EventNote] = []
-        due = []
-        for pod in pods:
-            effect, at = case.effect(pod)
-            due.append(at)
-            if effect is None:
-                continue
-            if len(effects) >= EFFECTS_MAX:
-                due.append(now)
-                break
-            if case.why:
-                notes.append(EventNote(about(PODS, pod.metadata), NORMAL, RETURNED, case.why, len(effects)))
-            effects.append(effect)
-        at = min(due)
-        return Decision(
-            Waiting("PodsReleased", f"{len(pods)} on {key.name}"),
-            tuple(effects),
-            at if at < NEVER else 0.0,
-            tuple(notes),
-        )
+    was = before is not None and before.released and not before.finished
+    return (node_key(after.spec.node_name),) if not was or after.finished else ()
 
 
-def _standing(node: View | None) -> object:
-    return (standing_of(node), SILENT_SINCE in node.metadata.annotations) if isinstance(node, Node) else None
+def _unsettled(view: Reading) -> Iterable[Key]:
+    return map(node_key, sorted({pod.spec.node_name for pod in view.list(PODS) if pod.released}))
+
+
+def _decide(view: Reading, key: Key, now: float) -> Decision:
+    pods = [pod for pod in view.on_node(key.name) if isinstance(pod, Pod) and pod.released]
+    if not pods:
+        return NOTHING
+    node = view.get(NODES, "", key.name)
+    case = _Case(view, key.name, node, now)
+    effects: list[Effect] = []
+    notes: list[EventNote] = []
+    due = []
+    for pod in pods:
+        effect, at = case.effect(pod)
+        due.append(at)
+        if effect is None:
+            continue
+        if len(effects) >= EFFECTS_MAX:
+            due.append(now)
+            break
+        if case.why:
+            notes.append(EventNote(about(PODS, pod.metadata), NORMAL, RETURNED, case.why, len(effects)))
+        effects.append(effect)
+    at = min(due)
+    return Decision(
+        Waiting("PodsReleased", f"{len(pods)} on {key.name}"),
+        tuple(effects),
+        at if at < NEVER else 0.0,
+        tuple(notes),
+    )
+
+
+def _standing(node: Node | None) -> object:
+    return (standing_of(node), SILENT_SINCE in node.metadata.annotations) if node is not None else None
 
 
 class _Case:
@@ -138,22 +143,19 @@ class _Case:
         node = self._node
         if node is None:
             allowed = self._evidence.allows(rows.NODE_GONE, rows.FORGET)
-            return self._forget(pod, allowed, (node_key(self._name), 0))
+            return self._forget(pod, allowed, Premise(node_key(self._name), 0))
         if not node.ready and confirmed_by_human(node, pod):
             allowed = self._evidence.allows(rows.OUT_OF_SERVICE_SET, rows.FORGET)
-            return self._forget(pod, allowed, (node_key(self._name), node.metadata.revision))
+            return self._forget(pod, allowed, premise_of(NODES, node.metadata))
         if SILENT_SINCE in node.metadata.annotations or taint_of(node, UNREACHABLE, NO_EXECUTE) is not None:
             lease = self._view.get(LEASES, NODE_LEASES, self._name)
             if lease is None:
                 return None, NEVER
             allowed = self._evidence.allows(rows.MISSED_HEARTBEATS, rows.FORGET)
-            guard = (Key(LEASES.name, NODE_LEASES, self._name), lease.metadata.revision)
-            return self._forget(pod, allowed, guard)
+            return self._forget(pod, allowed, premise_of(LEASES, lease.metadata))
         return self._back(pod)
 
-    def _forget(
-        self, pod: Pod, allowed: Allowed | None, guard: tuple[Key, int]
-    ) -> tuple[Effect | None, float]:
+    def _forget(self, pod: Pod, allowed: Allowed | None, premise: Premise) -> tuple[Effect | None, float]:
         condition, meta = released_condition(pod), pod.metadata
         if allowed is None or condition is None:
             return None, NEVER
@@ -167,7 +169,7 @@ class _Case:
         label = identity(NAME, meta.uid, "forget")
         return Delete(
             label, PODS.name, "v1", "pods", meta.namespace, meta.name, meta.uid, meta.revision,
-            grace_seconds=0, premise=premises(guard),
+            grace_seconds=0, premises=(premise,),
         ), NEVER  # fmt: skip
 
     def _back(self, pod: Pod) -> tuple[Effect | None, float]:

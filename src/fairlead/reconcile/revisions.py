@@ -89,7 +89,7 @@ def recorded(
             None,
             body,
             f"{name}.{number}",
-            premise_of(resource, owner),
+            (premise_of(resource, owner),),
         ),
     )
 

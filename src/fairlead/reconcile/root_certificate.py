@@ -7,14 +7,14 @@ there are no copies.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from fairlead.core import codec
-from fairlead.decision.contract import EFFECTS_MAX, NOTHING, Decision, Reading
+from fairlead.decision.contract import NOTHING, Decision, Reading, in_batches
+from fairlead.decision.decider import Decider, Wake
 from fairlead.decision.effects import OPERATION, Change, Create, Json, identity
 from fairlead.decision.ensure import ensure_fields
+from fairlead.decision.wakes import called, inside, itself
 from fairlead.model.kinds.configmap import KIND
-from fairlead.model.views import NAMESPACES, Namespace, Resource, Stored, View
+from fairlead.model.views import NAMESPACES, Resource, Stored
 from fairlead.store.contract import Key
 
 _NAME = "root-certificate"
@@ -23,33 +23,27 @@ SOURCE = Key(KIND.resource, "kube-system", CONFIG_MAP)
 CONFIG_MAPS: Resource[Stored] = Resource(KIND.resource, KIND.api_version, KIND.kind, Stored)
 
 
-class RootCertificateDecider:
-    name = _NAME
-    reads: tuple[Resource[View], ...] = (NAMESPACES, CONFIG_MAPS)
-
-    def keys(self, resource: str, before: View | None, after: View | None) -> Iterable[Key]:
-        if isinstance(after, Namespace):
-            return () if after.metadata.deletion_timestamp else (_key(after.metadata.name),)
-        found = after if after is not None else before
-        if isinstance(found, Stored) and found.key.name == CONFIG_MAP:
-            return (found.key,)
-        return ()
-
-    def decide(self, view: Reading, key: Key, now: float) -> Decision:
-        source = view.get(CONFIG_MAPS, SOURCE.namespace, CONFIG_MAP)
-        if source is None:
-            return NOTHING
-        wanted: Json = codec.decode(source.data).get("data") or {}
-        if key != SOURCE:
-            effect = _copy(view, key.namespace, wanted)
-            return NOTHING if effect is None else Decision(effects=(effect,))
-        effects = [_copy(view, space.metadata.name, wanted) for space in view.list(NAMESPACES)]
-        due = [effect for effect in effects if effect is not None]
-        return Decision(effects=tuple(due[:EFFECTS_MAX]), again_at=now if len(due) > EFFECTS_MAX else 0.0)
+def root_certificate_decider() -> Decider:
+    return Decider(
+        name=_NAME,
+        reads=(NAMESPACES, CONFIG_MAPS),
+        wakes=(
+            Wake(NAMESPACES, inside(KIND.resource, CONFIG_MAP)),
+            Wake(CONFIG_MAPS, called(CONFIG_MAP, itself)),
+        ),
+        decide=_decide,
+    )
 
 
-def _key(namespace: str) -> Key:
-    return Key(KIND.resource, namespace, CONFIG_MAP)
+def _decide(view: Reading, key: Key, now: float) -> Decision:
+    source = view.get(CONFIG_MAPS, SOURCE.namespace, CONFIG_MAP)
+    if source is None:
+        return NOTHING
+    wanted: Json = codec.decode(source.data).get("data") or {}
+    if key != SOURCE:
+        effect = _copy(view, key.namespace, wanted)
+        return NOTHING if effect is None else Decision(effects=(effect,))
+    return in_batches((_copy(view, space.metadata.name, wanted) for space in view.list(NAMESPACES)), now)
 
 
 def _copy(view: Reading, namespace: str, wanted: Json) -> Create | Change | None:

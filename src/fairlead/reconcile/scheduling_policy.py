@@ -7,22 +7,20 @@ that works with it, be it the one that is named or one that stays in use because
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from fairlead.core.times import timestamp
-from fairlead.decision.contract import EFFECTS_MAX, Decision, Reading
+from fairlead.decision.contract import Decision, Reading, in_batches
+from fairlead.decision.decider import Decider, Wake
 from fairlead.decision.effects import ChangeStatus
 from fairlead.decision.ensure import ensure_status
+from fairlead.decision.wakes import always
 from fairlead.model import plane_knobs
 from fairlead.model.policy_in_use import InUse, policy_in_use
 from fairlead.model.views import (
     PLANE_SETTINGS,
     SCHEDULING_POLICIES,
     Condition,
-    Resource,
     SchedulingPolicy,
     SchedulingPolicyStatus,
-    View,
 )
 from fairlead.store.contract import Key
 
@@ -32,24 +30,19 @@ _ACTIVE = "Active"
 _SCHEDULER = "default-scheduler"
 
 
-class SchedulingPolicyDecider:
-    name = _NAME
-    reads: tuple[Resource[View], ...] = (SCHEDULING_POLICIES, PLANE_SETTINGS)
+def scheduling_policy_decider() -> Decider:
+    return Decider(
+        name=_NAME,
+        reads=(SCHEDULING_POLICIES, PLANE_SETTINGS),
+        wakes=(Wake(SCHEDULING_POLICIES, always(ALL)), Wake(PLANE_SETTINGS, always(ALL))),
+        decide=_decide,
+    )
 
-    def keys(self, resource: str, before: View | None, after: View | None) -> Iterable[Key]:
-        return (ALL,)
 
-    def decide(self, view: Reading, key: Key, now: float) -> Decision:
-        settings = view.get(PLANE_SETTINGS, "", plane_knobs.NAME)
-        in_use = policy_in_use(settings, lambda name: view.get(SCHEDULING_POLICIES, "", name))
-        effects = [
-            effect
-            for policy in view.list(SCHEDULING_POLICIES)
-            if (effect := _status(policy, in_use, now)) is not None
-        ]
-        return Decision(
-            effects=tuple(effects[:EFFECTS_MAX]), again_at=now if len(effects) > EFFECTS_MAX else 0.0
-        )
+def _decide(view: Reading, key: Key, now: float) -> Decision:
+    settings = view.get(PLANE_SETTINGS, "", plane_knobs.NAME)
+    in_use = policy_in_use(settings, lambda name: view.get(SCHEDULING_POLICIES, "", name))
+    return in_batches((_status(each, in_use, now) for each in view.list(SCHEDULING_POLICIES)), now)
 
 
 def _status(policy: SchedulingPolicy, in_use: InUse, now: float) -> ChangeStatus | None:

@@ -5,12 +5,13 @@ As Kubernetes has it: manifests and tools count on its being there. It has no to
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from fairlead.decision.contract import NOTHING, Decision, Reading
+from fairlead.decision.decider import Decider, Wake
 from fairlead.decision.effects import OPERATION, Create, Json, identity
+from fairlead.decision.predicates import GONE
+from fairlead.decision.wakes import called, inside, itself
 from fairlead.model.kinds.serviceaccount import KIND
-from fairlead.model.views import NAMESPACES, Namespace, Resource, Stored, View
+from fairlead.model.views import NAMESPACES, Resource, Stored
 from fairlead.store.contract import Key
 
 _NAME = "service-account"
@@ -18,32 +19,29 @@ DEFAULT = "default"
 SERVICE_ACCOUNTS: Resource[Stored] = Resource(KIND.resource, KIND.api_version, KIND.kind, Stored)
 
 
-class ServiceAccountDecider:
-    name = _NAME
-    reads: tuple[Resource[View], ...] = (NAMESPACES, SERVICE_ACCOUNTS)
-
-    def keys(self, resource: str, before: View | None, after: View | None) -> Iterable[Key]:
-        if isinstance(after, Namespace):
-            return (_key(after.metadata.name),) if not after.metadata.deletion_timestamp else ()
-        if isinstance(before, Stored) and after is None and before.key.name == DEFAULT:
-            return (before.key,)
-        return ()
-
-    def decide(self, view: Reading, key: Key, now: float) -> Decision:
-        space = view.get(NAMESPACES, "", key.namespace)
-        if space is None or space.metadata.deletion_timestamp:
-            return NOTHING
-        if view.get(SERVICE_ACCOUNTS, key.namespace, DEFAULT) is not None:
-            return NOTHING
-        label = identity(_NAME, space.metadata.uid, "create", DEFAULT)
-        body: Json = {
-            "apiVersion": KIND.api_version,
-            "kind": KIND.kind,
-            "metadata": {"name": DEFAULT, "namespace": key.namespace, "annotations": {OPERATION: label}},
-        }
-        create = Create(label, KIND.resource, KIND.api_version, KIND.plural, key.namespace, DEFAULT, body)
-        return Decision(effects=(create,))
+def service_account_decider() -> Decider:
+    return Decider(
+        name=_NAME,
+        reads=(NAMESPACES, SERVICE_ACCOUNTS),
+        wakes=(
+            Wake(NAMESPACES, inside(KIND.resource, DEFAULT)),
+            Wake(SERVICE_ACCOUNTS, called(DEFAULT, itself), when=GONE),
+        ),
+        decide=_decide,
+    )
 
 
-def _key(namespace: str) -> Key:
-    return Key(KIND.resource, namespace, DEFAULT)
+def _decide(view: Reading, key: Key, now: float) -> Decision:
+    space = view.get(NAMESPACES, "", key.namespace)
+    if space is None or space.metadata.deletion_timestamp:
+        return NOTHING
+    if view.get(SERVICE_ACCOUNTS, key.namespace, DEFAULT) is not None:
+        return NOTHING
+    label = identity(_NAME, space.metadata.uid, "create", DEFAULT)
+    body: Json = {
+        "apiVersion": KIND.api_version,
+        "kind": KIND.kind,
+        "metadata": {"name": DEFAULT, "namespace": key.namespace, "annotations": {OPERATION: label}},
+    }
+    create = Create(label, KIND.resource, KIND.api_version, KIND.plural, key.namespace, DEFAULT, body)
+    return Decision(effects=(create,))

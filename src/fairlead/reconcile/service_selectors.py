@@ -15,6 +15,7 @@ from fairlead.decision.contract import Reading
 from fairlead.model.service_views import SERVICES, Service
 
 # More namespaces than this at once: all are read anew when they are needed.
+#: bound: plane | namespaces whose selectors of Services are kept | read anew
 SELECTORS_KEPT_MAX = 4096
 
 Pair = tuple[str, str]

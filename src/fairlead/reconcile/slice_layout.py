@@ -17,6 +17,7 @@ from fairlead.model.service_views import EndpointSlice
 from fairlead.model.views import Json
 from fairlead.reconcile.slice_endpoints import Groups, Ports
 
+#: bound: plane | endpoints of one EndpointSlice | a further slice
 SLICE_ENDPOINTS_MAX = 100
 
 

@@ -7,43 +7,45 @@ not, it is set to False after two minutes, as Kubernetes' disruption controller 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from msgspec import structs
 
 from fairlead.core.times import parse_time, timestamp
 from fairlead.decision.contract import NOTHING, Decision, Reading, Waiting
+from fairlead.decision.decider import Decider, Wake
 from fairlead.decision.ensure import ensure_status
+from fairlead.decision.wakes import itself_if
 from fairlead.ledger.disruption import DISRUPTION_TARGET
-from fairlead.model.views import PODS, Condition, Pod, Resource, View
+from fairlead.model.views import PODS, Condition, Pod
 from fairlead.store.contract import Key
 
+_NAME = "stale-disruption"
+#: bound: plane | a mark of an eviction that did not happen is kept for | it is set to False
 STALE_DISRUPTION_SECONDS = 120.0
 _BY_KUBELET = "TerminationByKubelet"  # it may take as long as it likes
 
 
-class StaleDisruptionDecider:
-    name = "stale-disruption"
-    reads: tuple[Resource[View], ...] = (PODS,)
+def stale_disruption_decider() -> Decider:
+    return Decider(
+        name=_NAME,
+        reads=(PODS,),
+        wakes=(Wake(PODS, itself_if(lambda pod: _mark(pod) is not None)),),
+        decide=_decide,
+    )
 
-    def keys(self, resource: str, before: View | None, after: View | None) -> Iterable[Key]:
-        if not isinstance(after, Pod) or _mark(after) is None:
-            return ()
-        return (Key(PODS.name, after.metadata.namespace, after.metadata.name),)
 
-    def decide(self, view: Reading, key: Key, now: float) -> Decision:
-        pod = view.get(PODS, key.namespace, key.name)
-        mark = _mark(pod) if pod is not None else None
-        if pod is None or mark is None:
-            return NOTHING
-        marked_at = parse_time(mark.last_transition_time) if mark.last_transition_time else 0.0
-        stale_at = marked_at + STALE_DISRUPTION_SECONDS
-        if now < stale_at:
-            return Decision(Waiting("MayStillBeEvicted"), again_at=stale_at)
-        taken_back = structs.replace(mark, status="False", last_transition_time=timestamp(now))
-        conditions = tuple(taken_back if each is mark else each for each in pod.status.conditions)
-        effect = ensure_status(self.name, PODS, pod, structs.replace(pod.status, conditions=conditions))
-        return Decision(effects=(effect,) if effect is not None else ())
+def _decide(view: Reading, key: Key, now: float) -> Decision:
+    pod = view.get(PODS, key.namespace, key.name)
+    mark = _mark(pod) if pod is not None else None
+    if pod is None or mark is None:
+        return NOTHING
+    marked_at = parse_time(mark.last_transition_time) if mark.last_transition_time else 0.0
+    stale_at = marked_at + STALE_DISRUPTION_SECONDS
+    if now < stale_at:
+        return Decision(Waiting("MayStillBeEvicted"), again_at=stale_at)
+    taken_back = structs.replace(mark, status="False", last_transition_time=timestamp(now))
+    conditions = tuple(taken_back if each is mark else each for each in pod.status.conditions)
+    effect = ensure_status(_NAME, PODS, pod, structs.replace(pod.status, conditions=conditions))
+    return Decision(effects=(effect,) if effect is not None else ())
 
 
 def _mark(pod: Pod) -> Condition | None:

@@ -30,10 +30,11 @@ from fairlead.decision.contract import (
     Verdict,
     Waiting,
 )
+from fairlead.decision.decider import Decider, Wake
 from fairlead.decision.effects import Create, Delete, Effect, identity, premise_of
 from fairlead.decision.ensure import ensure_child, ensure_gone, ensure_status
-from fairlead.decision.heeds import NEW, OWNED, RELABELLED, Heeds
 from fairlead.decision.notes import about, children, failure
+from fairlead.decision.wakes import claiming, itself
 from fairlead.model.views import (
     CONTROLLER_REVISIONS,
     LEASES,
@@ -42,12 +43,10 @@ from fairlead.model.views import (
     STATEFULSETS,
     ControllerRevision,
     Pod,
-    Resource,
     StatefulSet,
     StatefulSetStatus,
-    View,
 )
-from fairlead.reconcile.children import claim, claimants, readiness
+from fairlead.reconcile.children import claim, readiness
 from fairlead.reconcile.reach import LOOK_AGAIN_SECONDS, is_out_of_reach
 from fairlead.reconcile.revisions import REVISION_LABEL, forgotten, in_order, recorded
 from fairlead.reconcile.statefulset_pods import (
@@ -68,74 +67,64 @@ from fairlead.store.contract import Key
 _NAME = "statefulset"
 
 
-class StatefulSetDecider:
-    name = _NAME
-    reads: tuple[Resource[View], ...] = (STATEFULSETS, PODS, CONTROLLER_REVISIONS, NODES, LEASES)
-    dated: tuple[Resource[View], ...] = (LEASES,)
-    heeds: Heeds = ((PODS.name, OWNED), (NODES.name, 0), (LEASES.name, 0))
-    adopts: Heeds = ((PODS.name, NEW | OWNED | RELABELLED),)
+def statefulset_decider() -> Decider:
+    return Decider(
+        name=_NAME,
+        reads=(STATEFULSETS, PODS, CONTROLLER_REVISIONS, NODES, LEASES),
+        dated=(LEASES,),
+        wakes=(
+            Wake(STATEFULSETS, itself),
+            *claiming(STATEFULSETS, PODS),
+            *claiming(STATEFULSETS, CONTROLLER_REVISIONS),
+        ),
+        decide=_decide,
+        refused=_refused,
+    )
 
-    def keys(self, resource: str, before: View | None, after: View | None) -> Iterable[Key]:
-        found: dict[Key, None] = {}
-        for each in (before, after):
-            if isinstance(each, StatefulSet):
-                found[Key(STATEFULSETS.name, each.metadata.namespace, each.metadata.name)] = None
-            elif isinstance(each, Pod | ControllerRevision):
-                owner = each.metadata.controller
-                if owner is not None and owner.kind == STATEFULSETS.kind:
-                    found[Key(STATEFULSETS.name, each.metadata.namespace, owner.name)] = None
-        return tuple(found)
 
-    def adopters(
-        self, view: Reading, resource: str, before: View | None, after: View | None
-    ) -> Iterable[Key]:
-        adoptable = resource in (PODS.name, CONTROLLER_REVISIONS.name)
-        return claimants(view, STATEFULSETS, before, after) if adoptable else ()
+def _decide(view: Reading, key: Key, now: float) -> Decision:
+    found = view.get(STATEFULSETS, key.namespace, key.name)
+    if found is None or found.metadata.deletion_timestamp:
+        return NOTHING
+    claimed = claim(view, _NAME, STATEFULSETS, found.metadata, found.spec.selector, PODS)
+    history = claim(view, _NAME, STATEFULSETS, found.metadata, found.spec.selector, CONTROLLER_REVISIONS)
+    # A pod that matches but has no name of ours stays without us.
+    claims = [each for each in claimed.effects if ordinal_of(found, each.name) >= 0]
+    if claims or history.effects:
+        return Decision(Waiting("ClaimingPods"), (*history.effects, *claims)[:EFFECTS_MAX])
+    known = in_order(history.mine)
+    update, effect = recorded(view, _NAME, STATEFULSETS, found.metadata, found.spec.template, known)
+    if update is None:
+        return Decision(Waiting("RecordingRevision"), (effect,) if effect is not None else ())
+    ranks = ranks_of(found, claimed.mine)
+    revisions = revisions_of(found, known, update)
+    verdict, effects = _next(view, found, ranks, revisions, now)
+    status = _status(found, ranks, revisions, now)
+    if not any(isinstance(effect, Create) for effect in effects):
+        status = structs.replace(status, conditions=settled(status.conditions))
+    if not effects:
+        effects += _forgotten(found, ranks, revisions, known)
+    written = ensure_status(_NAME, STATEFULSETS, found, status, ("replicas", "availableReplicas"))
+    if written is not None:
+        effects = [written, *effects]
+    again_at = readiness(_present(ranks), found.spec.min_ready_seconds, now).again_at
+    if any(is_healthy(found, pod, now) and is_out_of_reach(view, pod) for pod in ranks.members.values()):
+        again_at = min(again_at or now + LOOK_AGAIN_SECONDS, now + LOOK_AGAIN_SECONDS)
+    notes = children(about(STATEFULSETS, found.metadata), effects[:EFFECTS_MAX], _saying(found, "successful"))
+    return Decision(verdict, tuple(effects[:EFFECTS_MAX]), again_at, notes)
 
-    def decide(self, view: Reading, key: Key, now: float) -> Decision:
-        found = view.get(STATEFULSETS, key.namespace, key.name)
-        if found is None or found.metadata.deletion_timestamp:
-            return NOTHING
-        claimed = claim(view, _NAME, STATEFULSETS, found.metadata, found.spec.selector, PODS)
-        history = claim(view, _NAME, STATEFULSETS, found.metadata, found.spec.selector, CONTROLLER_REVISIONS)
-        # A pod that matches but has no name of ours stays without us.
-        claims = [each for each in claimed.effects if ordinal_of(found, each.name) >= 0]
-        if claims or history.effects:
-            return Decision(Waiting("ClaimingPods"), (*history.effects, *claims)[:EFFECTS_MAX])
-        known = in_order(history.mine)
-        update, effect = recorded(view, _NAME, STATEFULSETS, found.metadata, found.spec.template, known)
-        if update is None:
-            return Decision(Waiting("RecordingRevision"), (effect,) if effect is not None else ())
-        ranks = ranks_of(found, claimed.mine)
-        revisions = revisions_of(found, known, update)
-        verdict, effects = _next(view, found, ranks, revisions, now)
-        status = _status(found, ranks, revisions, now)
-        if not any(isinstance(effect, Create) for effect in effects):
-            status = structs.replace(status, conditions=settled(status.conditions))
-        if not effects:
-            effects += _forgotten(found, ranks, revisions, known)
-        written = ensure_status(_NAME, STATEFULSETS, found, status, ("replicas", "availableReplicas"))
-        if written is not None:
-            effects = [written, *effects]
-        again_at = readiness(_present(ranks), found.spec.min_ready_seconds, now).again_at
-        if any(is_healthy(found, pod, now) and is_out_of_reach(view, pod) for pod in ranks.members.values()):
-            again_at = min(again_at or now + LOOK_AGAIN_SECONDS, now + LOOK_AGAIN_SECONDS)
-        notes = children(
-            about(STATEFULSETS, found.metadata), effects[:EFFECTS_MAX], _saying(found, "successful")
-        )
-        return Decision(verdict, tuple(effects[:EFFECTS_MAX]), again_at, notes)
 
-    def refused(self, view: Reading, key: Key, refusal: Refusal, now: float) -> Decision:
-        """Its pods were reported before they were refused; what they wait for is left to say."""
-        found, effect = view.get(STATEFULSETS, key.namespace, key.name), refusal.effect
-        if found is None or effect.resource != PODS.name:
-            return NOTHING
-        regarding, say = about(STATEFULSETS, found.metadata), _saying(found, "failed error")
-        conditions = waiting(found.status.conditions, refusal, found.metadata.name, now)
-        wanted = structs.replace(found.status, conditions=conditions)
-        report = ensure_status(_NAME, STATEFULSETS, found, wanted, ("replicas", "availableReplicas"))
-        notes = failure(regarding, effect, refusal.message, lambda did, name, why: f"{say(did, name)}: {why}")
-        return Decision(effects=(report,) if report is not None else (), events=notes)
+def _refused(view: Reading, key: Key, refusal: Refusal, now: float) -> Decision:
+    """Its pods were reported before they were refused; what they wait for is left to say."""
+    found, effect = view.get(STATEFULSETS, key.namespace, key.name), refusal.effect
+    if found is None or effect.resource != PODS.name:
+        return NOTHING
+    regarding, say = about(STATEFULSETS, found.metadata), _saying(found, "failed error")
+    conditions = waiting(found.status.conditions, refusal, found.metadata.name, now)
+    wanted = structs.replace(found.status, conditions=conditions)
+    report = ensure_status(_NAME, STATEFULSETS, found, wanted, ("replicas", "availableReplicas"))
+    notes = failure(regarding, effect, refusal.message, lambda did, name, why: f"{say(did, name)}: {why}")
+    return Decision(effects=(report,) if report is not None else (), events=notes)
 
 
 def _saying(found: StatefulSet, how: str) -> Callable[[str, str], str]:
@@ -191,7 +180,7 @@ def _replica(
         body = pod_body(found, ordinal, revisions)
         there = view.get(PODS, meta.namespace, body["metadata"]["name"])
         occasion = f"{ordinal}.{body['metadata']['labels'][REVISION_LABEL]}"
-        create = ensure_child(_NAME, meta, PODS, there, body, occasion, premise_of(STATEFULSETS, meta))
+        create = ensure_child(_NAME, meta, PODS, there, body, occasion, (premise_of(STATEFULSETS, meta),))
         return create, "PodMissing" if not there else "NameTaken"
     if pod.released and not pod.finished:
         return _given_up(found, pod), "PodReleased"  # it has surely ended, or somebody confirmed that

@@ -13,10 +13,12 @@ from msgspec import structs
 
 from fairlead.core.times import timestamp
 from fairlead.decision.contract import EFFECTS_MAX, NOTHING, Decision, EventNote, Reading, Waiting
+from fairlead.decision.decider import Decider, Wake
 from fairlead.decision.effects import Delete, Effect, identity, premise_of
 from fairlead.decision.ensure import ensure_status
-from fairlead.decision.heeds import PLACED, Heeds, facts_of
 from fairlead.decision.notes import NORMAL, about
+from fairlead.decision.predicates import PLACED
+from fairlead.decision.wakes import changed, each_of, itself_if
 from fairlead.ledger.evidence import (
     NEVER,
     NO_EXECUTE,
@@ -28,74 +30,70 @@ from fairlead.ledger.evidence import (
 )
 from fairlead.model import evidence_rows as rows
 from fairlead.model.marks import UNREACHABLE
-from fairlead.model.views import EVIDENCE_POLICIES, NODES, PODS, Condition, Json, Node, Pod, Resource, View
+from fairlead.model.views import EVIDENCE_POLICIES, NODES, PODS, Condition, Json, Node, Pod
 from fairlead.reconcile.pod_marks import condition_of
-from fairlead.reconcile.release import node_key
+from fairlead.reconcile.release import its_node, node_key
 from fairlead.store.contract import Key
 
 NAME = "taint-eviction"
 _TARGET = "DisruptionTarget"
 _REASON = "DeletionByTaintManager"
-_HEEDED = PLACED
 
 
-class TaintEvictionDecider:
-    name = NAME
-    reads: tuple[Resource[View], ...] = (NODES, PODS, EVIDENCE_POLICIES)
-    heeds: Heeds = ((PODS.name, 0),)
-    adopts: Heeds = ((PODS.name, _HEEDED),)
+def taint_eviction_decider() -> Decider:
+    return Decider(
+        name=NAME,
+        reads=(NODES, PODS, EVIDENCE_POLICIES),
+        wakes=(
+            Wake(NODES, changed(_taints, itself_if(_evicting))),
+            Wake(PODS, its_node(lambda node: node is not None and _evicting(node)), when=PLACED),
+            Wake(EVIDENCE_POLICIES, each_of(NODES, _evicting)),
+        ),
+        decide=_decide,
+        unsettled=_unsettled,
+    )
 
-    def keys(self, resource: str, before: View | None, after: View | None) -> Iterable[Key]:
-        if not isinstance(after, Node) or not _evicting(after):
-            return ()
-        same = isinstance(before, Node) and before.spec.taints == after.spec.taints
-        return () if same else (node_key(after.metadata.name),)
 
-    def adopters(
-        self, view: Reading, resource: str, before: View | None, after: View | None
-    ) -> Iterable[Key]:
-        if isinstance(after, Pod) and after.spec.node_name and facts_of(before, after) & _HEEDED:
-            node = view.get(NODES, "", after.spec.node_name)
-            return (node_key(after.spec.node_name),) if node is not None and _evicting(node) else ()
-        return self.unsettled(view) if resource == EVIDENCE_POLICIES.name else ()
+def _taints(node: Node | None) -> object:
+    return node.spec.taints if node is not None else None
 
-    def unsettled(self, view: Reading) -> Iterable[Key]:
-        return tuple(node_key(each.metadata.name) for each in view.list(NODES) if _evicting(each))
 
-    def decide(self, view: Reading, key: Key, now: float) -> Decision:
-        node = view.get(NODES, "", key.name)
-        if node is None or not _evicting(node) or taint_of(node, UNREACHABLE, NO_EXECUTE) is not None:
-            return NOTHING  # nobody there could end a pod
-        evidence = Evidence(view.get(EVIDENCE_POLICIES, "", rows.NAME))
-        effects: list[Effect] = []
-        notes: list[EventNote] = []
-        due = NEVER
-        for pod in view.on_node(key.name):
-            if not isinstance(pod, Pod) or not pod.live:
-                continue
-            at, taint, cited = _due_at(evidence, node, pod)
-            if at > now:
-                due = min(due, at)
-                continue
-            if len(effects) >= EFFECTS_MAX:
-                due = now
-                break
-            why = f"node {key.name} has the taint {taint.get('key')} ({cited})"
-            effect = _targeted(pod, why, now)
-            if effect is None:
-                effect = _deleted(node, pod)
-                told = f"Marking for deletion Pod {pod.metadata.namespace}/{pod.metadata.name}: {why}"
-                notes.append(
-                    EventNote(about(PODS, pod.metadata), NORMAL, "TaintManagerEviction", told, len(effects))
-                )
-            else:
-                due = now
-            effects.append(effect)
-        if not effects and due == NEVER:
-            return NOTHING
-        return Decision(
-            Waiting("Evicting", key.name), tuple(effects), due if due < NEVER else 0.0, tuple(notes)
-        )
+def _unsettled(view: Reading) -> Iterable[Key]:
+    return tuple(node_key(each.metadata.name) for each in view.list(NODES) if _evicting(each))
+
+
+def _decide(view: Reading, key: Key, now: float) -> Decision:
+    node = view.get(NODES, "", key.name)
+    if node is None or not _evicting(node) or taint_of(node, UNREACHABLE, NO_EXECUTE) is not None:
+        return NOTHING  # nobody there could end a pod
+    evidence = Evidence(view.get(EVIDENCE_POLICIES, "", rows.NAME))
+    effects: list[Effect] = []
+    notes: list[EventNote] = []
+    due = NEVER
+    for pod in view.on_node(key.name):
+        if not isinstance(pod, Pod) or not pod.live:
+            continue
+        at, taint, cited = _due_at(evidence, node, pod)
+        if at > now:
+            due = min(due, at)
+            continue
+        if len(effects) >= EFFECTS_MAX:
+            due = now
+            break
+        why = f"node {key.name} has the taint {taint.get('key')} ({cited})"
+        effect = _targeted(pod, why, now)
+        if effect is None:
+            effect = _deleted(node, pod)
+            told = f"Marking for deletion Pod {pod.metadata.namespace}/{pod.metadata.name}: {why}"
+            notes.append(
+                EventNote(about(PODS, pod.metadata), NORMAL, "TaintManagerEviction", told, len(effects))
+            )
+        else:
+            due = now
+        effects.append(effect)
+    if not effects and due == NEVER:
+        return NOTHING
+    return Decision(Waiting("Evicting", key.name), tuple(effects), due if due < NEVER else 0.0, tuple(notes))
 
 
 def _evicting(node: Node) -> bool:
@@ -133,5 +131,5 @@ def _deleted(node: Node, pod: Pod) -> Delete:
     label = identity(NAME, meta.uid, "evict")
     return Delete(
         label, PODS.name, "v1", "pods", meta.namespace, meta.name, meta.uid, meta.revision,
-        premise=premise_of(NODES, node.metadata),
+        premises=(premise_of(NODES, node.metadata),),
     )  # fmt: skip

@@ -15,13 +15,14 @@ import signal
 from collections.abc import Callable
 from functools import partial
 
-from fairlead.agent.contract import Isolation, NodeSettings, Stepped
+from fairlead.agent.contract import Isolation, NodeSettings
 from fairlead.agent.drivers.isolating import find_isolation
 from fairlead.agent.drivers.process import ProcessDriver
 from fairlead.agent.isolation import labels as isolation_labels
 from fairlead.agent.machine import Agent
 from fairlead.core.errors import DataDirectoryBusy, OperatorError
 from fairlead.model.marks import DRIVER, HOSTNAME
+from fairlead.port.driving import Stepped
 from fairlead.runtime import logs, machine_facts, node_locks
 from fairlead.runtime.agent_driver import AgentDriver
 from fairlead.runtime.agent_settings import AgentSettings
@@ -160,7 +161,7 @@ class _Process:
         asyncio.get_running_loop().call_later(_LOOK_SECONDS, self._look_at_directory, driver)
 
     def _stepped(self, driver: AgentDriver, step: Step) -> None:
-        driver.tell(Stepped(f"node {self._settings.name}: {step}", self._clock()))
+        driver.tell(Stepped(step.ahead_seconds, f"node {self._settings.name}: {step}", self._clock()))
 
     def _failed(self, error: BaseException) -> None:
         log.error("the agent failed", exc_info=error)

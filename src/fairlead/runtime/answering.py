@@ -19,7 +19,9 @@ from fairlead.explain.asking import Asking
 from fairlead.port.request import Reply
 from fairlead.wire.documents import Done, Later
 
+#: bound: plane | explanations and plans at a time | 429
 ANSWERS_MAX = 8
+#: bound: plane | one turned away comes back after | it asks again
 ANSWERS_RETRY_SECONDS = 1
 
 

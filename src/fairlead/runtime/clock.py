@@ -19,8 +19,10 @@ from fairlead.core.times import timestamp
 
 log = logging.getLogger("fairlead.clock")
 
+#: bound: plane | the wall clock is looked at every | -
 CLOCK_LOOK_SECONDS = 1.0
 # Less than this is not worth a word: whole seconds are all that schedules and times in objects know.
+#: bound: plane | a step of the wall clock that counts | smaller ones are not told
 CLOCK_STEP_SECONDS_MIN = 1.0
 # A look during which the process was stopped says nothing about the wall clock.
 _LOOK_SECONDS_MAX = 0.1
@@ -42,9 +44,12 @@ class Step(NamedTuple):
         )
 
 
+_BOOT = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+
+
 def boot_seconds() -> float:
     """Since the machine was started, sleep included; nobody can set it."""
-    return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
+    return time.clock_gettime(_BOOT)
 
 
 class Clock:

@@ -23,16 +23,16 @@ import uvloop
 from fairlead.api.admission.plane_conditions import PLANE
 from fairlead.control.placing import Placer
 from fairlead.control.plane import Plane
-from fairlead.control.roster import deletion_deciders, scheduling_deciders, workload_deciders
+from fairlead.control.roster import collecting_deciders, scheduling_deciders, workload_deciders
 from fairlead.core.errors import DataDirectoryBusy, OperatorError
 from fairlead.model.catalog import CATALOG, Catalog
-from fairlead.model.custom.definition import DEFINITIONS
+from fairlead.model.served import Served
 from fairlead.port.capabilities import Capabilities
 from fairlead.runtime import discovering, logs
 from fairlead.runtime.clock import Clock, follow_wall_clock
 from fairlead.runtime.control_settings import DEFAULT_SCHEDULER_NAME, ControlSettings
 from fairlead.runtime.decisions_file import DecisionsFile
-from fairlead.runtime.private_files import make_private_directory, unwritable
+from fairlead.runtime.private_files import make_private_directory, open_lock
 from fairlead.runtime.reaching import address_of, tls_of
 from fairlead.runtime.remote import ASK_SECONDS, Remote
 from fairlead.runtime.remote_plane import RemotePlaneDriver
@@ -44,8 +44,10 @@ LEASE = "fairlead-control"
 LOCK = "control.lock"
 # Whose its writes are, in the audit of the other side; only who is named so may say there that a pod was released.
 USER = f"{PLANE}:control"
+#: bound: plane | connections of `fairlead control` | they wait
 CONTROL_CONNECTIONS_MAX = 32
 # Without fences no request may outlast the margin in which the leader stops (`control/leadership.py`).
+#: bound: plane | it waits for an answer where there are no fences | the outcome is unknown
 UNFENCED_ASK_SECONDS = 5.0
 _TRY_AGAIN_SECONDS = 2.0
 _LOOK_SECONDS = 0.2
@@ -153,10 +155,8 @@ class _Process:
         else:
             deciders = workload_deciders()
             if not found.collects:
-                # Custom kinds are left out: their definitions are served, and so finalized, by the other side.
-                left_out = found.lacks | {DEFINITIONS}
-                kinds = Catalog(kind for kind in CATALOG if kind.resource not in left_out)
-                deciders = (*deletion_deciders(kinds), *deciders)
+                kinds = Served(kind for kind in CATALOG if kind.resource not in found.lacks)
+                deciders = (*collecting_deciders(kinds), *deciders)
         served = [each for each in deciders if each.reads[0].name not in found.lacks]
         plane = Plane(settings.identity, served, Placer, found)
         name = LEASE
@@ -197,11 +197,7 @@ class _Process:
 def _hold(directory: Path) -> int:
     """The directory is this process' alone, for as long as it lives."""
     make_private_directory(directory)
-    path = directory / LOCK
-    try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-    except OSError as error:
-        raise unwritable(path, error) from error
+    descriptor = open_lock(directory / LOCK)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

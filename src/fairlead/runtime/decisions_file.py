@@ -16,6 +16,7 @@ from fairlead.core import codec
 from fairlead.core.errors import OperatorError
 
 FILE = "decisions.sqlite"
+#: bound: plane | decisions that it keeps | the oldest go
 DECISIONS_KEPT_MAX = 100_000
 _TRIM_AFTER = 1_000
 

@@ -16,7 +16,9 @@ from fairlead.store.contract import Change
 
 log = logging.getLogger("fairlead.expirer")
 
+#: bound: plane | expired Events are looked for every | -
 EXPIRE_EVERY_SECONDS = 5.0
+#: bound: plane | expired Events removed at once | the rest later
 EXPIRED_AT_ONCE_MAX = 250
 _TOGETHER = 25  # these share commits; one after the other they would fall behind where each takes its time
 _LOOKS = 8

@@ -26,6 +26,7 @@ AUDIT = "/fairlead/v1/audit"
 DECISIONS = "/fairlead/v1/decisions"
 QUEUES = "/fairlead/v1/queues"
 REVISION = "/fairlead/v1/revision"
+#: bound: audit | lines in one answer | ask again with `after`
 _AUDIT_LINES_MAX = 1000
 _TEXT = "text/plain; charset=utf-8"
 _CHECK_SHOWN_MAX = 63
@@ -68,10 +69,13 @@ def revisions(journal: Journal, store: Store) -> Callable[[str, Mapping[str, str
     return answer
 
 
-def queues(plane: Plane, clock: Callable[[], float]) -> Callable[[str, Mapping[str, str], Context], Reply]:
+def queues(
+    plane_now: Callable[[], Plane], clock: Callable[[], float]
+) -> Callable[[str, Mapping[str, str], Context], Reply]:
     """GET /fairlead/v1/queues: each controller's queue at this moment."""
 
     def answer(path: str, query: Mapping[str, str], context: Context) -> Reply:
+        plane = plane_now()
         items = [
             {
                 "controller": controller.decider.name,
@@ -118,7 +122,7 @@ def scheduler_queue(plane: Plane, now: float) -> dict[str, Any] | None:
         "active": counts[State.ACTIVE.value],
         "backoff": counts[State.RESTING.value],
         "unschedulable": counts[State.WAITING.value],
-        "underWay": len(placer.flights),
+        "underWay": len(placer.flights.underway),
         "oldestSeconds": round(max(0.0, now - since), 3) if since else 0.0,
         "attempts": placer.attempts,
         "placed": placer.placed,

@@ -25,7 +25,9 @@ from fairlead.store.contract import Key, Reader
 
 log = logging.getLogger("fairlead.first-run")
 
+#: bound: plane | the progress of the sample is shown for | -
 FIRST_RUN_SECONDS = 60.0
+#: bound: plane | the sample waits for its nodes | applied anyhow
 NODES_SECONDS = 5.0
 NAMESPACE, NAME = "default", "hello"
 _LOOK_SECONDS = 0.02

@@ -19,12 +19,12 @@ from collections.abc import Callable
 
 import uvloop
 
-from fairlead.agent.hollow import ALLOCATABLE, HollowDecider
-from fairlead.agent.hollow_beats import Beat, Beats, Onlooker
+from fairlead.agent.hollow import ALLOCATABLE, hollow_decider
+from fairlead.agent.hollow_beats import Beat, Beats, onlooker
 from fairlead.control.alone import Alone
 from fairlead.control.plane import Plane
 from fairlead.core.errors import OperatorError
-from fairlead.decision.contract import Decider
+from fairlead.decision.decider import Decider
 from fairlead.model.marks import DRIVER
 from fairlead.model.views import NODES, Json, Node
 from fairlead.port.request import Request
@@ -38,6 +38,7 @@ from fairlead.wire.client import Address, Client
 log = logging.getLogger("fairlead.agent")
 
 # Renewals under way at once, and so connections for them.
+#: bound: plane | connections for the heartbeats of hollow nodes | they wait
 HOLLOW_CONNECTIONS_MAX = 64
 _SYNC_SECONDS = 0.05
 
@@ -60,11 +61,11 @@ class _Process:
         self._settings = settings
         self._clock = clock
         self._broken: BaseException | None = None
-        decider: Decider = Onlooker()
+        decider: Decider = onlooker()
         if not settings.heartbeats_only:
             labels = {DRIVER: "hollow", **settings.labels}
             offered = {**ALLOCATABLE, **settings.capacity}
-            decider = HollowDecider(settings.name_prefix, settings.nodes, offered, labels)
+            decider = hollow_decider(settings.name_prefix, settings.nodes, offered, labels)
         self._plane = Plane(settings.name_prefix, (decider,))
         self._plane.leadership = Alone(settings.name_prefix)
         self._under_way: set[asyncio.Task[None]] = set()

@@ -28,6 +28,7 @@ from fairlead.runtime.token_file import ADMIN_NAME, TokenFile, new_token
 if TYPE_CHECKING:
     from fairlead.runtime.certificates import Pair
 
+#: bound: tokens | a certificate of the server is renewed this long before its end | -
 RENEW_BEFORE_SECONDS = 30 * 24 * 3600
 PLANE_NAME = "system:fairlead"  # the common name that nodes open their endpoints to
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")

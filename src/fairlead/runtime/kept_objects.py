@@ -21,6 +21,7 @@ import msgspec
 
 from fairlead.agent.contract import Keep
 
+#: bound: processes | until an agent that could not keep an object on its machine tries again | said once
 TRY_AGAIN_SECONDS = 5.0
 _NEW = ".new"
 

@@ -12,6 +12,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from fairlead.core.errors import UsageError
 from fairlead.runtime.private_files import write_private
@@ -92,6 +93,10 @@ def parse(text: str, path: Path) -> Connection:
     server = cluster.get("server")
     if not isinstance(server, str) or not server.startswith(("http://", "https://")):
         raise UsageError(f"kubeconfig {path}: server must be an http:// or https:// address, not {server!r}")
+    try:
+        _ = urlsplit(server).port
+    except ValueError as error:
+        raise UsageError(f"kubeconfig {path}: server {server!r} has no valid port: correct it") from error
     if "exec" in user or "auth-provider" in user:
         raise UsageError(
             f"kubeconfig {path}: its user signs in with a plugin, which fairlead cannot run:"
@@ -102,11 +107,13 @@ def parse(text: str, path: Path) -> Connection:
             f"kubeconfig {path}: its user acts as somebody else (`as`), which only kubectl does here: use a"
             " kubeconfig of that user's own, or remove it"
         )
-    token = user.get("token") or _file(user, "tokenFile", path).strip()
+    token = str(user.get("token") or _file(user, "tokenFile", path).strip())
+    if not (token.isascii() and token.isprintable()):
+        raise UsageError(f"kubeconfig {path}: its token is not one line of plain text")
     return Connection(
         server=server.rstrip("/"),
         ca=_data_or_file(cluster, "certificate-authority", path),
-        token=str(token),
+        token=token,
         client_certificate=_data_or_file(user, "client-certificate", path),
         client_key=_data_or_file(user, "client-key", path),
         insecure=cluster.get("insecure-skip-tls-verify") is True,

@@ -31,7 +31,9 @@ from fairlead.runtime.token_file import TokenFile, new_token
 
 log = logging.getLogger("fairlead.nodes")
 
+#: bound: plane | `fairlead up` waits for its agents | killed
 AGENT_STOP_SECONDS = 10.0
+#: bound: plane | an agent that ends is started again within | doubling from a fifth of a second
 RESTART_SECONDS_MAX = 30.0
 _RESTART_SECONDS = 0.2
 _STEADY_SECONDS = 60.0  # an agent that ran so long has recovered: the back-off begins anew

@@ -23,11 +23,17 @@ from fairlead.wire.client import Address, Broken, Client, NotSent
 from fairlead.wire.exchange import Exchange
 from fairlead.wire.streaming import Streams, pour
 
+#: bound: endpoint | logs read through one server at a time | 429
 LOG_STREAMS_MAX = 256
+#: bound: endpoint | nodes to which connections are kept | who was asked longest ago is let go
 NODES_KEPT_MAX = 1024  # to how many nodes connections are kept
+#: bound: endpoint | nodes asked for usage at a time | they wait
 NODES_ASKED_MAX = 64  # at a time
+#: bound: endpoint | what one node tells of its usage | left out
 NODE_ANSWER_BYTES_MAX = 4 * 1024 * 1024
+#: bound: endpoint | a node begins to answer within | 503
 NODE_SECONDS = 5.0  # to begin an answer with logs
+#: bound: endpoint | all nodes tell their usage within | left out
 USAGE_SECONDS = 1.0  # for all nodes together
 _REFUSAL_SECONDS = 2.0
 _TEXT = b"text/plain"

@@ -40,7 +40,9 @@ from fairlead.wire.validity import common_name, leave_time_out, time_trouble
 
 log = logging.getLogger("fairlead.agent")
 
+#: bound: endpoint | connections to one node's endpoint | a further one is closed at once
 ENDPOINT_CONNECTIONS_MAX = 192
+#: bound: endpoint | logs read at one node at a time | 429
 NODE_STREAMS_MAX = 128  # logs read at a time from one node
 _FRESH_SECONDS = 1.0  # a sample that is younger is told again
 _JSON, _TEXT = b"application/json", b"text/plain"

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 from fairlead.core.errors import DataDirectoryBusy
-from fairlead.runtime.private_files import make_private_directory, unwritable
+from fairlead.runtime.private_files import make_private_directory, open_lock
 
 LOCK = "agent.lock"
 _TRIES, _PAUSE_SECONDS = 10, 0.02
@@ -21,11 +21,7 @@ _TRIES, _PAUSE_SECONDS = 10, 0.02
 def hold(directory: Path, name: str) -> int:
     """Take the lock and keep it until this process ends; returns its descriptor."""
     make_private_directory(directory)
-    path = directory / LOCK
-    try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-    except OSError as error:
-        raise unwritable(path, error) from error
+    descriptor = open_lock(directory / LOCK)
     if not _taken(descriptor):
         pid = _pid(descriptor)
         os.close(descriptor)

@@ -2,11 +2,13 @@
 
 `server.py` calls `ensure_own_service` once it has its port. The Service gets an address like any other, and whoever
 runs Services' listeners relays to the server. A server that listens on every address names none of them here: which
-of them a node reaches is not known.
+of them a node reaches is not known. Where users may not listen on low ports the Service has the server's own port: pods
+are told of it (`KUBERNETES_SERVICE_PORT`), and at 443 nobody would answer.
 """
 
 from __future__ import annotations
 
+import socket
 from ipaddress import AddressValueError, IPv4Address
 
 from fairlead.core import codec
@@ -17,6 +19,7 @@ from fairlead.store.contract import Key, Reader
 
 NAME, NAMESPACE = "kubernetes", "default"
 HTTPS = 443
+_NOBODYS = "127.95.255.254"  # neither a pod's address nor a Service's
 _LABELS = {"component": "apiserver", "provider": "kubernetes"}
 _SERVICES = ("", "v1", "services")
 _SLICES = ("discovery.k8s.io", "v1", "endpointslices")
@@ -25,7 +28,8 @@ _SLICES = ("discovery.k8s.io", "v1", "endpointslices")
 async def ensure_own_service(host: ServingHost, listen: str, port: int) -> None:
     """What is missing is made; what names another place is put right. A refusal is no reason not to serve."""
     read = host.api.desk.read
-    ports = [{"name": "https", "port": HTTPS, "targetPort": port, "protocol": "TCP"}]
+    served = HTTPS if may_listen_on(HTTPS) else port
+    ports = [{"name": "https", "port": served, "targetPort": port, "protocol": "TCP"}]
     service = read.get(Key("services", NAMESPACE, NAME))
     if service is None:
         await _create(host, _SERVICES, "v1", "Service", {"spec": {"ports": ports}}, _LABELS)
@@ -46,6 +50,18 @@ async def ensure_own_service(host: ServingHost, listen: str, port: int) -> None:
     elif not _names(codec.decode(found.data), address, port):
         body = codec.encode(wanted)
         await host.call(Request("patch", *_SLICES, NAMESPACE, NAME, body=body, content_type=MERGE_PATCH))
+
+
+def may_listen_on(port: int) -> bool:
+    """Whether this user may. That somebody else does at the moment is another matter."""
+    with socket.socket() as tried:
+        try:
+            tried.bind((_NOBODYS, port))
+        except PermissionError:
+            return False
+        except OSError:
+            return True
+    return True
 
 
 def own_address(read: Reader) -> str:

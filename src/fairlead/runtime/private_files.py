@@ -89,15 +89,20 @@ def read_private(path: Path) -> bytes | None:
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
     """Hold a lock file: read-change-write of its neighbour is then one step for all who do the same."""
-    try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, OWNER_ONLY)
-    except OSError as error:
-        raise unwritable(path, error) from error
+    descriptor = open_lock(path)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
     finally:
         os.close(descriptor)
+
+
+def open_lock(path: Path) -> int:
+    """The descriptor of a lock file, which nobody has locked by that."""
+    try:
+        return os.open(path, os.O_RDWR | os.O_CREAT, OWNER_ONLY)
+    except OSError as error:
+        raise unwritable(path, error) from error
 
 
 def unwritable(path: Path, error: OSError) -> DataDirectoryError:

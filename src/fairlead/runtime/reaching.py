@@ -1,18 +1,20 @@
-"""How an agent reaches its server: the address, whom to trust, and as whom. Used by `agent_process.py`."""
+"""How an API server is reached: the address, whom to trust, and as whom.
+
+Used by whatever asks one: agents, a plane beside an API elsewhere, and the command line.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import ssl
 import sys
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from fairlead.core.errors import UsageError
 from fairlead.runtime.kubeconfig import Connection
-from fairlead.wire.client import Address
+from fairlead.wire.client_protocol import Address
 from fairlead.wire.validity import leave_time_out
 
 
@@ -41,7 +43,7 @@ class TokenFromFile:
         self._token = words[0]
 
 
-def address_of(server: str, tls: ssl.SSLContext, clock: Callable[[], float]) -> tuple[Address, str]:
+def address_of(server: str, tls: ssl.SSLContext | None, clock: Callable[[], float]) -> tuple[Address, str]:
     """Where a URL leads, and the path that goes before every other. `clock`: by which certificates expire."""
     url = urlsplit(server)
     try:
@@ -54,12 +56,14 @@ def address_of(server: str, tls: ssl.SSLContext, clock: Callable[[], float]) -> 
     return address, url.path.rstrip("/")
 
 
-def tls_of(connection: Connection) -> ssl.SSLContext:
+def tls_of(connection: Connection) -> ssl.SSLContext | None:
+    """None for http://, where certificates are of no use."""
+    if connection.server.startswith("http://"):
+        return None
     try:
         if connection.ca or connection.insecure:
-            context = ssl.SSLContext(
-                ssl.PROTOCOL_TLS_CLIENT
-            )  # without the system's authorities, which take long
+            # without the system's authorities, which take long
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         else:
             context = ssl.create_default_context()
         if connection.insecure:
@@ -72,6 +76,8 @@ def tls_of(connection: Connection) -> ssl.SSLContext:
             context.load_verify_locations(cadata=connection.ca)
             leave_time_out(context)
         if connection.client_certificate:
+            import tempfile  # here, because most sign in with a token
+
             # The ssl module takes certificates from files only; this one is readable by its owner and gone at once.
             with tempfile.NamedTemporaryFile("w", suffix=".pem") as file:
                 file.write(f"{connection.client_certificate}\n{connection.client_key}\n")

@@ -18,7 +18,9 @@ from collections.abc import Callable, Iterable
 
 from fairlead.agent.contract import Backend
 
+#: bound: plane | bytes that wait in it, per connection and direction | the sender waits
 BUFFER_BYTES = 128 * 1024
+#: bound: plane | a pod must take a connection within | the next is tried
 CONNECT_SECONDS = 3.0
 _UNDER_WAY = (errno.EINPROGRESS, errno.EWOULDBLOCK, errno.EALREADY)
 _NO_LINGER = struct.pack("ii", 1, 0)

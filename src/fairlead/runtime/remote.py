@@ -14,17 +14,22 @@ import msgspec
 
 from fairlead import __version__
 from fairlead.api.users import MASTERS
-from fairlead.cache.events import Broke, Event, Expired, Framed, Listed, ListFailed, Marked
+from fairlead.cache.events import Broke, Expired, Framed, Listed, ListFailed, Marked, MirrorEvent
 from fairlead.model.views import Resource, View
 from fairlead.port.outcome import Done, Outcome, Refused, Unknown, outcome_of
 from fairlead.port.request import Reply, Request
 from fairlead.store.contract import Entry, Key
-from fairlead.wire.client import Answer, Broken, Client, NotSent, Stream
+from fairlead.wire.client import Client, Stream
+from fairlead.wire.client_protocol import Answer, Broken, NotSent, bearer
 from fairlead.wire.routes import request_target
 
+#: bound: plane | an agent waits for an answer | the outcome is unknown
 ASK_SECONDS = 10.0
+#: bound: plane | objects of one page of an agent's list | the next page
 PAGE_ITEMS_MAX = 500
+#: bound: plane | one change that an agent reads | the watch is cut
 FRAME_BYTES_MAX = 16 * 1024 * 1024
+#: bound: plane | an agent's watch lasts at least | it is opened anew; at most twice as long
 WATCH_SECONDS = 300.0  # plus up to as much again; then the server ends the watch and it is opened anew
 _URGENT = frozenset({"leases"})  # a node that is busy must not seem dead
 
@@ -145,10 +150,10 @@ class Remote:
         selector: str,
         since: int,
         attempt: int,
-        tell: Callable[[Iterable[Event]], None],
+        tell: Callable[[Iterable[MirrorEvent]], None],
     ) -> None:
         """Watch until it ends; the last event told is Broke or Expired."""
-        end: Event
+        end: MirrorEvent
         try:
             end = await self._follow(resource, selector, since, attempt, tell)
         except (NotSent, Broken) as error:
@@ -187,8 +192,8 @@ class Remote:
         selector: str,
         since: int,
         attempt: int,
-        tell: Callable[[Iterable[Event]], None],
-    ) -> Event:
+        tell: Callable[[Iterable[MirrorEvent]], None],
+    ) -> MirrorEvent:
         query = {
             "resourceVersion": str(since),
             "allowWatchBookmarks": "true",
@@ -215,7 +220,7 @@ class Remote:
             stream.close()
         return Broke("the server ended the watch", self._clock(), attempt)
 
-    def _event(self, resource: Resource[View], line: bytes, now: float, attempt: int) -> Event:
+    def _event(self, resource: Resource[View], line: bytes, now: float, attempt: int) -> MirrorEvent:
         frame = _frame(line)
         if frame.type == "BOOKMARK":
             return Marked(int(_object(frame.object).metadata.resourceVersion), now, attempt)
@@ -246,8 +251,7 @@ class Remote:
         return answer
 
     def _headers(self) -> bytes:
-        token = self._token()
-        return self._fixed + (b"authorization: Bearer " + token.encode("ascii") + b"\r\n" if token else b"")
+        return self._fixed + bearer(self._token())
 
     def _judge(self, status: int) -> None:
         self._notice(

@@ -13,30 +13,29 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import random
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import Any
+from typing import assert_never
 
-from fairlead.cache import events as mirrored
+from fairlead.cache.events import Expired, Listed, ListFailed, Marked, Mirrored, MirrorEvent
 from fairlead.cache.mirror import Phase
 from fairlead.control.instructions import (
+    Answers,
     AskProgress,
     Call,
-    MirrorWakeAt,
+    Forget,
     PlaneInstruction,
     Record,
     Replied,
     Report,
-    Stepped,
-    WakeAt,
-    Woke,
 )
 from fairlead.control.plane import Plane
 from fairlead.core import codec
 from fairlead.model import evidence_rows
-from fairlead.model.views import EVIDENCE_POLICIES
+from fairlead.model.views import EVIDENCE_POLICIES, Resource, View
+from fairlead.port.driving import Follow, ListAll, Stepped, WakeAt
 from fairlead.runtime.clock import Step
+from fairlead.runtime.driving import Driver
 from fairlead.runtime.remote import Remote
 from fairlead.store.contract import Entry, Key
 
@@ -68,83 +67,63 @@ class RemotePlaneDriver:
         self.plane = plane
         self._remote = remote
         self._clock = clock
-        self._failed = failed
         self._record = record
         self._follows: dict[str, asyncio.Task[None]] = {}
         self._loop = asyncio.get_running_loop()
-        self._chance = random.Random()
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._timer: asyncio.TimerHandle | None = None
-        self._mirror_timers: dict[str, asyncio.TimerHandle] = {}
-        self._stopped = False
+        self._unlisted: dict[str, str] = {}  # resources that could not be listed, and why
+        self._driver = Driver(self._loop, plane, self._carry_out, clock, failed)
 
     def start(self) -> None:
-        self._tell(self.plane.begin, self._clock(), self._chance.random())
+        self._driver.start()
 
     def stepped(self, step: Step) -> None:
         """The wall clock was set."""
-        self._tell(self.plane.stepped, Stepped(step.ahead_seconds, str(step), self._clock()))
+        self._driver.tell(Stepped(step.ahead_seconds, str(step), self._clock()))
 
     async def stop(self) -> None:
-        self._stopped = True
-        for timer in (self._timer, *self._mirror_timers.values()):
-            if timer is not None:
-                timer.cancel()
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._driver.stop()
 
-    def _tell(self, handle: Callable[..., Iterable[PlaneInstruction]], *arguments: Any) -> None:
-        if self._stopped:
-            return
+    # Carrying out
+
+    def _carry_out(self, instructions: tuple[PlaneInstruction, ...]) -> None:
         records: list[bytes] = []
-        try:
-            for instruction in handle(*arguments):
-                if isinstance(instruction, Record):
-                    records.append(instruction.body)
-                    continue
-                if records:
-                    self._record(records)
-                    records = []
-                self._carry_out(instruction)
+        for instruction in instructions:
+            if isinstance(instruction, Record):
+                records.append(instruction.body)
+                continue
             if records:
                 self._record(records)
-        except Exception as error:  # noqa: BLE001 - a machine that failed half-way must not be asked again
-            self._fail(error)
-
-    def _carry_out(self, instruction: PlaneInstruction) -> None:
-        match instruction:
-            case Call():
-                self._do(self._call(instruction))
-            case WakeAt(at):
-                if self._timer is not None:
-                    self._timer.cancel()
-                self._timer = self._loop.call_later(self._until(at), self._woke)
-            case MirrorWakeAt():
-                name = instruction.resource
-                if name in self._mirror_timers:
-                    self._mirror_timers[name].cancel()
-                delay = self._until(instruction.at)
-                self._mirror_timers[name] = self._loop.call_later(delay, self._woke_mirror, name)
-            case mirrored.ListAll(resource, attempt):
-                self._unfollow(resource)
-                self._do(self._list(resource, attempt))
-            case mirrored.Follow(resource, since, attempt):
-                self._unfollow(resource)
-                if resource not in self.plane.capabilities.lacks:
-                    self._follows[resource] = self._do(self._follow(resource, since, attempt))
-            case AskProgress():
-                self._loop.call_soon(self._tell_progress, instruction.resource)
-            case Report():
-                log.warning("%s", instruction.message, exc_info=instruction.error)
-            case Record():
-                pass  # kept already
-
-    def _do(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        task = self._loop.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._done)
-        return task
+                records = []
+            match instruction:
+                case Call():
+                    self._driver.do(self._call(instruction))
+                case WakeAt():
+                    self._driver.wake_at(instruction)
+                case ListAll(resource, attempt):
+                    self._unfollow(resource)
+                    if (
+                        mirror := self.plane.mirrors.get(resource)
+                    ) is not None:  # not forgotten in the same step
+                        self._driver.do(self._list(mirror.resource, attempt))
+                case Follow(resource, since, attempt):
+                    self._unfollow(resource)
+                    mirror = self.plane.mirrors.get(resource)
+                    if mirror is not None and resource not in self.plane.capabilities.lacks:
+                        self._follows[resource] = self._driver.do(
+                            self._follow(mirror.resource, since, attempt)
+                        )
+                case Forget(resource):
+                    self._unfollow(resource)
+                    self._unlisted.pop(resource, None)
+                    self._driver.drop_timer(resource)
+                case AskProgress(resource):
+                    self._loop.call_soon(self._tell_progress, resource)
+                case Report():
+                    log.warning("%s", instruction.message, exc_info=instruction.error)
+                case _:
+                    assert_never(instruction)
+        if records:
+            self._record(records)
 
     def _unfollow(self, resource: str) -> None:
         """Whatever still came of it would be ignored."""
@@ -152,53 +131,47 @@ class RemotePlaneDriver:
         if task is not None:
             task.cancel()
 
-    def _tell_progress(self, resource: str) -> None:
-        plane, now = self.plane, self._clock()
-        mirror = plane.mirrors[resource]
-        if resource in plane.capabilities.lacks:
-            self._mirrored(resource, (mirrored.Marked(plane.leadership.fence_revision, now),))
-        elif mirror.phase is Phase.FOLLOWING and not mirror.passed(plane.leadership.fence_revision):
-            self._mirrored(resource, (mirrored.Expired(now),))
-
-    def _done(self, task: asyncio.Task[None]) -> None:
-        self._tasks.discard(task)
-        if not task.cancelled() and (error := task.exception()) is not None:
-            self._fail(error)
-
-    def _fail(self, error: BaseException) -> None:
-        if not self._stopped:
-            self._stopped = True
-            self._failed(error)
-
     async def _call(self, call: Call) -> None:
         outcome = await self._remote.ask(call.request)
-        self._tell(self.plane.replied, Replied(call.call, outcome, self._clock(), self._chance.random()))
+        self._driver.tell(Answers((Replied(call.call, outcome, self._clock(), self._driver.chance()),)))
 
-    async def _list(self, resource: str, attempt: int) -> None:
+    # Mirrors
+
+    def _tell(self, resource: str, events: Iterable[MirrorEvent]) -> None:
+        mirrored = Mirrored(resource, tuple(events))
+        if mirrored.events:
+            self._driver.tell(mirrored)
+
+    async def _list(self, kind: Resource[View], attempt: int) -> None:
+        resource = kind.name
+        found: MirrorEvent
         if resource in self.plane.capabilities.lacks:
             entries = built_in(resource)
             revision = max((each.revision for each in entries), default=0)
-            self._tell(
-                self.plane.mirror, resource, mirrored.Listed(revision, entries, self._clock(), attempt)
-            )
-            return
-        found = await self._remote.list_all(self.plane.mirrors[resource].resource, "", attempt)
-        self._tell(self.plane.mirror, resource, found)
+            found = Listed(revision, entries, self._clock(), attempt)
+        else:
+            found = await self._remote.list_all(kind, "", attempt)
+            self._notice(resource, found.reason if isinstance(found, ListFailed) else "")
+        self._tell(resource, (found,))
 
-    async def _follow(self, resource: str, since: int, attempt: int) -> None:
-        kind = self.plane.mirrors[resource].resource
-        await self._remote.follow(kind, "", since, attempt, partial(self._mirrored, resource))
+    def _notice(self, resource: str, trouble: str) -> None:
+        """Each reason why a resource cannot be listed is told once."""
+        if trouble and self._unlisted.get(resource) != trouble:
+            log.warning("%s cannot be listed: %s; what rests on them waits", resource, trouble)
+        if trouble:
+            self._unlisted[resource] = trouble
+        else:
+            self._unlisted.pop(resource, None)
 
-    def _mirrored(self, resource: str, events: Iterable[mirrored.Event]) -> None:
-        told = tuple(events)
-        if told:
-            self._tell(self.plane.mirror, resource, *told)
+    async def _follow(self, kind: Resource[View], since: int, attempt: int) -> None:
+        await self._remote.follow(kind, "", since, attempt, partial(self._tell, kind.name))
 
-    def _woke(self) -> None:
-        self._tell(self.plane.woke, Woke(self._clock(), self._chance.random()))
-
-    def _woke_mirror(self, resource: str) -> None:
-        self._tell(self.plane.mirror, resource, mirrored.Woke(self._clock(), self._chance.random()))
-
-    def _until(self, at: float) -> float:
-        return max(0.0, at - self._clock())
+    def _tell_progress(self, resource: str) -> None:
+        plane, now = self.plane, self._clock()
+        mirror = plane.mirrors.get(resource)
+        if mirror is None:
+            return  # it was forgotten meanwhile
+        if resource in plane.capabilities.lacks:
+            self._tell(resource, (Marked(plane.leadership.fence_revision, now),))
+        elif mirror.phase is Phase.FOLLOWING and not mirror.passed(plane.leadership.fence_revision):
+            self._tell(resource, (Expired(now),))

@@ -17,6 +17,7 @@ from fairlead.runtime.identity import Identity
 
 log = logging.getLogger("fairlead.runtime")
 
+#: bound: tokens | a certificate that ends is looked for every | -
 CERTIFICATES_SECONDS = 600.0
 
 

@@ -49,7 +49,7 @@ def scheduler_samples(placer: Placer | None) -> Iterator[Sample]:
         yield Sample("scheduler_unschedulable_pods", refused[plugin.name], labels)
     yield Sample("scheduler_preemption_attempts_total", tally.preemptions)
     yield from _histogram("scheduler_preemption_victims", tally.victims)
-    yield Sample("fairlead_scheduler_under_way", len(placer.flights))
+    yield Sample("fairlead_scheduler_under_way", len(placer.flights.underway))
     yield Sample("fairlead_scheduler_assumed", len(placer.snapshot.assumed))
     yield Sample("fairlead_scheduler_conflicts_total", placer.flights.conflicts)
     yield Sample("fairlead_scheduler_unknown_total", placer.flights.unknown)

@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterable, Iterator
 import uvloop
 
 from fairlead import __version__
-from fairlead.agent.hollow import HollowDecider
+from fairlead.agent.hollow import hollow_decider
 from fairlead.api import audit
 from fairlead.api.assembly import Assembly
 from fairlead.api.desk import Desk
@@ -52,6 +52,7 @@ from fairlead.runtime.local_nodes import LocalNodes
 from fairlead.runtime.node_connections import NodeConnections
 from fairlead.runtime.own_service import ensure_own_service, own_address
 from fairlead.runtime.plane_driver import PlaneDriver
+from fairlead.runtime.planes import Planes
 from fairlead.runtime.renewing import Renewing
 from fairlead.runtime.reserve import Reserve
 from fairlead.runtime.server_metrics import server_samples
@@ -72,7 +73,9 @@ log = logging.getLogger("fairlead.runtime")
 
 Handle = Callable[[Exchange], None]
 
+#: bound: connections | a stopping server waits for | the rest is cut
 GRACE_SECONDS = 5.0
+#: bound: tokens | a changed token table is noticed within | -
 TOKENS_SECONDS = 1.0
 
 
@@ -165,7 +168,12 @@ class Server:
         )
         host = ServingHost(api, driver, lambda: self._take_new_tokens(api), self._clock)
         self._expirer = Expirer(host, self._settings.event_ttl_seconds, self._clock)
-        self._planes = PlaneDriver(loop, self._plane(), host, self._store, self._hub, self._clock)
+        self._planes = Planes(
+            loop,
+            lambda failed: PlaneDriver(
+                loop, self._plane(), host, self._store, self._hub, self._clock, failed
+            ),
+        )
         self._answering = Answering(loop)
         driver.start()
         publishes = self._settings.publishes_authority
@@ -221,7 +229,7 @@ class Server:
         deciders = default_deciders() if self._settings.controllers else deletion_deciders()
         hollow = self._settings.hollow_nodes
         if hollow:
-            deciders = (*deciders, HollowDecider("hollow-", hollow))
+            deciders = (*deciders, hollow_decider("hollow-", hollow))
         # The data directory has one process at a time: who restarts on it is the same holder and need not wait.
         return Plane(socket.gethostname(), deciders, Placer if self._settings.controllers else None)
 
@@ -255,7 +263,7 @@ class Server:
         answered = [(k, VERBS) for k in METRICS] + [(k, READS) for k in EMPTY]
         virtual += [Virtual(k.group, k.version, k.plural, k.kind, k.namespaced, v) for k, v in answered]
         healthy = extensions.health(self._store)
-        sources = Sources(self._store, self._journal, self._planes.plane, self._clock)
+        sources = Sources(self._store, self._journal, lambda: self._planes.plane, self._clock)
         return Documents(
             Discovery(desk.catalog, virtual),
             desk.authorizer,
@@ -271,7 +279,7 @@ class Server:
                     self._journal, audit.STREAM, {"strangers": audit.STRANGERS}
                 ),
                 extensions.DECISIONS: extensions.lines(self._journal, record.STREAM),
-                extensions.QUEUES: extensions.queues(self._planes.plane, self._clock),
+                extensions.QUEUES: extensions.queues(lambda: self._planes.plane, self._clock),
                 extensions.REVISION: extensions.revisions(self._journal, self._store),
                 explanations.EXPLAIN: explanations.explanations(sources, self._answering),
                 explanations.WHY_NOT: explanations.objections(sources, self._answering),

@@ -23,11 +23,16 @@ from collections.abc import Callable, Iterable
 from fairlead.agent.contract import Backend, Route
 from fairlead.runtime.relay import BUFFER_BYTES, Relay
 
+#: bound: plane | connections through a node's proxy | they wait
 CONNECTIONS_MAX = 1024
 _OWN_SERVICE = "default/kubernetes:"  # the server's, at port 443, which only some users may have
+#: bound: plane | connections that wait for it, per port | they wait longer
 BACKLOG_MAX = 256
+#: bound: plane | a port in use is tried again every | -
 BIND_AGAIN_SECONDS = 3.0
+#: bound: plane | of the ports that other agents have, one is tried every | -
 TAKE_OVER_SECONDS = 0.05
+#: bound: plane | a proxy without room accepts again after | -
 ACCEPT_AGAIN_SECONDS = 0.5
 _ACCEPTED_AT_ONCE_MAX = 16
 _OUT_OF_ROOM = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)

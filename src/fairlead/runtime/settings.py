@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+#: bound: plane | local nodes | `fairlead up` refuses
 LOCAL_NODES_MAX = 64
 
 

@@ -51,10 +51,14 @@ from fairlead.store.machine import Store
 log = logging.getLogger("fairlead.store")
 
 # History is compacted a stretch at a time: often while there is something to forget, seldom otherwise.
+#: bound: store | the same while there is much to forget | -
 COMPACT_BUSY_SECONDS = 0.5
+#: bound: store | history is compacted every | -
 COMPACT_IDLE_SECONDS = 10.0
+#: bound: store | rows forgotten at once | the rest is for the next time
 COMPACT_ROWS = 4000
 # On a full disk history makes way: leases take the place of older ones, and what was deleted is free soon.
+#: bound: connections | history while the disk is full | 410: list again
 SHORT_HISTORY_SECONDS = 10.0
 
 _ROOM_MEBIBYTES = (RESERVE_BYTES + RESERVE_MARGIN_BYTES) // (1024 * 1024)

@@ -23,6 +23,7 @@ from fairlead.runtime.private_files import locked, read_private, write_private
 FORMAT = 1
 ROLES = ("admin", "viewer", "node")
 ADMIN_NAME = "admin"
+#: bound: tokens | tokens | `fairlead token create` refuses
 TOKENS_MAX = 10_000
 
 _NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._@-]{0,126}[A-Za-z0-9])?")

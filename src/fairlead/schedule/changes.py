@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from fairlead.schedule.facts import Facts
 
+#: bound: plane | comings and goings of pods kept | all is rated anew
 CHANGES_MAX = 2048
 
 

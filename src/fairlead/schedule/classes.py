@@ -83,6 +83,7 @@ class ClassState:
                     self._related.append((plugin, weight, scores))
                     keys = keys + self._step * weight * scores
         self.keys: Ints = np.where(self.open, keys, _CLOSED)
+        self._named = [(plugin.name, scores) for plugin, _, scores in self.parts]
 
     # Changes
 
@@ -170,10 +171,10 @@ class ClassState:
             found.append(keys.item(slot))
         for slot, key in zip(order, found, strict=True):
             keys[slot] = key
-        parts, step = self.parts, self._step
+        step, named = self._step, self._named
         return tuple(
             [
-                Scored(name, key // step, {plugin.name: scores.item(slot) for plugin, _, scores in parts})
+                Scored(name, key // step, {plugin: scores.item(slot) for plugin, scores in named})
                 for name, slot, key in zip(self._nodes.names(order), order, found, strict=True)
             ]
         )

@@ -38,6 +38,7 @@ from fairlead.schedule.facts import Facts
 from fairlead.schedule.nodes import Ints, Mask
 from fairlead.schedule.snapshot import Placed, Snapshot
 
+#: bound: plane | what a plugin gives a node at most | -
 SCORE_MAX = 100
 BEST_SHOWN = 3
 
@@ -85,7 +86,7 @@ class Plugin(Protocol):
     wakes_on: ClassVar[frozenset[str]]
     # Whether evicting pods may help: a node that lacks a label stays without it. If so, it prepares a `Yielding`.
     evicting_helps: ClassVar[bool]
-    # Who may react to its refusals (law 10): of `autoscaler`, `user`, `quota-admin`, `node-admin`, `scheduler`.
+    # Who may react to its refusals (laws.md 10): of `autoscaler`, `user`, `quota-admin`, `node-admin`, `scheduler`.
     concerns: ClassVar[tuple[str, ...]]
 
     def prepare(self, snapshot: Snapshot, facts: Facts) -> Prepared | None: ...

@@ -24,6 +24,7 @@ from fairlead.schedule.policy import Policy
 from fairlead.schedule.preemption import Chosen, Preemption
 from fairlead.schedule.snapshot import Snapshot
 
+#: bound: plane | nodes rated, over all classes of pods | rated anew
 CLASS_SLOTS_MAX = 1_000_000  # over all classes that are kept: some 40 bytes each
 _CLASSES_MIN = 16
 

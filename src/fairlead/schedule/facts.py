@@ -21,6 +21,7 @@ from fairlead.model.selectors import NOTHING, LabelSelector, Requirement, from_o
 from fairlead.model.views import Container, Json, Meta, Pod, PodSpec, Toleration
 
 # More than any machine has; thousands of such pods, and a hundred times their sum, still fit into a column.
+#: bound: plane | amount of a resource that is told from more | taken for this
 AMOUNT_MAX = 2**50
 _SPECS_KEPT = 1024
 # What a container without requests counts as when nodes are scored, though not when they are filtered.

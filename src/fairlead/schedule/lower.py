@@ -12,6 +12,7 @@ from fairlead.core.kept import Kept
 from fairlead.schedule.nodes import Ints
 from fairlead.schedule.snapshot import Placed, Snapshot
 
+#: bound: plane | priorities that preempt kept | summed up anew
 PRIORITIES_MAX = 8  # of preempting pods, kept at a time
 
 

@@ -18,6 +18,7 @@ from fairlead.schedule.facts import Facts, Labels, PodTerm
 
 Counts = NDArray[np.int32]
 Spaces = Mapping[str, Mapping[str, str]]  # the labels of each namespace
+#: bound: plane | selectors of pods counted per node | counted anew
 MATCHERS_MAX = 4096  # beyond it those of classes not seen lately are dropped, and made again when needed
 # So are those that are many more than the groups there are: most classes that came with them are gone.
 _MATCHERS_MIN, _MATCHERS_PER_GROUP = 256, 4

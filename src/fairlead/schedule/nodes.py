@@ -14,11 +14,13 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from fairlead.model.marks import NOT_READY
 from fairlead.model.views import Json, Node
 from fairlead.schedule.facts import Amounts, Facts, amount
 
 T = TypeVar("T")
 
+#: bound: plane | answers kept that nodes alone decide | computed anew
 DERIVED_MAX = 4096  # columns kept for classes of pods; past it they are made again when needed
 _DERIVED_MIN, _DERIVED_SLOTS = 64, 2_000_000  # fewer where nodes are many: over all of them so many slots
 _TOPOLOGIES_KEPT = 256  # keys of labels are the client's to invent
@@ -43,6 +45,9 @@ class Taint:
     key: str
     value: str
     effect: str
+
+
+_REPELS = Taint(NOT_READY, "", "NoSchedule")
 
 
 @dataclass(slots=True)
@@ -145,7 +150,7 @@ class Nodes:
         slot = self.slot.get(name)
         if slot is None:
             slot = self._take_slot(name)
-        facts = NodeFacts(name, node.metadata.labels, tuple(map(_taint, node.spec.taints)))
+        facts = NodeFacts(name, node.metadata.labels, _taints(node))
         blocked = node.spec.unschedulable
         room = {resource: amount(resource, value) for resource, value in node.status.allocatable.items()}
         if self.facts[slot] != facts or bool(self.unschedulable[slot]) != blocked or not self.present[slot]:
@@ -211,6 +216,12 @@ class Nodes:
 def room_of(nodes: Nodes, slot: int) -> Amounts:
     """What is left on one node, for people."""
     return {name: int(nodes.allocatable[name][slot] - nodes.used[name][slot]) for name in nodes.allocatable}
+
+
+def _taints(node: Node) -> tuple[Taint, ...]:
+    """A node that does not say that it is ready, or is being deleted, repels pods like one that is tainted for it."""
+    taints = tuple(map(_taint, node.spec.taints))
+    return taints if node.ready and not node.metadata.deletion_timestamp else (*taints, _REPELS)
 
 
 def _taint(taint: Json) -> Taint:

@@ -27,6 +27,7 @@ from fairlead.schedule.nodes import Mask
 from fairlead.schedule.snapshot import Placed, Snapshot
 
 CANDIDATES_MIN, CANDIDATES_SHARE = 100, 10  # at least so many nodes, or one in so many
+#: bound: plane | classes whose victims are kept | tried anew
 REMEMBERED_MAX = 16  # classes of pods of which it is remembered what came of trying
 
 Cost = tuple[int, int, int, int, "_Later", str]

@@ -17,13 +17,26 @@ evicted. Whoever keeps something that depends on pods reads `changes`; all else 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar
 
 import msgspec
 
 from fairlead.ledger.handover import holds_placement
 from fairlead.model import views
 from fairlead.model.key import Key
-from fairlead.model.views import BUDGETS, PLACEMENT_QUOTAS, RESERVATIONS, Namespace, Node, Pod, View
+from fairlead.model.views import (
+    BUDGETS,
+    NAMESPACES,
+    NODES,
+    PLACEMENT_QUOTAS,
+    PODS,
+    RESERVATIONS,
+    Namespace,
+    Node,
+    Pod,
+    Resource,
+    View,
+)
 from fairlead.schedule.budgets import Budget, budget_of
 from fairlead.schedule.changes import Change, Changes
 from fairlead.schedule.facts import Amounts, Facts, FactsOf, Port
@@ -49,6 +62,11 @@ class Placed(msgspec.Struct, frozen=True, gc=False):
 
 
 class Snapshot:
+    #: The resources whose changes `observe` takes in, in the order a snapshot from scratch reads them.
+    reads: ClassVar[tuple[Resource[Any], ...]] = (
+        PODS, NODES, NAMESPACES, BUDGETS, PLACEMENT_QUOTAS, RESERVATIONS,
+    )  # fmt: skip
+
     def __init__(self, facts_of: FactsOf | None = None) -> None:
         """`facts_of`: one that knows classes of pods already, of a snapshot before or beside this one."""
         self.nodes = Nodes()
@@ -72,15 +90,15 @@ class Snapshot:
     # What happens
 
     def observe(self, resource: str, before: View | None, after: View | None) -> None:
-        if resource == "pods":
+        if resource == PODS.name:
             assert before is None or isinstance(before, Pod)
             assert after is None or isinstance(after, Pod)
             self._observe_pod(before, after)
-        elif resource == "nodes":
+        elif resource == NODES.name:
             assert before is None or isinstance(before, Node)
             assert after is None or isinstance(after, Node)
             self._observe_node(before, after)
-        elif resource == "namespaces":
+        elif resource == NAMESPACES.name:
             space = after or before
             assert isinstance(space, Namespace)
             self.matching.put_namespace(

@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import NamedTuple
 
+from fairlead.core.backoff import backoff
 from fairlead.model.key import Key
 from fairlead.model.views import Pod
 
@@ -284,5 +285,5 @@ class WaitingPods:
 
     def _backoff(self, attempts: int, chance: float) -> float:
         settings = self.settings
-        plain = min(settings.backoff_seconds * 2.0 ** min(attempts - 1, 32), settings.backoff_max_seconds)
+        plain = backoff(attempts, settings.backoff_seconds, settings.backoff_max_seconds)
         return plain * (0.75 + 0.5 * chance)

@@ -21,7 +21,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
 
 from fairlead.agent.contract import (
     Close,
@@ -35,6 +34,8 @@ from fairlead.agent.contract import (
     Keep,
     LiftDeadline,
     Open,
+    PodEvent,
+    PodInstruction,
     Probe,
     Probed,
     Refresh,
@@ -52,8 +53,8 @@ _DELAYS_MS = 40  # of an instruction, and of what is told
 _TERM_MS = 300  # within which a willing process ends
 _TERM, _KILL = 15, 9
 
-Tell = Callable[[Callable[[float], Any]], None]  # how to make the event, given the agent's instant
-Instruction = Open | Start | Stop | Refresh | Close
+Tell = Callable[[Callable[[float], PodEvent]], None]  # how to make the event, given the agent's instant
+_OfPod = Open | Start | Stop | Refresh | Close
 
 
 @dataclass(slots=True)
@@ -101,7 +102,7 @@ class Machine:
         self._found = False
         self._skew_ms = 0
         self._deadline_ms = 0
-        self._pending: dict[int, Instruction] = {}  # handed over, not carried out yet
+        self._pending: dict[int, _OfPod] = {}  # handed over, not carried out yet
         self._number = 0
         self._free_at: dict[str, int] = {}  # when the next instruction for a pod may be carried out
         self._told_at: dict[str, int] = {}  # what is told of a pod arrives in this order
@@ -165,7 +166,7 @@ class Machine:
 
     # What it is asked
 
-    def carry_out(self, instruction: Instruction | Extend | LiftDeadline | Probe) -> None:
+    def carry_out(self, instruction: PodInstruction) -> None:
         if isinstance(instruction, Extend):
             self._extend(instruction)
         elif isinstance(instruction, LiftDeadline):
@@ -220,7 +221,7 @@ class Machine:
             return
         self._do(instruction)
 
-    def _do(self, instruction: Instruction) -> None:
+    def _do(self, instruction: _OfPod) -> None:
         self._digest.add(b"machine", f"{self.node} {type(instruction).__name__} {instruction.uid}")
         if isinstance(instruction, Open):
             self._open(instruction)
@@ -343,7 +344,7 @@ class Machine:
     def _show(self, pod: _Supervisor) -> None:
         self._told(pod.uid, partial(Saw, self._sandbox(pod)))
 
-    def _told(self, uid: str, make: Callable[[float], Any]) -> None:
+    def _told(self, uid: str, make: Callable[[float], PodEvent]) -> None:
         if self._tell is None or not self._found:
             return
         delay = 1 + self._tape.choose("driver.told", _DELAYS_MS)
@@ -351,7 +352,7 @@ class Machine:
         self._told_at[uid] = at
         self._timeline.at(at, self._deliver, self._agent, make)
 
-    def _deliver(self, agent: int, make: Callable[[float], Any]) -> None:
+    def _deliver(self, agent: int, make: Callable[[float], PodEvent]) -> None:
         if agent == self._agent and self._tell is not None:
             self._tell(make)
 

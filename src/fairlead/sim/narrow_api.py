@@ -17,7 +17,7 @@ from fairlead.api.desk import Desk
 from fairlead.api.plan import Context, Step
 from fairlead.api.server import Api
 from fairlead.port.capabilities import Capabilities
-from fairlead.port.request import FENCE, Request
+from fairlead.port.request import Request
 from fairlead.store.contract import Entry, Reader
 
 MakeApi = Callable[[Desk, Tokens], Api]
@@ -45,9 +45,7 @@ class _NarrowApi(Api):
         self._rest, self._binds = make(desk, tokens), make(replace(desk, read=bare), tokens)
 
     def plan(self, request: Request, context: Context) -> Step:
-        if FENCE in request.query:
-            query = {name: value for name, value in request.query.items() if name != FENCE}
-            request = structs.replace(request, query=query)
+        request = structs.replace(request, premises=())
         return (self._binds if request.subresource == "binding" else self._rest).plan(request, context)
 
 

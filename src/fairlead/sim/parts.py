@@ -18,14 +18,14 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
-from fairlead.agent.hollow import HollowDecider
+from fairlead.agent.hollow import hollow_decider
 from fairlead.agent.machine import Agent
 from fairlead.api.server import Api
 from fairlead.control.placing import Placer
 from fairlead.control.plane import Plane
 from fairlead.control.roster import default_deciders
 from fairlead.core.errors import UsageError
-from fairlead.decision.contract import Decider
+from fairlead.decision.decider import Decider
 from fairlead.model.catalog import CATALOG, Catalog
 from fairlead.store.machine import Store
 
@@ -50,13 +50,16 @@ Parts = dict[str, Callable[..., Any]]
 Plant = Callable[[Parts], Parts]
 
 
-def default_parts(*more: Callable[[], Decider]) -> Parts:
-    """`more`: controllers of the world's own."""
+def default_parts(
+    *more: Callable[[], Decider], deciders: Callable[[], tuple[Decider, ...]] | None = None
+) -> Parts:
+    """`more`: controllers of the world's own; `deciders`: the others, if they are not those of production."""
+    usual = deciders or (lambda: default_deciders(_KINDS))
     return {
-        "deciders": lambda: (*default_deciders(_KINDS), *(make() for make in more)),
+        "deciders": lambda: (*usual(), *(make() for make in more)),
         "plane": Plane,
         "scheduler": Placer,
-        "nodes": HollowDecider,
+        "nodes": hollow_decider,
         "api": Api,
         "store": Store,
         "agent": Agent,

@@ -112,7 +112,7 @@ class Runner:
 
     def play(self, tape: Tape, trail: bool = False) -> Run:
         """One tape, drawn or replayed, with everything that came of it."""
-        parts = default_parts(*self.scenario.controllers)
+        parts = default_parts(*self.scenario.controllers, deciders=self.scenario.deciders)
         if self._plant is not None:
             parts = self._plant(parts)
         backup = self.backup()

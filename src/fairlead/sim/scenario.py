@@ -6,16 +6,17 @@ A world file (`worlds/`) makes one Scenario. Its steps are people's doing: each 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from fairlead.agent.contract import NodeSettings
 from fairlead.agent.pace import Pace
 from fairlead.control.leadership import LeadershipSettings
 from fairlead.core import codec
-from fairlead.decision.contract import Decider
+from fairlead.decision.decider import Decider
 from fairlead.port.capabilities import FAIRLEAD, Capabilities
 from fairlead.port.request import MERGE_PATCH, Request
+from fairlead.store.contract import Key
 
 Json = dict[str, Any]
 
@@ -24,6 +25,7 @@ Json = dict[str, Any]
 class Step:
     at_seconds: float
     request: Request
+    owner: Key | None = None  # of what is created, which waits until that is there
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,7 @@ class Scenario:
     rest_seconds: float = 0.0  # and so long it must then stay at rest; at least as long as quiet took
     leadership: LeadershipSettings = field(default_factory=LeadershipSettings)
     controllers: tuple[Callable[[], Decider], ...] = ()  # besides those of production
+    deciders: Callable[[], tuple[Decider, ...]] | None = None  # in place of those of production
     nodes: tuple[NodeSettings, ...] = ()  # with an agent and a machine of their own each
     without_deadlines: tuple[str, ...] = ()  # nodes whose supervisors accept none
     pace: Pace = field(default_factory=Pace)  # of these agents
@@ -66,6 +69,9 @@ class Scenario:
     disk_mishaps: tuple[DiskMishap, ...] = ()
     faults_from_seconds: float = 0.0  # clocks may be wrong from the start
     capabilities: Capabilities = FAIRLEAD  # of the server, as far as the planes may use them
+    unlisted: tuple[
+        tuple[str, float], ...
+    ] = ()  # resources that no plane may list or watch before this second
     standing: tuple[Step, ...] = ()  # done long before: runs start from what came of it (`backup.py`)
 
 
@@ -73,6 +79,22 @@ def create(at: float, api_version: str, plural: str, body: Json, namespace: str 
     group, _, version = api_version.rpartition("/")
     whole = {"apiVersion": api_version, **body}
     return Step(at, Request("create", group, version, plural, namespace, body=codec.encode(whole)))
+
+
+def create_owned(
+    at: float, api_version: str, plural: str, body: Json, owner_version: str, owner_kind: str, owner: Key
+) -> Step:
+    """Something that belongs to `owner`, in the same namespace; its uid is filled in when it is known."""
+    named = {"apiVersion": owner_version, "kind": owner_kind, "name": owner.name, "uid": ""}
+    reference = {**named, "blockOwnerDeletion": True}
+    owned = {**body, "metadata": {**body["metadata"], "ownerReferences": [reference]}}
+    return replace(create(at, api_version, plural, owned, owner.namespace), owner=owner)
+
+
+def owned_by(body: bytes, uid: str) -> bytes:
+    made: Json = codec.decode(body)
+    made["metadata"]["ownerReferences"][0]["uid"] = uid
+    return codec.encode(made)
 
 
 def patch(
@@ -99,7 +121,14 @@ def evict(at: float, pod: str, namespace: str = "default") -> Step:
     return Step(at, request)
 
 
-def delete(at: float, api_version: str, plural: str, name: str, namespace: str = "default") -> Step:
+def delete(
+    at: float,
+    api_version: str,
+    plural: str,
+    name: str,
+    namespace: str = "default",
+    policy: str = "Background",
+) -> Step:
     group, _, version = api_version.rpartition("/")
-    options = {"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": "Background"}
+    options = {"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": policy}
     return Step(at, Request("delete", group, version, plural, namespace, name, body=codec.encode(options)))

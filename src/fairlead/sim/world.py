@@ -12,6 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import partial
 
+from msgspec import structs
+
 from fairlead.agent.contract import NodeSettings
 from fairlead.agent.machine import Agent
 from fairlead.api.users import MASTERS, User
@@ -46,7 +48,7 @@ from fairlead.sim.probes import (
     timeout_after_commit,
 )
 from fairlead.sim.process_runs import RunLog
-from fairlead.sim.scenario import Scenario, Step
+from fairlead.sim.scenario import Scenario, Step, owned_by
 from fairlead.sim.server import Server
 from fairlead.sim.tape import Tape
 from fairlead.sim.time import EPOCH, Timeline
@@ -106,7 +108,7 @@ class World:
         self._takeovers_mid_turn = 0
         self._holder = ""  # of the lease, where there are no fences
         self._steps_left = len(scenario.steps) + len(scenario.disk_mishaps)
-        parts = parts or default_parts(*scenario.controllers)
+        parts = parts or default_parts(*scenario.controllers, deciders=scenario.deciders)
         api = (
             parts["api"] if scenario.capabilities.complete else narrowed(parts["api"], scenario.capabilities)
         )
@@ -204,6 +206,8 @@ class World:
             self.timeline.at(at, self._incidents.of_nodes.befall, *arguments)
         for of_disk in self.scenario.disk_mishaps:
             self.timeline.at(int(of_disk.at_seconds * 1000), self._disk_mishaps.begin, of_disk)
+        for plane in self.planes:
+            plane.link.stalled.update((name, int(until * 1000)) for name, until in self.scenario.unlisted)
         if self._faults.incident:
             self.timeline.after(EVERY_MS, self._tick)
 
@@ -255,7 +259,14 @@ class World:
     # People
 
     def _take_step(self, step: Step) -> None:
-        self._ask(step.request, True)
+        request = step.request
+        if step.owner is not None:
+            owner = self.observed.objects.of(step.owner.resource).get(step.owner)
+            if owner is None:
+                self.timeline.after(_ASK_AGAIN_MS, self._take_step, step)
+                return
+            request = structs.replace(request, body=owned_by(request.body, owner.metadata.uid))
+        self._ask(request, True)
 
     def _ask(self, request: Request, counts: bool) -> None:
         self.server.send(request, PEOPLE, "people", partial(self._answered, request, counts))

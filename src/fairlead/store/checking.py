@@ -19,6 +19,7 @@ from fairlead.store.recovery import read_all, version_of
 from fairlead.store.schema import TOMBSTONE
 from fairlead.store.seal import Total, read_seal
 
+#: bound: store | problems that `fairlead check` names | the rest is not
 PROBLEMS_MAX = 1_000
 
 _LOG = (
@@ -107,7 +108,7 @@ def _notes(rows: Iterable[Any], found: Findings, total: Total) -> Iterator[str]:
             continue
         total.add(digest)
         name = _text(stream)
-        if not isinstance(body, bytes) or digest != note_digest(name, sequence, at, revision, body):
+        if not isinstance(body, bytes) or digest != note_digest(name, sequence, repr(at), revision, body):
             yield f"{name}: line {sequence} is damaged"
 
 

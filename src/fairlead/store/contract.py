@@ -32,6 +32,7 @@ import msgspec
 
 from fairlead.model.key import Key as Key  # part of this contract, defined a layer below
 
+#: bound: store | operations of one transaction | collections are deleted in parts
 OPERATIONS_MAX = 64
 
 ADDED, MODIFIED, DELETED = "ADDED", "MODIFIED", "DELETED"
@@ -73,7 +74,7 @@ class Absent(msgspec.Struct, frozen=True, gc=False):
 
 
 class AtRevision(msgspec.Struct, frozen=True, gc=False):
-    """The object at this key is at exactly this revision. Also how a fence is carried (law 6)."""
+    """The object at this key is at exactly this revision. Also how a fence is carried (laws.md 6)."""
 
     key: Key
     revision: int

@@ -37,7 +37,7 @@ def digest_some(
             if key in damaged or not isinstance(entry, Entry):
                 continue
             uid, code, previous, at, _, data = version
-            digest = version_digest(revision, key, uid, code, previous, at, data)
+            digest = version_digest(revision, key, uid, code, previous, repr(at), data)
             pointer = pointer_digest(key, revision)
             seal.log.add(digest)
             seal.objects.add(pointer)

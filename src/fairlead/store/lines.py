@@ -15,6 +15,7 @@ from fairlead.store.digests import note_digest
 from fairlead.store.rows import distinct_values, insert_rows
 from fairlead.store.seal import Total
 
+#: bound: store | lines of the audit log | the oldest go
 NOTES_MAX = 100_000
 _SLACK = 1_024  # a log is trimmed by this many lines at once
 
@@ -44,12 +45,12 @@ class Lines:
     def append(self, notes: Sequence[Note], now: float, total: Total) -> dict[str, int]:
         """Returns the newest line of each log, to be given to `committed` once the transaction is."""
         newest = dict(self._newest)
-        rows = []
+        rows, at = [], repr(now)
         for note in notes:
             sequence = newest[note.stream] = newest.get(note.stream, 0) + 1
-            digest = note_digest(note.stream, sequence, now, note.revision, note.body)
+            digest = note_digest(note.stream, sequence, at, note.revision, note.body)
             rows.append((note.stream, sequence, now, note.revision, note.body, digest))
-            total.add(digest)
+        total.add_all([row[5] for row in rows])
         insert_rows(self._connection, "INSERT INTO notes VALUES", 6, rows)
         for stream, last in newest.items():
             first = self._oldest.setdefault(stream, 1)

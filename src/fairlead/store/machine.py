@@ -65,9 +65,13 @@ from fairlead.store.room import Room
 class Limits(msgspec.Struct, frozen=True):
     """The store's bounds."""
 
+    #: bound: store | changes and audit lines in one commit | the rest is the next commit
     batch_changes_max: int = 1024  # changes and notes in one append; one transaction is never split
+    #: bound: store | writes that wait for the disk | 429
     pending_max: int = 8192  # tickets that wait for the journal; more are refused as Overloaded
+    #: bound: store | recent changes kept in memory, per resource | older ones are read from disk
     window_changes_max: int = 4096  # recent changes kept in memory, per resource
+    #: bound: store | the same in bytes | older ones are read from disk
     window_bytes_max: int = 8 * 1024 * 1024
 
 

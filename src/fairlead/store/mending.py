@@ -17,6 +17,7 @@ from fairlead.store.digests import pointer_digest
 from fairlead.store.rows import insert_rows
 from fairlead.store.seal import Seal, Total
 
+#: bound: store | stretches of lost revisions | the oldest are joined
 LOST_RANGES_MAX = 64  # older ones are joined
 
 
@@ -46,9 +47,8 @@ def _recounted(connection: apsw.Connection) -> tuple[Total, Total, Total]:
     totals = []
     for table in ("log", "notes", "floors"):
         total = Total()
-        total.add_all(
-            row[0] for row in connection.execute(f"SELECT digest FROM {table} WHERE digest IS NOT NULL")
-        )
+        for row in connection.execute(f"SELECT digest FROM {table} WHERE digest IS NOT NULL"):
+            total.add(row[0])
         totals.append(total)
     return totals[0], totals[1], totals[2]
 

@@ -19,6 +19,7 @@ from fairlead.store.recovery import version_of
 from fairlead.store.seal import Seal
 
 DAMAGED_LINE = b'{"damaged":"this line is not what was written; a backup may have it"}'
+#: bound: store | damaged rows of history that are named | the rest is not
 DAMAGED_ROWS_MAX = 1_000  # that are remembered, to be named
 
 _TYPES = (ADDED, MODIFIED, DELETED)
@@ -129,7 +130,9 @@ class Past:
         if digest is None:
             sound = self._seal.since > 0 and isinstance(body, bytes)
         else:
-            sound = isinstance(body, bytes) and digest == note_digest(stream, sequence, at, revision, body)
+            sound = isinstance(body, bytes) and digest == note_digest(
+                stream, sequence, repr(at), revision, body
+            )
         if not sound or not isinstance(body, bytes):
             self._found(f"line {sequence} of {stream}")
             return Note(stream, DAMAGED_LINE)

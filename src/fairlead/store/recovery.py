@@ -106,7 +106,7 @@ def version_of(row: tuple[Any, ...], key: Key, revision: int, since: int) -> Ent
     if digest is None:
         if revision > since or not _plausible(data, key, uid, revision):
             return _CHANGED
-    elif digest != version_digest(revision, key, uid, code, previous, at, data):
+    elif digest != version_digest(revision, key, uid, code, previous, repr(at), data):
         return _CHANGED
     return Entry(key, uid, revision, data, previous)
 

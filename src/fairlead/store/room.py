@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from fairlead.store.contract import FREEING, LEASE, Transaction
 
+#: bound: connections | a lease that is written on a full disk | 507
 LEASE_BYTES_MAX = 16 * 1024
 
 

@@ -6,7 +6,7 @@ Kept by `sqlite.py` in the transaction that changes the rows; compared by recove
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from typing import Any
 
 import apsw
@@ -35,9 +35,9 @@ class Total(msgspec.Struct):
         self.count -= 1
         self.sum -= digest
 
-    def add_all(self, digests: Iterable[int]) -> None:
-        for digest in digests:
-            self.add(digest)
+    def add_all(self, digests: Collection[int]) -> None:
+        self.count += len(digests)
+        self.sum += sum(digests)
 
     def same(self, other: Total) -> bool:
         return (self.count, wrapped(self.sum)) == (other.count, wrapped(other.sum))
@@ -57,7 +57,7 @@ class Seal(msgspec.Struct):
 
     def write(self, connection: apsw.Connection) -> None:
         numbers = self._numbers()
-        connection.execute(_WRITE, (*numbers, row_digest(*numbers)))
+        connection.execute(_WRITE, (*numbers, row_digest(numbers)))
 
 
 def read_seal(connection: apsw.Connection) -> Seal | None:
@@ -66,7 +66,7 @@ def read_seal(connection: apsw.Connection) -> Seal | None:
     if len(rows) != 1 or not all(type(each) is int for each in rows[0]):
         return None
     *numbers, digest = rows[0]
-    if row_digest(*numbers) != digest:
+    if row_digest(tuple(numbers)) != digest:
         return None
     since, revision, *totals = numbers
     pairs = zip(totals[0::2], totals[1::2], strict=True)

@@ -49,6 +49,7 @@ from fairlead.store.schema import TOMBSTONE, TYPE_CODES
 from fairlead.store.seal import read_seal
 from fairlead.store.witness import NoWitness, Witness
 
+#: bound: store | pages in the write-ahead log | they are moved to the database
 CHECKPOINT_PAGES = 1_000  # small: a checkpoint stalls the writer, and with it everyone who waits
 _SHORT_CHECKPOINT_PAGES = 250
 _WAL_BYTES_KEPT = 32 * 1024 * 1024
@@ -252,7 +253,7 @@ class SqliteJournal(Past):
             self._writer.execute("ROLLBACK")
 
     def _append_changes(self, changes: Sequence[Change], now: float) -> None:
-        rows = []
+        rows, at = [], repr(now)
         current: dict[Key, int] = {}
         replaced: dict[Key, int] = {}  # what the pointers were before this batch
         seal = self._seal
@@ -261,13 +262,13 @@ class SqliteJournal(Past):
             key, data, revision, previous = entry.key, entry.data, entry.revision, entry.previous
             code = TYPE_CODES[change.type]
             size = len(data)
-            digest = version_digest(revision, key, entry.uid, code, previous, now, data)
+            digest = version_digest(revision, key, entry.uid, code, previous, at, data)
             rows.append((revision, *key, entry.uid, code, previous, now, size, data, digest))
-            seal.log.add(digest)
             replaced.setdefault(key, previous)
             current[key] = 0 if code == TOMBSTONE else revision
             self._compaction.appended(key.resource, size)
         seal.revision = changes[-1].entry.revision
+        seal.log.add_all([row[10] for row in rows])
         insert_rows(self._writer, "INSERT INTO log VALUES", 11, rows)
         self._point(current, replaced)
 

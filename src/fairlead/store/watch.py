@@ -19,9 +19,12 @@ from fairlead.store.contract import ADDED, DELETED, Change, Compacted, Entry, Fu
 
 Accepts = Callable[[Entry], bool]
 
+#: bound: connections | changes buffered for a watcher | the watcher is cut
 BUFFER_CHANGES_MAX = 1024
 # Changes are kept once for all who wait for them, so this is less the memory of a watcher than its delay.
+#: bound: connections | bytes buffered for a watcher | the watcher is cut
 BUFFER_BYTES_MAX = 16 * 1024 * 1024
+#: bound: connections | changes read at once for one behind | it takes another turn
 CATCH_UP_CHANGES_MAX = 256
 
 FRAME_STARTS = {name: b'{"type":"%b","object":' % name.encode() for name in ("ADDED", "MODIFIED", "DELETED")}

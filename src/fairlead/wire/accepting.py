@@ -19,13 +19,19 @@ from functools import partial
 
 log = logging.getLogger("fairlead.wire")
 
+#: bound: connections | connections that have not finished TLS | the oldest gives way
 HANDSHAKES_MAX = 512
+#: bound: connections | TLS must be finished within | the client is cut
 HANDSHAKE_SECONDS = 10.0
+#: bound: connections | a handshake does not give way for | new ones wait in the backlog
 HANDSHAKE_PATIENCE_SECONDS = 1.0
 # A client that does not take its leave (TLS asks both sides to) after the last answer is cut after so long; what it
 # still sends in the meantime is read and dropped, so that it can read why it was refused.
+#: bound: connections | after the last answer a client must leave within | it is cut
 CLOSING_SECONDS = 5.0
+#: bound: connections | a server without file descriptors accepts again after | -
 ACCEPT_AGAIN_SECONDS = 0.5
+#: bound: connections | connections that wait to be accepted | they wait longer
 BACKLOG_MAX = 1024
 _ACCEPTED_AT_ONCE_MAX = 16
 _OUT_OF_ROOM = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)

@@ -1,48 +1,26 @@
 """HTTP/1.1 out: requests over a few kept connections, and streams over connections of their own.
 
-`runtime/remote.py` sends the requests of agents through it; `wire/http.py` is the other end. It says of every failure
-which of two it is, because the caller must treat them differently: NotSent, the server surely never saw the request;
-Broken, it may have. Everything is bounded: how many connections are open at once, how long one may take, how large an
-answer may be, and what a stream gathers before its reader takes it. One connection is `client_connection.py`.
+`runtime/remote.py` sends the requests of agents through it; `wire/http.py` is the other end. `client_protocol.py` makes
+the requests and reads the answers, as it does for the command line's `blocking_client.py`. Everything is bounded: how
+many connections are open at once, how long one may take, how large an answer may be, and what a stream gathers before
+its reader takes it. One connection is `client_connection.py`.
 """
 
 from __future__ import annotations
 
 import asyncio
-import ssl
-from collections.abc import AsyncIterator, Callable
-from hashlib import sha256
-from typing import NamedTuple
+from collections.abc import AsyncIterator
 
-from fairlead.wire.client_connection import ANSWER_BYTES_MAX, Answer, Broken, Connection
-from fairlead.wire.validity import time_trouble
+from fairlead.wire.client_connection import Connection
+from fairlead.wire.client_protocol import ANSWER_BYTES_MAX, REPEATABLE, Address, Answer, Broken, NotSent
 
-__all__ = ["ANSWER_BYTES_MAX", "Address", "Answer", "Broken", "Client", "NotSent", "Stream"]
+__all__ = ["Address", "Answer", "Broken", "Client", "NotSent", "Stream"]
 
+#: bound: plane | connections of an agent, beside its watches | they wait
 CLIENT_CONNECTIONS_MAX = 8
 # Below the time after which servers close what is not used, so that a request rarely meets a closing connection.
+#: bound: plane | an agent keeps an unused connection for | it is closed
 KEPT_SECONDS = 45.0
-_REPEATABLE = frozenset({"GET", "HEAD"})
-
-
-class NotSent(Exception):
-    """The server has not got it: there was no connection."""
-
-
-class Address(NamedTuple):
-    """`pin`: the sha256 (hex) of the one certificate that the server may show; "" for any that `tls` trusts. `clock`:
-    by which its time is judged, where `tls` leaves that to us (`validity.leave_time_out`)."""
-
-    host: str
-    port: int
-    tls: ssl.SSLContext | None
-    pin: str = ""
-    clock: Callable[[], float] | None = None
-
-    @property
-    def authority(self) -> str:
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"{host}:{self.port}"
 
 
 class Client:
@@ -72,8 +50,8 @@ class Client:
                 async with self._room:
                     return await self._send(method, target, headers, body, attempt)
         except TimeoutError:
-            told = f"{self.address.authority} did not answer within {seconds:g} s"
-            raise (Broken(told) if attempt.sent else NotSent(told)) from None
+            told = self._silence(seconds)
+            raise (Broken(told) if attempt.sent else NotSent(told, told)) from None
 
     async def stream(self, target: str, headers: bytes, seconds: float) -> Stream:
         """A GET whose answer has begun, within `seconds`; it may go on for ever."""
@@ -81,17 +59,16 @@ class Client:
         try:
             async with asyncio.timeout(seconds):
                 connection = await self._connect()
-                connection.begin(self._bytes("GET", target, headers, b""), streams=True)
-                status = await connection.head
-        except TimeoutError:
+                connection.begin(self.address.request("GET", target, headers, b""), 0)
+                while not connection.reader.status:
+                    await connection.more()
+                return Stream(connection)
+        except BaseException as error:
             if connection is not None:
                 connection.abort()
-            raise Broken(f"{self.address.authority} did not answer within {seconds:g} s") from None
-        except BaseException:
-            if connection is not None:
-                connection.abort()
+            if isinstance(error, TimeoutError):
+                raise Broken(self._silence(seconds)) from None
             raise
-        return Stream(status, connection)
 
     def drop_kept(self) -> None:
         """Forget connections that are not in use: what made one of them fail may have befallen all."""
@@ -107,14 +84,15 @@ class Client:
         used_before = connection is not None
         if connection is None:
             connection = await self._connect()
-        message = self._bytes(method, target, headers, body)
+        message = self.address.request(method, target, headers, body)
         try:
             attempt.sent = True
-            connection.begin(message, streams=False)
-            answer = await connection.whole
+            connection.begin(message, self._answer_bytes_max)
+            while not connection.reader.complete:
+                await connection.more()
         except Broken:
             connection.abort()
-            if not used_before or connection.heard or method not in _REPEATABLE:
+            if not used_before or connection.reader.heard or method not in REPEATABLE:
                 raise
             # The server closed what it thought unused. A read may be asked twice.
             return await self._send(method, target, headers, body, attempt)
@@ -122,12 +100,10 @@ class Client:
             connection.abort()
             raise
         self._keep(connection)
-        return answer
+        return connection.reader.answer()
 
-    def _bytes(self, method: str, target: str, headers: bytes, body: bytes) -> bytes:
-        length = b"content-length: %d\r\n" % len(body) if body or method not in _REPEATABLE else b""
-        head = f"{method} {target} HTTP/1.1\r\nhost: {self.address.authority}\r\n".encode("ascii")
-        return b"%b%b%b\r\n%b" % (head, headers, length, body)
+    def _silence(self, seconds: float) -> str:
+        return f"{self.address.authority} did not answer within {seconds:g} s"
 
     def _take_kept(self) -> Connection | None:
         now = asyncio.get_running_loop().time()
@@ -146,30 +122,22 @@ class Client:
         self._kept.append(connection)
 
     async def _connect(self) -> Connection:
-        loop = asyncio.get_running_loop()
-        host, port, tls, pin, clock = self.address
+        host, port, tls, *_ = self.address
         try:
-            transport, connection = await loop.create_connection(
-                lambda: Connection(self._answer_bytes_max),
+            transport, connection = await asyncio.get_running_loop().create_connection(
+                Connection,
                 host,
                 port,
                 ssl=tls,
                 server_hostname=host if tls is not None else None,
             )
-        except ssl.SSLCertVerificationError as error:
-            raise NotSent(
-                f"the certificate of {self.address.authority} is not trusted ({error.verify_message})"
-            ) from error
         except OSError as error:
-            told = error.strerror or str(error) or type(error).__name__
-            raise NotSent(f"cannot reach {self.address.authority}: {told}") from error
-        if pin and _fingerprint(transport) != pin:
+            raise self.address.unreachable(error) from error
+        try:
+            self.address.check(transport.get_extra_info("ssl_object"))
+        except NotSent:
             connection.abort()
-            raise NotSent(f"{self.address.authority} shows another certificate than was announced")
-        trouble = time_trouble(transport.get_extra_info("peercert"), clock()) if tls and clock else ""
-        if trouble:
-            connection.abort()
-            raise NotSent(f"the certificate of {self.address.authority} is not trusted ({trouble})")
+            raise
         return connection
 
 
@@ -183,20 +151,18 @@ class _Attempt:
 class Stream:
     """An answer that goes on. Iterate over its bytes; Broken if it ends before its end. Close it in any case."""
 
-    def __init__(self, status: int, connection: Connection) -> None:
-        self.status = status
+    def __init__(self, connection: Connection) -> None:
+        self.status = connection.reader.status
         self._connection = connection
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        connection = self._connection
         while True:
-            if connection.ahead:
-                yield connection.take()
-            elif connection.whole.done():
-                await connection.whole  # raises Broken if it was
+            if chunk := self._connection.take():
+                yield chunk
+            elif self._connection.reader.complete:
                 return
             else:
-                await connection.more()
+                await self._connection.more()
 
     async def read(self, seconds: float) -> bytes:
         """All of it, for an answer that turned out to be short: a refusal."""
@@ -205,8 +171,3 @@ class Stream:
 
     def close(self) -> None:
         self._connection.abort()
-
-
-def _fingerprint(transport: asyncio.BaseTransport) -> str:
-    shown = transport.get_extra_info("ssl_object")
-    return sha256(shown.getpeercert(True) or b"").hexdigest() if shown is not None else ""

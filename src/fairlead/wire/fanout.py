@@ -18,10 +18,16 @@ from typing import Protocol
 
 from fairlead.wire.budget import Budget
 
+#: bound: connections | time of a turn in which watches are told of changes |
+#:        other clients are served before the next turn
 TURN_SECONDS = 0.002
+#: bound: connections | the same for all watchers together |
+#:        watchers of a user who holds as much as is still free wait
 WATCHES_BYTES_MAX = 128 * 1024 * 1024
 # A piece in TLS, and what the socket's own queue takes before it says that the client does not read.
+#: bound: connections | bytes set aside for a watcher that does not read | -
 STALLED_BYTES = 128 * 1024
+#: bound: connections | a watcher for which others wait must read within | it is cut
 STALLED_SECONDS = 10.0
 _LOOK_SECONDS = 1.0
 

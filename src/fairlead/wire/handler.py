@@ -39,7 +39,7 @@ from fairlead.store.contract import Note, Outcome, Transaction
 from fairlead.wire.documents import Documents, Later
 from fairlead.wire.exchange import Exchange
 from fairlead.wire.rendering import send
-from fairlead.wire.routes import resource_request, split_target
+from fairlead.wire.routes import FENCE, resource_request, split_target, with_premises
 from fairlead.wire.watching import Watches
 
 log = logging.getLogger("fairlead.wire")
@@ -125,6 +125,8 @@ class Handler:
                 headers.get(b"content-type", b"").decode("latin-1"),
                 headers.get(b"accept", b"").decode("latin-1"),
             )
+            if request is not None and FENCE in query:
+                request = with_premises(request)
             if (
                 impersonator is not None
             ):  # after the address was read, so that a refusal tells what was wanted

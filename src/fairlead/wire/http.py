@@ -24,9 +24,12 @@ from fairlead.wire.exchange import Exchange
 if TYPE_CHECKING:
     from fairlead.wire.listener import Listener
 
+#: bound: requests | request body | 413, connection closed
 BODY_BYTES_MAX = 3 * 1024 * 1024
+#: bound: requests | request line and headers together | 431, connection closed
 HEADER_BYTES_MAX = 64 * 1024
 # Of a stream, so much waits encrypted for a client that does not read, beside the socket's own queue.
+#: bound: connections | bytes of a stream encrypted ahead | no more are sent
 STREAM_BYTES_AHEAD = 16 * 1024
 # Answers below this size go out together with their headers.
 _JOIN_BYTES_MAX = 256 * 1024

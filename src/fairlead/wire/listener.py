@@ -18,11 +18,16 @@ from fairlead.wire.budget import Budget
 from fairlead.wire.exchange import Exchange
 from fairlead.wire.http import Connection
 
+#: bound: connections | open connections | the oldest without a known user gives way; else the new one is closed
 CONNECTIONS_MAX = 8192
+#: bound: requests | bodies of all requests together | 429 to a user who holds as much as is still free
 BODIES_BYTES_MAX = 64 * 1024 * 1024
+#: bound: connections | an idle connection is kept for | it is closed
 IDLE_SECONDS = 180.0
+#: bound: connections | a request must have arrived within | it is closed
 REQUEST_SECONDS = 60.0  # in which a request must have arrived whole
 # File descriptors that connections leave to the store, logs, backups and what the plane asks of nodes.
+#: bound: connections | file descriptors that connections leave to the rest | the same
 FILES_RESERVED = 64
 _SWEEP_SECONDS = 10.0
 # Who does not take leave (TLS asks both sides to) once all is answered holds up the end no longer than this.

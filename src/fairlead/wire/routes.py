@@ -4,19 +4,32 @@
 /api/v1/namespaces/NS/RESOURCE[/NAME[/SUBRESOURCE]]
 /apis/GROUP/VERSION/... the same
 
-And back: `request_target` is where a client finds what a Request names.
+And back: `request_target` is where a client finds what a Request names. The query parameter `fence` is the text of a
+request's premises, RESOURCE/NAMESPACE/NAME@REVISION each, with commas between them (`with_premises`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
+from typing import NamedTuple
 from urllib.parse import parse_qsl, quote, unquote, urlencode
+
+from msgspec import structs
 
 from fairlead.core import yaml_text
 from fairlead.core.errors import BadRequest, MethodNotAllowed
+from fairlead.core.problems import shown
+from fairlead.model.key import Key
+from fairlead.model.premise import Premise
 from fairlead.port.request import JSON, Request
 
 _NONE: Mapping[str, str] = {}
+# Most requests go to few addresses: those of collections, and of what is renewed.
+_PATHS_KEPT, _PATH_KEPT_MAX = 1024, 256
+FENCE = "fence"
+_PREMISES_KEPT = 256  # a leader sends the same with each of its writes
+_DIGITS_MAX = 19  # of a revision
 _NAMESPACE_SUBRESOURCES = frozenset({"status", "finalize"})
 _WRITES = {b"POST": "create", b"PUT": "update", b"PATCH": "patch"}
 _METHODS = {
@@ -70,6 +83,50 @@ def resource_request(
     content_type: str,
     accept: str,
 ) -> Request | None:
+    address = _address(path) if len(path) <= _PATH_KEPT_MAX else _parse_address(path)
+    if address is None:
+        return None
+    verb = _verb(method, address.name, query)
+    if content_type != JSON and content_type.partition(";")[0].strip().lower() == yaml_text.MEDIA_TYPE:
+        body, content_type = yaml_text.to_json(body) if body else body, JSON
+    return Request(verb, *address, query, body, content_type, accept)
+
+
+def with_premises(request: Request) -> Request:
+    """With what its query says of them. Apart from the address, so that a refusal can tell what was wanted."""
+    query = dict(request.query)
+    text = query.pop(FENCE, "")
+    premises = tuple(map(_premise, text.split(","))) if text else ()
+    return structs.replace(request, query=query, premises=premises)
+
+
+@lru_cache(maxsize=_PREMISES_KEPT)
+def _premise(text: str) -> Premise:
+    address, _, revision = text.rpartition("@")
+    parts = address.split("/")
+    is_number = revision.isascii() and revision.isdigit() and len(revision) <= _DIGITS_MAX
+    if len(parts) != 3 or not is_number:
+        raise BadRequest(
+            f"query parameter {FENCE}: {shown(text)} is not of the form RESOURCE/NAMESPACE/NAME@REVISION"
+        )
+    return Premise(Key(*parts), int(revision))
+
+
+class _Address(NamedTuple):
+    group: str
+    version: str
+    resource: str
+    namespace: str
+    name: str
+    subresource: str
+
+
+@lru_cache(maxsize=_PATHS_KEPT)
+def _address(path: str) -> _Address | None:
+    return _parse_address(path)
+
+
+def _parse_address(path: str) -> _Address | None:
     parts = path.split("/")
     if len(parts) < 2:
         return None
@@ -92,15 +149,9 @@ def resource_request(
         namespace, rest = rest[1], rest[2:]
     if len(rest) > 3:
         return None
-    resource = rest[0]
     name = rest[1] if len(rest) > 1 else ""
     subresource = rest[2] if len(rest) > 2 else ""
-    verb = _verb(method, name, query)
-    if content_type.partition(";")[0].strip().lower() == yaml_text.MEDIA_TYPE:
-        body, content_type = yaml_text.to_json(body) if body else body, JSON
-    return Request(
-        verb, group, version, resource, namespace, name, subresource, query, body, content_type, accept
-    )
+    return _Address(group, version, rest[0], namespace, name, subresource)
 
 
 def _verb(method: bytes, name: str, query: Mapping[str, str]) -> str:
@@ -124,6 +175,8 @@ def request_target(request: Request) -> tuple[str, str]:
         parts += ["namespaces", request.namespace]
     parts += [part for part in (request.resource, request.name, request.subresource) if part]
     query = dict(request.query)
+    if request.premises:
+        query[FENCE] = ",".join(f"{'/'.join(each.key)}@{each.revision}" for each in request.premises)
     if request.verb == "watch":
         query["watch"] = "true"
     path = "/" + "/".join(quote(part, safe=":") for part in parts)

@@ -25,11 +25,14 @@ from fairlead.wire.fanout import Fanout
 
 log = logging.getLogger("fairlead.wire")
 
+#: bound: connections | a bookmark is sent every | -
 BOOKMARK_SECONDS = 30.0
 # Per step of a watch; others get theirs in between.
 _CHANGES_PER_STEP = 256
 _INITIAL_PER_STEP = 500
 # What one step hands to a connection before looking whether the client reads: objects can be large.
+#: bound: connections | bytes of a change sent to a watcher at once |
+#:        the rest follows when it is the watcher's turn again
 PIECE_BYTES = 32 * 1024
 _CHANGES_AT_FIRST = 1
 _JSON = b"application/json"

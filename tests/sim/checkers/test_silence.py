@@ -134,8 +134,8 @@ def test_quota_that_is_handed_over_may_be_used_again() -> None:
     story.commit("pods", given)
     story.commit("pods", pod("r", annotations={"fairlead.dev/replaces": "uid-p0"}))
     story.commit("replicasets.apps", replicaset(5, name="web", generation=2))
-    going = {"annotations": {"fairlead.dev/replaces": "uid-p0"}, "deletionTimestamp": GOING}
-    story.commit("pods", pod("r", **going))
+    going = {"fairlead.dev/replaces": "uid-p0"}
+    story.commit("pods", pod("r", annotations=going, deletionTimestamp=GOING))
     story.commit("pods", pod("p0", node="n0"))  # it counts again beside the one that goes, and nobody's fault
     story.seconds += 1.0
     with pytest.raises(Violation, match=r"resource-quota-kept.*created when 5 pods counted, and 4 may"):

@@ -18,8 +18,9 @@ from fairlead.agent.machine import Agent
 from fairlead.agent.pace import Pace
 from fairlead.api.plan import Watch
 from fairlead.api.users import MASTERS, User
-from fairlead.cache import events as mirrored
+from fairlead.cache.events import Framed, Listed, ListFailed, Mirrored
 from fairlead.model.marks import RELEASED
+from fairlead.port.driving import Follow, ListAll, Started, WakeAt, Woke
 from fairlead.port.outcome import Outcome, Unknown, outcome_of
 from fairlead.port.request import MERGE_PATCH, Reply, Request
 from fairlead.store.contract import Change, Entry, Key
@@ -164,7 +165,7 @@ class Room:
         self.attended: set[tuple[str, str, str]] = set()
         self.stirs: deque[c.Stirred] = deque()
         self.frames: dict[str, deque[Change]] = {}
-        self.lists: deque[mirrored.ListAll] = deque()
+        self.lists: deque[ListAll] = deque()
         self.found_due = False
         self.wake_at = 0.0
         self.mirror_wakes: dict[str, float] = {}
@@ -176,15 +177,16 @@ class Room:
 
     def begin_unknowing(self) -> None:
         """It does not know yet what is on the machine, but for what was kept there."""
-        self.take(self.agent.begin(self.now, 0.5, tuple(self.machine.kept.values())))
+        self.tell(c.Recalled(tuple(self.machine.kept.values()), self.now))
+        self.tell(Started(self.now, 0.5))
 
     def find(self) -> None:
         self.found_due = False
         self.events.clear()  # the driver tells nothing before it
-        self.take(self.agent.found(c.Found(tuple(self.machine.sandboxes.values()), self.now)))
+        self.tell(c.Found(tuple(self.machine.sandboxes.values()), self.now))
 
-    def take(self, instructions: tuple[Any, ...]) -> None:
-        for each in instructions:
+    def tell(self, event: c.AgentEvent) -> None:
+        for each in self.agent.handle(event):
             match each:
                 case c.Ask():
                     self.asks.append(each)
@@ -193,10 +195,10 @@ class Room:
                     self._show(each)
                 case c.Disregard():
                     self.attended.discard((each.resource, each.namespace, each.name))
-                case c.WakeAt():
-                    self.wake_at = each.at
-                case c.MirrorWakeAt():
-                    self.mirror_wakes[each.resource] = each.at
+                case WakeAt(at, ""):
+                    self.wake_at = at
+                case WakeAt(at, resource):
+                    self.mirror_wakes[resource] = at
                 case c.Probe():
                     self.looks[each.number] = each
                 case c.Serve():
@@ -208,9 +210,9 @@ class Room:
                         self.machine.kept[place] = each
                 case c.Log():
                     self.logs.append(each.message)
-                case mirrored.ListAll():
+                case ListAll():
                     self.lists.append(each)
-                case mirrored.Follow():
+                case Follow():
                     self.frames[each.resource_name] = deque()
                 case _:
                     self.driver.append(each)
@@ -245,23 +247,23 @@ class Room:
         self.publish()
         asked = self.lists.popleft()
         if self.broken:
-            failed = mirrored.ListFailed("nobody answers", self.now, asked.attempt)
-            self.take(self.agent.mirror(asked.resource_name, failed))
+            failed = ListFailed("nobody answers", self.now, asked.attempt)
+            self.tell(Mirrored(asked.resource_name, (failed,)))
             return
         entries = [
             each
             for each in self.api.store.list(asked.resource_name)
             if self._selected(asked.resource_name, each)
         ]
-        event = mirrored.Listed(self.api.store.revision, tuple(entries), self.now, asked.attempt)
-        self.take(self.agent.mirror(asked.resource_name, event))
+        event = Listed(self.api.store.revision, tuple(entries), self.now, asked.attempt)
+        self.tell(Mirrored(asked.resource_name, (event,)))
 
     def frame_next(self, resource: str) -> None:
         change = self.frames[resource].popleft()
-        self.take(self.agent.mirror(resource, mirrored.Framed(change.type, change.entry, self.now)))
+        self.tell(Mirrored(resource, (Framed(change.type, change.entry, self.now),)))
 
     def stir_next(self) -> None:
-        self.take(self.agent.stirred(self.stirs.popleft()))
+        self.tell(self.stirs.popleft())
 
     def answer_next(self, lost_before: bool = False, lost_after: bool = False) -> None:
         ask = self.asks.popleft()
@@ -273,16 +275,14 @@ class Room:
             if not lost_after:
                 outcome = outcome_of(reply)
             self._assign_range()
-        self.take(self.agent.answered(c.Answered(ask.call, outcome, self.now)))
+        self.tell(c.Answered(ask.call, outcome, self.now))
         self.publish()
 
     def drive_next(self) -> None:
         self.events.extend(self.machine.carry_out(self.driver.popleft(), self.now))
 
     def tell_next(self) -> None:
-        event = self.events.popleft()
-        name = {c.Saw: "saw", c.Failed: "failed", c.Closed: "closed", c.Probed: "probed"}[type(event)]
-        self.take(getattr(self.agent, name)(event))
+        self.tell(self.events.popleft())
 
     def waiting(self) -> list[Any]:
         """What could happen next, as functions."""
@@ -341,10 +341,10 @@ class Room:
         for resource, at in list(self.mirror_wakes.items()):
             if at <= self.now:
                 del self.mirror_wakes[resource]
-                self.take(self.agent.mirror(resource, mirrored.Woke(self.now, 0.5)))
+                self.tell(Woke(self.now, 0.5, resource))
         if self.wake_at and self.wake_at <= self.now:
             self.wake_at = 0.0
-            self.take(self.agent.woke(c.Woke(self.now, 0.5)))
+            self.tell(Woke(self.now, 0.5))
             assert not self.wake_at or self.wake_at > self.now, "it would wake without end"
 
     def fence(self) -> None:

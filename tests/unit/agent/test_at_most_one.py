@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections import deque
 from typing import Any
 
 import pytest
 
 from fairlead.model.marks import AT_MOST_ONE
+from fairlead.port.driving import Started
+from fairlead.store.contract import Change
 from tests.unit.agent.room import Room
 
 Json = dict[str, Any]
@@ -28,7 +31,7 @@ def rebooted(room: Room) -> None:
     room.lose_supervisor(room.uid("db"))
     room.api.now += 60.0
     room.start_agent()
-    room.take(room.agent.begin(room.now, 0.5))
+    room.tell(Started(room.now, 0.5))
     while room.lists:
         room.list_next()
     room.find()
@@ -40,10 +43,10 @@ def go_on(room: Room) -> None:
     room.pass_time(40.0)
 
 
-class Held(list[Any]):
+class Held(deque[Change]):
     """A watch that lags: what it has to tell is not there yet."""
 
-    def append(self, change: Any) -> None:
+    def append(self, change: Change, /) -> None:
         """Later."""
 
 

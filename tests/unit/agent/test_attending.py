@@ -109,7 +109,7 @@ def test_a_watch_that_ended_is_opened_again_and_nothing_is_missed() -> None:
     room.create(volumes=[volume()])
     room.pass_time(5)
     room.attended.clear()  # the server ended it
-    room.take(room.agent.stirred(c.Stirred(*MAP, 0, room.now)))
+    room.tell(c.Stirred(*MAP, 0, room.now))
     room.put("configmaps", "m", data={"k": "2"})
     assert room.attended == set()  # with back-off
     room.pass_time(5)
@@ -124,7 +124,7 @@ def test_a_refused_watch_is_tried_ever_more_rarely() -> None:
     room.settle()
     room.refuses_watches = True
     room.attended.clear()
-    room.take(room.agent.stirred(c.Stirred(*MAP, 0, room.now)))
+    room.tell(c.Stirred(*MAP, 0, room.now))
     tried = 0
 
     def count(wanted: c.Attend, show: Any = room._show) -> None:
@@ -160,6 +160,6 @@ def test_a_server_that_goes_back_is_not_asked_without_end() -> None:
     room.create(volumes=[volume()])
     room.pass_time(5)
     before = reads(room)
-    room.take(room.agent.stirred(c.Stirred(*MAP, 10**9, room.now)))
+    room.tell(c.Stirred(*MAP, 10**9, room.now))
     room.pass_time(20)
     assert reads(room) - before <= 2

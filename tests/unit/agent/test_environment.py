@@ -9,7 +9,7 @@ import pytest
 
 from fairlead.agent.addresses import Addresses
 from fairlead.agent.calls import Calls
-from fairlead.agent.contract import Attend, Mount
+from fairlead.agent.contract import Ask, Attend, Mount
 from fairlead.agent.downward import Surroundings, field_text, resource_text
 from fairlead.agent.environment import environment, expand
 from fairlead.agent.launch import launch
@@ -42,6 +42,7 @@ def library(of: BoundPod, **objects: Any) -> Library:
     made = Library(Pace(), calls)
     made.lend("u", named_by(of), 1.0)
     for ask in made.step(1.0):
+        assert isinstance(ask, Ask)
         stored = objects.get(ask.request.name)
         purpose = calls.answered(ask.call)
         assert purpose is not None
@@ -142,11 +143,13 @@ def test_what_was_not_read_yet_is_waited_for_and_errors_are_tried_again() -> Non
     with pytest.raises(Pending):
         environment(wanted, wanted.spec.containers[0], AROUND, made, ())
     (ask,) = made.step(1.0)
+    assert isinstance(ask, Ask)
     purpose = calls.answered(ask.call)
     assert purpose is not None
     assert made.answered(purpose.about, Unknown("lost"), 1.0, 0.5) == ()
     assert made.step(1.5) == ()
     (ask,) = made.step(2.1)
+    assert isinstance(ask, Ask)
     made.give_back("u")
     purpose = calls.answered(ask.call)
     assert purpose is not None

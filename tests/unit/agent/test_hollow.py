@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from fairlead.agent.hollow import HollowDecider
+from fairlead.agent.hollow import hollow_decider
 from fairlead.agent.hollow_pod import EXIT_CODE, FAILS, RUNS_FOR, Pace, next_step
 from fairlead.control.requests import request_of
 from fairlead.core.times import timestamp
@@ -16,10 +16,11 @@ from fairlead.decision.effects import ChangeStatus, Create, Delete
 from fairlead.model.marks import HOLLOW_NETWORK
 from fairlead.model.views import NODES, PODS, Pod
 from fairlead.store.contract import Key
+from tests.unit.reconcile.waking import woken
 from tests.unit.reconcile.world import NOW, World
 
 NODE = Key("nodes", "", "hollow-0")
-DECIDER = HollowDecider("hollow-", nodes=1, allocatable={"cpu": "4", "memory": "8Gi", "pods": "50"})
+DECIDER = hollow_decider("hollow-", nodes=1, allocatable={"cpu": "4", "memory": "8Gi", "pods": "50"})
 
 
 def ready_world() -> World:
@@ -50,7 +51,7 @@ def pod(world: World, name: str = "web") -> Pod:
 
 
 def test_a_node_that_is_missing_is_registered_with_its_status() -> None:
-    (key,) = DECIDER.initial_keys()
+    (key,) = DECIDER.initial_keys
     assert key == NODE
     (effect,) = World().decide(DECIDER, key).effects
     assert isinstance(effect, Create)
@@ -284,7 +285,7 @@ def test_pods_and_nodes_wake_the_node_they_concern() -> None:
     world = ready_world()
     bound(world)
     bound(world, "other", "real-0")
-    assert tuple(DECIDER.keys("pods", None, pod(world))) == (NODE,)
-    assert tuple(DECIDER.keys("pods", pod(world), None)) == (NODE,)
-    assert tuple(DECIDER.keys("pods", None, pod(world, "other"))) == ()
-    assert tuple(DECIDER.keys("nodes", None, world.list(NODES)[0])) == (NODE,)
+    assert tuple(woken(DECIDER, "pods", None, pod(world))) == (NODE,)
+    assert tuple(woken(DECIDER, "pods", pod(world), None)) == (NODE,)
+    assert tuple(woken(DECIDER, "pods", None, pod(world, "other"))) == ()
+    assert tuple(woken(DECIDER, "nodes", None, world.list(NODES)[0])) == (NODE,)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 import pytest
 
-from fairlead.agent.hollow import HollowDecider
+from fairlead.agent.hollow import hollow_decider
 from fairlead.agent.hollow_script import FLAPS, NEVER, SILENT_AFTER, silent_until
 from fairlead.core.times import timestamp
 from fairlead.model.views import NODES, PODS, Node
@@ -14,7 +16,7 @@ from tests.unit.reconcile.world import NOW, World
 
 BORN = 1_800_000_000.0
 NODE = Key("nodes", "", "hollow-0")
-DECIDER = HollowDecider("hollow-", nodes=1)
+DECIDER = hollow_decider("hollow-", nodes=1)
 
 
 def node(born: bool = True, **script: str) -> Node:
@@ -53,7 +55,7 @@ def node(born: bool = True, **script: str) -> Node:
         ({"flaps": "20s", "after": "100s"}, 120.0, NEVER),
     ],
 )
-def test_silent_by_script_and_age(script: dict[str, str], age: float, until: float) -> None:
+def test_silent_by_script_and_age(script: dict[str, Any], age: float, until: float) -> None:
     assert silent_until(node(**script), BORN + age) == until
 
 

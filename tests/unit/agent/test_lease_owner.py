@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 import pytest
 
 from fairlead.agent.calls import Calls
-from fairlead.agent.contract import Answered, Ask, Extend, Found, Log, NodeSettings, Woke
+from fairlead.agent.contract import Answered, Ask, Extend, Found, Log, NodeSettings
 from fairlead.agent.lease import Heartbeat
 from fairlead.agent.machine import Agent
 from fairlead.agent.pace import Pace
-from fairlead.cache.events import Listed
+from fairlead.cache.events import Listed, Mirrored
 from fairlead.core import codec
 from fairlead.model.marks import AGENT_INSTANCE, AGENT_PLACE
+from fairlead.port.driving import Started, Woke
 from fairlead.port.outcome import Conflict, Done, Outcome, Refused, Unknown
 from fairlead.port.request import Request
 from tests.unit.agent.room import NODE, SETTINGS, Room
@@ -71,7 +74,7 @@ def test_its_own_from_before_a_restart_is_its_own_at_once() -> None:
 
 def test_anothers_is_left_alone_while_it_is_renewed() -> None:
     beat = heartbeat()
-    said = []
+    said: list[Any] = []
     for number in range(20):
         now = 10.0 * number
         assert asked(beat, now).verb == "get"
@@ -80,6 +83,18 @@ def test_anothers_is_left_alone_while_it_is_renewed() -> None:
     assert isinstance(told, Log)
     assert "another agent" in told.message
     assert not beat.held(200.0)
+
+
+@pytest.mark.parametrize(("holder", "ours"), [("", True), ("me", True), ("other", False)])
+def test_where_no_list_comes_it_is_taken_to_be_ours_unless_it_was_seen_to_be_anothers(
+    holder: str, ours: bool
+) -> None:
+    beat = heartbeat()
+    asked(beat, 100.0)
+    if holder:
+        answer(beat, lease(holder, "2026-01-01T00:00:00Z"), 100.0)
+    beat.recall()
+    assert beat.ours is ours
 
 
 def test_anothers_that_fell_silent_is_taken_at_the_revision_seen() -> None:
@@ -114,13 +129,13 @@ def test_without_an_instance_nothing_is_looked_at() -> None:
 def test_nothing_is_written_of_a_node_that_another_works_for(holder: str, written: bool) -> None:
     """Neither the Node nor, as all pods are stepped by the same rule, a status."""
     agent = Agent(NodeSettings("n1", instance="me"))
-    out = [*agent.begin(0.0, 0.5)]
+    out = [*agent.handle(Started(0.0, 0.5))]
     for resource in agent.mirrors:
-        out += agent.mirror(resource, Listed(1, (), 0.1))
+        out += agent.handle(Mirrored(resource, (Listed(1, (), 0.1),)))
     (look,) = [each for each in out if isinstance(each, Ask)]
     assert (look.request.verb, look.request.resource) == ("get", "leases")
-    out = [*agent.found(Found((), 0.2)), *agent.answered(Answered(look.call, lease(holder, "t1"), 0.2))]
-    out += agent.woke(Woke(1.0, 0.5))
+    answered = Answered(look.call, lease(holder, "t1"), 0.2)
+    out = [each for event in (Found((), 0.2), answered, Woke(1.0, 0.5)) for each in agent.handle(event)]
     asked_of = {each.request.resource for each in out if isinstance(each, Ask)}
     assert ("nodes" in asked_of) == written
 

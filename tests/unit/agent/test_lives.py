@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from fairlead.agent import contract as c
 from fairlead.agent import machine
 from fairlead.agent.life import Life
 from fairlead.agent.machine import Agent
-from fairlead.cache import events as mirrored
+from fairlead.cache.events import Changed, Mirrored
+from fairlead.port.driving import Woke
 from tests.property.test_agent import ACTS, NAMES, Judge, act
 
 Step = tuple[str, str, str]
@@ -21,9 +23,18 @@ class Watched(Agent):
 
     steps: set[Step]
 
-    def _note(self, kind: str, about: str, happens: Any, *arguments: Any) -> Any:
+    def handle(self, event: c.AgentEvent) -> tuple[c.AgentInstruction, ...]:
+        kind, about = "other", ""
+        match event:
+            case Mirrored("pods") | Woke(timer="pods"):
+                kind = "pods"
+            case c.Saw(sandbox):
+                kind, about = "Saw", sandbox.uid
+            case c.Failed(uid) | c.Closed(uid):
+                kind, about = type(event).__name__, uid
+        self._changed_now: set[str] = set()
         before = {uid: (work.life, work.gone) for uid, work in self.works.items()}
-        made = happens(*arguments)
+        made = super().handle(event)
         for uid, (life, gone) in before.items():
             work = self.works.get(uid)
             after = work.life if work is not None else Life.GONE
@@ -36,39 +47,10 @@ class Watched(Agent):
             self.steps.add((life.name, column, after.name))
         return made
 
-    def mirror(self, resource: str, *events: mirrored.Event) -> Any:
-        kind = "pods" if resource == "pods" else "other"
-        self._changed_now: set[str] = set()
-        return self._note(kind, "", super().mirror, resource, *events)
-
-    def _pod_changed(self, change: mirrored.Changed) -> tuple[str, ...]:
+    def _pod_changed(self, change: Changed) -> tuple[str, ...]:
         touched = super()._pod_changed(change)
         self._changed_now.update(touched)
         return touched
-
-    def saw(self, event: Any) -> Any:
-        return self._note("Saw", event.sandbox.uid, super().saw, event)
-
-    def failed(self, event: Any) -> Any:
-        return self._note("Failed", event.uid, super().failed, event)
-
-    def closed(self, event: Any) -> Any:
-        return self._note("Closed", event.uid, super().closed, event)
-
-    def found(self, event: Any) -> Any:
-        return self._note("other", "", super().found, event)
-
-    def probed(self, event: Any) -> Any:
-        return self._note("other", "", super().probed, event)
-
-    def answered(self, event: Any) -> Any:
-        return self._note("other", "", super().answered, event)
-
-    def woke(self, event: Any) -> Any:
-        return self._note("other", "", super().woke, event)
-
-    def leave(self, now: float) -> Any:
-        return self._note("other", "", super().leave, now)
 
 
 # Seeds that had met every step together when this was written: as long as that holds, the search is short.
@@ -99,8 +81,13 @@ def seen(seeds: Iterable[int]) -> Iterator[set[Step]]:
             room.agent.__class__ = Watched
             room.agent.steps = steps
 
-        start = room.start_agent
-        room.start_agent = lambda start=start, watched=watched: (start(), watched())  # type: ignore[method-assign]
+        def start_watched(
+            start: Callable[[], None] = room.start_agent, watch: Callable[[], None] = watched
+        ) -> None:
+            start()
+            watch()
+
+        room.start_agent = start_watched  # type: ignore[method-assign]
         watched()
         room.begin()
         for _ in range(chance.randint(40, 140)):
@@ -111,7 +98,7 @@ def seen(seeds: Iterable[int]) -> Iterator[set[Step]]:
                 )
             elif what == "leave":
                 if chance.random() < 0.1:
-                    room.take(room.agent.leave(room.now))
+                    room.tell(c.ShutdownRequested(room.now))
             else:
                 act(judge, what, chance.randrange(30))
             judge.check()

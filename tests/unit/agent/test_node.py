@@ -10,6 +10,7 @@ from fairlead.agent.disk import pressure
 from fairlead.agent.machine import Agent
 from fairlead.cache import events as mirrored
 from fairlead.model.marks import AT_MOST_ONE, FENCES_AFTER, NODE_ENDPOINT
+from fairlead.port.driving import Started, Stepped
 from fairlead.port.outcome import Unknown
 from tests.unit.agent.room import NODE, SETTINGS, Room, container, running
 
@@ -87,7 +88,7 @@ def test_a_full_disk_is_said_once_and_taken_back() -> None:
     writes = []
     for free in (3, 2, 1, 500, 499):
         before = room.node()["metadata"]["resourceVersion"]
-        room.take(room.agent.measured(c.Disk("/n", free << 20, 1 << 30, 0, 0, room.now)))
+        room.tell(c.Disk("/n", free << 20, 1 << 30, 0, 0, room.now))
         room.settle()
         writes.append(room.node()["metadata"]["resourceVersion"] != before)
         (disk,) = (each for each in room.node()["status"]["conditions"] if each["type"] == "DiskPressure")
@@ -214,16 +215,16 @@ def test_orphans_are_stopped_when_pods_and_machine_are_known_and_not_before(firs
     room.start_agent()
     room.delete(grace=0)
     room.machine.told.clear()
-    room.take(room.agent.begin(room.now, 0.5))
+    room.tell(Started(room.now, 0.5))
     if first == "mirror":
         room.settle()
     else:
-        room.take(room.agent.found(c.Found(tuple(room.machine.sandboxes.values()), room.now)))
+        room.tell(c.Found(tuple(room.machine.sandboxes.values()), room.now))
         while room.driver:
             room.drive_next()
     assert not [each for each in room.machine.told if not isinstance(each, c.Extend)]
     if first == "mirror":
-        room.take(room.agent.found(c.Found(tuple(room.machine.sandboxes.values()), room.now)))
+        room.tell(c.Found(tuple(room.machine.sandboxes.values()), room.now))
     room.settle()
     assert room.told(c.Stop) == [c.Stop(uid, "", 30.0)]
     assert room.told(c.Close) == [c.Close(uid)]
@@ -252,16 +253,16 @@ def test_a_pod_that_cannot_be_read_is_left_as_it_is() -> None:
     garbled = msgspec.structs.replace(
         entry, revision=entry.revision + 1, data=entry.data.replace(b'"spec":{', b'"spec":{"volumes":7,')
     )
-    room.take(room.agent.mirror("pods", mirrored.Framed("MODIFIED", garbled, room.now)))
+    room.tell(mirrored.Mirrored("pods", (mirrored.Framed("MODIFIED", garbled, room.now),)))
     room.settle()
     assert room.told(c.Stop) == []
     assert "cannot be read and is left as it is" in room.logs[0]
     room.start_agent()
-    room.take(room.agent.begin(room.now, 0.5))
+    room.tell(Started(room.now, 0.5))
     room.find()
     room.lists.clear()
     listed = mirrored.Listed(garbled.revision, (garbled,), room.now)
-    room.take(room.agent.mirror("pods", listed))
+    room.tell(mirrored.Mirrored("pods", (listed,)))
     room.settle()
     assert room.told(c.Stop) == []
     assert room.machine.running() == [(uid, "main")]
@@ -317,7 +318,7 @@ def test_an_agent_that_leaves_ends_all_with_grace_and_a_later_one_goes_on() -> N
     uid = room.create()
     room.settle()
     room.machine.stubborn = True
-    room.take(room.agent.leave(room.now))
+    room.tell(c.ShutdownRequested(room.now))
     room.settle()
     assert room.told(c.Stop) == [c.Stop(uid, "main", 30.0)]
     assert not room.agent.empty
@@ -338,7 +339,7 @@ def test_an_agent_that_leaves_without_an_api_leaves_the_directories() -> None:
     room.create()
     room.settle()
     room.broken = True
-    room.take(room.agent.leave(room.now))
+    room.tell(c.ShutdownRequested(room.now))
     room.pass_time(3)
     assert room.agent.empty
     assert len(room.machine.sandboxes) == 1, "nobody was told how it ended"
@@ -377,10 +378,10 @@ def test_events_are_bounded_for_each_pod() -> None:
 
 def test_answers_and_reports_that_belong_to_nobody_do_nothing() -> None:
     agent = Agent(SETTINGS)
-    assert agent.answered(c.Answered(99, Unknown("late"), 1.0)) == ()
-    assert agent.closed(c.Closed("u", 1.0)) == ()
-    assert agent.failed(c.Failed("u", "Open", "no", 1.0)) == ()
-    assert agent.probed(c.Probed(7, True, "", 1.0)) == ()
+    assert agent.handle(c.Answered(99, Unknown("late"), 1.0)) == ()
+    assert agent.handle(c.Closed("u", 1.0)) == ()
+    assert agent.handle(c.Failed("u", "Open", "no", 1.0)) == ()
+    assert agent.handle(c.Probed(7, True, "", 1.0)) == ()
 
 
 def test_the_node_role_is_all_it_takes() -> None:
@@ -396,7 +397,7 @@ def test_that_the_wall_clock_was_set_is_told_as_an_event_of_the_node() -> None:
     room = running()
     renewed = room.lease()["spec"]["renewTime"]
     for _ in range(2):
-        room.take(room.agent.stepped(c.Stepped("the wall clock was set back by 3600 s", room.now)))
+        room.tell(Stepped(-3600.0, "the wall clock was set back by 3600 s", room.now))
         room.settle()
     found = room.api.get("/api/v1/namespaces/default/events")[1]["items"]
     (event,) = [each for each in found if each["reason"] == "ClockStepped"]

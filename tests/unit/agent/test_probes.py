@@ -92,10 +92,10 @@ def test_a_failed_probe_ends_the_run_and_the_policy_restarts_it(
     kind: str, own: int | None, grace: float
 ) -> None:
     room = running()
-    probe = {**EXEC, "failureThreshold": 2, "periodSeconds": 1}
+    probes: dict[str, Any] = {kind: {**EXEC, "failureThreshold": 2, "periodSeconds": 1}}
     if own:
-        probe["terminationGracePeriodSeconds"] = own
-    uid = room.create(containers=[container(**{kind: probe})])
+        probes[kind]["terminationGracePeriodSeconds"] = own
+    uid = room.create(containers=[container(**probes)])
     room.pass_time(0.5, looks=False)
     assert room.told(c.Stop) == []
     room.pass_time(1, looks=False)

@@ -6,19 +6,20 @@ asked of the API. A conflict is decided again; anything else that is refused is 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 from fairlead.cache import events as mirrored
 from fairlead.cache.mirror import Mirror
 from fairlead.cache.view import MirrorView
 from fairlead.control.requests import request_of
-from fairlead.decision.contract import EFFECTS_MAX, Decider
+from fairlead.decision.contract import EFFECTS_MAX
+from fairlead.decision.decider import Decider, WatchEvent
 from fairlead.decision.effects import Effect
-from fairlead.model.views import View
+from fairlead.port.driving import Started
 from fairlead.port.request import Reply, Request
-from fairlead.reconcile.garbage import GarbageDecider
-from fairlead.reconcile.namespace import NamespaceDecider
+from fairlead.reconcile.garbage import garbage_decider
+from fairlead.reconcile.namespace import namespace_decider
 from fairlead.store.contract import Change, Key
 from tests.inprocess import InProcess
 
@@ -31,7 +32,7 @@ class Collecting:
     def __init__(self, plane: InProcess) -> None:
         self.plane = plane
         self.asked: list[Request] = []
-        self.deciders = (GarbageDecider(), NamespaceDecider())
+        self.deciders = (garbage_decider(), namespace_decider())
         self.mirrors: dict[str, Mirror[Any]] = {}
         for decider in reversed(self.deciders):  # the typed view of namespaces first
             for resource in decider.reads:
@@ -39,7 +40,7 @@ class Collecting:
         self._seen = len(plane.published)
         self._keys: dict[tuple[Decider, Key], None] = {}
         for name, mirror in self.mirrors.items():
-            mirror.handle(mirrored.Started(0.0))
+            mirror.handle(Started(0.0))
             mirror.handle(mirrored.Listed(plane.store.revision, tuple(plane.store.list(name)), 0.0))
         self._wake_all()
 
@@ -88,9 +89,10 @@ class Collecting:
 
     def _wake_all(self) -> None:
         for decider in self.deciders:
+            assert decider.unsettled is not None
             self._wake(decider, decider.unsettled(self.view))
 
-    def _wake(self, decider: Decider, keys: Any) -> None:
+    def _wake(self, decider: Decider, keys: Iterable[Key]) -> None:
         for key in keys:
             self._keys[decider, key] = None
 
@@ -104,12 +106,8 @@ class Collecting:
             name = change.entry.key.resource
             if name not in self.mirrors:
                 continue  # not of the API: claims
-            for before, after in self._told(name, mirrored.Framed(change.type, change.entry, 0.0)):
-                for decider in self.deciders:
-                    self._wake(decider, decider.keys(name, before, after))
-                    self._wake(decider, decider.adopters(self.view, name, before, after))
-
-    def _told(self, name: str, event: mirrored.Framed) -> Iterator[tuple[View | None, View | None]]:
-        for instruction in self.mirrors[name].handle(event):
-            if isinstance(instruction, mirrored.Changed):
-                yield instruction.before, instruction.after
+            for instruction in self.mirrors[name].handle(mirrored.Framed(change.type, change.entry, 0.0)):
+                if isinstance(instruction, mirrored.Changed):
+                    told = WatchEvent(self.view, instruction.key, instruction.before, instruction.after)
+                    for decider in self.deciders:
+                        self._wake(decider, decider.woken_by(told))

@@ -14,7 +14,9 @@ import pytest
 from fairlead.api import alike
 from fairlead.api.alike import Alike, Taken
 from fairlead.api.authn import Tokens
+from fairlead.api.repeats import Repeated, Repeats
 from fairlead.api.server import Api
+from fairlead.api.subresources import binding, binding_in_place
 from fairlead.model.pod_decoder import PodDecoder, apart
 from fairlead.model.views import Pod
 from fairlead.port.request import JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, Reply, Request
@@ -41,6 +43,7 @@ ESCAPED = {
     "containers": [{"name": "main", "image": "web:1", "args": ['say "hello"', "\\", "é", ',"nodeName":"x"}']}]
 }
 WRONG = {"containers": [{"name": "Main", "image": "web:1"}]}
+SPECS: tuple[dict[str, Any], ...] = (SPEC, JOB, LATEST, GATED, PLACED, ESCAPED, WRONG)
 
 
 class Counting(Alike):
@@ -68,6 +71,22 @@ class Forgetful(Alike):
         return None
 
     def settled(self, *asked: object) -> None:
+        return None
+
+
+class CountingRepeats(Repeats):
+    """Says how often a create was like one before."""
+
+    known = 0
+
+    def find(self, *asked: Any) -> Repeated | None:
+        found = super().find(*asked)
+        self.known += found is not None
+        return found
+
+
+class ForgetfulRepeats(Repeats):
+    def find(self, *asked: object) -> None:
         return None
 
 
@@ -119,10 +138,16 @@ QUOTA = {"metadata": {"name": "q"}, "spec": {"hard": {"pods": "50", "requests.cp
 
 def requests() -> Iterator[Request]:
     for round_ in range(4):
-        for kind, spec in enumerate((SPEC, JOB, LATEST, GATED, PLACED, ESCAPED, WRONG)):
+        for kind, spec in enumerate(SPECS):
             name = f"p{round_}-{kind}"
             yield create(pod(name, spec, labels={"app": "web"}))
             yield create(pod(name, spec))  # exists
+            for number in range(3):
+                yield create(pod(f"{name}-more-{number}", spec))
+                yield create(pod(f"{name}-dotted.{number}", spec))
+                yield create(pod(f"{name}-own-{number}", spec, labels={"app": f"{name}-own-{number}"}))
+                yield create(pod(f"{name}-asked-{number}", spec), {"fieldManager": f"m{number % 2}"})
+            yield create(pod(f"{name}-more-0", spec))  # exists
             yield create(pod("", spec, generateName="made-"))
             for level in ("Strict", "Ignore"):
                 yield create(pod(f"{name}-{level.lower()}", spec), {"fieldValidation": level})
@@ -177,19 +202,31 @@ def requests() -> Iterator[Request]:
         )[round_]
 
 
-def remembering(server: InProcess, memory: Alike) -> InProcess:
-    server.desk = replace(server.desk, alike=memory)
+def remembering(server: InProcess, memory: Alike, repeats: Repeats) -> InProcess:
+    server.desk = replace(server.desk, alike=memory, repeats=repeats)
     server.api = Api(server.desk, Tokens({}))
     return server
 
 
 def test_what_is_known_ends_as_what_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    memory = Counting()
-    short, long = remembering(InProcess(), memory), remembering(InProcess(), Forgetful())
+    memory, repeats, bound = Counting(), CountingRepeats(), 0
+
+    def bind_in_place(*asked: Any) -> Any:
+        nonlocal bound
+        found = in_place(*asked)
+        bound += found is not None
+        return found
+
+    in_place = binding_in_place.bind_in_place
+    short = remembering(InProcess(), memory, repeats)
+    long = remembering(InProcess(), Forgetful(), ForgetfulRepeats())
     asked = list(requests())
-    told = [short.send(request) for request in asked]
+    with monkeypatch.context() as context:
+        context.setattr(binding, "bind_in_place", bind_in_place)
+        told = [short.send(request) for request in asked]
     with monkeypatch.context() as context:
         context.setattr(alike, "opened", lambda entry: None)
+        context.setattr(binding, "bind_in_place", lambda *asked: None)
         assert [long.send(request) for request in asked] == told
     assert [(each.type, each.entry) for each in short.published] == [
         (each.type, each.entry) for each in long.published
@@ -197,6 +234,7 @@ def test_what_is_known_ends_as_what_is_not(monkeypatch: pytest.MonkeyPatch) -> N
     assert short.journal._notes == long.journal._notes
     assert {reply.status for reply in told if isinstance(reply, Reply)} >= {200, 201, 400, 403, 404, 409, 422}
     assert min(memory.known.values()) > 100, memory.known
+    assert (repeats.known > 40, bound > 10) == (True, True), (repeats.known, bound)
 
 
 @pytest.mark.parametrize(

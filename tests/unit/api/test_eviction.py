@@ -312,8 +312,7 @@ def test_pods_of_a_node_that_missed_a_renewal_justify_no_eviction_though_nothing
     _budget(plane, allowed=1, desiredHealthy=1)
     plane.now += 10
     assert plane.patch(f"{leases}/node-2", {"spec": {"holderIdentity": "node-2"}})[0] == 200
-    dry = {"deleteOptions": {"dryRun": ["All"]}}
-    assert _evict(plane, **dry)[0] == 201
+    assert _evict(plane, deleteOptions={"dryRun": ["All"]})[0] == 201
     plane.now += 5
     code, body = _evict(plane)
     assert code == 429

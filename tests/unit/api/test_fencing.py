@@ -63,7 +63,7 @@ def test_a_write_can_be_bound_to_the_absence_of_an_object(moves: bool) -> None:
         assert "configmaps owner is not absent any more" in body["message"]
 
 
-@pytest.mark.parametrize("text", ["x", "a/b@1", "a/b/c@", "a/b/c@one"])
+@pytest.mark.parametrize("text", ["x", "a/b@1", "a/b/c@", "a/b/c@one", f"a/b/c@{'9' * 5000}"])
 def test_a_fence_that_cannot_be_read_is_refused(text: str) -> None:
     status, body = InProcess().post(f"{MAPS}?fence={text}", config("one"))
     assert status == 400

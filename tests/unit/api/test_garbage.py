@@ -9,8 +9,8 @@ import pytest
 from fairlead.api.fencing import FENCES_MAX
 from fairlead.control.requests import request_of
 from fairlead.decision.contract import NOTHING
-from fairlead.reconcile.garbage import GarbageDecider
-from fairlead.reconcile.namespace import NamespaceDecider
+from fairlead.reconcile.garbage import garbage_decider
+from fairlead.reconcile.namespace import namespace_decider
 from fairlead.store.contract import Key
 from tests.inprocess import InProcess
 from tests.unit.api.collecting import Collecting
@@ -238,7 +238,7 @@ def test_an_owner_that_the_mirror_has_not_heard_of_keeps_its_dependent() -> None
     made(plane, PODS, pod(ownerReferences=[_ref(owner)]))
     collector.take_in(change for change in plane.published if change.entry.key.resource == "pods")
     assert collector.woken == [Key("pods", "default", "web")]
-    (effect,) = GarbageDecider().decide(collector.view, Key("pods", "default", "web"), 0.0).effects
+    (effect,) = garbage_decider().decide(collector.view, Key("pods", "default", "web"), 0.0).effects
     reply = plane.send(request_of(effect))
     assert getattr(reply, "status", 0) == 409
     assert b"configmaps owner is not absent any more" in reply.body  # type: ignore[union-attr]
@@ -254,7 +254,7 @@ def test_a_namesake_that_the_mirror_still_shows_does_not_cost_the_dependent_of_i
     owner = made(plane, CONFIGMAPS, configmap("owner"))
     made(plane, PODS, pod(ownerReferences=[_ref(owner)]))
     collector.take_in(change for change in plane.published if change.entry.key.resource == "pods")
-    (effect,) = GarbageDecider().decide(collector.view, Key("pods", "default", "web"), 0.0).effects
+    (effect,) = garbage_decider().decide(collector.view, Key("pods", "default", "web"), 0.0).effects
     assert getattr(plane.send(request_of(effect)), "status", 0) == 409
     collector.settle()
     assert _names(plane, "pods") == ["web"]
@@ -287,9 +287,9 @@ def test_a_change_that_has_nothing_to_do_with_deletion_wakes_nobody() -> None:
 def test_what_is_not_there_is_no_garbage() -> None:
     view = Collecting(InProcess()).view
     for key in (Key("configmaps", "default", "absent"), Key("widgets", "default", "absent")):
-        assert GarbageDecider().decide(view, key, 0.0) is NOTHING
+        assert garbage_decider().decide(view, key, 0.0) is NOTHING
     for name in ("absent", "default"):
-        assert NamespaceDecider().decide(view, Key("namespaces", "", name), 0.0) is NOTHING
+        assert namespace_decider().decide(view, Key("namespaces", "", name), 0.0) is NOTHING
 
 
 def _space(plane: InProcess, name: str = "shop", **metadata: Any) -> str:
@@ -360,7 +360,9 @@ def test_in_a_namespace_what_makes_others_goes_before_what_it_made() -> None:
     made(plane, f"{space}/pods", pod(ownerReferences=[_ref(owner)]))
     made(plane, f"{space}/pods", pod("alone"))
     plane.delete(space)
-    asked = [key.name for key in NamespaceDecider().unsettled(Collecting(plane).view)]
+    unsettled = namespace_decider().unsettled
+    assert unsettled is not None
+    asked = [key.name for key in unsettled(Collecting(plane).view)]
     assert asked == ["shop", "shop", "alone", "web"], "the namespace itself, then the service of that name"
     _settled(plane)
     assert plane.get(space)[0] == 404

@@ -151,7 +151,7 @@ def test_a_replacement_gets_the_quota_of_the_pod_it_replaces(hard: dict[str, str
     assert (told["status"], told["reason"]) == ("True", "Created")
     assert "pod c has its quota" in told["message"]
     # and what the server counts is the same
-    counted = {"status": {"used": {}}}
+    counted: dict[str, Any] = {"status": {"used": {}}}
     assert plane.request("PATCH", f"{QUOTAS}/q/status", counted, MERGE)[0] == 200
     assert used(plane, f"{QUOTAS}/q") == before
     status, answer = plane.post(PODS, owned("d", replaces=uid))

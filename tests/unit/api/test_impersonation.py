@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fairlead.api.access import Attributes
+from fairlead.api.access import Attributes, Chain, Rules, Verdict
 from fairlead.api.authz import builtin_chain
 from fairlead.api.impersonation import HEADERS_MAX, authorize, impersonated
 from fairlead.api.users import ANONYMOUS, AUTHENTICATED, MASTERS, NODES, UNAUTHENTICATED, VIEWERS, User
@@ -16,7 +16,7 @@ ADMIN = User("admin", groups=(MASTERS, AUTHENTICATED))
 AS_EVE = (b"impersonate-user", b"eve")
 
 
-def chain():
+def chain() -> Chain:
     journal = MemoryJournal()
     return builtin_chain(Store(journal.recover(), journal), [("", "pods"), ("", "secrets")])
 
@@ -109,14 +109,12 @@ class _Book:
         self.refused = refused
         self.asked: list[tuple[str, str, str, str, str]] = []
 
-    def authorize(self, asked: Attributes):
-        from fairlead.api.access import Verdict
-
+    def authorize(self, asked: Attributes) -> Verdict:
         self.asked.append((asked.group, asked.resource, asked.subresource, asked.namespace, asked.name))
         assert asked.verb == "impersonate"
         return Verdict("denied" if asked.resource in self.refused else "allowed")
 
-    def rules_for(self, user: User):
+    def rules_for(self, user: User) -> Rules:
         raise NotImplementedError
 
 

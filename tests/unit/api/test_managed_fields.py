@@ -11,7 +11,7 @@ import pytest
 from fairlead.api import objects
 from fairlead.api.managing import Managing, stored_entries
 from fairlead.model.apply.managers import UPDATE_ENTRIES_MAX
-from fairlead.store.contract import AtRevision, Key, Put, Transaction
+from fairlead.store.contract import AtRevision, Key, Outcome, Put, Transaction
 from tests.inprocess import InProcess
 from tests.unit.api.things import CONFIGMAPS, DEPLOYMENTS, PODS, configmap, deployment, made, pod
 
@@ -67,7 +67,8 @@ def test_a_client_that_sends_none_keeps_them_and_one_that_sends_nothing_resets_t
     bare = {**created, "metadata": {"name": "settings"}, "data": {"a": "2"}}
     _, kept = plane.put(ONE, bare)
     assert kept["metadata"]["managedFields"] == created["metadata"]["managedFields"]
-    for nothing in ([], [{}]):
+    nothings: tuple[list[Any], ...] = ([], [{}])
+    for nothing in nothings:
         _, reset = plane.put(ONE, {**bare, "metadata": {"name": "settings", "managedFields": nothing}})
         assert "managedFields" not in reset["metadata"]
         _, after = plane.put(ONE, {**bare, "data": {"a": str(nothing)}})
@@ -177,7 +178,7 @@ def test_objects_of_before_whose_managed_fields_a_client_made_up_are_still_good(
     entry = plane.store.get(key)
     assert entry is not None
     old = json.loads(objects.apart(entry.data)[0])
-    fields = {"f:data": {"f:a": {}}} if readable else {"what": {}}
+    fields: dict[str, Any] = {"f:data": {"f:a": {}}} if readable else {"what": {}}
     line = {
         "fieldsType": "FieldsV1",
         "manager": "me",
@@ -209,17 +210,16 @@ def test_binding_deleting_and_evicting_leave_them_as_they_are() -> None:
 def test_audit_names_the_changed_fields_and_not_who_owns_them() -> None:
     plane = InProcess()
     made(plane, DEPLOYMENTS, deployment())
-    transaction = None
+    committed: list[Transaction] = []
     commit = plane.commit
 
-    def kept(given: Transaction) -> Any:
-        nonlocal transaction
-        transaction = given
-        return commit(given)
+    def kept(transaction: Transaction) -> Outcome:
+        committed.append(transaction)
+        return commit(transaction)
 
     plane.commit = kept  # type: ignore[method-assign]
     plane.patch(f"{DEPLOYMENTS}/web", {"spec": {"replicas": 7}})
-    assert transaction is not None
+    (transaction,) = committed
     (note,) = transaction.notes
     assert json.loads(note.body)["changed"] == ["metadata.generation", "spec.replicas"]
 

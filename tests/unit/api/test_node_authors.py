@@ -27,7 +27,7 @@ def plane() -> InProcess:
     return plane
 
 
-def annotations(plane: InProcess) -> Json:
+def kept_annotations(plane: InProcess) -> Json:
     found: Json = plane.get(NODE)[1]["metadata"]["annotations"]
     assert found.pop("other") == "x"
     return found
@@ -41,20 +41,20 @@ def patch(plane: InProcess, body: Json, user: User = ANNA) -> None:
 
 def test_a_cordon_is_signed_and_dated_and_its_end_takes_that_away(plane: InProcess) -> None:
     patch(plane, {"spec": {"unschedulable": True}})
-    assert annotations(plane) == {AUTHOR: "anna", AT: "2027-01-15T08:00:00Z"}
+    assert kept_annotations(plane) == {AUTHOR: "anna", AT: "2027-01-15T08:00:00Z"}
     patch(plane, {"spec": {"unschedulable": False}}, ADMIN)
-    assert annotations(plane) == {}
+    assert kept_annotations(plane) == {}
 
 
 def test_a_reason_may_come_with_the_cordon_before_or_after_it(plane: InProcess) -> None:
     patch(plane, {"metadata": {"annotations": {REASON: "before"}}})
-    assert annotations(plane) == {REASON: "before"}
+    assert kept_annotations(plane) == {REASON: "before"}
     patch(plane, {"spec": {"unschedulable": True}})
-    assert annotations(plane)[REASON] == "before"
+    assert kept_annotations(plane)[REASON] == "before"
     patch(plane, {"metadata": {"annotations": {REASON: "after"}}}, ADMIN)
-    assert (annotations(plane)[REASON], annotations(plane)[AUTHOR]) == ("after", "anna")
+    assert (kept_annotations(plane)[REASON], kept_annotations(plane)[AUTHOR]) == ("after", "anna")
     patch(plane, {"spec": {"unschedulable": None}})
-    assert annotations(plane) == {}
+    assert kept_annotations(plane) == {}
 
 
 @pytest.mark.parametrize(
@@ -67,14 +67,14 @@ def test_a_reason_may_come_with_the_cordon_before_or_after_it(plane: InProcess) 
 )
 def test_what_was_stamped_stays_while_it_holds(plane: InProcess, body: Json) -> None:
     patch(plane, {"spec": {"unschedulable": True}})
-    before = annotations(plane)
+    before = kept_annotations(plane)
     patch(plane, body, ADMIN)
-    assert annotations(plane) == before
+    assert kept_annotations(plane) == before
 
 
 def test_nobody_signs_for_a_cordon_that_is_not(plane: InProcess) -> None:
     patch(plane, {"metadata": {"annotations": {AUTHOR: "somebody", AT: "x", TAINTS: "{}"}}})
-    assert annotations(plane) == {}
+    assert kept_annotations(plane) == {}
 
 
 def test_a_node_that_is_created_out_of_use_is_signed_for(plane: InProcess) -> None:
@@ -86,13 +86,13 @@ def test_a_node_that_is_created_out_of_use_is_signed_for(plane: InProcess) -> No
 def test_taints_of_people_are_signed_and_those_of_controllers_are_not(plane: InProcess) -> None:
     patch(plane, {"spec": {"taints": [DEDICATED]}})
     signed = {"dedicated:NoSchedule": "anna 2027-01-15T08:00:00Z"}
-    assert json.loads(annotations(plane)[TAINTS]) == signed
+    assert json.loads(kept_annotations(plane)[TAINTS]) == signed
     patch(plane, {"spec": {"taints": [DEDICATED, SUSPECT]}}, CONTROLLER)
-    assert json.loads(annotations(plane)[TAINTS]) == signed
+    assert json.loads(kept_annotations(plane)[TAINTS]) == signed
     patch(plane, {"spec": {"taints": [SUSPECT]}}, ADMIN)
-    assert annotations(plane) == {}
+    assert kept_annotations(plane) == {}
     patch(plane, {"spec": {"taints": [SUSPECT, {**DEDICATED, "effect": "NoExecute"}]}}, ADMIN)
-    assert list(json.loads(annotations(plane)[TAINTS])) == ["dedicated:NoExecute"]
+    assert list(json.loads(kept_annotations(plane)[TAINTS])) == ["dedicated:NoExecute"]
 
 
 def test_the_wide_columns_end_with_the_reason(plane: InProcess) -> None:

@@ -32,6 +32,7 @@ def body(name: str = "web", **spec: Any) -> Json:
 
 
 def made(plane: InProcess, name: str = "web", **spec: Any) -> Json:
+    answer: Json
     status, answer = plane.post(SERVICES, body(name, **spec))
     assert status == 201, answer
     return answer
@@ -246,10 +247,10 @@ def test_of_two_who_name_the_same_at_once_one_gets_it(plane: InProcess) -> None:
     assert isinstance(reply, Reply)
     assert reply.status == 201
     assert second.finish(plane.commit(second.transaction)) is AGAIN  # and planned again it is refused:
-    reply = plane.send(request)
-    assert isinstance(reply, Reply)
-    assert reply.status == 422
-    assert b"already allocated" in reply.body
+    refused = plane.send(request)
+    assert isinstance(refused, Reply)
+    assert refused.status == 422
+    assert b"already allocated" in refused.body
     assert claims(plane) == {"address-127.96.0.5"}
 
 

@@ -88,7 +88,7 @@ def test_force_takes_what_is_in_the_way_and_no_more() -> None:
 
 def test_what_may_be_taken_over_is_no_conflict() -> None:
     first = apply({}, (), cm(a="1", b="1"))
-    allowed = {"f:data": {"f:a": {}}}
+    allowed: dict[str, Any] = {"f:data": {"f:a": {}}}
     assert apply(first.tree, first.entries, cm(a="2"), "two", allowed=allowed).tree == cm(a="2", b="1")
     with pytest.raises(ConflictsError, match=r"1 conflict.*data\.b"):
         apply(first.tree, first.entries, cm(a="2", b="2"), "two", allowed=allowed)

@@ -71,7 +71,7 @@ def test_appliers_come_first_then_the_oldest() -> None:
 def test_of_too_many_updates_the_oldest_become_one() -> None:
     entries: tuple[Entry, ...] = (entry("applier", A, APPLY),)
     for number in range(30):
-        fields = {f"f:{number}": {}}
+        fields: dict[str, Any] = {f"f:{number}": {}}
         entries = updated(
             entries, Difference(fields, {}), Who(f"m{number:02}", UPDATE, "v1"), f"t{number:02}"
         )

@@ -19,10 +19,10 @@ from fairlead.model.apply.sets import (
     union,
 )
 
-LABELS = {"f:metadata": {"f:labels": {".": {}, "f:app": {}}}}
-ONE_LABEL = {"f:metadata": {"f:labels": {"f:app": {}}}}
+LABELS: dict[str, Any] = {"f:metadata": {"f:labels": {".": {}, "f:app": {}}}}
+ONE_LABEL: dict[str, Any] = {"f:metadata": {"f:labels": {"f:app": {}}}}
 JUST_LABELS: dict[str, Any] = {"f:metadata": {"f:labels": {}}}
-OTHER_LABEL = {"f:metadata": {"f:labels": {"f:tier": {}}}}
+OTHER_LABEL: dict[str, Any] = {"f:metadata": {"f:labels": {"f:tier": {}}}}
 
 
 @pytest.mark.parametrize(

@@ -111,7 +111,7 @@ def test_what_is_left_with_nothing_in_it_goes_too() -> None:
     }
     left = without(rule, tree, gone)
     assert settled(rule, left, {}) == {"metadata": {"name": "x"}, **container()}
-    owned = {"f:metadata": {"f:labels": {}}}
+    owned: dict[str, Any] = {"f:metadata": {"f:labels": {}}}
     assert settled(rule, left, owned) == {"metadata": {"name": "x", "labels": {}}, **container()}
     assert tree["metadata"]["labels"] == {"a": "1"}, "the tree that went in is as it was"
 

@@ -59,7 +59,7 @@ def owner(kind: str, name: str, *, api_version: str = "apps/v1", controller: boo
 
 
 def name_of(view: View | None) -> str:
-    return "" if view is None else view.metadata.name  # type: ignore[attr-defined, no-any-return]
+    return "" if view is None else view.metadata.name  # type: ignore[attr-defined]
 
 
 def names(views: Any) -> list[str]:

@@ -6,11 +6,12 @@ import json
 
 import pytest
 
-from fairlead.cache.events import Broke, Framed, Listed, Marked, Started, Woke
+from fairlead.cache.events import Broke, Framed, Listed, Marked
 from fairlead.cache.mirror import Mirror
 from fairlead.cache.view import MirrorView, NotMirrored
 from fairlead.decision.hearing import PAUSE_SECONDS_MAX, Hearing
 from fairlead.model.views import LEASES, Lease
+from fairlead.port.driving import Started, Woke
 from fairlead.store.contract import ADDED, DELETED, MODIFIED, Entry, Key
 
 NODES = "kube-node-lease"

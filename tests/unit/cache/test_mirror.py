@@ -11,19 +11,15 @@ from fairlead.cache.events import (
     Changed,
     Event,
     Expired,
-    Follow,
     Framed,
     Instruction,
-    ListAll,
     Listed,
     ListFailed,
     Marked,
-    Started,
-    WakeAt,
-    Woke,
 )
 from fairlead.cache.mirror import Mirror, Pace, Phase
 from fairlead.model.views import PODS, Pod
+from fairlead.port.driving import Follow, ListAll, Started, WakeAt, Woke
 from fairlead.store.contract import ADDED, DELETED, MODIFIED, Entry, Key
 from tests.unit.cache.objects import entry, name_of, shown, unreadable
 
@@ -39,7 +35,7 @@ PATHS: dict[Phase, list[Event]] = {
     Phase.PAUSING: [Started(NOW), LISTED, Broke("Closed", NOW)],
 }
 # Listing again with something to lose: only here can a list be older than the copy.
-RELISTING = [Started(NOW), LISTED, Expired(NOW), Woke(LONG_AFTER)]
+RELISTING: list[Event] = [Started(NOW), LISTED, Expired(NOW), Woke(LONG_AFTER)]
 EVENTS: list[Event] = [
     Started(NOW),
     Listed(10, (), NOW),
@@ -106,15 +102,15 @@ def test_the_transition_table_in_the_docstring_is_what_the_machine_does() -> Non
 ASKS: list[tuple[list[Event], Event, Instruction]] = [
     ([], Started(NOW), ListAll("pods", 1)),
     (PATHS[Phase.LISTING], LISTED, Follow("pods", 10, 2)),
-    (PATHS[Phase.LISTING], ListFailed("Timeout", NOW), WakeAt(NOW + 0.1)),
-    (PATHS[Phase.LISTING], Expired(NOW), WakeAt(NOW + 0.1)),
-    (RELISTING, Listed(9, (), NOW), WakeAt(NOW + 0.2)),
+    (PATHS[Phase.LISTING], ListFailed("Timeout", NOW), WakeAt(NOW + 0.1, "pods")),
+    (PATHS[Phase.LISTING], Expired(NOW), WakeAt(NOW + 0.1, "pods")),
+    (RELISTING, Listed(9, (), NOW), WakeAt(NOW + 0.2, "pods")),
     (RELISTING, Listed(10, (), NOW), Follow("pods", 10, 4)),
-    (PATHS[Phase.FOLLOWING], Broke("Closed", NOW), WakeAt(NOW + 0.1)),
-    (PATHS[Phase.FOLLOWING], Expired(NOW), WakeAt(NOW + 0.1)),
-    (PATHS[Phase.RESTING], Woke(NOW), WakeAt(NOW + 0.1)),
+    (PATHS[Phase.FOLLOWING], Broke("Closed", NOW), WakeAt(NOW + 0.1, "pods")),
+    (PATHS[Phase.FOLLOWING], Expired(NOW), WakeAt(NOW + 0.1, "pods")),
+    (PATHS[Phase.RESTING], Woke(NOW), WakeAt(NOW + 0.1, "pods")),
     (PATHS[Phase.RESTING], Woke(LONG_AFTER), ListAll("pods", 3)),
-    (PATHS[Phase.PAUSING], Woke(NOW + 0.05), WakeAt(NOW + 0.1)),
+    (PATHS[Phase.PAUSING], Woke(NOW + 0.05), WakeAt(NOW + 0.1, "pods")),
     (PATHS[Phase.PAUSING], Woke(LONG_AFTER), Follow("pods", 10, 3)),
 ]
 
@@ -241,7 +237,7 @@ def test_an_object_that_was_replaced_under_its_name_is_gone_before_the_new_one_c
 
 def test_a_list_older_than_the_copy_is_refused_and_asked_for_again() -> None:
     mirror = mirror_after(RELISTING)
-    assert mirror.handle(Listed(9, (entry("a", 4),), NOW)) == (WakeAt(NOW + 0.2),)
+    assert mirror.handle(Listed(9, (entry("a", 4),), NOW)) == (WakeAt(NOW + 0.2, "pods"),)
     assert (shown(mirror), mirror.revision, mirror.trouble) == ({"a": 4, "b": 7}, 10, "StaleList")
     assert mirror.handle(Woke(LONG_AFTER)) == (ListAll("pods", 4),)
 
@@ -278,7 +274,7 @@ def test_delays_double_to_a_bound_and_start_over_after_a_watch_that_delivered(sa
         mirror.handle(Woke(wake.at))
     assert delays == [1.0, 2.0, 4.0, 5.0, 5.0]
     mirror.handle(said)
-    assert mirror.handle(Broke("Closed", NOW)) == (WakeAt(NOW + 1.0),)
+    assert mirror.handle(Broke("Closed", NOW)) == (WakeAt(NOW + 1.0, "pods"),)
 
 
 def test_a_list_alone_does_not_start_the_delays_over() -> None:
@@ -297,15 +293,15 @@ def test_a_watch_that_held_for_long_without_a_word_starts_the_delays_over() -> N
     mirror = mirror_after([Started(NOW), ListFailed("Timeout", NOW), Woke(LONG_AFTER)], Pace(1.0, 60.0, 0.0))
     mirror.handle(Listed(10, (), LONG_AFTER))
     assert mirror.failures == 1
-    assert mirror.handle(Broke("Closed", LONG_AFTER + 60)) == (WakeAt(LONG_AFTER + 61),)
+    assert mirror.handle(Broke("Closed", LONG_AFTER + 60)) == (WakeAt(LONG_AFTER + 61, "pods"),)
 
 
 @pytest.mark.parametrize(("chance", "delay"), [(0.0, 5.0), (0.5, 10.0), (0.75, 12.5)])
 def test_chance_that_came_with_the_last_wake_spreads_the_next_delay(chance: float, delay: float) -> None:
     mirror = mirror_after([Started(NOW, chance)], Pace(10.0, 60.0, 0.5))
-    assert mirror.handle(ListFailed("Timeout", NOW)) == (WakeAt(NOW + delay),)
+    assert mirror.handle(ListFailed("Timeout", NOW)) == (WakeAt(NOW + delay, "pods"),)
     mirror.handle(Woke(LONG_AFTER, 0.5))
-    assert mirror.handle(ListFailed("Timeout", NOW)) == (WakeAt(NOW + 20.0),)
+    assert mirror.handle(ListFailed("Timeout", NOW)) == (WakeAt(NOW + 20.0, "pods"),)
 
 
 def test_trouble_is_shown_until_it_follows_again() -> None:

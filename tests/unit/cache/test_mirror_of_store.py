@@ -4,22 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairlead.cache.events import (
-    Broke,
-    Event,
-    Expired,
-    Follow,
-    Framed,
-    Instruction,
-    ListAll,
-    Listed,
-    Marked,
-    Started,
-    WakeAt,
-    Woke,
-)
+from fairlead.cache.events import Broke, Event, Expired, Framed, Instruction, Listed, Marked
 from fairlead.cache.mirror import Mirror
 from fairlead.model.views import PODS, Pod
+from fairlead.port.driving import Follow, ListAll, Started, WakeAt, Woke
 from fairlead.store.contract import Compacted, Delete, Entry, Key, Put, Retention, Transaction
 from fairlead.store.memory import MemoryJournal
 from fairlead.store.watch import Hub, Subscription

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from fairlead.cache.events import Framed, Listed, Started
+from fairlead.cache.events import Framed, Listed
 from fairlead.cache.mirror import Mirror
 from fairlead.cache.view import MirrorView, NotMirrored
 from fairlead.decision.contract import Reading
 from fairlead.model.selectors import parse_labels
 from fairlead.model.views import NODES, PODS, REPLICASETS, Resource, View
+from fairlead.port.driving import Started
 from fairlead.store.contract import MODIFIED, Entry, Key
 from tests.unit.cache.objects import entry, names, owner, unreadable
 
@@ -23,13 +24,13 @@ def mirrored(resource: Resource[View], revision: int, *entries: Entry) -> Mirror
 
 def world() -> dict[str, Mirror[View]]:
     pods = mirrored(
-        PODS,  # type: ignore[arg-type]
+        PODS,
         20,
         entry("b", 4, labels={"app": "x"}, owners=(owner("ReplicaSet", "r"),), spec={"nodeName": "n"}),
         entry("a", 5, labels={"app": "y"}, owners=(owner("ReplicaSet", "r"),)),
         entry("c", 6, namespace="other", labels={"app": "x"}, spec={"nodeName": "n"}),
     )
-    sets = mirrored(REPLICASETS, 18, entry("r", 3, resource=REPLICASETS))  # type: ignore[arg-type]
+    sets = mirrored(REPLICASETS, 18, entry("r", 3, resource=REPLICASETS))
     return {"pods": pods, "replicasets.apps": sets}
 
 

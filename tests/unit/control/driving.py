@@ -3,29 +3,27 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from fairlead.agent.hollow import HollowDecider
-from fairlead.cache import events as mirrored
+from fairlead.agent.hollow import hollow_decider
+from fairlead.cache.events import Framed, Listed, Marked, Mirrored
 from fairlead.control.instructions import (
+    Answers,
     AskProgress,
     Call,
     Forget,
-    MirrorWakeAt,
-    PlaneInstruction,
+    PlaneEvent,
     Record,
     Replied,
     Report,
-    Stepped,
-    WakeAt,
-    Woke,
 )
 from fairlead.control.placing import Placer
 from fairlead.control.plane import Plane
 from fairlead.control.roster import default_deciders
-from fairlead.decision.contract import Decider
+from fairlead.decision.decider import Decider
 from fairlead.port.capabilities import FAIRLEAD, Capabilities
+from fairlead.port.driving import ListAll, Started, Stepped, WakeAt, Woke
 from fairlead.port.outcome import Unknown, outcome_of
 from fairlead.port.request import READ_VERBS, Reply, Request
 from fairlead.runtime.clock import Step
@@ -50,7 +48,7 @@ class Driver:
     ) -> None:
         self.api = api
         self.lose = lose or (lambda request: "")
-        chosen = deciders if deciders is not None else (*default_deciders(), HollowDecider("node-", 2))
+        chosen = deciders if deciders is not None else (*default_deciders(), hollow_decider("node-", 2))
         self.plane = Plane(identity, chosen, Placer if deciders is None else None, capabilities)
         self.now = api.now
         self.stopped = False  # the process died: it hears and does nothing any more
@@ -61,13 +59,14 @@ class Driver:
         self.lost: list[Request] = []
         self._todo: list[Any] = []
         self._follows: dict[str, tuple[Any, int]] = {}
-        self._carry_out(self.plane.begin(self.now, 0.5))
+        self.tell(Started(self.now, 0.5))
 
-    def _carry_out(self, instructions: Iterable[PlaneInstruction]) -> None:
-        for instruction in instructions:
+    def tell(self, event: PlaneEvent) -> None:
+        for instruction in self.plane.handle(event):
             if isinstance(instruction, Call):
                 self._todo.append(instruction)
             elif isinstance(instruction, WakeAt):
+                assert not instruction.timer, "a mirror had trouble"
                 self.wake_at = instruction.at
             elif isinstance(instruction, Record):
                 self.records.append(json.loads(instruction.body))
@@ -77,13 +76,11 @@ class Driver:
                     raise instruction.error
             elif isinstance(instruction, Forget):
                 self.api.hub.unsubscribe(self._follows.pop(instruction.resource)[0])
-            elif isinstance(instruction, MirrorWakeAt):
-                raise AssertionError("a mirror had trouble")
             else:
                 self._todo.append(instruction)
 
     def _do(self, instruction: Any) -> None:
-        plane, now = self.plane, self.now
+        now = self.now
         if isinstance(instruction, Call):
             request = instruction.request
             self.api.now = now
@@ -97,17 +94,17 @@ class Driver:
                 assert isinstance(reply, Reply)
                 if not lost:
                     outcome = outcome_of(reply)
-            self._carry_out(plane.replied(Replied(instruction.call, outcome, now, 0.5)))
-        elif isinstance(instruction, mirrored.ListAll):
+            self.tell(Answers((Replied(instruction.call, outcome, now, 0.5),)))
+        elif isinstance(instruction, ListAll):
             name = instruction.resource_name
             entries = tuple(self.api.store.list(name))
-            event = mirrored.Listed(self.api.store.revision, entries, now, instruction.attempt)
-            self._carry_out(plane.mirror(name, event))
+            listed = Listed(self.api.store.revision, entries, now, instruction.attempt)
+            self.tell(Mirrored(name, (listed,)))
         elif isinstance(instruction, AskProgress):
             subscription, attempt = self._follows[instruction.resource]
             self._deliver()
-            event = mirrored.Marked(self.api.hub.progress(subscription), now, attempt)
-            self._carry_out(plane.mirror(instruction.resource, event))
+            marked = Marked(self.api.hub.progress(subscription), now, attempt)
+            self.tell(Mirrored(instruction.resource, (marked,)))
         else:
             subscription = self.api.hub.subscribe(
                 instruction.resource_name, "", None, instruction.since_revision
@@ -119,13 +116,12 @@ class Driver:
         for name, (subscription, attempt) in list(self._follows.items()):
             for change in self.api.hub.take(subscription):
                 found = True
-                event = mirrored.Framed(change.type, change.entry, self.now, attempt)
-                self._carry_out(self.plane.mirror(name, event))
+                self.tell(Mirrored(name, (Framed(change.type, change.entry, self.now, attempt),)))
         return found
 
     def step_wall_clock(self, seconds: float) -> None:
         step = Step(self.now, seconds, seconds)
-        self._carry_out(self.plane.stepped(Stepped(seconds, str(step), self.now)))
+        self.tell(Stepped(seconds, str(step), self.now))
 
     def run(self, seconds: float) -> None:
         end = self.now + seconds
@@ -138,7 +134,7 @@ class Driver:
                 if not self.wake_at or self.wake_at > end:
                     break
                 self.now = max(self.now, self.wake_at)
-                self._carry_out(self.plane.woke(Woke(self.now, 0.5)))
+                self.tell(Woke(self.now, 0.5))
         else:
             raise AssertionError("it does not come to rest")
         self.now = end

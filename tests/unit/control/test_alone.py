@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from fairlead.agent.hollow import HollowDecider
+from fairlead.agent.hollow import hollow_decider
 from fairlead.control.alone import Alone
 from fairlead.control.plane import Plane
-from fairlead.port.request import FENCE
 from tests.inprocess import InProcess
 from tests.unit.control import driving
 
@@ -24,12 +23,12 @@ def test_it_registers_its_nodes_beside_a_plane_that_leads(monkeypatch: pytest.Mo
     leader.run(10)
     assert leader.plane.leadership.leads
     monkeypatch.setattr(driving, "Plane", _alone)
-    played = driving.Driver(api, deciders=(HollowDecider("hollow-", 3),), identity="hollow-")
+    played = driving.Driver(api, deciders=(hollow_decider("hollow-", 3),), identity="hollow-")
     played.run(10)
     assert {entry.key.name for entry in api.store.list("nodes")} >= {"hollow-0", "hollow-1", "hollow-2"}
     assert played.sent
-    assert not any(FENCE in request.query for request in played.sent)
+    assert not any(request.premises for request in played.sent)
     assert not any(request.resource == "leases" for request in played.sent)
     leader.run(10)
     assert leader.plane.leadership.leads, "the other one took nothing from it"
-    assert any(FENCE in request.query for request in leader.sent)
+    assert any(request.premises for request in leader.sent)

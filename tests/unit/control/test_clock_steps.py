@@ -8,7 +8,7 @@ import pytest
 
 from fairlead.cache.view import MirrorView
 from fairlead.core.times import microtime, parse_time
-from fairlead.reconcile.cronjob import CronJobDecider
+from fairlead.reconcile.cronjob import cronjob_decider
 from fairlead.store.contract import Key
 from tests.inprocess import InProcess
 from tests.unit.control.driving import Driver
@@ -153,5 +153,5 @@ def test_a_record_has_both_times_where_both_were_used_and_can_be_decided_again(a
     assert made[0] == made[1]
     assert not any("wall" in each for each in driver.records if each["controller"] != "cronjob")
     key = Key(*line["object"].split("/"))
-    again = CronJobDecider().decide(Again(driver, line), key, parse_time(line["time"]))
+    again = cronjob_decider().decide(Again(driver, line), key, parse_time(line["time"]))
     assert [f"{type(effect).__name__} {effect.identity}" for effect in again.effects] == line["effects"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fairlead.cache import events as mirrored
+from fairlead.cache.events import Framed, Mirrored
 from tests.inprocess import InProcess
 from tests.unit.control.driving import Driver
 from tests.unit.control.test_plane import DEPLOYMENTS, deployment
@@ -20,8 +20,7 @@ class Lagging(Driver):
                 continue
             for change in self.api.hub.take(subscription):
                 found = True
-                event = mirrored.Framed(change.type, change.entry, self.now, attempt)
-                self._carry_out(self.plane.mirror(name, event))
+                self.tell(Mirrored(name, (Framed(change.type, change.entry, self.now, attempt),)))
         return found
 
 

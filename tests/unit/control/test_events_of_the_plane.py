@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairlead.port.request import FENCE, Request
+from fairlead.port.request import Request
 from tests.inprocess import InProcess
 from tests.unit.control.driving import Driver
 from tests.unit.control.test_plane import DEPLOYMENTS, deployment
@@ -29,7 +29,7 @@ def test_everything_is_told_once() -> None:
         "Scheduled": 3,
     }  # fmt: skip
     sent = [each for each in driver.sent if each.resource == "events"]
-    assert all(FENCE in each.query for each in sent)
+    assert all(each.premises for each in sent)
     assert driver.plane.recorder.written == len(sent)
 
 

@@ -7,12 +7,14 @@ the request is lost, the answer is lost, the plane crashes after the commit and 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import pytest
 from msgspec import structs
 
 from fairlead.decision.contract import NOTHING, Decision, Reading, Waiting
+from fairlead.decision.decider import Decider, Wake, WatchEvent
 from fairlead.decision.effects import (
     OPERATION,
     RETRY,
@@ -24,10 +26,11 @@ from fairlead.decision.effects import (
     Effect,
     Finalize,
     identity,
-    premises,
 )
+from fairlead.decision.wakes import always
 from fairlead.model.key import Key
-from fairlead.model.views import NAMESPACES, NODES, PODS, Namespace, Node, Pod, Resource, View
+from fairlead.model.premise import Premise
+from fairlead.model.views import NAMESPACES, NODES, PODS, Namespace, Pod, View
 from fairlead.port.request import Request
 from tests.inprocess import InProcess
 from tests.unit.control.driving import Driver
@@ -110,27 +113,24 @@ def _spec() -> dict[str, Any]:
     return {"containers": [{"name": "c", "image": "i"}], "schedulerName": "nobody"}
 
 
-class CaseDecider:
+def case_decider(wants: Callable[[Any], Effect | None], target: Key = POD) -> Decider:
     """Wants one thing of one object."""
 
-    name = "case"
-    reads: tuple[Resource[View], ...] = (PODS, NODES, NAMESPACES)
+    def of_target(event: WatchEvent[View]) -> Iterable[Key]:
+        return (target,) if event.key.name == TARGET else ()
 
-    def __init__(self, wants: Callable[[Any], Effect | None], target: Key = POD) -> None:
-        self._wants, self._target = wants, target
-
-    def keys(self, resource: str, before: View | None, after: View | None) -> Iterable[Key]:
-        newest = after or before
-        named = isinstance(newest, Pod | Namespace) and newest.metadata.name == TARGET
-        return (self._target,) if named or isinstance(newest, Node) else ()
-
-    def initial_keys(self) -> tuple[Key, ...]:
-        return (self._target,)
-
-    def decide(self, view: Reading, key: Key, now: float) -> Decision:
+    def decide(view: Reading, key: Key, now: float) -> Decision:
         resource = NAMESPACES if key.resource == "namespaces" else PODS
-        effect = self._wants(view.get(resource, key.namespace, key.name))
+        effect = wants(view.get(resource, key.namespace, key.name))
         return NOTHING if effect is None else Decision(Waiting("Wanted"), (effect,))
+
+    return Decider(
+        name="case",
+        reads=(PODS, NODES, NAMESPACES),
+        wakes=(Wake(PODS, of_target), Wake(NAMESPACES, of_target), Wake(NODES, always(target))),
+        decide=decide,
+        initial_keys=(target,),
+    )
 
 
 def test_every_effect_of_the_registry_has_a_case() -> None:
@@ -138,9 +138,7 @@ def test_every_effect_of_the_registry_has_a_case() -> None:
 
 
 @pytest.mark.parametrize("fault", ["none", "request", "reply", "crash", "takeover"])
-@pytest.mark.parametrize(
-    "effect", sorted(RETRY, key=lambda each: each.__name__), ids=lambda each: each.__name__
-)
+@pytest.mark.parametrize("effect", sorted(RETRY, key=attrgetter("__name__")), ids=attrgetter("__name__"))
 def test_whatever_becomes_of_the_answer_it_happens_exactly_once(effect: type, fault: str) -> None:
     case = CASES[effect]
     api = InProcess()
@@ -162,11 +160,11 @@ def test_whatever_becomes_of_the_answer_it_happens_exactly_once(effect: type, fa
             first.stopped = True
         return "request" if fault == "request" else "reply"
 
-    first = Driver(api, lose, (CaseDecider(case.wants, case.target),), "first")
+    first = Driver(api, lose, (case_decider(case.wants, case.target),), "first")
     first.run(60)
     if fault in ("crash", "takeover"):
         # After a crash the same holder comes back; a takeover waits until the lease has run out.
-        decider = CaseDecider(case.wants, case.target)
+        decider = case_decider(case.wants, case.target)
         second = Driver(api, None, (decider,), "first" if fault == "crash" else "second")
         second.now = first.now
         second.run(120)
@@ -186,12 +184,12 @@ def test_an_effect_whose_premise_has_moved_changes_nothing(effect: type, guard: 
         assert api.post(PODS_PATH, pod)[0] == 201
     maps, owner = "/api/v1/namespaces/default/configmaps", {"metadata": {"name": "owner"}}
     seen = int(api.post(maps, owner)[1]["metadata"]["resourceVersion"]) if guard == "present" else 0
-    premise = premises((Key("configmaps", "default", "owner"), seen))
+    premise = Premise(Key("configmaps", "default", "owner"), seen)
     sent: list[Request] = []
 
     def wants(pod: Pod | None) -> Effect | None:
         wanted = None if sent else case.wants(pod)
-        return None if wanted is None else structs.replace(wanted, premise=premise)
+        return None if wanted is None else structs.replace(wanted, premises=(premise,))
 
     def move(request: Request) -> str:
         if request.resource == "pods":
@@ -202,7 +200,7 @@ def test_an_effect_whose_premise_has_moved_changes_nothing(effect: type, guard: 
                 api.patch(f"{maps}/owner", {"data": {"moved": "on"}})
         return ""
 
-    driver = Driver(api, move, (CaseDecider(wants),), "only")
+    driver = Driver(api, move, (case_decider(wants),), "only")
     driver.run(60)
     assert len(sent) == 1
     assert [change.type for change in api.published if change.entry.key == POD] == case.story[: case.exists]
@@ -212,9 +210,9 @@ def test_an_effect_whose_premise_has_moved_changes_nothing(effect: type, guard: 
 def test_a_replaced_leader_that_goes_on_changes_nothing() -> None:
     api = InProcess()
     api.post("/api/v1/nodes", {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "node-a"}})
-    former = Driver(api, None, (CaseDecider(create),), "former")
+    former = Driver(api, None, (case_decider(create),), "former")
     former.run(30)
-    latter = Driver(api, None, (CaseDecider(lambda pod: None),), "latter")
+    latter = Driver(api, None, (case_decider(lambda pod: None),), "latter")
     latter.now = former.now
     latter.run(60)
     assert latter.plane.leadership.leads
@@ -224,4 +222,4 @@ def test_a_replaced_leader_that_goes_on_changes_nothing() -> None:
     sent = len(former.sent)
     former.run(5)
     assert api.store.list("pods") == ()
-    assert all(request.query.get("fence") for request in former.sent[sent:] if request.resource == "pods")
+    assert all(request.premises for request in former.sent[sent:] if request.resource == "pods")

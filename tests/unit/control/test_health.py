@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, NoReturn
 
 import pytest
 from msgspec import structs
 
-from fairlead.agent.hollow import HollowDecider
-from fairlead.control.instructions import Call, Report
+from fairlead.agent.hollow import hollow_decider
+from fairlead.control.instructions import Answers, Call, PlaneEvent, Report
 from fairlead.control.roster import default_deciders
-from fairlead.decision.contract import NOTHING, Decider, Decision, Reading
+from fairlead.decision.contract import NOTHING, Decision, Reading
+from fairlead.decision.decider import Decider, Wake
 from fairlead.decision.ensure import ensure_field, ensure_status
-from fairlead.model.views import DEPLOYMENTS, Resource, View
+from fairlead.decision.wakes import itself
+from fairlead.model.views import DEPLOYMENTS
 from fairlead.port.outcome import Unknown
 from fairlead.port.request import Reply, Request
 from fairlead.runtime.extensions import scheduler_queue
-from fairlead.sim.zoo.status_write_loop import Chatty
+from fairlead.sim.zoo.status_write_loop import chatty
 from fairlead.store.contract import Key
 from tests.inprocess import InProcess
 from tests.unit.control.driving import Driver
@@ -46,21 +49,12 @@ def set_plane(api: InProcess, **spec: Any) -> dict[str, Any]:
     return dict(made)
 
 
-class Deciding:
+def about_deployments(
+    decide: Callable[[Reading, Key, float], Decision] = lambda view, key, now: NOTHING,
+    name: str = "deployment",
+) -> Decider:
     """A Decider about Deployments; a test says what it does with one."""
-
-    reads: tuple[Resource[View], ...] = (DEPLOYMENTS,)
-
-    def __init__(self, name: str = "deployment") -> None:
-        self.name = name
-
-    def keys(self, resource: str, before: View | None, after: View | None) -> Iterable[Key]:
-        found = after or before
-        metadata = getattr(found, "metadata", None)
-        return (Key(resource, metadata.namespace, metadata.name),) if metadata else ()
-
-    def decide(self, view: Reading, key: Key, now: float) -> Decision:
-        return NOTHING
+    return Decider(name=name, reads=(DEPLOYMENTS,), wakes=(Wake(DEPLOYMENTS, itself),), decide=decide)
 
 
 # Settings
@@ -169,11 +163,13 @@ def test_settings_that_cannot_be_used_leave_those_before_in_use() -> None:
     """The API refuses such, but a store may hold what an older version let in."""
     api = InProcess()
     set_plane(api, loop={"resyncSeconds": 700})
-    driver = Driver(api, deciders=(Deciding(),))
+    driver = Driver(api, deciders=(about_deployments(),))
     driver.run(1)
     found = driver.plane.mirrors["planesettings.fairlead.dev"].index.all()[0]
     wrong = structs.replace(found, spec={"loop": {"resyncSeconds": 0}})
-    (report,) = driver.plane._use_settings(wrong, driver.now)
+    out: list[Any] = []
+    driver.plane._use_settings(wrong, driver.now, out)
+    (report,) = out
     assert isinstance(report, Report)
     assert "those in use stay: " in report.message
     assert "spec.loop.resyncSeconds" in report.message
@@ -187,14 +183,16 @@ def status_writes(driver: Driver) -> list[Request]:
     return [each for each in driver.sent if each.subresource == "status"]
 
 
-class Reporting(Deciding):
-    def decide(self, view: Reading, key: Key, now: float) -> Decision:
+def reporting(name: str = "deployment") -> Decider:
+    def decide(view: Reading, key: Key, now: float) -> Decision:
         found = view.get(DEPLOYMENTS, key.namespace, key.name)
         if found is None:
             return NOTHING
         wanted = type(found.status)(observed_generation=found.metadata.generation)
-        status = ensure_status(self.name, DEPLOYMENTS, found, wanted)
+        status = ensure_status(name, DEPLOYMENTS, found, wanted)
         return Decision(effects=(status,) if status else ())
+
+    return about_deployments(decide, name)
 
 
 def refusing(api: InProcess) -> None:
@@ -217,7 +215,7 @@ def test_retries_of_all_controllers_together_are_held_back() -> None:
     set_plane(api, retryBudget=budget, breaker={"failuresMax": 1_000_000})
     for number in range(50):
         api.post(PATH, {**deployment(1), "metadata": {"name": f"web-{number}"}})
-    driver = Driver(api, deciders=(Reporting("deployment"), Reporting("replicaset")))
+    driver = Driver(api, deciders=(reporting("deployment"), reporting("replicaset")))
     refusing(api)
     driver.run(20)
     # 100 first attempts are free; then what was saved, and one a second.
@@ -234,7 +232,7 @@ def test_what_was_held_back_goes_on_when_the_api_is_well_again() -> None:
     )
     for number in range(20):
         api.post(PATH, {**deployment(1), "metadata": {"name": f"web-{number}"}})
-    driver = Driver(api, deciders=(Reporting(),))
+    driver = Driver(api, deciders=(reporting(),))
     real = api.send
     refusing(api)
     driver.run(10)
@@ -259,16 +257,18 @@ def test_looks_after_unknown_outcomes_are_paid_from_the_budget() -> None:
     driver = Driver(
         api,
         lose=lambda request: "request" if request.subresource == "status" else "",
-        deciders=(Reporting(),),
+        deciders=(reporting(),),
     )
-    replied = driver.plane.replied
+    handle = driver.plane.handle
 
-    def deaf(event: Any) -> Any:
-        if any(call in driver.plane._callers for call in (event.call,)):
-            event = type(event)(event.call, Unknown("no answer"), event.now, event.chance)
-        return replied(event)
+    def deaf(event: PlaneEvent) -> Any:
+        if isinstance(event, Answers):
+            (reply,) = event.replies
+            if reply.call in driver.plane._callers:
+                event = Answers((structs.replace(reply, outcome=Unknown("no answer")),))
+        return handle(event)
 
-    driver.plane.replied = deaf  # type: ignore[method-assign]
+    driver.plane.handle = deaf  # type: ignore[method-assign]
     driver.run(20)
     looks = [each for each in driver.sent if each.verb == "get" and each.resource == "deployments"]
     assert 3 + 15 <= len(looks) <= 3 + 20
@@ -277,11 +277,10 @@ def test_looks_after_unknown_outcomes_are_paid_from_the_budget() -> None:
 # A Decider that raises
 
 
-class Brittle(Deciding):
+class Brittle:
     """Raises for Deployments that are called so."""
 
     def __init__(self, bad: str = "bad") -> None:
-        super().__init__()
         self.bad = bad
         self.seen: list[str] = []
 
@@ -295,7 +294,7 @@ class Brittle(Deciding):
 def test_a_decider_that_raises_ends_one_turn_and_is_tried_again_a_few_times() -> None:
     api = InProcess()
     decider = Brittle()
-    driver = Tolerant(api, deciders=(decider,))
+    driver = Tolerant(api, deciders=(about_deployments(decider.decide),))
     for name in ("bad", "good"):
         api.post(PATH, {**deployment(1), "metadata": {"name": name}})
     driver.run(120)
@@ -319,7 +318,7 @@ def test_a_decider_that_raises_ends_one_turn_and_is_tried_again_a_few_times() ->
 def test_a_change_of_the_object_gives_it_new_attempts_and_success_forgets_the_old() -> None:
     api = InProcess()
     decider = Brittle()
-    driver = Tolerant(api, deciders=(decider,))
+    driver = Tolerant(api, deciders=(about_deployments(decider.decide),))
     api.post(PATH, {**deployment(1), "metadata": {"name": "bad"}})
     driver.run(120)
     api.patch(f"{PATH}/bad", {"spec": {"replicas": 2}})
@@ -332,19 +331,20 @@ def test_a_change_of_the_object_gives_it_new_attempts_and_success_forgets_the_ol
     assert driver.plane.idle
 
 
-@pytest.mark.parametrize("part", ["keys", "adopters", "initial_keys", "refused"])
+@pytest.mark.parametrize("part", ["wakes", "unsettled", "refused"])
 def test_whatever_part_of_a_decider_raises_the_plane_goes_on(part: str) -> None:
     api = InProcess()
 
-    class Broken(Reporting):
-        pass
-
-    def fail(self: Any, *arguments: Any) -> Any:
+    def fail(*arguments: object) -> NoReturn:
         raise LookupError(part)
 
-    setattr(Broken, part, fail)
-    sound = Reporting("replicaset")
-    driver = Tolerant(api, deciders=(Broken(), sound))
+    broken = {
+        "wakes": replace(reporting(), wakes=(Wake(DEPLOYMENTS, fail),)),
+        "unsettled": replace(reporting(), unsettled=fail),
+        "refused": replace(reporting(), refused=fail),
+    }[part]
+    sound = reporting("replicaset")
+    driver = Tolerant(api, deciders=(broken, sound))
     api.post(PATH, deployment(1))
     if part == "refused":
         set_plane(api, retries={"default": {"attemptsMax": 1}})
@@ -355,22 +355,18 @@ def test_whatever_part_of_a_decider_raises_the_plane_goes_on(part: str) -> None:
     assert driver.plane.idle
 
 
-class Speechless(Deciding):
+def speechless(view: Reading, key: Key, now: float) -> Decision:
     """Asks for an effect that no request can be made of."""
-
-    def decide(self, view: Reading, key: Key, now: float) -> Decision:
-        found = view.get(DEPLOYMENTS, key.namespace, key.name)
-        if found is None:
-            return NOTHING
-        change = ensure_field(
-            self.name, found.metadata, DEPLOYMENTS, found, ("spec", "replicas"), 1, object()
-        )
-        return Decision(effects=(change,) if change else ())
+    found = view.get(DEPLOYMENTS, key.namespace, key.name)
+    if found is None:
+        return NOTHING
+    change = ensure_field("deployment", found.metadata, DEPLOYMENTS, found, ("spec", "replicas"), 1, object())
+    return Decision(effects=(change,) if change else ())
 
 
 def test_an_effect_that_cannot_be_sent_is_tried_a_few_times_too() -> None:
     api = InProcess()
-    driver = Tolerant(api, deciders=(Speechless(),))
+    driver = Tolerant(api, deciders=(about_deployments(speechless),))
     api.post(PATH, deployment(1))
     driver.run(120)
     (controller,) = driver.plane.controllers
@@ -382,27 +378,23 @@ def test_an_effect_that_cannot_be_sent_is_tried_a_few_times_too() -> None:
 # Write loops
 
 
-class Stubborn(Deciding):
+def stubborn(name: str, replicas: int) -> Decider:
     """Wants a number of replicas, whatever others want."""
 
-    def __init__(self, name: str, replicas: int) -> None:
-        super().__init__(name)
-        self._replicas = replicas
-
-    def decide(self, view: Reading, key: Key, now: float) -> Decision:
+    def decide(view: Reading, key: Key, now: float) -> Decision:
         found = view.get(DEPLOYMENTS, key.namespace, key.name)
         if found is None:
             return NOTHING
         meta, current = found.metadata, found.spec.replicas
-        change = ensure_field(
-            self.name, meta, DEPLOYMENTS, found, ("spec", "replicas"), current, self._replicas
-        )
+        change = ensure_field(name, meta, DEPLOYMENTS, found, ("spec", "replicas"), current, replicas)
         return Decision(effects=(change,) if change else ())
+
+    return about_deployments(decide, name)
 
 
 def test_two_controllers_that_fight_over_a_field_are_found_and_slowed_down() -> None:
     api = InProcess()
-    driver = Driver(api, deciders=(Stubborn("deployment", 1), Stubborn("replicaset", 2)))
+    driver = Driver(api, deciders=(stubborn("deployment", 1), stubborn("replicaset", 2)))
     api.post(PATH, deployment(3))
     driver.run(30)
     loops = driver.plane.health.writes.loops(driver.now)
@@ -431,8 +423,8 @@ class Slow(Driver):
 def test_a_status_that_carries_the_time_of_its_writing_is_found() -> None:
     api = InProcess()
     deciders: list[Decider] = []
-    for each in (*default_deciders(), HollowDecider("node-", 2)):
-        deciders.append(Chatty(each) if each.name == "replicaset" else each)
+    for each in (*default_deciders(), hollow_decider("node-", 2)):
+        deciders.append(chatty(each) if each.name == "replicaset" else each)
     driver = Slow(api, deciders=deciders)
     api.post(PATH, deployment(1))
     driver.run(300)

@@ -12,7 +12,7 @@ from fairlead.cli import queues as command
 from fairlead.runtime import extensions
 from tests.inprocess import InProcess
 from tests.unit.control.driving import Driver
-from tests.unit.control.test_health import Stubborn, set_plane
+from tests.unit.control.test_health import set_plane, stubborn
 from tests.unit.control.test_plane import DEPLOYMENTS, deployment
 
 
@@ -33,14 +33,16 @@ def fight() -> Driver:
     """Two controllers that fight over a field, under settings for one of them."""
     api = InProcess()
     set_plane(api, queues={"replicaset": {"rateBurst": 7}}, retryBudget={"burst": 40})
-    driver = Driver(api, deciders=(Stubborn("deployment", 1), Stubborn("replicaset", 2)))
+    driver = Driver(api, deciders=(stubborn("deployment", 1), stubborn("replicaset", 2)))
     api.post(DEPLOYMENTS, deployment(3))
     driver.run(20)
     return driver
 
 
 def answer_of(driver: Driver) -> Any:
-    reply = extensions.queues(driver.plane, lambda: driver.now)(extensions.QUEUES, {}, driver.api.context())
+    reply = extensions.queues(lambda: driver.plane, lambda: driver.now)(
+        extensions.QUEUES, {}, driver.api.context()
+    )
     return json.loads(reply.body)
 
 

@@ -9,9 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.control.instructions import Call, Instruction
-from fairlead.control.leadership import Leadership, Phase
-from fairlead.port.outcome import Outcome, Unknown, outcome_of
+from fairlead.control.instructions import Call, Replied
+from fairlead.control.leadership import Instruction, Leadership, Phase
+from fairlead.core import codec
+from fairlead.port.driving import Started, Woke
+from fairlead.port.outcome import Conflict, Done, Outcome, Refused, Unknown, outcome_of
 from fairlead.port.request import Reply, Request
 from tests.inprocess import InProcess
 
@@ -48,8 +50,8 @@ class Candidate:
         inbox, self.inbox = self.inbox, []
         for call, outcome in inbox:
             assert self.leadership.answers(call)
-            self.carry_out(self.leadership.answered(outcome, now))
-        self.carry_out(self.leadership.woke(now))
+            self.carry_out(self.leadership.handle(Replied(call, outcome, now, 0.5)))
+        self.carry_out(self.leadership.handle(Woke(now)))
 
 
 class Contest:
@@ -60,7 +62,7 @@ class Contest:
         self.now = 1_000.0
         self.histories: list[list[str]] = []
         for candidate in self.candidates:
-            candidate.carry_out(candidate.leadership.begin(self.now))
+            candidate.carry_out(candidate.leadership.handle(Started(self.now)))
 
     def run(self, seconds: float) -> None:
         for _ in range(int(seconds / STEP)):
@@ -116,10 +118,11 @@ def test_what_a_replaced_leader_still_sends_is_refused_by_its_fence() -> None:
     contest = Contest("a", "b")
     contest.run(5)
     old = contest.candidates[0].leadership.fence
+    assert old is not None
     contest.candidates[0].paused = True
     contest.run(40)
     request = Request(
-        "create", "", "v1", "configmaps", "default", query={"fence": old},
+        "create", "", "v1", "configmaps", "default", premises=(old,),
         body=b'{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"late"}}',
     )  # fmt: skip
     reply = contest.plane.send(request)
@@ -136,9 +139,9 @@ def test_a_renewal_that_is_answered_after_the_end_of_the_lease_leads_to_a_new_fe
         contest.run(STEP)  # until a renewal is under way
     contest.now += leadership.settings.duration_seconds
     assert not leadership.may_act(contest.now)
-    ((_, outcome),) = candidate.inbox
+    ((call, outcome),) = candidate.inbox
     candidate.inbox.clear()
-    candidate.carry_out(leadership.answered(outcome, contest.now))
+    candidate.carry_out(leadership.handle(Replied(call, outcome, contest.now, 0.5)))
     assert not leadership.may_act(contest.now), "it would act under the fence that its lost time began with"
     contest.run(5)
     assert leadership.may_act(contest.now)
@@ -167,3 +170,77 @@ def test_lost_requests_and_answers_never_make_two_leaders_and_one_leads_in_the_e
     contest.candidates[0].paused = False
     contest.run(60)
     assert len(contest.leaders) == 1
+
+
+def lease_body(holder: str, revision: int, transitions: int = 1) -> Done:
+    spec = {"holderIdentity": holder, "leaseTransitions": transitions, "leaseDurationSeconds": 15}
+    return Done(revision, codec.encode({"metadata": {"resourceVersion": str(revision)}, "spec": spec}))
+
+
+MOVES = (0.0, 5.0, 100.0)  # at once, when something is due, when every lease has ended
+ANSWERS: tuple[Outcome, ...] = (
+    lease_body("", 9),
+    lease_body("a", 10, 2),
+    lease_body("b", 11, 7),
+    Refused(404, "NotFound", ""),
+    Conflict("Conflict", ""),
+    Unknown("no answer"),
+)
+
+
+def walked(fencing: bool, path: list[tuple[float, Outcome | None]]) -> tuple[Leadership, float]:
+    """A leadership that was started and has then met these: after so long an answer, or just the time."""
+    numbers = itertools.count(1)
+    leadership = Leadership("a", lambda: next(numbers), fencing=fencing)
+    leadership.handle(Started(0.0))
+    now = 0.0
+    for passed, outcome in path:
+        now += passed
+        leadership.handle(Woke(now) if outcome is None else Replied(leadership._call, outcome, now, 0.5))
+    return leadership, now
+
+
+def test_the_transition_table_in_the_docstring_is_what_the_machine_does() -> None:
+    lines = [line.strip() for line in (Leadership.__doc__ or "").splitlines() if line.strip().startswith("|")]
+    header, _, *rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    documented = {
+        (row[0], event): set(cell.split()) - {"-"}
+        for row in rows
+        for event, cell in zip(header[1:], row[1:], strict=True)
+    }
+    observed: dict[tuple[str, str], set[str]] = {key: set() for key in documented}
+    observed["STANDBY", "Started"].add("STANDBY")  # each of the walks begins with it
+    steps: list[tuple[float, Outcome | None]] = [(p, o) for p in MOVES for o in (None, *ANSWERS)]
+    for fencing in (True, False):
+        edge: list[list[tuple[float, Outcome | None]]] = [[]]
+        known: set[Any] = set()
+        for _ in range(6):
+            following = []
+            for path, step in itertools.product(edge, steps):
+                before, now = walked(fencing, path)
+                if step[1] is not None and not before._call:
+                    continue
+                after, _ = walked(fencing, [*path, step])
+                what = "Woke" if step[1] is None else "Replied"
+                if what == "Replied" or (after.phase, after._call) != (before.phase, before._call):
+                    observed[before.phase.name, what].add(after.phase.name)
+                assert before.handle(Started(now)) == () or before.phase is Phase.STANDBY
+                state = (
+                    after.phase,
+                    bool(after._call),
+                    after._reading_fence,
+                    after._reading_lease,
+                    after._unsure,
+                )
+                if state not in known:
+                    known.add(state)
+                    following.append([*path, step])
+            edge = following
+    assert observed == documented
+
+
+def test_an_answer_to_another_call_has_no_effect() -> None:
+    leadership, now = walked(True, [])
+    assert leadership.handle(Replied(leadership._call + 1, lease_body("", 9), now, 0.5)) == ()
+    assert leadership.phase is Phase.STANDBY
+    assert leadership.next_at == 0.0, "it still waits for its own"

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from fairlead.cache.events import Expired, Listed, Started, Woke
+from fairlead.cache.events import Expired, Listed
 from fairlead.control.roster import default_deciders
 from fairlead.control.sources import Sources
 from fairlead.control.turn import Write
+from fairlead.port.driving import Started, Woke
 from tests.unit.cache.objects import entry
 
 
@@ -16,8 +17,8 @@ def test_a_write_counts_as_seen_when_a_later_list_shows_that_it_was_lost(creates
     sources = Sources(default_deciders(), None)
     mirror = sources.mirrors["pods"]
     own = Write(entry("a", 9).key, 9, creates)
-    for event in (Started(1.0), Listed(8, (entry("a", 4),), 1.0)):
-        mirror.handle(event)
+    for begun in (Started(1.0), Listed(8, (entry("a", 4),), 1.0)):
+        mirror.handle(begun)
     assert not sources.has_seen(own)
     for event in (Expired(2.0), Woke(1000.0), Listed(20, (entry("a", 4),), 1000.0)):
         mirror.handle(event)

@@ -11,12 +11,15 @@ import pytest
 
 from fairlead.control.instructions import Call
 from fairlead.control.narrow import Narrow, Versions
+from fairlead.model.key import Key
+from fairlead.model.premise import Premise
 from fairlead.port.capabilities import KUBERNETES, Capabilities
 from fairlead.port.outcome import Conflict, Done, Outcome, Refused, Unknown
-from fairlead.port.request import FENCE, Request
+from fairlead.port.request import Request
 
-OWNER = "replicasets.apps/default/web@7"
-ABSENT = "nodes//gone@0"
+OWNER = Premise(Key("replicasets.apps", "default", "web"), 7)
+ABSENT = Premise(Key("nodes", "", "gone"), 0)
+CUSTOM = Premise(Key("beacons.example.org", "default", "b"), 0)
 
 
 class Door:
@@ -30,6 +33,7 @@ class Door:
             lambda now: self.leads,
             lambda _: known,
             lambda call: call,
+            {"beacons.example.org": ("example.org", "v2")}.get,
         )
 
     def send(self, request: Request) -> tuple[Call, ...]:
@@ -43,8 +47,8 @@ class Door:
         return tuple(each for each in found if isinstance(each, Call))
 
 
-def creating(premise: str) -> Request:
-    return Request("create", "", "v1", "pods", "default", query={FENCE: premise}, body=b"{}")
+def creating(*premises: Premise) -> Request:
+    return Request("create", "", "v1", "pods", "default", body=b"{}", premises=premises)
 
 
 def binding(annotations: dict[str, str] | None = None) -> Request:
@@ -76,19 +80,23 @@ NOT_FOUND = Refused(404, "NotFound", "not there")
         (ABSENT, shown(3, "gone"), "Conflict"),
         (OWNER, Unknown("no answer"), "later"),
         (OWNER, Refused(403, "Forbidden", "no"), "later"),
+        (CUSTOM, shown(7, "b"), "Conflict"),
+        (CUSTOM, Refused(404, "NotFound", 'beacons.example.org "b" not found', name="b"), "sent"),
+        (CUSTOM, Refused(404, "NotFound", "the server could not find the requested resource"), "later"),
+        (CUSTOM, Refused(404, "", "404 page not found"), "later"),
     ],
 )
-def test_what_a_write_rests_on_is_read_before_it(premise: str, found: Outcome, then: str) -> None:
+def test_what_a_write_rests_on_is_read_before_it(premise: Premise, found: Outcome, then: str) -> None:
     door = Door()
     (look,) = door.send(creating(premise))
     assert look.request.verb == "get"
-    assert look.request.name == premise.split("/")[2].partition("@")[0]
+    assert look.request.name == premise.key.name
     sent = door.answer(look.call, found)
     settled = door.narrow.take()
     if then == "sent":
         ((write,), expected) = sent, ()
         assert write.call == 1
-        assert FENCE not in write.request.query
+        assert write.request.premises == ()
         assert tuple(settled) == expected
     else:
         assert sent == ()
@@ -97,9 +105,20 @@ def test_what_a_write_rests_on_is_read_before_it(premise: str, found: Outcome, t
         assert isinstance(outcome, Conflict) if then == "Conflict" else outcome.retry == "later"  # type: ignore[union-attr]
 
 
+def test_an_object_of_a_custom_kind_is_read_in_the_version_that_is_followed() -> None:
+    (look,) = Door().send(creating(CUSTOM))
+    request = look.request
+    assert (request.group, request.version, request.resource) == ("example.org", "v2", "beacons")
+
+
+def test_of_a_kind_whose_definition_went_nothing_has_to_be_read() -> None:
+    (write,) = Door().send(creating(Premise(Key("gone.example.org", "default", "g"), 0)))
+    assert write.call == 1
+
+
 def test_several_premises_are_read_one_after_the_other_and_all_must_hold() -> None:
     door = Door()
-    (first,) = door.send(creating(f"{OWNER},{ABSENT}"))
+    (first,) = door.send(creating(OWNER, ABSENT))
     (second,) = door.answer(first.call, shown(7))
     assert (first.request.resource, second.request.resource) == ("replicasets", "nodes")
     (write,) = door.answer(second.call, NOT_FOUND)
@@ -109,10 +128,9 @@ def test_several_premises_are_read_one_after_the_other_and_all_must_hold() -> No
 def test_of_neighbours_that_are_to_stay_only_the_first_are_read() -> None:
     """A deletion of a surplus pod names up to sixty pods that stay; its owner, and what must be gone, is always read."""
     door = Door()
-    stay = [f"pods/default/p-{number}@{number + 1}" for number in range(60)]
-    gone = [f"pods/default/o-{number}@0" for number in range(5)]
-    premise = ",".join((OWNER, *stay, *gone))
-    request = Request("delete", "", "v1", "pods", "default", "p", query={FENCE: premise})
+    stay = [Premise(Key("pods", "default", f"p-{number}"), number + 1) for number in range(60)]
+    gone = [Premise(Key("pods", "default", f"o-{number}"), 0) for number in range(5)]
+    request = Request("delete", "", "v1", "pods", "default", "p", premises=(OWNER, *stay, *gone))
     (look,) = door.send(request)
     read = []
     while look.call != 1:
@@ -121,7 +139,7 @@ def test_of_neighbours_that_are_to_stay_only_the_first_are_read() -> None:
         found = NOT_FOUND if look.request.name.startswith("o-") else shown(revision, look.request.name)
         (look,) = door.answer(look.call, found)
     assert read == ["web", "p-0", "p-1", "p-2", "o-0", "o-1", "o-2", "o-3", "o-4"]
-    assert FENCE not in look.request.query
+    assert look.request.premises == ()
 
 
 def test_nothing_is_sent_when_the_time_as_leader_is_over_also_if_it_ends_during_the_look() -> None:
@@ -173,10 +191,33 @@ def finalizing() -> Request:
     return Request("update", "", "v1", "namespaces", "", "team", "finalize", body=b"{}")
 
 
-def definitions(*plurals: str) -> Done:
-    spec = {"group": "example.org", "scope": "Namespaced", "versions": [{"name": "v1", "served": True}]}
-    items = [{"spec": {**spec, "names": {"plural": each}}} for each in plurals]
+def definitions(*plurals: str, version: str = "v1", established: str = "True") -> Done:
+    versions = [{"name": "v0", "served": False}, {"name": version, "served": True}]
+    spec = {"group": "example.org", "scope": "Namespaced", "versions": versions}
+    status = {"conditions": [{"type": "Established", "status": established}]}
+    items = [{"spec": {**spec, "names": {"plural": each}}, "status": status} for each in plurals]
     return Done(9, json.dumps({"items": items}).encode())
+
+
+WIDGETS = replace(KUBERNETES, namespaced=(("example.org", "v0", "widgets"),))
+
+
+def test_a_namespace_is_searched_for_a_custom_kind_in_the_version_that_is_served_now() -> None:
+    door = Door(WIDGETS)
+    (look,) = door.send(finalizing())
+    (widgets,) = door.answer(look.call, definitions("widgets", version="v2"))
+    assert widgets.request.version == "v2"
+    assert door.answer(widgets.call, Refused(404, "", "404 page not found")) == ()
+    ((_, refused),) = door.narrow.take()
+    assert isinstance(refused, Refused)
+    assert refused.retry == "later", "it is defined: that it is not served just now does not make it empty"
+
+
+def test_a_definition_that_was_never_established_keeps_no_namespace() -> None:
+    door = Door()
+    (look,) = door.send(finalizing())
+    (write,) = door.answer(look.call, definitions("widgets", established="False"))
+    assert write.call == 1
 
 
 def test_a_namespace_is_finalized_only_when_nothing_is_left_of_any_kind() -> None:

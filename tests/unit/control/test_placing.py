@@ -19,8 +19,9 @@ from fairlead.core import codec
 from fairlead.decision.contract import EventNote
 from fairlead.ledger.reservation import ANNOTATION
 from fairlead.model.key import Key
+from fairlead.model.premise import Premise
+from fairlead.port.driving import Started
 from fairlead.port.outcome import Conflict, Done, Outcome, Refused, Unknown
-from fairlead.port.request import FENCE
 from fairlead.schedule.registry import default_policy
 from fairlead.schedule.waiting import State
 from fairlead.store.contract import ADDED, DELETED, Entry
@@ -38,7 +39,7 @@ class Scheduler:
     def __init__(self) -> None:
         self.mirrors: dict[str, Mirror[Any]] = {each.name: Mirror(each) for each in Placer.reads}
         for mirror in self.mirrors.values():
-            mirror.handle(mirrored.Started(0.0))
+            mirror.handle(Started(0.0))
             mirror.handle(mirrored.Listed(0, (), 0.0))
         self.health = Health()
         self.told: list[EventNote] = []
@@ -72,14 +73,21 @@ class Scheduler:
         return self.show("pods", pod(name, cpu, status, **spec))
 
     def step(self) -> list[Call]:
-        return self._calls(self.placer.step(self.now))
+        return self._calls(self.instructions())
+
+    def instructions(self) -> list[Any]:
+        out: list[Any] = []
+        self.placer.step(self.now, out)
+        return out
 
     def one(self) -> Call:
         (call,) = self.step()
         return call
 
     def answer(self, call: Call, outcome: Outcome) -> list[Call]:
-        return self._calls(self.placer.answered(call.call, outcome, self.now, 0.5))
+        out: list[Any] = []
+        self.placer.answered(call.call, outcome, self.now, 0.5, out)
+        return self._calls(out)
 
     def later(self, seconds: float) -> list[Call]:
         self.now += seconds
@@ -421,7 +429,7 @@ def test_who_makes_room_goes_after_the_claim_is_written_and_only_while_it_holds(
     assert [parts(each)[:2] for each in sent] == [
         ("patch", "low-1"), ("delete", "low-1"), ("patch", "low-2"), ("delete", "low-2"),
     ]  # fmt: skip
-    assert {each.request.query[FENCE] for each in sent} == {"pods/default/urgent@70"}
+    assert {each.request.premises for each in sent} == {(Premise(Key("pods", "default", "urgent"), 70),)}
     (reason,) = [each["reason"] for each in unschedulable(sent[0])["conditions"]]
     assert reason == "PreemptionByScheduler"
     deleted = json.loads(sent[1].request.body)["preconditions"]
@@ -507,7 +515,7 @@ def test_a_pod_on_which_a_plugin_raises_says_so_and_all_others_are_placed() -> N
     plane.node("a")
     for name in ("first", "bad", "last"):
         plane.pod(name, labels={"poison": "yes"} if name == "bad" else {})
-    instructions = list(plane.placer.step(plane.now))
+    instructions = plane.instructions()
     calls = [each for each in instructions if isinstance(each, Call)]
     bound = [each.request.name for each in calls if each.request.subresource == "binding"]
     assert bound == ["first", "last"]
@@ -528,7 +536,7 @@ def test_an_object_that_cannot_be_taken_in_keeps_no_other_out() -> None:
     plane.node("bad")
     plane.node("good")
     plane.pod("p")
-    instructions = list(plane.placer.step(plane.now))
+    instructions = plane.instructions()
     assert [target(each) for each in instructions if isinstance(each, Call)] == ["good"]
     assert [each.controller for each in instructions if isinstance(each, Report)] == ["scheduler"]
 

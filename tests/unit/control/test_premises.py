@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairlead.port.request import FENCE, Reply, Request
+from fairlead.model.key import Key
+from fairlead.model.premise import Premise
+from fairlead.port.request import Reply, Request
 from tests.inprocess import InProcess
 from tests.unit.control.driving import Driver
 
+SET = Key("replicasets.apps", "default", "web")
 SETS = "/apis/apps/v1/namespaces/default/replicasets"
 
 
@@ -20,7 +23,7 @@ def workload(replicas: int) -> dict[str, Any]:
 
 def of_pods(driver: Driver, verb: str) -> list[Request]:
     found = (each for each in driver.sent if each.verb == verb and each.resource == "pods")
-    return [each for each in found if "replicasets.apps/default/web@" in each.query.get(FENCE, "")]
+    return [each for each in found if SET in [premise.key for premise in each.premises]]
 
 
 def test_creates_and_deletes_of_pods_carry_the_fence_and_their_set() -> None:
@@ -30,9 +33,9 @@ def test_creates_and_deletes_of_pods_carry_the_fence_and_their_set() -> None:
     driver.run(30)
     creates = of_pods(driver, "create")
     assert len(creates) == 2
-    leader, premise = creates[0].query[FENCE].split(",")
-    assert leader.startswith("leases.coordination.k8s.io/kube-system/fairlead-plane-fence@")
-    assert premise == f"replicasets.apps/default/web@{made['metadata']['resourceVersion']}"
+    leader, premise = creates[0].premises
+    assert leader.key == Key("leases.coordination.k8s.io", "kube-system", "fairlead-plane-fence")
+    assert premise == Premise(SET, int(made["metadata"]["resourceVersion"]))
     api.patch(f"{SETS}/web", {"spec": {"replicas": 1}})
     driver.run(30)
     assert len(of_pods(driver, "delete")) == 1

@@ -9,9 +9,10 @@ from msgspec import structs
 
 from fairlead.control.roster import default_deciders
 from fairlead.decision.contract import Decision, Reading
+from fairlead.decision.decider import Decider
 from fairlead.decision.ensure import ensure_status
 from fairlead.model.views import REPLICASETS, Condition
-from fairlead.sim.zoo.wrapping import Wrapped
+from fairlead.sim.zoo.wrapping import deciding
 from fairlead.store.contract import Key
 from tests.inprocess import InProcess
 from tests.unit.control.driving import Driver
@@ -54,25 +55,24 @@ def test_a_rollout_of_many_pods_one_by_one_is_no_loop_and_not_slowed_down() -> N
     assert driver.plane.health.writes.found == 0
 
 
-class Wavering(Wrapped):
+@deciding
+def wavering(inner: Decider, view: Reading, key: Key, now: float) -> Decision:
     """Says one thing and the other by turns."""
-
-    def decide(self, view: Reading, key: Key, now: float) -> Decision:
-        decision = self.inner.decide(view, key, now)
-        found = view.get(REPLICASETS, key.namespace, key.name)
-        if found is None or decision.effects:
-            return decision
-        said = found.status.conditions[0].reason if found.status.conditions else ""
-        other = Condition("ReplicaFailure", "False", "Tock" if said == "Tick" else "Tick", "", "")
-        wanted = structs.replace(found.status, conditions=(other,))
-        status = ensure_status(self.name, REPLICASETS, found, wanted)
-        return structs.replace(decision, effects=(status,) if status else ())
+    decision = inner.decide(view, key, now)
+    found = view.get(REPLICASETS, key.namespace, key.name)
+    if found is None or decision.effects:
+        return decision
+    said = found.status.conditions[0].reason if found.status.conditions else ""
+    other = Condition("ReplicaFailure", "False", "Tock" if said == "Tick" else "Tick", "", "")
+    wanted = structs.replace(found.status, conditions=(other,))
+    status = ensure_status(inner.name, REPLICASETS, found, wanted)
+    return structs.replace(decision, effects=(status,) if status else ())
 
 
 @pytest.mark.parametrize("replicas", [0, 2])
 def test_a_controller_that_undoes_its_own_work_is_still_found(replicas: int) -> None:
     api = InProcess()
-    deciders = [Wavering(each) if each.name == "replicaset" else each for each in default_deciders()]
+    deciders = [wavering(each) if each.name == "replicaset" else each for each in default_deciders()]
     driver = Driver(api, deciders=deciders)
     api.post(DEPLOYMENTS, deployment(replicas))
     driver.run(60)

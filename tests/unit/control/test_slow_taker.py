@@ -7,9 +7,12 @@ from typing import Any
 
 import pytest
 
-from fairlead.control.instructions import Call
-from fairlead.control.leadership import FENCE, LEASE, Leadership, Phase
+from fairlead.control.instructions import Call, Replied
+from fairlead.control.leadership import FENCE, LEASE, NAMESPACE, RESOURCE, Leadership, Phase
 from fairlead.core import codec
+from fairlead.model.key import Key
+from fairlead.model.premise import Premise
+from fairlead.port.driving import Started, Woke
 from fairlead.port.outcome import Conflict, Done, Outcome, Refused
 
 
@@ -19,13 +22,18 @@ def lease(holder: str, transitions: int, revision: int) -> Done:
     return Done(revision, codec.encode(body))
 
 
+def answer(subject: Leadership, outcome: Outcome, now: float) -> tuple[Any, ...]:
+    """To the call that is under way."""
+    return subject.handle(Replied(subject._call, outcome, now, 0.5))
+
+
 def taker() -> tuple[Leadership, Any]:
     """Has taken a free lease at revision 10 as its second holder, and reads the fence."""
     numbers = count(1)
     subject = Leadership("slow", lambda: next(numbers))
-    subject.begin(0.0)
-    subject.answered(lease("", 1, 9), 0.1)
-    (read,) = subject.answered(lease("slow", 2, 10), 0.2)
+    subject.handle(Started(0.0))
+    answer(subject, lease("", 1, 9), 0.1)
+    (read,) = answer(subject, lease("slow", 2, 10), 0.2)
     assert isinstance(read, Call)
     assert (subject.phase, read.request.name) == (Phase.FENCING, FENCE)
     return subject, read
@@ -33,8 +41,9 @@ def taker() -> tuple[Leadership, Any]:
 
 def test_the_fence_is_written_only_while_the_lease_is_the_one_taken() -> None:
     subject, _ = taker()
-    (write,) = subject.answered(lease("first", 1, 4), 0.3)
-    assert write.request.query == {"fence": "leases.coordination.k8s.io/kube-system/fairlead-plane@10"}
+    (write,) = answer(subject, lease("first", 1, 4), 0.3)
+    assert isinstance(write, Call)
+    assert write.request.premises == (Premise(Key(RESOURCE, NAMESPACE, LEASE), 10),)
 
 
 @pytest.mark.parametrize(
@@ -47,17 +56,17 @@ def test_the_fence_is_written_only_while_the_lease_is_the_one_taken() -> None:
 )
 def test_a_taker_that_finds_a_successor_stands_by(answers: tuple[Outcome, ...]) -> None:
     subject, _ = taker()
-    for answer in answers:
-        subject.answered(answer, 0.4)
+    for each in answers:
+        answer(subject, each, 0.4)
     assert subject.phase is Phase.STANDBY
 
 
 def test_an_answer_from_before_standing_by_is_not_taken_for_the_lease() -> None:
     subject, _ = taker()
-    subject.woke(100.0)  # its lease has ended meanwhile
+    subject.handle(Woke(100.0))  # its lease has ended meanwhile
     assert subject.phase is Phase.STANDBY
-    subject.answered(lease("slow", 2, 11), 100.1)  # the fence, read at last
+    answer(subject, lease("slow", 2, 11), 100.1)  # the fence, read at last
     assert subject.phase is Phase.STANDBY
-    (read,) = subject.woke(100.2)
+    (read,) = subject.handle(Woke(100.2))
     assert isinstance(read, Call)
     assert (read.request.verb, read.request.name) == ("get", LEASE)

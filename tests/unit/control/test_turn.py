@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from fairlead.control.turn import Next, Turn
+from fairlead.control.turn import Next, Turn, Write, following
 from fairlead.core import codec
 from fairlead.decision.contract import Decision
 from fairlead.decision.effects import OPERATION, Create, Delete, Effect
 from fairlead.model.key import Key
+from fairlead.model.premise import Premise
 from fairlead.port.outcome import Conflict, Done, Refused, Unknown
 
 KEY = Key("replicasets.apps", "default", "web")
@@ -14,8 +15,8 @@ ABSENT = Refused(404, "NotFound", "no such pod")
 EXISTS = Conflict("AlreadyExists", "there is one")
 
 
-def create(premise: str) -> Create:
-    return Create("web/create/7", "pods", "v1", "pods", "default", "web-x", {}, premise)
+def create(*premises: Premise) -> Create:
+    return Create("web/create/7", "pods", "v1", "pods", "default", "web-x", {}, premises)
 
 
 def turn(effect: Effect) -> Turn:
@@ -23,7 +24,7 @@ def turn(effect: Effect) -> Turn:
 
 
 def test_a_create_that_a_look_did_not_find_is_sent_once_more_because_the_first_may_still_arrive() -> None:
-    subject = turn(create("replicasets.apps/default/web@7"))
+    subject = turn(create(Premise(KEY, 7)))
     sent = subject.request()
     assert subject.answered(Unknown("no answer")) is Next.LOOK
     assert subject.answered(ABSENT) is Next.SAME
@@ -35,16 +36,23 @@ def test_a_create_that_a_look_did_not_find_is_sent_once_more_because_the_first_m
 
 
 def test_once_its_premise_is_gone_neither_request_comes_to_anything_and_it_is_decided_again() -> None:
-    subject = turn(create("replicasets.apps/default/web@7"))
+    subject = turn(create(Premise(KEY, 7)))
     subject.answered(Unknown("no answer"))
     subject.answered(ABSENT)
     assert subject.answered(Conflict("Conflict", "the write was bound to a state that is gone")) is Next.AGAIN
 
 
 def test_without_a_premise_it_is_decided_again() -> None:
-    for effect in (create(""), Delete("web/gone", "pods", "v1", "pods", "default", "web-x", "u", 7)):
+    for effect in (create(), Delete("web/gone", "pods", "v1", "pods", "default", "web-x", "u", 7)):
         subject = turn(effect)
         subject.answered(Unknown("no answer"))
         found = {"metadata": {"resourceVersion": "9", "uid": "u"}}
         looked = ABSENT if isinstance(effect, Create) else Done(9, codec.encode(found))
         assert subject.answered(looked) is Next.AGAIN
+
+
+def test_what_follows_a_write_rests_on_what_came_of_it_and_on_everything_else_as_it_was() -> None:
+    pod = Premise(Key("pods", "default", "web-0"), 3)
+    namesake = Premise(Key("replicasets.apps", "default", "web-2"), 7)
+    moved = following(create(pod, Premise(KEY, 7), namesake), Write(KEY, 9, False))
+    assert moved == create(pod, Premise(KEY, 9), namesake)

@@ -6,12 +6,13 @@ import itertools
 import json
 from typing import Any
 
-from fairlead.control.instructions import Call, Instruction
-from fairlead.control.leadership import FENCING, Leadership, Phase
+from fairlead.control.instructions import Call, Replied
+from fairlead.control.leadership import FENCING, Instruction, Leadership, Phase
 from fairlead.control.roster import workload_deciders
 from fairlead.port.capabilities import KUBERNETES
+from fairlead.port.driving import Started, Woke
 from fairlead.port.outcome import Outcome, Unknown, outcome_of
-from fairlead.port.request import FENCE, Reply, Request
+from fairlead.port.request import Reply, Request
 from tests.inprocess import InProcess
 from tests.unit.control.driving import Driver
 
@@ -37,7 +38,7 @@ def test_a_deployment_rolls_out_and_no_request_speaks_of_fences() -> None:
     driver.run(60)
     pods = driver.live_pods()
     assert [bool(pod["spec"].get("nodeName")) for pod in pods] == [True] * 3
-    assert not [each for each in driver.sent if FENCE in each.query]
+    assert not [each for each in driver.sent if each.premises]
     assert len(bindings(driver)) == 3
     assert api.get(f"{LEASES}/fairlead-plane-fence")[0] == 404
     told = api.get(f"{LEASES}/fairlead-plane")[1]["metadata"]["annotations"][FENCING]
@@ -104,9 +105,9 @@ class Candidate:
         if self.dead:
             return
         inbox, self.inbox = self.inbox, []
-        for _, outcome in inbox:
-            self.carry_out(self.leadership.answered(outcome, now))
-        self.carry_out(self.leadership.woke(now))
+        for call, outcome in inbox:
+            self.carry_out(self.leadership.handle(Replied(call, outcome, now, 0.5)))
+        self.carry_out(self.leadership.handle(Woke(now)))
 
 
 class Contest:
@@ -117,7 +118,7 @@ class Contest:
     def join(self, name: str) -> Candidate:
         candidate = Candidate(name, self.api, self.numbers)
         self.candidates.append(candidate)
-        candidate.carry_out(candidate.leadership.begin(self.now))
+        candidate.carry_out(candidate.leadership.handle(Started(self.now)))
         return candidate
 
     def run(self, seconds: float) -> None:
@@ -134,7 +135,7 @@ def test_the_first_leads_without_a_fence_and_the_second_waits() -> None:
     first, second = contest.join("a"), contest.join("b")
     contest.run(120)
     assert first.leadership.leads
-    assert first.leadership.fence == ""
+    assert first.leadership.fence is None
     assert second.leadership.phase is Phase.STANDBY
     assert contest.api.get(f"{LEASES}/fairlead-plane-fence")[0] == 404
 
@@ -195,9 +196,10 @@ def test_an_answer_after_the_margin_has_begun_gives_no_time_back() -> None:
     first = contest.join("a")
     contest.run(5)
     leadership = first.leadership
-    (call,) = leadership.woke(contest.now + leadership.settings.renew_seconds)
+    (call,) = leadership.handle(Woke(contest.now + leadership.settings.renew_seconds))
     assert isinstance(call, Call)
     reply = contest.api.send(call.request)
     assert isinstance(reply, Reply)
-    leadership.answered(outcome_of(reply), contest.now + leadership.settings.duration_seconds)
+    late = contest.now + leadership.settings.duration_seconds
+    leadership.handle(Replied(call.call, outcome_of(reply), late, 0.5))
     assert leadership.phase is Phase.STANDBY

@@ -148,7 +148,7 @@ def test_a_conflict_of_scale_names_the_field_and_the_version_of_the_scale() -> N
         "metadata": {"name": "a"},
         "spec": {"replicas": 2},
     }
-    applying = {"content_type": "application/apply-patch+yaml"}
+    applying: Json = {"content_type": "application/apply-patch+yaml"}
     status, refused = plane.request("PATCH", f"{CRONTABS}/a/scale?fieldManager=one", scale, **applying)
     assert (status, refused["message"]) == (
         409,

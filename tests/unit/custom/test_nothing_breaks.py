@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.inprocess import InProcess
 from tests.unit.custom.definitions import CRDS, CRONTABS, SPEC, Json, crontab, definition, version
 
-LEAVES = st.sampled_from(
+LEAVES: st.SearchStrategy[Any] = st.sampled_from(
     [
         *(None, 0, -1, 2**70, 1.5, True, False, "", "a", "(", ".spec.x", "object", "array", "integer", [], {}, ["a"]),
         *([{}], {"a": 1}, {"type": "object"}, {"type": "array", "items": {"type": "string"}}, [{"type": "integer"}]),

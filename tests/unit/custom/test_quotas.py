@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from fairlead.control.roster import default_deciders
+from fairlead.decision.effects import ChangeStatus
 from fairlead.model.views import RESOURCE_QUOTAS
-from fairlead.reconcile.resource_quota import ResourceQuotaDecider
+from fairlead.reconcile.resource_quota import resource_quota_decider
 from fairlead.store.contract import Key
 from tests.inprocess import InProcess
 from tests.unit.control.driving import Driver
@@ -75,12 +76,10 @@ def test_when_the_definition_goes_nothing_is_counted(driver: Driver) -> None:
 def test_what_is_not_mirrored_stays_as_it_was_told() -> None:
     """Beside an API whose custom kinds the plane does not follow: whoever counts them there has said."""
     world = World()
-    world.add(
-        RESOURCE_QUOTAS,
-        "q",
-        spec={"hard": {COUNT: "9", "pods": "5"}},
-        status={"hard": {COUNT: "9", "pods": "5"}, "used": {COUNT: "3", "pods": "4"}},
-    )
-    world.settle([ResourceQuotaDecider()])
-    told = world.objects[Key(RESOURCE_QUOTAS.name, NAMESPACE, "q")]["status"]["used"]
-    assert told == {COUNT: "3", "pods": "0"}
+    world.add(RESOURCE_QUOTAS, "q", spec={"hard": {COUNT: "9", "pods": "5"}})
+    key = Key(RESOURCE_QUOTAS.name, NAMESPACE, "q")
+    status = {"hard": {COUNT: "9", "pods": "5"}, "used": {COUNT: "3", "pods": "4"}}
+    world.overwrite(key, lambda quota: quota.update(status=status))  # our own API counts by itself
+    (effect,) = world.decide(resource_quota_decider(), key).effects
+    assert isinstance(effect, ChangeStatus)
+    assert effect.patch["status"]["used"] == {COUNT: "3", "pods": "0"}

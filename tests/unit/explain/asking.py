@@ -47,7 +47,7 @@ class Asked:
 
     @property
     def sources(self) -> Sources:
-        return Sources(self.api.store, self.api.journal, self.driver.plane, lambda: self.driver.now)
+        return Sources(self.api.store, self.api.journal, lambda: self.driver.plane, lambda: self.driver.now)
 
 
 def explain(sources: Sources, namespace: str, name: str, number: int = 0) -> dict[str, Any]:

@@ -110,8 +110,8 @@ def test_progress_explain_and_conditions_say_the_same(case: Case) -> None:
 
 
 def test_scheduling_plugins_concern_nobody_whom_the_table_does_not_know() -> None:
-    for plugin in PLUGINS.values():
-        assert set(plugin.concerns) <= reasons.CONCERNED, plugin.name
+    for name, plugin in PLUGINS.items():
+        assert set(plugin().concerns) <= reasons.CONCERNED, name
 
 
 @pytest.mark.parametrize("row", WORKLOADS, ids=lambda row: row.reason)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.samples import SAMPLES
-from workload_objects import Json, row, shown
 
 from fairlead.core.problems import Problems
+from fairlead.model.kind import Json
 from fairlead.model.kinds.auditpolicy import KIND, LEVELS, RULES_MAX, VALUES_MAX
+from tests.samples import SAMPLES
+from tests.unit.kinds.workload_objects import row, shown
 
 
 def policy(*rules: Json) -> Json:

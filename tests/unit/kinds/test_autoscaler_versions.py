@@ -7,12 +7,12 @@ import json
 from typing import Any
 
 import pytest
-from workload_objects import defaulted, mistakes, row
 
 from fairlead.model.kind import Json
 from fairlead.model.kinds.autoscaler_versions import as_v1, as_v2
 from fairlead.model.kinds.horizontalpodautoscaler import KIND as SECOND
 from fairlead.model.kinds.horizontalpodautoscaler_v1 import KIND as FIRST
+from tests.unit.kinds.workload_objects import defaulted, mistakes, row
 
 PREFIX = "autoscaling.alpha.kubernetes.io/"
 TARGET = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}

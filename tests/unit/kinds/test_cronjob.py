@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from workload_objects import NOW, defaulted, mistakes, row, shown, template, whole
 
 from fairlead.core.times import timestamp
 from fairlead.model.kind import Json
 from fairlead.model.kinds.cronjob import KIND
+from tests.unit.kinds.workload_objects import NOW, defaulted, mistakes, row, shown, template, whole
 
 
 def cronjob(name: str = "nightly", job: Json | None = None, **spec: Any) -> Json:

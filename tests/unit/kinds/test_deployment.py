@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from workload_objects import (
+
+from fairlead.model.kinds.deployment import KIND
+from tests.unit.kinds.workload_objects import (
     defaulted,
     mistakes,
     row,
@@ -15,8 +17,6 @@ from workload_objects import (
     update_mistakes,
     workload,
 )
-
-from fairlead.model.kinds.deployment import KIND
 
 PERCENT = (
     "a valid percent string must be a numeric string followed by an ending '%' "

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from workload_objects import defaulted, mistakes, row, shown, update_mistakes, whole
 
 from fairlead.model.kind import Json
 from fairlead.model.kinds.endpointslice import KIND
+from tests.unit.kinds.workload_objects import defaulted, mistakes, row, shown, update_mistakes, whole
 
 
 def cut(kind: str = "IPv4", *addresses: str, **fields: Any) -> Json:

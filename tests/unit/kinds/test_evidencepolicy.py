@@ -6,11 +6,12 @@ import copy
 from typing import Any
 
 import pytest
-from workload_objects import Json, row, shown
 
 from fairlead.core.problems import Problems
 from fairlead.model.evidence_rows import ACTS, AUTHORITY, CONFIDENCES, REPORT, SIGNALS, default_spec
+from fairlead.model.kind import Json
 from fairlead.model.kinds.evidencepolicy import KIND
+from tests.unit.kinds.workload_objects import row, shown
 
 
 def policy(**changes: Any) -> Json:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from workload_objects import defaulted, mistakes, row, shown, status_mistakes, whole
 
 from fairlead.model.kind import Json
 from fairlead.model.kinds.horizontalpodautoscaler import KIND
+from tests.unit.kinds.workload_objects import defaulted, mistakes, row, shown, status_mistakes, whole
 
 TARGET = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}
 

@@ -5,11 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from workload_objects import NOW, UID, defaulted, mistakes, row, shown, template, update_mistakes, whole
 
 from fairlead.core.times import timestamp
 from fairlead.model.kind import Json
 from fairlead.model.kinds.job import KIND
+from tests.unit.kinds.workload_objects import (
+    NOW,
+    UID,
+    defaulted,
+    mistakes,
+    row,
+    shown,
+    template,
+    update_mistakes,
+    whole,
+)
 
 GENERATED = {
     "batch.kubernetes.io/controller-uid": UID,
@@ -302,7 +312,9 @@ def test_the_template_is_frozen_once_the_job_may_have_started() -> None:
 
 
 def test_a_suspended_job_that_never_started_may_still_be_placed_elsewhere() -> None:
-    node = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": []}}}
+    node: Json = {
+        "nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": []}}
+    }
     placed = template(
         restartPolicy="Never",
         nodeSelector={"zone": "a"},

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from workload_objects import mistakes, template, whole
 
 from fairlead.model.kinds.job import KIND
 from fairlead.model.kinds.job_policies import index_intervals
+from tests.unit.kinds.workload_objects import mistakes, template, whole
 
 
 def failure(rule: dict[str, Any], **spec: Any) -> list[str]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from workload_objects import status_mistakes
 
 from fairlead.model.kinds.job import KIND
+from tests.unit.kinds.workload_objects import status_mistakes
 
 START, END = "2023-11-14T22:00:00Z", "2023-11-14T22:10:00Z"
 
@@ -130,7 +130,7 @@ def test_a_suspended_job_may_lose_its_start_time() -> None:
 
 
 def test_index_sets_of_indexed_jobs_are_read() -> None:
-    spec = {"completions": 3, "completionMode": "Indexed", "backoffLimitPerIndex": 1}
+    spec: dict[str, Any] = {"completions": 3, "completionMode": "Indexed", "backoffLimitPerIndex": 1}
     assert status_mistakes(KIND, {"completedIndexes": "0-1", "failedIndexes": "2"}, **spec) == []
     assert status_mistakes(KIND, {"completedIndexes": "0-3", "failedIndexes": "x"}, **spec) == [
         'status.completedIndexes: Invalid value: "0-3": error parsing completedIndexes: too large index: "3"',

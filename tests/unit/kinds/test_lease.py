@@ -6,10 +6,10 @@ from copy import deepcopy
 from typing import Any
 
 import pytest
-from workload_objects import mistakes, row, shown, whole
 
 from fairlead.model.kind import Json
 from fairlead.model.kinds.lease import KIND
+from tests.unit.kinds.workload_objects import mistakes, row, shown, whole
 
 
 def lease(**spec: Any) -> Json:

@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from workload_objects import mistakes, row, shown, whole
 
-from fairlead.agent.hollow import HollowDecider
+from fairlead.agent.hollow import hollow_decider
 from fairlead.control.events import RecorderSettings
 from fairlead.control.roster import default_deciders
 from fairlead.control.settings import BUILT_IN, PlacingSettings, Settings, settings_of
@@ -22,6 +21,7 @@ from fairlead.model.plane_knobs import CONTROLLERS, EFFECTS, SECTIONS, Knob, num
 from fairlead.model.views import Meta, PlaneSettings
 from fairlead.queue.settings import QueueSettings
 from fairlead.schedule.waiting import WaitingSettings
+from tests.unit.kinds.workload_objects import mistakes, row, shown, whole
 
 
 def settings(name: str = "default", **spec: Any) -> Json:
@@ -114,7 +114,7 @@ def test_it_shows_whether_the_present_spec_is_in_use(status: Json, expected: str
 
 
 def test_every_controller_and_every_effect_can_be_named() -> None:
-    names = {decider.name for decider in (*default_deciders(), HollowDecider("n-", 1))}
+    names = {decider.name for decider in (*default_deciders(), hollow_decider("n-", 1))}
     assert names == set(CONTROLLERS)
     assert {effect.__name__[0].lower() + effect.__name__[1:] for effect in RETRY} == set(EFFECTS)
 

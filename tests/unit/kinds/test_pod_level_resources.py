@@ -6,11 +6,11 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.inprocess import InProcess
-from tests.unit.api.things import PODS, made
 
 from fairlead.ledger.pod_needs import limits_of, requests_of
 from fairlead.model.views import PodSpec
+from tests.inprocess import InProcess
+from tests.unit.api.things import PODS, made
 
 Json = dict[str, Any]
 NANO = 10**9

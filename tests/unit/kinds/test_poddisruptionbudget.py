@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from workload_objects import mistakes, row, shown, status_mistakes, update_mistakes, whole
 
 from fairlead.model.kind import Json
 from fairlead.model.kinds.poddisruptionbudget import KIND
+from tests.unit.kinds.workload_objects import mistakes, row, shown, status_mistakes, update_mistakes, whole
 
 
 def budget(**spec: Any) -> Json:

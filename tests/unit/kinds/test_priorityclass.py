@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from workload_objects import defaulted, mistakes, row, shown, update_mistakes, whole
 
 from fairlead.model.kind import Json
 from fairlead.model.kinds.priorityclass import KIND
+from tests.unit.kinds.workload_objects import defaulted, mistakes, row, shown, update_mistakes, whole
 
 RESERVED = "priority class names with 'system-' prefix are reserved for system use only"
 

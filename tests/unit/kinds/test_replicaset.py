@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from workload_objects import (
+
+from fairlead.model.kinds.replicaset import KIND
+from tests.unit.kinds.workload_objects import (
     defaulted,
     mistakes,
     row,
@@ -15,8 +17,6 @@ from workload_objects import (
     update_mistakes,
     workload,
 )
-
-from fairlead.model.kinds.replicaset import KIND
 
 
 def test_one_replica_is_the_default_and_zero_is_kept() -> None:

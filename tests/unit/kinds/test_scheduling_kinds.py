@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from workload_objects import mistakes, update_mistakes, whole
 
 from fairlead.model.fields import ListOf, MapOf, Ref
 from fairlead.model.files import load_tables
@@ -13,6 +12,7 @@ from fairlead.model.kind import Json
 from fairlead.model.kinds import placementquota, reservation, schedulingpolicy
 from fairlead.model.plugin_names import PLUGINS, SCORING
 from fairlead.schedule import registry
+from tests.unit.kinds.workload_objects import mistakes, update_mistakes, whole
 
 OWNER = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "risk-api", "uid": "u-1"}
 NAME = reservation.name_for("u-1", "recover")

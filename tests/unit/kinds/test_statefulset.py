@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from workload_objects import (
+
+from fairlead.model.kinds.statefulset import KIND
+from tests.unit.kinds.workload_objects import (
     defaulted,
     mistakes,
     row,
@@ -15,8 +17,6 @@ from workload_objects import (
     update_mistakes,
     workload,
 )
-
-from fairlead.model.kinds.statefulset import KIND
 
 FROZEN = (
     "spec: Forbidden: updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', "

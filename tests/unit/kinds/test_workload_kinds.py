@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from workload_objects import NOW, template, whole, workload
 
 from fairlead.core.problems import Problems
 from fairlead.model.fields import ListOf, MapOf, Ref, Scalar, Type
@@ -29,6 +28,7 @@ from fairlead.model.kinds import (
     statefulset,
 )
 from fairlead.model.shapes import fits
+from tests.unit.kinds.workload_objects import NOW, template, whole, workload
 
 ALL = [
     module.KIND
@@ -105,8 +105,10 @@ def test_defaults_write_only_what_the_field_tables_know(kind: Kind) -> None:
         obj = workload(kind, **SPECS.get(kind.kind, {}))
     elif kind is endpointslice.KIND:
         obj = whole(kind, addressType="IPv4", ports=[{}])
+    elif kind.kind in SPECS:
+        obj = whole(kind, spec=deepcopy(SPECS[kind.kind]))
     else:
-        obj = whole(kind, **({"spec": deepcopy(SPECS[kind.kind])} if kind.kind in SPECS else {}))
+        obj = whole(kind)
     kind.defaults(obj)
     assert fits(load_tables(), kind.schema, obj)
 

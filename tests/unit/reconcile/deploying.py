@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from fairlead.model.views import DEPLOYMENTS, PODS, REPLICASETS, Deployment, ReplicaSet
-from fairlead.reconcile.deployment import DeploymentDecider
-from fairlead.reconcile.replicaset import ReplicaSetDecider
+from fairlead.reconcile.deployment import deployment_decider
+from fairlead.reconcile.replicaset import replicaset_decider
 from fairlead.store.contract import Key
 from tests.unit.reconcile.world import World, selector, template
 
-DEPLOYMENT, REPLICASET = DeploymentDecider(), ReplicaSetDecider()
+DEPLOYMENT, REPLICASET = deployment_decider(), replicaset_decider()
 BOTH = (DEPLOYMENT, REPLICASET)
 KEY = Key("deployments.apps", "default", "web")
 REVISION = "deployment.kubernetes.io/revision"

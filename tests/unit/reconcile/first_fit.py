@@ -1,39 +1,42 @@
 """The simplest scheduler: each waiting pod goes to the first node, by name, that is ready, wanted and does not repel it.
 
-For tests of controllers in an ideal world, where no plane runs and so no scheduler either.
+For tests of controllers in a World, where no plane runs and so no scheduler either.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from fairlead.decision.contract import EFFECTS_MAX, Decision, Reading
+from fairlead.decision.decider import Decider, Wake
 from fairlead.decision.effects import Bind, identity
-from fairlead.model.views import NODES, PODS, Node, PodSpec, Resource, View
+from fairlead.decision.wakes import always
+from fairlead.model.views import NODES, PODS, Node, PodSpec
 from fairlead.reconcile.eligibility import repelled, selected
 from fairlead.store.contract import Key
 
+_NAME = "first-fit"
 BATCH = Key("pods", "", "")
 
 
-class FirstFitDecider:
-    name = "first-fit"
-    reads: tuple[Resource[View], ...] = (PODS, NODES)
+def first_fit_decider() -> Decider:
+    return Decider(
+        name=_NAME,
+        reads=(PODS, NODES),
+        wakes=(Wake(PODS, always(BATCH)), Wake(NODES, always(BATCH))),
+        decide=_decide,
+    )
 
-    def keys(self, resource: str, before: View | None, after: View | None) -> Iterable[Key]:
-        return (BATCH,)
 
-    def decide(self, view: Reading, key: Key, now: float) -> Decision:
-        nodes, binds = view.list(NODES), list[Bind]()
-        for pod in view.list(PODS):
-            if pod.spec.node_name or not pod.live or pod.spec.scheduling_gates:
-                continue
-            found = next((node.metadata.name for node in nodes if _takes(node, pod.spec)), "")
-            if found:
-                meta = pod.metadata
-                label = identity(self.name, meta.uid, "bind")
-                binds.append(Bind(label, "pods", "v1", "pods", meta.namespace, meta.name, meta.uid, found))
-        return Decision(effects=tuple(binds[:EFFECTS_MAX]))
+def _decide(view: Reading, key: Key, now: float) -> Decision:
+    nodes, binds = view.list(NODES), list[Bind]()
+    for pod in view.list(PODS):
+        if pod.spec.node_name or not pod.live or pod.spec.scheduling_gates:
+            continue
+        found = next((node.metadata.name for node in nodes if _takes(node, pod.spec)), "")
+        if found:
+            meta = pod.metadata
+            label = identity(_NAME, meta.uid, "bind")
+            binds.append(Bind(label, "pods", "v1", "pods", meta.namespace, meta.name, meta.uid, found))
+    return Decision(effects=tuple(binds[:EFFECTS_MAX]))
 
 
 def _takes(node: Node, spec: PodSpec) -> bool:

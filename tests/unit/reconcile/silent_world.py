@@ -6,29 +6,29 @@
     world.deafen()                                    from now on the observer hears nothing
 
 Time goes in steps of one second; each step settles the deciders on every key that has something to do. Hearing is the
-real one (`decision/hearing.py`).
+that of a real mirror (`mirrors.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from fairlead.core.times import microtime, timestamp
-from fairlead.decision.contract import Decider, Sighting, Silent
-from fairlead.decision.hearing import Hearing
+from fairlead.decision.decider import Decider
 from fairlead.model.at_most_one import ACCEPTED, DEADLINE, accepted_message
 from fairlead.model.evidence_rows import default_spec
 from fairlead.model.marks import NODE_LEASES, RELEASED, ZONE
-from fairlead.model.views import EVIDENCE_POLICIES, LEASES, NODES, PODS, REPLICASETS, Resource
-from fairlead.reconcile.evidence_policy import EvidencePolicyDecider
-from fairlead.reconcile.node_health import NodeHealthDecider
-from fairlead.reconcile.release import ReleaseDecider
-from fairlead.reconcile.replicaset import ReplicaSetDecider
-from fairlead.reconcile.returned import ReturnedDecider
-from fairlead.reconcile.statefulset import StatefulSetDecider
-from fairlead.reconcile.taint_eviction import TaintEvictionDecider
+from fairlead.model.views import EVIDENCE_POLICIES, LEASES, NODES, PODS, REPLICASETS
+from fairlead.reconcile.evidence_policy import evidence_policy_decider
+from fairlead.reconcile.node_health import node_health_decider
+from fairlead.reconcile.release import release_decider
+from fairlead.reconcile.replicaset import replicaset_decider
+from fairlead.reconcile.returned import returned_decider
+from fairlead.reconcile.statefulset import statefulset_decider
+from fairlead.reconcile.taint_eviction import taint_eviction_decider
 from fairlead.store.contract import Key
+from tests.unit.reconcile.waking import woken
 from tests.unit.reconcile.world import TURNS_MAX, Json, World, selector, template
 
 SUSPECT, UNKNOWN = 20.0, 40.0  # the default rows
@@ -36,8 +36,8 @@ SUSPECT, UNKNOWN = 20.0, 40.0  # the default rows
 
 def deciders() -> tuple[Decider, ...]:
     return (
-        NodeHealthDecider(), EvidencePolicyDecider(), ReleaseDecider(), ReturnedDecider(), TaintEvictionDecider(),
-        ReplicaSetDecider(), StatefulSetDecider(),
+        node_health_decider(), evidence_policy_decider(), release_decider(), returned_decider(), taint_eviction_decider(),
+        replicaset_decider(), statefulset_decider(),
     )  # fmt: skip
 
 
@@ -46,23 +46,12 @@ class SilentWorld(World):
         """`deadline`: so many seconds after the last renewal supervisors end their pods; 0: they accept none."""
         super().__init__()
         self.deadline = deadline
-        self.hearing = Hearing()
         self.silenced: set[str] = set()
-        self.deaf = False
         self.deciders = deciders()
-        self._seen: dict[Key, int] = {}
         self.add(EVIDENCE_POLICIES, "default", spec=spec or default_spec())
         for name, zone in nodes.items():
             self.join(name, zone)
         self.hear()
-
-    # What a Decider may ask beyond the others
-
-    def sighting(self, resource: Resource[Any], namespace: str, name: str) -> Sighting | None:
-        return self.hearing.sighting(Key(resource.name, namespace, name))
-
-    def silent(self, resource: Resource[Any], namespace: str, seconds: float) -> Silent:
-        return self.hearing.silent(namespace, seconds)
 
     # What happens
 
@@ -77,33 +66,21 @@ class SilentWorld(World):
         self.silenced.update(names)
 
     def deafen(self, deaf: bool = True) -> None:
-        self.deaf = deaf
+        self.mirrors.deaf = deaf
 
     def hear(self) -> None:
         """What the observer's mirror would get now; it always gets something, the leader's own lease for one."""
-        if self.deaf:
-            return
-        self.hearing.heard(self.now)
-        held = {key: obj for key, obj in self.objects.items() if key.resource == LEASES.name}
-        for key in self._seen.keys() - held.keys():
-            self.hearing.lost(key)
-            del self._seen[key]
-        for key, obj in held.items():
-            revision = int(obj["metadata"]["resourceVersion"])
-            if self._seen.get(key) != revision:
-                self._seen[key] = revision
-                self.hearing.saw(key)
+        self.mirrors.hear()
 
     def restart(self) -> None:
         """Another observer, who has heard nothing yet, and now lists."""
-        self.hearing = Hearing()
-        self._seen.clear()
-        self.hear()
+        self.mirrors.restart()
 
     def renew(self) -> None:
-        for key in sorted(self.objects):
-            if key.resource == LEASES.name and key.name not in self.silenced:
-                self.edit(LEASES, key.name, {"spec": {"renewTime": microtime(self.now)}}, NODE_LEASES)
+        for lease in self.list(LEASES, NODE_LEASES):
+            name = lease.metadata.name
+            if name not in self.silenced:
+                self.edit(LEASES, name, {"spec": {"renewTime": microtime(self.now)}}, NODE_LEASES)
 
     def run(self, seconds: int, each: Callable[[], None] = lambda: None) -> None:
         for second in range(seconds):
@@ -128,19 +105,20 @@ class SilentWorld(World):
         return changed
 
     def _keys(self, decider: Decider) -> Iterable[Key]:
-        unsettled: Any = getattr(decider, "unsettled", None)
-        if unsettled is not None:
-            return tuple(unsettled(self))
+        if decider.unsettled is not None:
+            return tuple(decider.unsettled(self.mirrors.view(*decider.reads)))
         found: dict[Key, None] = {}
         named = decider.reads[0]
         for view in self.list(named):
-            found.update(dict.fromkeys(decider.keys(named.name, None, view)))
+            found.update(dict.fromkeys(woken(decider, named.name, None, view, self)))
         return tuple(found)
 
     # What is seen
 
-    def replicas(self, name: str = "web", count: int = 2, **metadata: Any) -> None:
-        made = template({"app": name})
+    def replicas(
+        self, name: str = "web", count: int = 2, tolerations: Sequence[Json] = (), **metadata: Any
+    ) -> None:
+        made = template({"app": name}, tolerations=list(tolerations))
         made["metadata"] |= metadata
         self.add(
             REPLICASETS, name, spec={"replicas": count, "selector": selector({"app": name}), "template": made}

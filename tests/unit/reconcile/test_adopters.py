@@ -7,12 +7,16 @@ from typing import Any
 import pytest
 
 from fairlead.core.times import timestamp
+from fairlead.decision.decider import WatchEvent
 from fairlead.decision.effects import OPERATION, identity
+from fairlead.decision.wakes import by_selector
 from fairlead.model.views import DAEMONSETS, DEPLOYMENTS, PODS, REPLICASETS, STATEFULSETS, Meta, Owner, Pod
-from fairlead.reconcile.daemonset import DaemonSetDecider
-from fairlead.reconcile.deployment import DeploymentDecider
-from fairlead.reconcile.replicaset import ReplicaSetDecider
-from fairlead.reconcile.statefulset import StatefulSetDecider
+from fairlead.reconcile.daemonset import daemonset_decider
+from fairlead.reconcile.deployment import deployment_decider
+from fairlead.reconcile.replicaset import replicaset_decider
+from fairlead.reconcile.statefulset import statefulset_decider
+from fairlead.store.contract import Key
+from tests.unit.reconcile.waking import woken
 from tests.unit.reconcile.world import NOW, World, selector, template
 
 OWNED = Owner("ReplicaSet", "web", "uid-web", "apps/v1", controller=True)
@@ -23,7 +27,7 @@ def _pod(**meta: Any) -> Pod:
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "woken"),
+    ("before", "after", "names"),
     [
         (None, _pod(), ["web"]),
         (None, _pod(labels={"app": "web", "more": "yes"}), ["web"]),
@@ -38,16 +42,21 @@ def _pod(**meta: Any) -> Pod:
     ],
 )
 def test_a_pod_without_an_owner_wakes_the_sets_that_select_it(
-    before: Pod | None, after: Pod | None, woken: list[str]
+    before: Pod | None, after: Pod | None, names: list[str]
 ) -> None:
     world = World()
     spec = {"selector": selector({"app": "web"}), "template": template({"app": "web"})}
     for resource in (REPLICASETS, STATEFULSETS, DAEMONSETS):
         world.add(resource, "web", spec=spec)
-    for decider in (ReplicaSetDecider(), StatefulSetDecider(), DaemonSetDecider()):
-        found = decider.adopters(world, PODS.name, before, after)
-        assert [key.name for key in found] == woken
-    assert not list(DeploymentDecider().adopters(world, PODS.name, before, after))
+    event = WatchEvent(world, Key(PODS.name, "default", "p"), before, after)
+    for resource, decider in (
+        (REPLICASETS, replicaset_decider()),
+        (STATEFULSETS, statefulset_decider()),
+        (DAEMONSETS, daemonset_decider()),
+    ):
+        assert list(by_selector(resource)(event)) == [Key(resource.name, "default", name) for name in names]
+        assert {key.name for key in woken(decider, PODS.name, before, after, world)} >= set(names)
+    assert not list(woken(deployment_decider(), PODS.name, before, after, world))
 
 
 def test_what_undo_copied_from_a_set_is_taken_off_the_deployment_again() -> None:
@@ -55,7 +64,7 @@ def test_what_undo_copied_from_a_set_is_taken_off_the_deployment_again() -> None
     world.add(
         DEPLOYMENTS, "web", spec={"selector": selector({"app": "web"}), "template": template({"app": "web"})}
     )
-    deciders = [DeploymentDecider(), ReplicaSetDecider()]
+    deciders = [deployment_decider(), replicaset_decider()]
     world.settle(deciders)
     for mark, stays in (("create", False), ("made-by-somebody-else", True)):
         found = world.get(DEPLOYMENTS, "default", "web")

@@ -6,15 +6,16 @@ import pytest
 
 from fairlead.ledger.reservation import BOUND_WITH
 from fairlead.model.views import PODS, RESERVATIONS, Pod
-from fairlead.reconcile.reservation import ALL, ReservationDecider
+from fairlead.reconcile.reservation import ALL, reservation_decider
 from fairlead.store.contract import Key
 from tests.unit.reconcile.test_quotas import node, pod, reserve, run, status
+from tests.unit.reconcile.waking import woken
 from tests.unit.reconcile.world import NAMESPACE, World
 
 
 def bound(world: World, name: str, on: str, annotation: str) -> None:
     pod(world, name, on)
-    world.objects[Key(PODS.name, NAMESPACE, name)]["metadata"]["annotations"] = {BOUND_WITH: annotation}
+    world.edit(PODS, name, {"metadata": {"annotations": {BOUND_WITH: annotation}}})
 
 
 def active() -> tuple[World, str]:
@@ -36,7 +37,8 @@ def test_it_is_allocated_to_the_pod_that_says_so_once_and_then_left_alone() -> N
     assert found["phase"] == "Allocated"
     assert (found["allocatedTo"]["name"], found["allocatedTo"]["uid"]) == ("p", uid)
     assert run(world).effects == ()
-    del world.objects[Key(PODS.name, NAMESPACE, "p")]
+    world.delete(PODS, "p")
+    world.stop_pods()
     run(world)
     assert status(world, RESERVATIONS, name)["phase"] == "Released"
 
@@ -50,13 +52,13 @@ def test_a_pod_elsewhere_or_with_another_one_changes_nothing(on: str, said: str)
 
 @pytest.mark.parametrize("said", [False, True])
 def test_a_binding_with_a_reservation_wakes_it_and_any_other_does_not(said: bool) -> None:
-    decider = ReservationDecider()
+    decider = reservation_decider()
     waiting, placed = World(), World()
     pod(waiting, "p")
     pod(placed, "p", "a")
     if said:
-        placed.objects[Key(PODS.name, NAMESPACE, "p")]["metadata"]["annotations"] = {BOUND_WITH: "room"}
+        placed.edit(PODS, "p", {"metadata": {"annotations": {BOUND_WITH: "room"}}})
     before, after = waiting.get(PODS, NAMESPACE, "p"), placed.get(PODS, NAMESPACE, "p")
     assert isinstance(after, Pod)
-    assert tuple(decider.keys(PODS.name, before, after)) == ((ALL,) if said else ())
-    assert tuple(decider.keys(PODS.name, after, after)) == ()
+    assert tuple(woken(decider, PODS.name, before, after)) == ((ALL,) if said else ())
+    assert tuple(woken(decider, PODS.name, after, after)) == ()

@@ -18,6 +18,7 @@ from fairlead.reconcile.children import (
     from_template,
     readiness,
 )
+from fairlead.store.contract import Key
 from tests.unit.reconcile.world import NOW, World, names, selector, template
 
 OWNER = Meta("web", "owner-uid", "default", resource_version="1")
@@ -140,7 +141,7 @@ def test_owners_claim_what_matches_and_release_what_does_not(
     assert bool(claimed.effects) == (after is not None)
     world.apply(claimed.effects)
     if after is not None:
-        (found,) = world.objects.values()
+        found = world.objects[Key(PODS.name, "default", "p")]
         assert found["metadata"].get("ownerReferences", []) == after
         assert claim(world, "me", REPLICASETS, OWNER, selector(), PODS).effects == ()
 

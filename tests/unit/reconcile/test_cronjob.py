@@ -11,11 +11,12 @@ from fairlead.decision.contract import NOTHING, SETTLED, Stuck, Waiting
 from fairlead.decision.effects import Delete
 from fairlead.model.views import CRONJOBS, JOBS, CronJob, Job
 from fairlead.reconcile import cronjob
-from fairlead.reconcile.cronjob import SCHEDULED_AT, CronJobDecider
+from fairlead.reconcile.cronjob import SCHEDULED_AT, cronjob_decider
 from fairlead.store.contract import Key
+from tests.unit.reconcile.waking import woken
 from tests.unit.reconcile.world import World, template
 
-DECIDER = CronJobDecider()
+DECIDER = cronjob_decider()
 KEY = Key("cronjobs.batch", "default", "tick")
 START = parse_time("2026-03-02T10:00:30Z")  # half a minute past a full hour, a Monday
 Json = dict[str, Any]
@@ -219,8 +220,7 @@ def test_a_zone_whose_rules_are_not_known_is_said_so(monkeypatch: pytest.MonkeyP
 
 def test_a_schedule_that_cannot_be_read_is_said_so() -> None:
     world = new_world()
-    world.objects[KEY]["spec"]["schedule"] = "often"
-    world._views.clear()
+    world.overwrite(KEY, lambda cronjob: cronjob["spec"].update(schedule="often"))
     verdict = world.decide(DECIDER, KEY).verdict
     assert isinstance(verdict, Stuck)
     assert verdict.reason == "UnparseableSchedule"
@@ -259,7 +259,7 @@ def test_between_two_instants_nothing_is_written() -> None:
 def test_cronjobs_and_their_jobs_wake_the_cronjob() -> None:
     world = new_world()
     go(world, 10)
-    assert tuple(DECIDER.keys("jobs.batch", jobs(world)[0], None)) == (KEY,)
-    assert tuple(DECIDER.keys("cronjobs.batch", None, cron(world))) == (KEY,)
+    assert tuple(woken(DECIDER, "jobs.batch", jobs(world)[0], None)) == (KEY,)
+    assert tuple(woken(DECIDER, "cronjobs.batch", None, cron(world))) == (KEY,)
     world.add(JOBS, "lonely", spec={"template": template(restartPolicy="Never")})
-    assert tuple(DECIDER.keys("jobs.batch", None, world.get(JOBS, "default", "lonely"))) == ()
+    assert tuple(woken(DECIDER, "jobs.batch", None, world.get(JOBS, "default", "lonely"))) == ()

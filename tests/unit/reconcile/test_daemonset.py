@@ -8,12 +8,13 @@ import pytest
 
 from fairlead.decision.contract import NOTHING, SETTLED
 from fairlead.model.views import DAEMONSETS, NODES, PODS, DaemonSet, Pod
-from fairlead.reconcile.daemonset import DaemonSetDecider
+from fairlead.reconcile.daemonset import daemonset_decider
 from fairlead.reconcile.eligibility import pinned
 from fairlead.store.contract import Key
+from tests.unit.reconcile.waking import woken
 from tests.unit.reconcile.world import NOW, World, selector, template
 
-DECIDER = DaemonSetDecider()
+DECIDER = daemonset_decider()
 KEY = Key("daemonsets.apps", "default", "log")
 TAINT = {"key": "gpu", "value": "yes", "effect": "NoSchedule"}
 NO_NETWORK = {"key": "node.kubernetes.io/network-unavailable", "effect": "NoSchedule"}
@@ -129,7 +130,7 @@ def test_a_new_node_wakes_every_set_and_gets_its_pods() -> None:
     run(world)
     node(world, "n9")
     new = world.get(NODES, "", "n9")
-    assert tuple(DECIDER.adopters(world, "nodes", None, new)) == (KEY,)
+    assert tuple(woken(DECIDER, "nodes", None, new, world)) == (KEY,)
     world.turn(DECIDER, "log")
     assert where(world) == ["n0", "n9"]
 
@@ -139,9 +140,9 @@ def test_a_heartbeat_of_a_node_wakes_nobody() -> None:
     make(world, 1)
     before = world.get(NODES, "", "n0")
     world.edit_status(NODES, "n0", {"conditions": [{"type": "Ready", "status": "False"}]}, namespace="")
-    assert tuple(DECIDER.adopters(world, "nodes", before, world.get(NODES, "", "n0"))) == ()
+    assert tuple(woken(DECIDER, "nodes", before, world.get(NODES, "", "n0"), world)) == ()
     world.edit(NODES, "n0", {"spec": {"taints": [TAINT]}}, namespace="")
-    assert tuple(DECIDER.adopters(world, "nodes", before, world.get(NODES, "", "n0"))) == (KEY,)
+    assert tuple(woken(DECIDER, "nodes", before, world.get(NODES, "", "n0"), world)) == (KEY,)
 
 
 def test_the_pod_of_a_node_that_is_gone_goes_too() -> None:
@@ -410,5 +411,5 @@ def test_crashes_within_a_turn_do_no_harm() -> None:
         world.turn(DECIDER, "log", prefix=1)
         assert len(where(world)) == len(set(where(world)))
     assert where(world) == ["n0", "n1", "n2", "n3", "n4"]
-    assert tuple(DECIDER.keys("pods", world.list(PODS)[0], None)) == (KEY,)
-    assert tuple(DECIDER.keys("daemonsets.apps", None, found(world))) == (KEY,)
+    assert tuple(woken(DECIDER, "pods", world.list(PODS)[0], None)) == (KEY,)
+    assert tuple(woken(DECIDER, "daemonsets.apps", None, found(world))) == (KEY,)

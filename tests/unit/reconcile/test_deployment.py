@@ -26,6 +26,7 @@ from tests.unit.reconcile.deploying import (
     set_image,
     sizes,
 )
+from tests.unit.reconcile.waking import woken
 from tests.unit.reconcile.world import World, template
 
 HISTORY = "deployment.kubernetes.io/revision-history"
@@ -332,6 +333,7 @@ def test_what_keeps_a_set_from_making_pods_is_shown_on_the_deployment() -> None:
 def test_a_refusal_to_create_the_set_is_reported() -> None:
     world = deployed(1)
     (create,) = world.decide(DEPLOYMENT, KEY).effects
+    assert DEPLOYMENT.refused is not None
     world.apply(DEPLOYMENT.refused(world, KEY, Refusal(create, "no quota"), world.now).effects)
     shown = condition(world, "Progressing")
     assert (shown["status"], shown["reason"], shown["message"]) == (
@@ -360,6 +362,7 @@ def test_sets_left_by_a_former_deployment_are_adopted_with_their_pods() -> None:
     before = [pod.metadata.uid for pod in world.list(PODS)]
     spec = world.objects[KEY]["spec"]
     world.delete(DEPLOYMENTS, "web", policy="Orphan")
+    world.collect_garbage()
     world.add(DEPLOYMENTS, "web", spec=spec)
     finish(world)
     assert [pod.metadata.uid for pod in world.list(PODS)] == before
@@ -414,7 +417,7 @@ def test_templates_are_the_same_but_for_the_hash_label(changed: Any, same: bool)
 def test_its_sets_and_the_end_of_their_pods_wake_a_deployment() -> None:
     world = running(1)
     found, pod = world.list(REPLICASETS)[0], world.list(PODS)[0]
-    assert tuple(DEPLOYMENT.keys("replicasets.apps", found, found)) == (KEY,)
-    assert tuple(DEPLOYMENT.keys("deployments.apps", None, deployment(world))) == (KEY,)
-    assert tuple(DEPLOYMENT.keys("pods", pod, None)) == (KEY,)
-    assert tuple(DEPLOYMENT.keys("pods", None, pod)) == ()
+    assert tuple(woken(DEPLOYMENT, "replicasets.apps", found, found)) == (KEY,)
+    assert tuple(woken(DEPLOYMENT, "deployments.apps", None, deployment(world))) == (KEY,)
+    assert tuple(woken(DEPLOYMENT, "pods", pod, None)) == (KEY,)
+    assert tuple(woken(DEPLOYMENT, "pods", None, pod)) == ()

@@ -271,6 +271,14 @@ def _has_converged(world: World) -> None:
     st.sampled_from([0, 10]),
     st.lists(EVENT, max_size=25),
 )
+# The only pod is no longer ready, which its set has not reported: the pod that was never made goes, not that one.
+@example(
+    1,
+    1,
+    0,
+    0,
+    [("image", 3), ("deployment", 1), ("image", 2), ("unready", 0), *[("deployment", 1)] * 3],
+)
 def test_the_promises_hold_after_every_effect_wherever_a_turn_breaks_off_and_it_converges(
     replicas: int, surge: Any, unavailable: Any, min_ready: int, events: list[tuple[str, int]]
 ) -> None:

@@ -10,11 +10,12 @@ from fairlead.core.times import timestamp
 from fairlead.decision.contract import EFFECTS_MAX
 from fairlead.ledger import disruption
 from fairlead.model.views import BUDGETS, DAEMONSETS, DEPLOYMENTS, PODS, REPLICASETS, STATEFULSETS, Budget
-from fairlead.reconcile.disruption_budget import BudgetDecider
+from fairlead.reconcile.disruption_budget import budget_decider
 from fairlead.store.contract import Key
+from tests.unit.reconcile.waking import woken
 from tests.unit.reconcile.world import NOW, Refused, World, selector, template
 
-DECIDER = BudgetDecider()
+DECIDER = budget_decider()
 KEY = Key("poddisruptionbudgets.policy", "default", "web")
 Json = dict[str, Any]
 
@@ -249,13 +250,16 @@ def test_pods_and_owners_wake_the_namespace_and_its_turn_looks_at_every_budget()
     world = World()
     deployed(world)
     everyone = Key("poddisruptionbudgets.policy", "default", "")
-    assert tuple(DECIDER.keys("pods", None, world.list(PODS)[0])) == (everyone,)
-    assert tuple(DECIDER.keys("deployments.apps", None, world.list(DEPLOYMENTS)[0])) == (everyone,)
+    assert tuple(woken(DECIDER, "pods", None, world.list(PODS)[0])) == (everyone,)
+    assert tuple(woken(DECIDER, "deployments.apps", None, world.list(DEPLOYMENTS)[0])) == (everyone,)
     for number in range(EFFECTS_MAX + 1):
         world.add(BUDGETS, f"b{number:02}", spec={"selector": selector(), "minAvailable": 1})
-    (own, everywhere), budget = DECIDER.keys("", None, world.list(BUDGETS)[0]), world.list(BUDGETS)[0]
+    (own, everywhere), budget = (
+        woken(DECIDER, BUDGETS.name, None, world.list(BUDGETS)[0]),
+        world.list(BUDGETS)[0],
+    )
     assert (own, everywhere) == (everyone._replace(name="b00"), everyone._replace(namespace=""))
-    assert tuple(DECIDER.keys("", budget, budget)) == (own,)
+    assert tuple(woken(DECIDER, BUDGETS.name, budget, budget)) == (own,)
     first = world.decide(DECIDER, everyone)
     assert (len(first.effects), first.again_at) == (EFFECTS_MAX, NOW)
     world.apply(first.effects)

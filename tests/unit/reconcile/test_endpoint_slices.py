@@ -21,9 +21,11 @@ from fairlead.model.service_views import (
     EndpointSlice,
 )
 from fairlead.model.views import NODES, PODS, Pod
-from fairlead.reconcile.endpoint_slices import EndpointSliceDecider
+from fairlead.reconcile.endpoint_slices import endpoint_slice_decider
+from fairlead.reconcile.service_selectors import ServiceSelectors
 from fairlead.reconcile.slice_layout import SLICE_ENDPOINTS_MAX, laid_out
 from fairlead.store.contract import Key
+from tests.unit.reconcile import waking
 from tests.unit.reconcile.world import World
 
 Json = dict[str, Any]
@@ -55,7 +57,7 @@ def pod(
 
 
 def settled(world: World) -> list[EndpointSlice]:
-    world.settle([EndpointSliceDecider()])
+    world.settle([endpoint_slice_decider()])
     return list(world.list(ENDPOINT_SLICES))
 
 
@@ -205,7 +207,7 @@ def test_services_without_a_selector_are_left_alone_and_external_names_have_none
 def test_slices_that_others_keep_for_the_service_stay_as_they_are() -> None:
     world = World()
     service(world)
-    body = {
+    body: Json = {
         "metadata": {"labels": {SERVICE_NAME: "web"}},
         "addressType": "IPv4",
         "endpoints": [{"addresses": ["10.0.0.1"]}],
@@ -241,7 +243,7 @@ def test_names_follow_from_the_service_so_that_a_create_twice_is_one() -> None:
     service(world)
     for number in range(SLICE_ENDPOINTS_MAX + 1):
         pod(world, number)
-    decider = EndpointSliceDecider()
+    decider = endpoint_slice_decider()
     key = Key("services", "default", "web")
     first = decider.decide(world, key, world.now)
     assert all(isinstance(effect, Create) for effect in first.effects)
@@ -265,7 +267,7 @@ def test_an_edit_of_a_slice_is_undone_and_a_lost_one_is_made_again() -> None:
     world.delete(ENDPOINT_SLICES, name)
     assert addresses(world) == ["127.128.0.2"]
     assert isinstance(
-        EndpointSliceDecider().decide(world, Key("services", "default", "web"), 0.0).verdict, Settled
+        endpoint_slice_decider().decide(world, Key("services", "default", "web"), 0.0).verdict, Settled
     )
 
 
@@ -290,7 +292,7 @@ def woken(world: World, name: str, change: Callable[[], Any] | None) -> list[str
     before = seen() if change is not None else None
     if change is not None:
         change()
-    found = EndpointSliceDecider().adopters(world, "pods", before, seen())
+    found = waking.woken(endpoint_slice_decider(), "pods", before, seen(), world)
     return [key.name for key in found]
 
 
@@ -324,9 +326,9 @@ def test_a_zone_wakes_the_services_of_the_pods_on_the_node() -> None:
     old = world.get(NODES, "", "node-1")
     world.edit(NODES, "node-1", {"metadata": {"labels": {ZONE: "b"}}}, namespace="")
     new = world.get(NODES, "", "node-1")
-    decider = EndpointSliceDecider()
-    assert [key.name for key in decider.adopters(world, "nodes", old, new)] == ["web"]
-    assert list(decider.adopters(world, "nodes", new, new)) == []
+    decider = endpoint_slice_decider()
+    assert [key.name for key in waking.woken(decider, "nodes", old, new, world)] == ["web"]
+    assert list(waking.woken(decider, "nodes", new, new, world)) == []
 
 
 def test_services_are_looked_through_once_for_as_long_as_they_stay() -> None:
@@ -344,12 +346,14 @@ def test_services_are_looked_through_once_for_as_long_as_they_stay() -> None:
             return held
 
     counted = Counted()
-    decider = EndpointSliceDecider()
+    decider = endpoint_slice_decider()
     seen = world.get(PODS, "default", p1)
     for _ in range(3):
-        assert [key.name for key in decider.adopters(counted, "pods", None, seen)] == ["s7"]
+        assert [key.name for key in waking.woken(decider, "pods", None, seen, counted)] == ["s7"]
     assert looked == ["services"] * 3
-    known = decider._selectors._known["default"]
+    selectors = ServiceSelectors()
+    assert list(selectors.matching(counted, "default", {"app": "a7"})) == ["s7"]
+    known = selectors._known["default"]
     assert known.services is held
     assert {len(each) for each in known.by_pair.values()} == {1}
 

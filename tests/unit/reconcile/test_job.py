@@ -10,14 +10,15 @@ from fairlead.core.times import timestamp
 from fairlead.decision.contract import NOTHING, SETTLED, Waiting
 from fairlead.decision.effects import Create
 from fairlead.model.views import JOBS, PODS, Job, Pod
-from fairlead.reconcile.job import JobDecider
-from fairlead.reconcile.job_orphans import JobOrphanDecider
+from fairlead.reconcile.job import job_decider
+from fairlead.reconcile.job_orphans import job_orphan_decider
 from fairlead.reconcile.job_pods import INDEX, TRACKING
 from fairlead.reconcile.job_policies import format_indexes, parse_indexes
 from fairlead.store.contract import Key
+from tests.unit.reconcile.waking import woken
 from tests.unit.reconcile.world import NOW, Refused, World, template
 
-DECIDER = JobDecider()
+DECIDER = job_decider()
 KEY = Key("jobs.batch", "default", "sum")
 Json = dict[str, Any]
 
@@ -410,13 +411,13 @@ def test_pods_of_a_job_that_is_gone_are_let_go(again: bool) -> None:
     orphans = live(world)
     for pod in orphans:
         world.delete(PODS, pod.metadata.name)
-    decider = JobOrphanDecider()
+    decider = job_orphan_decider()
     key = Key("pods", "default", orphans[0].metadata.name)
     assert world.decide(decider, key).verdict == Waiting("JobWillCountIt")
     world.delete(JOBS, "sum")
     if again:
         make(world)
-    assert tuple(decider.keys("pods", None, world.get(PODS, *key[1:]))) == (key,)
+    assert tuple(woken(decider, "pods", None, world.get(PODS, *key[1:]))) == (key,)
     world.settle([decider])
     world.stop_pods()
     assert world.list(PODS) == ()
@@ -469,8 +470,8 @@ def test_jobs_and_their_pods_wake_the_job() -> None:
     make(world)
     settle(world)
     (pod,) = live(world)
-    assert tuple(DECIDER.keys("pods", None, pod)) == (KEY,)
-    assert tuple(DECIDER.keys("pods", pod, None)) == (KEY,)
-    assert tuple(DECIDER.keys("jobs.batch", None, job(world))) == (KEY,)
+    assert tuple(woken(DECIDER, "pods", None, pod)) == (KEY,)
+    assert tuple(woken(DECIDER, "pods", pod, None)) == (KEY,)
+    assert tuple(woken(DECIDER, "jobs.batch", None, job(world))) == (KEY,)
     world.add(PODS, "lonely", spec={"containers": [{"name": "main", "image": "a"}]})
-    assert tuple(DECIDER.keys("pods", None, world.get(PODS, "default", "lonely"))) == ()
+    assert tuple(woken(DECIDER, "pods", None, world.get(PODS, "default", "lonely"))) == ()

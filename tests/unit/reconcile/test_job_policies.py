@@ -10,14 +10,14 @@ import pytest
 from fairlead.core.times import timestamp
 from fairlead.decision.contract import NOTHING
 from fairlead.model.views import JOBS, PODS, Job, JobSpec, Meta, Pod, PodStatus
-from fairlead.reconcile.job import JobDecider
+from fairlead.reconcile.job import job_decider
 from fairlead.reconcile.job_indexes import FAILURES, IGNORED
 from fairlead.reconcile.job_pods import INDEX, is_tracked
 from fairlead.reconcile.job_policies import judged, success_of
 from fairlead.store.contract import Key
 from tests.unit.reconcile.world import NOW, World, template
 
-DECIDER = JobDecider()
+DECIDER = job_decider()
 KEY = Key("jobs.batch", "default", "sum")
 Json = dict[str, Any]
 

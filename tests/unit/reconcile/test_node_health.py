@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from fairlead.core.times import timestamp
 from fairlead.decision.contract import Decision, Reading
+from fairlead.decision.decider import Decider
 from fairlead.decision.effects import Change, ChangeStatus
 from fairlead.model.evidence_rows import default_spec
 from fairlead.model.marks import NODE_LEASES, SILENT_SINCE
 from fairlead.model.views import EVIDENCE_POLICIES, LEASES, NODES
-from fairlead.reconcile.node_health import ALL, NodeHealthDecider
+from fairlead.reconcile.node_health import ALL, node_health_decider
 from fairlead.reconcile.node_marks import STARTING_SECONDS
 from fairlead.store.contract import Key
 from tests.unit.reconcile.silent_world import SilentWorld
@@ -167,7 +170,7 @@ def test_a_node_that_is_short_of_something_gets_nothing_new_and_keeps_what_it_ha
     world = SilentWorld({"n1": "a", "n2": "a"})
     world.run(1)
     _say(world, "n1", "True", DiskPressure="True", PIDPressure="False")
-    (note,) = NodeHealthDecider().decide(world, ALL, world.now).events
+    (note,) = node_health_decider().decide(world, ALL, world.now).events
     assert note.reason == "NodeUnderPressure"
     assert "DiskPressure" in note.message
     assert "EvidencePolicy/default row NodeNotReady" in note.message
@@ -203,8 +206,8 @@ def test_a_new_node_that_is_not_ready_yet_alarms_nobody_in_its_first_seconds(
 ) -> None:
     """It gets no pods meanwhile, and one that stays as it is is told of all the same."""
     world = SilentWorld({"n1": "a", "n2": "a"})
-    telling = _Telling()
-    world.deciders = (telling, *world.deciders[1:])
+    warned: dict[tuple[float, str], None] = {}
+    world.deciders = (_telling(warned), *world.deciders[1:])
     for second in range(int(looked_at) + 1):
         for at, said in ((not_ready_at, "False"), (ready_at, "True")):
             if at == second and at:
@@ -213,19 +216,19 @@ def test_a_new_node_that_is_not_ready_yet_alarms_nobody_in_its_first_seconds(
             _say(world, "n1", "False")
         world.run(1)
     assert world.taints("n1") == taints, what
-    assert [reason for _, reason in telling.told] == told, what
+    assert [reason for _, reason in warned] == told, what
 
 
-class _Telling(NodeHealthDecider):
+def _telling(told: dict[tuple[float, str], None]) -> Decider:
     """Keeps when it tells what. A world may ask more than once for one turn."""
+    inner = node_health_decider()
 
-    def __init__(self) -> None:
-        self.told: dict[tuple[float, str], None] = {}
-
-    def decide(self, view: Reading, key: Key, now: float) -> Decision:
-        decision = super().decide(view, key, now)
-        self.told |= {(now, each.reason): None for each in decision.events if each.type == "Warning"}
+    def decide(view: Reading, key: Key, now: float) -> Decision:
+        decision = inner.decide(view, key, now)
+        told.update({(now, each.reason): None for each in decision.events if each.type == "Warning"})
         return decision
+
+    return replace(inner, decide=decide)
 
 
 def test_a_policy_that_never_drives_pods_out_for_it_is_told_of_at_once() -> None:
@@ -236,7 +239,7 @@ def test_a_policy_that_never_drives_pods_out_for_it_is_told_of_at_once() -> None
         ]
     world = SilentWorld({"n1": "a", "n2": "a"}, spec)
     _say(world, "n1", "False")
-    (note,) = NodeHealthDecider().decide(world, ALL, world.now).events
+    (note,) = node_health_decider().decide(world, ALL, world.now).events
     assert (note.type, note.reason) == ("Warning", "NodeNotReady")
 
 
@@ -263,8 +266,8 @@ def test_what_is_settled_is_not_written_again() -> None:
     assert sum(isinstance(each, Change | ChangeStatus) for each in world.writes) == count
 
 
-def _node(name: str) -> tuple[str, str, str]:
-    return (NODES.name, "", name)
+def _node(name: str) -> Key:
+    return Key(NODES.name, "", name)
 
 
 def _say(world: SilentWorld, node: str, ready: str, **others: str) -> None:

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from fairlead.core.times import timestamp
-from fairlead.decision.contract import Decider, Refusal, Regarding
+from fairlead.decision.contract import Refusal, Regarding
+from fairlead.decision.decider import Decider
 from fairlead.decision.effects import Create, Delete
 from fairlead.decision.notes import failure
 from fairlead.model.views import (
@@ -18,12 +19,12 @@ from fairlead.model.views import (
     REPLICASETS,
     STATEFULSETS,
 )
-from fairlead.reconcile.cronjob import CronJobDecider
-from fairlead.reconcile.daemonset import DaemonSetDecider
-from fairlead.reconcile.deployment import DeploymentDecider
-from fairlead.reconcile.job import JobDecider
-from fairlead.reconcile.replicaset import ReplicaSetDecider
-from fairlead.reconcile.statefulset import StatefulSetDecider
+from fairlead.reconcile.cronjob import cronjob_decider
+from fairlead.reconcile.daemonset import daemonset_decider
+from fairlead.reconcile.deployment import deployment_decider
+from fairlead.reconcile.job import job_decider
+from fairlead.reconcile.replicaset import replicaset_decider
+from fairlead.reconcile.statefulset import statefulset_decider
 from fairlead.store.contract import Key
 from tests.unit.reconcile.world import NOW, World, selector, template
 
@@ -63,7 +64,7 @@ def owner(world: World, resource: Any, name: str = "web", **spec: Any) -> None:
 
 
 def test_a_replicaset_tells_of_each_pod() -> None:
-    world, decider = World(), ReplicaSetDecider()
+    world, decider = World(), replicaset_decider()
     owner(world, REPLICASETS, replicas=2)
     told = story(world, decider)
     names = [pod.metadata.name for pod in world.list(PODS)]
@@ -95,18 +96,18 @@ def test_pods_that_are_refused_are_told_by_their_owner() -> None:
     owner(world, STATEFULSETS, serviceName="web")
     world.add(JOBS, "web", spec={"template": template(restartPolicy="Never")})
     wanted = [("Warning", "FailedCreate", f"Error creating: {WHY}")]
-    assert refusal(DaemonSetDecider(), world, DAEMONSETS, CREATE) == wanted
-    assert refusal(JobDecider(), world, JOBS, CREATE) == wanted
+    assert refusal(daemonset_decider(), world, DAEMONSETS, CREATE) == wanted
+    assert refusal(job_decider(), world, JOBS, CREATE) == wanted
     same = [(*told[:2], told[2].replace("web-1", "web-")) for told in wanted]
-    assert refusal(ReplicaSetDecider(), world, REPLICASETS, CREATE) == same, "whatever its next name"
+    assert refusal(replicaset_decider(), world, REPLICASETS, CREATE) == same, "whatever its next name"
     message = f"create Pod web-1 in StatefulSet web failed error: {WHY}"
-    assert refusal(StatefulSetDecider(), world, STATEFULSETS, CREATE) == [
+    assert refusal(statefulset_decider(), world, STATEFULSETS, CREATE) == [
         ("Warning", "FailedCreate", message)
     ]
 
 
 def test_every_refusal_is_told_although_the_condition_says_it_already() -> None:
-    world, decider = World(), _any(ReplicaSetDecider())
+    world, decider = World(), _any(replicaset_decider())
     owner(world, REPLICASETS)
     key = Key("replicasets.apps", "default", "web")
     world.apply(decider.refused(world, key, Refusal(CREATE, REFUSED), NOW).effects)
@@ -122,7 +123,7 @@ def test_a_deletion_that_is_refused_and_a_message_of_another_form() -> None:
 
 
 def test_a_deployment_tells_how_its_sets_grow_and_shrink() -> None:
-    world, both = World(), (DeploymentDecider(), ReplicaSetDecider())
+    world, both = World(), (deployment_decider(), replicaset_decider())
     owner(world, DEPLOYMENTS, replicas=2, strategy={"type": "Recreate"})
     told = [each for each in story(world, *both) if each[0] == "Deployment/web"]
     (old,) = world.list(REPLICASETS)
@@ -142,13 +143,13 @@ def test_a_deployment_tells_how_its_sets_grow_and_shrink() -> None:
 def test_a_deployment_whose_set_is_refused() -> None:
     world = World()
     owner(world, DEPLOYMENTS)
-    (told,) = refusal(DeploymentDecider(), world, DEPLOYMENTS, CREATE)
+    (told,) = refusal(deployment_decider(), world, DEPLOYMENTS, CREATE)
     assert told[:2] == ("Warning", "ReplicaSetCreateError")
     assert told[2].startswith('Failed to create new replica set "web-1": ')
 
 
 def test_a_statefulset_names_itself() -> None:
-    world, decider = World(), StatefulSetDecider()
+    world, decider = World(), statefulset_decider()
     owner(world, STATEFULSETS, replicas=1, serviceName="web")
     message = "create Pod web-0 in StatefulSet web successful"
     assert story(world, decider) == [("StatefulSet/web", "SuccessfulCreate", message)]
@@ -170,7 +171,7 @@ def end_pods(world: World, phase: str) -> None:
 
 
 def test_a_job_that_completes() -> None:
-    world, decider = World(), JobDecider()
+    world, decider = World(), job_decider()
     job(world)
     assert reasons(story(world, decider)) == ["SuccessfulCreate"]
     end_pods(world, "Succeeded")
@@ -178,7 +179,7 @@ def test_a_job_that_completes() -> None:
 
 
 def test_a_job_that_failed_too_often() -> None:
-    world, decider = World(), JobDecider()
+    world, decider = World(), job_decider()
     job(world, backoffLimit=0)
     story(world, decider)
     end_pods(world, "Failed")
@@ -187,7 +188,7 @@ def test_a_job_that_failed_too_often() -> None:
 
 
 def test_a_job_that_takes_too_long() -> None:
-    world, decider = World(), JobDecider()
+    world, decider = World(), job_decider()
     job(world, activeDeadlineSeconds=10)
     story(world, decider)
     world.tick(11)
@@ -199,7 +200,7 @@ def test_a_job_that_takes_too_long() -> None:
 
 
 def test_a_job_that_is_suspended_and_resumed() -> None:
-    world, decider = World(), JobDecider()
+    world, decider = World(), job_decider()
     job(world, suspend=True)
     assert story(world, decider) == [("Job/sum", "Suspended", "Job suspended")]
     world.edit(JOBS, "sum", {"spec": {"suspend": False}})
@@ -212,7 +213,7 @@ def cron(world: World, **spec: Any) -> None:
 
 
 def test_a_cronjob_tells_of_its_jobs() -> None:
-    world, decider = World(), CronJobDecider()
+    world, decider = World(), cronjob_decider()
     cron(world, successfulJobsHistoryLimit=0)
     world.tick(60)
     told = story(world, decider)
@@ -228,7 +229,7 @@ def test_a_cronjob_tells_of_its_jobs() -> None:
 
 
 def test_a_cronjob_whose_job_vanished() -> None:
-    world, decider = World(), CronJobDecider()
+    world, decider = World(), cronjob_decider()
     cron(world)
     world.tick(60)
     story(world, decider)
@@ -245,7 +246,7 @@ def occasions(world: World, decider: Any) -> list[tuple[str, str, str]]:
 
 
 def test_a_cronjob_that_may_not_start_says_so_once_for_each_instant() -> None:
-    world, decider = World(), CronJobDecider()
+    world, decider = World(), cronjob_decider()
     cron(world, concurrencyPolicy="Forbid")
     world.tick(60)
     story(world, decider)
@@ -260,7 +261,7 @@ def test_a_cronjob_that_may_not_start_says_so_once_for_each_instant() -> None:
 
 
 def test_a_start_that_came_too_late_is_told_however_late_it_is_found() -> None:
-    world, decider = World(), CronJobDecider()
+    world, decider = World(), cronjob_decider()
     cron(world, schedule="0 0 1 1 *", startingDeadlineSeconds=30)
     january = 1_704_067_200  # 2024-01-01T00:00:00Z
     world.tick(january + 31 - world.now)

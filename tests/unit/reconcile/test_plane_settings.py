@@ -10,10 +10,11 @@ from fairlead.core.times import timestamp
 from fairlead.decision.contract import NOTHING, SETTLED, Reading, Stuck
 from fairlead.decision.effects import ChangeStatus
 from fairlead.model.views import PLANE_SETTINGS, Condition, Meta, PlaneSettings, PlaneSettingsStatus
-from fairlead.reconcile.plane_settings import PlaneSettingsDecider
+from fairlead.reconcile.plane_settings import plane_settings_decider
 from fairlead.store.contract import Key
+from tests.unit.reconcile.waking import woken
 
-DECIDER = PlaneSettingsDecider()
+DECIDER = plane_settings_decider()
 KEY = Key(PLANE_SETTINGS.name, "", "default")
 NOW = 1_700_000_000.0
 
@@ -89,5 +90,5 @@ def test_a_spec_that_cannot_be_used_is_said_not_to_be() -> None:
 
 
 def test_a_change_wakes_it_and_its_end_does_not() -> None:
-    assert tuple(DECIDER.keys(PLANE_SETTINGS.name, None, settings())) == (KEY,)
-    assert tuple(DECIDER.keys(PLANE_SETTINGS.name, settings(), None)) == ()
+    assert tuple(woken(DECIDER, PLANE_SETTINGS.name, None, settings())) == (KEY,)
+    assert tuple(woken(DECIDER, PLANE_SETTINGS.name, settings(), None)) == ()

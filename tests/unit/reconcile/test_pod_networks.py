@@ -11,10 +11,11 @@ from fairlead.decision.contract import EFFECTS_MAX, Waiting
 from fairlead.model.marks import DRIVER, POD_NETWORK
 from fairlead.model.views import NODES, Node
 from fairlead.reconcile import pod_networks
-from fairlead.reconcile.pod_networks import ALL, PodNetworkDecider
+from fairlead.reconcile.pod_networks import ALL, pod_network_decider
+from tests.unit.reconcile.waking import woken
 from tests.unit.reconcile.world import Refused, World
 
-DECIDER = PodNetworkDecider()
+DECIDER = pod_network_decider()
 
 
 def node(world: World, name: str, driver: str = "process", **spec: Any) -> None:
@@ -90,11 +91,11 @@ def test_only_nodes_that_want_one_and_those_that_leave_one_wake_it() -> None:
     node(world, "wants")
     node(world, "pretends", "hollow")
     wants, pretends = world.get(NODES, "", "wants"), world.get(NODES, "", "pretends")
-    assert list(DECIDER.keys("nodes", None, wants)) == [ALL]
-    assert list(DECIDER.keys("nodes", None, pretends)) == []
+    assert list(woken(DECIDER, "nodes", None, wants)) == [ALL]
+    assert list(woken(DECIDER, "nodes", None, pretends)) == []
     given(world)
     has = world.get(NODES, "", "wants")
     assert isinstance(has, Node)
-    assert list(DECIDER.keys("nodes", wants, has)) == []
-    assert list(DECIDER.keys("nodes", has, None)) == [ALL]
-    assert list(DECIDER.keys("nodes", pretends, None)) == []
+    assert list(woken(DECIDER, "nodes", wants, has)) == []
+    assert list(woken(DECIDER, "nodes", has, None)) == [ALL]
+    assert list(woken(DECIDER, "nodes", pretends, None)) == []

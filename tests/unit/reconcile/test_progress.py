@@ -8,10 +8,11 @@ from fairlead.core.times import timestamp
 from fairlead.decision.effects import ChangeStatus
 from fairlead.model.service_views import ENDPOINT_SLICES, SERVICES
 from fairlead.model.views import DEPLOYMENTS, JOBS, PODS, REPLICASETS, STATEFULSETS
-from fairlead.reconcile.deployment import DeploymentDecider
-from fairlead.reconcile.progress import ProgressDecider
-from fairlead.reconcile.replicaset import ReplicaSetDecider
+from fairlead.reconcile.deployment import deployment_decider
+from fairlead.reconcile.progress import progress_decider
+from fairlead.reconcile.replicaset import replicaset_decider
 from fairlead.store.contract import Key
+from tests.unit.reconcile.waking import woken
 from tests.unit.reconcile.world import World
 
 Json = dict[str, Any]
@@ -37,9 +38,9 @@ def deployed(replicas: int = 2) -> World:
 def settle(world: World) -> Json:
     """Progress is told at most once a second."""
     for _ in range(3):
-        world.settle([DeploymentDecider(), ReplicaSetDecider(), ProgressDecider()])
+        world.settle([deployment_decider(), replicaset_decider(), progress_decider()])
         world.tick(2)
-    world.settle([DeploymentDecider(), ReplicaSetDecider(), ProgressDecider()])
+    world.settle([deployment_decider(), replicaset_decider(), progress_decider()])
     return told(world)
 
 
@@ -49,16 +50,16 @@ def told(world: World) -> Json:
 
 
 def test_a_deployment_has_one_key_whichever_of_its_objects_changes() -> None:
-    world, decider = deployed(), ProgressDecider()
+    world, decider = deployed(), progress_decider()
     pod, (replicas,) = world.list(PODS)[0], world.list(REPLICASETS)
     (deployment,) = world.list(DEPLOYMENTS)
-    assert list(decider.keys(DEPLOYMENTS.name, None, deployment)) == [KEY]
-    assert list(decider.keys(REPLICASETS.name, None, replicas)) == [KEY]
-    assert list(decider.keys(REPLICASETS.name, replicas, replicas)) == []
-    assert list(decider.keys(PODS.name, None, pod)) == []
-    assert list(decider.adopters(world, PODS.name, None, pod)) == [KEY]
-    del world.objects[Key(REPLICASETS.name, "default", replicas.metadata.name)]
-    assert list(decider.adopters(world, PODS.name, None, pod)) == [], "the ReplicaSet wakes it when it comes"
+    assert list(woken(decider, DEPLOYMENTS.name, None, deployment)) == [KEY]
+    assert list(woken(decider, REPLICASETS.name, None, replicas)) == [KEY]
+    assert list(woken(decider, REPLICASETS.name, replicas, replicas)) == []
+    assert list(woken(decider, PODS.name, None, pod)) == []
+    assert list(woken(decider, PODS.name, None, pod, world)) == [KEY]
+    world.vanish(Key(REPLICASETS.name, "default", replicas.metadata.name))
+    assert list(woken(decider, PODS.name, None, pod, world)) == [], "the ReplicaSet wakes it when it comes"
 
 
 def test_from_the_queue_to_the_end() -> None:
@@ -92,14 +93,14 @@ def test_a_service_makes_serving_the_end() -> None:
         ports=[],
     )
     assert settle(world)["serving"] == 0, "its pods have no port of the name that the Service wants"
-    decider, (portless,) = ProgressDecider(), world.list(ENDPOINT_SLICES)
+    decider, (portless,) = progress_decider(), world.list(ENDPOINT_SLICES)
     world.edit(ENDPOINT_SLICES, "web-a", {"ports": [{"port": 8080}]})
     assert settle(world)["serving"] == 1
     slices = world.list(ENDPOINT_SLICES)
-    assert len(list(decider.adopters(world, ENDPOINT_SLICES.name, portless, slices[0]))) == 1
-    (key,) = decider.adopters(world, ENDPOINT_SLICES.name, None, slices[0])
+    assert len(list(woken(decider, ENDPOINT_SLICES.name, portless, slices[0], world))) == 1
+    (key,) = woken(decider, ENDPOINT_SLICES.name, None, slices[0], world)
     assert key.resource == "deployments.apps"
-    (key,) = decider.adopters(world, SERVICES.name, None, world.list(SERVICES)[0])
+    (key,) = woken(decider, SERVICES.name, None, world.list(SERVICES)[0], world)
     assert key == KEY
 
 
@@ -117,19 +118,21 @@ def test_whoever_comes_to_lead_looks_at_every_kind_of_workload() -> None:
     world = deployed()
     template = {"metadata": {"labels": LABELS}, "spec": {"containers": [{"name": "main", "image": "web:1"}]}}
     world.add(STATEFULSETS, "db", spec={"selector": {"matchLabels": LABELS}, "template": template})
-    assert list(ProgressDecider().unsettled(world)) == [KEY, Key(STATEFULSETS.name, "default", "db")]
+    unsettled = progress_decider().unsettled
+    assert unsettled is not None
+    assert list(unsettled(world)) == [KEY, Key(STATEFULSETS.name, "default", "db")]
 
 
 def test_told_at_most_once_a_second() -> None:
     world = deployed()
-    world.settle([ProgressDecider()])
+    world.settle([progress_decider()])
     world.tick(0.2)
     world.edit(DEPLOYMENTS, "web", {"spec": {"replicas": 3}})
     wrote = [
         each for each in world.writes if isinstance(each, ChangeStatus) and "progress" in each.patch["status"]
     ]
     world.edit_status(DEPLOYMENTS, "web", {"progress": {"updated": timestamp(world.now)}})
-    decision = ProgressDecider().decide(world, KEY, world.now)
+    decision = progress_decider().decide(world, KEY, world.now)
     assert decision.effects == ()
     assert decision.again_at > world.now
     assert wrote
@@ -146,7 +149,7 @@ def test_a_job_that_was_given_up_says_why() -> None:
         for kind in ("FailureTarget", "Failed")
     ]
     world.edit_status(JOBS, "j", {"startTime": at, "conditions": failed})
-    (effect,) = ProgressDecider().decide(world, Key(JOBS.name, "default", "j"), world.now).effects
+    (effect,) = progress_decider().decide(world, Key(JOBS.name, "default", "j"), world.now).effects
     assert isinstance(effect, ChangeStatus)
     assert effect.patch["status"]["progress"]["lastError"] == {"at": at, **told}
 
@@ -154,7 +157,12 @@ def test_a_job_that_was_given_up_says_why() -> None:
 def test_the_last_error_says_what_the_end_of_the_container_said() -> None:
     world = deployed(1)
     (only,) = world.list(PODS)
-    ended = {"exitCode": 128, "reason": "StartError", "message": "'/x': no such file", "finishedAt": "t"}
+    ended = {
+        "exitCode": 128,
+        "reason": "StartError",
+        "message": "'/x': no such file",
+        "finishedAt": timestamp(world.now),
+    }
     status = {
         "name": "main",
         "state": {"waiting": {"reason": "CrashLoopBackOff"}},

@@ -21,13 +21,14 @@ from fairlead.model.views import (
     SCHEDULING_POLICIES,
     Resource,
 )
-from fairlead.reconcile.placement_quota import PlacementQuotaDecider
-from fairlead.reconcile.plane_settings import PlaneSettingsDecider
-from fairlead.reconcile.reservation import ALL, EXPIRED_KEPT_SECONDS, ReservationDecider
-from fairlead.reconcile.resource_quota import ResourceQuotaDecider
+from fairlead.reconcile.placement_quota import placement_quota_decider
+from fairlead.reconcile.plane_settings import plane_settings_decider
+from fairlead.reconcile.reservation import ALL, EXPIRED_KEPT_SECONDS, reservation_decider
+from fairlead.reconcile.resource_quota import resource_quota_decider
 from fairlead.reconcile.scheduling_policy import ALL as POLICIES
-from fairlead.reconcile.scheduling_policy import SchedulingPolicyDecider
+from fairlead.reconcile.scheduling_policy import scheduling_policy_decider
 from fairlead.store.contract import Key
+from tests.unit.reconcile.waking import woken
 from tests.unit.reconcile.world import NAMESPACE, NOW, World, selector, template
 
 Json = dict[str, Any]
@@ -62,15 +63,13 @@ def test_a_placement_quota_is_counted_again_when_pods_went() -> None:
     world.add(PLACEMENT_QUOTAS, "zone-c", spec=in_zone)
     for name, at in (("a", "c-1"), ("b", "c-1"), ("other", "d-1"), ("waits", ""), ("lost", "gone-1")):
         pod(world, name, at)
-    world.settle([PlacementQuotaDecider()])
-    assert status(world, PLACEMENT_QUOTAS, "zone-c") == {
-        "used": {"cpu": "2", "pods": "2"},
-        "observedGeneration": 1,
-    }
+    world.settle([placement_quota_decider()])
+    told = status(world, PLACEMENT_QUOTAS, "zone-c")
+    assert (told["used"], told["observedGeneration"]) == ({"cpu": "2", "pods": "2"}, 1)
     world.set_pod("a", "Succeeded", node="c-1")
-    assert world.settle([PlacementQuotaDecider()]) == 1
+    assert world.settle([placement_quota_decider()]) == 1
     assert status(world, PLACEMENT_QUOTAS, "zone-c")["used"] == {"cpu": "1", "pods": "1"}
-    assert world.settle([PlacementQuotaDecider()]) == 0
+    assert world.settle([placement_quota_decider()]) == 0
 
 
 def test_a_resource_quota_is_counted_again_when_something_went() -> None:
@@ -79,7 +78,7 @@ def test_a_resource_quota_is_counted_again_when_something_went() -> None:
     pod(world, "a")
     pod(world, "b")
     world.add(DEPLOYMENTS, "web", spec={"selector": selector(), "template": template()})
-    decider = ResourceQuotaDecider()
+    decider = resource_quota_decider()
     world.turn(decider, "")
     assert status(world, RESOURCE_QUOTAS, "q") == {
         "hard": {"pods": "5", "count/deployments.apps": "2"},
@@ -94,7 +93,7 @@ def test_a_resource_quota_is_counted_again_when_something_went() -> None:
 
 def test_only_what_frees_something_wakes_the_quotas_of_a_namespace() -> None:
     world = World()
-    placement, resources = PlacementQuotaDecider(), ResourceQuotaDecider()
+    placement, resources = placement_quota_decider(), resource_quota_decider()
     pod(world, "a")
     waiting = world.get(PODS, NAMESPACE, "a")
     world.set_pod("a", "Running")
@@ -103,17 +102,17 @@ def test_only_what_frees_something_wakes_the_quotas_of_a_namespace() -> None:
     ended = world.get(PODS, NAMESPACE, "a")
     for decider in (placement, resources):
         space = Key(decider.reads[0].name, NAMESPACE, "")
-        assert tuple(decider.keys("pods", None, waiting)) == ()
-        assert tuple(decider.keys("pods", waiting, running)) == ()
-        assert tuple(decider.keys("pods", running, ended)) == (space,)
-        assert tuple(decider.keys("pods", running, None)) == (space,)
-    assert tuple(placement.keys("pods", ended, None)) == ()
+        assert tuple(woken(decider, "pods", None, waiting)) == ()
+        assert tuple(woken(decider, "pods", waiting, running)) == ()
+        assert tuple(woken(decider, "pods", running, ended)) == (space,)
+        assert tuple(woken(decider, "pods", running, None)) == (space,)
+    assert tuple(woken(placement, "pods", ended, None)) == ()
     node(world, "n", "c")
     before = world.get(NODES, "", "n")
     world.edit(NODES, "n", {"metadata": {"labels": {"zone": "d"}}}, "")
     after = world.get(NODES, "", "n")
-    assert tuple(placement.keys("nodes", before, after)) == (Key(PLACEMENT_QUOTAS.name, "", ""),)
-    assert tuple(placement.keys("nodes", after, after)) == ()
+    assert tuple(woken(placement, "nodes", before, after)) == (Key(PLACEMENT_QUOTAS.name, "", ""),)
+    assert tuple(woken(placement, "nodes", after, after)) == ()
 
 
 # Reservations
@@ -138,7 +137,7 @@ def reserve(world: World, intent: str = "recover", **spec: Any) -> str:
 
 
 def run(world: World) -> Any:
-    decision = world.decide(ReservationDecider(), ALL)
+    decision = world.decide(reservation_decider(), ALL)
     world.apply(decision.effects)
     return decision
 
@@ -250,7 +249,7 @@ def test_the_policy_that_plane_settings_name_is_active_and_rollback_is_naming_an
     world.add(PLANE_SETTINGS, "default", spec={"schedulingPolicy": "v4"})
 
     def active() -> dict[str, tuple[bool, str, str]]:
-        world.apply(world.decide(SchedulingPolicyDecider(), POLICIES).effects)
+        world.apply(world.decide(scheduling_policy_decider(), POLICIES).effects)
         found = {name: status(world, SCHEDULING_POLICIES, name, "") for name in ("v3", "v4")}
         return {
             name: (each["active"], each.get("observedBy", ""), each["conditions"][0]["reason"])
@@ -261,7 +260,7 @@ def test_the_policy_that_plane_settings_name_is_active_and_rollback_is_naming_an
     assert active() == {"v3": idle, "v4": used}
     world.edit(PLANE_SETTINGS, "default", {"spec": {"schedulingPolicy": "v3"}}, "")
     assert active() == {"v3": used, "v4": idle}
-    assert world.decide(SchedulingPolicyDecider(), POLICIES).effects == ()
+    assert world.decide(scheduling_policy_decider(), POLICIES).effects == ()
     world.delete(PLANE_SETTINGS, "default", "")
     assert active() == {"v3": idle, "v4": idle}
 
@@ -269,7 +268,7 @@ def test_the_policy_that_plane_settings_name_is_active_and_rollback_is_naming_an
 def test_a_policy_that_does_not_exist_is_a_condition_of_the_plane_settings() -> None:
     world = World()
     world.add(PLANE_SETTINGS, "default", spec={"schedulingPolicy": "v5"})
-    world.turn(PlaneSettingsDecider(), "default", "")
+    world.turn(plane_settings_decider(), "default", "")
 
     def condition() -> tuple[str, str, str]:
         found = status(world, PLANE_SETTINGS, "default", "")["conditions"]
@@ -280,7 +279,7 @@ def test_a_policy_that_does_not_exist_is_a_condition_of_the_plane_settings() -> 
     world.tick(5)
     policy = world.add(SCHEDULING_POLICIES, "v5", spec={})
     view = world.get(SCHEDULING_POLICIES, "", policy["metadata"]["name"])
-    keys = tuple(PlaneSettingsDecider().keys(SCHEDULING_POLICIES.name, None, view))
+    keys = tuple(woken(plane_settings_decider(), SCHEDULING_POLICIES.name, None, view))
     assert keys == (Key(PLANE_SETTINGS.name, "", "default"),)
-    world.turn(PlaneSettingsDecider(), "default", "")
+    world.turn(plane_settings_decider(), "default", "")
     assert condition() == ("True", "InUse", timestamp(NOW + 5))

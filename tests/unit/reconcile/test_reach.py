@@ -17,12 +17,13 @@ from fairlead.model.views import (
     REPLICASETS,
     STATEFULSETS,
 )
-from fairlead.reconcile.daemonset import DaemonSetDecider
-from fairlead.reconcile.deployment import DeploymentDecider
-from fairlead.reconcile.disruption_budget import BudgetDecider
+from fairlead.reconcile.daemonset import daemonset_decider
+from fairlead.reconcile.deployment import deployment_decider
+from fairlead.reconcile.disruption_budget import budget_decider
 from fairlead.reconcile.reach import LOOK_AGAIN_SECONDS, is_out_of_reach
 from fairlead.store.contract import Key
 from tests.unit.reconcile.silent_world import SilentWorld, deciders
+from tests.unit.reconcile.waking import woken
 from tests.unit.reconcile.world import selector, template
 
 # Seconds of silence: a renewal was missed, the node is suspected, it is Unknown, its pods were released.
@@ -38,7 +39,7 @@ ROLLING = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavail
 
 def silent_world() -> SilentWorld:
     world = SilentWorld({"n1": "a", "n2": "a", "n3": "a"})
-    world.deciders = (*deciders(), DeploymentDecider(), DaemonSetDecider(), BudgetDecider())
+    world.deciders = (*deciders(), deployment_decider(), daemonset_decider(), budget_decider())
     return world
 
 
@@ -171,8 +172,8 @@ def test_a_budget_counts_nobody_on_a_node_that_is_silent(stage: str) -> None:
     hushed(world, stage)
     assert world.objects[Key(BUDGETS.name, "default", "web")]["status"]["disruptionsAllowed"] == 0
     node = world.get(NODES, "", "n1")
-    woken = list(BudgetDecider().adopters(world, NODES.name, world.get(NODES, "", "n2"), node))
-    assert woken == ([Key(BUDGETS.name, "default", "")] if stage != "missed" else [])
+    keys = list(woken(budget_decider(), NODES.name, world.get(NODES, "", "n2"), node, world))
+    assert keys == ([Key(BUDGETS.name, "default", "")] if stage != "missed" else [])
     world.silenced.clear()
     world.run(10)
     # Only the pod itself can say that it is ready again once that was taken back.
@@ -192,9 +193,9 @@ def guarded_world() -> SilentWorld:
 
 def test_a_missed_renewal_wakes_a_budget_by_itself_and_so_does_the_return() -> None:
     """Only the key of all namespaces is awake; it comes back in time, and again only while there are budgets."""
-    world, decider = guarded_world(), BudgetDecider()
+    world, decider = guarded_world(), budget_decider()
     everywhere, own = Key(BUDGETS.name, "", ""), Key(BUDGETS.name, "default", "web")
-    made_known = decider.keys(BUDGETS.name, None, world.get(BUDGETS, "default", "web"))
+    made_known = woken(decider, BUDGETS.name, None, world.get(BUDGETS, "default", "web"))
     assert everywhere in made_known
     world.deciders = ()
     world.renew()

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 from fairlead.core.times import parse_time
 from fairlead.model.evidence_rows import default_spec
+from fairlead.model.key import Key
 from fairlead.model.marks import AT_MOST_ONE, FENCES_AFTER, OUT_OF_SERVICE, REPLACES
-from fairlead.model.views import EVIDENCE_POLICIES, NODES, PODS, STATEFULSETS
-from fairlead.reconcile import node_health
+from fairlead.model.views import EVIDENCE_POLICIES, NODES, PODS, STATEFULSETS, Json
+from fairlead.reconcile import node_marks
 from tests.unit.reconcile.silent_world import SilentWorld
 from tests.unit.reconcile.world import selector, template
 
@@ -24,18 +26,21 @@ TOLERATIONS = [
         "tolerationSeconds": GRACE,
     }
 ]
-AT_MOST = {"annotations": {AT_MOST_ONE: "true"}}
+AT_MOST: Json = {"annotations": {AT_MOST_ONE: "true"}}
 
 
 def world_with(
-    count: int = 2, nodes: dict[str, str] | None = None, deadline: int = 0, spec: Any = None, **metadata: Any
+    count: int = 2,
+    nodes: dict[str, str] | None = None,
+    deadline: int = 0,
+    spec: Any = None,
+    tolerations: Sequence[Json] = TOLERATIONS,
+    **metadata: Any,
 ) -> SilentWorld:
     """A ReplicaSet whose pods run on the nodes in turn; they tolerate silence for GRACE seconds."""
     nodes = nodes or {"n1": "a", "n2": "a", "n3": "a"}
     world = SilentWorld(nodes, spec, deadline)
-    world.replicas("web", count, **metadata)
-    for pod in world.list(PODS):
-        world.objects[PODS.name, "default", pod.metadata.name]["spec"]["tolerations"] = TOLERATIONS
+    world.replicas("web", count, tolerations, **metadata)
     world.start_on(*nodes)
     return world
 
@@ -62,7 +67,7 @@ def test_grace_then_release_then_exactly_one_replacement() -> None:
     world.run(2, lambda: _no_more_than(world, 2))
     assert world.released(gone) == ("True", "NodeSilent")
     (new,) = (pod for pod in world.list(PODS) if REPLACES in pod.metadata.annotations)
-    original = world.objects[PODS.name, "default", gone]
+    original = world.objects[Key(PODS.name, "default", gone)]
     assert new.metadata.annotations[REPLACES] == original["metadata"]["uid"]
     assert len(live(world)) == 2
     world.start_on("n2")
@@ -88,7 +93,7 @@ def test_what_is_ahead_is_told_with_its_deadline_and_row() -> None:
 def test_a_node_that_returns_within_the_grace_leaves_no_trace() -> None:
     world = world_with(2)
     (pod,) = on(world, "n1")
-    _pod(world, pod)["status"]["containerStatuses"] = [{"name": "main", "ready": True}]
+    world.edit_status(PODS, pod, {"containerStatuses": [{"name": "main", "ready": True}]})
     world.hush("n1")
     world.run(55)
     assert _ready(world, pod) == ("False", "NodeUnknown")
@@ -107,7 +112,7 @@ def test_a_mark_that_outlives_a_renewal_says_nothing_about_the_silence_after_it(
     world.run(45)
     assert world.released(gone) == ("False", "NodeUnknown")
     world.deciders = tuple(
-        each for each in world.deciders if each.name != node_health.NAME
+        each for each in world.deciders if each.name != node_marks.NAME
     )  # its write is late
     world.silenced.clear()
     world.renew()
@@ -117,9 +122,8 @@ def test_a_mark_that_outlives_a_renewal_says_nothing_about_the_silence_after_it(
 
 
 def test_a_pod_that_bears_it_for_ever_is_never_released() -> None:
-    world = world_with(2)
+    world = world_with(2, tolerations=[{"operator": "Exists"}])
     (pod,) = on(world, "n1")
-    _pod(world, pod)["spec"]["tolerations"] = [{"operator": "Exists"}]
     world.hush("n1")
     world.run(400)
     assert world.released(pod) == ("", "")
@@ -319,10 +323,11 @@ def test_where_at_most_one_may_run_a_pod_on_its_way_out_is_not_replaced() -> Non
 
 def test_a_statefulset_gets_its_name_back_once_the_supervisor_has_ended_its_pod() -> None:
     world = SilentWorld({"n1": "a", "n2": "a"}, deadline=60)
+    unforgiving = template(tolerations=[{**TOLERATIONS[0], "tolerationSeconds": 0}])
     world.add(
         STATEFULSETS,
         "db",
-        spec={"replicas": 1, "serviceName": "db", "selector": selector(), "template": template()},
+        spec={"replicas": 1, "serviceName": "db", "selector": selector(), "template": unforgiving},
     )
     world.settle_all()
     world.start_on("n1")
@@ -377,7 +382,7 @@ def _no_more_than(world: SilentWorld, count: int) -> None:
 
 
 def _pod(world: SilentWorld, name: str) -> Any:
-    return world.objects[PODS.name, "default", name]
+    return world.objects[Key(PODS.name, "default", name)]
 
 
 def _ready(world: SilentWorld, name: str) -> tuple[str, str]:
@@ -386,7 +391,7 @@ def _ready(world: SilentWorld, name: str) -> tuple[str, str]:
 
 
 def _confirm(world: SilentWorld, node: str) -> None:
-    taints = world.objects[NODES.name, "", node]["spec"].get("taints") or []
+    taints = world.objects[Key(NODES.name, "", node)]["spec"].get("taints") or []
     taint = {"key": OUT_OF_SERVICE, "value": "confirmed", "effect": "NoExecute"}
     world.edit(NODES, node, {"spec": {"taints": [*taints, taint]}}, "")
 

@@ -12,12 +12,15 @@ from fairlead.decision.effects import Delete
 from fairlead.ledger import repair
 from fairlead.model.evidence_rows import default_spec
 from fairlead.model.plane_knobs import SECTIONS
+from fairlead.model.premise import Premise
 from fairlead.model.views import EVIDENCE_POLICIES, LEASES, NODES, PLANE_SETTINGS, PODS
-from fairlead.reconcile.repair import ALL, RepairDecider
+from fairlead.reconcile.repair import ALL, repair_decider
 from fairlead.store.contract import Key
+from tests.unit.reconcile.waking import woken
 from tests.unit.reconcile.world import NOW, World
 
-DECIDER = RepairDecider()
+NODE_GONE = Premise(Key("nodes", "", "gone"), 0)
+DECIDER = repair_decider()
 TRACKING = "batch.kubernetes.io/job-tracking"
 LEASE_NS = "kube-node-lease"
 
@@ -52,9 +55,8 @@ def turn(found: World) -> Any:
 
 def deleting(found: World, name: str, ago: float, **meta: Any) -> None:
     """As one whose grace was over so long ago."""
-    metadata = found.objects[Key("pods", "default", name)]["metadata"]
-    metadata |= {"deletionTimestamp": timestamp(found.now - ago), "deletionGracePeriodSeconds": 30, **meta}
-    found.edit(PODS, name, {"metadata": {"labels": {"touched": "yes"}}})
+    gone = {"deletionTimestamp": timestamp(found.now - ago), "deletionGracePeriodSeconds": 30, **meta}
+    found.overwrite(Key("pods", "default", name), lambda obj: obj["metadata"].update(gone))
 
 
 def exists(found: World, name: str = "one") -> bool:
@@ -86,7 +88,7 @@ def test_an_ended_pod_on_a_missing_node_is_marked_and_removed_when_its_time_is_o
     decision = turn(found)
     (delete,) = decision.effects
     assert isinstance(delete, Delete)
-    assert (delete.grace_seconds, delete.premise) == (0, "nodes//gone@0")
+    assert (delete.grace_seconds, delete.premises) == (0, (NODE_GONE,))
     (note,) = decision.events
     assert (note.reason, note.after) == ("Repaired", 0)
     assert note.message.endswith("it is removed (repair rule EndedPodOnMissingNode)")
@@ -189,7 +191,7 @@ def test_a_lease_that_is_nobodys_goes_an_hour_after_its_last_renewal(
     effects = turn(found).effects
     assert len(effects) == removed
     if removed:
-        assert (effects[0].namespace, effects[0].premise) == (LEASE_NS, "nodes//gone@0")
+        assert (effects[0].namespace, effects[0].premises) == (LEASE_NS, (NODE_GONE,))
     elif name == "gone" and not owners:
         assert turn(found).again_at == found.now + 1
 
@@ -254,7 +256,7 @@ def test_turned_off_it_only_reports() -> None:
         "LeftoversFound", "2 only reported (EndedPodsOverLimit, JobFinalizerLeft): fairlead repair"
     )
     assert decision.again_at == found.now + 5
-    assert list(DECIDER.keys(PLANE_SETTINGS.name, None, None)) == [ALL]
+    assert list(woken(DECIDER, PLANE_SETTINGS.name, None, None)) == [ALL]
     found.edit(PLANE_SETTINGS, "default", {"spec": {"repair": {"automatic": 1}}}, namespace="")
     assert len(turn(found).effects) == 2
 
@@ -275,7 +277,7 @@ def test_whatever_is_found_ends_in_rest() -> None:
 
 
 def test_its_first_look_needs_no_event_and_every_rule_has_its_words() -> None:
-    assert DECIDER.initial_keys() == (ALL,)
+    assert DECIDER.initial_keys == (ALL,)
     assert {knob.name for knob in SECTIONS["repair"].knobs} == {"automatic", "everySeconds", "endedPodsMax"}
     assert all(rule.act and not rule.remedy for rule in repair.CLEAR)
     assert all(rule.remedy and not rule.act for rule in repair.AMBIGUOUS)

@@ -9,14 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairlead.decision.contract import EFFECTS_MAX, NOTHING, SETTLED, Refusal, Waiting
-from fairlead.decision.effects import OPERATION, ChangeStatus, Create, Delete, Effect
+from fairlead.decision.effects import OPERATION, ChangeStatus, Create, Delete, Effect, premise_of
 from fairlead.model.views import PODS, REPLICASETS, ReplicaSet
 from fairlead.reconcile.children import child_name
-from fairlead.reconcile.replicaset import ReplicaSetDecider
+from fairlead.reconcile.replicaset import replicaset_decider
 from fairlead.store.contract import Key
+from tests.unit.reconcile.waking import woken
 from tests.unit.reconcile.world import Refused, World, names, selector, template
 
-DECIDER = ReplicaSetDecider()
+DECIDER = replicaset_decider()
 KEY = Key("replicasets.apps", "default", "web")
 
 
@@ -126,11 +127,13 @@ def test_nothing_is_decided_for_a_set_that_is_gone() -> None:
 def test_orphans_are_adopted_before_anything_is_created() -> None:
     world = running(3)
     kept = live(world)
+    created = [effect for effect in world.writes if isinstance(effect, Create)]
     world.delete(REPLICASETS, "web", policy="Orphan")
+    world.collect_garbage()
     world.add(REPLICASETS, "web", spec={"selector": selector(), "template": template(), "replicas": 3})
     world.settle([DECIDER])
     assert live(world) == kept
-    assert not any(isinstance(effect, Create) for effect in world.writes[len(world.writes) - 3 :])
+    assert [effect for effect in world.writes if isinstance(effect, Create)] == created
 
 
 def test_pods_of_a_former_namesake_are_not_counted() -> None:
@@ -254,6 +257,7 @@ def test_a_refusal_is_reported_until_the_number_is_right() -> None:
     world = world_with(1)
     decision = world.decide(DECIDER, KEY)
     refusal = Refusal(decision.effects[0], "exceeded quota")
+    assert DECIDER.refused is not None
     refused = DECIDER.refused(world, KEY, refusal, world.now)
     world.apply(refused.effects)
     (condition,) = status(world)["conditions"]
@@ -271,11 +275,11 @@ def test_a_refusal_is_reported_until_the_number_is_right() -> None:
 def test_pods_wake_the_set_that_controls_them_and_no_other() -> None:
     world = running(1)
     (pod,) = world.list(PODS)
-    assert tuple(DECIDER.keys("pods", None, pod)) == (KEY,)
-    assert tuple(DECIDER.keys("pods", pod, None)) == (KEY,)
+    assert tuple(woken(DECIDER, "pods", None, pod)) == (KEY,)
+    assert tuple(woken(DECIDER, "pods", pod, None)) == (KEY,)
     world.add(PODS, "alone", spec=template()["spec"])
-    assert tuple(DECIDER.keys("pods", None, world.get(PODS, "default", "alone"))) == ()
-    assert tuple(DECIDER.keys("replicasets.apps", None, world.get(REPLICASETS, "default", "web"))) == (KEY,)
+    assert tuple(woken(DECIDER, "pods", None, world.get(PODS, "default", "alone"))) == ()
+    assert tuple(woken(DECIDER, "replicasets.apps", None, world.get(REPLICASETS, "default", "web"))) == (KEY,)
 
 
 STEP = st.one_of(
@@ -390,5 +394,4 @@ def test_a_deletion_commits_only_while_the_pods_that_stay_are_as_they_were() -> 
     assert len(deletes) == 2
     gone = {delete.name for delete in deletes}
     (stays,) = [pod for pod in world.list(PODS) if pod.metadata.name not in gone]
-    guard = f"pods/default/{stays.metadata.name}@{stays.metadata.resource_version}"
-    assert all(delete.premise.split(",")[1:] == [guard] for delete in deletes)
+    assert all(delete.premises[1:] == (premise_of(PODS, stays.metadata),) for delete in deletes)

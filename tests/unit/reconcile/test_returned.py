@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from fairlead.model.marks import AT_MOST_ONE, ON_RETURN, REPLACES
 from fairlead.model.views import PODS, REPLICASETS
 from tests.unit.reconcile.silent_world import SilentWorld
-from tests.unit.reconcile.test_release import GRACE, _no_more_than, _pod, live, on, world_with
+from tests.unit.reconcile.test_release import GRACE, TOLERATIONS, _no_more_than, _pod, live, on, world_with
+from tests.unit.reconcile.world import template
 
 
 def released(rule: str = "", *, start: bool = True, **more: str) -> tuple[SilentWorld, str, str]:
@@ -15,7 +18,7 @@ def released(rule: str = "", *, start: bool = True, **more: str) -> tuple[Silent
     annotations = {**({ON_RETURN: rule} if rule else {}), **more}
     world = world_with(2, deadline=40, annotations=annotations)
     (original,) = on(world, "n1")
-    _pod(world, original)["status"]["containerStatuses"] = [{"name": "main", "ready": True}]
+    world.edit_status(PODS, original, {"containerStatuses": [{"name": "main", "ready": True}]})
     world.hush("n1")
     world.run(40 + GRACE + 15)
     (new,) = (pod.metadata.name for pod in world.list(PODS) if REPLACES in pod.metadata.annotations)
@@ -59,7 +62,8 @@ def test_which_of_two_stays(rule: str, replacement_runs: bool, stays: str) -> No
 
 
 def test_where_at_most_one_may_run_the_original_never_counts_again() -> None:
-    world, original, new = released("keep-original", **{AT_MOST_ONE: "true"})
+    annotations: dict[str, Any] = {AT_MOST_ONE: "true"}
+    world, original, new = released("keep-original", **annotations)
     come_back(world)
     assert original not in world.pods()
     assert new in live(world)
@@ -76,11 +80,11 @@ def test_an_original_that_nobody_misses_goes() -> None:
 
 def test_a_pod_without_an_owner_counts_again() -> None:
     world = SilentWorld({"n1": "a", "n2": "a"})
-    world.add(PODS, "alone", spec={"containers": [{"name": "main", "image": "x"}]})
+    world.add(PODS, "alone", spec=template(tolerations=TOLERATIONS)["spec"])
     world.set_pod("alone", "Running", ready=True, node="n1")
-    _pod(world, "alone")["status"]["containerStatuses"] = [{"name": "main", "ready": True}]
+    world.edit_status(PODS, "alone", {"containerStatuses": [{"name": "main", "ready": True}]})
     world.hush("n1")
-    world.run(60)
+    world.run(40 + GRACE + 15)
     assert world.released("alone") == ("True", "NodeSilent")
     come_back(world)
     assert world.released("alone") == ("", "")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from fairlead.control.requests import request_of
-from fairlead.decision.contract import Decider
+from fairlead.decision.decider import Decider
 from fairlead.decision.effects import Create
 from fairlead.model.files import load_tables
 from fairlead.model.patch.strategic import strategic
@@ -20,15 +20,17 @@ from fairlead.model.views import (
     ControllerRevision,
     Resource,
 )
-from fairlead.reconcile.daemonset import DaemonSetDecider
+from fairlead.reconcile.daemonset import daemonset_decider
 from fairlead.reconcile.revisions import HASH_LABEL, REVISION_LABEL, in_order, template_in
-from fairlead.reconcile.statefulset import StatefulSetDecider
+from fairlead.reconcile.statefulset import statefulset_decider
+from fairlead.store.contract import Key
+from tests.unit.reconcile.waking import woken
 from tests.unit.reconcile.world import World, selector, template
 
 Json = dict[str, Any]
 KINDS = [
-    pytest.param((STATEFULSETS, StatefulSetDecider()), id="StatefulSet"),
-    pytest.param((DAEMONSETS, DaemonSetDecider()), id="DaemonSet"),
+    pytest.param((STATEFULSETS, statefulset_decider()), id="StatefulSet"),
+    pytest.param((DAEMONSETS, daemonset_decider()), id="DaemonSet"),
 ]
 Sort = tuple[Resource[Any], Decider]
 
@@ -83,15 +85,17 @@ def test_each_template_gets_a_revision_and_an_old_one_its_own_back(sort: Sort) -
 def test_a_revision_that_kubernetes_made_is_taken_over_and_no_pod_restarts(sort: Sort) -> None:
     world = made(sort)
     (key,) = [key for key in world.objects if key.resource == CONTROLLER_REVISIONS.name]
-    kept = world.objects[key]["data"]["spec"]["template"]
-    kept["metadata"] = {"creationTimestamp": None, **kept["metadata"]}  # as upstream's controllers write it
-    again = World()
-    for each, body in world.objects.items():
-        again.objects[each] = body
-    pods = {pod.metadata.uid for pod in again.list(PODS)}
-    run(again, sort)
-    assert {pod.metadata.uid for pod in again.list(PODS)} == pods
-    assert [each.metadata.name for each in history(again)] == [key.name]
+    pods = {pod.metadata.uid for pod in world.list(PODS)}
+    world.overwrite(key, _as_upstream)
+    run(world, sort)
+    assert {pod.metadata.uid for pod in world.list(PODS)} == pods
+    assert [each.metadata.name for each in history(world)] == [key.name]
+
+
+def _as_upstream(revision: Json) -> None:
+    """As upstream's controllers write it."""
+    kept = revision["data"]["spec"]["template"]
+    kept["metadata"] = {"creationTimestamp": None, **kept["metadata"]}
 
 
 CONTAINER = {
@@ -126,10 +130,12 @@ POD = {
     ],
 )
 def test_a_set_s_revision_is_called_as_kubernetes_calls_it(metadata: Json, names: Json, called: str) -> None:
-    world, sort = World(), (STATEFULSETS, StatefulSetDecider())
+    world, sort = World(), (STATEFULSETS, statefulset_decider())
     wanted = {"metadata": metadata, "spec": {**POD, "containers": [{**CONTAINER, **names}]}}
     spec = {"selector": {"matchLabels": metadata["labels"]}, "template": wanted, "serviceName": "set"}
     world.add(STATEFULSETS, "set", spec={**spec, "replicas": 1})
+    # As an API shows it that keeps the null; ours does not.
+    world.overwrite(Key(STATEFULSETS.name, "default", "set"), lambda obj: obj["spec"].update(template=wanted))
     run(world, sort)
     (revision,) = history(world)
     assert revision.metadata.name == f"set-{called}"
@@ -217,15 +223,19 @@ def test_a_revision_that_a_pod_is_of_is_kept(sort: Sort) -> None:
 def test_orphans_of_a_set_of_the_same_kind_are_adopted_with_their_history(sort: Sort) -> None:
     world = made(sort)
     (pod,), (revision,) = world.list(PODS), history(world)
-    for resource, each in ((PODS, pod), (CONTROLLER_REVISIONS, revision)):
-        world.edit(resource, each.metadata.name, {"metadata": {"ownerReferences": None}})
+    for resource, name in ((PODS, pod.metadata.name), (CONTROLLER_REVISIONS, revision.metadata.name)):
+        # As the collector sets them free: people may not, of a pod that was bound for a StatefulSet.
+        world.overwrite(
+            Key(resource.name, "default", name), lambda obj: obj["metadata"].pop("ownerReferences")
+        )
     assert [
-        key.name for key in sort[1].adopters(world, CONTROLLER_REVISIONS.name, None, history(world)[0])
-    ] == ["set"]  # type: ignore[attr-defined]
+        key.name for key in woken(sort[1], CONTROLLER_REVISIONS.name, None, history(world)[0], world)
+    ] == ["set"]
     run(world, sort)
     assert [each.metadata.uid for each in history(world)] == [revision.metadata.uid]
     assert [each.metadata.uid for each in world.list(PODS)] == [pod.metadata.uid]
-    assert all(each.metadata.controller for each in (*world.list(PODS), *history(world)))
+    assert all(each.metadata.controller for each in world.list(PODS))
+    assert all(each.metadata.controller for each in history(world))
 
 
 @pytest.mark.parametrize("sort", KINDS)

@@ -10,18 +10,20 @@ import pytest
 from fairlead.core.times import timestamp
 from fairlead.model.key import Key
 from fairlead.model.views import PODS
-from fairlead.reconcile.stale_disruption import STALE_DISRUPTION_SECONDS, StaleDisruptionDecider
+from fairlead.reconcile.stale_disruption import STALE_DISRUPTION_SECONDS, stale_disruption_decider
 from tests.unit.control.driving import Driver
 from tests.unit.explain.asking import PODS as PATH
 from tests.unit.explain.asking import Asked
+from tests.unit.reconcile.waking import woken
 from tests.unit.reconcile.world import NOW, World
 
-DECIDER = StaleDisruptionDecider()
+DECIDER = stale_disruption_decider()
 KEY = Key(PODS.name, "default", "p")
 
 
 def mark(reason: str = "PreemptionByScheduler", status: str = "True", since: str = timestamp(NOW)) -> Any:
-    return {"type": "DisruptionTarget", "status": status, "reason": reason, "lastTransitionTime": since}
+    at = {"lastTransitionTime": since} if since else {}
+    return {"type": "DisruptionTarget", "status": status, "reason": reason, **at}
 
 
 def marked(*conditions: Any, phase: str = "Running", **meta: Any) -> World:
@@ -44,7 +46,7 @@ def test_a_mark_is_left_alone_for_a_while_then_taken_back() -> None:
     assert pod is not None
     found = {each.type: (each.status, each.reason) for each in pod.status.conditions}
     assert found == {"Ready": ("True", ""), "DisruptionTarget": ("False", "PreemptionByScheduler")}
-    assert tuple(DECIDER.keys(PODS.name, None, pod)) == ()
+    assert tuple(woken(DECIDER, PODS.name, None, pod)) == ()
     assert world.decide(DECIDER, KEY).effects == ()
 
 
@@ -63,7 +65,7 @@ def test_a_mark_is_left_alone_for_a_while_then_taken_back() -> None:
 def test_which_marks_can_become_stale(condition: Any, phase: str, looked_at: bool) -> None:
     world = marked(condition, phase=phase)
     pod = world.get(PODS, "default", "p")
-    assert bool(tuple(DECIDER.keys(PODS.name, None, pod))) == looked_at
+    assert bool(tuple(woken(DECIDER, PODS.name, None, pod))) == looked_at
     world.tick(STALE_DISRUPTION_SECONDS)
     assert bool(world.decide(DECIDER, KEY).effects) == looked_at
 

@@ -9,12 +9,13 @@ import pytest
 from fairlead.decision.contract import NOTHING, SETTLED, Waiting
 from fairlead.model.views import CONTROLLER_REVISIONS, PODS, STATEFULSETS, Pod, StatefulSet
 from fairlead.reconcile.revisions import REVISION_LABEL
-from fairlead.reconcile.statefulset import StatefulSetDecider
+from fairlead.reconcile.statefulset import statefulset_decider
 from fairlead.reconcile.statefulset_pods import ordinal_of
 from fairlead.store.contract import Key
+from tests.unit.reconcile.waking import woken
 from tests.unit.reconcile.world import NOW, World, names, selector, template
 
-DECIDER = StatefulSetDecider()
+DECIDER = statefulset_decider()
 KEY = Key("statefulsets.apps", "default", "db")
 
 
@@ -334,5 +335,5 @@ def test_sets_and_their_pods_wake_the_set() -> None:
     make(world)
     settle(world)
     pod: Pod = world.list(PODS)[0]
-    assert tuple(DECIDER.keys("pods", pod, None)) == (KEY,)
-    assert tuple(DECIDER.keys("statefulsets.apps", None, found(world))) == (KEY,)
+    assert tuple(woken(DECIDER, "pods", pod, None)) == (KEY,)
+    assert tuple(woken(DECIDER, "statefulsets.apps", None, found(world))) == (KEY,)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from fairlead.model.evidence_rows import default_spec
+from fairlead.model.key import Key
 from fairlead.model.views import NODES, PODS
 from tests.unit.reconcile.silent_world import SilentWorld
 
@@ -25,7 +26,7 @@ def taint(world: SilentWorld, **fields: str) -> None:
 
 
 def is_leaving(world: SilentWorld) -> bool:
-    return "deletionTimestamp" in world.objects[PODS.name, "default", "p"]["metadata"]
+    return "deletionTimestamp" in world.objects[Key(PODS.name, "default", "p")]["metadata"]
 
 
 @pytest.mark.parametrize(
@@ -60,7 +61,7 @@ def test_a_pod_leaves_when_its_tolerations_end(
             break
     assert left == leaves_after
     if left is not None:
-        status = world.objects[PODS.name, "default", "p"]["status"]
+        status = world.objects[Key(PODS.name, "default", "p")]["status"]
         (target,) = (each for each in status["conditions"] if each["type"] == "DisruptionTarget")
         assert target["reason"] == "DeletionByTaintManager"
         assert "EvidencePolicy/default row NodeTainted" in target["message"]
@@ -91,7 +92,7 @@ def test_pods_of_a_node_that_is_out_of_reach_are_not_deleted() -> None:
     )
     world.hush("n1")
     world.run(50)
-    taints = world.objects[NODES.name, "", "n1"]["spec"]["taints"]
+    taints = world.objects[Key(NODES.name, "", "n1")]["spec"]["taints"]
     world.edit(NODES, "n1", {"spec": {"taints": [*taints, BROKEN]}}, "")
     world.run(100)
     assert not is_leaving(world)
@@ -111,7 +112,7 @@ def test_a_node_s_own_word_cites_its_row() -> None:
     world.edit_status(NODES, "n1", {"conditions": [{"type": "Ready", "status": "False"}]}, "")
     world.run(9)
     assert is_leaving(world)
-    conditions = world.objects[PODS.name, "default", "p"]["status"]["conditions"]
+    conditions = world.objects[Key(PODS.name, "default", "p")]["status"]["conditions"]
     assert any("row NodeNotReady" in each.get("message", "") for each in conditions)
 
 

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from typing import Any
 
 from fairlead.agent import contract
-from fairlead.agent.contract import Extend, Found, NodeSettings, Sandbox, Saw
+from fairlead.agent.contract import AgentEvent, Extend, Found, NodeSettings, Sandbox, Saw
 from fairlead.agent.machine import Agent
-from fairlead.cache.events import ListAll
+from fairlead.port.driving import ListAll
 from fairlead.runtime.agent_driver import AgentDriver
 from fairlead.runtime.remote import Remote
 from fairlead.wire.client import Address, Client
@@ -44,7 +44,9 @@ class Clumsy(Agent):
 
     seen: list[str]
 
-    def saw(self, event: Saw) -> tuple[Any, ...]:
+    def handle(self, event: AgentEvent) -> tuple[Any, ...]:
+        if not isinstance(event, Saw):
+            return super().handle(event)
         self.seen.append(event.sandbox.name)
         if event.sandbox.name == "stone":
             raise LookupError("stumbled")
@@ -96,7 +98,7 @@ def test_a_deadline_that_came_while_pods_were_looked_for_is_told_to_those_found(
         processes = Processes()
         starting = asyncio.create_task(driver.start(processes))
         await turns()
-        driver._carry_out([Extend(NOW + 30)])
+        driver._carry_out((Extend(NOW + 30),))
         processes.may_start.set()
         await starting
         assert processes.asked[:2] == [Extend(NOW + 30), Extend(NOW + 30)]
@@ -110,14 +112,14 @@ def test_the_server_is_asked_before_the_machine_has_been_looked_over() -> None:
     async def run() -> None:
         driver, agent, client = made()
         lists: list[ListAll] = []
-        begin = agent.begin
+        handle = agent.handle
 
-        def watched(now: float, chance: float, kept: Any) -> tuple[Any, ...]:
-            instructions = begin(now, chance, kept)
+        def watched(event: AgentEvent) -> tuple[Any, ...]:
+            instructions = handle(event)
             lists.extend(each for each in instructions if isinstance(each, ListAll))
             return instructions
 
-        agent.begin = watched  # type: ignore[method-assign]
+        agent.handle = watched  # type: ignore[method-assign]
         processes = Processes()
         starting = asyncio.create_task(driver.start(processes))
         await turns()

@@ -6,11 +6,11 @@ import shutil
 from pathlib import Path
 
 import pytest
-from tests.unit.store.rot import NOW, fill
 
 from fairlead.cli.main import main
 from fairlead.runtime.archive import write_backup
 from fairlead.runtime.decisions_file import FILE, DecisionsFile
+from tests.unit.store.rot import NOW, fill
 
 
 def test_it_says_what_a_backup_has_of_changes_that_were_lost(

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -48,7 +49,7 @@ def test_who_only_looks_turns_no_agent_away(tmp_path: Path, monkeypatch: pytest.
     os.close(node_locks.hold(tmp_path, "n"))
     looking = os.open(tmp_path / node_locks.LOCK, os.O_RDWR)
     fcntl.flock(looking, fcntl.LOCK_EX)
-    monkeypatch.setattr(node_locks.time, "sleep", lambda seconds: fcntl.flock(looking, fcntl.LOCK_UN))
+    monkeypatch.setattr(time, "sleep", lambda seconds: fcntl.flock(looking, fcntl.LOCK_UN))
     held = node_locks.hold(tmp_path, "n")
     assert node_locks.holder(tmp_path) == os.getpid()
     os.close(held)

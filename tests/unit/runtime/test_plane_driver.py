@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from fairlead.control.instructions import Call, Record, Replied
+from fairlead.control.instructions import Answers, Call, PlaneEvent, Record
+from fairlead.port.driving import Started
 from fairlead.port.request import Reply, Request
 from fairlead.runtime.plane_driver import PlaneDriver
 
@@ -46,18 +47,18 @@ class Plane:
         self.instructions = instructions
         self.heard: list[list[int]] = []
 
-    def begin(self, now: float, chance: float) -> Iterable[Any]:
-        return self.instructions
-
-    def replied(self, *events: Replied) -> Iterable[Any]:
-        self.heard.append([event.call for event in events])
+    def handle(self, event: PlaneEvent) -> tuple[Any, ...]:
+        if isinstance(event, Started):
+            return self.instructions
+        assert isinstance(event, Answers)
+        self.heard.append([reply.call for reply in event.replies])
         return ()
 
 
 def started(*instructions: Any) -> tuple[Loop, Host, Plane, PlaneDriver]:
     loop, host, plane = Loop(), Host(), Plane(*instructions)
     nothing: Any = None
-    driver = PlaneDriver(loop, plane, host, nothing, nothing, lambda: 0.0)  # type: ignore[arg-type]
+    driver = PlaneDriver(loop, plane, host, nothing, nothing, lambda: 0.0, pytest.fail)  # type: ignore[arg-type]
     driver.start()
     return loop, host, plane, driver
 
@@ -119,3 +120,16 @@ def test_nothing_is_told_after_it_was_stopped() -> None:
     driver.stop()
     loop.turn()
     assert plane.heard == []
+
+
+def test_a_request_that_the_api_fails_at_is_answered_as_any_clients_and_the_plane_goes_on() -> None:
+    class FailingHost(Host):
+        def send(self, request: Request, user: Any, done: Callable[[Reply], None]) -> None:
+            raise LookupError("a fault of the API")
+
+    loop, plane = Loop(), Plane(Call(1, "x", GET), Call(2, "x", GET))
+    nothing: Any = None
+    driver = PlaneDriver(loop, plane, FailingHost(), nothing, nothing, lambda: 0.0, pytest.fail)  # type: ignore[arg-type]
+    driver.start()
+    loop.turn()
+    assert plane.heard == [[1, 2]]

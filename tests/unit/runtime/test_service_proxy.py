@@ -260,7 +260,7 @@ def test_a_process_without_file_descriptors_binds_as_soon_as_it_has_some(
             proxy = ServiceProxy(asyncio.get_running_loop(), told.append)
             address, ports = "127.96.77.1", [free_port("127.96.77.1"), free_port("127.96.77.1")]
             with monkeypatch.context() as without:
-                without.setattr(service_proxy.socket, "socket", none_left)
+                without.setattr(socket, "socket", none_left)
                 proxy.serve([Route("default/web:80", address, port, (there,)) for port in ports])
                 await asyncio.sleep(0.05)
             await until(lambda: len(proxy.listening) == 2)
@@ -283,7 +283,7 @@ def test_the_servers_own_service_is_no_alarm_where_low_ports_are_not_allowed(
         mentioned: list[str] = []
         proxy = ServiceProxy(asyncio.get_running_loop(), told.append, mention=mentioned.append)
         with monkeypatch.context() as low:
-            low.setattr(service_proxy.socket, "socket", refused)
+            low.setattr(socket, "socket", refused)
             routes = [
                 Route(f"default/{name}", "127.96.77.1", port, ())
                 for name, port in (("kubernetes:https", 443), ("web:http", 80))

@@ -23,7 +23,10 @@ def node(
     name: str, zone: str = "", labels: Json | None = None, room: Json | None = None, **spec: Any
 ) -> Node:
     own = {HOSTNAME: name, **({ZONE: zone} if zone else {}), **(labels or {})}
-    status = {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "110", **(room or {})}}
+    status = {
+        "allocatable": {"cpu": "4", "memory": "8Gi", "pods": "110", **(room or {})},
+        "conditions": [{"type": "Ready", "status": "True"}],
+    }
     return viewed(
         {"metadata": {"name": name, "uid": name, "labels": own}, "spec": spec, "status": status}, Node
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 import pytest
 from msgspec import structs
@@ -20,7 +21,7 @@ def node(name: str, zone: str = "") -> Node:
     return node_with(name, zone, room={"cpu": "4000", "memory": "8000Gi"})
 
 
-def of_a_set(name: str, kind: str = "ReplicaSet", labels: Json | None = None, **spec: object) -> Pod:
+def of_a_set(name: str, kind: str = "ReplicaSet", labels: Json | None = None, **spec: Any) -> Pod:
     made = pod(name, cpu="10m", labels={"app": "web", **(labels or {})}, **spec)
     owners = (Owner(kind, "web", "web-uid", "apps/v1", controller=True),)
     return structs.replace(made, metadata=structs.replace(made.metadata, owner_references=owners))

@@ -113,6 +113,34 @@ def test_taints(tolerations: list[Json], expected: Any) -> None:
     assert asked(TaintToleration(), TAINTED, (), pod("p", tolerations=tolerations)) == expected
 
 
+UNREADY: tuple[Json, ...] = (
+    {"conditions": []},
+    {"conditions": [{"type": "Ready", "status": "False"}]},
+    {"conditions": [{"type": "Ready", "status": "Unknown"}]},
+)
+
+
+@pytest.mark.parametrize("status", UNREADY, ids=["says nothing", "not ready", "unknown"])
+def test_a_node_that_does_not_say_that_it_is_ready_repels_like_a_tainted_one(status: Json) -> None:
+    unready = viewed({"metadata": {"name": "a", "uid": "a"}, "status": status}, Node)
+    reason = "node(s) had untolerated taint {node.kubernetes.io/not-ready: }"
+    assert asked(TaintToleration(), (unready, node("b")), (), pod("p"))[:2] == ("b", {reason: 1})
+    tolerations = [{"key": "node.kubernetes.io/not-ready", "operator": "Exists", "effect": "NoSchedule"}]
+    tolerant = pod("p", tolerations=tolerations)
+    assert asked(TaintToleration(), (unready, node("b")), (), tolerant)[0] == "ab"
+
+
+def test_a_node_that_is_being_deleted_repels_like_one_that_is_not_ready() -> None:
+    leaving = viewed(
+        {
+            "metadata": {"name": "a", "uid": "a", "deletionTimestamp": "2026-01-02T00:00:00Z"},
+            "status": {"conditions": [{"type": "Ready", "status": "True"}]},
+        },
+        Node,
+    )
+    assert asked(TaintToleration(), (leaving, node("b")), (), pod("p"))[0] == "b"
+
+
 DISKS = (
     node("a", labels={"disk": "ssd", "size": "10"}),
     node("b", labels={"disk": "hdd", "size": "30"}),

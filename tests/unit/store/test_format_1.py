@@ -22,6 +22,7 @@ from fairlead.runtime import archive, datadir
 from fairlead.runtime.datadir import open_data_directory
 from fairlead.store import schema
 from fairlead.store.contract import Retention
+from fairlead.store.seal import Seal
 from fairlead.store.sqlite import SqliteJournal
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "format-1"
@@ -102,11 +103,12 @@ def test_objects_get_their_digests_by_and_by_and_are_checked_from_then_on(name: 
     connection = apsw.Connection(str(path / "store.db"))
     left = connection.execute("SELECT count(*) FROM objects WHERE digest IS NULL").fetchall()
     assert left == [(0,)]
-    menu = connection.execute(
+    revision, menu = connection.execute(
         "SELECT revision, data FROM log WHERE name = 'menu' ORDER BY revision DESC LIMIT 1"
-    ).fetchall()
+    ).fetchall()[0]
+    assert isinstance(menu, bytes)
     connection.execute(
-        "UPDATE log SET data = ? WHERE revision = ?", (menu[0][1].replace(b"Lauch", b"Lauck"), menu[0][0])
+        "UPDATE log SET data = ? WHERE revision = ?", (menu.replace(b"Lauch", b"Lauck"), revision)
     )
     connection.close()
     with open_data_directory(path) as directory:
@@ -139,7 +141,7 @@ def test_a_full_disk_at_any_step_of_the_upgrade_loses_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     original = unpacked("killed", tmp_path / "original")
-    run = schema._run
+    run, write = schema._run, Seal.write
 
     def act(step: int) -> bool:
         path = tmp_path / "full"
@@ -157,10 +159,14 @@ def test_a_full_disk_at_any_step_of_the_upgrade_loses_nothing(
                 refuse()
                 run(connection, each)
 
+        def refuse_then_write(seal: Seal, *given: Any) -> None:
+            refuse()
+            write(seal, *given)
+
         stopped = False
         with monkeypatch.context() as patched:
             patched.setattr(schema, "_run", statement_by_statement)
-            patched.setattr("fairlead.store.schema.Seal.write", lambda *given: (refuse(), write(*given)))
+            patched.setattr("fairlead.store.schema.Seal.write", refuse_then_write)
             try:
                 opened(path)
             except DataDirectoryError as error:
@@ -168,9 +174,6 @@ def test_a_full_disk_at_any_step_of_the_upgrade_loses_nothing(
         assert opened(path) == EXPECTED["killed"], step
         return stopped
 
-    from fairlead.store.seal import Seal
-
-    write = Seal.write
     assert at_each_statement(original, act) >= 9
 
 

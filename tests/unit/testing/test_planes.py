@@ -249,12 +249,12 @@ def test_namespaces_are_nobody_elses(fairlead_shared_plane: Plane) -> None:
 
 @pytest.fixture(params=["memory", "disk", "process"])
 def kept(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Plane]:
-    options: dict[str, Any] = {
+    options: dict[str, dict[str, Any]] = {
         "memory": {},
         "disk": {"data_dir": tmp_path / "data"},
         "process": {"process": True},
-    }[request.param]
-    with plane(**options) as running:
+    }
+    with plane(**options[request.param]) as running:
         yield running
 
 
@@ -296,8 +296,8 @@ def test_writes_in_flight_are_there_whole_or_not_at_all_after_a_crash() -> None:
             pool.submit(write, p, worker)
         try:
             for _ in range(3):
-                known = len(acknowledged)
-                eventually(lambda known=known: len(acknowledged) > known + 20)
+                wanted = len(acknowledged) + 20
+                eventually(lambda: len(acknowledged) > wanted)  # noqa: B023 - asked before the next round
                 p.crash()
         finally:
             stop.set()

@@ -108,7 +108,7 @@ def test_a_delayed_watch_whose_client_left_is_not_opened(
     "options",
     [{"refused": 1.5}, {"lost_replies": -0.1}, {"refused": 0.6, "lost_requests": 0.6}, {"delay_seconds": -1}],
 )
-def test_shares_that_cannot_be_are_refused(fairlead_shared_plane: Plane, options: dict[str, float]) -> None:
+def test_shares_that_cannot_be_are_refused(fairlead_shared_plane: Plane, options: dict[str, Any]) -> None:
     with pytest.raises(UsageError), fairlead_shared_plane.unkind(**options):
         pass
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from fairlead.model.key import Key
+from fairlead.model.premise import Premise
 from fairlead.port.request import Request
-from fairlead.wire.routes import request_target, resource_request, split_target
+from fairlead.wire.routes import request_target, resource_request, split_target, with_premises
 
 CASES = [
     (Request("list", "", "v1", "nodes"), "GET /api/v1/nodes"),
@@ -23,6 +25,20 @@ CASES = [
         Request("list", "", "v1", "pods", query={"fieldSelector": "spec.nodeName=a,b", "limit": "5"}),
         "GET /api/v1/pods?fieldSelector=spec.nodeName%3Da%2Cb&limit=5",
     ),
+    (
+        Request(
+            "delete",
+            "apps",
+            "v1",
+            "replicasets",
+            "shop",
+            "web",
+            query={"dryRun": "All"},
+            premises=(Premise(Key("nodes", "", "gone"), 0), Premise(Key("pods", "shop", "web-1"), 17)),
+        ),
+        "DELETE /apis/apps/v1/namespaces/shop/replicasets/web"
+        "?dryRun=All&fence=nodes%2F%2Fgone%400%2Cpods%2Fshop%2Fweb-1%4017",
+    ),
     (Request("watch", "", "v1", "pods", query={"watch": "true"}), "GET /api/v1/pods?watch=true"),
 ]
 
@@ -32,7 +48,6 @@ def test_a_request_has_its_address_and_the_server_reads_it_back(request_: Reques
     method, target = request_target(request_)
     assert f"{method} {target}" == expected
     path, query = split_target(target.encode())
-    assert (
-        resource_request(method.encode(), path, query, b"", "application/json", "application/json")
-        == request_
-    )
+    read = resource_request(method.encode(), path, query, b"", "application/json", "application/json")
+    assert read is not None
+    assert with_premises(read) == request_

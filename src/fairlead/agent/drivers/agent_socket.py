@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     Json = dict[str, Any]
 
 FILE = "socket"
+#: bound: processes | arguments and environment of a container | it is not started
 LINE_BYTES_MAX = 4 * 1024 * 1024  # a run with its environment; the kernel takes no longer one anyway
+#: bound: processes | answers that wait for an agent, per pod | the agent is cut off and comes back
 WAITING_BYTES_MAX = 256 * 1024
 _READ_BYTES = 65536
 

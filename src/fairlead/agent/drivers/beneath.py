@@ -35,6 +35,7 @@ _TRIES_MAX = 64  # of one openat2 that something renames under, before it goes s
 HERE = -100  # AT_FDCWD: the working directory as a base
 DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 THROUGH = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC  # also one that may not be listed
+#: bound: processes | a pod's own files that the agent reads | cut
 READ_BYTES_MAX = 4 * 1024 * 1024
 _OPENAT2 = 437
 _NO_MAGICLINKS, _NO_SYMLINKS, _BENEATH = 0x02, 0x04, 0x08

@@ -19,6 +19,7 @@ import resource
 PERIOD_MICROSECONDS = 100_000
 _QUOTA_LEAST = 1_000  # the kernel refuses less
 CONTROLLERS = ("memory", "cpu", "pids")
+#: bound: processes | processes of one container, where cgroups allow | fork fails
 PIDS_MAX = (
     2048  # processes and threads of one container: far more than a service has, far less than a machine
 )

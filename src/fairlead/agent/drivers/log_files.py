@@ -16,9 +16,13 @@ import time
 
 from fairlead.agent.drivers import beneath
 
+#: bound: processes | text of one record of a log | a further record
 TEXT_BYTES_MAX = 16 * 1024  # of one record
+#: bound: processes | one file of a log | it is rotated
 FILE_BYTES_MAX = 10 * 1024 * 1024
+#: bound: processes | files of one run's log | the oldest goes
 FILES_MAX = 5  # of one run
+#: bound: processes | runs of a container that keep their log | removed
 RUNS_KEPT_MAX = 2  # of one container: the newest and the one before
 STAMP_LENGTH = len("2026-01-02T03:04:05.123456789Z")
 STDOUT, STDERR = b"stdout", b"stderr"

@@ -21,6 +21,7 @@ from fairlead.agent.drivers import beneath
 from fairlead.agent.drivers.log_files import FILES_MAX, STAMP_LENGTH, attempts, log_file, stamp
 
 PIECE_BYTES = 64 * 1024
+#: bound: processes | a followed log is looked at every | -
 FOLLOW_SECONDS = 0.2  # between two looks at a log that is followed
 _STREAM_LENGTH = len("stdout")
 _FLAG_AT = STAMP_LENGTH + 1 + _STREAM_LENGTH + 1

@@ -37,6 +37,7 @@ from fairlead.agent.drivers.supervisor_link import SupervisorLink, reap, supervi
 from fairlead.agent.drivers.this_machine import ThisMachine
 
 Instruction = Open | Start | Stop | Refresh | Close
+#: bound: processes | instructions that wait for one pod | the next one fails
 WAITING_MAX = 256  # instructions for one pod
 CLEAN_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"  # nothing of the agent's own
 NO_GROUP = 65534

@@ -30,7 +30,9 @@ if TYPE_CHECKING:
     Json = dict[str, Any]
 
 CURRENT = "..data"
+#: bound: processes | entries of a directory that gets a mount point | the mountPath is refused
 COVERED_ENTRIES_MAX = 4096
+#: bound: processes | what a container adds to such a directory | no space is left
 COVER_BYTES_MAX = 16 * 1024 * 1024
 _COVER_FILES_MAX = 2 * COVERED_ENTRIES_MAX
 _LINKS_MAX = 40

@@ -11,6 +11,7 @@ import ssl
 from typing import Any
 
 Json = dict[str, Any]
+#: bound: processes | first line of an answer to a probe | it fails
 HEAD_BYTES_MAX = 64 * 1024
 
 

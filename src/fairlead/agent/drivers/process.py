@@ -13,7 +13,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
-from typing import Any
 
 from fairlead.agent.contract import (
     Close,
@@ -24,6 +23,8 @@ from fairlead.agent.contract import (
     Isolation,
     LiftDeadline,
     Open,
+    PodEvent,
+    PodInstruction,
     Probe,
     Probed,
     Refresh,
@@ -39,9 +40,10 @@ from fairlead.agent.drivers.sandboxes import listed
 from fairlead.agent.drivers.this_machine import ThisMachine
 from fairlead.agent.drivers.usage import Usage, usage
 
+#: bound: processes | supervisors asked at a time at a start | they wait
 ATTACHING_MAX = 32  # supervisors asked at a time when the agent starts
+#: bound: processes | probes over the network at a time | they wait
 PROBES_MAX = 256  # at a time, over the network
-_FOR_A_POD = (Open, Start, Stop, Refresh, Close)
 
 
 class ProcessDriver:
@@ -49,7 +51,7 @@ class ProcessDriver:
         self,
         directory: Path,
         clock: Callable[[], float],
-        tell: Callable[[Any], None],
+        tell: Callable[[PodEvent], None],
         isolation: Isolation | None = None,
         hidden: tuple[Path, ...] = (),
     ) -> None:
@@ -112,7 +114,7 @@ class ProcessDriver:
         for pod in lost:
             await asyncio.to_thread(pod.take_down)
 
-    def carry_out(self, instruction: Any) -> None:
+    def carry_out(self, instruction: PodInstruction) -> None:
         """Returns at once; what comes of it is told."""
         if isinstance(instruction, Extend):
             self._deadline = max(self._deadline, instruction.deadline)
@@ -123,10 +125,8 @@ class ProcessDriver:
                 self._pods[instruction.uid].lift_deadline()
         elif isinstance(instruction, Probe):
             self._probe(instruction)
-        elif isinstance(instruction, _FOR_A_POD):
-            self._give(instruction)
         else:
-            raise TypeError(f"a process driver cannot carry out {type(instruction).__name__}")
+            self._give(instruction)
 
     def _give(self, instruction: Open | Start | Stop | Refresh | Close) -> None:
         uid, what = instruction.uid, type(instruction).__name__
@@ -145,7 +145,7 @@ class ProcessDriver:
             return
         pod.put(instruction)
 
-    def _heard(self, event: Any) -> None:
+    def _heard(self, event: PodEvent) -> None:
         if isinstance(event, Closed):
             del self._pods[event.uid]
         self._tell(event)

@@ -13,7 +13,9 @@ from fairlead.agent.drivers.containers import READ_BYTES, Container
 from fairlead.agent.drivers.launching import launch
 from fairlead.agent.drivers.lean import from_json
 
+#: bound: processes | exec probes and hooks of one pod at a time | the probe fails, the hook is left out
 SIDE_PROCESSES_MAX = 16  # of one pod at a time
+#: bound: processes | output of a probe that is kept | cut
 OUTPUT_BYTES_MAX = 4 * 1024
 HOOK = -1
 

@@ -32,10 +32,15 @@ if TYPE_CHECKING:
 
     Json = dict[str, Any]
 
+#: bound: processes | killed processes are looked for every | -
 LOOK_AGAIN_SECONDS = 0.02  # while killed processes are still there
+#: bound: processes | a state that could not be written is tried again every | -
 SAVE_AGAIN_SECONDS = 5.0
+#: bound: processes | between two looks of a supervisor whether its directory is there |
+#:        a pod whose directory was removed ends
 LOOK_AT_DIRECTORY_SECONDS = 10.0  # whether it is still there
 _FULL = (28, 122)  # ENOSPC, EDQUOT; the module that names them costs more than they do
+#: bound: processes | grace of a pod whose supervisor gets SIGTERM | SIGKILL
 TERMINATED_GRACE_SECONDS = 10.0  # when the supervisor itself is asked to end, as at a shutdown of the machine
 
 

@@ -23,6 +23,7 @@ from fairlead.agent.drivers.procfs import CONTAINER_TAG, POD_TAG, ROOT_TAG
 
 Json = dict[str, Any]
 LOG = "supervisor.log"
+#: bound: processes | a supervisor answers within | killed
 ANSWER_SECONDS = (
     20.0  # a supervisor that says nothing for so long is ended: it could not keep its deadline either
 )

@@ -6,6 +6,7 @@ Later capabilities extend the chain by adding a Step (`step.py`) to the tuple; o
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from fairlead.api.admission import (
     audit_policies,
@@ -26,6 +27,7 @@ from fairlead.api.admission import (
 )
 from fairlead.api.admission.step import Step
 from fairlead.api.attempt import Attempt
+from fairlead.core.kept import Kept
 from fairlead.model.kind import Kind
 from fairlead.store.contract import Entry, Reader
 
@@ -52,20 +54,33 @@ DEFAULT_STEPS: tuple[Step, ...] = (
 )
 
 
+class _Case(NamedTuple):
+    """One sort of write: who sees it, and who of them looks at more than a new spec."""
+
+    steps: tuple[Step, ...]
+    beside_spec: tuple[Step, ...]
+    names: frozenset[str]
+
+
 class Chain:
     """The steps in order; remembers which of them see which kind of write."""
 
-    __slots__ = ("_chosen", "_resources", "steps")
+    __slots__ = ("_cases", "_resources", "steps")
 
     def __init__(self, steps: tuple[Step, ...] = DEFAULT_STEPS) -> None:
         self.steps = steps
-        self._chosen: dict[tuple[str, str, str], tuple[tuple[Step, ...], tuple[Step, ...]]] = {}
-        self._resources: dict[str, tuple[str, ...]] = {}
+        self._cases: Kept[tuple[str, str, str], _Case] = Kept(_CASES_KEPT)
+        self._resources: Kept[str, tuple[str, ...]] = Kept(_CASES_KEPT)
 
     def admit(self, attempt: Attempt) -> None:
+        case = self._case(attempt.kind.resource, attempt.verb, attempt.subresource)
         # What the steps of a spec would do has been done to one that is known (`api/alike.py`).
-        for step in self._chosen_for(attempt)[attempt.spec is not None]:
+        for step in case.beside_spec if attempt.spec is not None else case.steps:
             step.admit(attempt)
+
+    def names_of_steps(self, resource: str, verb: str, subresource: str) -> frozenset[str]:
+        """Who sees such a write."""
+        return self._case(resource, verb, subresource).names
 
     def rests_on(self, kind: Kind, read: Reader) -> tuple[Sequence[Entry], ...]:
         """All that the steps of a spec look at when one such object is created."""
@@ -73,18 +88,14 @@ class Chain:
         if found is None:
             steps = [step for step in self.steps if step.sees(kind.resource, "create", "")]
             found = tuple([each for step in steps for each in step.of_spec or ()])
-            if len(self._resources) >= _CASES_KEPT:
-                self._resources.clear()
-            self._resources[kind.resource] = found
+            self._resources.keep(kind.resource, found)
         return tuple([read.list(each) for each in found])
 
-    def _chosen_for(self, attempt: Attempt) -> tuple[tuple[Step, ...], tuple[Step, ...]]:
-        """All steps that see such a write, and those of them that look at more than a new spec."""
-        case = (attempt.kind.resource, attempt.verb, attempt.subresource)
-        chosen = self._chosen.get(case)
-        if chosen is None:
-            seeing = tuple(step for step in self.steps if step.sees(*case))
-            if len(self._chosen) >= _CASES_KEPT:
-                self._chosen.clear()
-            chosen = self._chosen[case] = seeing, tuple(step for step in seeing if step.of_spec is None)
-        return chosen
+    def _case(self, resource: str, verb: str, subresource: str) -> _Case:
+        case = self._cases.get((resource, verb, subresource))
+        if case is None:
+            steps = tuple(step for step in self.steps if step.sees(resource, verb, subresource))
+            beside_spec = tuple(step for step in steps if step.of_spec is None)
+            case = _Case(steps, beside_spec, frozenset(step.name for step in steps))
+            self._cases.keep((resource, verb, subresource), case)
+        return case

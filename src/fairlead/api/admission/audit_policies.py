@@ -17,8 +17,6 @@ def _settle(attempt: Attempt) -> None:
     new, old = attempt.new, attempt.old
     assert new is not None
     generation = new["metadata"].get("generation") or 1
-    if old is not None and (old.get("spec") or {}) != (new.get("spec") or {}):
-        generation = (old["metadata"].get("generation") or 0) + 1
     condition: Json = {
         "type": IN_FORCE,
         "status": "True",

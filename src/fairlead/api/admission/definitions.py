@@ -11,7 +11,7 @@ from fairlead.api.admission.namespace_lifecycle import NAMESPACES
 from fairlead.api.admission.step import Step
 from fairlead.api.attempt import Attempt
 from fairlead.api.objects import put, tree
-from fairlead.core.errors import Conflict, Forbidden, MethodNotAllowed
+from fairlead.core.errors import Conflict, MethodNotAllowed
 from fairlead.model.catalog import CATALOG
 from fairlead.model.custom.definition import (
     DEFINITIONS,
@@ -26,6 +26,7 @@ from fairlead.model.kind import Json
 from fairlead.model.kinds import namespace
 from fairlead.store.contract import AtRevision, Key
 
+#: bound: objects | CustomResourceDefinitions | 403
 DEFINITIONS_MAX = 1_000
 _SETTLED = (NAMES_ACCEPTED, ESTABLISHED)
 
@@ -35,12 +36,7 @@ def _settle(attempt: Attempt) -> None:
     assert new is not None
     entries = attempt.read.list(DEFINITIONS)
     if old is None and len(entries) >= DEFINITIONS_MAX:
-        raise Forbidden(
-            f'{DEFINITIONS} "{attempt.key.name}" is forbidden: this server takes at most {DEFINITIONS_MAX} definitions',
-            group=attempt.kind.group,
-            kind=attempt.kind.plural,
-            name=attempt.key.name,
-        )
+        raise attempt.forbidden(f"this server takes at most {DEFINITIONS_MAX} definitions")
     spec = new.get("spec") or {}
     if not isinstance(spec.get("names"), dict) or not spec["names"].get("kind"):
         return  # validation names what is missing

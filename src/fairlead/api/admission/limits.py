@@ -5,7 +5,7 @@ from __future__ import annotations
 from fairlead.api.admission.step import Step
 from fairlead.api.attempt import Attempt
 from fairlead.api.objects import tree
-from fairlead.core.errors import Forbidden, lifted_by
+from fairlead.core.errors import lifted_by
 from fairlead.core.quantity import compare, parse, total
 from fairlead.model.kind import Json
 from fairlead.model.kinds.pod_resources import qos_class
@@ -34,12 +34,8 @@ def _admit(attempt: Attempt) -> None:
         elif limit["type"] == "Pod":
             _check(_sum(spec), limit, "Pod", problems)
     if problems:
-        raise Forbidden(
-            f'pods "{attempt.key.name}" is forbidden: [{", ".join(problems)}]',
-            causes=tuple(lifted_by(*entry.key, "change spec.limits") for entry in entries),
-            kind="pods",
-            name=attempt.key.name,
-        )
+        lifting = (lifted_by(*entry.key, "change spec.limits") for entry in entries)
+        raise attempt.forbidden(f"[{', '.join(problems)}]", *lifting)
 
 
 def _apply_defaults(resources: Json, limit: Json) -> None:

@@ -17,11 +17,7 @@ def _admit(attempt: Attempt) -> None:
     kind, key = attempt.kind, attempt.key
     if attempt.verb == "delete":
         if kind.resource == NAMESPACES and key.name in IMMORTAL:
-            raise Forbidden(
-                f'namespaces "{key.name}" is forbidden: this namespace may not be deleted',
-                kind=kind.plural,
-                name=key.name,
-            )
+            raise attempt.forbidden("this namespace may not be deleted")
         return
     if not kind.namespaced:
         return

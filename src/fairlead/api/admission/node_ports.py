@@ -12,6 +12,7 @@ from fairlead.store.contract import OPERATIONS_MAX, Key
 
 OUTSIDE = ("NodePort", "LoadBalancer")  # the types that have some
 # One transaction holds the Service, its address, and all ports it takes and gives up.
+#: bound: objects | ports of a Service with node ports | 422
 NODE_PORTS_MAX = (OPERATIONS_MAX - 4) // 2
 _FIRST, _LAST = 30000, 32767
 _LEFT_TO_NAMED = 86

@@ -11,7 +11,6 @@ from __future__ import annotations
 from fairlead.api.admission.step import Step
 from fairlead.api.attempt import Attempt
 from fairlead.api.users import MASTERS, User
-from fairlead.core.errors import Forbidden
 from fairlead.model.kind import Json
 from fairlead.model.marks import OUT_OF_SERVICE, PLANE_CONDITIONS
 
@@ -32,12 +31,9 @@ def _admit(attempt: Attempt) -> None:
     fresh = sorted({each["type"] for each in after if each not in before or len(after) > len(before)})
     if fresh:
         which = ", ".join(fresh)
-        raise Forbidden(
-            f'pods "{attempt.key.name}" is forbidden: status.conditions: {which} is written by the plane alone, not by '
-            f'"{user.name}"; to say that nothing of a node runs any more: '
-            f"kubectl taint node NODE {OUT_OF_SERVICE}=confirmed:NoExecute",
-            kind=attempt.kind.plural,
-            name=attempt.key.name,
+        raise attempt.forbidden(
+            f'status.conditions: {which} is written by the plane alone, not by "{user.name}"; to say that nothing of a'
+            f" node runs any more: kubectl taint node NODE {OUT_OF_SERVICE}=confirmed:NoExecute"
         )
     kept = [each for each in before if each not in after]
     status = new.get("status") or {}

@@ -8,7 +8,7 @@ from __future__ import annotations
 from fairlead.api.admission.step import Step
 from fairlead.api.attempt import Attempt
 from fairlead.api.objects import tree
-from fairlead.core.errors import Cause, Forbidden, lifted_by
+from fairlead.core.errors import lifted_by
 from fairlead.model.kind import Json
 from fairlead.store.contract import Key
 
@@ -33,8 +33,7 @@ def _admit(attempt: Attempt) -> None:
     ):
         given = spec.setdefault(field, computed)
         if given != computed:
-            raise _forbidden(
-                attempt,
+            raise attempt.forbidden(
                 f"the {what} ({given}) must not be provided in pod spec; priority admission controller computed "
                 f"{computed} from the given PriorityClass name",
                 lifted_by(CLASSES, "", spec.get("priorityClassName", ""), f"have it say {given}"),
@@ -52,8 +51,7 @@ def _class_for(attempt: Attempt, name: str) -> Json | None:
     if name:
         entry = attempt.read.get(Key(CLASSES, "", name))
         if entry is None:
-            raise _forbidden(
-                attempt,
+            raise attempt.forbidden(
                 f"no PriorityClass with name {name} was found; kubectl get priorityclasses lists those that exist",
                 lifted_by(CLASSES, "", name, "create it"),
             )
@@ -76,18 +74,7 @@ def _admit_class(attempt: Attempt) -> None:
         name = other["metadata"]["name"]
         if name != attempt.key.name:
             why = f"PriorityClass {name} is already marked as default. Only one default can exist"
-            raise _forbidden(attempt, why)
-
-
-def _forbidden(attempt: Attempt, why: str, *causes: Cause) -> Forbidden:
-    kind, name = attempt.kind, attempt.key.name
-    return Forbidden(
-        f'{kind.resource} "{name}" is forbidden: {why}',
-        causes=causes,
-        group=kind.group,
-        kind=kind.plural,
-        name=name,
-    )
+            raise attempt.forbidden(why)
 
 
 _WRITES = frozenset({"create", "update", "patch"})

@@ -21,12 +21,12 @@ def _admit(attempt: Attempt) -> None:
     name = spec.get("runtimeClassName") or ""
     if not name:
         if spec.get("overhead"):
-            raise _forbidden(attempt, "Pod Overhead set without corresponding RuntimeClass defined Overhead")
+            raise _rejected(attempt, "Pod Overhead set without corresponding RuntimeClass defined Overhead")
         return
     entry = attempt.read.get(Key(CLASSES, "", name))
     if entry is None:
         cause = lifted_by(CLASSES, "", name, "create it")
-        raise _forbidden(attempt, f'RuntimeClass "{name}" not found', cause)
+        raise _rejected(attempt, f'RuntimeClass "{name}" not found', cause)
     found = tree(entry)
     _set_overhead(attempt, spec, (found.get("overhead") or {}).get("podFixed") or {})
     _set_placement(attempt, spec, found.get("scheduling") or {})
@@ -35,7 +35,7 @@ def _admit(attempt: Attempt) -> None:
 def _set_overhead(attempt: Attempt, spec: Json, fixed: Json) -> None:
     given = spec.get("overhead")
     if given and given != fixed:
-        raise _forbidden(attempt, "Pod's Overhead doesn't match RuntimeClass's defined Overhead")
+        raise _rejected(attempt, "Pod's Overhead doesn't match RuntimeClass's defined Overhead")
     if fixed:
         spec["overhead"] = dict(fixed)
 
@@ -46,7 +46,7 @@ def _set_placement(attempt: Attempt, spec: Json, scheduling: Json) -> None:
     for key, value in wanted.items():
         if given.get(key, value) != value:
             said = f"spec.nodeSelector[{key}] is {given[key]}, and the RuntimeClass wants {value}"
-            raise _forbidden(attempt, f"conflict: {said}")
+            raise _rejected(attempt, f"conflict: {said}")
     if wanted:
         spec["nodeSelector"] = {**given, **wanted}
     more = [
@@ -56,11 +56,8 @@ def _set_placement(attempt: Attempt, spec: Json, scheduling: Json) -> None:
         spec["tolerations"] = [*(spec.get("tolerations") or ()), *more]
 
 
-def _forbidden(attempt: Attempt, why: str, *causes: Cause) -> Forbidden:
-    name = attempt.key.name
-    return Forbidden(
-        f'pods "{name}" is forbidden: pod rejected: {why}', causes=causes, kind="pods", name=name
-    )
+def _rejected(attempt: Attempt, why: str, *causes: Cause) -> Forbidden:
+    return attempt.forbidden(f"pod rejected: {why}", *causes)
 
 
 STEP = Step("RuntimeClass", _admit, frozenset({"create"}), frozenset({"pods"}), of_spec=(CLASSES,))

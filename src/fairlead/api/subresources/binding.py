@@ -19,6 +19,7 @@ from fairlead.api.finding import find
 from fairlead.api.objects import plain
 from fairlead.api.plan import Context, Plan
 from fairlead.api.status import accepted, invalid
+from fairlead.api.subresources.binding_in_place import bind_in_place, scheduled_status
 from fairlead.api.writing import plan_at, transaction_for
 from fairlead.core.errors import Conflict
 from fairlead.core.problems import Problems
@@ -31,6 +32,9 @@ from fairlead.store.contract import AtRevision, Entry, Key
 
 
 def create(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply | Plan:
+    plain_binding = bind_in_place(desk, request, kind, context)
+    if plain_binding is not None:
+        return plan_at(plain_binding, lambda _: accepted())
     asked = body.read_json(desk, request)
     body.check_structure(desk, "Binding", asked, "Ignore", body.json_text(request))
     body.check_meant_for(asked, request, "Binding")
@@ -119,10 +123,7 @@ def _check_free(kind: Kind, current: Entry, old: Json, asked: Json) -> None:
 
 def _bound(old: Json, node: str, asked: Json, now: float) -> Json:
     """The pod with its node, the binder's annotations, and the condition that says it is scheduled."""
-    status = dict(old.get("status") or {})
-    others = [c for c in status.get("conditions") or () if c.get("type") != "PodScheduled"]
-    scheduled = {"type": "PodScheduled", "status": "True", "lastTransitionTime": timestamp(now)}
-    status["conditions"] = [*others, scheduled]
+    status = scheduled_status(old.get("status") or {}, timestamp(now))
     metadata = dict(old["metadata"])
     annotations = (asked.get("metadata") or {}).get("annotations")
     if annotations:

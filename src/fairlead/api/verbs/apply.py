@@ -39,7 +39,14 @@ _KUBECTL = "kubectl"  # whose annotation of client-side apply is kept up, as Kub
 
 
 def apply(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply | Plan:
-    """Of an object or its status."""
+    """Of an object or its status. Raises Conflict with every field that is in the way."""
+    try:
+        return _apply(desk, request, kind, context)
+    except ConflictsError as error:
+        raise conflict(error) from None
+
+
+def _apply(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply | Plan:
     level = options.field_validation(request.query)
     config = configuration(request, kind.api_version, kind.kind)
     warnings = _checked(desk, request, kind, config, level)
@@ -138,22 +145,6 @@ def _applied(
     config: Json,
     entries: tuple[Entry, ...],
 ) -> Applied:
-    """Raises Conflict with every field that is in the way."""
-    try:
-        return _found(desk, request, kind, context, live, config, entries)
-    except ConflictsError as error:
-        raise conflict(error) from None
-
-
-def _found(
-    desk: Desk,
-    request: Request,
-    kind: Kind,
-    context: Context,
-    live: Json,
-    config: Json,
-    entries: tuple[Entry, ...],
-) -> Applied:
     rule, now = desk.managing.rule(desk.tables, kind), timestamp(context.now)
     sub, versions = request.subresource, desk.managing.versions(desk.tables, kind)
     kept = filter_of(kind, sub)
@@ -215,7 +206,7 @@ def owned_replicas(
     """Of a scale: whose the number of replicas is after this. `config`: the number as a field of the object itself.
     Raises ConflictsError, which names the object's field."""
     return encoded_entries(
-        _found(desk, request, kind, context, live, config, stored_entries(managed)).entries
+        _applied(desk, request, kind, context, live, config, stored_entries(managed)).entries
     )
 
 

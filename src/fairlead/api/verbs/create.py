@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import copy
 
+import msgspec
+
 from fairlead.api import alike, body, options
 from fairlead.api.attempt import Attempt, Manager
+from fairlead.api.audit_policy import Target
 from fairlead.api.desk import Desk
 from fairlead.api.managing import manager_of, taken_out
 from fairlead.api.objects import key_of
-from fairlead.api.plan import Again, Context, Plan
+from fairlead.api.plan import AGAIN, Again, Context, Plan
+from fairlead.api.repeats import Like, RecordedReads, Repeated, like
 from fairlead.api.status import invalid
-from fairlead.api.writing import admit_and_validate, exists_already, plan_create, stamp_new
+from fairlead.api.tables import render_one
+from fairlead.api.writing import admit_and_validate, exists_already, failed, plan_create, stamp_new
 from fairlead.core import ids
 from fairlead.core.errors import BadRequest
 from fairlead.core.problems import Problems, shown
@@ -19,12 +24,18 @@ from fairlead.model import structure
 from fairlead.model.kind import Json, Kind
 from fairlead.model.shapes import fits
 from fairlead.port.request import JSON, Reply, Request
+from fairlead.store.contract import Absent, Committed, Outcome, Refused, Transaction
 
+#: bound: requests | names tried for one `generateName` | 409 AlreadyExists
 _NAME_ATTEMPTS_MAX = 8
 _METADATA = "ObjectMeta"
 
 
 def create(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply | Plan:
+    same = like(request, kind, context)
+    repeated = desk.repeats.find(same, desk.sound) if same is not None else None
+    if same is not None and repeated is not None:
+        return _repeat(desk, request, kind, context, same.name, repeated)
     level = options.field_validation(request.query)
     options.check_field_manager(request.query)
     parts = _parts(desk, request, kind)
@@ -44,7 +55,56 @@ def create(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply 
         raise BadRequest("metadata.resourceVersion should not be set on objects to be created; remove it")
     if kind.namespaced:
         _check_namespace(metadata, request.namespace)
-    return _named(desk, request, kind, context, obj, warnings, 0, parts, known, manager)
+    asked = _Asked(
+        desk=desk,
+        request=request,
+        kind=kind,
+        context=context,
+        obj=obj,
+        warnings=warnings,
+        parts=parts,
+        known=known,
+        manager=manager,
+        same=same if parts is not None else None,
+    )
+    return _named(asked, 0)
+
+
+def _repeat(
+    desk: Desk, request: Request, kind: Kind, context: Context, name: str, repeated: Repeated
+) -> Plan:
+    """What a create like it led to, under this name."""
+    key = key_of(kind, request.namespace, name)
+    put, absent = repeated.put(key, context), Absent(key)
+    target = Target(kind.group, kind.plural, key.namespace, name, "", put.uid)
+    notes = desk.audit.accepted(context, "create", target, 201)
+
+    def finish(outcome: Outcome) -> Reply | Plan | Again:
+        if isinstance(outcome, Committed):
+            data = outcome.entries[-1].data
+            return render_one(request, kind, data, context.now, 201, repeated.warnings)
+        if isinstance(outcome, Refused):
+            if outcome.precondition == absent:
+                raise exists_already(kind, key)
+            return AGAIN
+        raise failed(outcome)
+
+    return Plan(Transaction((put,), (absent, *repeated.preconditions), notes), finish)
+
+
+class _Asked(msgspec.Struct, frozen=True, kw_only=True):
+    """A create whose body was read."""
+
+    desk: Desk
+    request: Request
+    kind: Kind
+    context: Context
+    obj: Json
+    warnings: list[str]
+    parts: alike.Body | None  # the object with its spec as it came, if nothing is doubtful
+    known: alike.Taken | None  # what became of such a spec before
+    manager: Manager | None
+    same: Like | None  # what others may repeat
 
 
 def _parts(desk: Desk, request: Request, kind: Kind) -> alike.Body | None:
@@ -65,24 +125,13 @@ def _known(desk: Desk, request: Request, kind: Kind, parts: alike.Body | None) -
     return desk.alike.taken(kind, request.namespace, parts.spec, desk.chain.rests_on(kind, desk.read))
 
 
-def _named(
-    desk: Desk,
-    request: Request,
-    kind: Kind,
-    context: Context,
-    obj: Json,
-    warnings: list[str],
-    tries: int,
-    parts: alike.Body | None,
-    known: alike.Taken | None,
-    manager: Manager | None,
-    managed: bytes = b"",
-) -> Reply | Plan:
-    """`known`: what became of such a spec before; without, this one is remembered if it came in `parts`. `managed`:
-    whose fields are whose, if that is not for `manager` to become."""
-    metadata = obj.setdefault("metadata", {})
+def _named(asked: _Asked, tries: int) -> Reply | Plan:
+    """The object under its name; under another where a generated one turned out to be taken."""
+    desk, request, kind, context = asked.desk, asked.request, asked.kind, asked.context
+    known, parts = asked.known, asked.parts
+    metadata = asked.obj.setdefault("metadata", {})
     if kind.name_of is not None and not metadata.get("name"):
-        metadata["name"] = kind.name_of(obj)
+        metadata["name"] = kind.name_of(asked.obj)
     prefix = metadata.get("generateName", "")
     generated = not metadata.get("name") and bool(prefix)
     name = ids.generated_name(prefix, context.entropy, tries) if generated else metadata.get("name", "")
@@ -93,28 +142,31 @@ def _named(
     key = key_of(kind, request.namespace, name)
     # Each try begins from the client's own words: defaults and admission must not see a former try's.
     if known is not None or not generated:
-        new: Json = {**obj, "metadata": dict(metadata)}
+        new: Json = {**asked.obj, "metadata": dict(metadata)}
     else:
-        new = copy.deepcopy(obj)
+        new = copy.deepcopy(asked.obj)
     stamp_new(kind, new, name, request.namespace, ids.uid(context.entropy), context.now)
     if known is not None:
         new["status"] = known.status.copy()
+    reads = RecordedReads(desk.sound) if asked.same is not None else None
     attempt = Attempt(
-        kind, "create", "", key, context, desk.sound, new, None, None,
-        spec=known.encoded if known is not None else None, managed=managed, manager=manager,
+        kind, "create", "", key, context, reads or desk.sound, new, None, None,
+        spec=known.encoded if known is not None else None, manager=asked.manager,
         spec_fields=known.fields if known is not None else b"",
-        dry_run=options.dry_run(request.query), warnings=list(warnings),
+        dry_run=options.dry_run(request.query), warnings=list(asked.warnings),
     )  # fmt: skip
-    rests_on = desk.chain.rests_on(kind, desk.read) if known is None and parts is not None else ()
+    rests_on = desk.chain.rests_on(kind, reads or desk.read) if parts is not None else ()
     admit_and_validate(desk, attempt)
     if known is not None:
         attempt.warnings.extend(known.warnings)
     elif parts is not None:
         desk.alike.take(kind, request.namespace, parts.spec, new, attempt.spec_fields, rests_on)
+    if asked.same is not None and reads is not None:
+        desk.repeats.learn(asked.same, attempt, reads)
 
     def taken() -> Reply | Plan | Again:
         if generated and tries < _NAME_ATTEMPTS_MAX:
-            return _named(desk, request, kind, context, obj, warnings, tries + 1, parts, known, manager)
+            return _named(asked, tries + 1)
         raise exists_already(kind, key, generated=generated)
 
     return plan_create(desk, request, attempt, taken)

@@ -30,7 +30,9 @@ from fairlead.store.contract import Change
 _encode = msgspec.json.encode
 # A watch that names no end lasts this long and up to twice as long, by chance: those that began together (after a
 # restart, say) do not all come back together.
+#: bound: connections | a watch without `timeoutSeconds` lasts, or up to twice as long | ends
 TIMEOUT_SECONDS_DEFAULT = 1800.0
+#: bound: connections | a watch with `timeoutSeconds` lasts at most | ends
 TIMEOUT_SECONDS_MAX = 3600.0
 
 

@@ -17,6 +17,7 @@ from fairlead.model.apply.trees import Difference
 
 APPLY, UPDATE = "Apply", "Update"
 FIELDS_TYPE = "FieldsV1"
+#: bound: requests | entries of updates in managedFields | the oldest become one, `ancient-changes`
 UPDATE_ENTRIES_MAX = 10
 ANCIENT = "ancient-changes"
 BEFORE_FIRST_APPLY = "before-first-apply"

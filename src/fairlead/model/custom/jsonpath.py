@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
+#: bound: objects | steps of a JSON path | 422
 PATH_STEPS_MAX = 32
 _NAME = re.compile(r"\.((?:[^\s.\[\]\\'\"(){}?*@,]|\\.)+)")
 _QUOTED = re.compile(r"\[\s*(?:'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\")\s*\]")

@@ -12,6 +12,7 @@ from weakref import WeakValueDictionary
 
 import re2
 
+#: bound: objects | memory of a pattern | 422
 PATTERN_BYTES_MAX = 2 * 1024 * 1024  # memory that one pattern may use, compiled and at work
 # What counts as one step of judging: characters read, or at worst characters times states of the pattern.
 _CHARACTERS_PER_STEP = 8

@@ -8,6 +8,7 @@ from fairlead.model.custom.patterns import Pattern, PatternError, compiled
 from fairlead.model.custom.schema_parts import below
 from fairlead.model.kind import Json
 
+#: bound: objects | states of all patterns of a version | 422
 SCHEMA_STATES_MAX = 50_000  # of the patterns of one schema, each counted once
 TYPES = ("array", "boolean", "integer", "number", "object", "string")
 _FORBIDDEN = (

@@ -12,6 +12,7 @@ from fairlead.core import codec
 from fairlead.model.custom.schema import MISSING, Node
 from fairlead.model.kind import Json
 
+#: bound: objects | unknown fields of a custom object named | dropped unnamed
 UNKNOWN_FIELDS_MAX = 100
 _META = frozenset({"apiVersion", "kind", "metadata"})
 

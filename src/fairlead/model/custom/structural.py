@@ -16,6 +16,7 @@ from fairlead.model.custom.schema_parts import check_types, count
 from fairlead.model.custom.validating import Walk
 from fairlead.model.kind import Json
 
+#: bound: objects | schemas in the schema of a version | 422
 SCHEMA_NODES_MAX = 25_000  # schemas within the schema of one version; about 1.5 MB of it
 ROOT, ITEM, FIELD = "at the root", "for specified array items", "for specified object fields"
 # What alternatives may not say, and why they may not.

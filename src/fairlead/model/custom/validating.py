@@ -14,6 +14,7 @@ from fairlead.model.custom.formats import FORMATS
 from fairlead.model.custom.patterns import Spend
 from fairlead.model.custom.schema import Node
 
+#: bound: objects | steps of judging one custom object | 422
 VALIDATION_STEPS_MAX = 1_000_000
 _CHEAP_PER_STEP = 8  # characters of a text, or values it is compared with, that count as one step
 _INTEGERS = {"int32": 2**31, "int64": 2**63}

@@ -17,7 +17,9 @@ from fairlead.model.kinds.workload import part
 
 NAME = "default"  # the only AuditPolicy there is
 IN_FORCE = "InForce"  # the condition; `api/admission/audit_policies.py` writes it
+#: bound: objects | rules of an AuditPolicy | 422
 RULES_MAX = 64
+#: bound: objects | texts in each list of a rule | 422
 VALUES_MAX = 256  # in each list of a rule
 
 NONE, COUNT, METADATA, CHANGES = "None", "Count", "Metadata", "Changes"

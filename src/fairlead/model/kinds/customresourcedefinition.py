@@ -18,8 +18,11 @@ from fairlead.model.kinds.workload import part
 from fairlead.model.metadata import validate_immutable
 from fairlead.model.names import label1035_problems, subdomain_problems
 
+#: bound: objects | versions of one | 422
 VERSIONS_MAX = 32
+#: bound: objects | columns of a version | 422
 COLUMNS_MAX = 64
+#: bound: objects | selectable fields of a version | 422
 SELECTABLE_FIELDS_MAX = 8
 _APPROVAL = "api-approved.kubernetes.io"
 _PROTECTED = ("k8s.io", "kubernetes.io")

@@ -6,6 +6,7 @@ from fairlead.core.problems import Problems
 from fairlead.model.kind import Json
 from fairlead.model.names import config_key_problems
 
+#: bound: objects | data of one ConfigMap or Secret | 422
 TOTAL_BYTES_MAX = 1024 * 1024
 _FROZEN = "field is immutable when `immutable` is set"
 

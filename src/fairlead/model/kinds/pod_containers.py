@@ -16,6 +16,7 @@ from fairlead.model.kinds.pod_references import validate_field_ref, validate_key
 from fairlead.model.kinds.pod_resources import validate_resources
 from fairlead.model.kinds.pod_security import validate_container_security
 from fairlead.model.kinds.pod_volumes import validate_relative_path
+from fairlead.model.metadata import validate_listed_name
 from fairlead.model.verdicts import env_name_problems, name_problems, port_name_problems
 
 _SOURCES = ("fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "fileKeyRef")
@@ -64,15 +65,7 @@ def _validate_init(container: Json, path: str, problems: Problems) -> None:
 
 
 def _validate_container(container: Json, path: str, scope: PodScope, problems: Problems) -> None:
-    name = container.get("name")
-    if not name:
-        problems.required(f"{path}.name")
-    else:
-        for text in name_problems("label", name):
-            problems.invalid(f"{path}.name", name, text)
-        if name in scope.names:
-            problems.duplicate(f"{path}.name", name)
-        scope.names.add(name)
+    validate_listed_name(container.get("name"), f"{path}.name", scope.names, problems)
     image = container.get("image")
     if not image:
         problems.required(f"{path}.image")

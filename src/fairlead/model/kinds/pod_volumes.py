@@ -13,8 +13,8 @@ from fairlead.core.problems import Problems
 from fairlead.model.kind import Json
 from fairlead.model.kinds.amounts import nanos
 from fairlead.model.kinds.pod_references import validate_field_ref, validate_resource_ref
+from fairlead.model.metadata import validate_listed_name
 from fairlead.model.names import config_key_problems
-from fairlead.model.verdicts import name_problems
 
 
 def validate_volumes(volumes: list[Json], path: str, problems: Problems) -> set[str]:
@@ -22,15 +22,7 @@ def validate_volumes(volumes: list[Json], path: str, problems: Problems) -> set[
     names: set[str] = set()
     for index, volume in enumerate(volumes):
         at = f"{path}[{index}]"
-        name = volume.get("name")
-        if not name:
-            problems.required(f"{at}.name")
-        else:
-            for text in name_problems("label", name):
-                problems.invalid(f"{at}.name", name, text)
-            if name in names:
-                problems.duplicate(f"{at}.name", name)
-            names.add(name)
+        validate_listed_name(volume.get("name"), f"{at}.name", names, problems)
         _validate_source(volume, at, problems)
     return names
 

@@ -20,6 +20,7 @@ from fairlead.model.selectors import validate_label_selector
 
 _FIXED = ("owner", "intent", "nodeName", "nodeSelector", "capacityClass", "requests", "allocateOnce")
 PHASES = ("Pending", "Active", "Allocated", "Expired", "Released")
+#: bound: objects | time a reservation may ask for | 422
 TTL_SECONDS_MAX = 30 * 86400
 _HASH_BYTES = 6
 

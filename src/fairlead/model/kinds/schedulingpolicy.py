@@ -14,6 +14,7 @@ from fairlead.model.names import label_key_problems, label_problems
 from fairlead.model.plugin_names import PLUGINS, SCORING, WEIGHT_MAX
 from fairlead.model.selectors import validate_label_selector
 
+#: bound: objects | classes of a policy | 422
 CAPACITY_CLASSES_MAX = 64
 
 

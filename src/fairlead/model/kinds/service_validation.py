@@ -10,7 +10,7 @@ from typing import Any
 from fairlead.core.problems import Problems
 from fairlead.model.kind import Json
 from fairlead.model.kinds.addresses import NOT_AN_ADDRESS, is_address
-from fairlead.model.metadata import validate_labels
+from fairlead.model.metadata import validate_labels, validate_listed_name
 from fairlead.model.names import name_problems, port_name_problems
 
 _PORT_RANGE = "must be between 1 and 65535, inclusive"
@@ -77,16 +77,8 @@ def _validate_ports(ports: list[Json], kind: str, problems: Problems) -> None:
     node_ports: set[tuple[Any, Any]] = set()
     for index, port in enumerate(ports):
         at = f"spec.ports[{index}]"
-        name = port.get("name") or ""
-        if not name:
-            if len(ports) > 1:
-                problems.required(f"{at}.name")
-        else:
-            for text in name_problems("label", name):
-                problems.invalid(f"{at}.name", name, text)
-            if name in names:
-                problems.duplicate(f"{at}.name", name)
-            names.add(name)
+        if port.get("name") or len(ports) > 1:
+            validate_listed_name(port.get("name"), f"{at}.name", names, problems)
         number, protocol = port.get("port"), port.get("protocol")
         _validate_number(number, f"{at}.port", problems)
         _validate_number(port.get("targetPort"), f"{at}.targetPort", problems)

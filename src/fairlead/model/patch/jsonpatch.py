@@ -16,7 +16,9 @@ from fairlead.core.errors import BadRequest, Cause, Invalid, TooLarge
 from fairlead.core.problems import shown
 from fairlead.model.kind import Json
 
+#: bound: requests | operations of one JSON patch | 413
 OPERATIONS_MAX = 10_000
+#: bound: requests | bytes one JSON patch may copy | 413
 COPIED_BYTES_MAX = 3 * 1024 * 1024
 
 _NEEDS = {

@@ -1,4 +1,4 @@
-"""An identity stands for one thing that was done: no two pods of a ReplicaSet were made under the same (law 4).
+"""An identity stands for one thing that was done: no two pods of a ReplicaSet were made under the same (laws.md 4).
 
 A pod that came and went before its set changed or told of it may be made again as if it had never been: for whoever
 looks at the state it never was. Pods of other owners are named after index or node and do come back under their names.

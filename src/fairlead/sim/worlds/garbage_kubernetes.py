@@ -14,11 +14,6 @@ There a create can arrive after its owner has gone, and what a deletion rests on
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from msgspec import structs
-
-from fairlead.core import codec
 from fairlead.port.capabilities import KUBERNETES
 from fairlead.sim.faults import Faults
 from fairlead.sim.scenario import Json, Scenario, Step, create, delete, patch
@@ -61,8 +56,8 @@ def _steps() -> tuple[Step, ...]:
         *(create(2.0, *apps, _deployment(name)) for name in ("web", "kept", "free")),
         create(2.0, "batch/v1", "jobs", _job()),
         delete(12.0, *apps, "web"),
-        _deleted(20.0, "kept", "Foreground"),
-        _deleted(20.0, "free", "Orphan"),
+        delete(20.0, *apps, "kept", policy="Foreground"),
+        delete(20.0, *apps, "free", policy="Orphan"),
         delete(30.0, "batch/v1", "jobs", "once"),
         create(34.0, *apps, held),
         delete(46.0, *apps, "held"),
@@ -70,12 +65,6 @@ def _steps() -> tuple[Step, ...]:
         create(180.0, *apps, _deployment("web")),
         create(180.0, *apps, _deployment("free")),
     )
-
-
-def _deleted(at: float, name: str, policy: str) -> Step:
-    plain = delete(at, "apps/v1", "deployments", name)
-    options = {"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": policy}
-    return replace(plain, request=structs.replace(plain.request, body=codec.encode(options)))
 
 
 def _template(app: str) -> Json:

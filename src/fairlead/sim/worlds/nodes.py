@@ -23,14 +23,14 @@ from fairlead.core import codec
 from fairlead.model import evidence_rows as rows
 from fairlead.model.marks import AT_MOST_ONE, DRIVER, KEEP_ORIGINAL, ON_RETURN, ZONE
 from fairlead.port.request import Request
-from fairlead.reconcile.endpoint_slices import EndpointSliceDecider
-from fairlead.reconcile.pod_networks import PodNetworkDecider
+from fairlead.reconcile.endpoint_slices import endpoint_slice_decider
+from fairlead.reconcile.pod_networks import pod_network_decider
 from fairlead.sim.faults import NodeFaults
 from fairlead.sim.scenario import Json, Scenario, Step, create, delete, patch
 
 NODES = ("node-a1", "node-a2", "node-b1", "node-b2", "node-c1", "node-c2")
 _LEASE_SECONDS = 20
-CONTROLLERS = (PodNetworkDecider, EndpointSliceDecider)  # agents need addresses, and tell routes
+CONTROLLERS = (pod_network_decider, endpoint_slice_decider)  # agents need addresses, and tell routes
 FAULTS = NodeFaults(
     request_lost=0.01,
     request_late=0.01,

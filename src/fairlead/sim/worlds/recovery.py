@@ -8,7 +8,7 @@ used once, and goes with the replica.
     5 s     replica-040 of risk-api, closed by a gate, asks for room for `recovery`; -041 to -043 follow in half seconds
     90 s    they are deleted, but for replica-040
 
-`RecoveryDecider` is the whole controller: it makes the Reservation, and opens the gate once room is kept.
+`Recovery` is the whole controller: it makes the Reservation, and opens the gate once room is kept.
 """
 
 from __future__ import annotations
@@ -17,15 +17,17 @@ from collections.abc import Iterable
 
 from fairlead.control.leadership import LeadershipSettings
 from fairlead.decision.contract import NOTHING, SETTLED, Decision, Reading, Waiting
+from fairlead.decision.decider import Decider, Wake, WatchEvent
 from fairlead.decision.effects import Effect, premise_of
 from fairlead.decision.ensure import ensure_child, ensure_fields
 from fairlead.ledger.reservation import ACTIVE, ANNOTATION
 from fairlead.model.kinds.reservation import name_for
-from fairlead.model.views import PODS, RESERVATIONS, Pod, Reservation, Resource, View
+from fairlead.model.views import PODS, RESERVATIONS, Pod, Reservation
 from fairlead.sim.faults import Faults
 from fairlead.sim.scenario import Json, Scenario, Step, create, delete
 from fairlead.store.contract import Key
 
+NAME = "recovery"
 INTENT = "recovery.fairlead.dev/intent"
 GATE = "recovery.fairlead.dev/room"
 REPLICAS = tuple(f"replica-04{number}" for number in range(4))
@@ -44,17 +46,18 @@ FAULTS = Faults(
 )
 
 
-class RecoveryDecider:
-    name = "recovery"
-    reads: tuple[Resource[View], ...] = (PODS, RESERVATIONS)
+def recovery_decider() -> Decider:
+    return Recovery().decider()
 
-    def keys(self, resource: str, before: View | None, after: View | None) -> Iterable[Key]:
-        found = after if after is not None else before
-        if isinstance(found, Reservation):
-            return (Key(PODS.name, found.metadata.namespace, found.spec.owner.name),)
-        if isinstance(found, Pod) and INTENT in found.metadata.annotations:
-            return (Key(PODS.name, found.metadata.namespace, found.metadata.name),)
-        return ()
+
+class Recovery:
+    def decider(self) -> Decider:
+        return Decider(
+            name=NAME,
+            reads=(PODS, RESERVATIONS),
+            wakes=(Wake(PODS, _of_replica), Wake(RESERVATIONS, _of_reservation)),
+            decide=self.decide,
+        )
 
     def decide(self, view: Reading, key: Key, now: float) -> Decision:
         pod = view.get(PODS, key.namespace, key.name)
@@ -86,7 +89,7 @@ class RecoveryDecider:
                 "ttlSeconds": 3600,
             },
         }
-        made = ensure_child(self.name, meta, RESERVATIONS, None, body, intent, premise_of(PODS, meta))
+        made = ensure_child(NAME, meta, RESERVATIONS, None, body, intent, (premise_of(PODS, meta),))
         return (made,) if made is not None else ()
 
     def _open(self, pod: Pod, found: Reservation) -> tuple[Effect, ...]:
@@ -96,8 +99,16 @@ class RecoveryDecider:
             "spec": {"schedulingGates": None},
         }
         current: Json = {"spec": {"schedulingGates": pod.spec.scheduling_gates}}
-        opened = ensure_fields(self.name, pod.metadata, PODS, pod, "open", current, wanted)
+        opened = ensure_fields(NAME, pod.metadata, PODS, pod, "open", current, wanted)
         return (opened,) if opened is not None else ()
+
+
+def _of_replica(event: WatchEvent[Pod]) -> Iterable[Key]:
+    return (event.key,) if INTENT in event.newest.metadata.annotations else ()
+
+
+def _of_reservation(event: WatchEvent[Reservation]) -> Iterable[Key]:
+    return (Key(PODS.name, event.key.namespace, event.newest.spec.owner.name),)
 
 
 def scenario() -> Scenario:
@@ -110,7 +121,7 @@ def scenario() -> Scenario:
         seconds_min=200.0,
         seconds_max=900.0,
         quiet_seconds=50.0,
-        controllers=(RecoveryDecider,),
+        controllers=(recovery_decider,),
         # Shorter than a watch may lag: who takes over may not have been told yet.
         leadership=LeadershipSettings(duration_seconds=8.0, renew_seconds=3.0, retry_seconds=2.0),
     )

@@ -11,14 +11,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from fairlead.control.leadership import LeadershipSettings
-from fairlead.decision.contract import NOTHING, Decision, Reading
-from fairlead.model.views import Resource, Stored, View
+from fairlead.decision.contract import NOTHING
+from fairlead.decision.decider import Decider
+from fairlead.model.views import Resource, Stored
 from fairlead.sim.faults import Faults
 from fairlead.sim.scenario import Json, Scenario, Step, create, patch
-from fairlead.store.contract import Key
 
 TEAM, SOON = "team", "soon"
 FAULTS = Faults(
@@ -35,19 +33,10 @@ FAULTS = Faults(
 )
 
 
-class ClassReader:
+def class_reader() -> Decider:
     """Decides nothing: for its sake the planes mirror PriorityClasses, as they do outside of simulations."""
-
-    name = "class-reader"
-    reads: tuple[Resource[View], ...] = (
-        Resource("priorityclasses.scheduling.k8s.io", "scheduling.k8s.io/v1", "PriorityClass", Stored),
-    )
-
-    def keys(self, resource: str, before: View | None, after: View | None) -> Iterable[Key]:
-        return ()
-
-    def decide(self, view: Reading, key: Key, now: float) -> Decision:
-        return NOTHING
+    classes = Resource("priorityclasses.scheduling.k8s.io", "scheduling.k8s.io/v1", "PriorityClass", Stored)
+    return Decider(name="class-reader", reads=(classes,), wakes=(), decide=lambda view, key, now: NOTHING)
 
 
 def scenario() -> Scenario:
@@ -60,7 +49,7 @@ def scenario() -> Scenario:
         seconds_min=330.0,
         seconds_max=900.0,
         quiet_seconds=50.0,
-        controllers=(ClassReader,),
+        controllers=(class_reader,),
         leadership=LeadershipSettings(duration_seconds=8.0, renew_seconds=3.0, retry_seconds=2.0),
     )
 

@@ -9,6 +9,7 @@ from fairlead.sim.scenario import Scenario
 from fairlead.sim.worlds import (
     bit_rot,
     clocks,
+    custom_kubernetes,
     fraud_batch,
     full_disk,
     garbage_kubernetes,
@@ -24,6 +25,7 @@ from fairlead.sim.worlds import (
     silent_drain,
     silent_flip,
     std20,
+    twins,
     two_seats,
 )
 
@@ -32,6 +34,7 @@ WORLDS: dict[str, tuple[Callable[[], Scenario], Faults]] = {
     STANDARD: (std20.scenario, DEFAULT),
     "bit-rot": (bit_rot.scenario, bit_rot.FAULTS),
     "clocks": (clocks.scenario, clocks.FAULTS),
+    "custom-kubernetes": (custom_kubernetes.scenario, custom_kubernetes.FAULTS),
     "fraud-batch": (fraud_batch.scenario, fraud_batch.FAULTS),
     "full-disk": (full_disk.scenario, full_disk.FAULTS),
     "lost-log": (lost_log.scenario, lost_log.FAULTS),
@@ -46,5 +49,6 @@ WORLDS: dict[str, tuple[Callable[[], Scenario], Faults]] = {
     "sched-kubernetes": (sched_kubernetes.scenario, sched_kubernetes.FAULTS),
     "silent-drain": (silent_drain.scenario, silent_drain.FAULTS),
     "silent-flip": (silent_flip.scenario, silent_flip.FAULTS),
+    "twins": (twins.scenario, twins.FAULTS),
     "two-seats": (two_seats.scenario, two_seats.FAULTS),
 }

@@ -22,6 +22,7 @@ WORLD_OF = {
     "full_disk_told_as_done": "full-disk",
     "judged_by_wall_clock": "clocks",
     "late_child_kept": "garbage-kubernetes",
+    "lease_of_nobody": "twins",
     "lost_pods_keep_quota": "quota-repair",
     "lost_revisions_served": "lost-log",
     "no_room_for_claims": "full-disk",
@@ -37,6 +38,7 @@ WORLD_OF = {
     "slot_again": "clocks",
     "stand_in_unseen": "bit-rot",
     "suspects_count": "silent-flip",
+    "unlisted_read_as_empty": "custom-kubernetes",
     "refusal_read_as_stuck": "refused",
     "status_skipped_on_refusal": "refused",
 }

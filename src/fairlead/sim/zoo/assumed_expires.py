@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from fairlead.control.instructions import Instruction
+from fairlead.control.instructions import Outbox
 from fairlead.control.placing import Placer
 from fairlead.model.key import Key
 from fairlead.sim.parts import Parts
@@ -15,14 +13,14 @@ _TTL_SECONDS = 3.0
 class ForgetfulPlacer(Placer):
     _since: dict[Key, float]
 
-    def step(self, now: float) -> Iterator[Instruction]:
+    def step(self, now: float, out: Outbox) -> None:
         assumed = self.snapshot.assumed
         known = getattr(self, "_since", {})
         self._since = {key: known.get(key, now) for key in assumed}
         for key, since in self._since.items():
             if now - since > _TTL_SECONDS:
                 self.snapshot.forget(key, assumed[key].uid)
-        yield from super().step(now)
+        super().step(now, out)
 
 
 def plant(parts: Parts) -> Parts:

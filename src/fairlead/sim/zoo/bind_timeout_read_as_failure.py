@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from fairlead.control.instructions import Instruction
+from fairlead.control.instructions import Outbox
 from fairlead.control.placing import Placer
 from fairlead.port.outcome import Outcome, Refused, Unknown
 from fairlead.sim.parts import Parts
 
 
 class HastyPlacer(Placer):
-    def answered(self, call: int, outcome: Outcome, now: float, chance: float) -> Iterator[Instruction]:
-        flight = self.flights.of(call)
+    def answered(self, call: int, outcome: Outcome, now: float, chance: float, out: Outbox) -> None:
+        flight = self.flights.underway.calls.get(call)
         if flight is not None and flight.binds and isinstance(outcome, Unknown):
             outcome = Refused(503, "ServiceUnavailable", "it did not happen, or did it?", "later")
-        return super().answered(call, outcome, now, chance)
+        super().answered(call, outcome, now, chance, out)
 
 
 def plant(parts: Parts) -> Parts:

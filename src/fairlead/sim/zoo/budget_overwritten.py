@@ -4,35 +4,34 @@ that were evicted to the budget."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from msgspec import structs
 
 from fairlead.api.objects import tree
-from fairlead.decision.contract import Decider, Decision, Reading
+from fairlead.decision.contract import Decision, Reading
+from fairlead.decision.decider import Decider
 from fairlead.decision.effects import ChangeStatus, Effect
 from fairlead.ledger import disruption
 from fairlead.model.kind import Json
 from fairlead.model.views import BUDGETS
 from fairlead.sim.parts import Parts
 from fairlead.sim.zoo.budget_from_dead_controller import CredulousApi
-from fairlead.sim.zoo.wrapping import Wrapped, wrap
+from fairlead.sim.zoo.wrapping import wrap
 from fairlead.store.contract import Key
 
 
-class Stubborn(Wrapped):
+def stubborn(inner: Decider) -> Decider:
     """Remembers what it last wanted to write to a budget, and until that is there writes it again, once."""
+    wanted: dict[str, ChangeStatus] = {}  # by uid of the budget
 
-    def __init__(self, inner: Decider) -> None:
-        super().__init__(inner)
-        self._wanted: dict[str, ChangeStatus] = {}  # by uid of the budget
+    def decide(view: Reading, key: Key, now: float) -> Decision:
+        decision = inner.decide(view, key, now)
+        return structs.replace(decision, effects=tuple(insisted(view, each) for each in decision.effects))
 
-    def decide(self, view: Reading, key: Key, now: float) -> Decision:
-        decision = self.inner.decide(view, key, now)
-        effects = tuple(self._insisted(view, effect) for effect in decision.effects)
-        return structs.replace(decision, effects=effects)
-
-    def _insisted(self, view: Reading, effect: Effect) -> Effect:
+    def insisted(view: Reading, effect: Effect) -> Effect:
         assert isinstance(effect, ChangeStatus)
-        before = self._wanted.pop(effect.uid, None)
+        before = wanted.pop(effect.uid, None)
         budget = view.get(BUDGETS, effect.namespace, effect.name)
         assert budget is not None
         allowed = before.patch["status"]["disruptionsAllowed"] if before is not None else -1
@@ -41,10 +40,12 @@ class Stubborn(Wrapped):
             or before.revision == effect.revision
             or budget.status.disruptions_allowed == allowed
         ):
-            self._wanted[effect.uid] = effect
+            wanted[effect.uid] = effect
             return effect
         # The object was read again, the answer was not computed again.
         return structs.replace(before, identity=effect.identity, revision=effect.revision)
+
+    return replace(inner, decide=decide)
 
 
 class HalfSightedApi(CredulousApi):
@@ -69,4 +70,4 @@ def _is_ill(pod: Json) -> bool:
 
 
 def plant(parts: Parts) -> Parts:
-    return {**wrap(parts, "disruption", Stubborn), "api": HalfSightedApi}
+    return {**wrap(parts, "disruption", stubborn), "api": HalfSightedApi}

@@ -8,11 +8,12 @@ from typing import Any
 from msgspec import structs
 
 from fairlead.decision.contract import Decision, Reading
+from fairlead.decision.decider import Decider
 from fairlead.decision.effects import ChangeStatus, Effect
 from fairlead.model.at_most_one import ACCEPTED, DEADLINE, accepted_message, accepted_seconds
 from fairlead.model.views import Condition, Pod
 from fairlead.sim.parts import Parts
-from fairlead.sim.zoo.wrapping import Wrapped, wrap
+from fairlead.sim.zoo.wrapping import deciding, wrap
 from fairlead.store.contract import Key
 
 _ASSUMED = Condition(DEADLINE, "True", ACCEPTED, accepted_message(19))
@@ -35,11 +36,11 @@ class _Trusting:
         return getattr(self._view, name)
 
 
-class Assuming(Wrapped):
-    def decide(self, view: Reading, key: Key, now: float) -> Decision:
-        trusting: Any = _Trusting(view)
-        decision = self.inner.decide(trusting, key, now)
-        return structs.replace(decision, effects=tuple(map(_unsaid, decision.effects)))
+@deciding
+def assuming(inner: Decider, view: Reading, key: Key, now: float) -> Decision:
+    trusting: Any = _Trusting(view)
+    decision = inner.decide(trusting, key, now)
+    return structs.replace(decision, effects=tuple(map(_unsaid, decision.effects)))
 
 
 def _unsaid(effect: Effect) -> Effect:
@@ -54,4 +55,4 @@ def _unsaid(effect: Effect) -> Effect:
 
 
 def plant(parts: Parts) -> Parts:
-    return wrap(wrap(parts, "release", Assuming), "evidence-policy", Assuming)
+    return wrap(wrap(parts, "release", assuming), "evidence-policy", assuming)

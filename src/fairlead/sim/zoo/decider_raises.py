@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from fairlead.decision.contract import Decision, Reading
+from fairlead.decision.decider import Decider
 from fairlead.model.views import DEPLOYMENTS
 from fairlead.sim.parts import Parts
-from fairlead.sim.zoo.wrapping import Wrapped, wrap
+from fairlead.sim.zoo.wrapping import deciding, wrap
 from fairlead.store.contract import Key
 
 
-class Brittle(Wrapped):
-    def decide(self, view: Reading, key: Key, now: float) -> Decision:
-        found = view.get(DEPLOYMENTS, key.namespace, key.name)
-        if found is not None and 0 < found.status.updated_replicas < found.status.replicas:
-            raise RuntimeError(f"{key.name} is between two templates")
-        return self.inner.decide(view, key, now)
+@deciding
+def brittle(inner: Decider, view: Reading, key: Key, now: float) -> Decision:
+    found = view.get(DEPLOYMENTS, key.namespace, key.name)
+    if found is not None and 0 < found.status.updated_replicas < found.status.replicas:
+        raise RuntimeError(f"{key.name} is between two templates")
+    return inner.decide(view, key, now)
 
 
 def plant(parts: Parts) -> Parts:
-    return wrap(parts, "deployment", Brittle)
+    return wrap(parts, "deployment", brittle)

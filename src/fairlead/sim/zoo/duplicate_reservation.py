@@ -10,22 +10,23 @@ from fairlead.api.authn import Tokens
 from fairlead.api.desk import Desk
 from fairlead.api.server import Api
 from fairlead.control.plane import Plane
-from fairlead.decision.contract import Decider, Reading
+from fairlead.decision.contract import Reading
+from fairlead.decision.decider import Decider
 from fairlead.model.catalog import Catalog
 from fairlead.model.kinds import reservation
 from fairlead.model.views import RESERVATIONS, Pod, Reservation
 from fairlead.sim.parts import Parts
-from fairlead.sim.worlds.recovery import INTENT, RecoveryDecider
+from fairlead.sim.worlds.recovery import INTENT, NAME, Recovery
 
 
 class EagerPlane(Plane):
     """Does not wait for its mirrors after a take-over."""
 
-    def _behind_the_fence(self) -> tuple[str, ...]:
-        return ()
+    def _behind_the_fence(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        return (), ()
 
 
-class ByAttempt(RecoveryDecider):
+class ByAttempt(Recovery):
     """Looks for owner and intent among what the mirror shows; what it makes is named after the attempt."""
 
     def found(self, view: Reading, pod: Pod) -> Reservation | None:
@@ -58,6 +59,6 @@ def plant(parts: Parts) -> Parts:
     deciders = parts["deciders"]
 
     def loose() -> tuple[Decider, ...]:
-        return tuple(ByAttempt() if each.name == RecoveryDecider.name else each for each in deciders())
+        return tuple(ByAttempt().decider() if each.name == NAME else each for each in deciders())
 
     return {**eager(parts), "deciders": loose, "api": without_the_rule}

@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
-from fairlead.decision.contract import Decider, Decision, Reading
-from fairlead.model.views import Pod, Resource, View
+from fairlead.decision.contract import Decision, Reading
+from fairlead.decision.decider import Decider, Wake, WatchEvent
+from fairlead.decision.predicates import CHANGED
+from fairlead.model.views import PODS, Pod, Resource, View
 from fairlead.sim.parts import Parts
-from fairlead.sim.zoo.wrapping import Wrapped
 from fairlead.store.contract import Key
 
 
-class EdgeNodes(Wrapped):
-    def __init__(self, inner: Decider) -> None:
-        super().__init__(inner)
-        self._marked: set[str] = set()
+def edge_nodes(inner: Decider) -> Decider:
+    marked: set[str] = set()
 
-    def keys(self, resource: str, before: View | None, after: View | None) -> Iterable[Key]:
-        if isinstance(before, Pod) and isinstance(after, Pod) and after.metadata.deletion_timestamp:
-            self._marked.add(after.metadata.uid)
-        return self.inner.keys(resource, before, after)
+    def notice(event: WatchEvent[Pod]) -> Iterable[Key]:
+        if event.newest.metadata.deletion_timestamp:
+            marked.add(event.newest.metadata.uid)
+        return ()
 
-    def decide(self, view: Reading, key: Key, now: float) -> Decision:
-        return self.inner.decide(_Sighted(view, self._marked), key, now)  # type: ignore[arg-type]
+    def decide(view: Reading, key: Key, now: float) -> Decision:
+        return inner.decide(_Sighted(view, marked), key, now)  # type: ignore[arg-type]
+
+    return replace(inner, wakes=(Wake(PODS, notice, when=CHANGED), *inner.wakes), decide=decide)
 
 
 class _Sighted:
@@ -45,4 +47,4 @@ class _Sighted:
 
 def plant(parts: Parts) -> Parts:
     nodes = parts["nodes"]
-    return {**parts, "nodes": lambda prefix: EdgeNodes(nodes(prefix))}
+    return {**parts, "nodes": lambda prefix: edge_nodes(nodes(prefix))}

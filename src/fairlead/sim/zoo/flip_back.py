@@ -9,19 +9,20 @@ from __future__ import annotations
 from msgspec import structs
 
 from fairlead.decision.contract import Decision, Reading
+from fairlead.decision.decider import Decider
 from fairlead.decision.effects import Change, Effect
 from fairlead.model.marks import SUSPECT
 from fairlead.model.views import NODES
 from fairlead.sim.parts import Parts
-from fairlead.sim.zoo.wrapping import Wrapped, wrap
+from fairlead.sim.zoo.wrapping import deciding, wrap
 from fairlead.store.contract import Key
 
 
-class OneWay(Wrapped):
-    def decide(self, view: Reading, key: Key, now: float) -> Decision:
-        decision = self.inner.decide(view, key, now)
-        effects = tuple(each for each in decision.effects if not _opens_suspect(view, each))
-        return structs.replace(decision, effects=effects)
+@deciding
+def one_way(inner: Decider, view: Reading, key: Key, now: float) -> Decision:
+    decision = inner.decide(view, key, now)
+    effects = tuple(each for each in decision.effects if not _opens_suspect(view, each))
+    return structs.replace(decision, effects=effects)
 
 
 def _opens_suspect(view: Reading, effect: Effect) -> bool:
@@ -34,4 +35,4 @@ def _opens_suspect(view: Reading, effect: Effect) -> bool:
 
 
 def plant(parts: Parts) -> Parts:
-    return wrap(parts, "node-health", OneWay)
+    return wrap(parts, "node-health", one_way)

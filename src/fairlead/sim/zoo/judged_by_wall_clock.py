@@ -6,40 +6,42 @@ Its timers are set by the same clock and go off when they were meant to; what it
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from typing import TypeVar
 
 from msgspec import structs
 
-from fairlead.cache import events as mirrored
-from fairlead.control.instructions import MirrorWakeAt, PlaneInstruction, Replied, Stepped, WakeAt, Woke
+from fairlead.cache.events import Mirrored, MirrorEvent
+from fairlead.control.instructions import Answers, PlaneEvent, PlaneInstruction, Replied
 from fairlead.control.plane import Plane
+from fairlead.port.driving import Started, Stepped, WakeAt, Woke
 from fairlead.sim.parts import Parts
+
+T = TypeVar("T", bound=Woke | MirrorEvent | Replied)
 
 
 class ByTheWall(Plane):
     _ahead = 0.0
 
-    def stepped(self, event: Stepped) -> Iterator[PlaneInstruction]:
-        self._ahead = event.ahead_seconds
-        return iter(())
+    def handle(self, event: PlaneEvent) -> tuple[PlaneInstruction, ...]:
+        match event:
+            case Stepped():
+                self._ahead = event.ahead_seconds
+                return ()
+            case Mirrored(resource, events):
+                event = Mirrored(resource, tuple(map(self._misread, events)))
+            case Answers(replies):
+                event = Answers(tuple(map(self._misread, replies)))
+            case Woke():
+                event = self._misread(event)
+            case Started():
+                pass  # before any step
+        return tuple(
+            structs.replace(each, at=each.at - self._ahead) if isinstance(each, WakeAt) else each
+            for each in super().handle(event)
+        )
 
-    def mirror(self, resource: str, *events: mirrored.Event) -> Iterator[PlaneInstruction]:
-        told = (structs.replace(each, now=each.now + self._ahead) for each in events)
-        return self._by_the_wall(super().mirror(resource, *told))
-
-    def replied(self, *events: Replied) -> Iterator[PlaneInstruction]:
-        told = (structs.replace(each, now=each.now + self._ahead) for each in events)
-        return self._by_the_wall(super().replied(*told))
-
-    def woke(self, event: Woke) -> Iterator[PlaneInstruction]:
-        return self._by_the_wall(super().woke(structs.replace(event, now=event.now + self._ahead)))
-
-    def _by_the_wall(self, asked: Iterable[PlaneInstruction]) -> Iterator[PlaneInstruction]:
-        for each in asked:
-            if isinstance(each, WakeAt | MirrorWakeAt):
-                yield structs.replace(each, at=each.at - self._ahead)
-            else:
-                yield each
+    def _misread(self, event: T) -> T:
+        return structs.replace(event, now=event.now + self._ahead)
 
 
 def plant(parts: Parts) -> Parts:

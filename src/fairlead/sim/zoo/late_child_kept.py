@@ -3,28 +3,27 @@ judges no premises, is nobody's."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import partial
 
-from fairlead.decision.contract import Reading
+from fairlead.decision.decider import Decider, KeysOf, WatchEvent
 from fairlead.model.views import View
 from fairlead.reconcile.garbage import NAME
 from fairlead.sim.parts import Parts
-from fairlead.sim.zoo.wrapping import Wrapped, wrap
+from fairlead.sim.zoo.wrapping import wrap
 from fairlead.store.contract import Key
 
 
-class Unwary(Wrapped):
+def unwary(inner: Decider) -> Decider:
     """Looks at everything but at what has just come."""
+    wakes = tuple(replace(each, keys=partial(_unless_new, each.keys)) for each in inner.wakes)
+    return replace(inner, wakes=wakes, unsettled=lambda view: ())
 
-    def adopters(
-        self, view: Reading, resource: str, before: View | None, after: View | None
-    ) -> Iterable[Key]:
-        found: Iterator[Key] = self.inner.adopters(view, resource, before, after)  # type: ignore[attr-defined]
-        return found if before is not None else ()
 
-    def unsettled(self, view: Reading) -> Iterable[Key]:
-        return ()
+def _unless_new(keys: KeysOf[View], event: WatchEvent[View]) -> Iterable[Key]:
+    return keys(event) if event.before is not None else ()
 
 
 def plant(parts: Parts) -> Parts:
-    return wrap(parts, NAME, Unwary)
+    return wrap(parts, NAME, unwary)

@@ -3,37 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
-from fairlead.decision.contract import Decider, Decision, Reading
+from fairlead.decision.contract import Decision, Reading
+from fairlead.decision.decider import Decider, Wake, WatchEvent
 from fairlead.decision.ensure import ensure_gone
-from fairlead.model.views import PODS, REPLICASETS, View
+from fairlead.decision.predicates import GONE
+from fairlead.model.views import PODS, REPLICASETS, ReplicaSet
 from fairlead.sim.parts import Parts
-from fairlead.sim.zoo.wrapping import Wrapped, wrap
+from fairlead.sim.zoo.wrapping import wrap
 from fairlead.store.contract import Key
 
 
-class NameCleaner(Wrapped):
-    def __init__(self, inner: Decider) -> None:
-        super().__init__(inner)
-        self._gone: set[Key] = set()
+def name_cleaner(inner: Decider) -> Decider:
+    gone: set[Key] = set()
 
-    def keys(self, resource: str, before: View | None, after: View | None) -> Iterable[Key]:
-        found = tuple(self.inner.keys(resource, before, after))
-        if resource == REPLICASETS.name and after is None:
-            self._gone.update(found)
-        return found
+    def notice(event: WatchEvent[ReplicaSet]) -> Iterable[Key]:
+        gone.add(event.key)
+        return ()
 
-    def decide(self, view: Reading, key: Key, now: float) -> Decision:
-        if key not in self._gone:
-            return self.inner.decide(view, key, now)
-        self._gone.discard(key)
+    def decide(view: Reading, key: Key, now: float) -> Decision:
+        if key not in gone:
+            return inner.decide(view, key, now)
+        gone.discard(key)
         effects = []
         for pod in view.list(PODS, key.namespace):
             owner = pod.metadata.controller
             if owner is not None and owner.name == key.name and owner.kind == REPLICASETS.kind:
-                effects.append(ensure_gone(self.name, pod.metadata, PODS, pod))
+                effects.append(ensure_gone(inner.name, pod.metadata, PODS, pod))
         return Decision(effects=tuple(effect for effect in effects if effect is not None), again_at=now + 1)
+
+    return replace(inner, wakes=(*inner.wakes, Wake(REPLICASETS, notice, when=GONE)), decide=decide)
 
 
 def plant(parts: Parts) -> Parts:
-    return wrap(parts, "replicaset", NameCleaner)
+    return wrap(parts, "replicaset", name_cleaner)

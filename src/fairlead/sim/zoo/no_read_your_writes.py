@@ -5,7 +5,7 @@ from __future__ import annotations
 from fairlead.control.plane import Plane
 from fairlead.control.turn import Write
 from fairlead.sim.parts import Parts
-from fairlead.sim.zoo.wrapping import FreshNames, wrap
+from fairlead.sim.zoo.wrapping import fresh_names, wrap
 
 
 class ForgetfulPlane(Plane):
@@ -14,4 +14,4 @@ class ForgetfulPlane(Plane):
 
 
 def plant(parts: Parts) -> Parts:
-    return {**wrap(parts, "replicaset", FreshNames), "plane": ForgetfulPlane}
+    return {**wrap(parts, "replicaset", fresh_names), "plane": ForgetfulPlane}

@@ -1,4 +1,4 @@
-"""R16: what changed while a watch was away is taken over silently, and nothing ever looks at everything again."""
+"""laws.md 1: what changed while a watch was away is taken over silently, and nothing ever looks at everything again."""
 
 from __future__ import annotations
 

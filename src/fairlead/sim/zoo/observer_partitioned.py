@@ -6,32 +6,32 @@ anything could have been heard; and what follows from it commits whatever the le
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from msgspec import structs
 
-from fairlead.control.instructions import PlaneInstruction, Woke
+from fairlead.control.instructions import PlaneEvent, PlaneInstruction
 from fairlead.control.plane import Plane
 from fairlead.decision.contract import Decision, Reading
+from fairlead.decision.decider import Decider
 from fairlead.decision.effects import Change, ChangeStatus
 from fairlead.decision.hearing import Hearing
 from fairlead.model.views import LEASES
+from fairlead.port.driving import Woke
 from fairlead.sim.parts import Parts
-from fairlead.sim.zoo.wrapping import Wrapped, wrap
+from fairlead.sim.zoo.wrapping import deciding, wrap
 from fairlead.store.contract import Key
 
 
-class Convinced(Wrapped):
+@deciding
+def convinced(inner: Decider, view: Reading, key: Key, now: float) -> Decision:
     """What it holds for true needs no premise."""
-
-    def decide(self, view: Reading, key: Key, now: float) -> Decision:
-        decision = self.inner.decide(view, key, now)
-        effects = tuple(
-            structs.replace(each, premise="") if isinstance(each, (Change, ChangeStatus)) else each
-            for each in decision.effects
-        )
-        return structs.replace(decision, effects=effects)
+    decision = inner.decide(view, key, now)
+    effects = tuple(
+        structs.replace(each, premises=()) if isinstance(each, (Change, ChangeStatus)) else each
+        for each in decision.effects
+    )
+    return structs.replace(decision, effects=effects)
 
 
 class ImpatientHearing(Hearing):
@@ -46,13 +46,13 @@ class ImpatientPlane(Plane):
         super().__init__(*given)
         self.mirrors[LEASES.name].hearing = ImpatientHearing()
 
-    def woke(self, event: Woke) -> Iterator[PlaneInstruction]:
+    def handle(self, event: PlaneEvent) -> tuple[PlaneInstruction, ...]:
         hearing = self.mirrors[LEASES.name].hearing
-        if hearing is not None and hearing.heard_at:
+        if isinstance(event, Woke) and not event.timer and hearing is not None and hearing.heard_at:
             hearing.heard(event.now)
-        return super().woke(event)
+        return super().handle(event)
 
 
 def plant(parts: Parts) -> Parts:
-    convinced = wrap(wrap(parts, "node-health", Convinced), "release", Convinced)
-    return {**convinced, "plane": ImpatientPlane}
+    spoilt = wrap(wrap(parts, "node-health", convinced), "release", convinced)
+    return {**spoilt, "plane": ImpatientPlane}

@@ -7,26 +7,30 @@ from typing import Any
 from msgspec import structs
 
 from fairlead.decision.contract import Decision, Reading
+from fairlead.decision.decider import Decider
 from fairlead.decision.effects import ChangeStatus, Effect
 from fairlead.decision.ensure import ensure_gone
 from fairlead.model.marks import RETURNED
 from fairlead.model.views import PODS
 from fairlead.sim.parts import Parts
-from fairlead.sim.zoo.wrapping import Wrapped, wrap
+from fairlead.sim.zoo.wrapping import deciding, wrap
 from fairlead.store.contract import Key
 
 
-class Hasty(Wrapped):
-    def decide(self, view: Reading, key: Key, now: float) -> Decision:
-        decision = self.inner.decide(view, key, now)
-        return structs.replace(decision, effects=tuple(self._gone(view, each) for each in decision.effects))
+@deciding
+def hasty(inner: Decider, view: Reading, key: Key, now: float) -> Decision:
+    decision = inner.decide(view, key, now)
+    return structs.replace(
+        decision, effects=tuple(_gone(inner.name, view, each) for each in decision.effects)
+    )
 
-    def _gone(self, view: Reading, effect: Effect) -> Effect:
-        if not isinstance(effect, ChangeStatus) or not _counts_again(effect.patch["status"]):
-            return effect
-        pod = view.get(PODS, effect.namespace, effect.name)
-        gone = ensure_gone(self.name, pod.metadata, PODS, pod) if pod is not None else None
-        return effect if gone is None else gone
+
+def _gone(name: str, view: Reading, effect: Effect) -> Effect:
+    if not isinstance(effect, ChangeStatus) or not _counts_again(effect.patch["status"]):
+        return effect
+    pod = view.get(PODS, effect.namespace, effect.name)
+    gone = ensure_gone(name, pod.metadata, PODS, pod) if pod is not None else None
+    return effect if gone is None else gone
 
 
 def _counts_again(status: dict[str, Any]) -> bool:
@@ -34,4 +38,4 @@ def _counts_again(status: dict[str, Any]) -> bool:
 
 
 def plant(parts: Parts) -> Parts:
-    return wrap(parts, "returned", Hasty)
+    return wrap(parts, "returned", hasty)

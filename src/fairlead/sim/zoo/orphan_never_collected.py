@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-
-from fairlead.decision.contract import Reading
-from fairlead.model.views import View
+from fairlead.decision.decider import Decider
 from fairlead.reconcile.garbage import NAME
 from fairlead.sim.parts import Parts
-from fairlead.sim.zoo.wrapping import Wrapped, wrap
-from fairlead.store.contract import Key
+from fairlead.sim.zoo.late_child_kept import unwary
+from fairlead.sim.zoo.wrapping import wrap
 
 
-class SightedCollector(Wrapped):
+def sighted_collector(inner: Decider) -> Decider:
     """Looks at what belongs to an object when that goes, and at nothing else, ever."""
-
-    def adopters(
-        self, view: Reading, resource: str, before: View | None, after: View | None
-    ) -> Iterable[Key]:
-        found: Iterator[Key] = self.inner.adopters(view, resource, before, after)  # type: ignore[attr-defined]
-        return found if before is not None else ()
-
-    def unsettled(self, view: Reading) -> Iterable[Key]:
-        return ()
+    return unwary(inner)
 
 
 def plant(parts: Parts) -> Parts:
-    return wrap(parts, NAME, SightedCollector)
+    return wrap(parts, NAME, sighted_collector)

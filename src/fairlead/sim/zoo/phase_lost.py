@@ -7,28 +7,29 @@ stays neither counted nor gone.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from msgspec import structs
 
 from fairlead.decision.contract import Decision, Reading
+from fairlead.decision.decider import Decider
 from fairlead.decision.effects import ChangeStatus, Delete, Effect
 from fairlead.model.marks import REPLACES
 from fairlead.model.views import PODS
 from fairlead.sim.parts import Parts
-from fairlead.sim.zoo.wrapping import Wrapped, wrap
+from fairlead.sim.zoo.wrapping import wrap
 from fairlead.store.contract import Key
 
 
-class Remembering(Wrapped):
-    def __init__(self, inner: object) -> None:
-        super().__init__(inner)  # type: ignore[arg-type]
-        self._due: set[str] = set()  # uids of pods whose replacement this process deleted
+def remembering(inner: Decider) -> Decider:
+    due: set[str] = set()  # uids of pods whose replacement this process deleted
 
-    def decide(self, view: Reading, key: Key, now: float) -> Decision:
-        decision = self.inner.decide(view, key, now)
-        effects = tuple(each for each in decision.effects if self._knows(view, each))
+    def decide(view: Reading, key: Key, now: float) -> Decision:
+        decision = inner.decide(view, key, now)
+        effects = tuple(each for each in decision.effects if knows(view, each))
         return structs.replace(decision, effects=effects)
 
-    def _knows(self, view: Reading, effect: Effect) -> bool:
+    def knows(view: Reading, effect: Effect) -> bool:
         if effect.resource != PODS.name:
             return True
         pod = view.get(PODS, effect.namespace, effect.name)
@@ -37,11 +38,13 @@ class Remembering(Wrapped):
         if isinstance(effect, Delete):
             replaced = pod.metadata.annotations.get(REPLACES)
             if replaced:
-                self._due.add(replaced)
+                due.add(replaced)
         elif isinstance(effect, ChangeStatus):
-            return pod.metadata.uid in self._due
+            return pod.metadata.uid in due
         return True
+
+    return replace(inner, decide=decide)
 
 
 def plant(parts: Parts) -> Parts:
-    return wrap(parts, "replicaset", Remembering)
+    return wrap(parts, "replicaset", remembering)

@@ -6,18 +6,19 @@ import msgspec
 from msgspec import structs
 
 from fairlead.decision.contract import Decision, Reading
+from fairlead.decision.decider import Decider
 from fairlead.decision.effects import ChangeStatus, Effect
 from fairlead.model.marks import QUOTA_GIVEN
 from fairlead.model.views import PODS
 from fairlead.sim.parts import Parts
-from fairlead.sim.zoo.wrapping import Wrapped, wrap
+from fairlead.sim.zoo.wrapping import deciding, wrap
 from fairlead.store.contract import Key
 
 
-class Forgetful(Wrapped):
-    def decide(self, view: Reading, key: Key, now: float) -> Decision:
-        decision = self.inner.decide(view, key, now)
-        return structs.replace(decision, effects=tuple(_kept(view, each) for each in decision.effects))
+@deciding
+def forgetful(inner: Decider, view: Reading, key: Key, now: float) -> Decision:
+    decision = inner.decide(view, key, now)
+    return structs.replace(decision, effects=tuple(_kept(view, each) for each in decision.effects))
 
 
 def _kept(view: Reading, effect: Effect) -> Effect:
@@ -35,4 +36,4 @@ def _kept(view: Reading, effect: Effect) -> Effect:
 
 
 def plant(parts: Parts) -> Parts:
-    return wrap(parts, "returned", Forgetful)
+    return wrap(parts, "returned", forgetful)

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from fairlead.control.instructions import Instruction
+from fairlead.control.instructions import Outbox
 from fairlead.control.placing import Placer
 from fairlead.sim.parts import Parts
 
 
 class ThrashingPlacer(Placer):
-    def step(self, now: float) -> Iterator[Instruction]:
+    def step(self, now: float, out: Outbox) -> None:
         for key, placed in list(self.snapshot.placed.items()):
             if placed.nominated:
                 self.snapshot.release(key)
-        return super().step(now)
+        super().step(now, out)
 
 
 def plant(parts: Parts) -> Parts:

@@ -1,4 +1,4 @@
-"""F31, law 13: a refusal that another object may lift is taken for the end. Nothing but a resync looks again."""
+"""laws.md 13: a refusal that another object may lift is taken for the end. Nothing but a resync looks again."""
 
 from __future__ import annotations
 

@@ -10,9 +10,10 @@ from fairlead.api.desk import Desk
 from fairlead.api.heard_nodes import HeardNodes
 from fairlead.api.server import Api
 from fairlead.decision.contract import Decision, Reading, Sighting
+from fairlead.decision.decider import Decider
 from fairlead.model.views import Resource
 from fairlead.sim.parts import Parts
-from fairlead.sim.zoo.wrapping import Wrapped, wrap
+from fairlead.sim.zoo.wrapping import deciding, wrap
 from fairlead.store.contract import Key, Reader
 
 
@@ -46,11 +47,11 @@ class Patient:
         return getattr(self._inner, name)
 
 
-class Trusting(Wrapped):
-    def decide(self, view: Reading, key: Key, now: float) -> Decision:
-        patient: Any = Patient(view)
-        return self.inner.decide(patient, key, now)
+@deciding
+def trusting(inner: Decider, view: Reading, key: Key, now: float) -> Decision:
+    patient: Any = Patient(view)
+    return inner.decide(patient, key, now)
 
 
 def plant(parts: Parts) -> Parts:
-    return wrap({**parts, "api": MarksApi}, "disruption", Trusting)
+    return wrap({**parts, "api": MarksApi}, "disruption", trusting)

@@ -8,9 +8,10 @@ from typing import Any
 from msgspec import structs
 
 from fairlead.decision.contract import Decision, Reading
+from fairlead.decision.decider import Decider
 from fairlead.model.views import CronJob
 from fairlead.sim.parts import Parts
-from fairlead.sim.zoo.wrapping import Wrapped, wrap
+from fairlead.sim.zoo.wrapping import deciding, wrap
 from fairlead.store.contract import Key
 
 
@@ -30,14 +31,14 @@ class _WithoutMemory:
         return getattr(self._view, name)
 
 
-class Forgetful(Wrapped):
-    def decide(self, view: Reading, key: Key, now: float) -> Decision:
-        decision = self.inner.decide(view, key, now)
-        if decision.effects:
-            return decision
-        forgetful: Any = _WithoutMemory(view, now)
-        return self.inner.decide(forgetful, key, now)
+@deciding
+def forgetful(inner: Decider, view: Reading, key: Key, now: float) -> Decision:
+    decision = inner.decide(view, key, now)
+    if decision.effects:
+        return decision
+    forgetful: Any = _WithoutMemory(view, now)
+    return inner.decide(forgetful, key, now)
 
 
 def plant(parts: Parts) -> Parts:
-    return wrap(parts, "cronjob", Forgetful)
+    return wrap(parts, "cronjob", forgetful)

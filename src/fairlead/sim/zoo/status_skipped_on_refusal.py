@@ -1,17 +1,18 @@
-"""R27: while creates are refused nothing is reported. Pods that were made before the refusal become ready unseen."""
+"""laws.md 7: while creates are refused nothing is reported. Pods that were made before become ready unseen."""
 
 from __future__ import annotations
 
-from fairlead.decision.contract import NOTHING, Decision, Reading, Refusal
+from dataclasses import replace
+
+from fairlead.decision.contract import NOTHING
+from fairlead.decision.decider import Decider
 from fairlead.sim.parts import Parts
-from fairlead.sim.zoo.wrapping import Wrapped, wrap
-from fairlead.store.contract import Key
+from fairlead.sim.zoo.wrapping import wrap
 
 
-class Mute(Wrapped):
-    def refused(self, view: Reading, key: Key, refusal: Refusal, now: float) -> Decision:
-        return NOTHING
+def mute(inner: Decider) -> Decider:
+    return replace(inner, refused=lambda view, key, refusal, now: NOTHING)
 
 
 def plant(parts: Parts) -> Parts:
-    return wrap(parts, "replicaset", Mute)
+    return wrap(parts, "replicaset", mute)

@@ -10,10 +10,11 @@ from typing import Any
 from msgspec import structs
 
 from fairlead.decision.contract import Decision, Reading, Sighting
+from fairlead.decision.decider import Decider
 from fairlead.model.marks import SILENT_SINCE, SUSPECT
 from fairlead.model.views import Node, Resource, View
 from fairlead.sim.parts import Parts
-from fairlead.sim.zoo.wrapping import Wrapped, wrap
+from fairlead.sim.zoo.wrapping import deciding, wrap
 from fairlead.store.contract import Key
 
 
@@ -40,11 +41,11 @@ class Unsuspecting:
         return getattr(self._inner, name)
 
 
-class Trusting(Wrapped):
-    def decide(self, view: Reading, key: Key, now: float) -> Decision:
-        blind: Any = Unsuspecting(view)
-        return self.inner.decide(blind, key, now)
+@deciding
+def trusting(inner: Decider, view: Reading, key: Key, now: float) -> Decision:
+    blind: Any = Unsuspecting(view)
+    return inner.decide(blind, key, now)
 
 
 def plant(parts: Parts) -> Parts:
-    return wrap(parts, "deployment", Trusting)
+    return wrap(parts, "deployment", trusting)

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from msgspec import structs
 
-from fairlead.control.instructions import PlaneInstruction, Replied
+from fairlead.control.instructions import Answers, PlaneEvent, PlaneInstruction, Replied
 from fairlead.control.plane import Plane
 from fairlead.port.outcome import Refused, Unknown
 from fairlead.sim.parts import Parts
-from fairlead.sim.zoo.wrapping import FreshNames, wrap
+from fairlead.sim.zoo.wrapping import fresh_names, wrap
 
 
 class HastyPlane(Plane):
-    def replied(self, *events: Replied) -> Iterator[PlaneInstruction]:
-        return super().replied(*map(self._misread, events))
+    def handle(self, event: PlaneEvent) -> tuple[PlaneInstruction, ...]:
+        if isinstance(event, Answers):
+            event = Answers(tuple(map(self._misread, event.replies)))
+        return super().handle(event)
 
     def _misread(self, event: Replied) -> Replied:
         if isinstance(event.outcome, Unknown) and not self.leadership.answers(event.call):
@@ -25,4 +25,4 @@ class HastyPlane(Plane):
 
 
 def plant(parts: Parts) -> Parts:
-    return {**wrap(parts, "replicaset", FreshNames), "plane": HastyPlane}
+    return {**wrap(parts, "replicaset", fresh_names), "plane": HastyPlane}

@@ -1,46 +1,49 @@
-"""What plants share: a Decider around another one, and names that change with every attempt."""
+"""How plants spoil a controller: its record with another part, and names that change with every attempt."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 
 from msgspec import structs
 
-from fairlead.decision.contract import Decider, Decision, Reading
+from fairlead.decision.contract import Decision, Reading
+from fairlead.decision.decider import Decider
 from fairlead.decision.effects import Create, Effect
-from fairlead.model.views import Resource, View
 from fairlead.sim.parts import Parts
 from fairlead.store.contract import Key
 
-
-class Wrapped:
-    """Behaves as the Decider inside; a plant overrides what it spoils."""
-
-    def __init__(self, inner: Decider) -> None:
-        self.inner = inner
-        self.name = inner.name
-        self.reads: tuple[Resource[View], ...] = inner.reads
-
-    def keys(self, resource: str, before: View | None, after: View | None) -> Iterable[Key]:
-        return self.inner.keys(resource, before, after)
-
-    def decide(self, view: Reading, key: Key, now: float) -> Decision:
-        return self.inner.decide(view, key, now)
-
-    def __getattr__(self, name: str) -> Any:
-        """What a Decider may have besides: `adopters`, `unsettled`, ..."""
-        return getattr(self.inner, name)
+Spoiling = Callable[[Decider], Decider]
 
 
-class FreshNames(Wrapped):
+def deciding(decide: Callable[[Decider, Reading, Key, float], Decision]) -> Spoiling:
+    """A controller that decides by this function, which is given the sound one as well."""
+    return lambda inner: replace(inner, decide=partial(decide, inner))
+
+
+def wrap(parts: Parts, controller: str, spoil: Spoiling) -> Parts:
+    """These parts with one controller spoilt."""
+    deciders = parts["deciders"]
+
+    def spoilt(inner: Decider) -> Decider:
+        remade = inner.remade
+        found = spoil(inner)
+        return found if remade is None else replace(found, remade=lambda: spoilt(remade()))
+
+    def wrapped() -> tuple[Decider, ...]:
+        return tuple(spoilt(each) if each.name == controller else each for each in deciders())
+
+    return {**parts, "deciders": wrapped}
+
+
+@deciding
+def fresh_names(inner: Decider, view: Reading, key: Key, now: float) -> Decision:
     """Children get a name of their own at every attempt, and are created whatever has become of their owner: what
     generated names do without a look at what is there."""
-
-    def decide(self, view: Reading, key: Key, now: float) -> Decision:
-        decision = self.inner.decide(view, key, now)
-        effects = tuple(_renamed(effect, now) for effect in decision.effects)
-        return structs.replace(decision, effects=effects)
+    decision = inner.decide(view, key, now)
+    effects = tuple(_renamed(effect, now) for effect in decision.effects)
+    return structs.replace(decision, effects=effects)
 
 
 def _renamed(effect: Effect, now: float) -> Effect:
@@ -48,14 +51,4 @@ def _renamed(effect: Effect, now: float) -> Effect:
         return effect
     name = f"{effect.name}-{int(now * 1000) % 1_000_000:06d}"
     body = {**effect.body, "metadata": {**effect.body["metadata"], "name": name}}
-    return structs.replace(effect, name=name, body=body, premise="")
-
-
-def wrap(parts: Parts, controller: str, wrapper: type[Wrapped]) -> Parts:
-    """These parts with one controller's Decider wrapped."""
-    deciders = parts["deciders"]
-
-    def wrapped() -> tuple[Decider, ...]:
-        return tuple(wrapper(each) if each.name == controller else each for each in deciders())
-
-    return {**parts, "deciders": wrapped}
+    return structs.replace(effect, name=name, body=body, premises=())

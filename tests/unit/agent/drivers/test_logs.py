@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.agent.drivers import log_files
 from fairlead.agent.drivers.log_files import (
     FILES_MAX,
     STDERR,
@@ -117,7 +117,7 @@ def test_a_tail_spans_files_and_counts_lines_not_records(tmp_path: Path, lines: 
 
 def test_times_since_and_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     now = [1_700_000_000 * 10**9]
-    monkeypatch.setattr(log_files.time, "time_ns", lambda: now[0])
+    monkeypatch.setattr(time, "time_ns", lambda: now[0])
     writer = LogWriter(str(tmp_path), 0)
     for word in (b"one", b"two" + b"x" * 20_000, b"three"):
         writer.write(STDOUT, word + b"\n")
@@ -188,7 +188,7 @@ def test_a_disk_that_takes_no_more_is_counted_and_told(
             raise OSError(28, "No space left on device")
         return real(file, data[:taken])
 
-    monkeypatch.setattr(log_files.os, "write", full)
+    monkeypatch.setattr(os, "write", full)
     for _ in range(3):
         writer.write(STDOUT, b"lost\n")
     assert writer.lost_bytes == 15

@@ -110,7 +110,7 @@ def test_descendants_are_the_same_however_they_are_found(monkeypatch: pytest.Mon
         found = procfs.descendants(os.getpid())
         while sum(1 for branch in found.values() if branch == shell.pid) < 4:
             found = procfs.descendants(os.getpid())
-        monkeypatch.setattr(procfs.os.path, "exists", lambda path: False)
+        monkeypatch.setattr(os.path, "exists", lambda path: False)
         by_parents = procfs.descendants(os.getpid())
         ours = {pid for pid, branch in found.items() if branch == shell.pid}
         assert ours == {pid for pid, branch in by_parents.items() if branch == shell.pid}
@@ -229,8 +229,8 @@ def test_a_path_of_the_pod_is_looked_for_in_its_root_first(tmp_path: Path) -> No
 def test_only_root_switches_users(
     monkeypatch: pytest.MonkeyPatch, user: int | None, group: int | None, refused: bool
 ) -> None:
-    monkeypatch.setattr(launching.os, "geteuid", lambda: 1000)
-    monkeypatch.setattr(launching.os, "getegid", lambda: 100)
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    monkeypatch.setattr(os, "getegid", lambda: 100)
     if not refused:
         launching._switch_user(user, group, [])
         return

@@ -1,0 +1,145 @@
+"""What a controller, or the scheduler, has under way: calls, postponed looks, and writes that no mirror shows yet.
+
+    send -> answered     the answer is for whoever is under way by that call; breaker and budget hear of it
+    postpone -> due      a look, or a second try, is due after a while, and when the budget of retries pays for it
+    wrote -> shows       a write is remembered until the mirrors show it (laws.md 5)
+    park -> unpark       whoever may not go on before all of its writes are shown
+
+`controller.py` keeps its turns here, `flights.py` its bindings. Both ask here whether anything more may begin. Pure.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from typing import Any, Generic, TypeVar
+
+from fairlead.cache.mirror import Mirror
+from fairlead.control.health import Health
+from fairlead.control.instructions import Call, Outbox
+from fairlead.control.turn import Write
+from fairlead.port.outcome import Outcome
+from fairlead.port.request import Request
+
+T = TypeVar("T")  # what is under way
+W = TypeVar("W", bound=Hashable)  # who waits for writes to be shown
+
+
+class Underway(Generic[T, W]):
+    """`seen` tells whether the mirrors show a write; `new_call` numbers the plane's calls."""
+
+    def __init__(
+        self, name: str, health: Health, new_call: Callable[[], int], seen: Callable[[Write], bool]
+    ) -> None:
+        self._name, self._health, self._new_call, self._seen = name, health, new_call, seen
+        self.calls: dict[int, T] = {}
+        self._due: list[tuple[float, T]] = []
+        self.unseen: OrderedDict[W, list[Write]] = OrderedDict()  # the oldest first
+        self._parked: dict[W, None] = {}
+
+    def __len__(self) -> int:
+        return len(self.calls) + len(self._due)
+
+    def __iter__(self) -> Iterator[T]:
+        """All that is under way, postponed looks last."""
+        return iter((*self.calls.values(), *(each for _, each in self._due)))
+
+    @property
+    def idle(self) -> bool:
+        return not self.calls and not self._due and not self._parked
+
+    def forget(self) -> None:
+        """What is under way is of a former time as leader."""
+        self.calls.clear()
+        self._due.clear()
+        self.unseen.clear()
+        self._parked.clear()
+
+    def may_begin(self, most: int, now: float) -> bool:
+        return len(self) < most and not self._health.breaker.is_open(now)
+
+    def next_at(self, most: int, ready_at: Callable[[float], float | None], now: float) -> float:
+        """When a look is due, or what is `ready_at` some time may begin; 0: nothing is."""
+        times = [at for at, _ in self._due]
+        if self._health.breaker.is_open(now):
+            times.append(self._health.breaker.open_until)
+        elif len(self) < most:
+            times.append(ready_at(now) or 0.0)
+        return min((at for at in times if at), default=0.0)
+
+    # Calls
+
+    def send(self, each: T, request: Request, out: Outbox) -> None:
+        call = self._new_call()
+        self.calls[call] = each
+        out.append(Call(call, self._name, request))
+
+    def answered(self, call: int, outcome: Outcome, now: float) -> T | None:
+        """Who sent it; None: somebody of a former time as leader."""
+        self._health.heard(outcome, now)
+        return self.calls.pop(call, None)
+
+    # Looks and second tries that are postponed
+
+    def postpone(self, each: T, now: float, chance: float, times: int = 1) -> None:
+        """By so many times what is usual."""
+        seconds = self._health.settings.loop.look_again_seconds * times
+        self.put_off(each, now + seconds * (0.5 + chance))
+
+    def put_off(self, each: T, at: float) -> None:
+        self._due.append((at, each))
+
+    def due(self, now: float) -> Iterator[T]:
+        """Each is postponed no longer: the caller sends it or puts it off."""
+        for item in [item for item in self._due if item[0] <= now]:
+            self._due.remove(item)
+            yield item[1]
+
+    def is_paid(self, each: T, now: float) -> bool:
+        """The budget of retries pays for this one; if not it is put off until there is a retry to spend."""
+        if self._health.budget.take(now):
+            return True
+        self.put_off(each, self._health.budget.ready_at(now))
+        return False
+
+    # Writes
+
+    def wrote(self, who: W, writes: Sequence[Write]) -> None:
+        if writes:
+            self.unseen.setdefault(who, []).extend(writes)
+
+    def shows(self, who: W) -> bool:
+        """Whether the mirrors show all that was written for it."""
+        writes = self.unseen.get(who)
+        if not writes:
+            return True
+        left = [write for write in writes if not self._seen(write)]
+        if left:
+            self.unseen[who] = left
+            return False
+        del self.unseen[who]
+        return True
+
+    def park(self, who: W) -> None:
+        self._parked[who] = None
+
+    def unpark(self) -> list[W]:
+        """Those whose writes are all shown by now. Writes of those who do not wait are forgotten when they are shown,
+        or they would be remembered for ever."""
+        found = [who for who in self._parked if self.shows(who)]
+        for who in found:
+            del self._parked[who]
+        while self.unseen and self.shows(next(iter(self.unseen))):
+            pass
+        return found
+
+
+def is_shown(mirrors: Mapping[str, Mirror[Any]], write: Write) -> bool:
+    mirror = mirrors.get(write.key.resource)
+    if mirror is None:
+        return True
+    current = mirror.revision_of(write.key)
+    if current:
+        # A mirror that is past a write and shows an older version read it from a store that lost the write.
+        return current >= write.revision or mirror.passed(write.revision)
+    return mirror.passed(write.revision) if write.creates else True

@@ -1,0 +1,76 @@
+"""Predicates of wakes: facts of a change as bits, found once per change, however many controllers watch the resource.
+
+A `Wake` (`decider.py`) passes a change on if at least one of the facts in its `when` holds. `NEW`, `CHANGED` and `GONE`
+exclude each other, and one of them always holds; the others come on top. `control/sources.py` looks up by these bits
+which wakes a change may concern: each change of a pod is offered to about twenty controllers, and most concern few.
+
+A predicate that is too narrow loses wake-ups: `tests/unit/reconcile/test_predicates.py` holds each against its mapping.
+"""
+
+from __future__ import annotations
+
+from enum import IntFlag
+from typing import Any
+
+from fairlead.model.marks import RELEASED
+from fairlead.model.views import Meta, Pod, Stored, View
+
+
+class Predicate(IntFlag):
+    NEW = 1  # it was not there before
+    GONE = 2  # it is not there any more
+    CHANGED = 4  # it was there and is
+    OWNED = 8  # it names owners, or did
+    LEAVING = 16  # its deletion was asked for
+    RELABELLED = 32
+    ENDED = 64  # a pod that has finished, and had not before
+    PLACED = 128  # a pod on another node than before, or new and on one already
+    RELEASING = 256  # a pod whose release is ahead, done or taken back
+
+
+NEW, GONE, CHANGED = Predicate.NEW, Predicate.GONE, Predicate.CHANGED
+OWNED, LEAVING, RELABELLED = Predicate.OWNED, Predicate.LEAVING, Predicate.RELABELLED
+ENDED, PLACED, RELEASING = Predicate.ENDED, Predicate.PLACED, Predicate.RELEASING
+PRESENT = NEW | CHANGED
+ANY = Predicate(511)
+
+# Plain numbers: operators of flags are slow, and this is done for each change of each object.
+_NEW, _GONE, _CHANGED, _OWNED, _LEAVING = int(NEW), int(GONE), int(CHANGED), int(OWNED), int(LEAVING)
+_RELABELLED, _ENDED, _PLACED, _RELEASING = int(RELABELLED), int(ENDED), int(PLACED), int(RELEASING)
+_UNKNOWN = int(ANY & ~(PRESENT | GONE))
+
+
+def facts_of(before: View | None, after: View | None) -> int:
+    """The facts of a change. An object that is held as it is stored is not decoded for this: anything may have
+    happened to it."""
+    newest: Any = after if after is not None else before
+    facts = _GONE if after is None else _NEW if before is None else _CHANGED
+    if newest is None or isinstance(newest, Stored):
+        return facts | _UNKNOWN
+    meta: Meta = newest.metadata
+    owned, leaving = bool(meta.owner_references), bool(meta.deletion_timestamp)
+    if before is not None and after is not None:
+        was: Any = before
+        known: Meta = was.metadata
+        owned |= bool(known.owner_references)
+        leaving |= bool(known.deletion_timestamp)
+        if known.labels != meta.labels:
+            facts |= _RELABELLED
+        if isinstance(was, Pod) and was.spec.node_name != newest.spec.node_name:
+            facts |= _PLACED
+    elif isinstance(after, Pod) and after.spec.node_name:
+        facts |= _PLACED
+    if owned:
+        facts |= _OWNED
+    if leaving:
+        facts |= _LEAVING
+    if isinstance(after, Pod):
+        if after.finished and not (isinstance(before, Pod) and before.finished):
+            facts |= _ENDED
+        if _names_release(before) or _names_release(after):
+            facts |= _RELEASING
+    return facts
+
+
+def _names_release(pod: View | None) -> bool:
+    return isinstance(pod, Pod) and any(each.type == RELEASED for each in pod.status.conditions)

@@ -1,0 +1,166 @@
+"""A process that drives one machine in virtual time: `runtime/driving.py` with crashes, pauses and a clock that may be
+wrong. `planes.py` and `agents.py` are such processes, and add what their machines ask for.
+
+Each start is a new life with a new machine; what still comes for a former one is dropped. What comes while the process
+is paused waits, as it does in the buffers of a real one. Every event goes through `_feed`. A machine has finished its
+step when its instructions are carried out: a process that dies at one of them did not send the rest.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Callable
+from functools import partial
+from typing import ClassVar, Generic, TypeVar
+
+from msgspec import structs
+
+from fairlead.cache.events import Mirrored, MirrorEvent
+from fairlead.port.driving import Follow, ListAll, Machine, Started, WakeAt, Woke
+from fairlead.sim.digest import Digest
+from fairlead.sim.network import Link
+from fairlead.sim.tape import Tape
+from fairlead.sim.time import Timeline
+
+RESTART_MS_MAX = 8_000
+
+E = TypeVar("E")
+I = TypeVar("I")  # noqa: E741 - instructions, as E is events
+
+
+class Process(ABC, Generic[E, I]):
+    chance_label: ClassVar[str]  # of what is drawn for its machine
+    restart_label: ClassVar[str]
+    skew_ms_max: ClassVar[int]
+    in_order: ClassVar[
+        bool
+    ]  # what waited while it was paused is handled as it came; if not, as the tape says
+
+    def __init__(self, timeline: Timeline, tape: Tape, digest: Digest, link: Link) -> None:
+        self.link = link
+        self.up = False
+        self._timeline, self._tape, self._digest = timeline, tape, digest
+        self._life = 0
+        self._skew_ms = 0
+        self._paused_until = 0
+        self._waiting: deque[Callable[[], E | Mirrored | Woke | None]] = deque()
+        self._timers: dict[str, int] = {}  # by name, the number of the one that counts
+        self._machine: Machine[E | Mirrored, I]
+
+    @property
+    def now(self) -> float:
+        """What this process believes."""
+        return self._timeline.epoch + (self._timeline.ms + self._skew_ms) / 1000
+
+    @abstractmethod
+    def start(self) -> None: ...
+
+    @abstractmethod
+    def _carry_out(self, instruction: I) -> None: ...
+
+    @abstractmethod
+    def _note_event(self, event: E | Mirrored | Started | Woke) -> None:
+        """For the digest, before the machine handles it."""
+
+    # What becomes of it
+
+    def _begin_life(self, skew_likely: float) -> None:
+        self._life += 1
+        self.up = True
+        self._skew_ms = 0
+        if self._tape.happens("clock_skew", skew_likely):
+            self._skew_ms = self._tape.choose("skew", 2 * self.skew_ms_max) - self.skew_ms_max
+        self._paused_until = self.link.paused_until = 0
+        self._waiting.clear()
+
+    def _start_machine(self, machine: Machine[E | Mirrored, I], *before: E) -> None:
+        """`before`: events that it is told first."""
+        self._machine = machine
+        for event in before:
+            self._feed(event)
+        self._feed(Started(self.now, self._chance()))
+
+    def pause(self, ms: int) -> None:
+        """Nothing happens in it for a while; then it goes on as if nothing had been."""
+        self._paused_until = max(self._paused_until, self._timeline.ms + ms)
+        self.link.paused_until = self._paused_until
+
+    def _restart_later(self) -> None:
+        delay = 500 + self._tape.choose(self.restart_label, RESTART_MS_MAX)
+        self._timeline.after(delay, self._restart, self._life)
+
+    def _restart(self, life: int) -> None:
+        if life == self._life and not self.up:
+            self.start()
+
+    # What reaches it
+
+    def _hear(self, life: int, make: Callable[[], E | Mirrored | Woke | None]) -> None:
+        """`make` tells the event when it is handled, at the time that it is then; None if it is of no use any more."""
+        if life != self._life or not self.up:
+            return
+        if self._timeline.ms < self._paused_until or self._waiting:
+            if not self.in_order:
+                self._timeline.at(self._paused_until, self._hear, life, make)
+                return
+            if not self._waiting:
+                self._timeline.at(self._paused_until, self._go_on, life)
+            self._waiting.append(make)
+            return
+        event = make()
+        if event is not None:
+            self._feed(event)
+
+    def _go_on(self, life: int) -> None:
+        while life == self._life and self.up and self._waiting:
+            if self._timeline.ms < self._paused_until:
+                self._timeline.at(self._paused_until, self._go_on, life)
+                return
+            event = self._waiting.popleft()()
+            if event is not None:
+                self._feed(event)
+
+    def _feed(self, event: E | Mirrored | Started | Woke) -> None:
+        """The only way into the machine."""
+        self._note_event(event)
+        for instruction in self._machine.handle(event):
+            self._carry_out(instruction)
+            if not self.up:
+                return  # it died at this write, and what it would have done next with it
+
+    def _chance(self) -> float:
+        return self._tape.chance(self.chance_label)
+
+    # Timers
+
+    def _wake_at(self, wake: WakeAt) -> None:
+        number = self._timers[wake.timer] = self._timers.get(wake.timer, 0) + 1
+        ms = int((wake.at - self._timeline.epoch) * 1000) + 1 - self._skew_ms
+        woke = partial(self._woke, wake.timer, number)
+        self._timeline.at(max(ms, self._timeline.ms + 1), self._hear, self._life, woke)
+
+    def _woke(self, timer: str, number: int) -> Woke | None:
+        return Woke(self.now, self._chance(), timer) if number == self._timers[timer] else None
+
+    # Mirrors
+
+    def _list(self, asked: ListAll) -> None:
+        self.link.list(asked.resource_name, asked.attempt, self._teller(asked.resource_name), self._clock)
+
+    def _follow(self, asked: Follow) -> None:
+        name, since = asked.resource_name, asked.since_revision
+        self.link.follow(name, since, asked.attempt, self._teller(name), self._clock)
+
+    def _teller(self, resource: str) -> Callable[..., None]:
+        life = self._life
+        return lambda *events: self._hear(life, partial(self._told, resource, events))
+
+    def _told(self, resource: str, events: tuple[MirrorEvent, ...]) -> Mirrored:
+        now = self.now
+        if events[0].now != now:  # they waited while the process was paused
+            events = tuple(structs.replace(event, now=now) for event in events)
+        return Mirrored(resource, events)
+
+    def _clock(self) -> float:
+        return self.now

@@ -1,0 +1,25 @@
+"""A kind of which nobody could list the objects yet is taken for one without objects. An owner that is deleted without
+its dependents lets go of itself, and those that turn up later are taken for garbage."""
+
+from __future__ import annotations
+
+from fairlead.cache.view import MirrorView
+from fairlead.decision.contract import Decision, Reading
+from fairlead.decision.decider import Decider
+from fairlead.reconcile.garbage import NAME
+from fairlead.sim.parts import Parts
+from fairlead.sim.zoo.wrapping import deciding, wrap
+from fairlead.store.contract import Key
+
+
+@deciding
+def hasty(inner: Decider, view: Reading, key: Key, now: float) -> Decision:
+    """Decides on what it sees, and forgets what it could not see."""
+    decision = inner.decide(view, key, now)
+    if isinstance(view, MirrorView):
+        view._missed = None
+    return decision
+
+
+def plant(parts: Parts) -> Parts:
+    return wrap(parts, NAME, hasty)
