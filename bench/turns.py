@@ -5,6 +5,7 @@
 No sockets, no disk, no waiting: time is virtual and passes only when there is nothing to do, so that what is measured
 is the work of the plane and of the API under it. Seconds are of processor time. Phases, each until all is settled:
 
+    one        a single Deployment of one replica is made: what one pod takes, in decisions of each controller (`decisions`)
     create     every Deployment is made, with one replica: ReplicaSets, pods, bindings, statuses
     touch      an annotation of each changes, which its ReplicaSet gets too
     scale      each is scaled to two replicas
@@ -30,14 +31,10 @@ from collections.abc import Callable
 from typing import Any
 
 from fairlead.agent.hollow import hollow_decider
-from fairlead.api.admission import Chain
-from fairlead.api.audit import Audit
+from fairlead.api.assembly import Assembly
 from fairlead.api.authn import Tokens
-from fairlead.api.authz import builtin_chain
-from fairlead.api.desk import Desk
-from fairlead.api.plan import AGAIN, Context, Plan
-from fairlead.api.server import Api
-from fairlead.api.status import failure
+from fairlead.api.conversation import Conversation, stored_reply
+from fairlead.api.plan import Context
 from fairlead.api.users import MASTERS, User
 from fairlead.cache.events import Framed, Listed, Marked, Mirrored
 from fairlead.control.instructions import (
@@ -53,9 +50,6 @@ from fairlead.control.placing import Placer
 from fairlead.control.plane import Plane
 from fairlead.control.roster import default_deciders
 from fairlead.core import codec
-from fairlead.core.errors import ApiError
-from fairlead.model.catalog import CATALOG
-from fairlead.model.files import load_tables
 from fairlead.port.driving import ListAll, Started, WakeAt, Woke
 from fairlead.port.outcome import outcome_of
 from fairlead.port.request import MERGE_PATCH, Reply, Request
@@ -63,7 +57,6 @@ from fairlead.store.contract import Outcome, Transaction
 from fairlead.store.events import Append, Appended, Flush, Instruction, Publish, Resolve, Submitted
 from fairlead.store.machine import Store
 from fairlead.store.memory import MemoryJournal
-from fairlead.store.watch import Hub
 
 CHANGES_AT_ONCE = 256  # as runtime/plane_driver.py takes them
 NAMESPACES = 20
@@ -78,27 +71,19 @@ class Server:
         self.commits = self._numbers = 0
         self.journal = MemoryJournal()
         self.store = Store(self.journal.recover(), self.journal)
-        self.hub = Hub(self.store)
-        authorizer = builtin_chain(self.store, ((kind.group, kind.plural) for kind in CATALOG))
-        self.api = Api(Desk(CATALOG, load_tables(), self.store, authorizer, Chain(), Audit()), Tokens({}))
+        self._assembly = Assembly(self.store, Tokens({}))
+        self.hub = self._assembly.hub
         self._outcomes: dict[int, Outcome] = {}
 
     def send(self, request: Request) -> Reply:
         self._numbers += 1
         number = self._numbers
         context = Context(USER, self.now, number.to_bytes(16, "big"), str(number), "bench", "127.0.0.1")
-        try:
-            step: Any = self.api.plan(request, context)
-            while isinstance(step, Plan) or step is AGAIN:
-                step = (
-                    self.api.plan(request, context)
-                    if step is AGAIN
-                    else step.finish(self._commit(step.transaction))
-                )
-        except ApiError as error:
-            return failure(error)
-        assert isinstance(step, Reply)
-        return step
+        conversation = Conversation(self._assembly.api, request, context)
+        step = conversation.begin()
+        while isinstance(step, Transaction):
+            step = conversation.resolved(self._commit(step))
+        return stored_reply(step)
 
     def _commit(self, transaction: Transaction) -> Outcome:
         self._numbers += 1
@@ -114,6 +99,7 @@ class Server:
                 self._carry_out(self.store.handle(Appended()))
             elif isinstance(instruction, Publish):
                 self.commits += len(instruction.changes)
+                self._assembly.observe(instruction.changes, self.now)
                 self.hub.publish(instruction.changes)
             elif isinstance(instruction, Resolve):
                 self._outcomes[instruction.ticket] = instruction.outcome
@@ -133,7 +119,11 @@ class Process:
 
     @property
     def turns(self) -> int:
-        return sum(controller.decided for controller in self.plane.controllers)
+        return sum(self.decisions.values())
+
+    @property
+    def decisions(self) -> dict[str, int]:
+        return {controller.decider.name: controller.decided for controller in self.plane.controllers}
 
     def settle(self, seconds: float) -> None:
         """Do all there is to do now and in the next (virtual) seconds."""
@@ -215,8 +205,9 @@ class Bench:
         self.process = Process(self.server, "first", nodes)
         self.process.settle(30.0)
 
-    def run(self) -> dict[str, dict[str, float]]:
+    def run(self) -> dict[str, dict[str, Any]]:
         phases: dict[str, Callable[[], None]] = {
+            "one": lambda: self._create("default", "one"),
             "create": lambda: self._each(self._create),
             "touch": lambda: self._each(self._patched({"metadata": {"annotations": {"touched": "1"}}})),
             "scale": lambda: self._each(self._patched({"spec": {"replicas": 2}})),
@@ -231,10 +222,11 @@ class Bench:
         assert first is not self.process
         return results
 
-    def _measured(self, name: str, begin: Callable[[], None], seconds: float) -> dict[str, float]:
+    def _measured(self, name: str, begin: Callable[[], None], seconds: float) -> dict[str, Any]:
         process, server = self.process, self.server
         gc.collect()
         gc.freeze()
+        decisions = process.decisions
         turns, calls, commits, reports = process.turns, process.calls, server.commits, process.reports
         self.asked = 0.0
         self.asked_commits = 0
@@ -259,6 +251,11 @@ class Bench:
             "commits": commits,
             "keys_slowed": process.reports - reports,
             "microseconds_per_turn": round(took / max(1, turns) * 1e6, 1),
+            "decisions": {
+                name: count - decisions.get(name, 0)
+                for name, count in process.decisions.items()
+                if count > decisions.get(name, 0)
+            },
         }
 
     # What clients do; their own requests are not counted
@@ -307,7 +304,7 @@ class Bench:
         """Everything is as it was asked for."""
         for entry in self.server.store.list("deployments.apps"):
             available = codec.decode(entry.data)["status"].get("availableReplicas")
-            assert available == 2, (entry.key, available)
+            assert available == (1 if entry.key.name == "one" else 2), (entry.key, available)
 
 
 def main() -> None:
@@ -329,10 +326,12 @@ def main() -> None:
         }
         print(json.dumps({**result, "peak_mb": peak}, indent=2))
         return
-    names = list(next(iter(phases.values())))
+    names = [name for name in next(iter(phases.values())) if name != "decisions"]
     print("phase     " + "".join(f"{name:>23}" for name in names))
     for phase, row in phases.items():
         print(f"{phase:<10}" + "".join(f"{row[name]:>23,}" for name in names))
+    for phase, row in phases.items():
+        print(f"{phase:<10}" + ", ".join(f"{name} {count:,}" for name, count in row["decisions"].items()))
     print(f"{peak} MB")
 
 

@@ -146,6 +146,11 @@ class MirrorView:
             raise NotMirrored(f"{resource.name} in `dated`")
         return hearing
 
+    def revision_of(self, key: Key) -> int:
+        """The version of an object that is shown; 0: none. For the loop: no part of what a Decider reads."""
+        mirror = self._mirrors.get(key.resource)
+        return mirror.revision_of(key) if mirror is not None else 0
+
     def reads(self) -> dict[str, tuple[int, int]]:
         """Resource read -> (revision used, newest revision known then), in the order of first use."""
         return dict(self._reads)

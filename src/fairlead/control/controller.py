@@ -17,6 +17,7 @@ from fairlead.control.complaints import Complaints, one_line, tried
 from fairlead.control.gathering import Gathering
 from fairlead.control.health import Health
 from fairlead.control.instructions import Outbox, Record, Report
+from fairlead.control.needless import Needless
 from fairlead.control.record import record_of
 from fairlead.control.refusals import Refusals, is_own_change
 from fairlead.control.settings import Settings
@@ -65,6 +66,7 @@ class Controller:
         self.refusals = Refusals(decider, health, self._complain)
         self._complaints = Complaints(decider.name)
         self._gathering = Gathering(())
+        self.needless = Needless(lambda key: view().revision_of(key))
         self.stirred = True  # something happened that may allow a turn: `step` is worth a call
         self.due_at = 0.0  # when it is worth one anyhow, as of the last; 0: only when stirred
         # Plain counts for metrics.
@@ -89,7 +91,8 @@ class Controller:
         for key in keys:
             if key in self.refusals and is_own_change(key, cause.resource, before, after):
                 self.refusals.end(key)
-            self.queue.add_at(key, now, now + self._gathering.seconds, urgency(key, before, after))
+            at = self.needless.earliest(key, now + self._gathering.seconds)
+            self.queue.add_at(key, now, at, urgency(key, before, after))
             self.stirred = True
             if self._causes.setdefault(key, cause) != cause:
                 self._causes[key] = _SEVERAL
@@ -108,11 +111,13 @@ class Controller:
         """What this key waited for may refuse it no more."""
         self.refusals.end(key)
         self.queue.add(key, now)
+        self._causes[key] = _SEVERAL
         self.stirred = True
 
     def lead(self) -> None:
         """Everything is decided anew: who was refused in a former time as leader is tried again."""
         self.refusals.clear()
+        self.needless.forget()
 
     def caught_up(self, now: float) -> None:
         """The mirrors moved: keys that waited for their own writes may go on."""
@@ -124,6 +129,7 @@ class Controller:
         """The wall clock was set: what was decided by it is decided again."""
         for key in self._by_wall:
             self.queue.add(key, now)
+            self._causes[key] = _SEVERAL
             self.stirred = True
 
     def step(self, now: float, out: Outbox) -> None:
@@ -141,6 +147,8 @@ class Controller:
             if not self.underway.shows(key):
                 self.underway.park(key)
                 self.queue.done(key, now)
+            elif self.needless.is_own(key, self._causes.get(key)):
+                self._leave_out(key, now)
             elif key in self._attempts and not self._health.budget.take_or_wait(
                 (self.decider.name, key), now
             ):
@@ -180,10 +188,19 @@ class Controller:
 
     # Turns
 
+    def _leave_out(self, key: Key, now: float) -> None:
+        """All that happened is what the last turn wrote."""
+        del self._causes[key]
+        again_at = self.needless.leave_out(key)
+        if again_at:
+            self.queue.add_at(key, now, again_at)
+        self.queue.done(key, now)
+
     def _begin(self, key: Key, now: float, out: Outbox) -> None:
         view = self._view()
         self.decided += 1
         cause = self._causes.pop(key, None)
+        self.needless.began(key)
         decision = tried(self.decider.decide, view, key, now)
         if isinstance(decision, Exception):
             self._failed(Turn(key, Decision(), now), decision, now, out)
@@ -252,6 +269,7 @@ class Controller:
                 queue.add_at(key, now, turn.decision.again_at)
             if turn.is_open:
                 queue.add_at(key, now, now)
+            self.needless.finished(turn, now)
             queue.done(key, now)
             return
         if following is Next.AGAIN:

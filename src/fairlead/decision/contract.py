@@ -93,6 +93,10 @@ class Decision(msgspec.Struct, frozen=True):
     effects: tuple[Effect, ...] = ()
     again_at: float = 0.0  # seconds since the epoch; 0: only when something changes
     events: tuple[EventNote, ...] = ()
+    rest_until: float = 0.0  # whatever changes: another decision before this could do nothing
+    is_final: bool = (
+        False  # its effects are the last: deciding on what they make of the object would give none
+    )
 
 
 NOTHING = Decision()

@@ -2,6 +2,7 @@
 
     itself                 the changed object's own key
     itself_if(test)        the same, while it is there and the test holds of it
+    workload_itself        the same for a workload, unless nothing but its `status.progress` changed
     always(key, ...)       the same keys for every change
     by_controller(owners)  the controllers of this kind that it names, or did
     by_selector(owners)    owners that may adopt an object which has no controller
@@ -21,14 +22,27 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
+from msgspec import structs
+
 from fairlead.decision.contract import Reading
 from fairlead.decision.decider import KeysOf, Wake, WatchEvent, key_of
 from fairlead.decision.predicates import NEW, OWNED, RELABELLED
 from fairlead.model.key import Key
 from fairlead.model.selectors import from_object
-from fairlead.model.views import Meta, Namespace, Resource, View
+from fairlead.model.views import (
+    DaemonSet,
+    Deployment,
+    Job,
+    Meta,
+    Namespace,
+    Resource,
+    StatefulSet,
+    View,
+)
 
+Workload = Deployment | StatefulSet | DaemonSet | Job
 T = TypeVar("T", bound=View)
+W = TypeVar("W", Deployment, StatefulSet, DaemonSet, Job)
 
 
 def itself(event: WatchEvent[View]) -> Iterable[Key]:
@@ -40,6 +54,23 @@ def itself_if(test: Callable[[T], bool]) -> KeysOf[T]:
         return (event.key,) if event.after is not None and test(event.after) else ()
 
     return keys
+
+
+def workload_itself(event: WatchEvent[W]) -> Iterable[Key]:
+    """Progress is written for people to read, up to once a second, and no controller decides on it."""
+    before, after = event.before, event.after
+    if (
+        before is not None
+        and after is not None
+        and _apart_from_progress(before) == _apart_from_progress(after)
+    ):
+        return ()
+    return (event.key,)
+
+
+def _apart_from_progress(workload: Workload) -> tuple[object, ...]:
+    metadata = structs.replace(workload.metadata, resource_version="")
+    return metadata, structs.replace(workload.status, progress={}), workload.spec
 
 
 def always(*keys: Key) -> KeysOf[Any]:

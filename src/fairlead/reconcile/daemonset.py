@@ -24,7 +24,7 @@ from fairlead.decision.decider import Decider, Wake
 from fairlead.decision.effects import Effect, premise_of
 from fairlead.decision.ensure import ensure_child, ensure_gone, ensure_status
 from fairlead.decision.notes import about, children, failure
-from fairlead.decision.wakes import changed, claiming, each_of, itself
+from fairlead.decision.wakes import changed, claiming, each_of, workload_itself
 from fairlead.model.views import (
     CONTROLLER_REVISIONS,
     DAEMONSETS,
@@ -65,7 +65,7 @@ def daemonset_decider() -> Decider:
         reads=(DAEMONSETS, PODS, NODES, CONTROLLER_REVISIONS, LEASES),
         dated=(LEASES,),
         wakes=(
-            Wake(DAEMONSETS, itself),
+            Wake(DAEMONSETS, workload_itself),
             *claiming(DAEMONSETS, PODS),
             *claiming(DAEMONSETS, CONTROLLER_REVISIONS),
             Wake(NODES, changed(_shape, each_of(DAEMONSETS))),

@@ -27,8 +27,8 @@ from fairlead.decision.decider import Decider, Wake, WatchEvent
 from fairlead.decision.effects import Create
 from fairlead.decision.ensure import ensure_status
 from fairlead.decision.notes import WARNING, about
-from fairlead.decision.predicates import GONE
-from fairlead.decision.wakes import claiming, each_of, itself
+from fairlead.decision.predicates import GONE, OWNED
+from fairlead.decision.wakes import changed, claiming, each_of, workload_itself
 from fairlead.model.reasons import LATE
 from fairlead.model.views import (
     DEPLOYMENTS,
@@ -70,9 +70,10 @@ def deployment_decider() -> Decider:
         reads=(DEPLOYMENTS, REPLICASETS, PODS, NODES, LEASES, EVIDENCE_POLICIES),
         dated=(LEASES,),
         wakes=(
-            Wake(DEPLOYMENTS, itself),
+            Wake(DEPLOYMENTS, workload_itself),
             *claiming(DEPLOYMENTS, REPLICASETS),
-            Wake(PODS, _of_gone_pod, when=GONE),
+            Wake(PODS, _of_pod, when=GONE),
+            Wake(PODS, changed(_is_unknown, _of_pod), when=OWNED),
             Wake(EVIDENCE_POLICIES, each_of(DEPLOYMENTS, is_late)),
         ),
         decide=_decide,
@@ -112,7 +113,8 @@ def _decide(view: Reading, key: Key, now: float) -> Decision:
             return Decision(Waiting(reason), tuple(effects), again_at, notes)
     report = ensure_status(NAME, DEPLOYMENTS, found, status)
     notes = late_notes(found, status) if report is not None else ()
-    return Decision(_verdict(scene, status), (report,) if report is not None else (), again_at, notes)
+    effects = (report,) if report is not None else ()
+    return Decision(_verdict(scene, status), effects, again_at, notes, is_final=True)
 
 
 def _refused(view: Reading, key: Key, refusal: Refusal, now: float) -> Decision:
@@ -132,7 +134,7 @@ def _refused(view: Reading, key: Key, refusal: Refusal, now: float) -> Decision:
 def _unknown(view: Reading, sets: Iterable[ReplicaSet]) -> int:
     """Pods of which nobody can tell how they are: their nodes are silent."""
     pods = (pod for found in sets for pod in view.owned(PODS, found.metadata.uid))
-    return sum(is_lost(pod) for pod in pods if not pod.finished)
+    return sum(map(_is_unknown, pods))
 
 
 def _surge_refused(found: Deployment) -> EventNote:
@@ -158,8 +160,13 @@ def _verdict(scene: Scene, status: DeploymentStatus) -> Verdict:
     return Waiting("PodsUnavailable", f"{status.available_replicas} of {wanted} replicas are available")
 
 
-def _of_gone_pod(event: WatchEvent[Pod]) -> Iterable[Key]:
-    """The Deployment whose ReplicaSet a pod belonged to, as far as the names tell: Recreate waits for old pods."""
+def _is_unknown(pod: Pod | None) -> bool:
+    return pod is not None and not pod.finished and is_lost(pod)
+
+
+def _of_pod(event: WatchEvent[Pod]) -> Iterable[Key]:
+    """The Deployment whose ReplicaSet a pod belongs to, as far as the names tell. Recreate waits until old pods are
+    gone, and pods of silent nodes are counted."""
     pod = event.newest
     owner, label = pod.metadata.controller, pod.metadata.labels.get(TEMPLATE_HASH)
     if owner is None or not label or not owner.name.endswith(f"-{label}"):

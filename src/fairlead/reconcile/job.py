@@ -38,7 +38,7 @@ from fairlead.decision.effects import Effect, premise_of
 from fairlead.decision.ensure import ensure_child, ensure_gone, ensure_status
 from fairlead.decision.notes import about, children, failure
 from fairlead.decision.predicates import OWNED
-from fairlead.decision.wakes import by_controller, itself
+from fairlead.decision.wakes import by_controller, workload_itself
 from fairlead.model.views import JOBS, PODS, Job, Pod
 from fairlead.reconcile.children import is_controlled_by
 from fairlead.reconcile.job_indexes import due_after, is_per_index, newest_by_index, noted_after
@@ -78,7 +78,7 @@ def job_decider() -> Decider:
     return Decider(
         name=_NAME,
         reads=(JOBS, PODS),
-        wakes=(Wake(JOBS, itself), Wake(PODS, by_controller(JOBS), when=OWNED)),
+        wakes=(Wake(JOBS, workload_itself), Wake(PODS, by_controller(JOBS), when=OWNED)),
         decide=_decide,
         refused=_refused,
     )

@@ -92,9 +92,11 @@ def _decide(view: Reading, key: Key, now: float) -> Decision:
         return Decision(Settled())
     since = now - parse_time(updated) if updated else SECONDS_BETWEEN
     if 0.0 <= since < SECONDS_BETWEEN:  # a leader whose clock was ahead does not count
-        return Decision(Waiting("ToldAMomentAgo"), again_at=now + SECONDS_BETWEEN - since)
+        next_at = now + SECONDS_BETWEEN - since
+        return Decision(Waiting("ToldAMomentAgo"), again_at=next_at, rest_until=next_at)
     told["updated"] = timestamp(now)
-    return Decision(effects=(_write(resource, workload, _instead(known, told)),))
+    write = _write(resource, workload, _instead(known, told))
+    return Decision(effects=(write,), rest_until=parse_time(told["updated"]) + SECONDS_BETWEEN, is_final=True)
 
 
 def _instead(known: Json, told: Json) -> Json:

@@ -89,15 +89,32 @@ def _decide(view: Reading, key: Key, now: float) -> Decision:
     counted = readiness(live, found.spec.min_ready_seconds, now)
     status = ensure_status(NAME, REPLICASETS, found, _status(found, live, counted), always=("replicas",))
     effects: Sequence[Effect] = ()
-    if not found.metadata.deletion_timestamp and not _has_news(found, live, counted):
-        premise = premise_of(REPLICASETS, found.metadata)
-        swap = swapped(NAME, found, claimed.mine, live, now, premise)
-        effects = (swap,) if swap is not None else _missing(view, found, claimed.mine, live, premise)
-        effects = effects or _surplus(view, found, live, now, premise)
-        effects = effects or unwanted(NAME, found, claimed.mine, live, premise)
+    is_final = False
+    has_news = _has_news(found, live, counted)
+    if not found.metadata.deletion_timestamp and (not has_news or len(live) == found.spec.replicas):
+        effects = _due(view, found, claimed.mine, live, now)
+        is_final = not effects
+    if has_news:
+        effects = ()  # what has become of those before is reported first
     verdict = _verdict(found, live, counted)
     notes = children(about(REPLICASETS, found.metadata), effects)
-    return Decision(verdict, tuple(effects) or ((status,) if status else ()), counted.again_at, notes)
+    reported = (status,) if status else ()
+    return Decision(verdict, tuple(effects) or reported, counted.again_at, notes, is_final=is_final)
+
+
+def _due(
+    view: Reading, found: ReplicaSet, mine: Sequence[Pod], live: Sequence[Pod], now: float
+) -> Sequence[Effect]:
+    """What must come and go."""
+    premise = premise_of(REPLICASETS, found.metadata)
+    swap = swapped(NAME, found, mine, live, now, premise)
+    if swap is not None:
+        return (swap,)
+    return (
+        _missing(view, found, mine, live, premise)
+        or _surplus(view, found, live, now, premise)
+        or unwanted(NAME, found, mine, live, premise)
+    )
 
 
 def _refused(view: Reading, key: Key, refusal: Refusal, now: float) -> Decision:

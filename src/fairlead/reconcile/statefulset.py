@@ -34,7 +34,7 @@ from fairlead.decision.decider import Decider, Wake
 from fairlead.decision.effects import Create, Delete, Effect, identity, premise_of
 from fairlead.decision.ensure import ensure_child, ensure_gone, ensure_status
 from fairlead.decision.notes import about, children, failure
-from fairlead.decision.wakes import claiming, itself
+from fairlead.decision.wakes import claiming, workload_itself
 from fairlead.model.views import (
     CONTROLLER_REVISIONS,
     LEASES,
@@ -73,7 +73,7 @@ def statefulset_decider() -> Decider:
         reads=(STATEFULSETS, PODS, CONTROLLER_REVISIONS, NODES, LEASES),
         dated=(LEASES,),
         wakes=(
-            Wake(STATEFULSETS, itself),
+            Wake(STATEFULSETS, workload_itself),
             *claiming(STATEFULSETS, PODS),
             *claiming(STATEFULSETS, CONTROLLER_REVISIONS),
         ),

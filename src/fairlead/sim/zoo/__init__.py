@@ -30,6 +30,7 @@ WORLD_OF = {
     "original_deleted_unseen": "silent-flip",
     "older_list_ignored": "lost-log",
     "orphan_never_collected": "nodes",
+    "own_write_hides_others": "risk-api",
     "phase_lost": "nodes",
     "preemption_thrash": "sched",
     "place_left_open": "quota-return",

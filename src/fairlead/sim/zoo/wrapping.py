@@ -18,8 +18,13 @@ Spoiling = Callable[[Decider], Decider]
 
 
 def deciding(decide: Callable[[Decider, Reading, Key, float], Decision]) -> Spoiling:
-    """A controller that decides by this function, which is given the sound one as well."""
-    return lambda inner: replace(inner, decide=partial(decide, inner))
+    """A controller that decides by this function, which is given the sound one as well. It promises nothing about what
+    is left to do after its effects."""
+
+    def decided(inner: Decider, view: Reading, key: Key, now: float) -> Decision:
+        return structs.replace(decide(inner, view, key, now), is_final=False)
+
+    return lambda inner: replace(inner, decide=partial(decided, inner))
 
 
 def wrap(parts: Parts, controller: str, spoil: Spoiling) -> Parts:
