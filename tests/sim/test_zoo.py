@@ -52,6 +52,7 @@ PLANTS = {
     "flip_back": (0, {"no-stranded-marks", *_UNFINISHED}),
     "phase_lost": (200, {"no-stranded-marks", "repair-goes-on", *_UNFINISHED}),
     "orphan_never_collected": (162, _UNFINISHED),
+    "part_read_as_whole": (12, {"placed-at-rest"}),
     "own_write_hides_others": (6, {"truthful-progress", *_UNFINISHED}),
     "late_child_kept": (1, {"no-orphan"}),
     "lease_of_nobody": (0, {"runs-once"}),

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from msgspec import structs
+
 from fairlead.api import body
 from fairlead.api.access import Attributes, forbidden
 from fairlead.api.authn import Tokens
@@ -70,7 +72,13 @@ class Api:
 
     def plan(self, request: Request, context: Context) -> Step:
         """Raises ApiError for anything that cannot be served."""
-        self._authorize(request, context)
+        if request.bindings:
+            for space in {
+                each.namespace for each in request.bindings
+            }:  # for all that is there, not for one name
+                self._authorize(structs.replace(request, namespace=space), context)
+        else:
+            self._authorize(request, context)
         kind = self.desk.catalog.find(request.group, request.version, request.resource)
         if kind is None:
             measured = find_metrics(request.group, request.version, request.resource)

@@ -158,8 +158,7 @@ class Controller:
 
     def answered(self, call: int, outcome: Outcome, now: float, chance: float, out: Outbox) -> None:
         self.stirred = True
-        turn = self.underway.answered(call, outcome, now)
-        assert turn is not None
+        (turn,) = self.underway.answered(call, outcome, now)
         self.unknown += isinstance(outcome, Unknown)
         position, effect, sent = turn.position, turn.effect, not turn.looking
         following = turn.answered(outcome)
@@ -235,7 +234,7 @@ class Controller:
         if isinstance(request, Exception):  # an effect that cannot be put into words
             self._failed(turn, request, now, out)
             return
-        self.underway.send(turn, request, out)
+        self.underway.send((turn,), request, out)
 
     def _look(self, now: float, out: Outbox) -> None:
         """The looks that are due, as far as the budget of retries goes."""

@@ -8,6 +8,9 @@ What an answer to a Bind means:
     Conflict  look. Bound: it is so, by whomever. Not bound: as Refused
     Refused   it cannot be so: the assumption is dropped, and the pod is tried again after a back-off
 
+Bindings that were decided together go as one request, and are one transaction. Of one that is not in it nothing is
+known but that: it is asked for alone, and so are all if the whole was refused.
+
 What follows from a refusal (its condition, then the evictions) goes the same way, one after the other. Used by
 `placing.py`, which decides; both work on the same snapshot and the same queue. Calls, postponed looks and writes that
 are not shown yet are in `underway.py`, as those of controllers.
@@ -15,7 +18,7 @@ are not shown yet are in `underway.py`, as those of controllers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,7 +26,7 @@ from fairlead.cache.mirror import Mirror
 from fairlead.control.attempts import Reads, failure_record, retrying
 from fairlead.control.health import Health
 from fairlead.control.instructions import Call, Outbox, Record
-from fairlead.control.requests import request_of
+from fairlead.control.requests import bindings_of, request_of
 from fairlead.control.tally import ERROR, SCHEDULED, UNSCHEDULABLE, Tally
 from fairlead.control.turn import Next, Turn, Write
 from fairlead.control.underway import Underway, is_shown
@@ -33,10 +36,12 @@ from fairlead.decision.effects import Bind, Effect
 from fairlead.model.key import Key
 from fairlead.model.marks import SUSPECT, UNREACHABLE
 from fairlead.model.views import NODES, PODS, Pod
-from fairlead.port.outcome import Conflict, Done, Outcome
+from fairlead.port.outcome import Conflict, Done, Outcome, Unknown
 from fairlead.schedule.snapshot import Snapshot
 from fairlead.schedule.waiting import Taken, WaitingPods
+from fairlead.store.contract import OPERATIONS_MAX
 
+_DONE = Done()
 _DOUBTS = frozenset({SUSPECT, UNREACHABLE})
 #: bound: plane | looks after an unanswered binding for each report | told
 LOOKS_PER_REPORT = 2  # of a binding that nobody answers, every so many are told
@@ -92,9 +97,20 @@ class Flights:
     # Requests and their answers
 
     def answered(self, call: int, outcome: Outcome, now: float, chance: float, out: Outbox) -> None:
-        flight = self.underway.answered(call, outcome, now)
-        if flight is None:
-            return  # of a former time as leader
+        together = self.underway.answered(call, outcome, now)
+        if len(together) == 1:
+            self._answered(together[0], outcome, now, chance, out)
+            return
+        made = outcome.each if isinstance(outcome, Done) else ()
+        for place, flight in enumerate(together):
+            if isinstance(outcome, Unknown):
+                self._answered(flight, outcome, now, chance, out)
+            elif place < len(made) and made[place]:
+                self._answered(flight, _DONE, now, chance, out)
+            else:
+                self.send(flight, out)
+
+    def _answered(self, flight: Flight, outcome: Outcome, now: float, chance: float, out: Outbox) -> None:
         turn = flight.turn
         looked = turn.looking
         if isinstance(outcome, Conflict) and not looked:
@@ -210,7 +226,17 @@ class Flights:
             self.settle(flight, now)
 
     def send(self, flight: Flight, out: Outbox) -> None:
-        self.underway.send(flight, flight.turn.request(), out)
+        self.underway.send((flight,), flight.turn.request(), out)
+
+    def send_together(self, flights: Sequence[Flight], out: Outbox) -> None:
+        """Bindings that ask for nothing but a node."""
+        for first in range(0, len(flights), OPERATIONS_MAX):
+            some = flights[first : first + OPERATIONS_MAX]
+            if len(some) == 1:
+                self.send(some[0], out)
+            else:
+                effects = [flight.turn.effect for flight in some]
+                self.underway.send(tuple(some), bindings_of(effects), out)
 
     def send_due(self, now: float, out: Outbox) -> None:
         breaker = self._health.breaker

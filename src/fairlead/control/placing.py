@@ -37,7 +37,16 @@ from fairlead.decision.effects import Effect
 from fairlead.model import plane_knobs
 from fairlead.model.key import Key
 from fairlead.model.policy_in_use import policy_in_use
-from fairlead.model.views import NODES, PLANE_SETTINGS, PODS, SCHEDULING_POLICIES, Pod, Resource, View
+from fairlead.model.views import (
+    NODES,
+    PLACEMENT_QUOTAS,
+    PLANE_SETTINGS,
+    PODS,
+    SCHEDULING_POLICIES,
+    Pod,
+    Resource,
+    View,
+)
 from fairlead.port.outcome import Outcome
 from fairlead.schedule.contract import Attempt
 from fairlead.schedule.cycle import Cycle
@@ -64,7 +73,11 @@ class Placer:
         mirrors: Mapping[str, Mirror[Any]],
         tell: Callable[[str, EventNote, float], None],
         settings: PlacingSettings | None = None,
+        *,
+        together: bool = False,
     ) -> None:
+        """`together`: the API takes bindings that were decided together as one request."""
+        self._together = together
         self.settings = settings or PlacingSettings()
         self.scheduler_name = COMPONENT  # whose pods it places
         self.policy: Policy = default_policy()
@@ -209,8 +222,12 @@ class Placer:
         self.attempts += len(attempts)
         for position, (taken, attempt) in enumerate(zip(batch, attempts, strict=True)):
             out.append(Record(record_for(shared, position, taken, attempt)))
+        together: list[Flight] = []
         for taken, attempt in zip(batch, attempts, strict=True):
-            self._carry_out(taken, attempt, now, out)
+            flight = self._carry_out(taken, attempt, now, out)
+            if flight is not None:
+                together.append(flight)
+        self.flights.send_together(together, out)
 
     def _attempt(self, pod: Pod) -> Attempt:
         """A plugin that raises is a fault of the program: this pod waits and says so, and all others go on."""
@@ -237,14 +254,18 @@ class Placer:
             self._cycle = Cycle(*self._cycle_of)
         return self._cycle
 
-    def _carry_out(self, taken: Taken, attempt: Attempt, now: float, out: Outbox) -> None:
+    def _carry_out(self, taken: Taken, attempt: Attempt, now: float, out: Outbox) -> Flight | None:
+        """A binding that can go together with others is returned; everything else is sent."""
         pod = taken.pod
+        is_plain = False
         refused_by = wakes_on = frozenset[str]()
         is_undone = False
         effects: tuple[Effect, ...]
         if attempt.node:
             self.placed += 1
-            effects = (binding(pod, attempt.node, self.snapshot.reservation_for(pod, attempt.node)),)
+            reservation = self.snapshot.reservation_for(pod, attempt.node)
+            effects = (binding(pod, attempt.node, reservation),)
+            is_plain = self._together and not reservation and not self._has_quota(pod.metadata.namespace)
         else:
             self.unplaced += 1
             self.flights.tally.preempted(attempt)
@@ -259,10 +280,17 @@ class Placer:
         turn = Turn(attempt.key, Decision(verdict, effects, events=notes_for(pod, attempt, effects)), now)
         flight = Flight(turn, taken, bool(attempt.node), refused_by, wakes_on, is_undone=is_undone)
         self.flights.tell_after(turn, -1, now)
+        if is_plain:
+            return flight
         if effects:
             self.flights.send(flight, out)
         else:
             self.flights.settle(flight, now)
+        return None
+
+    def _has_quota(self, namespace: str) -> bool:
+        """Whether placements are counted there: such bindings write more than the pod."""
+        return bool(self._mirrors[PLACEMENT_QUOTAS.name].index.in_namespace(namespace))
 
     def _victims(self, attempt: Attempt) -> tuple[list[Pod], bool]:
         """Those who are to leave and do not yet; nobody while some of them are not shown where they were placed, and

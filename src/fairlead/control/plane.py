@@ -103,7 +103,13 @@ class Plane:
                 controller.gather(self.mirrors[controller.decider.gathers.name].index)
         self._sources.read_by(self.controllers)
         self.placer = (
-            scheduler(self.health, lambda: next(self._calls), self.mirrors, self.recorder.tell)
+            scheduler(
+                self.health,
+                lambda: next(self._calls),
+                self.mirrors,
+                self.recorder.tell,
+                together=capabilities.together,
+            )
             if scheduler is not None
             else None
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from fairlead.core import codec
@@ -9,7 +10,7 @@ from fairlead.decision.effects import Bind, Change, Create, Delete, Effect, Fina
 from fairlead.ledger.reservation import ANNOTATION
 from fairlead.model.premise import Premises
 from fairlead.model.views import CONTROLLER_REVISIONS
-from fairlead.port.request import MERGE_PATCH, Request
+from fairlead.port.request import MERGE_PATCH, Binding, Request
 
 Json = dict[str, Any]
 
@@ -37,6 +38,15 @@ def request_of(effect: Effect) -> Request:
                 MERGE_PATCH,
                 effect.premises,
             )
+
+
+def bindings_of(effects: Sequence[Effect | None]) -> Request:
+    """Several bindings without reservations as one request."""
+    binds = [each for each in effects if isinstance(each, Bind)]
+    first = binds[0]
+    bindings = tuple([Binding(each.namespace, each.name, each.uid, each.node) for each in binds])
+    group, _, version = first.api_version.rpartition("/")
+    return Request("create", group, version, first.plural, subresource="binding", bindings=bindings)
 
 
 def look_at(effect: Effect) -> Request:

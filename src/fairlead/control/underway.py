@@ -1,6 +1,6 @@
 """What a controller, or the scheduler, has under way: calls, postponed looks, and writes that no mirror shows yet.
 
-    send -> answered     the answer is for whoever is under way by that call; breaker and budget hear of it
+    send -> answered     the answer is for all who are under way by that call; breaker and budget hear of it
     postpone -> due      a look, or a second try, is due after a while, and when the budget of retries pays for it
     wrote -> shows       a write is remembered until the mirrors show it (laws.md 5)
     park -> unpark       whoever may not go on before all of its writes are shown
@@ -32,17 +32,19 @@ class Underway(Generic[T, W]):
         self, name: str, health: Health, new_call: Callable[[], int], seen: Callable[[Write], bool]
     ) -> None:
         self._name, self._health, self._new_call, self._seen = name, health, new_call, seen
-        self.calls: dict[int, T] = {}
+        self.calls: dict[int, tuple[T, ...]] = {}
+        self._called = 0  # how many are under way by a call
         self._due: list[tuple[float, T]] = []
         self.unseen: OrderedDict[W, list[Write]] = OrderedDict()  # the oldest first
         self._parked: dict[W, None] = {}
 
     def __len__(self) -> int:
-        return len(self.calls) + len(self._due)
+        return self._called + len(self._due)
 
     def __iter__(self) -> Iterator[T]:
         """All that is under way, postponed looks last."""
-        return iter((*self.calls.values(), *(each for _, each in self._due)))
+        called = (each for together in self.calls.values() for each in together)
+        return iter((*called, *(each for _, each in self._due)))
 
     @property
     def idle(self) -> bool:
@@ -51,6 +53,7 @@ class Underway(Generic[T, W]):
     def forget(self) -> None:
         """What is under way is of a former time as leader."""
         self.calls.clear()
+        self._called = 0
         self._due.clear()
         self.unseen.clear()
         self._parked.clear()
@@ -69,15 +72,18 @@ class Underway(Generic[T, W]):
 
     # Calls
 
-    def send(self, each: T, request: Request, out: Outbox) -> None:
+    def send(self, together: tuple[T, ...], request: Request, out: Outbox) -> None:
         call = self._new_call()
-        self.calls[call] = each
+        self.calls[call] = together
+        self._called += len(together)
         out.append(Call(call, self._name, request))
 
-    def answered(self, call: int, outcome: Outcome, now: float) -> T | None:
-        """Who sent it; None: somebody of a former time as leader."""
+    def answered(self, call: int, outcome: Outcome, now: float) -> tuple[T, ...]:
+        """Who sent it; nobody: somebody of a former time as leader."""
         self._health.heard(outcome, now)
-        return self.calls.pop(call, None)
+        together = self.calls.pop(call, ())
+        self._called -= len(together)
+        return together
 
     # Looks and second tries that are postponed
 

@@ -16,6 +16,7 @@ class Capabilities:
     charging: bool  # a binding charges placement quotas and uses its reservation in its own transaction
     lacks: frozenset[str] = frozenset()  # resources not served there: as if there were no objects of them
     collects: bool = True  # it collects garbage and empties deleted namespaces itself
+    together: bool = False  # bindings that were decided together can be one request
     # What a namespace there may hold, as (group, version, plural): kinds that the plane does not know included.
     namespaced: tuple[tuple[str, str, str], ...] = ()
 
@@ -24,5 +25,5 @@ class Capabilities:
         return self.fencing and self.premises and self.charging
 
 
-FAIRLEAD = Capabilities(fencing=True, premises=True, charging=True)
+FAIRLEAD = Capabilities(fencing=True, premises=True, charging=True, together=True)
 KUBERNETES = Capabilities(fencing=False, premises=False, charging=False, collects=False)

@@ -20,6 +20,9 @@ from fairlead.port.request import Reply
 class Done(msgspec.Struct, frozen=True, tag=True):
     revision: int = 0
     body: bytes = b""
+    each: tuple[
+        bool, ...
+    ] = ()  # of several bindings, which were made; the others were not, for reasons not told
 
 
 class Conflict(msgspec.Struct, frozen=True, tag=True):
@@ -79,6 +82,8 @@ _LATER = frozenset({429, 503, 507})
 
 def outcome_of(reply: Reply) -> Outcome:
     """A reply as a caller must treat it. 5xx without a known cause leave the outcome open."""
+    if reply.each:
+        return Done(each=reply.each)
     if reply.status < 300:
         head = _HEAD.match(reply.body)
         if head is not None:

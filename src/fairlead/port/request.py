@@ -24,6 +24,15 @@ READ_VERBS = frozenset({"get", "list", "watch"})
 _NO_QUERY: Mapping[str, str] = {}
 
 
+class Binding(msgspec.Struct, frozen=True, gc=False):
+    """A pod, and the node that it is to have."""
+
+    namespace: str
+    name: str
+    uid: str
+    node: str
+
+
 class Request(msgspec.Struct, frozen=True, gc=False):
     """One call. `verb` is Kubernetes' request verb: get, list, watch, create, update, patch, delete,
     deletecollection. A write commits only while all its `premises` hold: those of the effect, and a leader's fence."""
@@ -41,6 +50,8 @@ class Request(msgspec.Struct, frozen=True, gc=False):
     accept: str = JSON
     premises: Premises = ()
     manager: str = ""  # who writes, for metadata.managedFields; "": as the client calls itself
+    # Of a create of pods/binding without a name: several that are one transaction. Has no form on the wire.
+    bindings: tuple[Binding, ...] = ()
 
 
 class Reply(msgspec.Struct, frozen=True, gc=False):
@@ -51,6 +62,7 @@ class Reply(msgspec.Struct, frozen=True, gc=False):
     content_type: str = JSON
     warnings: tuple[str, ...] = ()
     retry_after_seconds: int = 0
+    each: tuple[bool, ...] = ()  # of several bindings, which were made; nothing is said of the others
 
     @property
     def body(self) -> bytes:

@@ -31,7 +31,8 @@ _EMPTIED_BY = frozenset({"list", "deletecollection"})
 
 async def capabilities(remote: Remote, forced: str) -> Capabilities:
     version = await _read(remote, "/version")
-    found = FAIRLEAD if "+fairlead-" in version.get("gitVersion", "") else KUBERNETES
+    # Several bindings have no form on the wire.
+    found = replace(FAIRLEAD, together=False) if "+fairlead-" in version.get("gitVersion", "") else KUBERNETES
     if forced == "kubernetes":
         found = KUBERNETES
     lacking = {kind.resource for kind in CATALOG}

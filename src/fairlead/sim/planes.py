@@ -155,7 +155,7 @@ class PlaneProcess(Process[Answers | Stepped, PlaneInstruction]):
             b"call",
             f"{self._slot} {call.call} {call.controller} {request.verb} {request.resource} "
             f"{request.namespace}/{request.name}/{request.subresource}",
-            request.body,
+            request.body + repr(request.bindings).encode() if request.bindings else request.body,
         )
         if request.verb not in READ_VERBS and self._tape.happens(
             "crash_at_write", self.faults.crash_at_write

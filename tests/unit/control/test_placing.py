@@ -36,7 +36,7 @@ GONE = Refused(404, "NotFound", "no such pod")
 class Scheduler:
     """A Placer that leads, and the mirrors it reads."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, together: bool = False) -> None:
         self.mirrors: dict[str, Mirror[Any]] = {each.name: Mirror(each) for each in Placer.reads}
         for mirror in self.mirrors.values():
             mirror.handle(Started(0.0))
@@ -48,7 +48,7 @@ class Scheduler:
         self.revision = 0
         calls = count(1)
         tell = lambda component, note, now: self.told.append(note)  # noqa: E731
-        self.placer = Placer(self.health, lambda: next(calls), self.mirrors, tell)
+        self.placer = Placer(self.health, lambda: next(calls), self.mirrors, tell, together=together)
         self.placer.lead(self.now)
 
     def show(self, resource: str, obj: Json, gone: bool = False) -> int:

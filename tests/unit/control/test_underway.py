@@ -29,7 +29,7 @@ class World:
         self.out: list[Instruction] = []
 
     def send(self, what: str) -> int:
-        self.underway.send(what, REQUEST, self.out)
+        self.underway.send((what,), REQUEST, self.out)
         call = self.out[-1]
         assert isinstance(call, Call)
         assert call.controller == "tester"
@@ -50,10 +50,21 @@ def world() -> World:
 def test_an_answer_is_for_whoever_sent_the_call_and_for_nobody_twice(world: World) -> None:
     first, second = world.send("one"), world.send("two")
     assert list(world.underway) == ["one", "two"]
-    assert world.underway.answered(second, Done(1), 0.0) == "two"
-    assert world.underway.answered(second, Done(1), 0.0) is None
+    assert world.underway.answered(second, Done(1), 0.0) == ("two",)
+    assert world.underway.answered(second, Done(1), 0.0) == ()
     world.underway.forget()
-    assert world.underway.answered(first, Done(1), 0.0) is None
+    assert world.underway.answered(first, Done(1), 0.0) == ()
+    assert len(world.underway) == 0
+
+
+def test_all_who_go_by_one_call_take_room_and_hear_of_its_answer(world: World) -> None:
+    world.underway.send(("one", "two"), REQUEST, world.out)
+    call = world.out[-1]
+    assert isinstance(call, Call)
+    assert list(world.underway) == ["one", "two"]
+    assert (len(world.underway), world.underway.may_begin(2, 0.0)) == (2, False)
+    assert world.underway.answered(call.call, Done(1), 0.0) == ("one", "two")
+    assert (len(world.underway), world.underway.may_begin(2, 0.0)) == (0, True)
 
 
 def test_what_is_postponed_takes_room_until_it_is_due(world: World) -> None:

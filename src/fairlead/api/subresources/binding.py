@@ -19,7 +19,11 @@ from fairlead.api.finding import find
 from fairlead.api.objects import plain
 from fairlead.api.plan import Context, Plan
 from fairlead.api.status import accepted, invalid
-from fairlead.api.subresources.binding_in_place import bind_in_place, scheduled_status
+from fairlead.api.subresources.binding_in_place import (
+    bind_in_place,
+    bind_together,
+    scheduled_status,
+)
 from fairlead.api.writing import plan_at, transaction_for
 from fairlead.core.errors import Conflict
 from fairlead.core.problems import Problems
@@ -32,6 +36,8 @@ from fairlead.store.contract import AtRevision, Entry, Key
 
 
 def create(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply | Plan:
+    if request.bindings:
+        return bind_together(desk, request, kind, context)
     plain_binding = bind_in_place(desk, request, kind, context)
     if plain_binding is not None:
         return plan_at(plain_binding, lambda _: accepted())

@@ -1,7 +1,10 @@
-"""A binding that asks for nothing but a node: the pod's bytes get the node and the condition, and are not decoded.
+"""Bindings that ask for nothing but a node: the pod's bytes get the node and the condition, and are not decoded.
 
 `binding.py` asks here first and goes the long way otherwise, which is also the only one that refuses anything. Both
 store the same bytes (`tests/unit/api/test_binding.py`). The scheduler binds every pod, so this is a hot path.
+
+Those that it has decided together come as one request and are one transaction. One that cannot be made in this way is
+left out of it: the answer says which were made, and who wants to know why another was not asks for that one alone.
 """
 
 from __future__ import annotations
@@ -16,15 +19,16 @@ from fairlead.api.audit_policy import Target
 from fairlead.api.desk import Desk
 from fairlead.api.finding import find
 from fairlead.api.objects import after_revision
-from fairlead.api.plan import Context
+from fairlead.api.plan import Context, Plan
+from fairlead.api.writing import plan_at
 from fairlead.core import codec
 from fairlead.core.spliced import Spliced
 from fairlead.core.times import timestamp
 from fairlead.model.diff import changed_fields
 from fairlead.model.kind import Json, Kind
 from fairlead.model.names import name_problems
-from fairlead.port.request import JSON, Request
-from fairlead.store.contract import AtRevision, Key, Put, Transaction
+from fairlead.port.request import JSON, Reply, Request
+from fairlead.store.contract import AtRevision, Entry, Key, Note, Put, Transaction
 
 # Steps of admission that have nothing to say to a binding of a pod which changes no metadata and comes from no node.
 _STEPS_WITHOUT_SAY = frozenset({"CustomResourceLifecycle", "NodeRestriction", "PlaneConditions"})
@@ -73,36 +77,97 @@ _asked = msgspec.json.Decoder(_Binding).decode
 _shell = msgspec.json.Decoder(_Shell).decode
 
 
+class _Bound(NamedTuple):
+    put: Put
+    at: AtRevision
+    notes: tuple[Note, ...]
+
+
 def bind_in_place(desk: Desk, request: Request, kind: Kind, context: Context) -> Transaction | None:
     """The transaction that binds the pod; None where there is more to say."""
-    if request.content_type != JSON or request.query or context.user.node_name:
-        return None
-    if desk.chain.names_of_steps(kind.resource, "create", "binding") - _STEPS_WITHOUT_SAY:
+    if request.content_type != JSON or request.query or not _is_plain(desk, kind, context):
         return None
     try:
         asked = _asked(request.body)
-        current = find(desk, kind, request)
-        pod = _shell(current.data)
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return None
-    node, spec = asked.target.name, bytes(pod.spec)
+    current = find(desk, kind, request)
     if (
         asked.kind != "Binding"
         or asked.target.kind != "Node"
         or asked.metadata.name not in ("", request.name)
         or asked.metadata.uid not in ("", current.uid)
-        or name_problems("subdomain", node)
+    ):
+        return None
+    space = _uncharged(desk, current.key.namespace)
+    bound = _bound(desk, kind, context, current, asked.target.name) if space is not None else None
+    if space is None or bound is None:
+        return None
+    return Transaction((bound.put,), (bound.at, _at(space)), bound.notes)
+
+
+def bind_together(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply | Plan:
+    spaces = {name: _uncharged(desk, name) for name in {each.namespace for each in request.bindings}}
+    is_plain = _is_plain(desk, kind, context)
+    bound: list[_Bound] = []
+    made: list[bool] = []
+    for each in request.bindings:
+        current = desk.sound.get(Key(kind.resource, each.namespace, each.name))
+        found = None
+        if (
+            is_plain
+            and spaces[each.namespace] is not None
+            and current is not None
+            and current.uid == each.uid
+        ):
+            found = _bound(desk, kind, context, current, each.node)
+        if found is not None:
+            bound.append(found)
+        made.append(found is not None)
+    answer = Reply(200, b"", each=tuple(made))
+    if not bound:
+        return answer
+    transaction = Transaction(
+        tuple([each.put for each in bound]),
+        (*[each.at for each in bound], *[_at(each) for each in spaces.values() if each is not None]),
+        tuple([note for each in bound for note in each.notes]),
+    )
+    return plan_at(transaction, lambda _: answer)
+
+
+def _is_plain(desk: Desk, kind: Kind, context: Context) -> bool:
+    steps = desk.chain.names_of_steps(kind.resource, "create", "binding")
+    return not context.user.node_name and steps <= _STEPS_WITHOUT_SAY
+
+
+def _uncharged(desk: Desk, namespace: str) -> Entry | None:
+    """The namespace, if no quota there counts placements: that none was added meanwhile is its revision to say."""
+    if desk.sound.list(charging.PLACEMENT, namespace):
+        return None
+    return desk.sound.get(Key("namespaces", "", namespace))
+
+
+def _at(entry: Entry) -> AtRevision:
+    return AtRevision(entry.key, entry.revision)
+
+
+def _bound(desk: Desk, kind: Kind, context: Context, current: Entry, node: str) -> _Bound | None:
+    """A pod on its node; None where that is not all there is to it."""
+    try:
+        pod = _shell(current.data)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return None
+    spec, status = bytes(pod.spec), bytes(pod.status)
+    if (
+        name_problems("subdomain", node)
         or len(spec) <= 2
         or b'"nodeName"' in spec
         or b'"schedulingGates"' in spec
         or b'"deletionTimestamp"' in bytes(pod.metadata)
-        or desk.sound.list(charging.PLACEMENT, current.key.namespace)
     ):
         return None
-    status = bytes(pod.status)
     after = b',"spec":%b,"status":%b}' % (spec, status)
-    space = desk.sound.get(Key("namespaces", "", current.key.namespace))
-    if space is None or not status or not current.data.endswith(after):
+    if not status or not current.data.endswith(after):
         return None
     scheduled = _scheduled(status)
     at = after_revision(current.data)
@@ -122,11 +187,7 @@ def bind_in_place(desk: Desk, request: Request, kind: Kind, context: Context) ->
         revision_before=current.revision,
         changed=scheduled.changed,
     )
-    return Transaction(
-        (Put(current.key, current.uid, head, tail),),
-        (AtRevision(current.key, current.revision), AtRevision(space.key, space.revision)),
-        notes,
-    )
+    return _Bound(Put(current.key, current.uid, head, tail), _at(current), notes)
 
 
 @lru_cache(maxsize=_STATUSES_KEPT)

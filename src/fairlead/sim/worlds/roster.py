@@ -25,6 +25,7 @@ from fairlead.sim.worlds import (
     silent_drain,
     silent_flip,
     std20,
+    together,
     twins,
     two_seats,
 )
@@ -49,6 +50,7 @@ WORLDS: dict[str, tuple[Callable[[], Scenario], Faults]] = {
     "sched-kubernetes": (sched_kubernetes.scenario, sched_kubernetes.FAULTS),
     "silent-drain": (silent_drain.scenario, silent_drain.FAULTS),
     "silent-flip": (silent_flip.scenario, silent_flip.FAULTS),
+    "together": (together.scenario, together.FAULTS),
     "twins": (twins.scenario, twins.FAULTS),
     "two-seats": (two_seats.scenario, two_seats.FAULTS),
 }

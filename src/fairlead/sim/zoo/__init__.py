@@ -31,6 +31,7 @@ WORLD_OF = {
     "older_list_ignored": "lost-log",
     "orphan_never_collected": "nodes",
     "own_write_hides_others": "risk-api",
+    "part_read_as_whole": "together",
     "phase_lost": "nodes",
     "preemption_thrash": "sched",
     "place_left_open": "quota-return",

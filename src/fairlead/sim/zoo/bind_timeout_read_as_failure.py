@@ -10,8 +10,9 @@ from fairlead.sim.parts import Parts
 
 class HastyPlacer(Placer):
     def answered(self, call: int, outcome: Outcome, now: float, chance: float, out: Outbox) -> None:
-        flight = self.flights.underway.calls.get(call)
-        if flight is not None and flight.binds and isinstance(outcome, Unknown):
+        self._together = False  # what is refused together would be asked for alone, and for the same node
+        flights = self.flights.underway.calls.get(call, ())
+        if isinstance(outcome, Unknown) and any(flight.binds for flight in flights):
             outcome = Refused(503, "ServiceUnavailable", "it did not happen, or did it?", "later")
         super().answered(call, outcome, now, chance, out)
 
