@@ -377,7 +377,8 @@ class Plane:
         if request.verb in READ_VERBS or fence is None:
             return call
         premises, manager = (fence, *request.premises), f"fairlead-{call.controller}"
-        return structs.replace(call, request=structs.replace(request, premises=premises, manager=manager))
+        fenced = structs.replace(request, premises=premises, manager=manager)
+        return Call(call.call, call.controller, fenced)
 
 
 class _Outgoing:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from enum import IntFlag
 from typing import Any
 
-from fairlead.model.marks import RELEASED
+from fairlead.model.marks import DISRUPTION_TARGET, RELEASED
 from fairlead.model.views import Meta, Pod, Stored, View
 
 
@@ -26,17 +26,20 @@ class Predicate(IntFlag):
     ENDED = 64  # a pod that has finished, and had not before
     PLACED = 128  # a pod on another node than before, or new and on one already
     RELEASING = 256  # a pod whose release is ahead, done or taken back
+    DISRUPTED = 512  # a pod that is to be evicted, or was
 
 
 NEW, GONE, CHANGED = Predicate.NEW, Predicate.GONE, Predicate.CHANGED
 OWNED, LEAVING, RELABELLED = Predicate.OWNED, Predicate.LEAVING, Predicate.RELABELLED
 ENDED, PLACED, RELEASING = Predicate.ENDED, Predicate.PLACED, Predicate.RELEASING
+DISRUPTED = Predicate.DISRUPTED
 PRESENT = NEW | CHANGED
-ANY = Predicate(511)
+ANY = Predicate(1023)
 
 # Plain numbers: operators of flags are slow, and this is done for each change of each object.
 _NEW, _GONE, _CHANGED, _OWNED, _LEAVING = int(NEW), int(GONE), int(CHANGED), int(OWNED), int(LEAVING)
-_RELABELLED, _ENDED, _PLACED, _RELEASING = int(RELABELLED), int(ENDED), int(PLACED), int(RELEASING)
+_RELABELLED, _ENDED, _PLACED = int(RELABELLED), int(ENDED), int(PLACED)
+_MARKED = {RELEASED: int(RELEASING), DISRUPTION_TARGET: int(DISRUPTED)}  # by the condition that tells it
 _UNKNOWN = int(ANY & ~(PRESENT | GONE))
 
 
@@ -67,10 +70,9 @@ def facts_of(before: View | None, after: View | None) -> int:
     if isinstance(after, Pod):
         if after.finished and not (isinstance(before, Pod) and before.finished):
             facts |= _ENDED
-        if _names_release(before) or _names_release(after):
-            facts |= _RELEASING
+        for each in after.status.conditions:
+            facts |= _MARKED.get(each.type, 0)
+        if isinstance(before, Pod):
+            for each in before.status.conditions:
+                facts |= _MARKED.get(each.type, 0)
     return facts
-
-
-def _names_release(pod: View | None) -> bool:
-    return isinstance(pod, Pod) and any(each.type == RELEASED for each in pod.status.conditions)

@@ -17,13 +17,12 @@ import msgspec
 
 from fairlead.core.times import timestamp
 from fairlead.model.kind import Json
-from fairlead.model.marks import RELEASED
+from fairlead.model.marks import DISRUPTION_TARGET, RELEASED
 from fairlead.model.selectors import from_object, matches_label_selector
 
 # Evictions recorded but not yet seen by the budget's controller; more than this means it is not running.
 #: bound: objects | unconfirmed evictions of one budget | 429
 DISRUPTED_PODS_MAX = 2000
-DISRUPTION_TARGET = "DisruptionTarget"
 # A budget that was changed is usually recomputed by then.
 _RECOMPUTED_SECONDS = 10
 

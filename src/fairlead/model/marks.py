@@ -50,6 +50,7 @@ CORDONED_AT = "fairlead.dev/cordoned-at"  # when
 TAINT_AUTHORS = "fairlead.dev/taint-authors"  # who put which taint, and when: {"KEY:EFFECT": "USER TIME"}
 
 # Pods
+DISRUPTION_TARGET = "DisruptionTarget"  # True: somebody is about to evict it
 RELEASED = "fairlead.dev/Released"  # condition: it no longer counts for its owner, who may replace it
 RETURNED = "Returned"  # reason of that condition: its node is back, and by the rule it is to count again
 QUOTA_GIVEN = "fairlead.dev/QuotaGiven"  # condition of a released pod: another of its owner has its quota

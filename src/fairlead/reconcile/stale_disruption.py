@@ -13,8 +13,9 @@ from fairlead.core.times import parse_time, timestamp
 from fairlead.decision.contract import NOTHING, Decision, Reading, Waiting
 from fairlead.decision.decider import Decider, Wake
 from fairlead.decision.ensure import ensure_status
+from fairlead.decision.predicates import DISRUPTED
 from fairlead.decision.wakes import itself_if
-from fairlead.ledger.disruption import DISRUPTION_TARGET
+from fairlead.model.marks import DISRUPTION_TARGET
 from fairlead.model.views import PODS, Condition, Pod
 from fairlead.store.contract import Key
 
@@ -28,7 +29,7 @@ def stale_disruption_decider() -> Decider:
     return Decider(
         name=_NAME,
         reads=(PODS,),
-        wakes=(Wake(PODS, itself_if(lambda pod: _mark(pod) is not None)),),
+        wakes=(Wake(PODS, itself_if(lambda pod: _mark(pod) is not None), when=DISRUPTED),),
         decide=_decide,
     )
 

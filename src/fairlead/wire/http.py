@@ -8,13 +8,16 @@ bounded: header bytes, body bytes, what a client may send ahead. What the limits
 A body is read only of somebody who is known by the headers, and only if the budget for all bodies has room
 (`budget.py`). A request of anybody else is handled as soon as its headers are there, without its body; then the
 connection is closed, and nothing that follows on it is taken for a request.
+
+Clients that keep a connection send the same headers again and again. A request that arrives in one piece, with a head
+that is to the last byte that of the one before, is not parsed anew (`_Head`).
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import httptools
 
@@ -56,6 +59,17 @@ class _StopParsing(Exception):
     """What follows on this connection is not parsed."""
 
 
+class _Head(NamedTuple):
+    """Request line and headers of a request that came whole, and what was read in them."""
+
+    text: bytes
+    length: int  # of the body
+    method: bytes
+    target: bytes
+    headers: dict[bytes, bytes]
+    impersonation: list[tuple[bytes, bytes]]
+
+
 class Connection(asyncio.Protocol):
     """One client. The listener owns the set of these and sweeps out the idle ones."""
 
@@ -88,6 +102,8 @@ class Connection(asyncio.Protocol):
         self._receiving: Exchange | None = None  # its headers are here, its body is on its way
         self._unread: Exchange | None = None  # the last request of this connection, whose body is not read
         self._continue_due = False  # the client waits to be told to send its body
+        self._completed: Exchange | None = None  # the last one of the bytes that are being parsed
+        self._head: _Head | None = None  # of the last request, if it came whole and by itself
 
     # asyncio
 
@@ -126,6 +142,17 @@ class Connection(asyncio.Protocol):
         self.active_at = self._listener.now()
         if self._refused is not None or self._unread is not None:
             return  # it is dropped
+        head = self._head
+        if head is not None and len(data) == len(head.text) + head.length and data.startswith(head.text):
+            self._receive_like(head, data)
+        else:
+            self._parse(data)
+        if self._refused is not None and self._open is None and not self._waiting:
+            self._send_refusal()
+
+    def _parse(self, data: bytes) -> None:
+        self._head = self._completed = None
+        begins, before = self._is_between, self._messages
         message = self._messages if self._in_header else -1
         try:
             self._parser.feed_data(data)
@@ -141,8 +168,39 @@ class Connection(asyncio.Protocol):
             self._header_bytes += len(data)  # of a line without end the parser tells nothing
             if self._header_bytes > HEADER_BYTES_MAX:
                 self._refuse_header()
-        if self._refused is not None and self._open is None and not self._waiting:
-            self._send_refusal()
+        if begins and self._is_between and self._messages == before + 1 and self._refused is None:
+            self._remember_head(data)
+        self._completed = None
+
+    @property
+    def _is_between(self) -> bool:
+        """All that came so far are whole requests."""
+        return not self._in_header and self._receiving is None and self.began_at == 0.0
+
+    def _remember_head(self, data: bytes) -> None:
+        """One request came, and nothing else."""
+        last, size = self._completed, len(data) - self._length
+        if last is None or not last.keep_alive or not last.chunked:
+            return
+        if not self._is_chunked and b"expect" not in last.headers and data.find(b"\r\n\r\n") + 4 == size:
+            head = (last.method, last.target, last.headers, self._impersonation)
+            self._head = _Head(data[:size], self._length, *head)
+
+    def _receive_like(self, head: _Head, data: bytes) -> None:
+        exchange = Exchange(self, head.method, head.target, head.headers)
+        exchange.impersonation = head.impersonation
+        if head.length:
+            owner = self._listener.owner_of_body(exchange)
+            if owner is None:
+                self._parse(data)
+                return
+            exchange.body_owner = owner
+            if not self._take_room(exchange, head.length):
+                return
+            exchange.body = data[len(head.text) :]
+        exchange.keep_alive = not self._listener.stopping
+        self._messages += 1
+        self._dispatch(exchange)
 
     def pause_writing(self) -> None:
         self.write_paused = True
@@ -261,6 +319,7 @@ class Connection(asyncio.Protocol):
             exchange.chunked = False
         exchange.body = self._body[0] if len(self._body) == 1 else b"".join(self._body)
         self._body = []
+        self._completed = exchange
         self._dispatch(exchange)
 
     def _dispatch(self, exchange: Exchange) -> None:

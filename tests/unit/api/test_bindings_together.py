@@ -96,8 +96,8 @@ def lines(plane: InProcess) -> list[dict[str, Any]]:
 def test_together_and_one_by_one_store_the_same_and_say_the_same_in_the_audit_log(seed: int) -> None:
     one, many = InProcess(), InProcess()
     bindings = [to(each, f"node-{number % 5}") for number, each in enumerate(several(one, 20, seed))]
-    for each in several(many, 20, seed):
-        assert to(each) in [to_node(other, "node-1") for other in bindings], "the same pods"
+    for created in several(many, 20, seed):
+        assert to(created) in [to_node(other, "node-1") for other in bindings], "the same pods"
     for each in bindings:
         assert isinstance(send(one, alone(each)), Done)
     before = many.store.revision

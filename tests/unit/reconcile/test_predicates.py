@@ -30,7 +30,7 @@ from fairlead.decision.predicates import (
     Predicate,
     facts_of,
 )
-from fairlead.model.marks import RELEASED
+from fairlead.model.marks import DISRUPTION_TARGET, RELEASED
 from fairlead.model.views import LEASES, PODS, Pod, Resource, Stored, View
 from fairlead.port.driving import Started
 from fairlead.store.contract import Entry, Key
@@ -74,6 +74,7 @@ def pod(
     phase: str = "Running",
     node: str = "",
     released: str = "",
+    disrupted: str = "",
 ) -> Pod:
     metadata: dict[str, Any] = {
         "name": "one",
@@ -86,7 +87,11 @@ def pod(
     if leaving:
         metadata |= {"deletionTimestamp": AT, "finalizers": ["batch.kubernetes.io/job-tracking"]}
     spec = {"containers": [], **({"nodeName": node} if node else {})}
-    conditions = [{"type": RELEASED, "status": released}] if released else []
+    conditions = [
+        {"type": kind, "status": status}
+        for kind, status in ((RELEASED, released), (DISRUPTION_TARGET, disrupted))
+        if status
+    ]
     status = {"phase": phase, "conditions": conditions}
     return msgspec.convert({"metadata": metadata, "spec": spec, "status": status}, Pod)
 
@@ -99,6 +104,8 @@ def pods() -> Iterator[Pod | None]:
         yield pod(owner, app, leaving, phase, node)
     for owner, leaving, released in product(("", "ReplicaSet"), (False, True), ("False", "True")):
         yield pod(owner, leaving=leaving, node="n1", released=released)
+    for disrupted in ("False", "True"):
+        yield pod(disrupted=disrupted)
 
 
 CHANGES = [(before, after) for before, after in product(list(pods()), repeat=2) if before or after]

@@ -94,10 +94,10 @@ class Listener:
 class Peer:
     """A connection with both ends in view."""
 
-    def __init__(self) -> None:
+    def __init__(self, connection: type[Connection] = Connection) -> None:
         self.listener = Listener()
         self.exchanges: list[Exchange] = []
-        self.connection = Connection(cast(Any, self.listener), self.exchanges.append)
+        self.connection = connection(cast(Any, self.listener), self.exchanges.append)
         self.transport = Transport()
         self.connection.connection_made(cast(asyncio.BaseTransport, self.transport))
 
