@@ -326,8 +326,12 @@ class Agent:
         mirror, own = self.mirrors[OWN_NODE.name], self._watched.own_node
         out: list[c.AgentInstruction] = []
         out += self.heartbeat.step(now, own.metadata.uid if own is not None else "")
-        if mirror.synced and self.heartbeat.ours and not (own is not None and self._starting(now)):
+        if own is not None and self._starting(now):
+            self.registration.next_at = self._begun_at + self.pace.start_seconds
+        elif mirror.synced and self.heartbeat.ours:
             out += self.registration.step(own, mirror.revision, self._ready(now), now)
+        else:
+            self.registration.next_at = 0.0  # the mirror, or the lease, wakes it
         return out
 
     def _starting(self, now: float) -> bool:

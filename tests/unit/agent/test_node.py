@@ -407,3 +407,16 @@ def test_that_the_wall_clock_was_set_is_told_as_an_event_of_the_node() -> None:
     assert event["involvedObject"] == involved
     room.pass_time(20)
     assert room.lease()["spec"]["renewTime"] > renewed
+
+
+def test_an_agent_whose_first_writes_are_not_answered_does_not_spin() -> None:
+    """The Node is there without its knowing: until it can say that it is ready it says nothing, and sleeps."""
+    room = Room()
+    room.begin()
+    for _ in range(2):
+        room.waiting()[0]()
+    room.answer_next(lost_before=True)  # the lease
+    room.answer_next(lost_after=True)  # the Node
+    room.pass_time(60.0, looks=True)
+    assert room.node()["status"]["conditions"]
+    assert room.lease()["spec"]["holderIdentity"] == NODE
