@@ -38,13 +38,14 @@ class NotMirrored(Exception):
 class MirrorView:
     """Reading over mirrors by resource name. Two resources with one name are one mirror."""
 
-    __slots__ = ("_mirrors", "_missed", "_reads", "_sightings", "_silent", "_wall", "_walls")
+    __slots__ = ("_behind", "_mirrors", "_missed", "_reads", "_sightings", "_silent", "_wall", "_walls")
 
     def __init__(self, mirrors: Mapping[str, Mirror[Any]], wall: WallClock | None = None) -> None:
         self._mirrors = mirrors
         self._wall = wall
         self._walls: dict[float, float] | None = None
         self._reads: dict[str, tuple[int, int]] = {}
+        self._behind: tuple[str, ...] = ()
         self._missed: dict[Key, None] | None = None
         self._sightings: dict[Key, Sighting | None] | None = None
         self._silent: dict[tuple[str, str, float], Silent] | None = None
@@ -145,6 +146,18 @@ class MirrorView:
         if hearing is None:
             raise NotMirrored(f"{resource.name} in `dated`")
         return hearing
+
+    def shows(self, resource: Resource[T], revision: int) -> bool:
+        """Whether all that had happened to a resource by this revision is in the view."""
+        if self._mirror(resource).passed(revision):
+            return True
+        self._behind = (*self._behind, resource.name)
+        return False
+
+    @property
+    def behind(self) -> tuple[str, ...]:
+        """Resources of which more was asked than is known to be shown."""
+        return self._behind
 
     def revision_of(self, key: Key) -> int:
         """The version of an object that is shown; 0: none. For the loop: no part of what a Decider reads."""

@@ -16,7 +16,7 @@ from fairlead.cache.view import MirrorView
 from fairlead.control.complaints import Complaints, one_line, tried
 from fairlead.control.gathering import Gathering
 from fairlead.control.health import Health
-from fairlead.control.instructions import Outbox, Record, Report
+from fairlead.control.instructions import AskProgress, Outbox, Record, Report
 from fairlead.control.needless import Needless
 from fairlead.control.record import record_of
 from fairlead.control.refusals import Refusals, is_own_change
@@ -207,6 +207,8 @@ class Controller:
         self._by_wall.pop(key, None)
         if view.walls:
             self._by_wall[key] = None
+        for resource in view.behind:
+            out.append(AskProgress(resource))
         missed = view.missed()
         if missed:
             decision = waits(self.decider, view, key, missed, now)

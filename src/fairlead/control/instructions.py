@@ -61,7 +61,13 @@ class Report(msgspec.Struct, frozen=True):
     error: Exception | None = None
 
 
-Instruction = Call | Record | Report
+class AskProgress(msgspec.Struct, frozen=True):
+    """Tell this mirror (Marked) how far its watch is, once that has delivered all there was. No answer is no harm."""
+
+    resource: str
+
+
+Instruction = Call | Record | Report | AskProgress
 
 
 class Outbox(Protocol):
@@ -70,16 +76,10 @@ class Outbox(Protocol):
     def append(self, instruction: Instruction, /) -> None: ...
 
 
-class AskProgress(msgspec.Struct, frozen=True):
-    """Tell this mirror (Marked) how far its watch is, once that has delivered all there was. No answer is no harm."""
-
-    resource: str
-
-
 class Forget(msgspec.Struct, frozen=True):
     """A resource is no longer served: end its watch. What still comes of it is ignored."""
 
     resource: str
 
 
-PlaneInstruction = Instruction | WakeAt | ListAll | Follow | AskProgress | Forget
+PlaneInstruction = Instruction | WakeAt | ListAll | Follow | Forget

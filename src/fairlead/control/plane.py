@@ -51,6 +51,7 @@ from fairlead.store.contract import Key
 
 _COMPONENT = "fairlead-plane"
 _SOON_SECONDS = 2.0
+_ASK_SECONDS = 5.0
 
 _Out = list[PlaneInstruction]  # what the event that is being handled leads to, in order
 
@@ -119,6 +120,7 @@ class Plane:
         self._led = False
         self._resync_at = 0.0
         self._ask_at = 0.0  # when to ask again how far the watches are; 0: nothing to ask
+        self._asked_at: dict[str, float] = {}  # when a decision last wanted to know how far a watch is
         self._wake_at = 0.0  # what the driver was last asked for
 
     @property
@@ -363,6 +365,8 @@ class Plane:
     def _sent(
         self, controller: Controller | Placer, instruction: Instruction, now: float
     ) -> tuple[Instruction, ...]:
+        if isinstance(instruction, AskProgress):
+            return self._ask_soon(instruction, now)
         if not isinstance(instruction, Call):
             return (instruction,)
         self._callers[instruction.call] = controller
@@ -371,6 +375,13 @@ class Plane:
             if self.narrow is not None
             else (self._fenced(instruction),)
         )
+
+    def _ask_soon(self, asked: AskProgress, now: float) -> tuple[Instruction, ...]:
+        """Beside Kubernetes that is a list of the whole resource: not again before the last one could be answered."""
+        if now < self._asked_at.get(asked.resource, 0.0) + _ASK_SECONDS:
+            return ()
+        self._asked_at[asked.resource] = now
+        return (asked,)
 
     def _fenced(self, call: Call) -> Call:
         request, fence = call.request, self.leadership.fence

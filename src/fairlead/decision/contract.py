@@ -170,6 +170,11 @@ class Reading(Protocol):
         plane's time is never set; the wall clock may be. Only for what people want done when clocks show a time."""
         ...
 
+    def shows(self, resource: Resource[T], revision: int) -> bool:
+        """Whether all that had happened to a resource by this revision is in the view. Where it is not known, the plane
+        finds out: decide again after a while."""
+        ...
+
     def missed(self) -> Sequence[Key]:
         """What would have been read but could not be understood: such a decision is not carried out."""
         ...

@@ -42,6 +42,8 @@ from fairlead.store.contract import Key
 NAME = "garbage-collector"
 # One fence is the leader's own.
 _PREMISES_MAX = FENCES_MAX - 1
+_SHOWN = 3
+_LOOK_AGAIN_SECONDS = 1.0
 
 
 def garbage_decider(catalog: Catalog = CATALOG) -> Decider:
@@ -83,7 +85,8 @@ class _Collector:
                 if at is not None:
                     related[at] = None
         for key in related:
-            if key != own and self.decide(view, key, 0.0).effects:
+            decision = self.decide(view, key, 0.0) if key != own else NOTHING
+            if decision.effects or decision.again_at:
                 yield key
 
     def unsettled(self, view: Reading) -> Iterator[Key]:
@@ -106,7 +109,7 @@ class _Collector:
             if decision is not NOTHING:
                 return decision
         if deleting and ORPHAN in finalizers:
-            return self._orphaning(view, resource, found, key)
+            return self._orphaning(view, resource, found, key, now)
         if deleting and FOREGROUND in finalizers:
             return self._waiting(view, resource, found, key)
         return NOTHING
@@ -153,13 +156,20 @@ class _Collector:
 
     # As an owner
 
-    def _orphaning(self, view: Reading, resource: Resource[View], found: View, key: Key) -> Decision:
+    def _orphaning(
+        self, view: Reading, resource: Resource[View], found: View, key: Key, now: float
+    ) -> Decision:
         for dependent in self._dependents(view, uid_of(found)):
             if self._reference(view, dependent, key, uid_of(found)):
                 return Decision(Waiting("DependentsRemain", f"{dependent.name} is not set free yet"))
         for each in self.reads:
             # A kind that cannot be read may hold some: with this finalizer gone they would be taken for garbage.
             view.get(each, "", "")
+        # So may one whose watch lags: what was made before the deletion is shown by then.
+        behind = [each.name for each in self.reads if not view.shows(each, revision_of(found))]
+        if behind:
+            told = f"whether there are {', '.join(behind[:_SHOWN])} that it owns is not known yet"
+            return Decision(Waiting("DependentsUnknown", told), again_at=now + _LOOK_AGAIN_SECONDS)
         return Decision(effects=(_without_finalizer(resource, found, ORPHAN),))
 
     def _waiting(self, view: Reading, resource: Resource[View], found: View, key: Key) -> Decision:

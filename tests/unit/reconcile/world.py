@@ -100,6 +100,9 @@ class World:
     def on_node(self, node: str) -> Sequence[View]:
         return self.mirrors.view(PODS).on_node(node)
 
+    def shows(self, resource: Resource[T], revision: int) -> bool:
+        return self.mirrors.view(resource).shows(resource, revision)
+
     def missed(self) -> Sequence[Key]:
         return ()
 

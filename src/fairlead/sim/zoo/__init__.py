@@ -21,6 +21,7 @@ WORLD_OF = {
     "flip_back": "nodes",
     "full_disk_told_as_done": "full-disk",
     "judged_by_wall_clock": "clocks",
+    "lag_read_as_absence": "garbage-kubernetes",
     "late_child_kept": "garbage-kubernetes",
     "lease_of_nobody": "twins",
     "lost_pods_keep_quota": "quota-repair",
@@ -43,4 +44,5 @@ WORLD_OF = {
     "unlisted_read_as_empty": "custom-kubernetes",
     "refusal_read_as_stuck": "refused",
     "status_skipped_on_refusal": "refused",
+    "zombie_leader": "refused",
 }

@@ -8,6 +8,7 @@ from fairlead.decision.contract import Decision, Reading
 from fairlead.decision.decider import Decider
 from fairlead.reconcile.garbage import NAME
 from fairlead.sim.parts import Parts
+from fairlead.sim.zoo.lag_read_as_absence import SureView
 from fairlead.sim.zoo.wrapping import deciding, wrap
 from fairlead.store.contract import Key
 
@@ -15,7 +16,7 @@ from fairlead.store.contract import Key
 @deciding
 def hasty(inner: Decider, view: Reading, key: Key, now: float) -> Decision:
     """Decides on what it sees, and forgets what it could not see."""
-    decision = inner.decide(view, key, now)
+    decision = inner.decide(SureView(view), key, now)  # what lags would be waited for as well
     if isinstance(view, MirrorView):
         view._missed = None
     return decision
