@@ -217,7 +217,8 @@ def count_pods(plane: Plane, collection: str) -> int:
 
 def bench_store(pods: int, writers: int) -> dict[str, object]:
     """The same values into the store alone: machine and journal in one process, no HTTP, no API."""
-    from fairlead.store.contract import Absent, Key, Put, Transaction
+    from fairlead.model.key import Key
+    from fairlead.store.contract import Absent, Put, Transaction
     from fairlead.store.events import Append, Appended, Flush, Submitted
     from fairlead.store.machine import Store
     from fairlead.store.sqlite import SqliteJournal

@@ -134,7 +134,7 @@ class Trial:
         """Of a pod that was spared so far, rather than of others: each further one waits longer to be restarted."""
         supervisors = [
             (self._supervisors[uid], self._chance.random(), uid, pid)
-            for uid, pids in sorted(procfs.tagged().items())
+            for uid, pids in sorted(procfs.find_tagged().items())
             if uid in self._pods
             for pid in pids
             if not procfs.environment_value(pid, procfs.CONTAINER_TAG)
@@ -198,7 +198,7 @@ class Trial:
         self.promises.end()
         eventually(lambda: not list(self.data.glob("nodes/*/pods/*")), SETTLE_SECONDS)
         assert self.server.stop() == 0
-        left = {self._pods[uid]: pids for uid, pids in procfs.tagged().items() if uid in self._pods}
+        left = {self._pods[uid]: pids for uid, pids in procfs.find_tagged().items() if uid in self._pods}
         assert not left, f"processes are left: {left}"
         assert not [node for node in NODES if agent_pid(self.data, node)], "an agent is left"
         self.told.never_twice()

@@ -126,7 +126,7 @@ def run(writes: int) -> dict[str, float]:
         "pod status patch",
         lambda round_: [
             Request(
-                "patch", "", "v1", "pods", "default", f"web-{i:05d}", "status",
+                verb="patch", group="", version="v1", plural="pods", namespace="default", name=f"web-{i:05d}", subresource="status",
                 body=status(round_), content_type=MERGE_PATCH,
             )
             for i in range(writes)
@@ -143,7 +143,15 @@ def run(writes: int) -> dict[str, float]:
     best(
         "deployment update",
         lambda round_: [
-            Request("update", "apps", "v1", "deployments", "default", "web", body=deployment(i + 1))
+            Request(
+                verb="update",
+                group="apps",
+                version="v1",
+                plural="deployments",
+                namespace="default",
+                name="web",
+                body=deployment(i + 1),
+            )
             for i in range(writes)
         ],
         plane,

@@ -19,10 +19,10 @@ import resource
 import time
 from collections.abc import Callable
 
+from fairlead.model.key import Key
 from fairlead.queue.entry import Priority
 from fairlead.queue.settings import QueueSettings
 from fairlead.queue.work import WorkQueue
-from fairlead.store.contract import Key
 
 NAMESPACES = 100
 LEVELS = (Priority.LOW, Priority.NORMAL, Priority.NORMAL, Priority.HIGH)

@@ -17,7 +17,7 @@ from bench.pieces import RESULTS, Json, OutOfTimeError, Pieces, arguments, chunk
 
 from fairlead.runtime.seeds import run_in_processes
 from fairlead.sim import zoo
-from fairlead.sim.run import Runner, Tally
+from fairlead.sim.run import Runner, RunTally
 from fairlead.sim.sample import report, tally_of
 from fairlead.sim.worlds.roster import STANDARD, WORLDS
 
@@ -36,7 +36,7 @@ class Soak:
 
     def seeds(self) -> None:
         runner = Runner()
-        tally = tally_of(self.told) if self.told else Tally()
+        tally = tally_of(self.told) if self.told else RunTally()
         elapsed = self.told.get("elapsed_seconds", 0.0)
         for chunk in chunks(tally.seeds, self._options.seeds, CHUNK):
             self.pieces.check_time()

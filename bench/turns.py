@@ -53,7 +53,7 @@ from fairlead.core import codec
 from fairlead.port.driving import ListAll, Started, WakeAt, Woke
 from fairlead.port.outcome import outcome_of
 from fairlead.port.request import MERGE_PATCH, Reply, Request
-from fairlead.store.contract import Outcome, Transaction
+from fairlead.store.contract import CommitOutcome, Transaction
 from fairlead.store.events import Append, Appended, Flush, Instruction, Publish, Resolve, Submitted
 from fairlead.store.machine import Store
 from fairlead.store.memory import MemoryJournal
@@ -73,19 +73,26 @@ class Server:
         self.store = Store(self.journal.recover(), self.journal)
         self._assembly = Assembly(self.store, Tokens({}))
         self.hub = self._assembly.hub
-        self._outcomes: dict[int, Outcome] = {}
+        self._outcomes: dict[int, CommitOutcome] = {}
 
     def send(self, request: Request) -> Reply:
         self._numbers += 1
         number = self._numbers
-        context = Context(USER, self.now, number.to_bytes(16, "big"), str(number), "bench", "127.0.0.1")
+        context = Context(
+            user=USER,
+            now=self.now,
+            entropy=number.to_bytes(16, "big"),
+            request_id=str(number),
+            user_agent="bench",
+            source="127.0.0.1",
+        )
         conversation = Conversation(self._assembly.api, request, context)
         step = conversation.begin()
         while isinstance(step, Transaction):
             step = conversation.resolved(self._commit(step))
         return stored_reply(step)
 
-    def _commit(self, transaction: Transaction) -> Outcome:
+    def _commit(self, transaction: Transaction) -> CommitOutcome:
         self._numbers += 1
         ticket = self._numbers
         self._carry_out(self.store.handle(Submitted(ticket, transaction)))

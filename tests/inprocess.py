@@ -17,7 +17,7 @@ from fairlead.api.status import failure
 from fairlead.api.users import MASTERS, User
 from fairlead.core.errors import BadRequest
 from fairlead.port.request import Reply, Request
-from fairlead.store.contract import Change, Outcome, Transaction
+from fairlead.store.contract import CommitOutcome, CommittedChange, Transaction
 from fairlead.store.events import Append, Appended, Flush, Instruction, Publish, Resolve, Submitted
 from fairlead.store.machine import Store
 from fairlead.store.memory import MemoryJournal
@@ -35,10 +35,10 @@ class InProcess:
         self.assembly = Assembly(self.store, Tokens({}), remembered)
         self.hub, self.desk, self.api = self.assembly.hub, self.assembly.desk, self.assembly.api
         self.custom, self.audit_policy = self.assembly.custom, self.assembly.audit_policy
-        self.published: list[Change] = []
-        self.observers: list[Callable[[tuple[Change, ...]], None]] = []  # each hears of every commit
+        self.published: list[CommittedChange] = []
+        self.observers: list[Callable[[tuple[CommittedChange, ...]], None]] = []  # each hears of every commit
         self._requests = 0
-        self._outcomes: dict[int, Outcome] = {}
+        self._outcomes: dict[int, CommitOutcome] = {}
         for name in ("default", "kube-system"):
             self.post(
                 "/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
@@ -46,7 +46,7 @@ class InProcess:
 
     # The store, driven
 
-    def commit(self, transaction: Transaction) -> Outcome:
+    def commit(self, transaction: Transaction) -> CommitOutcome:
         self._requests += 1
         ticket = self._requests
         self._carry_out(self.store.handle(Submitted(ticket, transaction)))
@@ -72,7 +72,12 @@ class InProcess:
     def context(self, user: User = ADMIN) -> Context:
         self._requests += 1
         return Context(
-            user, self.now, self._requests.to_bytes(16, "big"), str(self._requests), "test", "127.0.0.1"
+            user=user,
+            now=self.now,
+            entropy=self._requests.to_bytes(16, "big"),
+            request_id=str(self._requests),
+            user_agent="test",
+            source="127.0.0.1",
         )
 
     def plan(self, request: Request, user: User = ADMIN) -> Step:

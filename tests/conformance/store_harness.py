@@ -8,18 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
+from fairlead.model.key import Key
 from fairlead.store.contract import (
     Batch,
-    Change,
-    Delete,
+    CommitOutcome,
+    CommittedChange,
     Entry,
     Journal,
     JournalError,
-    Key,
-    Outcome,
     Precondition,
     Put,
     Recovered,
+    Remove,
     Retention,
     Transaction,
 )
@@ -39,7 +39,7 @@ from fairlead.store.events import (
     Resolve,
     Submitted,
 )
-from fairlead.store.machine import Limits, Phase, Store
+from fairlead.store.machine import Store, StoreLimits, StorePhase
 from fairlead.store.watch import Hub
 
 
@@ -75,13 +75,13 @@ class FailingJournal:
 class Harness:
     """`open_journal` opens the same durable state each time: calling it again is a restart."""
 
-    def __init__(self, open_journal: Callable[[], Journal], limits: Limits | None = None) -> None:
+    def __init__(self, open_journal: Callable[[], Journal], limits: StoreLimits | None = None) -> None:
         self._open_journal = open_journal
         self._limits = limits
         self.now = 1_000.0
         self._ticket = 0
-        self.outcomes: dict[int, Outcome] = {}
-        self.published: list[Change] = []
+        self.outcomes: dict[int, CommitOutcome] = {}
+        self.published: list[CommittedChange] = []
         self.asked: list[Instruction] = []  # Append and ReadAgain that were not carried out yet
         self._start()
 
@@ -143,11 +143,11 @@ class Harness:
 
     def settle(self) -> None:
         self.carry_out()
-        while self.store.phase is Phase.GATHERING:
+        while self.store.phase is StorePhase.GATHERING:
             self.flush()
             self.carry_out()
 
-    def run(self, transaction: Transaction) -> Outcome:
+    def run(self, transaction: Transaction) -> CommitOutcome:
         ticket = self.submit(transaction)
         self.settle()
         return self.outcomes[ticket]
@@ -169,12 +169,12 @@ def put(at: Key, value: str = "", uid: str = "u1") -> Put:
     return Put(at, uid, b'{"metadata":{"resourceVersion":"', tail.encode())
 
 
-def delete(at: Key, uid: str = "u1", value: str = "") -> Delete:
+def delete(at: Key, uid: str = "u1", value: str = "") -> Remove:
     as_put = put(at, value, uid)
-    return Delete(at, uid, as_put.head, as_put.tail)
+    return Remove(at, uid, as_put.head, as_put.tail)
 
 
-def transact(*operations: Put | Delete, when: Iterable[Precondition] = ()) -> Transaction:
+def transact(*operations: Put | Remove, when: Iterable[Precondition] = ()) -> Transaction:
     return Transaction(tuple(operations), tuple(when))
 
 
@@ -182,6 +182,6 @@ def names(entries: Iterable[Entry]) -> list[str]:
     return [f"{entry.key.namespace}/{entry.key.name}" for entry in entries]
 
 
-def story(changes: Sequence[Change]) -> list[str]:
+def story(changes: Sequence[CommittedChange]) -> list[str]:
     """Changes as `ADDED a@1`."""
     return [f"{change.type} {change.entry.key.name}@{change.entry.revision}" for change in changes]

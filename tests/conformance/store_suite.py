@@ -13,18 +13,18 @@ from fairlead.store.contract import (
     OPERATIONS_MAX,
     Absent,
     AtRevision,
+    CommitFailed,
     Committed,
     Compacted,
-    Failed,
     FutureRevision,
     HasUid,
     Note,
     Precondition,
-    Refused,
+    PreconditionFailed,
     Retention,
     Transaction,
 )
-from fairlead.store.machine import Limits
+from fairlead.store.machine import StoreLimits
 from tests.conformance.store_harness import Harness, delete, key, names, put, story, transact
 
 Check = Callable[[Harness], None]
@@ -86,7 +86,7 @@ def preconditions_are_judged_against_pending_state(harness: Harness) -> None:
     harness.settle()
     assert isinstance(harness.outcomes[first], Committed)
     refused = harness.outcomes[second]
-    assert isinstance(refused, Refused)
+    assert isinstance(refused, PreconditionFailed)
     assert refused.precondition == Absent(key("a"))
     assert refused.current is not None
     assert refused.current.revision == 1
@@ -98,7 +98,9 @@ def a_refusal_waits_for_the_state_it_rests_on(harness: Harness) -> None:
     harness.submit(transact(put(key("a"), "new"), when=[AtRevision(key("a"), 1)]))
     stale = harness.submit(transact(put(key("a"), "lost"), when=[AtRevision(key("a"), 1)]))
     elsewhere = harness.submit(transact(put(key("b")), when=[HasUid(key("b"), "u1")]))
-    assert isinstance(harness.outcomes[elsewhere], Refused), "rests on durable state: answered at once"
+    assert isinstance(harness.outcomes[elsewhere], PreconditionFailed), (
+        "rests on durable state: answered at once"
+    )
     harness.flush()
     behind = harness.submit(transact(put(key("a"), "lost"), when=[AtRevision(key("a"), 1)]))
     assert stale not in harness.outcomes
@@ -106,14 +108,14 @@ def a_refusal_waits_for_the_state_it_rests_on(harness: Harness) -> None:
     harness.carry_out()
     for ticket in (stale, behind):
         outcome = harness.outcomes[ticket]
-        assert isinstance(outcome, Refused)
+        assert isinstance(outcome, PreconditionFailed)
         assert outcome.current == harness.store.get(key("a"))
 
 
 def a_refused_transaction_changes_nothing_at_all(harness: Harness) -> None:
     committed(harness, transact(put(key("a"))))
     bad = Transaction((put(key("b")), put(key("a"))), (AtRevision(key("a"), 7),), (Note("audit", b"{}"),))
-    assert isinstance(harness.run(bad), Refused)
+    assert isinstance(harness.run(bad), PreconditionFailed)
     assert harness.store.get(key("b")) is None
     assert harness.journal.notes("audit", 0, 10) == []
     assert committed(harness, transact(put(key("c")))) == [2]
@@ -133,14 +135,14 @@ def each_precondition_says_when_it_does_not_hold(harness: Harness) -> None:
     ]
     for precondition, holds in cases:
         outcome = harness.run(transact(when=[precondition]))
-        assert isinstance(outcome, Committed if holds else Refused), precondition
+        assert isinstance(outcome, Committed if holds else PreconditionFailed), precondition
 
 
 def deleting_implies_the_uid(harness: Harness) -> None:
     committed(harness, transact(put(key("a"), uid="u2")))
     for target in (delete(key("a"), uid="u1"), delete(key("z"), uid="u1")):
         outcome = harness.run(transact(target))
-        assert isinstance(outcome, Refused)
+        assert isinstance(outcome, PreconditionFailed)
         assert outcome.precondition == HasUid(target.key, "u1")
     assert committed(harness, transact(delete(key("a"), uid="u2"))) == [2]
 
@@ -159,7 +161,7 @@ def malformed_transactions_fail_and_write_nothing(harness: Harness) -> None:
     twice = [put(key("a")), delete(key("a"))]
     for operations in (many, twice):
         outcome = harness.run(transact(*operations))
-        assert isinstance(outcome, Failed)
+        assert isinstance(outcome, CommitFailed)
         assert outcome.reason == "InvalidTransaction"
     assert harness.store.revision == 0
     assert len(committed(harness, transact(*many[:OPERATIONS_MAX]))) == OPERATIONS_MAX
@@ -336,7 +338,7 @@ def a_failed_append_fails_everyone_and_the_store_recovers(harness: Harness) -> N
         tickets.append(harness.submit(transact(put(key("b")), when=[Absent(key("b"))])))
         harness.journal.fail_next = moment
         harness.settle()
-        assert [type(harness.outcomes[ticket]) for ticket in tickets] == [Failed] * 3
+        assert [type(harness.outcomes[ticket]) for ticket in tickets] == [CommitFailed] * 3
         assert committed(harness, transact(put(key("c")))) == revisions
         assert harness.store.get(key("b")) is None
     assert story(harness.published) == ["ADDED a@1", "ADDED c@2", "MODIFIED a@3", "MODIFIED c@4"]
@@ -406,4 +408,4 @@ CHECKS: tuple[Check, ...] = (
 )
 
 # Bounds that force every way of reading history: from memory, and from the journal.
-LIMITS = (Limits(), Limits(window_changes_max=1, batch_changes_max=2))
+LIMITS = (StoreLimits(), StoreLimits(window_changes_max=1, batch_changes_max=2))

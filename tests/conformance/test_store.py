@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fairlead.store.contract import Journal
-from fairlead.store.machine import Limits
+from fairlead.store.machine import StoreLimits
 from fairlead.store.memory import MemoryJournal
 from fairlead.store.sqlite import SqliteJournal
 from tests.conformance.store_harness import Harness
@@ -32,7 +32,7 @@ def opener(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], Journ
 
 @pytest.fixture(params=LIMITS, ids=["wide", "narrow"])
 def harness(opener: Callable[[], Journal], request: pytest.FixtureRequest) -> Iterator[Harness]:
-    limits: Limits = request.param
+    limits: StoreLimits = request.param
     made = Harness(opener, limits)
     yield made
     made.close()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fairlead.store.contract import Outcome, Transaction
+from fairlead.store.contract import CommitOutcome, Transaction
 from tests.differential.asking import Ask, apply, force, merge
 from tests.differential.objects import CM, cm
 from tests.differential.rows import Plane, owners
@@ -12,7 +12,7 @@ def _meanwhile(plane: Plane, *asks: Ask) -> None:
     """Before each of the next commits, somebody else gets one of these requests in."""
     commit, pending = plane.commit, list(asks)
 
-    def with_others(transaction: Transaction) -> Outcome:
+    def with_others(transaction: Transaction) -> CommitOutcome:
         if pending:
             plane.commit = commit  # type: ignore[method-assign]
             assert plane.ask(pending.pop(0))[0] in (200, 201)

@@ -31,7 +31,7 @@ from fairlead.agent.contract import (
     Volume,
 )
 from fairlead.agent.drivers import procfs
-from fairlead.agent.drivers.logs import Wanted
+from fairlead.agent.drivers.logs import LogOptions
 from fairlead.agent.drivers.process import ProcessDriver
 from tests.e2e.testimony import is_locked
 
@@ -115,12 +115,12 @@ class Machine:
         before = len(self.events)
         self.do(
             Open(
-                uid,
-                "default",
-                f"pod-{uid}",
-                "127.128.0.1",
-                volumes,
-                clock() + 600 if deadline is None else deadline,
+                uid=uid,
+                namespace="default",
+                name=f"pod-{uid}",
+                address="127.128.0.1",
+                volumes=volumes,
+                deadline=clock() + 600 if deadline is None else deadline,
                 **more,
             )
         )
@@ -196,12 +196,12 @@ class Machine:
     async def log(self, uid: str, name: str = "main", **wanted: Any) -> str:
         assert self.driver is not None
         return b"".join(
-            [piece async for piece in self.driver.logs(self.uid(uid), name, Wanted(**wanted))]
+            [piece async for piece in self.driver.logs(self.uid(uid), name, LogOptions(**wanted))]
         ).decode()
 
     def supervisor(self, uid: str) -> int:
         """Its pid, from /proc: the process of the pod that belongs to no container."""
-        pids = procfs.tagged().get(self.uid(uid), ())
+        pids = procfs.find_tagged().get(self.uid(uid), ())
         (pid,) = [pid for pid in pids if not procfs.environment_value(pid, procfs.CONTAINER_TAG)]
         return pid
 

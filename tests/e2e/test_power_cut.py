@@ -16,7 +16,8 @@ from typing import Any
 import apsw
 import pytest
 
-from fairlead.store.contract import Delete, Entry, Key, Note, Put, Retention, Transaction
+from fairlead.model.key import Key
+from fairlead.store.contract import Entry, Note, Put, Remove, Retention, Transaction
 from fairlead.store.events import Append, Appended, FloorsMoved, Flush, Submitted
 from fairlead.store.machine import Store
 from fairlead.store.sqlite import SqliteJournal
@@ -164,7 +165,7 @@ def _batches() -> list[list[Transaction]]:
         here.append(Transaction((_write(f"r{turn % 3}", turn),), (), (Note("audit", b'{"turn":%d}' % turn),)))
         if turn % 4 == 3:
             gone = _write(f"p{turn - 1}", turn)
-            here.append(Transaction((Delete(gone.key, "u", gone.head, gone.tail),)))
+            here.append(Transaction((Remove(gone.key, "u", gone.head, gone.tail),)))
         batches.append(here)
     return batches
 

@@ -423,7 +423,9 @@ def test_what_cannot_be_done_is_said(tmp_path: Path) -> None:
         await machine.until(lambda: machine.failures("Start"), "the refusal")
         machine.do(Stop("missing", "", 0))
         await machine.until(lambda: machine.is_closed("missing"), "that nothing of it is there")
-        machine.do(Open("../a", "default", "pod", "127.128.0.1", (), 0.0))
+        machine.do(
+            Open(uid="../a", namespace="default", name="pod", address="127.128.0.1", volumes=(), deadline=0.0)
+        )
         await machine.until(lambda: machine.failures("Open"), "the second refusal")
         assert "cannot be the name of a directory" in machine.failures("Open")[0].message
         await machine.open("a")

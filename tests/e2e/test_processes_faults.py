@@ -231,9 +231,18 @@ def test_the_deadline_ends_everything_with_the_driver_gone(tmp_path: Path) -> No
         assert found.fenced
         assert found.containers[0].ended is not None
         assert found.containers[0].ended.reason == "DeadlineExceeded"
-        await machine.until(lambda: machine.uid("a") not in procfs.tagged(), "the end of the supervisor")
+        await machine.until(lambda: machine.uid("a") not in procfs.find_tagged(), "the end of the supervisor")
         machine.start("a", sys.executable, "-I", "-S", str(WITNESS), str(file), attempt=1)
-        machine.do(Open("a", "default", "pod", "127.128.0.1", (), clock() + 600))
+        machine.do(
+            Open(
+                uid="a",
+                namespace="default",
+                name="pod",
+                address="127.128.0.1",
+                volumes=(),
+                deadline=clock() + 600,
+            )
+        )
         await machine.until(lambda: machine.failures("Open"), "the refusal")
         assert lines(file).count("start main") == 1
 
@@ -380,12 +389,12 @@ def test_a_full_disk_loses_output_and_nothing_else(small_disk: Path, tmp_path: P
             assert "No space left on device: free space" in machine.failures("Start")[0].message
             machine.do(
                 Open(
-                    "b",
-                    "default",
-                    "pod",
-                    "127.128.0.2",
-                    (Volume("v", (("f", b"x" * 9999, 0o644),)),),
-                    clock() + 60,
+                    uid="b",
+                    namespace="default",
+                    name="pod",
+                    address="127.128.0.2",
+                    volumes=(Volume("v", (("f", b"x" * 9999, 0o644),)),),
+                    deadline=clock() + 60,
                 )
             )
             await machine.until(lambda: machine.failures("Open"), "the other refusal")

@@ -22,7 +22,7 @@ from fairlead.port.request import MERGE_PATCH, Request
 from fairlead.runtime import remote as remotes
 from fairlead.runtime.reaching import TokenFromFile, address_of
 from fairlead.runtime.remote import Remote
-from fairlead.wire.client import Client
+from fairlead.wire.client import HttpClient
 from tests.running import Running
 
 
@@ -41,7 +41,7 @@ async def remote_to(
     tls = ssl.create_default_context(cafile=str(server.directory / "identity" / "ca.crt"))
     address, prefix = address_of(f"https://127.0.0.1:{server.port}", tls, time.time)
     say = noticed or (lambda trouble: None)
-    client = Client(address)
+    client = HttpClient(address)
     yield Remote(client, prefix, token or (lambda: server.token), lambda: 7.0, seconds, say)
     client.close()
     await asyncio.sleep(0.05)  # transports close in the turns after
@@ -208,7 +208,16 @@ def config_map(verb: str, name: str, text: str = "") -> Request:
     content = json.dumps(body).encode() if verb != "delete" else b""
     kind = MERGE_PATCH if verb == "patch" else "application/json"
     named = name if verb != "create" else ""
-    return Request(verb, "", "v1", "configmaps", "default", named, body=content, content_type=kind)
+    return Request(
+        verb=verb,
+        group="",
+        version="v1",
+        plural="configmaps",
+        namespace="default",
+        name=named,
+        body=content,
+        content_type=kind,
+    )
 
 
 def test_one_object_is_attended_to_from_what_it_is_to_the_end_of_the_watch(server: Running) -> None:

@@ -69,7 +69,7 @@ def team(server: Running, request: pytest.FixtureRequest) -> Iterator[Operator]:
     yield kubectl.inside(namespace)
     before = marks(server)
     kubectl(f"delete namespace {namespace} --timeout=90s")
-    eventually(lambda: not (set(procfs.tagged()) & before), 60)
+    eventually(lambda: not (set(procfs.find_tagged()) & before), 60)
     eventually(lambda: not marks(server))
 
 
@@ -120,7 +120,7 @@ def ended(team: Operator, name: str, restarts: int = 0) -> Json:
 
 def processes_of(uid: str) -> set[int]:
     """Of its containers; its supervisor is not one."""
-    found = procfs.tagged().get(uid, set())
+    found = procfs.find_tagged().get(uid, set())
     return {pid for pid in found if procfs.environment_value(pid, procfs.CONTAINER_TAG)}
 
 
@@ -140,7 +140,7 @@ def delete(team: Operator, name: str) -> None:
     uid = uid_of(team, name)
     team(f"delete pod {name} --timeout=90s")
     assert not processes_of(uid), "kubectl said that it is gone, and processes of it run"
-    eventually(lambda: uid not in procfs.tagged())  # nor its supervisor
+    eventually(lambda: uid not in procfs.find_tagged())  # nor its supervisor
 
 
 HUNGRY = "x = []\nwhile True: x.append(bytearray(b'x') * (8 << 20))"
@@ -304,7 +304,7 @@ def test_a_pod_whose_directory_is_scribbled_in_and_that_kills_its_supervisor_har
         subprocess.run(["sh", "-c", script], cwd=home, check=True)
     go.touch()
     if restarted:
-        eventually(lambda: not any(procfs.tagged().get(uid, set()) - processes_of(uid) for uid in uids))
+        eventually(lambda: not any(procfs.find_tagged().get(uid, set()) - processes_of(uid) for uid in uids))
         os.kill(agent, signal.SIGKILL)
         eventually(lambda: agent_pid(server.directory, "local-1") not in (0, agent))
     for name in SCRIBBLES:

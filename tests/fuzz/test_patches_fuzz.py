@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairlead.model import structure
+from fairlead.model.key import Key
 from fairlead.port.request import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, Reply, Request
-from fairlead.store.contract import Key
 from tests.conftest import SOAK
 from tests.inprocess import InProcess
 from tests.samples import SAMPLES
@@ -139,7 +139,8 @@ def requests(draw: st.DrawFn, name: str) -> Request:
     sub = draw(st.sampled_from(["", *(each for each in kind.subresources if each in ("status", "scale"))]))
     namespace = "shop" if kind.namespaced else ""
     return Request(
-        "patch", kind.group, kind.version, kind.plural, namespace, own, sub, query, json.dumps(body).encode(), media
+        verb="patch", group=kind.group, version=kind.version, plural=kind.plural, namespace=namespace,
+        name=own, subresource=sub, query=query, body=json.dumps(body).encode(), content_type=media,
     )  # fmt: skip
 
 
@@ -195,8 +196,8 @@ def _is_itself(plane: InProcess, name: str, old: Json, new: Json) -> None:
         assert entry["operation"] in ("Apply", "Update")
         assert isinstance(entry["fieldsV1"], dict)
     for accept in ("application/json", TABLE, METADATA):
-        read = Request("get", kind.group, kind.version, kind.plural, new["metadata"].get("namespace", ""),
-                       new["metadata"]["name"], accept=accept)  # fmt: skip
+        read = Request(verb="get", group=kind.group, version=kind.version, plural=kind.plural, namespace=new["metadata"].get("namespace", ""),
+                       name=new["metadata"]["name"], accept=accept)  # fmt: skip
         reply = plane.send(read)
         assert isinstance(reply, Reply)
         assert reply.status == 200

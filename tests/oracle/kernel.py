@@ -65,7 +65,15 @@ def ask(cycle: Cycle, snapshot: Snapshot, pod: Pod, assume: bool) -> Answer:
     attempt = cycle.place(pod, assume)
     waterfall = {stage.plugin: stage.left for stage in attempt.waterfall}
     shown = [(each.node, each.total) for each in attempt.best]
-    return Answer(attempt.node, set(slots), totals, parts, refused, waterfall, shown)
+    return Answer(
+        node=attempt.node,
+        open=set(slots),
+        totals=totals,
+        parts=parts,
+        refusals=refused,
+        waterfall=waterfall,
+        shown=shown,
+    )
 
 
 def disagreements(case: Case, answers: list[Expected], policy: Policy) -> Iterator[str]:

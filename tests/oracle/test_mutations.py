@@ -247,11 +247,11 @@ def without_sidecars(spec: Any, *of: Any) -> Any:
     return REAL_REQUESTS(structs.replace(spec, init_containers=ending), *of)
 
 
-REAL_NORMALISED = static.normalised
+REAL_NORMALISED = static.normalise
 REAL_REQUESTS = requests_of
 PATCHES: dict[str, tuple[Any, str, Any]] = {
-    "scores are not scaled": (static, "normalised", unscaled),
-    "scores are scaled over all nodes": (static, "normalised", scaled_over_all),
+    "scores are not scaled": (static, "normalise", unscaled),
+    "scores are scaled over all nodes": (static, "normalise", scaled_over_all),
     f"{SPREAD} counts pods on their way out": (
         pod_topology_spread,
         "Meant",
@@ -309,7 +309,7 @@ CYCLE_PATCHES: Patches = {
 }
 REAL_LOWER = LowerOf.on
 EVICTION_PATCHES: Patches = {
-    "budgets are ignored": (preemption, "breaking", lambda pods, budgets: set()),
+    "budgets are ignored": (preemption, "find_breaking", lambda pods, budgets: set()),
     "the least important are put back first": (
         LowerOf,
         "on",

@@ -8,7 +8,7 @@ import pytest
 
 from fairlead.model.selectors import from_object
 from fairlead.model.views import Pod
-from fairlead.schedule.budgets import Budget
+from fairlead.schedule.budgets import EvictionBudget
 from fairlead.schedule.cycle import Cycle
 from fairlead.schedule.registry import default_policy
 from tests.conftest import SOAK
@@ -31,13 +31,13 @@ def with_priorities(cluster: Cluster) -> Cluster:
     return cluster
 
 
-def budgets(cluster: Cluster) -> tuple[Budget, ...]:
+def budgets(cluster: Cluster) -> tuple[EvictionBudget, ...]:
     found = []
     for each in cluster.budgets:
         space, status = each["metadata"]["namespace"], each["status"]
         selector = from_object(each["spec"].get("selector"))
         gone = frozenset(status.get("disruptedPods", {}))
-        found.append(Budget(space, selector, status.get("disruptionsAllowed", 0), gone))
+        found.append(EvictionBudget(space, selector, status.get("disruptionsAllowed", 0), gone))
     return tuple(found)
 
 

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from fairlead.api.objects import tree
 from fairlead.api.plan import Plan
 from fairlead.core.errors import ApiError
+from fairlead.model.key import Key
 from fairlead.port.request import JSON_PATCH, MERGE_PATCH, Request
-from fairlead.store.contract import Entry, Key
+from fairlead.store.contract import Entry
 from tests.inprocess import InProcess
 from tests.samples import SAMPLES
 from tests.unit.api.things import KINDS, plane_with_everything, sample

@@ -9,11 +9,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairlead.api.managing import Managing
-from fairlead.model.apply.applying import Applied, applied
+from fairlead.model.apply.applying import Applied, apply_configuration
 from fairlead.model.apply.managers import APPLY, Who, entries_of, managed_fields
 from fairlead.model.apply.rules import Rules
-from fairlead.model.apply.sets import decoded, encoded, has, intersection, minus, of_paths, paths, union
-from fairlead.model.apply.trees import covered, difference, settled, whole, without
+from fairlead.model.apply.sets import (
+    decode_fields,
+    encode_fields,
+    has,
+    intersection,
+    minus,
+    of_paths,
+    paths,
+    union,
+)
+from fairlead.model.apply.trees import collect_all, collect_fields, compare, drop_absent, remove_fields
 from fairlead.model.files import load_tables
 from tests.inprocess import InProcess
 from tests.unit.api.things import DEPLOYMENTS
@@ -68,14 +77,14 @@ CONFIGS = st.fixed_dictionaries(
 
 
 def apply(live: Any, entries: Any, config: Any, name: str = "one", force: bool = True) -> Applied:
-    return applied(
+    return apply_configuration(
         POD, live, config, entries, Who(name, APPLY, "v1"), "t", lambda fields: fields, force=force
     )
 
 
 def everything(tree: Any, kind: str = "Pod") -> Any:
     """Every field of a tree, and everything that holds one."""
-    return {step: below for step, below in whole(RULES.of(kind), tree).items() if step != "."}
+    return {step: below for step, below in collect_all(RULES.of(kind), tree).items() if step != "."}
 
 
 def empty(tree: Any) -> bool:
@@ -87,7 +96,7 @@ def empty(tree: Any) -> bool:
 
 @given(SETS)
 def test_a_set_survives_the_wire(fields: Any) -> None:
-    assert decoded(encoded(fields)) == fields
+    assert decode_fields(encode_fields(fields)) == fields
     assert of_paths(list(paths(fields))) == fields
 
 
@@ -105,13 +114,13 @@ def test_sets_are_sets(one: Any, other: Any) -> None:
 
 @given(CONFIGS, CONFIGS)
 def test_a_difference_tells_all_and_nothing_else(old: Any, new: Any) -> None:
-    found = difference(POD, old, new)
-    assert not difference(POD, old, old)
-    back = difference(POD, new, old)
+    found = compare(POD, old, new)
+    assert not compare(POD, old, old)
+    back = compare(POD, new, old)
     assert not intersection(found.changed, found.removed)
     assert set(paths(found.removed)) <= set(paths(back.changed))
-    gone = settled(POD, without(POD, old, found.removed), {}) or {}
-    assert not intersection(covered(POD, gone), found.removed)
+    gone = drop_absent(POD, remove_fields(POD, old, found.removed), {}) or {}
+    assert not intersection(collect_fields(POD, gone), found.removed)
 
 
 @given(CONFIGS, CONFIGS)
@@ -125,7 +134,7 @@ def test_applying_twice_is_applying_once(live: Any, config: Any) -> None:
 @given(CONFIGS, CONFIGS)
 def test_what_is_applied_is_there_and_owned(live: Any, config: Any) -> None:
     found = apply(live, (), config)
-    owned = covered(POD, config)
+    owned = collect_fields(POD, config)
     assert not minus(owned, everything(found.tree))
     assert [each.fields for each in found.entries] == ([owned] if owned else [])
 
@@ -226,7 +235,7 @@ def test_what_is_remembered_makes_no_difference(writes: Any) -> None:
         obj = each.get(f"{DEPLOYMENTS}/web")[1]
         found.append((statuses, obj["metadata"].get("managedFields"), obj["spec"]))
         for entry in obj["metadata"]["managedFields"]:
-            assert not minus(decoded(entry["fieldsV1"]), everything(obj, "Deployment")), (
+            assert not minus(decode_fields(entry["fieldsV1"]), everything(obj, "Deployment")), (
                 "nobody owns what is not there"
             )
     assert found[0] == found[1] == found[2]

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from fairlead.control.requests import request_of
 from fairlead.decision.effects import Effect
+from fairlead.model.key import Key
 from fairlead.model.views import BUDGETS, PODS, Pod
 from fairlead.reconcile.disruption_budget import budget_decider
-from fairlead.store.contract import Key
 from tests.inprocess import InProcess
 from tests.unit.reconcile.mirrors import Mirrors
 

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairlead.wire.http import Connection
+from fairlead.wire.http import ServerConnection
 from tests.unit.wire.test_http import Peer
 
 
-class Parsed(Connection):
+class Parsed(ServerConnection):
     """One that remembers no head."""
 
     def _remember_head(self, data: bytes) -> None:
@@ -52,7 +52,7 @@ requests = st.builds(
 )
 
 
-def seen(connection: type[Connection], pieces: list[bytes]) -> Any:
+def seen(connection: type[ServerConnection], pieces: list[bytes]) -> Any:
     peer = Peer(connection)
     for piece in pieces:
         peer.send(piece)
@@ -82,7 +82,7 @@ def test_the_same_requests_as_parsing_gives(sent: list[bytes], data: st.DataObje
     else:
         cuts = sorted(data.draw(st.sets(st.integers(1, max(1, len(stream) - 1)), max_size=5)))
         pieces = [stream[a:b] for a, b in zip([0, *cuts], [*cuts, len(stream)], strict=True)]
-    assert seen(Connection, pieces) == seen(Parsed, pieces)
+    assert seen(ServerConnection, pieces) == seen(Parsed, pieces)
 
 
 def test_a_known_head_is_not_parsed(monkeypatch: pytest.MonkeyPatch) -> None:

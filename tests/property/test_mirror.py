@@ -26,9 +26,10 @@ from fairlead.cache.events import (
     Marked,
 )
 from fairlead.cache.mirror import Mirror
+from fairlead.model.key import Key
 from fairlead.model.views import PODS, Pod, View
 from fairlead.port.driving import Follow, ListAll, Started, WakeAt, Woke
-from fairlead.store.contract import ADDED, DELETED, MODIFIED, Entry, Key
+from fairlead.store.contract import ADDED, DELETED, MODIFIED, Entry
 from tests.unit.cache.objects import entry, unreadable
 
 NAMES = st.sampled_from("abcd")

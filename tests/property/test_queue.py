@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from fairlead.model.key import Key
 from fairlead.queue.entry import Priority
 from fairlead.queue.heat import Quarantined
 from fairlead.queue.settings import QueueSettings
 from fairlead.queue.work import WorkQueue
-from fairlead.store.contract import Key
 
 KEYS = [Key("pods", namespace, name) for namespace in ("", "x", "y") for name in "abc"]
 PASSES_MAX = 4

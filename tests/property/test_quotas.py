@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from fairlead.api.plan import AGAIN, Plan
 from fairlead.core.errors import ApiError
+from fairlead.model.key import Key
 from fairlead.port.request import MERGE_PATCH, Reply, Request
-from fairlead.store.contract import Key
 from fairlead.store.events import Append, Appended, Flush, Resolve, Submitted
 from tests.inprocess import InProcess
 from tests.unit.api.test_quotas import PLACEMENT, QUOTAS, placement, quota
@@ -78,25 +78,67 @@ class Journalling(InProcess):
 
 def binding(name: str) -> Request:
     body = json.dumps({"target": {"name": "node-1"}}).encode()
-    return Request("create", "", "v1", "pods", "default", name, "binding", {}, body, "application/json")
+    return Request(
+        verb="create",
+        group="",
+        version="v1",
+        plural="pods",
+        namespace="default",
+        name=name,
+        subresource="binding",
+        query={},
+        body=body,
+        content_type="application/json",
+    )
 
 
 def creation(name: str) -> Request:
-    return Request("create", "", "v1", "pods", "default", "", "", {}, json.dumps(pod(name)).encode(), "application/json")  # fmt: skip
+    return Request(verb="create", group="", version="v1", plural="pods", namespace="default", name="", subresource="", query={}, body=json.dumps(pod(name)).encode(), content_type="application/json")  # fmt: skip
 
 
 def deletion(name: str) -> Request:
-    return Request("delete", "", "v1", "pods", "default", name, "", {"gracePeriodSeconds": "0"})
+    return Request(
+        verb="delete",
+        group="",
+        version="v1",
+        plural="pods",
+        namespace="default",
+        name=name,
+        subresource="",
+        query={"gracePeriodSeconds": "0"},
+    )
 
 
 def count(group: str, resource: str) -> Request:
     body = b'{"status":{"used":{"pods":"0"}}}'
-    return Request("patch", group, "v1", resource, "default", "q", "status", {}, body, MERGE_PATCH)
+    return Request(
+        verb="patch",
+        group=group,
+        version="v1",
+        plural=resource,
+        namespace="default",
+        name="q",
+        subresource="status",
+        query={},
+        body=body,
+        content_type=MERGE_PATCH,
+    )
 
 
 def limited(limit: int) -> Request:
     body = json.dumps({"spec": {"hard": {"pods": str(limit)}}}).encode()
-    return Request("patch", GROUP, "v1", "placementquotas", "default", "q", "", {}, body, MERGE_PATCH)
+    return Request(
+        verb="patch",
+        group=GROUP,
+        version="v1",
+        plural="placementquotas",
+        namespace="default",
+        name="q",
+        subresource="",
+        query={},
+        body=body,
+        content_type=MERGE_PATCH,
+    )
 
 
 numbers = st.integers(0, PODS_MADE - 1)
@@ -131,8 +173,9 @@ def test_bindings_at_once_never_exceed_a_placement_quota(steps: list[tuple[str, 
     for number, (what, which) in enumerate(steps):
         if number == begin:
             made_quota = Request(
-                "create", GROUP, "v1", "placementquotas", "default", "", "", {},
-                json.dumps(placement(pods=str(LIMIT))).encode(), "application/json",
+                verb="create", group=GROUP, version="v1", plural="placementquotas", namespace="default",
+                name="", subresource="", query={}, body=json.dumps(placement(pods=str(LIMIT))).encode(),
+                content_type="application/json",
             )  # fmt: skip
             plane.begin(made_quota)
             created = True

@@ -8,14 +8,14 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairlead.control.turn import Write, following
+from fairlead.control.turn import Write, rebase
 from fairlead.decision.contract import SETTLED
 from fairlead.decision.effects import Create, Delete
+from fairlead.model.key import Key
 from fairlead.model.views import CONTROLLER_REVISIONS, PODS, STATEFULSETS, StatefulSet
 from fairlead.reconcile.revisions import REVISION_LABEL, template_in
 from fairlead.reconcile.statefulset import statefulset_decider
 from fairlead.reconcile.statefulset_pods import is_healthy, ranks_of
-from fairlead.store.contract import Key
 from tests.unit.reconcile.world import World, selector, template
 
 DECIDER = statefulset_decider()
@@ -80,7 +80,7 @@ def turn(world: World, prefix: int) -> bool:
         world.apply((effect,))
         found = world.objects.get(effect.key)
         write = Write(effect.key, int(found["metadata"]["resourceVersion"]) if found else 0, False)
-        rest = [following(each, write) for each in rest]
+        rest = [rebase(each, write) for each in rest]
     return decision.verdict != SETTLED or bool(decision.effects)
 
 

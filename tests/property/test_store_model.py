@@ -16,26 +16,26 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from fairlead.model.key import Key
 from fairlead.store.contract import (
     Absent,
     AtRevision,
-    Change,
+    CommitFailed,
+    CommitOutcome,
     Committed,
+    CommittedChange,
     Compacted,
-    Delete,
     Entry,
-    Failed,
     HasUid,
     Journal,
-    Key,
-    Outcome,
     Precondition,
+    PreconditionFailed,
     Put,
-    Refused,
+    Remove,
     Retention,
 )
 from fairlead.store.events import Append, FloorsMoved
-from fairlead.store.machine import Limits, Phase
+from fairlead.store.machine import StoreLimits, StorePhase
 from fairlead.store.memory import MemoryJournal
 from fairlead.store.sqlite import SqliteJournal
 from fairlead.store.watch import Subscription
@@ -43,7 +43,7 @@ from tests.conformance.store_harness import Harness, delete, put, transact
 
 RESOURCES = ("nodes", "pods")
 KEYS = [Key(resource, space, name) for resource in RESOURCES for space in ("x", "y") for name in "abc"]
-NARROW = Limits(batch_changes_max=3, window_changes_max=2, window_bytes_max=10_000)
+NARROW = StoreLimits(batch_changes_max=3, window_changes_max=2, window_bytes_max=10_000)
 
 
 class Version(NamedTuple):
@@ -126,7 +126,7 @@ class StoreAgainstDict(RuleBasedStateMachine):
 
     @initialize(narrow=st.booleans())
     def start(self, narrow: bool) -> None:
-        self.harness = Harness(self.opener(), NARROW if narrow else Limits())
+        self.harness = Harness(self.opener(), NARROW if narrow else StoreLimits())
         self.steps: list[Step] = []  # durable
         self.states: list[State] = [{}]  # durable, by revision
         self.pending: list[Step] = []
@@ -167,7 +167,7 @@ class StoreAgainstDict(RuleBasedStateMachine):
         state = self.present
         when = [self.question(kind, key, right, state) for kind, key, right in questions]
         made = [self.operation(kind, key, value, state) for kind, key, value in operations]
-        implied = [HasUid(one.key, one.uid) for one in made if isinstance(one, Delete)]
+        implied = [HasUid(one.key, one.uid) for one in made if isinstance(one, Remove)]
         ticket = self.harness.submit(transact(*made, when=when))
         for asked in (*when, *implied):
             if not holds(asked, state.get(asked.key)):
@@ -176,9 +176,16 @@ class StoreAgainstDict(RuleBasedStateMachine):
         revision = len(self.states) + len(self.pending)
         for number, one in enumerate(made):
             before = state.get(one.key)
-            kind = "DELETED" if isinstance(one, Delete) else "MODIFIED" if before else "ADDED"
+            kind = "DELETED" if isinstance(one, Remove) else "MODIFIED" if before else "ADDED"
             self.pending.append(
-                Step(revision + number, kind, one.key, one.uid, operations[number][2], before)
+                Step(
+                    revision=revision + number,
+                    type=kind,
+                    key=one.key,
+                    uid=one.uid,
+                    value=operations[number][2],
+                    before=before,
+                )
             )
         self.expected[ticket] = tuple(range(revision, revision + len(made)))
 
@@ -192,7 +199,7 @@ class StoreAgainstDict(RuleBasedStateMachine):
         return HasUid(key, current.uid if current and right else "other")
 
     @staticmethod
-    def operation(kind: str, key: Key, value: str, state: State) -> Put | Delete:
+    def operation(kind: str, key: Key, value: str, state: State) -> Put | Remove:
         current = state.get(key)
         uid = current.uid if current else f"uid-{value}"
         return put(key, value, uid) if kind == "put" else delete(key, uid, value)
@@ -214,7 +221,7 @@ class StoreAgainstDict(RuleBasedStateMachine):
     def flush(self) -> None:
         self.harness.flush()
 
-    @precondition(lambda self: self.harness.store.phase is Phase.GATHERING)
+    @precondition(lambda self: self.harness.store.phase is StorePhase.GATHERING)
     @rule(moment=st.sampled_from(["before", "after"]))
     def an_append_fails(self, moment: str) -> None:
         self.harness.flush()
@@ -227,7 +234,7 @@ class StoreAgainstDict(RuleBasedStateMachine):
             self.make_durable(self.pending[: len(append.batch.changes)])
         self.pending = []
         for ticket in waiting:
-            assert isinstance(self.harness.outcomes[ticket], Failed)
+            assert isinstance(self.harness.outcomes[ticket], CommitFailed)
             del self.expected[ticket]
 
     @rule()
@@ -239,7 +246,7 @@ class StoreAgainstDict(RuleBasedStateMachine):
 
     @rule(seconds=st.sampled_from([0.0, 5.0, 20.0]), budget=st.sampled_from([2, 100]))
     def compact(self, seconds: float, budget: int) -> None:
-        if self.harness.store.phase is Phase.APPENDING:
+        if self.harness.store.phase is StorePhase.APPENDING:
             return
         self.harness.now += 1.0
         floors = self.harness.journal.compact(self.harness.now, {"": Retention(seconds=seconds)}, budget)
@@ -279,7 +286,7 @@ class StoreAgainstDict(RuleBasedStateMachine):
         watcher.seen.extend(self.told(change) for change in changes)
 
     @staticmethod
-    def told(change: Change) -> tuple[str, Key, int]:
+    def told(change: CommittedChange) -> tuple[str, Key, int]:
         as_version(change.entry)
         return change.type, change.entry.key, change.entry.revision
 
@@ -287,12 +294,12 @@ class StoreAgainstDict(RuleBasedStateMachine):
 
     def check_outcomes(self) -> None:
         for ticket, expected in self.expected.items():
-            outcome: Outcome = self.harness.outcomes[ticket]
+            outcome: CommitOutcome = self.harness.outcomes[ticket]
             if isinstance(expected, tuple) and not isinstance(expected, Version):
                 assert isinstance(outcome, Committed)
                 assert tuple(entry.revision for entry in outcome.entries) == expected
             else:
-                assert isinstance(outcome, Refused)
+                assert isinstance(outcome, PreconditionFailed)
                 assert as_version(outcome.current) == expected
         self.expected.clear()
 

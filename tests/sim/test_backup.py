@@ -7,12 +7,13 @@ from dataclasses import replace
 import pytest
 
 from fairlead.core import codec
+from fairlead.model.key import Key
 from fairlead.sim.backup import Backup, backup_of
 from fairlead.sim.faults import CALM
 from fairlead.sim.run import Runner
 from fairlead.sim.tape import Tape
 from fairlead.sim.world import World
-from fairlead.store.contract import Entry, Key
+from fairlead.store.contract import Entry
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ import pytest
 from fairlead.model.marks import UNREACHABLE
 from fairlead.model.views import JOBS, NODES
 from fairlead.reconcile.cronjob import SCHEDULED_AT
-from fairlead.sim.checkers.contract import Objects, Sight
+from fairlead.sim.checkers.contract import CommittedObjects, Sight
 from fairlead.sim.faults import CALM
 from fairlead.sim.parts import default_parts
 from fairlead.sim.run import Runner, run_seeds
@@ -43,7 +43,7 @@ class Noticed:
         elif sight.key.resource == JOBS.name and sight.before is None:
             self.ran.append(sight.after.metadata.annotations[SCHEDULED_AT][11:16])
 
-    def quiesced(self, objects: Objects, seconds: float) -> None:
+    def quiesced(self, objects: CommittedObjects, seconds: float) -> None:
         """Only looks on."""
 
 

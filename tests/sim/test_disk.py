@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from fairlead.model.key import Key
 from fairlead.sim.run import Runner, run_seeds
 from fairlead.sim.worlds.roster import WORLDS
-from fairlead.store.contract import ADDED, DELETED, MODIFIED, Batch, Change, Entry, Key
+from fairlead.store.contract import ADDED, DELETED, MODIFIED, Batch, CommittedChange, Entry
 from fairlead.store.memory import MemoryJournal
 
 MISHAPS = {"bit-rot": "row_rots", "lost-log": "log_lost", "full-disk": "disk_full"}
@@ -24,13 +25,13 @@ def test_a_journal_that_lost_its_newest_changes_is_as_it_was_before_them() -> No
     one, two = Key("pods", "default", "one"), Key("pods", "default", "two")
     versions = [Entry(one, "u", revision, b"%d" % revision, revision - 1) for revision in range(4)]
     journal = MemoryJournal()
-    journal.append(Batch((Change(ADDED, versions[1], None),), (), 1.0))
+    journal.append(Batch((CommittedChange(ADDED, versions[1], None),), (), 1.0))
     before = journal.recover().entries
     made = Entry(two, "v", 4, b"4")
     later = (
-        Change(MODIFIED, versions[2], versions[1]),
-        Change(DELETED, versions[3], versions[2]),
-        Change(ADDED, made, None),
+        CommittedChange(MODIFIED, versions[2], versions[1]),
+        CommittedChange(DELETED, versions[3], versions[2]),
+        CommittedChange(ADDED, made, None),
     )
     journal.append(Batch(later, (), 2.0))
     journal.lose(after=1, until=9)

@@ -8,7 +8,7 @@ import pytest
 
 from fairlead.port.driving import Started, WakeAt, Woke
 from fairlead.sim.digest import Digest
-from fairlead.sim.driving import Process
+from fairlead.sim.driving import SimulatedProcess
 from fairlead.sim.tape import Tape
 from fairlead.sim.time import Timeline
 
@@ -29,7 +29,7 @@ class Link:
     paused_until = 0
 
 
-class Mortal(Process[Any, Any]):
+class Mortal(SimulatedProcess[Any, Any]):
     chance_label, restart_label, skew_ms_max, in_order = "chance", "restart", 1, True
 
     def __init__(self, answers: dict[Any, tuple[Any, ...]] | None = None) -> None:

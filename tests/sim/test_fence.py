@@ -15,7 +15,7 @@ from time import monotonic  # by name: what the fence must find as well
 import pytest
 
 from fairlead.cli.main import main
-from fairlead.sim.fence import Trespass, fenced
+from fairlead.sim.fence import Trespass, raise_fence
 from fairlead.sim.run import Runner
 
 DOORS = {
@@ -68,7 +68,7 @@ def test_a_part_that_raises_fails_its_seed_only(
 
 
 def test_what_was_imported_by_name_is_closed_as_well() -> None:
-    with fenced(), pytest.raises(Trespass, match=r"time\.monotonic"):
+    with raise_fence(), pytest.raises(Trespass, match=r"time\.monotonic"):
         monotonic()
     assert monotonic() > 0
 
@@ -82,17 +82,17 @@ def test_after_the_run_everything_is_as_before() -> None:
         return (time.time, os.urandom, open, io.open, datetime.datetime, monotonic, random.random)
 
     before = doors()
-    with fenced():
+    with raise_fence():
         assert not any(one is other for one, other in zip(before, doors(), strict=True))
     assert doors() == before
-    with pytest.raises(ValueError), fenced():
+    with pytest.raises(ValueError), raise_fence():
         raise ValueError
     assert doors() == before
     assert Path(os.devnull).read_text() == ""
 
 
 def test_moments_can_be_reckoned_with_inside() -> None:
-    with fenced():
+    with raise_fence():
         assert datetime.datetime.fromtimestamp(0, datetime.UTC).isoformat() == "1970-01-01T00:00:00+00:00"
 
 
@@ -105,7 +105,7 @@ def test_other_threads_of_the_process_are_outside() -> None:
 
     thread = threading.Thread(target=look)
     thread.start()
-    with fenced():
+    with raise_fence():
         with pytest.raises(Trespass):
             time.time()
         with pytest.raises(Trespass):

@@ -9,7 +9,7 @@ import pytest
 
 from fairlead.agent.contract import Close, Closed, ContainerRun, Extend, Failed, Found, Open, Saw, Start, Stop
 from fairlead.sim.digest import Digest
-from fairlead.sim.machines import Machine
+from fairlead.sim.machines import SimulatedMachine
 from fairlead.sim.process_runs import ProcessRun, RunLog
 from fairlead.sim.tape import Tape
 from fairlead.sim.time import Timeline
@@ -20,7 +20,7 @@ class Bench:
         tape = Tape.replay(())
         self.timeline = Timeline(tape)
         self.log = RunLog(())
-        self.machine = Machine("a", self.timeline, tape, Digest(), self.log)
+        self.machine = SimulatedMachine("a", self.timeline, tape, Digest(), self.log)
         self.told: list[Any] = []
         self.attach()
 
@@ -43,7 +43,14 @@ class Bench:
         return Start("u", ContainerRun("main", attempt, argv, ()))
 
     def open(self, seconds: float = 30.0) -> Open:
-        return Open("u", "default", "p", "127.128.0.1", (), self.timeline.now + seconds)
+        return Open(
+            uid="u",
+            namespace="default",
+            name="p",
+            address="127.128.0.1",
+            volumes=(),
+            deadline=self.timeline.now + seconds,
+        )
 
     @property
     def running(self) -> list[ProcessRun]:

@@ -11,10 +11,10 @@ import pytest
 from fairlead.model.marks import SUSPECT, UNREACHABLE
 from fairlead.model.views import NODES, PODS
 from fairlead.sim import node_incidents
-from fairlead.sim.checkers.contract import Objects, Sight
+from fairlead.sim.checkers.contract import CommittedObjects, Sight
 from fairlead.sim.faults import CALM
-from fairlead.sim.run import Runner, Tally
-from fairlead.sim.sample import again
+from fairlead.sim.run import Runner, RunTally
+from fairlead.sim.sample import replay_command
 from fairlead.sim.scenario import Mishap, Scenario
 from fairlead.sim.tape import Tape
 from fairlead.sim.world import World
@@ -33,13 +33,14 @@ def runner() -> Runner:
 def test_no_seed_of_the_sample_fails_and_the_last_gives_the_same_run_twice(
     runner: Runner, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    tally = Tally()
+    tally = RunTally()
     for result in map(runner.run, range(SEEDS)):
         tally.add(result)
     with capsys.disabled():
         print(f"\nnodes: {tally.seeds} seeds, {len(tally.failures)} failures, digest {tally.digest}")
     told = [
-        f"{each.invariant}: {each.message}\n  {again(each.seed, world='nodes')}" for each in tally.failures
+        f"{each.invariant}: {each.message}\n  {replay_command(each.seed, world='nodes')}"
+        for each in tally.failures
     ]
     assert not told, "\n".join(told)
     assert runner.run(result.seed).digest == result.digest
@@ -75,7 +76,7 @@ class Marks:
             self.released.add(sight.after.spec.node_name)
             self.pods.add(sight.key.name)
 
-    def quiesced(self, objects: Objects, seconds: float) -> None:
+    def quiesced(self, objects: CommittedObjects, seconds: float) -> None:
         """All is said."""
 
 

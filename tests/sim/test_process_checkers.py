@@ -64,7 +64,15 @@ class Tale(Story):
         self.commit("pods", {"metadata": meta, "spec": {"nodeName": node}, "status": more})
 
     def runs(self, name: str, node: str = "a", attempt: int = 0) -> ProcessRun:
-        run = ProcessRun(name, "default", name, "main", attempt, node, int(self.seconds * 1000))
+        run = ProcessRun(
+            uid=name,
+            namespace="default",
+            name=name,
+            container="main",
+            attempt=attempt,
+            node=node,
+            since_ms=int(self.seconds * 1000),
+        )
         self.log.began(run)
         return run
 

@@ -27,7 +27,9 @@ class Scripted(Runner):
         if seed in self._always or (seed in self._once and not mark.exists()):
             mark.touch()
             os.kill(os.getpid(), signal.SIGKILL)
-        return SeedResult(seed, f"digest {seed}", None, 1.0, 1, {}, {})
+        return SeedResult(
+            seed=seed, digest=f"digest {seed}", failure=None, seconds=1.0, commits=1, faults={}, probes={}
+        )
 
 
 def failures(results: list[SeedResult]) -> dict[int, Failure]:

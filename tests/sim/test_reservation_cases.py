@@ -46,7 +46,7 @@ def reservations(api: InProcess) -> list[Json]:
 
 
 def creates(driver: Lagging) -> list[Request]:
-    return [each for each in driver.sent if (each.verb, each.resource) == ("create", "reservations")]
+    return [each for each in driver.sent if (each.verb, each.plural) == ("create", "reservations")]
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ def second(api: InProcess) -> Lagging:
     """Follows the first, which made a Reservation and was gone before it heard of it; its own watch is late."""
 
     def dies(request: Request) -> str:
-        if request.resource != "reservations":
+        if request.plural != "reservations":
             return ""
         first.stopped = True  # before it can look
         return "reply"
@@ -104,7 +104,7 @@ def test_one_that_does_not_wait_meets_the_first_under_the_same_name_and_takes_it
     made = reservations(api)[0]
     second.run(120)
     assert len(creates(second)) == 1
-    looks = [each for each in second.sent if (each.verb, each.resource) == ("get", "reservations")]
+    looks = [each for each in second.sent if (each.verb, each.plural) == ("get", "reservations")]
     assert [each.name for each in looks] == [made["metadata"]["name"]]
     assert [each["metadata"]["uid"] for each in reservations(api)] == [made["metadata"]["uid"]]
 

@@ -11,7 +11,7 @@ from fairlead.decision.effects import RETRY, Bind, Change, ChangeStatus, Create,
 from fairlead.sim import probes
 from fairlead.sim.faults import CALM, DEFAULT, Faults
 from fairlead.sim.probes import CALLS, probe_names, timeout_after_commit
-from fairlead.sim.run import Failure, SeedResult, Tally
+from fairlead.sim.run import Failure, RunTally, SeedResult
 from fairlead.sim.sample import fault_kinds, probe_lines, report, shortfalls, tally_of
 from tests.sim.quota import PLANT, SAMPLE, quota_line
 
@@ -26,11 +26,11 @@ SPECIMENS: tuple[Effect, ...] = (
 )
 
 
-def full(seeds: int = 200) -> Tally:
+def full(seeds: int = 200) -> RunTally:
     """A sample that met everything, each fault in as few seeds as are allowed."""
     kinds = fault_kinds(DEFAULT)
     least = max(seeds // 100, 1)
-    return Tally(
+    return RunTally(
         seeds=seeds,
         faults=dict.fromkeys(kinds, 3 * least),
         seeds_with_fault=dict.fromkeys(kinds, least),
@@ -89,11 +89,19 @@ def test_a_new_effect_without_a_probe_fails_every_sample() -> None:
 
 
 def result(seed: int, failure: Failure | None = None) -> SeedResult:
-    return SeedResult(seed, f"digest {seed}", failure, 700.5, 10, {"reply_lost": 2}, {"relist after 410": 1})
+    return SeedResult(
+        seed=seed,
+        digest=f"digest {seed}",
+        failure=failure,
+        seconds=700.5,
+        commits=10,
+        faults={"reply_lost": 2},
+        probes={"relist after 410": 1},
+    )
 
 
-def tally_over(seeds: range, before: Tally | None = None) -> Tally:
-    tally = before or Tally()
+def tally_over(seeds: range, before: RunTally | None = None) -> RunTally:
+    tally = before or RunTally()
     for seed in seeds:
         tally.add(result(seed, Failure(seed, "bound-once", "moved") if seed == 7 else None))
     return tally

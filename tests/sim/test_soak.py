@@ -34,7 +34,15 @@ class Scripted:
         found = self._plant and seed >= 5 and not (self.missing and self.missing in self._plant)
         failure = Failure(seed, "bound-once", "moved") if found or (self.fails and seed == 7) else None
         faults, probes = dict.fromkeys(fault_kinds(DEFAULT), 2), dict.fromkeys(probe_names(), 1)
-        return SeedResult(seed, f"digest {seed}", failure, 600.0, 300, faults, probes)
+        return SeedResult(
+            seed=seed,
+            digest=f"digest {seed}",
+            failure=failure,
+            seconds=600.0,
+            commits=300,
+            faults=faults,
+            probes=probes,
+        )
 
 
 @pytest.fixture

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import apsw
 
+from fairlead.model.key import Key
 from fairlead.runtime import archive
 from fairlead.runtime.datadir import open_data_directory
-from fairlead.store.contract import ADDED, MODIFIED, Batch, Change, Entry, Key, Note
+from fairlead.store.contract import ADDED, MODIFIED, Batch, CommittedChange, Entry, Note
 
 
 def make(now: float) -> None:
@@ -25,7 +26,7 @@ def make(now: float) -> None:
         ):
             head = b'{"apiVersion":"v1","kind":"ConfigMap","metadata":{"resourceVersion":"%d",' % revision
             data = head + f'"name":"{key.name}","namespace":"shop","uid":"u"}}}}'.encode()
-            change = Change(type_, Entry(key, "u", revision, data, previous), None)
+            change = CommittedChange(type_, Entry(key, "u", revision, data, previous), None)
             journal.append(Batch((change,), (Note("audit", b'{"verb":"create"}', revision),), now))
         journal.close()
     archive.write_backup(Path("sound"), Path("monday.fairlead"), now)

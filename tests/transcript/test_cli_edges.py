@@ -228,7 +228,7 @@ def test_following_shows_what_comes_and_repeats_nothing(
             raise KeyboardInterrupt
 
     monkeypatch.setattr("time.sleep", pause)
-    wanted = audit.Wanted("", "", asked_about(log, "", None))  # type: ignore[arg-type]
+    wanted = audit.AuditFilter("", "", asked_about(log, "", None))  # type: ignore[arg-type]
     first = list(audit._records(log, "", 0))  # type: ignore[arg-type]
     with pytest.raises(KeyboardInterrupt):
         audit._follow(log, "", wanted, first, 1, form)  # type: ignore[arg-type]

@@ -13,11 +13,12 @@ from typing import Any
 import pytest
 
 from fairlead.core.errors import DataDirectoryError, FairleadError, FormatError, UsageError
+from fairlead.model.key import Key
 from fairlead.runtime import identity
 from fairlead.runtime.archive import DATABASE_FILE, restore_backup, write_backup
 from fairlead.runtime.datadir import open_data_directory
 from fairlead.store import files as database
-from fairlead.store.contract import ADDED, Batch, Change, Entry, Key, Note
+from fairlead.store.contract import ADDED, Batch, CommittedChange, Entry, Note
 from fairlead.store.sqlite import SqliteJournal
 
 NOW = 1_800_000_000.0
@@ -25,7 +26,7 @@ NOW = 1_800_000_000.0
 
 def put(journal: SqliteJournal, revision: int, resource: str = "pods") -> None:
     entry = Entry(Key(resource, "default", f"o{revision}"), f"u{revision}", revision, b"{}")
-    journal.append(Batch((Change(ADDED, entry, None),), (Note("audit", b"{}"),), NOW))
+    journal.append(Batch((CommittedChange(ADDED, entry, None),), (Note("audit", b"{}"),), NOW))
 
 
 @pytest.fixture

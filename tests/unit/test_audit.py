@@ -18,7 +18,7 @@ from fairlead.store.contract import Note
 ADMIN = User("admin", groups=("system:masters",))
 NODE = User("system:node:n1", groups=("system:nodes",))
 EVENT = Target("", "events", "default")
-POD = Target("", "pods", "default", "web", "", "uid-1")
+POD = Target(group="", plural="pods", namespace="default", name="web", subresource="", uid="uid-1")
 LEASE = Target("coordination.k8s.io", "leases", "kube-node-lease", "n1")
 
 
@@ -206,7 +206,7 @@ def test_heartbeats_that_a_rule_makes_lines_of_have_a_budget_and_displace_nothin
 def test_counters_are_bounded_whatever_names_are_asked_for() -> None:
     audit = Audit(AuditPolicy((AuditRule(Level.COUNT),)))
     for number in range(10_000):
-        audit.refused(context(), "get", Target(resource=f"r{number}"), 404, "NotFound")
+        audit.refused(context(), "get", Target(plural=f"r{number}"), 404, "NotFound")
     assert len(audit.counters) <= 4097
     assert sum(audit.counters.values()) == 10_000
     assert len(audit._levels) <= 4096

@@ -10,11 +10,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from fairlead.api.access import Attributes, Chain, Verdict, forbidden
+from fairlead.api.access import AccessVerdict, Attributes, AuthorizerChain, forbidden_error
 from fairlead.api.authz import builtin_chain
 from fairlead.api.node_access import foreign_endpoint, node_restriction, selects
 from fairlead.api.users import ANONYMOUS, User
-from fairlead.store.contract import Change, Damaged, Entry, Key, Lost
+from fairlead.model.key import Key
+from fairlead.store.contract import CommittedChange, Damaged, Entry, Lost
 
 SIGNED_IN = "system:authenticated"
 ADMIN = User("admin", groups=("system:masters", SIGNED_IN))
@@ -58,7 +59,7 @@ class Objects:
     def floor(self, resource: str) -> int:
         return 0
 
-    def changes_after(self, revision: int, resource: str, limit: int) -> Sequence[Change]:
+    def changes_after(self, revision: int, resource: str, limit: int) -> Sequence[CommittedChange]:
         return []
 
 
@@ -120,7 +121,17 @@ def asked(
     """`what` is [group/]resource[:subresource]."""
     resource, _, subresource = what.partition(":")
     group, _, plural = resource.rpartition("/")
-    return Attributes(user, verb, group, "v1", plural, subresource, namespace, name, **more)
+    return Attributes(
+        user=user,
+        verb=verb,
+        group=group,
+        version="v1",
+        plural=plural,
+        subresource=subresource,
+        namespace=namespace,
+        name=name,
+        **more,
+    )
 
 
 def allowed(question: Attributes) -> bool:
@@ -351,18 +362,18 @@ def test_a_selector_counts_only_if_it_leaves_no_way_around(selector: str, answer
 )
 def test_a_refusal_reads_as_kubernetes_words_it(question: Attributes, message: str) -> None:
     verdict = CHAIN.authorize(question)
-    error = forbidden(question, verdict)
+    error = forbidden_error(question, verdict)
     assert str(error) == f"{message}: {verdict.reason}"
-    assert (error.kind, error.name) == (question.resource, question.name)
+    assert (error.kind, error.name) == (question.plural, question.name)
 
 
 class Says:
     """An authorizer with one answer."""
 
-    def __init__(self, verdict: Verdict) -> None:
+    def __init__(self, verdict: AccessVerdict) -> None:
         self.verdict = verdict
 
-    def authorize(self, question: Attributes) -> Verdict:
+    def authorize(self, question: Attributes) -> AccessVerdict:
         return self.verdict
 
     def rules_for(self, user: User) -> Any:
@@ -370,11 +381,13 @@ class Says:
 
 
 def test_the_first_opinion_decides() -> None:
-    silent, yes, no = (Says(Verdict(d, d)) for d in ("no-opinion", "allowed", "denied"))
+    silent, yes, no = (Says(AccessVerdict(d, d)) for d in ("no-opinion", "allowed", "denied"))
     question = asked(NOBODY, "get", "pods")
-    assert Chain(silent, no, yes).authorize(question) == Verdict("denied", "denied")
-    assert Chain(silent, yes, no).authorize(question) == Verdict("allowed", "allowed")
-    assert Chain(silent, silent).authorize(question) == Verdict("denied", "no-opinion; no-opinion")
+    assert AuthorizerChain(silent, no, yes).authorize(question) == AccessVerdict("denied", "denied")
+    assert AuthorizerChain(silent, yes, no).authorize(question) == AccessVerdict("allowed", "allowed")
+    assert AuthorizerChain(silent, silent).authorize(question) == AccessVerdict(
+        "denied", "no-opinion; no-opinion"
+    )
 
 
 def test_rules_of_a_viewer_name_every_resource_but_secrets() -> None:

@@ -24,6 +24,7 @@ from fairlead.decision.wakes import (
     named_by,
     within,
 )
+from fairlead.model.key import Key
 from fairlead.model.views import (
     CONTROLLER_REVISIONS,
     NODES,
@@ -36,7 +37,6 @@ from fairlead.model.views import (
     Resource,
     View,
 )
-from fairlead.store.contract import Key
 from tests.unit.reconcile.world import World
 
 POD = Key("pods", "default", "one")
@@ -179,7 +179,19 @@ def test_a_key_without_a_name_stands_for_its_namespace() -> None:
 
 
 def test_what_one_turn_has_no_room_for_brings_the_key_back_at_once() -> None:
-    effects = [Bind(f"test/{number}", "pods", "v1", "pods", "default", "p", "u", "n") for number in range(40)]
+    effects = [
+        Bind(
+            identity=f"test/{number}",
+            resource="pods",
+            api_version="v1",
+            plural="pods",
+            namespace="default",
+            name="p",
+            uid="u",
+            node="n",
+        )
+        for number in range(40)
+    ]
     assert in_batches([], 7.0) == NOTHING
     assert in_batches([None, *effects[:EFFECTS_MAX]], 7.0) == Decision(effects=tuple(effects[:EFFECTS_MAX]))
     assert in_batches(effects, 7.0) == Decision(effects=tuple(effects[:EFFECTS_MAX]), again_at=7.0)

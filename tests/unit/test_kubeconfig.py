@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlead.core.errors import UsageError
-from fairlead.runtime.kubeconfig import Connection, load, parse, render, server_url
+from fairlead.runtime.kubeconfig import ServerAccess, load, parse, render, server_url
 
 HERE = Path("/somewhere/kubeconfig")
 
@@ -36,7 +36,7 @@ def b64(text: str) -> str:
     st.text(max_size=50),
 )
 def test_what_is_written_is_read_back(token: str, authority: str) -> None:
-    assert parse(render("https://127.0.0.1:7443", authority, "admin", token), HERE) == Connection(
+    assert parse(render("https://127.0.0.1:7443", authority, "admin", token), HERE) == ServerAccess(
         "https://127.0.0.1:7443", ca=authority, token=token
     )
 
@@ -44,19 +44,19 @@ def test_what_is_written_is_read_back(token: str, authority: str) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        (config(user={"token": "t"}), Connection("https://h:1", token="t")),
-        (config({"server": "http://h/base/"}), Connection("http://h/base")),
-        (config({"certificate-authority-data": b64("CA")}), Connection("https://h:1", ca="CA")),
-        (config({"insecure-skip-tls-verify": True}), Connection("https://h:1", insecure=True)),
-        (config(context={"namespace": "ns"}), Connection("https://h:1", namespace="ns")),
-        (config(context={"user": None}), Connection("https://h:1")),
+        (config(user={"token": "t"}), ServerAccess("https://h:1", token="t")),
+        (config({"server": "http://h/base/"}), ServerAccess("http://h/base")),
+        (config({"certificate-authority-data": b64("CA")}), ServerAccess("https://h:1", ca="CA")),
+        (config({"insecure-skip-tls-verify": True}), ServerAccess("https://h:1", insecure=True)),
+        (config(context={"namespace": "ns"}), ServerAccess("https://h:1", namespace="ns")),
+        (config(context={"user": None}), ServerAccess("https://h:1")),
         (
             config(user={"client-certificate-data": b64("C"), "client-key-data": b64("K")}),
-            Connection("https://h:1", client_certificate="C", client_key="K"),
+            ServerAccess("https://h:1", client_certificate="C", client_key="K"),
         ),
     ],
 )
-def test_what_others_wrote_is_understood(text: str, expected: Connection) -> None:
+def test_what_others_wrote_is_understood(text: str, expected: ServerAccess) -> None:
     assert parse(text, HERE) == expected
 
 
@@ -65,7 +65,7 @@ def test_files_are_found_beside_the_kubeconfig(tmp_path: Path) -> None:
     (tmp_path / "token").write_text("t\n")
     path = tmp_path / "kubeconfig"
     path.write_text(config({"certificate-authority": "ca.pem"}, {"tokenFile": "token"}))
-    assert load(path) == Connection("https://h:1", ca="CA", token="t")
+    assert load(path) == ServerAccess("https://h:1", ca="CA", token="t")
 
 
 @pytest.mark.parametrize(

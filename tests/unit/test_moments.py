@@ -8,7 +8,7 @@ from datetime import datetime
 
 import pytest
 
-from fairlead.cli.moments import moment
+from fairlead.cli.moments import parse_moment
 from fairlead.core.errors import UsageError
 from fairlead.store.instants import Written, revision_at
 from fairlead.store.memory import MemoryJournal
@@ -53,7 +53,7 @@ NOW = "2026-11-16 12:30:00"
     ],
 )
 def test_times(typed: str, meant: str) -> None:
-    assert moment("--at", typed, local(NOW)) == local(meant)
+    assert parse_moment("--at", typed, local(NOW)) == local(meant)
 
 
 @pytest.mark.parametrize(
@@ -61,13 +61,13 @@ def test_times(typed: str, meant: str) -> None:
 )
 def test_what_is_no_time(typed: str) -> None:
     with pytest.raises(UsageError, match="is no time: write 10m"):
-        moment("--at", typed, local(NOW))
+        parse_moment("--at", typed, local(NOW))
 
 
 @pytest.mark.parametrize("typed", ["2027-01-01", "today 23:00", "2026-11-16T12:00:00Z"])
 def test_what_is_yet_to_come(typed: str) -> None:
     with pytest.raises(UsageError, match="yet to come"):
-        moment("--since", typed, local(NOW))
+        parse_moment("--since", typed, local(NOW))
 
 
 class Log(MemoryJournal):

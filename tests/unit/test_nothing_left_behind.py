@@ -8,20 +8,20 @@ from typing import Any, cast
 import pytest
 
 from fairlead.api import admission
-from fairlead.api.admission import Chain
+from fairlead.api.admission import AdmissionChain
 from fairlead.control.writes import WriteLoops, WriteLoopSettings
 from fairlead.model.apply.rules import Rules
 from fairlead.model.fields import Field, FieldTables, ObjectType, Scalar
+from fairlead.model.key import Key
 from fairlead.model.served import Served
 from fairlead.port.request import Request
 from fairlead.store.contract import (
     ADDED,
     DELETED,
     Batch,
-    Change,
+    CommittedChange,
     Compacted,
     Entry,
-    Key,
     Recovered,
     Retention,
 )
@@ -55,7 +55,7 @@ def test_controllers_forget_their_writes_once_they_are_shown_also_where_a_key_ha
 
 
 def test_the_chain_remembers_a_bounded_number_of_kinds() -> None:
-    chain = Chain()
+    chain = AdmissionChain()
     expected = chain.names_of_steps("pods", "create", "")
     for number in range(3 * admission._CASES_KEPT):
         kind = SimpleNamespace(resource=f"widgets{number}.example.com")
@@ -97,7 +97,7 @@ class Resources(Served):
 
 
 def counting(catalog: Resources) -> Handler:
-    serves = lambda asked: catalog.find(asked.group, asked.version, asked.resource) is not None  # noqa: E731
+    serves = lambda asked: catalog.find(asked.group, asked.version, asked.plural) is not None  # noqa: E731
     api = SimpleNamespace(serves=serves, desk=SimpleNamespace(catalog=catalog))
     return Handler(cast(Any, SimpleNamespace(api=api)), cast(Any, None), cast(Any, None))
 
@@ -142,7 +142,7 @@ def churned(journal: MemoryJournal, durable: Durable, resource: str, revision: i
     """One object that comes and goes, at this revision and the next."""
     made = Entry(Key(resource, "default", "a"), "u", revision, b"made")
     gone = Entry(made.key, "u", revision + 1, b"made", revision)
-    changes = (Change(ADDED, made, None), Change(DELETED, gone, made))
+    changes = (CommittedChange(ADDED, made, None), CommittedChange(DELETED, gone, made))
     journal.append(Batch(changes, (), float(revision)))
     durable.apply(changes)
 

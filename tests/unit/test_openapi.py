@@ -29,7 +29,15 @@ def _kind(name: str) -> Kind:
     if name == "Pod":
         subresources = ("status", "binding", "eviction")
     plural = name.lower() + ("es" if name.endswith("ss") else "s")
-    return Kind(group, version, name, plural, name not in CLUSTER, name, subresources=subresources)
+    return Kind(
+        group=group,
+        version=version,
+        kind=name,
+        plural=plural,
+        namespaced=name not in CLUSTER,
+        schema=name,
+        subresources=subresources,
+    )
 
 
 KINDS = tuple(_kind(name) for name in SAMPLES)
@@ -182,7 +190,7 @@ def test_only_the_address_with_the_right_digest_may_be_kept_for_good() -> None:
 
 
 CRON_TAB = Kind(
-    "example.com", "v1", "CronTab", "crontabs", True, "example.com/v1.CronTab",
+    group="example.com", version="v1", kind="CronTab", plural="crontabs", namespaced=True, schema="example.com/v1.CronTab",
     openapi={
         "description": "times and what runs at them",
         "type": "object",

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
+from fairlead.model.key import Key
 from fairlead.queue.heat import REPORTS_MAX, Quarantined, Released
 from fairlead.queue.settings import QueueSettings
 from fairlead.queue.work import WorkQueue
-from fairlead.store.contract import Key
 
 A, B = Key("pods", "x", "a"), Key("pods", "x", "b")
 SETTINGS = QueueSettings(

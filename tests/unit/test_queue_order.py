@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from fairlead.model.key import Key
 from fairlead.queue.entry import Priority
 from fairlead.queue.settings import QueueSettings
 from fairlead.queue.work import WorkQueue
-from fairlead.store.contract import Key
 
 LOW, NORMAL, HIGH = Priority.LOW, Priority.NORMAL, Priority.HIGH
 

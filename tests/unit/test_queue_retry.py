@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from fairlead.decision.retry import RetryPolicy
+from fairlead.model.key import Key
 from fairlead.queue.entry import Priority
 from fairlead.queue.rate import Rate
 from fairlead.queue.settings import QueueSettings
 from fairlead.queue.work import WorkQueue
-from fairlead.store.contract import Key
 
 A, B = Key("pods", "x", "a"), Key("pods", "x", "b")
 

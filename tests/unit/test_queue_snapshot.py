@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import msgspec
 
+from fairlead.model.key import Key
 from fairlead.queue.entry import Priority
 from fairlead.queue.histogram import BOUNDS_SECONDS
 from fairlead.queue.settings import QueueSettings
 from fairlead.queue.snapshot import Counts, Retried, Running
 from fairlead.queue.work import WorkQueue
-from fairlead.store.contract import Key
 
 KEYS = [Key("pods", "x", f"{number:03}") for number in range(100)]
 A, B, C, D, E = KEYS[:5]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from fairlead.api.access import Attributes, PathRule, ResourceRule, Rules, Verdict
+from fairlead.api.access import AccessRules, AccessVerdict, Attributes, PathRule, ResourceRule
 from fairlead.api.authn import Tokens, token_digest
 from fairlead.api.reviews import REVIEWS, find_review, review
 from fairlead.api.users import User
@@ -22,13 +22,17 @@ class Remembers:
     def __init__(self) -> None:
         self.asked: list[Attributes] = []
 
-    def authorize(self, asked: Attributes) -> Verdict:
+    def authorize(self, asked: Attributes) -> AccessVerdict:
         self.asked.append(asked)
-        return Verdict("allowed", "may read") if asked.verb == "get" else Verdict("denied", "may not")
+        return (
+            AccessVerdict("allowed", "may read")
+            if asked.verb == "get"
+            else AccessVerdict("denied", "may not")
+        )
 
-    def rules_for(self, user: User) -> Rules:
+    def rules_for(self, user: User) -> AccessRules:
         rule = ResourceRule(("get",), ("",), ("pods",), ("web",))
-        return Rules(
+        return AccessRules(
             (rule, ResourceRule(("list",), ("apps",), ("deployments",))),
             (PathRule(("get",), ("/api",)),),
             "x",
@@ -77,7 +81,17 @@ def test_can_i_passes_every_attribute_on_and_answers_with_the_reason() -> None:
     assert answer["status"] == {"allowed": True, "reason": "may read"}
     assert answer["spec"] == {"resourceAttributes": attributes}
     expected = Attributes(
-        ALICE, "get", "apps", "v1", "deployments", "scale", "ns", "web", "", "metadata.name=web", "app=web"
+        user=ALICE,
+        verb="get",
+        group="apps",
+        version="v1",
+        plural="deployments",
+        subresource="scale",
+        namespace="ns",
+        name="web",
+        path="",
+        field_selector="metadata.name=web",
+        label_selector="app=web",
     )
     assert authorizer.asked == [expected]
 

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import pytest
 
+from fairlead.model.key import Key
 from fairlead.store.contract import (
     FREEING,
     LEASE,
     Absent,
-    Change,
+    CommitFailed,
     Committed,
-    Delete,
+    CommittedChange,
     Entry,
-    Failed,
     HasUid,
-    Key,
     Note,
     Put,
     Recovered,
+    Remove,
     Transaction,
 )
 from fairlead.store.events import (
@@ -38,7 +38,7 @@ from fairlead.store.events import (
     RoomLost,
     Submitted,
 )
-from fairlead.store.machine import Limits, OutOfTurn, Phase, Store
+from fairlead.store.machine import OutOfTurn, Store, StoreLimits, StorePhase
 from fairlead.store.memory import MemoryJournal
 from fairlead.store.room import LEASE_BYTES_MAX
 
@@ -64,19 +64,19 @@ EVENTS: tuple[Event, ...] = (
     Reread(BEHIND),
     RereadFailed("no"),
 )
-PATHS: dict[Phase, tuple[tuple[Event, ...], ...]] = {
-    Phase.OPEN: ((),),
-    Phase.GATHERING: ((WRITE,),),
-    Phase.APPENDING: ((WRITE, Flush(1.0)), (WRITE, Flush(1.0), WRITE)),
-    Phase.REREADING: (
+PATHS: dict[StorePhase, tuple[tuple[Event, ...], ...]] = {
+    StorePhase.OPEN: ((),),
+    StorePhase.GATHERING: ((WRITE,),),
+    StorePhase.APPENDING: ((WRITE, Flush(1.0)), (WRITE, Flush(1.0), WRITE)),
+    StorePhase.REREADING: (
         (WRITE, Flush(1.0), AppendFailed("StorageFull", "no space")),
         (RENEWAL, Flush(1.0), AppendFailed("StorageFull", "no space")),
     ),
-    Phase.HALTED: ((WRITE, Flush(1.0), AppendFailed("StorageFailed", "io"), RereadFailed("no")),),
+    StorePhase.HALTED: ((WRITE, Flush(1.0), AppendFailed("StorageFailed", "io"), RereadFailed("no")),),
 }
 
 
-def store(limits: Limits | None = None, recovered: Recovered = START) -> Store:
+def store(limits: StoreLimits | None = None, recovered: Recovered = START) -> Store:
     return Store(recovered, MemoryJournal(), limits)
 
 
@@ -113,8 +113,8 @@ def test_the_transition_table_in_the_docstring_is_what_the_machine_does() -> Non
     assert observed_transitions() == documented_transitions()
 
 
-@pytest.mark.parametrize("phase", Phase)
-def test_floors_move_in_every_phase(phase: Phase) -> None:
+@pytest.mark.parametrize("phase", StorePhase)
+def test_floors_move_in_every_phase(phase: StorePhase) -> None:
     machine = store()
     for step in PATHS[phase][0]:
         machine.handle(step)
@@ -149,11 +149,11 @@ def test_changes_are_published_before_anyone_is_answered() -> None:
 
 
 def test_a_batch_is_bounded_and_no_transaction_is_split() -> None:
-    machine = store(Limits(batch_changes_max=3))
+    machine = store(StoreLimits(batch_changes_max=3))
     for ticket in range(3):
         machine.handle(Submitted(ticket, write(Key("pods", "", str(ticket)), Note("audit", b"{}"))))
     sizes = []
-    while machine.phase is Phase.GATHERING:
+    while machine.phase is StorePhase.GATHERING:
         (append,) = machine.handle(Flush(1.0))
         assert isinstance(append, Append)
         sizes.append((len(append.batch.changes), len(append.batch.notes)))
@@ -171,12 +171,12 @@ def resolved(instructions: tuple[Instruction, ...]) -> dict[int, object]:
 
 
 def test_too_many_pending_tickets_are_turned_away_and_later_ones_served() -> None:
-    machine = store(Limits(pending_max=2))
+    machine = store(StoreLimits(pending_max=2))
     machine.handle(Submitted(1, write()))
     machine.handle(Flush(1.0))
     machine.handle(Submitted(2, write()))
     turned_away = resolved(machine.handle(Submitted(3, write())))[3]
-    assert isinstance(turned_away, Failed)
+    assert isinstance(turned_away, CommitFailed)
     assert turned_away.reason == "Overloaded"
     machine.handle(Appended())
     assert resolved(machine.handle(Submitted(4, write()))) == {}
@@ -187,16 +187,16 @@ def test_a_question_with_nothing_pending_is_answered_at_once() -> None:
     machine = store()
     outcome = resolved(machine.handle(Submitted(1, Transaction((), (Absent(A),)))))[1]
     assert outcome == Committed(())
-    assert machine.phase is Phase.OPEN
+    assert machine.phase is StorePhase.OPEN
 
 
 def test_while_halted_writes_fail_and_ask_once_for_another_look() -> None:
     machine = store()
-    for step in PATHS[Phase.HALTED][0]:
+    for step in PATHS[StorePhase.HALTED][0]:
         machine.handle(step)
     failed, read_again = machine.handle(Submitted(7, write()))
     assert isinstance(failed, Resolve)
-    assert isinstance(failed.outcome, Failed)
+    assert isinstance(failed.outcome, CommitFailed)
     assert failed.outcome.reason == "Halted"
     assert read_again == ReadAgain()
     assert len(machine.handle(Submitted(8, write()))) == 1, "one look is in flight"
@@ -209,17 +209,17 @@ def test_a_journal_that_forgot_what_was_acknowledged_keeps_the_store_halted() ->
     for step in (WRITE, Flush(1.0), Appended(), WRITE, Flush(1.0), AppendFailed("StorageFailed", "io")):
         machine.handle(step)
     assert machine.handle(Reread(START)) == ()
-    assert machine.phase is Phase.HALTED
+    assert machine.phase is StorePhase.HALTED
     assert machine.revision == 6
     assert machine.get(A) is not None, "reads go on"
     failed = resolved(machine.handle(Submitted(7, write())))[7]
-    assert isinstance(failed, Failed)
+    assert isinstance(failed, CommitFailed)
     assert "back at 5 though 6 was durable" in failed.message
 
 
 def test_what_the_journal_knows_before_the_store_was_told_is_not_shown() -> None:
     journal = MemoryJournal()
-    machine = Store(journal.recover(), journal, Limits(window_changes_max=0))
+    machine = Store(journal.recover(), journal, StoreLimits(window_changes_max=0))
     for key in (A, B):
         machine.handle(Submitted(1, write(key)))
         (append,) = machine.handle(Flush(1.0))
@@ -256,7 +256,7 @@ def test_a_reread_replaces_the_present_with_the_journals_word() -> None:
     assert isinstance(publish, Publish)
     assert [(c.type, c.entry) for c in publish.changes] == [("ADDED", machine.get(A))]
     assert isinstance(machine.get(A), Entry)
-    assert isinstance(publish.changes[0], Change)
+    assert isinstance(publish.changes[0], CommittedChange)
 
 
 def renewal(ticket: int, key: Key = B) -> Submitted:
@@ -264,7 +264,7 @@ def renewal(ticket: int, key: Key = B) -> Submitted:
 
 
 def deletion(ticket: int, size: int, key: Key = A) -> Submitted:
-    return Submitted(ticket, Transaction((Delete(key, "u", b"x" * size, b""),), claim=FREEING))
+    return Submitted(ticket, Transaction((Remove(key, "u", b"x" * size, b""),), claim=FREEING))
 
 
 def test_a_full_disk_fails_the_others_of_a_batch_and_leases_are_judged_again() -> None:
@@ -274,7 +274,7 @@ def test_a_full_disk_fails_the_others_of_a_batch_and_leases_are_judged_again() -
     machine.handle(Flush(1.0))
     machine.handle(renewal(3, Key("pods", "default", "c")))
     told = machine.handle(AppendFailed("StorageFull", "no space"))
-    assert resolved(told) == {1: Failed("StorageFull", "no space")}
+    assert resolved(told) == {1: CommitFailed("StorageFull", "no space")}
     machine.handle(Reread(START))
     (append,) = machine.handle(Flush(2.0))
     assert isinstance(append, Append)
@@ -287,13 +287,15 @@ def test_a_full_disk_fails_the_others_of_a_batch_and_leases_are_judged_again() -
 def test_short_of_room_only_leases_deletions_and_questions_are_taken() -> None:
     machine = store()
     machine.handle(RoomLost("little is left", 0))
-    assert resolved(machine.handle(Submitted(1, write()))) == {1: Failed("StorageFull", "little is left")}
+    assert resolved(machine.handle(Submitted(1, write()))) == {
+        1: CommitFailed("StorageFull", "little is left")
+    }
     note = Transaction(notes=(Note("audit", b"{}"),))
-    assert resolved(machine.handle(Submitted(2, note))) == {2: Failed("StorageFull", "little is left")}
+    assert resolved(machine.handle(Submitted(2, note))) == {2: CommitFailed("StorageFull", "little is left")}
     assert isinstance(resolved(machine.handle(Submitted(3, Transaction())))[3], Committed)
     assert machine.handle(renewal(4)) == (FlushSoon(),)
     large = Transaction((Put(B, "u", b"x" * LEASE_BYTES_MAX, b"}"),), claim=LEASE)
-    assert resolved(machine.handle(Submitted(5, large)))[5] == Failed("StorageFull", "little is left")
+    assert resolved(machine.handle(Submitted(5, large)))[5] == CommitFailed("StorageFull", "little is left")
     machine.handle(RoomFound())
     assert machine.handle(Submitted(6, write())) == (), "gathered with the renewal"
 
@@ -317,12 +319,14 @@ def test_who_finds_no_room_twice_is_told_so_and_so_is_who_cannot_be_judged_again
     machine.handle(RoomLost("little is left", 0))
     machine.handle(renewal(1))
     machine.handle(Flush(1.0))
-    assert resolved(machine.handle(AppendFailed("StorageFull", "none")))[1] == Failed("StorageFull", "none")
+    assert resolved(machine.handle(AppendFailed("StorageFull", "none")))[1] == CommitFailed(
+        "StorageFull", "none"
+    )
     machine = store()
     machine.handle(renewal(1))
     machine.handle(Flush(1.0))
     assert resolved(machine.handle(AppendFailed("StorageFull", "none"))) == {}
     assert machine.pending == 1
     outcome = resolved(machine.handle(RereadFailed("io")))[1]
-    assert isinstance(outcome, Failed)
+    assert isinstance(outcome, CommitFailed)
     assert (outcome.reason, machine.pending) == ("Halted", 0)

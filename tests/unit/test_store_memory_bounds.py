@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from fairlead.store.contract import ADDED, Change, Entry, Key
+from fairlead.model.key import Key
+from fairlead.store.contract import ADDED, CommittedChange, Entry
 from fairlead.store.objects import Objects
 from fairlead.store.window import Window
 
@@ -13,8 +14,8 @@ def entry(name: str, revision: int, size: int = 10) -> Entry:
     return Entry(Key("pods", "default", name), "u", revision, b"x" * size)
 
 
-def change(revision: int, size: int = 10) -> Change:
-    return Change(ADDED, entry(f"n{revision}", revision, size), None)
+def change(revision: int, size: int = 10) -> CommittedChange:
+    return CommittedChange(ADDED, entry(f"n{revision}", revision, size), None)
 
 
 @pytest.mark.parametrize(

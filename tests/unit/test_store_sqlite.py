@@ -11,7 +11,17 @@ import apsw
 import pytest
 
 from fairlead.core.errors import DataDirectoryError, FormatError, OperatorError, UsageError
-from fairlead.store.contract import ADDED, MODIFIED, Batch, Change, Entry, JournalError, Key, Note, Retention
+from fairlead.model.key import Key
+from fairlead.store.contract import (
+    ADDED,
+    MODIFIED,
+    Batch,
+    CommittedChange,
+    Entry,
+    JournalError,
+    Note,
+    Retention,
+)
 from fairlead.store.files import backup, read_backup
 from fairlead.store.sqlite import SqliteJournal
 
@@ -20,7 +30,7 @@ def batch(first: int, count: int = 1, notes: tuple[Note, ...] = (), size: int = 
     changes = []
     for revision in range(first, first + count):
         key = Key("pods", "default", f"pod-{revision}")
-        changes.append(Change(ADDED, Entry(key, f"u{revision}", revision, b"." * size), None))
+        changes.append(CommittedChange(ADDED, Entry(key, f"u{revision}", revision, b"." * size), None))
     return Batch(tuple(changes), notes, 1000.0 + first)
 
 
@@ -180,7 +190,7 @@ def test_several_versions_of_one_object_in_a_batch_leave_the_last(path: str) -> 
     key = Key("pods", "default", "a")
     versions = [Entry(key, "u", revision, b"%d" % revision, revision - 1) for revision in (1, 2, 3)]
     changes = [
-        Change(ADDED if entry.revision == 1 else MODIFIED, entry, versions[entry.revision - 2])
+        CommittedChange(ADDED if entry.revision == 1 else MODIFIED, entry, versions[entry.revision - 2])
         for entry in versions
     ]
     journal.append(Batch(tuple(changes), (), 1.0))

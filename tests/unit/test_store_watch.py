@@ -5,9 +5,10 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from fairlead.store.contract import ADDED, DELETED, MODIFIED, Change, Entry, Key, Put, Transaction
+from fairlead.model.key import Key
+from fairlead.store.contract import ADDED, DELETED, MODIFIED, CommittedChange, Entry, Put, Transaction
 from fairlead.store.events import Append, Appended, Flush, Publish, Submitted
-from fairlead.store.machine import Limits, Store
+from fairlead.store.machine import Store, StoreLimits
 from fairlead.store.memory import MemoryJournal
 from fairlead.store.watch import Hub, frame, seen_through, with_revision
 
@@ -17,10 +18,12 @@ class Plant:
 
     def __init__(self, **bounds: int) -> None:
         self.journal = MemoryJournal()
-        self.store = Store(self.journal.recover(), self.journal, Limits(window_changes_max=0))
+        self.store = Store(self.journal.recover(), self.journal, StoreLimits(window_changes_max=0))
         self.hub = Hub(self.store, **bounds)
 
-    def commit(self, *names: str, namespace: str = "default", resource: str = "pods") -> tuple[Change, ...]:
+    def commit(
+        self, *names: str, namespace: str = "default", resource: str = "pods"
+    ) -> tuple[CommittedChange, ...]:
         """Durable and readable, but not published yet."""
         puts = tuple(Put(Key(resource, namespace, name), "u", b'{"r":"', b'"}') for name in names)
         self.store.handle(Submitted(1, Transaction(puts)))
@@ -172,7 +175,7 @@ IN, OUT = "in", "out"
 def test_a_selector_turns_changes_into_what_its_watcher_sees(
     kind: str, before: str | None, after: str, expected: str | None
 ) -> None:
-    change = Change(kind, version(2, after), version(1, before) if before else None)
+    change = CommittedChange(kind, version(2, after), version(1, before) if before else None)
     seen = seen_through(change, lambda entry: entry.data.endswith(b'"in"}'))
     assert (seen and seen.type) == expected
     if seen is not None:
@@ -181,7 +184,7 @@ def test_a_selector_turns_changes_into_what_its_watcher_sees(
 
 
 def test_what_stops_matching_is_deleted_in_its_last_matching_state_at_the_new_revision() -> None:
-    change = Change(MODIFIED, version(2, OUT), version(1, IN))
+    change = CommittedChange(MODIFIED, version(2, OUT), version(1, IN))
     seen = seen_through(change, lambda entry: entry.data.endswith(b'"in"}'))
     assert seen is not None
     assert seen.entry.data == b'{"kind":"Pod","metadata":{"name":"a","resourceVersion":"2"},"label":"in"}'

@@ -1,7 +1,7 @@
 """Addresses of pods: each gets one of the node's podCIDR for as long as anything of it is on the machine.
 
-Pure bookkeeping, asked by `pod.py` before a sandbox is opened. What sandboxes found on the machine already have is
-theirs, whatever the range says now. A released address is given out again as late as possible.
+Pure bookkeeping, asked by `pod.py` before a sandbox is opened. Sandboxes found on the machine keep the addresses that
+they have, whatever the range says now. A released address is given out again as late as possible.
 """
 
 from __future__ import annotations

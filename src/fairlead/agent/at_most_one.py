@@ -54,7 +54,9 @@ class Word:
             return False, []
         self._asked_for = means.regained
         meta = pod.metadata
-        request = Request("get", "", "v1", "pods", meta.namespace, meta.name)
+        request = Request(
+            verb="get", group="", version="v1", plural="pods", namespace=meta.namespace, name=meta.name
+        )
         return False, [means.calls.ask(Purpose(PART, meta.uid), request)]
 
     def answered(self, uid: str, outcome: Outcome, means: Means, now: float) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from fairlead.agent.contract import ContainerState, Ended
 from fairlead.agent.pace import Pace
 from fairlead.agent.probes import Probes
-from fairlead.agent.views import BoundPod, Container
+from fairlead.agent.views import BoundContainer, BoundPod
 from fairlead.core.times import parse_time
 from fairlead.model.views import Json
 
@@ -90,8 +90,25 @@ class Runs:
         self.expected = False
         state = self.newest
         if state is not None and state.ended is None:
-            end = Ended(state.attempt, KILLED, 0, reason, message, state.started_at, now)
-            self.see(ContainerState(self.name, state.attempt, state.started_at, 0, end, state.previous))
+            end = Ended(
+                attempt=state.attempt,
+                exit_code=KILLED,
+                signal=0,
+                reason=reason,
+                message=message,
+                started_at=state.started_at,
+                finished_at=now,
+            )
+            self.see(
+                ContainerState(
+                    name=self.name,
+                    attempt=state.attempt,
+                    started_at=state.started_at,
+                    pid=0,
+                    ended=end,
+                    previous=state.previous,
+                )
+            )
 
     def remember(self, told: Json, now: float) -> None:
         """From the pod's status, when this machine knows nothing of it: what ran there is gone."""
@@ -102,13 +119,25 @@ class Runs:
             end = _ended(attempt, state["terminated"])
         elif state.get("running"):
             since = _instant(state["running"].get("startedAt"))
-            end = Ended(attempt, KILLED, 0, LOST_REASON, LOST_MESSAGE, since, now)
+            end = Ended(
+                attempt=attempt,
+                exit_code=KILLED,
+                signal=0,
+                reason=LOST_REASON,
+                message=LOST_MESSAGE,
+                started_at=since,
+                finished_at=now,
+            )
         elif last:
             end, last = _ended(attempt, last), None
         else:
             return
         before = _ended(attempt - 1, last) if last else None
-        self.see(ContainerState(self.name, attempt, end.started_at, 0, end, before))
+        self.see(
+            ContainerState(
+                name=self.name, attempt=attempt, started_at=end.started_at, pid=0, ended=end, previous=before
+            )
+        )
         self.done_before = attempt
 
     def remember_previous(self, told: Json) -> None:
@@ -146,7 +175,7 @@ class Runs:
         if self.expected:
             self.asked, self.expected = self.asked - 1, False
 
-    def watch_over(self, container: Container, pod: BoundPod) -> None:
+    def watch_over(self, container: BoundContainer, pod: BoundPod) -> None:
         """See that the present run has its probes; a new run has new ones."""
         state = self.newest
         if state is None or state.ended is not None:
@@ -165,13 +194,13 @@ def container_id(uid: str, name: str, attempt: int) -> str:
 
 def _ended(attempt: int, told: Json) -> Ended:
     return Ended(
-        max(0, attempt),
-        int(told.get("exitCode") or 0),
-        int(told.get("signal") or 0),
-        told.get("reason") or "",
-        told.get("message") or "",
-        _instant(told.get("startedAt")),
-        _instant(told.get("finishedAt")),
+        attempt=max(0, attempt),
+        exit_code=int(told.get("exitCode") or 0),
+        signal=int(told.get("signal") or 0),
+        reason=told.get("reason") or "",
+        message=told.get("message") or "",
+        started_at=_instant(told.get("startedAt")),
+        finished_at=_instant(told.get("finishedAt")),
     )
 
 

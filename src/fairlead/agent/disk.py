@@ -14,7 +14,7 @@ LOW_SHARE = 0.05
 _MIB = 1024 * 1024
 
 
-def pressure(disk: Disk, before: str) -> str:
+def describe_pressure(disk: Disk, before: str) -> str:
     """What is wrong, in words that stay the same while it lasts; "" if nothing is."""
     factor = 2 if before else 1
     if disk.free_bytes < factor * min(LOW_BYTES, disk.bytes * LOW_SHARE):

@@ -18,7 +18,7 @@ from fairlead.agent.container import Runs
 from fairlead.agent.contract import Stop
 from fairlead.agent.launch import stop_command
 from fairlead.agent.means import Means
-from fairlead.agent.views import BoundPod, Container
+from fairlead.agent.views import BoundContainer, BoundPod
 from fairlead.core.times import parse_time
 
 GONE, DELETED, LEAVING, FINISHED, DEADLINE = "gone", "deleted", "leaving", "finished", "deadline"
@@ -26,7 +26,7 @@ _STRENGTH = (GONE, DELETED, LEAVING, FINISHED, DEADLINE)
 _SLACK = 0.5  # seconds by which a grace must have become shorter to be worth telling
 
 
-class Ending:
+class Termination:
     __slots__ = ("cause", "since", "stop_by", "whole_asked_by")
 
     def __init__(self, cause: str, since: float, stop_by: float) -> None:
@@ -45,16 +45,16 @@ def deadline_at(pod: BoundPod) -> float:
     return parse_time(since) + limit if limit and since else 0.0
 
 
-def ending(
-    before: Ending | None, pod: BoundPod | None, gone: bool, means: Means, now: float
-) -> Ending | None:
+def decide_termination(
+    before: Termination | None, pod: BoundPod | None, gone: bool, means: Means, now: float
+) -> Termination | None:
     cause = _cause(pod, gone, means, now)
     if before is not None and (not cause or _STRENGTH.index(before.cause) < _STRENGTH.index(cause)):
         cause = before.cause
     if not cause:
         return None
     if before is None:
-        return Ending(cause, now, now + _grace(cause, pod, means))
+        return Termination(cause, now, now + _grace(cause, pod, means))
     if cause != before.cause:
         before.cause, before.since = cause, now
     before.stop_by = min(before.stop_by, before.since + _grace(cause, pod, means))
@@ -83,8 +83,8 @@ def _grace(cause: str, pod: BoundPod | None, means: Means) -> float:
     return max(float(grace), means.pace.grace_min_seconds)
 
 
-def stops(
-    uid: str, pod: BoundPod | None, runs: Mapping[str, Runs], end: Ending, means: Means, now: float
+def plan_stops(
+    uid: str, pod: BoundPod | None, runs: Mapping[str, Runs], end: Termination, means: Means, now: float
 ) -> tuple[list[Stop], float]:
     """What is to be told now, and when to look again."""
     grace = max(end.stop_by - now, means.pace.grace_min_seconds)
@@ -103,7 +103,7 @@ def stops(
 
 
 def stop_run(
-    uid: str, container: Container, own: Runs, grace: float, means: Means, now: float
+    uid: str, container: BoundContainer, own: Runs, grace: float, means: Means, now: float
 ) -> Stop | None:
     """Tell this run to stop, unless it was told so already."""
     overdue = now >= own.stop_by + means.pace.ask_again_seconds
@@ -113,7 +113,7 @@ def stop_run(
     return Stop(uid, container.name, grace, stop_command(container))
 
 
-def _to_stop(pod: BoundPod, runs: Mapping[str, Runs]) -> list[Container]:
+def _to_stop(pod: BoundPod, runs: Mapping[str, Runs]) -> list[BoundContainer]:
     first = [each for each in pod.all_containers if not each.sidecar and runs[each.name].may_run]
     if first:
         return first

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 
 from fairlead.agent.downward import Surroundings, field_text, resource_text
 from fairlead.agent.references import CONFIG_MAP, SECRET, Library, Missing, Reference
-from fairlead.agent.views import BoundPod, Container
+from fairlead.agent.views import BoundContainer, BoundPod
 from fairlead.model.views import Json
 
 _REFERENCE = re.compile(r"\$(?:\$|\(([^)]*)\)|.|$)", re.DOTALL)
@@ -37,9 +37,9 @@ def expand(text: str, known: Mapping[str, str]) -> str:
     return _REFERENCE.sub(one, text)
 
 
-def environment(
+def build_environment(
     pod: BoundPod,
-    container: Container,
+    container: BoundContainer,
     around: Surroundings,
     library: Library,
     services: Iterable[tuple[str, str]],
@@ -83,7 +83,7 @@ def _group(pod: BoundPod, group: Json, library: Library) -> dict[str, str]:
 
 
 def _from_source(
-    pod: BoundPod, container: Container, around: Surroundings, library: Library, source: Json
+    pod: BoundPod, container: BoundContainer, around: Surroundings, library: Library, source: Json
 ) -> str | None:
     """None: it is optional and not there, and the variable is left out."""
     if source.get("fieldRef"):

@@ -11,15 +11,15 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from fairlead import __version__
-from fairlead.agent.hollow_pod import Pace, Step, address_of, next_step
+from fairlead.agent.hollow_pod import HollowDelays, HollowStep, address_of, next_step
 from fairlead.agent.hollow_script import NEVER, silent_until
 from fairlead.core.times import timestamp
 from fairlead.decision.contract import EFFECTS_MAX, NOTHING, Decision, Reading, Waiting
 from fairlead.decision.decider import Decider, Wake, WatchEvent
 from fairlead.decision.effects import OPERATION, ChangeStatus, Create, Delete, Effect, identity
+from fairlead.model.key import Key
 from fairlead.model.marks import HOSTNAME, UNREACHABLE
 from fairlead.model.views import NODES, PODS, Json, Meta, Node, Pod
-from fairlead.store.contract import Key
 
 _LABELS = {"kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64"}
 _NAME = "hollow"
@@ -31,11 +31,13 @@ def hollow_decider(
     nodes: int = 0,
     allocatable: Mapping[str, str] = ALLOCATABLE,
     labels: Mapping[str, str] | None = None,
-    pace: Pace | None = None,
+    pace: HollowDelays | None = None,
 ) -> Decider:
     """`nodes`: how many to register, as `prefix0` and so on; existing ones with the prefix are kept anyway."""
     names = [f"{node_prefix}{number}" for number in range(nodes)]
-    hollow = _Hollow(node_prefix, frozenset(names), dict(allocatable), dict(labels or {}), pace or Pace())
+    hollow = _Hollow(
+        node_prefix, frozenset(names), dict(allocatable), dict(labels or {}), pace or HollowDelays()
+    )
     return Decider(
         name=_NAME,
         reads=(NODES, PODS),
@@ -50,7 +52,7 @@ class _Hollow(NamedTuple):
     registers: frozenset[str]
     allocatable: dict[str, str]
     labels: dict[str, str]
-    pace: Pace
+    pace: HollowDelays
 
     def of_node(self, event: WatchEvent[Node]) -> Iterable[Key]:
         return (event.key,) if event.key.name.startswith(self.prefix) else ()
@@ -108,7 +110,15 @@ class _Hollow(NamedTuple):
             "spec": {},
             "status": {**self._status(now), **_described(name)},
         }
-        return Create(label, NODES.name, NODES.api_version, "nodes", "", name, body)
+        return Create(
+            identity=label,
+            resource=NODES.name,
+            api_version=NODES.api_version,
+            plural="nodes",
+            namespace="",
+            name=name,
+            body=body,
+        )
 
     def _status(self, now: float) -> Json:
         at = timestamp(now)
@@ -152,13 +162,21 @@ def _is_given_up(node: Node) -> bool:
     )
 
 
-def _effect(pod: Pod, step: Step) -> Effect:
+def _effect(pod: Pod, step: HollowStep) -> Effect:
     meta = pod.metadata
     if not step.remove:
         return _change_status(PODS.name, meta, step.intent, step.status or {})
     label = identity(_NAME, meta.uid, step.intent)
     return Delete(
-        label, PODS.name, "v1", "pods", meta.namespace, meta.name, meta.uid, meta.revision, grace_seconds=0
+        identity=label,
+        resource=PODS.name,
+        api_version="v1",
+        plural="pods",
+        namespace=meta.namespace,
+        name=meta.name,
+        uid=meta.uid,
+        revision=meta.revision,
+        grace_seconds=0,
     )
 
 
@@ -166,5 +184,13 @@ def _change_status(plural: str, meta: Meta, intent: str, status: Json) -> Change
     """Of a core kind, whose resource is called like its plural."""
     label = identity(_NAME, meta.uid, intent)
     return ChangeStatus(
-        label, plural, "v1", plural, meta.namespace, meta.name, meta.uid, meta.revision, {"status": status}
+        identity=label,
+        resource=plural,
+        api_version="v1",
+        plural=plural,
+        namespace=meta.namespace,
+        name=meta.name,
+        uid=meta.uid,
+        revision=meta.revision,
+        patch={"status": status},
     )

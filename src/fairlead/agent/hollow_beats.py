@@ -1,8 +1,8 @@
 """Heartbeats of many hollow nodes: whose Lease is due when, the request for it, and how late it was acknowledged.
 
-A machine driven by `runtime/hollow_agent.py`. Of N nodes one is due every `renew_seconds / N`, always in the same
-order: whatever happens, they never come all at once. Who is behind sends the newest renewal of each node and leaves
-out those that a later one has overtaken (`missed`). A failed renewal is not repeated before the node's next turn, but
+A machine driven by `runtime/hollow_agent.py`. One of N nodes is due every `renew_seconds / N`, always in the same
+order: whatever happens, they never come all at once. A process that is behind sends the newest renewal of each node and
+skips those that a later one has overtaken (`missed`). A failed renewal is not repeated before the node's next turn, but
 for the one question whether the Lease is there: 409 to a create and 404 to a patch are tried again at once, the other
 way.
 

@@ -29,14 +29,14 @@ _STOPPED = 143  # ended by SIGTERM
 _HOLLOW = IPv4Network(HOLLOW_NETWORK)
 
 
-class Pace(NamedTuple):
+class HollowDelays(NamedTuple):
     """How long a hollow node takes to start and to stop a pod."""
 
     start_seconds: float = 1.0
     stop_seconds: float = 1.0
 
 
-class Step(NamedTuple):
+class HollowStep(NamedTuple):
     """What comes next for a pod. Due in the future: only wait; its status is told when it is due. `remove`: it is over,
     take the object away."""
 
@@ -46,7 +46,7 @@ class Step(NamedTuple):
     remove: bool = False
 
 
-def next_step(pod: Pod, now: float, pace: Pace) -> Step | None:
+def next_step(pod: Pod, now: float, pace: HollowDelays) -> HollowStep | None:
     """The next step in a pod's life, due now or later; None when there is none."""
     if pod.metadata.deletion_timestamp:
         return _stopping(pod, now, pace)
@@ -55,29 +55,29 @@ def next_step(pod: Pod, now: float, pace: Pace) -> Step | None:
         return None
     if phase != "Running":
         due = _scheduled_at(pod) + pace.start_seconds
-        return Step(due, "start", _running(pod, now) if due <= now else None)
+        return HollowStep(due, "start", _running(pod, now) if due <= now else None)
     if not pod.ready:
-        return Step(now, "ready", _running(pod, now))
+        return HollowStep(now, "ready", _running(pod, now))
     started = parse_time(pod.status.start_time or pod.metadata.creation_timestamp)
     deadline = pod.spec.active_deadline_seconds
     if pod.spec.restart_policy != "Always" and (deadline is None or _runs_for(pod) <= deadline):
         due = started + _runs_for(pod)
-        return Step(due, "end", _ended(pod, now, _exit_code(pod)) if due <= now else None)
+        return HollowStep(due, "end", _ended(pod, now, _exit_code(pod)) if due <= now else None)
     if deadline is None:
         return None
     due = started + deadline
-    return Step(due, "deadline", _overdue(pod, now) if due <= now else None)
+    return HollowStep(due, "deadline", _overdue(pod, now) if due <= now else None)
 
 
-def _stopping(pod: Pod, now: float, pace: Pace) -> Step | None:
+def _stopping(pod: Pod, now: float, pace: HollowDelays) -> HollowStep | None:
     meta = pod.metadata
     grace = meta.deletion_grace_period_seconds or 0
     ends = parse_time(meta.deletion_timestamp)
     due = min(ends - grace + pace.stop_seconds, ends)
     if not pod.finished:
-        return Step(due, "stop", _ended(pod, now, _STOPPED) if due <= now else None)
+        return HollowStep(due, "stop", _ended(pod, now, _STOPPED) if due <= now else None)
     # Without grace only a finalizer still holds it, and that is not the node's to remove.
-    return Step(due, "remove", remove=True) if grace else None
+    return HollowStep(due, "remove", remove=True) if grace else None
 
 
 def _scheduled_at(pod: Pod) -> float:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fairlead.agent.contract import Isolation
-from fairlead.agent.views import BoundPod, Container
+from fairlead.agent.views import BoundContainer, BoundPod
 from fairlead.ledger.walls import (
     adds_privileges,
     drops_though_it_escalates,
@@ -67,7 +67,7 @@ def capabilities(context: SecurityContext) -> int:
     return _mask(kept)
 
 
-def refusals(pod: BoundPod, container: Container, path: str, isolation: Isolation) -> Iterator[str]:
+def list_refusals(pod: BoundPod, container: BoundContainer, path: str, isolation: Isolation) -> Iterator[str]:
     """What of it this node cannot give, each with the fix. `path` of the container in the spec."""
     own, whole = container.security_context, pod.spec.security_context
     for where, context in ((f"{path}.securityContext", own), ("spec.securityContext", whole)):
@@ -106,7 +106,7 @@ def _of_users(where: str, context: SecurityContext, isolation: Isolation) -> Ite
         yield f"{where}: capabilities.drop beside allowPrivilegeEscalation: {fix}"
 
 
-def _of_mounts(pod: BoundPod, container: Container, path: str) -> Iterator[str]:
+def _of_mounts(pod: BoundPod, container: BoundContainer, path: str) -> Iterator[str]:
     why = "containers of this node have no files of their own"
     if container.security_context.read_only_root_filesystem:
         yield f"{path}.securityContext.readOnlyRootFilesystem: {why}: remove it"

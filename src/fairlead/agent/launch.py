@@ -10,10 +10,10 @@ from collections.abc import Iterable
 
 from fairlead.agent.contract import ContainerRun, Isolation
 from fairlead.agent.downward import Surroundings
-from fairlead.agent.environment import environment, expand
-from fairlead.agent.isolation import capabilities, refusals
+from fairlead.agent.environment import build_environment, expand
+from fairlead.agent.isolation import capabilities, list_refusals
 from fairlead.agent.references import Library, Missing
-from fairlead.agent.views import BoundPod, Container, Probe
+from fairlead.agent.views import BoundContainer, BoundPod, ProbeSpec
 from fairlead.agent.volumes import Unsupported, mounts
 from fairlead.core import quantity
 from fairlead.ledger.walls import escalates
@@ -21,14 +21,14 @@ from fairlead.ledger.walls import escalates
 
 def launch(
     pod: BoundPod,
-    container: Container,
+    container: BoundContainer,
     attempt: int,
     around: Surroundings,
     library: Library,
     services: Iterable[tuple[str, str]],
 ) -> ContainerRun:
     check_supported(pod, container, around.isolation)
-    variables = environment(pod, container, around, library, services)
+    variables = build_environment(pod, container, around, library, services)
     argv = tuple(expand(each, variables) for each in (*container.command, *container.args))
     if any("\0" in each for each in argv):
         raise Missing("command and args must not contain a zero byte")
@@ -56,11 +56,11 @@ def launch(
     )
 
 
-def check_supported(pod: BoundPod, container: Container, isolation: Isolation) -> None:
+def check_supported(pod: BoundPod, container: BoundContainer, isolation: Isolation) -> None:
     """Raises Unsupported where the spec asks for what the process driver does not do, or for more than keeps pods apart
     on this node."""
     path = container_path(pod, container)
-    missing = tuple(refusals(pod, container, path, isolation))
+    missing = tuple(list_refusals(pod, container, path, isolation))
     if missing:
         raise Unsupported(f"it asks for more than this node isolates: {'; '.join(missing)}")
     if not container.command and not container.args:
@@ -87,7 +87,7 @@ def check_supported(pod: BoundPod, container: Container, isolation: Isolation) -
             raise Unsupported(f"{path}.lifecycle.{field}.{given} is not supported on this node: use {kinds}")
 
 
-def container_path(pod: BoundPod, container: Container) -> str:
+def container_path(pod: BoundPod, container: BoundContainer) -> str:
     for field, listed in (("containers", pod.spec.containers), ("initContainers", pod.spec.init_containers)):
         for index, each in enumerate(listed):
             if each.name == container.name:
@@ -95,7 +95,7 @@ def container_path(pod: BoundPod, container: Container) -> str:
     return f"container {container.name}"
 
 
-def stop_command(container: Container | None) -> tuple[str, ...]:
+def stop_command(container: BoundContainer | None) -> tuple[str, ...]:
     """What preStop runs; nothing for hooks that are refused at the start."""
     hook = (container.lifecycle.pre_stop if container is not None else None) or {}
     if hook.get("exec"):
@@ -105,11 +105,11 @@ def stop_command(container: Container | None) -> tuple[str, ...]:
     return ()
 
 
-def _has_handler(probe: Probe) -> bool:
+def _has_handler(probe: ProbeSpec) -> bool:
     return probe.exec is not None or probe.http_get is not None or probe.tcp_socket is not None
 
 
-def _limit(container: Container, resource: str, *, milli: bool = False) -> int:
+def _limit(container: BoundContainer, resource: str, *, milli: bool = False) -> int:
     amount = container.resources.limits.get(resource)
     if amount is None:
         return 0

@@ -199,6 +199,7 @@ def lease_request(
 
 def _to(verb: str, name: str, body: Json | None = None, content_type: str = JSON) -> Request:
     return Request(
-        verb, "coordination.k8s.io", "v1", "leases", NODE_LEASES, name,
-        body=codec.encode(body) if body is not None else b"", content_type=content_type, manager=MANAGER,
+        verb=verb, group="coordination.k8s.io", version="v1", plural="leases", namespace=NODE_LEASES,
+        name=name, body=codec.encode(body) if body is not None else b"", content_type=content_type,
+        manager=MANAGER,
     )  # fmt: skip

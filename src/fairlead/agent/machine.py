@@ -1,6 +1,6 @@
 """The agent of one node: what it hears of its pods, its machine and the API becomes what is to be done. A machine.
 
-Its events and instructions are in `contract.py`; `runtime/agent_driver.py` and the simulator drive it. Inside: the heartbeat (`lease.py`), the Node (`node.py`), one Work for every pod (`pod.py`), what they share
+Its events and instructions are in `contract.py`; `runtime/agent_driver.py` and the simulator drive it. Inside: the heartbeat (`lease.py`), the Node (`node.py`), one PodWorker for every pod (`pod.py`), what they share
 (`means.py`). No clock, no chance, no waiting: time and chance come with the events.
 
 A pod's Life (rows), and where an event may lead it. `pod`: its object changed; `gone`: its object went; `Saw`,
@@ -33,7 +33,7 @@ from fairlead.agent.life import Life
 from fairlead.agent.means import Means
 from fairlead.agent.mirrors import Mirrors
 from fairlead.agent.pace import Pace
-from fairlead.agent.pod import Work
+from fairlead.agent.pod import PodWorker
 from fairlead.agent.pod_run import run
 from fairlead.agent.views import BOUND_PODS, OWN_NODE, BoundPod
 from fairlead.cache import events as mirrored
@@ -55,7 +55,7 @@ class Agent:
         self.heartbeat = lease.Heartbeat(settings, self.pace, self.means.calls)
         self.registration = node.Registration(settings, self.pace, self.means.calls)
         self.means.host_address = self.registration.address
-        self.works: dict[str, Work] = {}  # by uid
+        self.works: dict[str, PodWorker] = {}  # by uid
         self._looks: dict[int, tuple[str, str]] = {}  # number -> uid, container
         self._routes: tuple[c.Route, ...] | None = None
         self._wake_at = 0.0
@@ -89,7 +89,7 @@ class Agent:
             case c.Found():
                 return self._found(event)
             case c.Disk():
-                self.registration.disk = disk.pressure(event, self.registration.disk)
+                self.registration.disk = disk.describe_pressure(event, self.registration.disk)
                 return self._finish([], (), event.now)
             case Stepped():
                 return self._clock_stepped(event)
@@ -219,10 +219,10 @@ class Agent:
 
     # Inside
 
-    def _work(self, uid: str) -> Work:
+    def _work(self, uid: str) -> PodWorker:
         work = self.works.get(uid)
         if work is None:
-            work = self.works[uid] = Work(uid)
+            work = self.works[uid] = PodWorker(uid)
         return work
 
     def _changed(
@@ -301,7 +301,7 @@ class Agent:
                 out += work.give_way(self.means, now)
         return out
 
-    def _step(self, work: Work, now: float) -> list[c.AgentInstruction]:
+    def _step(self, work: PodWorker, now: float) -> list[c.AgentInstruction]:
         means = self.means
         out: list[c.AgentInstruction] = []
         if not work.prepare(means, now):

@@ -15,9 +15,10 @@ from fairlead.agent.services import routes
 from fairlead.agent.views import BOUND_PODS, OWN_NODE, OwnNode
 from fairlead.cache import events as mirrored
 from fairlead.cache.mirror import Mirror
+from fairlead.model.key import Key
 from fairlead.model.service_views import ENDPOINT_SLICES, SERVICES
 from fairlead.port.driving import Follow, ListAll, Started, WakeAt
-from fairlead.store.contract import Entry, Key
+from fairlead.store.contract import Entry
 
 Passed = WakeAt | ListAll | Follow
 
@@ -46,7 +47,7 @@ class Mirrors:
         )
 
     def recall(self, kept: Iterable[Keep]) -> dict[str, tuple[mirrored.Changed, ...]]:
-        """What changes by it, by resource. Of another node's machine nothing is believed."""
+        """What changes by it, by resource. Nothing about another node's machine is believed."""
         by_resource: dict[str, list[Entry]] = {name: [] for name in self.all}
         for each in kept:
             if each.resource in by_resource and each.data:
@@ -90,7 +91,7 @@ class Mirrors:
         return routes(services.index.all(), slices.index.all())
 
     def unreadable_pods(self, changes: Iterable[mirrored.Changed]) -> list[Log]:
-        """Of those that changed just now, the ones that cannot be decoded any more."""
+        """Those that changed just now and cannot be decoded any more."""
         keys = {each.key for each in changes}
         return [
             Log(

@@ -200,8 +200,8 @@ class Registration:
         name = "" if verb == "create" else self._settings.name
         kind = JSON if verb == "create" else MERGE_PATCH
         request = Request(
-            verb, "", "v1", "nodes", "", name, subresource, body=codec.encode(body), content_type=kind,
-            manager=MANAGER,
+            verb=verb, group="", version="v1", plural="nodes", namespace="", name=name,
+            subresource=subresource, body=codec.encode(body), content_type=kind, manager=MANAGER,
         )  # fmt: skip
         return self._calls.ask(Purpose(PART), request)
 

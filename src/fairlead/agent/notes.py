@@ -1,8 +1,8 @@
 """Events about this node's pods, and about itself: what happened to them, for people, few enough to be paid for.
 
-`tell` is called by `pod.py`, `tell_of_node` by `machine.py`; `step` makes the requests that the rate allows. What is
-the same (object, reason, message) is one Event whose count grows. Each object has an allowance that refills slowly, and
-so has the node as a whole. Best effort: what does not fit, is refused or has no answer is counted in `dropped` and
+`tell` is called by `pod.py`, `tell_of_node` by `machine.py`; `step` makes the requests that the rate allows. Notes with
+the same object, reason and message are one Event whose count grows. Each object has an allowance that refills slowly,
+and so has the node as a whole. Best effort: what does not fit, is refused or has no answer is counted in `dropped` and
 left. Memory is bounded.
 """
 
@@ -120,8 +120,8 @@ class Notes:
         if told.stored:
             patch = {"count": told.count, "lastTimestamp": told.last}
             return Request(
-                "patch", "", "v1", "events", told.namespace, told.name,
-                body=codec.encode(patch), content_type=MERGE_PATCH,
+                verb="patch", group="", version="v1", plural="events", namespace=told.namespace,
+                name=told.name, body=codec.encode(patch), content_type=MERGE_PATCH,
             )  # fmt: skip
         body = {**told.body, "count": told.count, "lastTimestamp": told.last}
         return Request("create", "", "v1", "events", told.namespace, body=codec.encode(body))

@@ -1,6 +1,6 @@
 """One pod on this node: what is known of it, and what is told of it to the API.
 
-`machine.py` keeps one Work per uid, tells it what is seen, and calls `step`, which compares and asks; the table of
+`machine.py` keeps one PodWorker per uid, tells it what is seen, and calls `step`, which compares and asks; the table of
 its Life is there. Everything is a level: a step that is repeated asks for nothing twice. How it comes to run is in
 `pod_run.py`, why and how it ends in `ending.py`, what is said of it in `pod_status.py`, and how in `pod_writes.py`.
 """
@@ -10,15 +10,23 @@ from __future__ import annotations
 from fairlead.agent.at_most_one import Word, deadline_of
 from fairlead.agent.container import Runs
 from fairlead.agent.contract import Ask, Close, Sandbox, Stop, Volume
-from fairlead.agent.ending import DEADLINE, DELETED, GONE, LEAVING, Ending, ending, stops
+from fairlead.agent.ending import (
+    DEADLINE,
+    DELETED,
+    GONE,
+    LEAVING,
+    Termination,
+    decide_termination,
+    plan_stops,
+)
 from fairlead.agent.life import Life
 from fairlead.agent.means import Means
 from fairlead.agent.notes import NORMAL, WARNING
 from fairlead.agent.pace import Retry
-from fairlead.agent.pod_status import Standing, difference, status_of
+from fairlead.agent.pod_status import NodeStanding, difference, status_of
 from fairlead.agent.pod_writes import Writes
 from fairlead.agent.references import named_by
-from fairlead.agent.unheeded import unheeded
+from fairlead.agent.unheeded import warn_of_unheeded
 from fairlead.agent.views import BoundPod
 
 _LOST = "SupervisorLost", "the supervisor of the pod was lost, and everything that it ran"
@@ -29,7 +37,7 @@ _OUTDATED = (
 )
 
 
-class Work:
+class PodWorker:
     def __init__(self, uid: str) -> None:
         self.uid = uid
         self.life = Life.WAITING
@@ -38,8 +46,8 @@ class Work:
         self.sandbox: Sandbox | None = None
         self.opened = False  # there is, or may be, something of it on the machine
         self.runs: dict[str, Runs] = {}
-        self.ending: Ending | None = None
-        self.giving_way: Ending | None = None  # to another agent of this node, which runs it
+        self.ending: Termination | None = None
+        self.giving_way: Termination | None = None  # to another agent of this node, which runs it
         self.writes = Writes()
         self.word = Word()
         self.retry = Retry()  # of what the driver could not do
@@ -171,7 +179,7 @@ class Work:
         else:
             self.note(means, name, NORMAL, "Started", f"Started container {name}", now)
         if own.attempt == 0 and self.view is not None:
-            for reason, message in unheeded(self.view, name):
+            for reason, message in warn_of_unheeded(self.view, name):
                 self.note(means, name, WARNING, reason, message, now)
 
     # What follows
@@ -184,7 +192,7 @@ class Work:
         if not self._adopted and self.view is not None:
             self._adopted = True
             self._adopt(self.view, means, now)
-        self.ending = ending(self.ending, self.view, self.gone, means, now)
+        self.ending = decide_termination(self.ending, self.view, self.gone, means, now)
         return True
 
     def _adopt(self, view: BoundPod, means: Means, now: float) -> None:
@@ -201,13 +209,13 @@ class Work:
         if self.sandbox is not None and self.sandbox.alive and self.sandbox.outdated:
             self.note(means, "", WARNING, "OlderIsolation", _OUTDATED, now)
 
-    def end(self, end: Ending, means: Means, now: float) -> list[Stop | Close]:
+    def end(self, end: Termination, means: Means, now: float) -> list[Stop | Close]:
         if not self.runs_nothing:
             self.life = Life.STOPPING
             if self.retry.waits(now):
                 self.wake(self.retry.at)
                 return []
-            made, again_at = stops(self.uid, self.view, self.runs, end, means, now)
+            made, again_at = plan_stops(self.uid, self.view, self.runs, end, means, now)
             for stop in made:
                 words = f"Stopping container {stop.container}"
                 self.note(means, stop.container, NORMAL, "Killing", words, now)
@@ -227,8 +235,8 @@ class Work:
         if self.runs_nothing or self.life is Life.CLOSING:
             return self.close(means, now)
         if self.giving_way is None:
-            self.giving_way = Ending(LEAVING, now, now + means.pace.orphan_grace_seconds)
-        made, again_at = stops(self.uid, self.view, self.runs, self.giving_way, means, now)
+            self.giving_way = Termination(LEAVING, now, now + means.pace.orphan_grace_seconds)
+        made, again_at = plan_stops(self.uid, self.view, self.runs, self.giving_way, means, now)
         self.wake(again_at)
         return list(made)
 
@@ -283,9 +291,9 @@ class Work:
         address = self.sandbox.address if self.sandbox is not None else means.addresses.of(self.uid)
         if self.sandbox is not None and (self.sandbox.deadline or 0.0) > max(now, means.deadline):
             self.wake(self.sandbox.deadline or 0.0)  # then a shorter deadline can be told
-        standing = Standing(
-            address or str(view.status.get("podIP") or ""),
-            means.host_address, self.usable and not over, over, self.runs, reason, message, self.waiting,
-            deadline_of(view, self.sandbox, means),
+        standing = NodeStanding(
+            address=address or str(view.status.get("podIP") or ""), host_address=means.host_address,
+            sandbox=self.usable and not over, over=over, runs=self.runs, reason=reason, message=message,
+            waiting=self.waiting, deadline=deadline_of(view, self.sandbox, means),
         )  # fmt: skip
         return status_of(view, standing, now)

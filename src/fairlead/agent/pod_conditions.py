@@ -17,7 +17,7 @@ _INITIALIZED, _CONTAINERS_READY, _READY = "Initialized", "ContainersReady", "Rea
 _SANDBOX = "PodReadyToStartContainers"
 
 
-class Facts(NamedTuple):
+class ConditionFacts(NamedTuple):
     phase: str
     sandbox: bool  # there is one, with an address
     uninitialized: Sequence[str]  # init containers that are not through
@@ -26,7 +26,7 @@ class Facts(NamedTuple):
     deadline: tuple[bool, str, str] | None = None  # of its supervisor: whether it has one, reason, message
 
 
-def conditions(facts: Facts, before: Sequence[Json], now: float) -> list[Json]:
+def conditions(facts: ConditionFacts, before: Sequence[Json], now: float) -> list[Json]:
     known = {each.get("type"): each for each in before}
     wanted = _wanted(facts, known)
     ours = {kind for kind, *_ in wanted}
@@ -61,7 +61,7 @@ def with_owner(told: Sequence[Json], pod: Json) -> list[Json]:
     ]
 
 
-def _wanted(facts: Facts, known: dict[str | None, Json]) -> list[tuple[str, bool, str, str]]:
+def _wanted(facts: ConditionFacts, known: dict[str | None, Json]) -> list[tuple[str, bool, str, str]]:
     containers = _containers_ready(facts)
     ready = containers
     if containers[0]:
@@ -75,7 +75,7 @@ def _wanted(facts: Facts, known: dict[str | None, Json]) -> list[tuple[str, bool
     return wanted if facts.deadline is None else [*wanted, (DEADLINE, *facts.deadline)]
 
 
-def _initialized(facts: Facts) -> tuple[bool, str, str]:
+def _initialized(facts: ConditionFacts) -> tuple[bool, str, str]:
     if facts.phase == "Succeeded":
         return True, "PodCompleted", ""
     if facts.uninitialized:
@@ -84,7 +84,7 @@ def _initialized(facts: Facts) -> tuple[bool, str, str]:
     return True, "", ""
 
 
-def _containers_ready(facts: Facts) -> tuple[bool, str, str]:
+def _containers_ready(facts: ConditionFacts) -> tuple[bool, str, str]:
     if facts.phase == "Succeeded":
         return False, "PodCompleted", ""
     if facts.phase == "Failed":

@@ -19,17 +19,17 @@ from typing import NamedTuple
 
 from fairlead.agent.container import Runs
 from fairlead.agent.pace import Pace
-from fairlead.agent.views import BoundPod, Container
+from fairlead.agent.views import BoundContainer, BoundPod
 
 
-class Plan(NamedTuple):
-    start: tuple[Container, ...] = ()  # now
-    resting: tuple[Container, ...] = ()  # again, but not before `again_at`
+class ContainerPlan(NamedTuple):
+    start: tuple[BoundContainer, ...] = ()  # now
+    resting: tuple[BoundContainer, ...] = ()  # again, but not before `again_at`
     again_at: float = 0.0
     done: bool = False  # nothing of it is to run any more; sidecars may still be running
 
 
-def plan(pod: BoundPod, runs: Mapping[str, Runs], now: float, pace: Pace) -> Plan:
+def plan(pod: BoundPod, runs: Mapping[str, Runs], now: float, pace: Pace) -> ContainerPlan:
     made = _Making(now, pace)
     policy = pod.spec.restart_policy
     begun = any(runs[each.name].newest is not None for each in pod.spec.containers)
@@ -42,24 +42,24 @@ def plan(pod: BoundPod, runs: Mapping[str, Runs], now: float, pace: Pace) -> Pla
                     return made.plan()
             elif not own.succeeded and (not begun or own.done_before >= 0):
                 if _failed(own) and policy == "Never":
-                    return Plan(done=True)
+                    return ContainerPlan(done=True)
                 made.run(each, own)
                 return made.plan()
         for each in pod.spec.containers:
             if not _settled(runs[each.name], policy):
                 made.run(each, runs[each.name])
         return made.plan()
-    return Plan(done=True)
+    return ContainerPlan(done=True)
 
 
 class _Making:
     def __init__(self, now: float, pace: Pace) -> None:
         self._now, self._pace = now, pace
-        self._start: list[Container] = []
-        self._resting: list[Container] = []
+        self._start: list[BoundContainer] = []
+        self._resting: list[BoundContainer] = []
         self._again_at = 0.0
 
-    def run(self, container: Container, own: Runs) -> None:
+    def run(self, container: BoundContainer, own: Runs) -> None:
         """It should be running."""
         if own.may_run:
             return
@@ -70,8 +70,8 @@ class _Making:
         self._resting.append(container)
         self._again_at = min(self._again_at or at, at)
 
-    def plan(self) -> Plan:
-        return Plan(tuple(self._start), tuple(self._resting), self._again_at)
+    def plan(self) -> ContainerPlan:
+        return ContainerPlan(tuple(self._start), tuple(self._resting), self._again_at)
 
 
 def _failed(own: Runs) -> bool:

@@ -17,21 +17,21 @@ from fairlead.agent.launch import check_supported, launch
 from fairlead.agent.life import Life
 from fairlead.agent.means import Means
 from fairlead.agent.notes import WARNING
-from fairlead.agent.pod import Work
-from fairlead.agent.pod_plan import Plan, plan
+from fairlead.agent.pod import PodWorker
+from fairlead.agent.pod_plan import ContainerPlan, plan
 from fairlead.agent.references import Missing, Pending
 from fairlead.agent.services import service_environment
-from fairlead.agent.views import BoundPod, Container
+from fairlead.agent.views import BoundContainer, BoundPod
 from fairlead.agent.volumes import Unsupported, volumes
 from fairlead.core.times import SECOND, format_duration
 from fairlead.model.at_most_one import is_at_most_one
 from fairlead.model.reasons import CONFIG_ERROR, CRASH_LOOP, CREATE_ERROR
 
-Instruction = Ask | LiftDeadline | Open | Start | Stop | Refresh | Look
+RunInstruction = Ask | LiftDeadline | Open | Start | Stop | Refresh | Look
 CREATING = "ContainerCreating"
 
 
-def run(work: Work, view: BoundPod, means: Means, now: float) -> list[Instruction]:
+def run(work: PodWorker, view: BoundPod, means: Means, now: float) -> list[RunInstruction]:
     work.wake(deadline_at(view))
     for each in view.all_containers:
         work.runs[each.name].watch_over(each, view)
@@ -46,7 +46,7 @@ def run(work: Work, view: BoundPod, means: Means, now: float) -> list[Instructio
             work.wake(again_at)
             return []
         work.life = Life.WAITING
-    out: list[Instruction] = []
+    out: list[RunInstruction] = []
     if work.life is Life.UP:
         out += _lift(work, view, means, now)
         out += _refresh(work, view, means)
@@ -71,7 +71,7 @@ def run(work: Work, view: BoundPod, means: Means, now: float) -> list[Instructio
     return out + _open(work, view, means, now)
 
 
-def _wind_down(work: Work, view: BoundPod, means: Means, now: float) -> list[Instruction]:
+def _wind_down(work: PodWorker, view: BoundPod, means: Means, now: float) -> list[RunInstruction]:
     """Only sidecars may still be running: they go too, the last one first."""
     for each in reversed(view.spec.init_containers):
         own = work.runs[each.name]
@@ -84,7 +84,7 @@ def _wind_down(work: Work, view: BoundPod, means: Means, now: float) -> list[Ins
     return []
 
 
-def _show_resting(work: Work, view: BoundPod, made: Plan, means: Means, now: float) -> None:
+def _show_resting(work: PodWorker, view: BoundPod, made: ContainerPlan, means: Means, now: float) -> None:
     meta = view.metadata
     for each in made.resting:
         own = work.runs[each.name]
@@ -97,7 +97,7 @@ def _show_resting(work: Work, view: BoundPod, made: Plan, means: Means, now: flo
             work.note(means, each.name, WARNING, "BackOff", words, now)
 
 
-def _supported(work: Work, view: BoundPod, container: Container, means: Means, now: float) -> bool:
+def _supported(work: PodWorker, view: BoundPod, container: BoundContainer, means: Means, now: float) -> bool:
     try:
         check_supported(view, container, means.settings.isolation)
     except Unsupported as error:
@@ -106,7 +106,7 @@ def _supported(work: Work, view: BoundPod, container: Container, means: Means, n
     return True
 
 
-def _trouble(work: Work, own: Runs, reason: str, message: str, means: Means, now: float) -> None:
+def _trouble(work: PodWorker, own: Runs, reason: str, message: str, means: Means, now: float) -> None:
     message = message[: means.pace.message_max]
     if own.trouble != (reason, message):
         own.trouble = (reason, message)
@@ -116,7 +116,7 @@ def _trouble(work: Work, own: Runs, reason: str, message: str, means: Means, now
 # The sandbox
 
 
-def _open(work: Work, view: BoundPod, means: Means, now: float) -> list[Instruction]:
+def _open(work: PodWorker, view: BoundPod, means: Means, now: float) -> list[RunInstruction]:
     address = _address(work, view, means)
     if not address:
         known = means.addresses.known
@@ -149,10 +149,21 @@ def _open(work: Work, view: BoundPod, means: Means, now: float) -> list[Instruct
     fs_group = view.spec.security_context.fs_group
     deadline = means.deadline if is_at_most_one(meta) else None
     ran_before = any(each.attempt >= 0 for each in work.runs.values())
-    return [Open(work.uid, meta.namespace, meta.name, address, made, deadline, fs_group, ran_before)]
+    return [
+        Open(
+            uid=work.uid,
+            namespace=meta.namespace,
+            name=meta.name,
+            address=address,
+            volumes=made,
+            deadline=deadline,
+            fs_group=fs_group,
+            ran_before=ran_before,
+        )
+    ]
 
 
-def _lift(work: Work, view: BoundPod, means: Means, now: float) -> list[Instruction]:
+def _lift(work: PodWorker, view: BoundPod, means: Means, now: float) -> list[RunInstruction]:
     """An older agent gave every pod a deadline. One that the API was told of stays: the plane counts on it."""
     bounded = work.sandbox is not None and work.sandbox.deadline is not None
     if not bounded or is_at_most_one(view.metadata) or told_seconds(view) is not None:
@@ -165,7 +176,7 @@ def _lift(work: Work, view: BoundPod, means: Means, now: float) -> list[Instruct
     return [LiftDeadline(work.uid)]
 
 
-def _address(work: Work, view: BoundPod, means: Means) -> str:
+def _address(work: PodWorker, view: BoundPod, means: Means) -> str:
     if work.sandbox is not None and work.sandbox.address:
         return work.sandbox.address
     if view.spec.host_network:
@@ -173,7 +184,7 @@ def _address(work: Work, view: BoundPod, means: Means) -> str:
     return means.addresses.take(work.uid, str(view.status.get("podIP") or ""))
 
 
-def _around(work: Work, means: Means) -> Surroundings:
+def _around(work: PodWorker, means: Means) -> Surroundings:
     return _surroundings(work.sandbox.address if work.sandbox is not None else "", means)
 
 
@@ -182,7 +193,7 @@ def _surroundings(address: str, means: Means) -> Surroundings:
     return Surroundings(address, means.host_address, settings.allocatable, settings.user, settings.isolation)
 
 
-def _refresh(work: Work, view: BoundPod, means: Means) -> list[Instruction]:
+def _refresh(work: PodWorker, view: BoundPod, means: Means) -> list[RunInstruction]:
     """Files whose content changed. What is missing now stays as it was."""
     versions = (view.metadata.resource_version, means.library.version)
     if not view.spec.volumes or work.volumes_of == versions:
@@ -201,8 +212,8 @@ def _refresh(work: Work, view: BoundPod, means: Means) -> list[Instruction]:
 
 
 def _starts(
-    work: Work, view: BoundPod, startable: list[Container], means: Means, now: float
-) -> list[Instruction]:
+    work: PodWorker, view: BoundPod, startable: list[BoundContainer], means: Means, now: float
+) -> list[RunInstruction]:
     """The next start. One at a time: a Failed does not name its container, and must not be taken for another's."""
     if any(each.expected for each in work.runs.values()):
         return []
@@ -226,9 +237,9 @@ def _starts(
     return []
 
 
-def _kills(work: Work, view: BoundPod, means: Means, now: float) -> list[Instruction]:
+def _kills(work: PodWorker, view: BoundPod, means: Means, now: float) -> list[RunInstruction]:
     """Runs that a probe gave up."""
-    out: list[Instruction] = []
+    out: list[RunInstruction] = []
     for container in view.all_containers:
         own = work.runs[container.name]
         if own.kill_grace is not None and own.running:
@@ -239,8 +250,8 @@ def _kills(work: Work, view: BoundPod, means: Means, now: float) -> list[Instruc
     return out
 
 
-def _looks(work: Work, view: BoundPod, means: Means, now: float) -> list[Instruction]:
-    out: list[Instruction] = []
+def _looks(work: PodWorker, view: BoundPod, means: Means, now: float) -> list[RunInstruction]:
+    out: list[RunInstruction] = []
     address = work.sandbox.address if work.sandbox is not None else ""
     for container in view.all_containers:
         own = work.runs[container.name]

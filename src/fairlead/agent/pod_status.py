@@ -11,13 +11,13 @@ from typing import NamedTuple
 
 from fairlead.agent.container import KILLED, LOST_MESSAGE, LOST_REASON, Runs, container_id
 from fairlead.agent.contract import Ended
-from fairlead.agent.pod_conditions import Facts, conditions, with_owner
-from fairlead.agent.views import BoundPod, Container
+from fairlead.agent.pod_conditions import ConditionFacts, conditions, with_owner
+from fairlead.agent.views import BoundContainer, BoundPod
 from fairlead.core.times import timestamp
 from fairlead.model.views import Json
 
 
-class Standing(NamedTuple):
+class NodeStanding(NamedTuple):
     """Where a pod stands on its node."""
 
     address: str
@@ -31,7 +31,7 @@ class Standing(NamedTuple):
     deadline: tuple[bool, str, str] | None = None  # `at_most_one.deadline_of`
 
 
-def status_of(pod: BoundPod, standing: Standing, now: float) -> Json:
+def status_of(pod: BoundPod, standing: NodeStanding, now: float) -> Json:
     spec, before = pod.spec, pod.status
     initialized = not _uninitialized(pod, standing)
     inits = [_container(pod, each, standing, initialized) for each in spec.init_containers]
@@ -53,13 +53,13 @@ def status_of(pod: BoundPod, standing: Standing, now: float) -> Json:
     status["reason"] = standing.reason or (told_reason if pod.finished else "")
     status["message"] = standing.message or (told_message if pod.finished else "")
     sidecars = [each for each in spec.init_containers if each.sidecar]
-    facts = Facts(
-        phase,
-        standing.sandbox and bool(standing.address),
-        _uninitialized(pod, standing),
-        [each.name for each in (*sidecars, *spec.containers) if not standing.runs[each.name].ready],
-        [gate.get("conditionType") or "" for gate in spec.readiness_gates],
-        standing.deadline,
+    facts = ConditionFacts(
+        phase=phase,
+        sandbox=standing.sandbox and bool(standing.address),
+        uninitialized=_uninitialized(pod, standing),
+        unready=[each.name for each in (*sidecars, *spec.containers) if not standing.runs[each.name].ready],
+        gates=[gate.get("conditionType") or "" for gate in spec.readiness_gates],
+        deadline=standing.deadline,
     )
     told = conditions(facts, before.get("conditions") or (), now)
     status["conditions"] = with_owner(told, {"spec": {"nodeName": spec.node_name}, "status": status})
@@ -90,7 +90,7 @@ def _same_conditions(wanted: list[Json], there: list[Json] | tuple[()]) -> bool:
 # Phase
 
 
-def _uninitialized(pod: BoundPod, standing: Standing) -> list[str]:
+def _uninitialized(pod: BoundPod, standing: NodeStanding) -> list[str]:
     if any(standing.runs[each.name].newest is not None for each in pod.spec.containers):
         return []  # the containers proper have been started: that is behind it
     return [
@@ -100,7 +100,7 @@ def _uninitialized(pod: BoundPod, standing: Standing) -> list[str]:
     ]
 
 
-def _phase(pod: BoundPod, standing: Standing, initialized: bool) -> str:
+def _phase(pod: BoundPod, standing: NodeStanding, initialized: bool) -> str:
     if standing.over:
         if standing.reason:
             return "Failed"
@@ -116,7 +116,7 @@ def _phase(pod: BoundPod, standing: Standing, initialized: bool) -> str:
 # Containers
 
 
-def _container(pod: BoundPod, container: Container, standing: Standing, initialized: bool) -> Json:
+def _container(pod: BoundPod, container: BoundContainer, standing: NodeStanding, initialized: bool) -> Json:
     runs = standing.runs[container.name]
     uid, state = pod.metadata.uid, runs.newest
     status: Json = {
@@ -139,7 +139,9 @@ def _container(pod: BoundPod, container: Container, standing: Standing, initiali
     return _kept(pod, container, status)
 
 
-def _state(pod: BoundPod, container: Container, standing: Standing, runs: Runs, initialized: bool) -> Json:
+def _state(
+    pod: BoundPod, container: BoundContainer, standing: NodeStanding, runs: Runs, initialized: bool
+) -> Json:
     uid, state = pod.metadata.uid, runs.newest
     if state is None:
         if standing.over:
@@ -152,7 +154,9 @@ def _state(pod: BoundPod, container: Container, standing: Standing, runs: Runs, 
     return {"terminated": _terminated(uid, container.name, state.ended)}
 
 
-def _waiting(pod: BoundPod, container: Container, standing: Standing, runs: Runs, initialized: bool) -> Json:
+def _waiting(
+    pod: BoundPod, container: BoundContainer, standing: NodeStanding, runs: Runs, initialized: bool
+) -> Json:
     if runs.trouble is not None:
         return _worded(*runs.trouble)
     reason, message = standing.waiting
@@ -182,12 +186,12 @@ def _terminated(uid: str, name: str, end: Ended) -> Json:
     return told
 
 
-def _one_time(pod: BoundPod, container: Container) -> bool:
+def _one_time(pod: BoundPod, container: BoundContainer) -> bool:
     """An init container that is no sidecar: ready once it is through."""
     return not container.sidecar and any(each.name == container.name for each in pod.spec.init_containers)
 
 
-def _kept(pod: BoundPod, container: Container, status: Json) -> Json:
+def _kept(pod: BoundPod, container: BoundContainer, status: Json) -> Json:
     """The API lets a container that ended for good not rise again. An init container whose work was lost with its
     directory does, unseen: what it said before stands until it ends again."""
     if pod.spec.restart_policy == "Always" or container.sidecar or "terminated" in status["state"]:

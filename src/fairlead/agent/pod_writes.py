@@ -53,8 +53,8 @@ class Writes:
         body = codec.encode({"metadata": bound, "status": patch})
         self.in_flight = "status"
         request = Request(
-            "patch", "", "v1", "pods", meta.namespace, meta.name, "status",
-            body=body, content_type=MERGE_PATCH, manager=MANAGER,
+            verb="patch", group="", version="v1", plural="pods", namespace=meta.namespace, name=meta.name,
+            subresource="status", body=body, content_type=MERGE_PATCH, manager=MANAGER,
         )  # fmt: skip
         return means.calls.ask(Purpose(PART, meta.uid), request)
 
@@ -67,7 +67,15 @@ class Writes:
             "preconditions": {"uid": meta.uid},
         }
         self.in_flight = "removal"
-        request = Request("delete", "", "v1", "pods", meta.namespace, meta.name, body=codec.encode(options))
+        request = Request(
+            verb="delete",
+            group="",
+            version="v1",
+            plural="pods",
+            namespace=meta.namespace,
+            name=meta.name,
+            body=codec.encode(options),
+        )
         return means.calls.ask(Purpose(PART, meta.uid), request)
 
     def answered(self, outcome: Outcome, means: Means, now: float) -> None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from fairlead.agent.calls import Calls
 from fairlead.agent.contract import Probe as Look
-from fairlead.agent.views import Container, Probe
+from fairlead.agent.views import BoundContainer, ProbeSpec
 from fairlead.model.views import Json
 
 STARTUP, READINESS, LIVENESS = "Startup", "Readiness", "Liveness"
@@ -24,7 +24,7 @@ class _Kind:
 
     __slots__ = ("bad", "good", "looking", "next_at", "passing", "probe")
 
-    def __init__(self, probe: Probe, passing: bool, first_at: float) -> None:
+    def __init__(self, probe: ProbeSpec, passing: bool, first_at: float) -> None:
         self.probe = probe
         self.passing = passing  # what the answers add up to
         self.good = self.bad = 0  # in a row
@@ -32,7 +32,7 @@ class _Kind:
         self.looking = 0  # the number of the look under way
 
 
-class Verdict:
+class ProbeVerdict:
     """What an answer means: `word` for an Event; `ends` the run with that grace if set."""
 
     __slots__ = ("ends", "grace_seconds", "kind", "message")
@@ -43,7 +43,7 @@ class Verdict:
 
 class Probes:
     def __init__(
-        self, container: Container, started_at: float, was_started: bool = False, was_ready: bool = False
+        self, container: BoundContainer, started_at: float, was_started: bool = False, was_ready: bool = False
     ) -> None:
         """`was_*`: what had been told of this very run before this agent began; it stands until a look says else."""
         self._container = container
@@ -83,7 +83,7 @@ class Probes:
             looks.append(Look(each.looking, uid, self._container.name, action, timeout))
         return tuple(looks)
 
-    def probed(self, number: int, good: bool, message: str) -> Verdict | None:
+    def probed(self, number: int, good: bool, message: str) -> ProbeVerdict | None:
         """None: it is nobody's, or nothing to tell of."""
         for name, each in self._kinds.items():
             if each.looking == number:
@@ -91,7 +91,7 @@ class Probes:
                 return self._judge(name, each, good, message)
         return None
 
-    def _judge(self, name: str, each: _Kind, good: bool, message: str) -> Verdict | None:
+    def _judge(self, name: str, each: _Kind, good: bool, message: str) -> ProbeVerdict | None:
         probe = each.probe
         each.good, each.bad = (each.good + 1, 0) if good else (0, each.bad + 1)
         if good:
@@ -101,7 +101,9 @@ class Probes:
         failed = each.bad >= (probe.failure_threshold or 3)
         if failed:
             each.passing = False
-        return Verdict(name, message, failed and name != READINESS, probe.termination_grace_period_seconds)
+        return ProbeVerdict(
+            name, message, failed and name != READINESS, probe.termination_grace_period_seconds
+        )
 
     def _due_kinds(self) -> list[_Kind]:
         """The startup probe until it has passed, then the others."""
@@ -111,7 +113,7 @@ class Probes:
         return [each for name, each in self._kinds.items() if name != STARTUP]
 
 
-def _action(probe: Probe, container: Container, address: str) -> Json:
+def _action(probe: ProbeSpec, container: BoundContainer, address: str) -> Json:
     if probe.exec is not None:
         return {"exec": probe.exec}
     field, action = (
@@ -122,7 +124,7 @@ def _action(probe: Probe, container: Container, address: str) -> Json:
     return {field: {**given, "port": port, "host": given.get("host") or address}}
 
 
-def _port(port: int | str | None, container: Container) -> int:
+def _port(port: int | str | None, container: BoundContainer) -> int:
     """A name means one of the container's ports. 0, where nothing answers, for a name that it does not have."""
     if isinstance(port, int):
         return port

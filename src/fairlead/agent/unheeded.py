@@ -6,19 +6,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fairlead.agent.views import BoundPod, Container
+from fairlead.agent.views import BoundContainer, BoundPod
 
 NO_IMAGE = "process"  # the name of no image
 
 
-def unheeded(pod: BoundPod, name: str) -> Iterator[tuple[str, str]]:
+def warn_of_unheeded(pod: BoundPod, name: str) -> Iterator[tuple[str, str]]:
     """Reason and message of each Warning about the container of this name."""
     for container in pod.all_containers:
         if container.name == name:
             yield from _warnings(pod, container)
 
 
-def _warnings(pod: BoundPod, container: Container) -> Iterator[tuple[str, str]]:
+def _warnings(pod: BoundPod, container: BoundContainer) -> Iterator[tuple[str, str]]:
     if container.image not in ("", NO_IMAGE):
         yield (
             "ImageIgnored",

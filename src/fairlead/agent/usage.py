@@ -19,25 +19,25 @@ USAGE_WINDOW_SECONDS = 10.0  # rates are over this long, or as long as is known
 _LEAST_SECONDS = 1.0  # a rate over less is noise
 
 
-class Reading(NamedTuple):
+class UsageReading(NamedTuple):
     cpu_seconds: float  # so far
     memory_bytes: int
 
 
-Readings = Mapping[str, Mapping[str, Reading]]  # by uid of the pod and name of the container
+Readings = Mapping[str, Mapping[str, UsageReading]]  # by uid of the pod and name of the container
 
 
-class Sample(NamedTuple):
+class UsageSample(NamedTuple):
     at: float
     pods: Readings
-    agent: Reading
+    agent: UsageReading
 
 
 class UsageHistory:
     def __init__(self) -> None:
-        self._samples: deque[Sample] = deque(maxlen=SAMPLES_KEPT_MAX)
+        self._samples: deque[UsageSample] = deque(maxlen=SAMPLES_KEPT_MAX)
 
-    def add(self, sample: Sample) -> None:
+    def add(self, sample: UsageSample) -> None:
         """Samples in quick succession replace each other: they must not push out the one that a window begins with."""
         kept = self._samples
         if len(kept) >= 2 and sample.at - kept[-2].at < USAGE_WINDOW_SECONDS / 4:
@@ -48,7 +48,7 @@ class UsageHistory:
     def newest_at(self) -> float:
         return self._samples[-1].at if self._samples else float("-inf")
 
-    def told(self) -> NodeUsage | None:
+    def latest(self) -> NodeUsage | None:
         """None while there is nothing to compare with."""
         if not self._samples:
             return None
@@ -62,7 +62,7 @@ class UsageHistory:
         total = Amount(sum(each.cpu_nanos for each in amounts), sum(each.memory_bytes for each in amounts))
         return NodeUsage(newest.at, newest.at - before.at, total, pods)
 
-    def _pod(self, newest: Sample, uid: str) -> PodUsage | None:
+    def _pod(self, newest: UsageSample, uid: str) -> PodUsage | None:
         containers = []
         window = 0.0
         for name, reading in newest.pods[uid].items():
@@ -74,10 +74,10 @@ class UsageHistory:
             containers.append(ContainerUsage(name, _amount(reading, before.pods[uid][name], seconds)))
         return PodUsage(uid, newest.at, window, tuple(containers)) if containers else None
 
-    def _before(self, uid: str = "", container: str = "") -> Sample | None:
+    def _before(self, uid: str = "", container: str = "") -> UsageSample | None:
         """The newest that is a window old and knows of the container; if none is, the oldest that is old enough."""
         at = self._samples[-1].at
-        found: Sample | None = None
+        found: UsageSample | None = None
         for sample in reversed(self._samples):
             if at - sample.at < _LEAST_SECONDS or (uid and container not in sample.pods.get(uid, ())):
                 continue
@@ -87,7 +87,7 @@ class UsageHistory:
         return found
 
 
-def _amount(now: Reading, before: Reading, seconds: float) -> Amount:
+def _amount(now: UsageReading, before: UsageReading, seconds: float) -> Amount:
     used = now.cpu_seconds - before.cpu_seconds
     if used < 0:  # started anew, or a process took its count with it: what is counted now was used since
         used = now.cpu_seconds

@@ -11,7 +11,7 @@ import msgspec
 from fairlead.model.views import Json, Meta, Needs, Resource, SecurityContext, View
 
 
-class Probe(View, frozen=True):
+class ProbeSpec(View, frozen=True):
     """The handler and its numbers. The API fills in defaults; 0 where none was given means the default too."""
 
     exec: Json | None = None
@@ -31,7 +31,7 @@ class Lifecycle(View, frozen=True):
     pre_stop: Json | None = None
 
 
-class Container(View, frozen=True):
+class BoundContainer(View, frozen=True):
     name: str
     image: str = ""
     command: tuple[str, ...] = ()
@@ -43,9 +43,9 @@ class Container(View, frozen=True):
     volume_mounts: tuple[Json, ...] = ()
     resources: Needs = Needs()
     restart_policy: str | None = None
-    startup_probe: Probe | None = None
-    readiness_probe: Probe | None = None
-    liveness_probe: Probe | None = None
+    startup_probe: ProbeSpec | None = None
+    readiness_probe: ProbeSpec | None = None
+    liveness_probe: ProbeSpec | None = None
     lifecycle: Lifecycle = Lifecycle()
     security_context: SecurityContext = SecurityContext()
 
@@ -55,11 +55,11 @@ class Container(View, frozen=True):
         return self.restart_policy == "Always"
 
 
-class PodSpec(View, frozen=True):
+class BoundPodSpec(View, frozen=True):
     node_name: str = ""
     restart_policy: str = "Always"
-    containers: tuple[Container, ...] = ()
-    init_containers: tuple[Container, ...] = ()
+    containers: tuple[BoundContainer, ...] = ()
+    init_containers: tuple[BoundContainer, ...] = ()
     volumes: tuple[Json, ...] = ()
     readiness_gates: tuple[Json, ...] = ()
     termination_grace_period_seconds: int = 30
@@ -75,7 +75,7 @@ class BoundPod(View, frozen=True):
     """A pod as its node reads it. The status is JSON: it is compared with what this node would write."""
 
     metadata: Meta
-    spec: PodSpec = PodSpec()
+    spec: BoundPodSpec = BoundPodSpec()
     status: Json = msgspec.field(default_factory=dict)
 
     @property
@@ -91,7 +91,7 @@ class BoundPod(View, frozen=True):
         return bool(self.metadata.deletion_timestamp)
 
     @property
-    def all_containers(self) -> tuple[Container, ...]:
+    def all_containers(self) -> tuple[BoundContainer, ...]:
         return (*self.spec.init_containers, *self.spec.containers)
 
     def told_of(self, container: str) -> Json:

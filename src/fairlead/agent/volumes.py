@@ -13,7 +13,7 @@ from fairlead.agent.contract import Mount, Volume
 from fairlead.agent.downward import Surroundings, field_text, resource_text
 from fairlead.agent.environment import expand
 from fairlead.agent.references import CONFIG_MAP, SECRET, Library, Missing, Reference
-from fairlead.agent.views import BoundPod, Container
+from fairlead.agent.views import BoundContainer, BoundPod
 from fairlead.model.reasons import MOUNT_FAILED
 from fairlead.model.views import Json
 
@@ -35,7 +35,7 @@ def volumes(pod: BoundPod, around: Surroundings, library: Library) -> tuple[Volu
     return tuple(_volume(pod, index, each, around, library) for index, each in enumerate(pod.spec.volumes))
 
 
-def mounts(pod: BoundPod, container: Container, known: Mapping[str, str]) -> tuple[Mount, ...]:
+def mounts(pod: BoundPod, container: BoundContainer, known: Mapping[str, str]) -> tuple[Mount, ...]:
     """`known` are the container's variables, for subPathExpr."""
     written = {each.get("name") for each in pod.spec.volumes if "emptyDir" in each}
     made = []

@@ -1,6 +1,6 @@
 """The seam of authorization: what is asked, what is answered, and the ordered chain of those who answer.
 
-The request pipeline builds one `Attributes` per request and asks the `Chain`; reviews (`kubectl auth can-i`)
+The request pipeline builds one `Attributes` per request and asks the `AuthorizerChain`; reviews (`kubectl auth can-i`)
 ask the same chain about requests that nobody made. Built-in roles are in `authz.py`, the node's in
 `node_access.py`; RBAC joins the chain as one more Authorizer. An authorizer answers from its arguments and
 from durable state only, and never raises to say no.
@@ -19,13 +19,13 @@ Decision = Literal["allowed", "denied", "no-opinion"]
 
 
 class Attributes(msgspec.Struct, frozen=True, gc=False):
-    """One request, as far as access is concerned. `resource` is "" for requests to a path (`/version`)."""
+    """One request, as far as access is concerned. `plural` is "" for requests to a path (`/version`)."""
 
     user: User
     verb: str
     group: str = ""
     version: str = ""
-    resource: str = ""
+    plural: str = ""
     subresource: str = ""
     namespace: str = ""
     name: str = ""
@@ -34,7 +34,7 @@ class Attributes(msgspec.Struct, frozen=True, gc=False):
     label_selector: str = ""
 
 
-class Verdict(NamedTuple):
+class AccessVerdict(NamedTuple):
     decision: Decision
     reason: str = ""
 
@@ -43,7 +43,7 @@ class Verdict(NamedTuple):
         return self.decision == "allowed"
 
 
-NO_OPINION = Verdict("no-opinion")
+NO_OPINION = AccessVerdict("no-opinion")
 
 
 class ResourceRule(NamedTuple):
@@ -62,7 +62,7 @@ class PathRule(NamedTuple):
     paths: tuple[str, ...]
 
 
-class Rules(NamedTuple):
+class AccessRules(NamedTuple):
     """Everything one user may do. `incomplete` says why the list does not tell all, or is ""."""
 
     resources: tuple[ResourceRule, ...] = ()
@@ -71,14 +71,14 @@ class Rules(NamedTuple):
 
 
 class Authorizer(Protocol):
-    def authorize(self, asked: Attributes) -> Verdict:
+    def authorize(self, asked: Attributes) -> AccessVerdict:
         """Allowed and denied end the chain; no-opinion passes the question on, its reason is kept."""
         ...
 
-    def rules_for(self, user: User) -> Rules: ...
+    def rules_for(self, user: User) -> AccessRules: ...
 
 
-class Chain:
+class AuthorizerChain:
     """Asks in order; who answers first decides. If nobody does, the answer is denied, with all reasons."""
 
     __slots__ = ("_authorizers",)
@@ -86,7 +86,7 @@ class Chain:
     def __init__(self, *authorizers: Authorizer) -> None:
         self._authorizers = authorizers
 
-    def authorize(self, asked: Attributes) -> Verdict:
+    def authorize(self, asked: Attributes) -> AccessVerdict:
         reasons = []
         for authorizer in self._authorizers:
             verdict = authorizer.authorize(asked)
@@ -94,11 +94,11 @@ class Chain:
                 return verdict
             if verdict.reason:
                 reasons.append(verdict.reason)
-        return Verdict("denied", "; ".join(reasons) or _no_role(asked.user))
+        return AccessVerdict("denied", "; ".join(reasons) or _no_role(asked.user))
 
-    def rules_for(self, user: User) -> Rules:
+    def rules_for(self, user: User) -> AccessRules:
         parts = [authorizer.rules_for(user) for authorizer in self._authorizers]
-        return Rules(
+        return AccessRules(
             tuple(rule for part in parts for rule in part.resources),
             tuple(rule for part in parts for rule in part.paths),
             "; ".join(part.incomplete for part in parts if part.incomplete),
@@ -109,21 +109,21 @@ def _no_role(user: User) -> str:
     return f'no role of "{user.name}" grants this; `fairlead token create --role ROLE` makes a token that may'
 
 
-def forbidden(asked: Attributes, verdict: Verdict) -> Forbidden:
+def forbidden_error(asked: Attributes, verdict: AccessVerdict) -> Forbidden:
     """The 403 for a denied request, worded as Kubernetes words it."""
     because = f": {verdict.reason}" if verdict.reason else ""
-    if not asked.resource:
+    if not asked.plural:
         return Forbidden(
             f'forbidden: User "{asked.user.name}" cannot {asked.verb} path "{asked.path}"{because}'
         )
-    resource = f"{asked.resource}/{asked.subresource}" if asked.subresource else asked.resource
-    qualified = f"{asked.resource}.{asked.group}" if asked.group else asked.resource
+    resource = f"{asked.plural}/{asked.subresource}" if asked.subresource else asked.plural
+    qualified = f"{asked.plural}.{asked.group}" if asked.group else asked.plural
     subject = f'{qualified} "{asked.name}"' if asked.name else qualified
     scope = f'in the namespace "{asked.namespace}"' if asked.namespace else "at the cluster scope"
     return Forbidden(
         f'{subject} is forbidden: User "{asked.user.name}" cannot {asked.verb} resource "{resource}"'
         f' in API group "{asked.group}" {scope}{because}',
         group=asked.group,
-        kind=asked.resource,
+        kind=asked.plural,
         name=asked.name,
     )

@@ -1,7 +1,7 @@
 """Everything that answers requests over one store: hub, kinds, audit, desk and API, made in one place.
 
-Used by `runtime/server.py`, `sim/server.py` and `tests/inprocess.py`. Who drives the store hands each batch of changes
-to `observe` before anybody is told of it, and then publishes it at the hub.
+Used by `runtime/server.py`, `sim/server.py` and `tests/inprocess.py`. The store's driver hands each batch of changes to
+`observe` before anybody is told of it, and then publishes it at the hub.
 """
 
 from __future__ import annotations
@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from fairlead.api.admission import Chain
-from fairlead.api.alike import Alike
+from fairlead.api.admission import AdmissionChain
 from fairlead.api.audit import Audit
 from fairlead.api.audit_in_force import PolicyInForce
 from fairlead.api.authn import Tokens
@@ -20,9 +19,10 @@ from fairlead.api.desk import Desk
 from fairlead.api.heard_nodes import HeardNodes
 from fairlead.api.managing import Managing
 from fairlead.api.server import Api
+from fairlead.api.spec_cache import SpecCache
 from fairlead.model.files import load_tables
 from fairlead.model.served import Served
-from fairlead.store.contract import Change
+from fairlead.store.contract import CommittedChange
 from fairlead.store.machine import Store
 from fairlead.store.watch import Hub
 
@@ -31,8 +31,8 @@ from fairlead.store.watch import Hub
 class Remembered:
     """What answers the same however often it is asked; servers of one process may share it."""
 
-    chain: Chain = field(default_factory=Chain)
-    alike: Alike = field(default_factory=Alike)
+    chain: AdmissionChain = field(default_factory=AdmissionChain)
+    alike: SpecCache = field(default_factory=SpecCache)
     managing: Managing = field(default_factory=Managing)
 
 
@@ -58,13 +58,13 @@ class Assembly:
             authorizer=builtin_chain(store, self._resources),
             chain=known.chain,
             audit=audit,
-            alike=known.alike,
+            spec_cache=known.alike,
             managing=known.managing,
             heard=HeardNodes(),
         )
         self.api = make_api(self.desk, tokens)
 
-    def observe(self, changes: tuple[Change, ...], now: float) -> list[str]:
+    def observe(self, changes: tuple[CommittedChange, ...], now: float) -> list[str]:
         """What was committed is in force from here on; what of it cannot be understood is told."""
         troubles = [*self.custom.observe(changes), *self.audit_policy.observe(changes)]
         self.desk.heard.observe(changes, now)

@@ -10,8 +10,9 @@ import msgspec
 
 from fairlead.api.plan import Context
 from fairlead.core.errors import Cause, Forbidden
+from fairlead.model.key import Key
 from fairlead.model.kind import Json, Kind
-from fairlead.store.contract import Entry, Key, Operation, Precondition, Reader
+from fairlead.store.contract import Entry, Operation, Precondition, Reader
 
 
 class Manager(msgspec.Struct, frozen=True):
@@ -31,7 +32,9 @@ class Attempt(msgspec.Struct):
     new: Json | None  # for a delete: the object with its deletion begun
     old: Json | None  # None for a create
     current: Entry | None
-    spec: msgspec.Raw | None = None  # the bytes of its spec, where that is known to be right (`api/alike.py`)
+    spec: msgspec.Raw | None = (
+        None  # the bytes of its spec, where that is known to be right (`api/spec_cache.py`)
+    )
     # metadata.managedFields is in neither tree. As bytes: what is stored, and what will be (`api/managing.py`).
     managed_before: bytes = b""
     managed: bytes = b""

@@ -5,8 +5,8 @@ refused (`refused`), or has read something (`read`). What it returns are Notes t
 write they tell of: there is no write without its line and no line without its write. The revision a write gets is
 known only at commit: the store keeps it beside the line, and `audit_line` joins the two when the log is read.
 
-Who acts as somebody else is named as `user`, and the other as `impersonatedUser`; rules and budgets are about `user`.
-A line names fields, never values: no value of any object, Secret or not, reaches it, and of an error only its
+A user who impersonates another is named as `user`, and the other as `impersonatedUser`; rules and budgets are about
+`user`. A line names fields, never values: no value of any object, Secret or not, reaches it, and of an error only its
 reason, because messages quote values.
 """
 
@@ -20,7 +20,7 @@ from msgspec import structs
 from fairlead.api.audit_policy import DEFAULT_POLICY, READ_VERBS, AuditPolicy, Level, Target
 from fairlead.api.plan import Context
 from fairlead.api.users import UNAUTHENTICATED
-from fairlead.core.kept import Kept
+from fairlead.core.kept import BoundedDict
 from fairlead.core.spliced import Spliced
 from fairlead.core.times import timestamp
 from fairlead.store.contract import Note
@@ -84,20 +84,22 @@ def audit_record(
     """One line. `changed` holds field paths, as many as `model/diff.py` names at most."""
     user, taken_for = context.signed_in, context.user if context.impersonator is not None else None
     line = _Line(
-        _precise(context.now),
-        context.request_id,
-        user.name,
-        user.groups,
-        verb,
-        target,
-        code,
-        reason,
-        revision_before,
-        changed,
-        context.user_agent[:_TEXT_MAX],
-        context.source,
-        taken_for.name[:_NAME_MAX] if taken_for is not None else "",
-        [group[:_NAME_MAX] for group in taken_for.groups[:_GROUPS_MAX]] if taken_for is not None else (),
+        time=_precise(context.now),
+        request_id=context.request_id,
+        user=user.name,
+        groups=user.groups,
+        verb=verb,
+        object=target,
+        code=code,
+        reason=reason,
+        revision_before=revision_before,
+        changed=changed,
+        user_agent=context.user_agent[:_TEXT_MAX],
+        source_ip=context.source,
+        impersonated_user=taken_for.name[:_NAME_MAX] if taken_for is not None else "",
+        impersonated_groups=[group[:_NAME_MAX] for group in taken_for.groups[:_GROUPS_MAX]]
+        if taken_for is not None
+        else (),
     )
     return _encode(line)
 
@@ -111,7 +113,16 @@ def _unrecorded(context: Context, lines: int) -> _Line:
     user = context.user
     target = Target(path="/fairlead/v1/audit")
     time, request = _precise(context.now), context.request_id
-    line = _Line(time, request, user.name, user.groups, "record", target, 507, "NotRecorded")
+    line = _Line(
+        time=time,
+        request_id=request,
+        user=user.name,
+        groups=user.groups,
+        verb="record",
+        object=target,
+        code=507,
+        reason="NotRecorded",
+    )
     line.unrecorded = lines
     return line
 
@@ -145,7 +156,7 @@ class Audit:
     def __init__(self, policy: AuditPolicy = DEFAULT_POLICY) -> None:
         self._policy, self._tells_apart = policy, policy.tells_apart
         # Lines of accepted writes, but for what tells one such write from another.
-        self._lines: Kept[tuple[object, ...], Spliced] = Kept(_LINES_KEPT)
+        self._lines: BoundedDict[tuple[object, ...], Spliced] = BoundedDict(_LINES_KEPT)
         self.counters: dict[tuple[str, str, str], int] = {}
         self.suppressed = {STREAM: 0, STRANGERS: 0}  # beyond the policy's rate
         self.unrecorded = 0  # lines that the journal did not take
@@ -176,7 +187,7 @@ class Audit:
         like = (
             verb,
             target.group,
-            target.resource,
+            target.plural,
             target.namespace,
             target.subresource,
             user.name,
@@ -216,18 +227,18 @@ class Audit:
         if context.impersonator is not None or not (target.name and target.uid) or len(changed) > _FIELDS_MAX:
             return
         marked = _Line(
-            _TIME,
-            _REQUEST,
-            context.user.name,
-            context.user.groups,
-            verb,
-            structs.replace(target, name=_NAME, uid=_UID),
-            code,
-            "",
-            _BEFORE if revision_before > 0 else 0,
-            changed,
-            context.user_agent[:_TEXT_MAX],
-            context.source,
+            time=_TIME,
+            request_id=_REQUEST,
+            user=context.user.name,
+            groups=context.user.groups,
+            verb=verb,
+            object=structs.replace(target, name=_NAME, uid=_UID),
+            code=code,
+            reason="",
+            revision_before=_BEFORE if revision_before > 0 else 0,
+            changed=changed,
+            user_agent=context.user_agent[:_TEXT_MAX],
+            source_ip=context.source,
         )
         line = Spliced(_encode(marked), _MARKS)
         if _filled(line, context, target, revision_before) == audit_record(
@@ -294,7 +305,7 @@ class Audit:
     def _level(self, context: Context, verb: str, target: Target, code: int, heartbeat: bool) -> Level:
         user = context.signed_in
         one = (target.name or target.path) if self._tells_apart else ""
-        what = (target.group, target.resource, target.subresource, target.namespace, one)
+        what = (target.group, target.plural, target.subresource, target.namespace, one)
         key = (verb, what, user.name, user.groups, code, heartbeat)
         level = self._levels.get(key)
         if level is None:
@@ -326,4 +337,4 @@ def _filled(line: Spliced, context: Context, target: Target, revision_before: in
 
 
 def _qualified(target: Target) -> str:
-    return f"{target.resource}.{target.group}" if target.group else target.resource
+    return f"{target.plural}.{target.group}" if target.group else target.plural

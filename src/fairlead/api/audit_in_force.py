@@ -13,8 +13,9 @@ import msgspec
 
 from fairlead.api.audit import Audit
 from fairlead.api.audit_policy import DEFAULT_POLICY, AuditPolicy, AuditRule, Level, Resources
+from fairlead.model.key import Key
 from fairlead.model.kinds.auditpolicy import KIND, NAME
-from fairlead.store.contract import DELETED, Change, Entry, Key, Reader
+from fairlead.store.contract import DELETED, CommittedChange, Entry, Reader
 from fairlead.store.damage import is_stand_in
 
 _KEY = Key(KIND.resource, "", NAME)
@@ -63,7 +64,7 @@ class PolicyInForce:
         entry = read.get(_KEY)
         return [] if entry is None else self._take(entry)
 
-    def observe(self, changes: Iterable[Change]) -> list[str]:
+    def observe(self, changes: Iterable[CommittedChange]) -> list[str]:
         troubles: list[str] = []
         for change in changes:
             if change.entry.key != _KEY:

@@ -30,7 +30,7 @@ class Target(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """What a request was about: an object, a collection (no name), or a path that is no resource."""
 
     group: str = ""
-    resource: str = ""  # plural
+    plural: str = msgspec.field(default="", name="resource")
     namespace: str = ""
     name: str = ""
     subresource: str = ""
@@ -58,7 +58,7 @@ def _covers(pattern: str, target: Target) -> bool:
     resource, _, subresource = pattern.partition("/")
     if pattern == "*":
         return True
-    if resource not in ("*", target.resource):
+    if resource not in ("*", target.plural):
         return False
     return bool(target.subresource) if subresource == "*" else subresource == target.subresource
 
@@ -90,7 +90,7 @@ class AuditRule:
         )
 
     def _is_about(self, target: Target) -> bool:
-        if not target.resource:
+        if not target.plural:
             if self.resources or self.namespaces:
                 return False
             return not self.urls or any(_leads_to(url, target.path) for url in self.urls)

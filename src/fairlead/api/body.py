@@ -14,7 +14,7 @@ from fairlead.api.desk import Desk
 from fairlead.api.status import invalid
 from fairlead.core import codec, yaml_text
 from fairlead.core.errors import BadRequest, Cause, Invalid, UnsupportedMedia
-from fairlead.core.problems import Problems, shown
+from fairlead.core.problems import Problems, show
 from fairlead.model import protobuf, structure
 from fairlead.model.kind import Json, Kind
 from fairlead.model.metadata import validate_metadata
@@ -41,7 +41,7 @@ def read_json(desk: Desk, request: Request) -> Json:
     if media and media not in (JSON, protobuf.MEDIA_TYPE):
         raise UnsupportedMedia(
             "the body of the request was in an unknown format - accepted media types include: "
-            f"{JSON}, {yaml_text.MEDIA_TYPE}, {protobuf.MEDIA_TYPE}; got {shown(media)}"
+            f"{JSON}, {yaml_text.MEDIA_TYPE}, {protobuf.MEDIA_TYPE}; got {show(media)}"
         )
     if not request.body:
         raise BadRequest("the request has no body; send the object as JSON")
@@ -57,7 +57,7 @@ def json_text(request: Request) -> bytes:
 
 def require_object(value: object) -> Json:
     if not isinstance(value, dict):
-        raise BadRequest(f"the body must be a JSON object, got {shown(value)}")
+        raise BadRequest(f"the body must be a JSON object, got {show(value)}")
     return value
 
 
@@ -69,7 +69,7 @@ def check_identity(obj: Json, api_version: str, kind: str) -> None:
         if not given or given == expected:
             continue
         raise BadRequest(
-            f"the {field} in the data ({shown(given)}) does not match the expected {field} ({expected}); "
+            f"the {field} in the data ({show(given)}) does not match the expected {field} ({expected}); "
             "send it to its own address, or correct it"
         )
 
@@ -79,11 +79,11 @@ def check_meant_for(obj: Json, request: Request, kind: str) -> None:
     version it is written does not matter: clients use that of the address or their own."""
     given = obj.get("kind")
     if given and given != kind:
-        raise BadRequest(f"the kind in the data ({shown(given)}) does not match the expected kind ({kind})")
+        raise BadRequest(f"the kind in the data ({show(given)}) does not match the expected kind ({kind})")
     name = (obj.get("metadata") or {}).get("name")
     if name and name != request.name:
         raise BadRequest(
-            f"name in URL does not match name in {kind} object: {shown(request.name)} is not {shown(name)}"
+            f"name in URL does not match name in {kind} object: {show(request.name)} is not {show(name)}"
         )
 
 

@@ -14,9 +14,9 @@ from fairlead.api.desk import Desk
 from fairlead.api.managing import manager_of, taken_out
 from fairlead.api.objects import key_of
 from fairlead.api.plan import Context, Plan
-from fairlead.api.writing import admit_and_validate, modified, plan_change, stamp_changed
+from fairlead.api.writing import admit_and_validate, conflict_error, plan_change, stamp_changed
 from fairlead.core.errors import BadRequest, Conflict
-from fairlead.core.problems import shown
+from fairlead.core.problems import show
 from fairlead.model.kind import Json, Kind
 from fairlead.port.request import Reply, Request
 from fairlead.store.contract import Entry
@@ -64,9 +64,9 @@ def change(
     new["apiVersion"], new["kind"] = kind.api_version, kind.kind
     new["metadata"]["resourceVersion"] = str(current.revision)
     attempt = Attempt(
-        kind, request.verb, request.subresource, key, context, desk.sound, new, old, current, spec=spec,
-        dry_run=options.dry_run(request.query), warnings=warnings, managed_before=managed,
-        managed=managed if owned is None else owned,
+        kind=kind, verb=request.verb, subresource=request.subresource, key=key, context=context,
+        read=desk.sound, new=new, old=old, current=current, spec=spec, dry_run=options.dry_run(request.query),
+        warnings=warnings, managed_before=managed, managed=managed if owned is None else owned,
         manager=manager_of(request, context, sent) if owned is None else None,
     )  # fmt: skip
     new["metadata"].setdefault("uid", current.uid)
@@ -103,13 +103,13 @@ def _check_address(metadata: Json, request: Request, kind: Kind) -> None:
     name = metadata.get("name")
     if name and name != request.name:
         raise BadRequest(
-            f"the name of the object ({shown(name)}) does not match the name on the URL ({shown(request.name)})"
+            f"the name of the object ({show(name)}) does not match the name on the URL ({show(request.name)})"
         )
     namespace = metadata.get("namespace")
     if kind.namespaced and namespace and namespace != request.namespace:
         raise BadRequest(
-            f"the namespace of the object ({shown(namespace)}) does not match the namespace on the request "
-            f"({shown(request.namespace)})"
+            f"the namespace of the object ({show(namespace)}) does not match the namespace on the request "
+            f"({show(request.namespace)})"
         )
 
 
@@ -126,4 +126,4 @@ def _check_identity(kind: Kind, current: Entry, metadata: Json) -> None:
         )
     revision = metadata.get("resourceVersion")
     if revision and revision not in ("0", str(current.revision)):
-        raise modified(kind, current.key, current.revision)
+        raise conflict_error(kind, current.key, current.revision)

@@ -27,10 +27,11 @@ from fairlead.ledger import handover, resource_quota
 from fairlead.ledger import quota as ledger
 from fairlead.ledger import reservation as reservations
 from fairlead.ledger.pod_needs import Usage, add, placed_usage
+from fairlead.model.key import Key
 from fairlead.model.kind import Json, Kind
 from fairlead.model.kinds import namespace, placementquota, reservation, resourcequota
 from fairlead.model.views import Anything, Pod, Reservation, ResourceQuotaSpec
-from fairlead.store.contract import AtRevision, Entry, Key, Reader
+from fairlead.store.contract import AtRevision, Entry, Reader
 
 _NODES, _PODS = "nodes", "pods"
 PLACEMENT = placementquota.KIND.resource
@@ -94,7 +95,7 @@ def _charge(
     for entry, charged, over in found:
         if over is not None:
             how = f"raise spec.hard ({over.limited}) or remove what it counts"
-            why = over.told(entry.key.name) + handing.holders(attempt)
+            why = over.describe(entry.key.name) + handing.describe_holders(attempt)
             raise attempt.forbidden(why, lifted_by(*entry.key, how))
         attempt.preconditions.append(AtRevision(entry.key, entry.revision))
         attempt.operations.append(put(kind, entry.key, charged))
@@ -117,8 +118,8 @@ def _placed(attempt: Attempt, pod: Pod, node: str, giver: handing.Giver | None) 
         used = ledger.used_of(quota) if ledger.is_counted(quota) else placed_usage_of(read, quota, space)
         asked = placed_usage(pod.spec)
         if giver is not None and ledger.covers(selector, _labels_of(read, giver.pod.spec.node_name)):
-            asked = ledger.less(asked, placed_usage(giver.pod.spec))
-        over = ledger.over(quota["spec"].get("hard") or {}, used, asked)
+            asked = ledger.subtract(asked, placed_usage(giver.pod.spec))
+        over = ledger.find_exceeded(quota["spec"].get("hard") or {}, used, asked)
         add(used, asked)
         found.append(_Charge(entry, ledger.with_usage(quota, used, attempt.context.now), over))
     return found
@@ -134,7 +135,7 @@ def _counted(attempt: Attempt, pod: Pod | None, giver: handing.Giver | None) -> 
         if pod is not None:
             if not resource_quota.in_scope(spec, pod):
                 continue
-            unsaid = resource_quota.unsaid(spec.hard, pod)
+            unsaid = resource_quota.list_unstated(spec.hard, pod)
             if unsaid:
                 raise attempt.forbidden(
                     f"failed quota: {entry.key.name}: must specify {unsaid}",
@@ -149,11 +150,13 @@ def _counted(attempt: Attempt, pod: Pod | None, giver: handing.Giver | None) -> 
         if not any(asked.get(name) for name in spec.hard):
             continue
         if giver is not None and resource_quota.in_scope(spec, giver.pod):
-            asked = ledger.less(asked, resource_quota.usage_of_pod(giver.pod))
+            asked = ledger.subtract(asked, resource_quota.usage_of_pod(giver.pod))
         counted = (quota.get("status") or {}).get("hard") == spec.hard
         used = ledger.used_of(quota) if counted else resource_usage_of(attempt.read, spec, space)
-        status = {"hard": spec.hard, "used": ledger.plus(spec.hard, used, asked)}
-        found.append(_Charge(entry, {**quota, "status": status}, ledger.over(spec.hard, used, asked)))
+        status = {"hard": spec.hard, "used": ledger.add_usage(spec.hard, used, asked)}
+        found.append(
+            _Charge(entry, {**quota, "status": status}, ledger.find_exceeded(spec.hard, used, asked))
+        )
     return found
 
 
@@ -180,7 +183,7 @@ def use_reservation(attempt: Attempt, pod: Pod, name: str, node: str) -> None:
             name=attempt.key.name,
         )
     attempt.preconditions.append(AtRevision(key, entry.revision))
-    used = reservations.allocated(tree(entry), attempt.key.name, pod.metadata.uid, attempt.context.now)
+    used = reservations.allocate(tree(entry), attempt.key.name, pod.metadata.uid, attempt.context.now)
     attempt.operations.append(put(reservation.KIND, key, used))
 
 
@@ -192,7 +195,7 @@ def placed_usage_of(read: Reader, quota: Json, space: str) -> Usage:
         return _labels_of(read, node)
 
     bound = (decode_pod(each.data) for each in read.list(_PODS, space) if b'"nodeName"' in each.data)
-    return ledger.taken(quota["spec"].get("nodeSelector"), bound, labels_of)
+    return ledger.sum_usage(quota["spec"].get("nodeSelector"), bound, labels_of)
 
 
 def resource_usage_of(read: Reader, spec: ResourceQuotaSpec, space: str) -> Usage:

@@ -15,7 +15,8 @@ from itertools import chain
 import msgspec
 
 from fairlead.api.attempt import Attempt
-from fairlead.store.contract import Absent, Delete, Entry, Key, Put, Reader
+from fairlead.model.key import Key
+from fairlead.store.contract import Absent, Entry, Put, Reader, Remove
 
 CLAIMS = "claims.fairlead.dev"
 
@@ -31,11 +32,11 @@ def is_about(key: Key, what: str) -> bool:
     return key.name.startswith(f"{what}-")
 
 
-def named(key: Key) -> str:
+def claimed_value(key: Key) -> str:
     return key.name.partition("-")[2]
 
 
-def holder(read: Reader, key: Key) -> Entry | None:
+def find_claim(read: Reader, key: Key) -> Entry | None:
     """The claim as it would be judged now, whoever has it: its uid is the holder's."""
     return read.newest(key)
 
@@ -48,14 +49,14 @@ def take(attempt: Attempt, key: Key) -> None:
 
 
 def take_if_free(attempt: Attempt, key: Key) -> bool:
-    if holder(attempt.read, key) is not None:
+    if find_claim(attempt.read, key) is not None:
         return False
     take(attempt, key)
     return True
 
 
 def first_free(attempt: Attempt, candidates: Iterable[Key]) -> Key | None:
-    return next((key for key in candidates if holder(attempt.read, key) is None), None)
+    return next((key for key in candidates if find_claim(attempt.read, key) is None), None)
 
 
 def numbers(attempt: Attempt, first: int, band: int, end: int) -> Iterator[int]:
@@ -69,10 +70,10 @@ def give_up(attempt: Attempt, key: Key) -> None:
     """No longer the written object's, if it was."""
     assert attempt.new is not None
     uid = attempt.new["metadata"]["uid"]
-    found = holder(attempt.read, key)
+    found = find_claim(attempt.read, key)
     if found is not None and found.uid == uid:
         put = _put(key, uid, attempt.key)
-        attempt.operations.append(Delete(key, uid, put.head, put.tail))
+        attempt.operations.append(Remove(key, uid, put.head, put.tail))
 
 
 def _put(key: Key, uid: str, by: Key) -> Put:

@@ -19,7 +19,7 @@ from fairlead.api.server import Api
 from fairlead.api.status import failure
 from fairlead.core.errors import ApiError, MethodNotAllowed, Unavailable
 from fairlead.port.request import Reply, Request
-from fairlead.store.contract import Outcome, Transaction
+from fairlead.store.contract import CommitOutcome, Transaction
 
 # How often one request may be planned again before the client is told to retry: bounds a livelock.
 #: bound: requests | times a request is planned anew on a conflict | 503
@@ -46,7 +46,7 @@ class Conversation:
         except ApiError as error:
             return error
 
-    def resolved(self, outcome: Outcome) -> Next:
+    def resolved(self, outcome: CommitOutcome) -> Next:
         """The store has judged the transaction that came last."""
         assert self._plan is not None, "nothing was submitted"
         try:

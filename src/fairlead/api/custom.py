@@ -14,7 +14,7 @@ from fairlead.core import codec
 from fairlead.model.custom.definition import (
     DEFINITIONS,
     ESTABLISHED,
-    brief,
+    decode_brief,
     is_true,
     names_of,
     spec_bytes,
@@ -22,7 +22,7 @@ from fairlead.model.custom.definition import (
 from fairlead.model.custom.kinds import Made, made_of
 from fairlead.model.fields import FieldTables
 from fairlead.model.served import Served
-from fairlead.store.contract import DELETED, Change, Entry, Reader
+from fairlead.store.contract import DELETED, CommittedChange, Entry, Reader
 from fairlead.store.damage import is_stand_in
 
 
@@ -45,7 +45,7 @@ class CustomKinds:
         entries = sorted(read.list(DEFINITIONS), key=lambda entry: entry.revision)
         return [trouble for entry in entries for trouble in self._take(entry)]
 
-    def observe(self, changes: Iterable[Change]) -> list[str]:
+    def observe(self, changes: Iterable[CommittedChange]) -> list[str]:
         troubles: list[str] = []
         self.changed = set()
         for change in changes:
@@ -62,7 +62,7 @@ class CustomKinds:
         if is_stand_in(entry.data):
             self._withdraw(name)
             return [f"the kinds of {name} cannot be served: it is damaged in the store"]
-        outer = brief(entry.data)
+        outer = decode_brief(entry.data)
         if not is_true(outer, ESTABLISHED):
             self._withdraw(name)
             return []

@@ -13,7 +13,7 @@ from fairlead.api.desk import Desk
 from fairlead.api.objects import is_finished as is_finished
 from fairlead.core import codec
 from fairlead.core.errors import CURRENT_VERSION, BadRequest, Cause, Conflict
-from fairlead.core.problems import shown
+from fairlead.core.problems import show
 from fairlead.core.times import parse_time, timestamp
 from fairlead.model.kind import Json, Kind
 from fairlead.model.metadata import FOREGROUND, ORPHAN
@@ -41,13 +41,13 @@ def read_options(request: Request, desk: Desk) -> DeleteOptions:
     """From the body if there is one, else from the query; the body wins, as in Kubernetes."""
     if not request.body:
         return _checked(
-            options.whole(request.query, "gracePeriodSeconds"),
+            options.parse_whole(request.query, "gracePeriodSeconds"),
             request.query.get("propagationPolicy", ""),
-            options.flag(request.query, "orphanDependents"),
+            options.parse_flag(request.query, "orphanDependents"),
             "",
             None,
             options.dry_run(request.query),
-            bool(options.flag(request.query, DELETE_OPTION)),
+            bool(options.parse_flag(request.query, DELETE_OPTION)),
         )
     obj = body.read_json(desk, request)
     body.check_structure(desk, "DeleteOptions", obj, "Ignore")
@@ -65,9 +65,9 @@ def options_from(obj: Json, request: Request) -> DeleteOptions:
         obj.get("propagationPolicy") or "",
         obj.get("orphanDependents"),
         conditions.get("uid") or "",
-        options.revision({"resourceVersion": revision}) if revision else None,
+        options.parse_revision({"resourceVersion": revision}) if revision else None,
         any(dry_runs) or options.dry_run(request.query),
-        bool(obj.get(DELETE_OPTION)) or bool(options.flag(request.query, DELETE_OPTION)),
+        bool(obj.get(DELETE_OPTION)) or bool(options.parse_flag(request.query, DELETE_OPTION)),
     )
 
 
@@ -84,7 +84,7 @@ def _checked(
         raise BadRequest(f"gracePeriodSeconds: Invalid value: {grace}: must be zero or more")
     if policy and policy not in _POLICIES:
         raise BadRequest(
-            f"propagationPolicy: Unsupported value: {shown(policy)}: use one of {', '.join(_POLICIES)}"
+            f"propagationPolicy: Unsupported value: {show(policy)}: use one of {', '.join(_POLICIES)}"
         )
     if orphan is not None:
         if policy:
@@ -92,7 +92,14 @@ def _checked(
                 "orphanDependents and propagationPolicy exclude each other: use propagationPolicy only"
             )
         policy = "Orphan" if orphan else "Background"
-    return DeleteOptions(grace, policy, uid, revision, dry_run, though_damaged)
+    return DeleteOptions(
+        grace_seconds=grace,
+        policy=policy,
+        uid=uid,
+        revision=revision,
+        dry_run=dry_run,
+        though_damaged=though_damaged,
+    )
 
 
 def check_preconditions(kind: Kind, entry: Entry, wanted: DeleteOptions) -> None:
@@ -115,7 +122,7 @@ def check_preconditions(kind: Kind, entry: Entry, wanted: DeleteOptions) -> None
     )
 
 
-def begun(kind: Kind, old: Json, wanted: DeleteOptions, now: float) -> Json:
+def begin_deletion(kind: Kind, old: Json, wanted: DeleteOptions, now: float) -> Json:
     """The object once its deletion was asked for. Asking again may only shorten the grace."""
     new: Json = codec.clone(old)
     metadata = new["metadata"]

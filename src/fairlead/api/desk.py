@@ -9,13 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from fairlead.api.access import Authorizer
-from fairlead.api.admission import Chain
-from fairlead.api.alike import Alike
+from fairlead.api.admission import AdmissionChain
 from fairlead.api.audit import Audit
 from fairlead.api.heard_nodes import HeardNodes
 from fairlead.api.managing import Managing
 from fairlead.api.repeats import Repeats
 from fairlead.api.sound import Sound
+from fairlead.api.spec_cache import SpecCache
 from fairlead.model.catalog import Catalog
 from fairlead.model.fields import FieldTables
 from fairlead.store.contract import Reader
@@ -27,9 +27,9 @@ class Desk:
     tables: FieldTables
     read: Reader
     authorizer: Authorizer
-    chain: Chain
+    chain: AdmissionChain
     audit: Audit
-    alike: Alike = field(default_factory=Alike)
+    spec_cache: SpecCache = field(default_factory=SpecCache)
     managing: Managing = field(default_factory=Managing)
     repeats: Repeats = field(default_factory=Repeats)
     heard: HeardNodes = field(default_factory=HeardNodes)

@@ -13,7 +13,16 @@ from fairlead.port.request import Request
 
 VERBS = ("get", "list", "watch")
 _INSTEAD = {"replicationcontrollers": "a Deployment or a ReplicaSet"}
-EMPTY = (Kind("", "v1", "ReplicationController", "replicationcontrollers", True, "ReplicaSet"),)
+EMPTY = (
+    Kind(
+        group="",
+        version="v1",
+        kind="ReplicationController",
+        plural="replicationcontrollers",
+        namespaced=True,
+        schema="ReplicaSet",
+    ),
+)
 
 
 def find_empty(group: str, version: str, plural: str) -> Kind | None:

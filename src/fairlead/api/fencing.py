@@ -11,7 +11,7 @@ from fairlead.api.plan import Again, Plan, Step
 from fairlead.core.errors import BadRequest, Cause, Conflict
 from fairlead.model.premise import Premise, Premises
 from fairlead.port.request import Reply
-from fairlead.store.contract import Absent, AtRevision, Outcome, Refused, Transaction
+from fairlead.store.contract import Absent, AtRevision, CommitOutcome, PreconditionFailed, Transaction
 
 #: bound: requests | objects named by one `fence` | 400
 FENCES_MAX = 64
@@ -19,7 +19,7 @@ FENCES_MAX = 64
 Fence = AtRevision | Absent
 
 
-def fenced(step: Step, premises: Premises) -> Step:
+def add_premises(step: Step, premises: Premises) -> Step:
     """The same step; what it writes commits only while the premises hold."""
     if len(premises) > FENCES_MAX:
         raise BadRequest(f"query parameter fence: at most {FENCES_MAX} objects can be named")
@@ -36,8 +36,8 @@ def _guarded(plan: Plan, fences: tuple[Fence, ...]) -> Plan:
         transaction.operations, (*fences, *transaction.preconditions), transaction.notes, transaction.claim
     )
 
-    def finish(outcome: Outcome) -> Reply | Plan | Again:
-        if isinstance(outcome, Refused) and outcome.precondition in fences:
+    def finish(outcome: CommitOutcome) -> Reply | Plan | Again:
+        if isinstance(outcome, PreconditionFailed) and outcome.precondition in fences:
             moved = outcome.precondition
             told = f"{moved.key.resource} {moved.key.name} is not absent any more"
             if isinstance(moved, AtRevision):

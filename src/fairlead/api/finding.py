@@ -14,14 +14,14 @@ from fairlead.port.request import Request
 from fairlead.store.contract import Entry
 
 
-def missing(kind: Kind, name: str) -> NotFound:
+def not_found(kind: Kind, name: str) -> NotFound:
     return NotFound(f'{kind.resource} "{name}" not found', group=kind.group, kind=kind.plural, name=name)
 
 
 def find(desk: Desk, kind: Kind, request: Request) -> Entry:
     entry = desk.sound.get(key_of(kind, request.namespace, request.name))
     if entry is None:
-        raise missing(kind, request.name)
+        raise not_found(kind, request.name)
     return entry if kind.presented is None else _presented(entry, kind.presented)
 
 

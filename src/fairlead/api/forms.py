@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from fairlead.core import yaml_text
 from fairlead.core.errors import BadRequest, NotAcceptable
-from fairlead.core.problems import shown
+from fairlead.core.problems import show
 from fairlead.port.request import JSON, Request
 
 META = "meta.k8s.io/v1"
@@ -26,13 +26,13 @@ class Form(Enum):
     METADATA = "PartialObjectMetadata"
 
 
-class Wanted(NamedTuple):
+class Negotiated(NamedTuple):
     form: Form
     media: str = JSON
     meta: str = META  # apiVersion of a Table or of metadata
 
 
-class Choice(NamedTuple):
+class MediaRange(NamedTuple):
     """One range of an Accept header with its parameters, but for q."""
 
     media: str
@@ -57,7 +57,7 @@ _AT_REST = f"{JSON}, {yaml_text.MEDIA_TYPE}"
 _STREAMED = f"{JSON};stream=watch"
 
 
-def wanted(request: Request) -> Wanted:
+def negotiate(request: Request) -> Negotiated:
     """Also says whether there is one at all: asked before anything is written."""
     return _parse(request.accept, request.verb == "watch")
 
@@ -68,7 +68,7 @@ def check_whole(request: Request) -> None:
 
 
 def form_of(request: Request) -> Form:
-    return wanted(request).form
+    return negotiate(request).form
 
 
 def included_of(request: Request) -> str:
@@ -76,29 +76,29 @@ def included_of(request: Request) -> str:
     included = request.query.get("includeObject") or "Metadata"
     if included not in _INCLUDED:
         raise BadRequest(
-            f"includeObject: Unsupported value: {shown(included)}: use one of {', '.join(_INCLUDED)}"
+            f"includeObject: Unsupported value: {show(included)}: use one of {', '.join(_INCLUDED)}"
         )
     return included
 
 
 def media_of(accept: str) -> str:
     """JSON or YAML: in which of them somebody reads what has no other forms, such as an error."""
-    for choice in choices(accept):
+    for choice in parse_accept(accept):
         media = _GIVEN.get(choice.media)
         if media is not None:
             return media
     return JSON
 
 
-def choices(accept: str) -> Iterator[Choice]:
+def parse_accept(accept: str) -> Iterator[MediaRange]:
     """The ranges of an Accept header, best first: by q, then what is named before what is left open."""
-    found: list[tuple[float, int, Choice]] = []
+    found: list[tuple[float, int, MediaRange]] = []
     for text in accept.split(","):
         media, *rest = (part.strip() for part in text.split(";"))
         parameters = dict(part.partition("=")[::2] for part in rest if part)
         quality = _quality(parameters.pop("q", ""))
         if media and quality > 0:
-            found.append((-quality, media.count("*"), Choice(media.lower(), parameters)))
+            found.append((-quality, media.count("*"), MediaRange(media.lower(), parameters)))
     found.sort(key=lambda each: each[:2])
     return (choice for _, _, choice in found)
 
@@ -111,19 +111,19 @@ def _quality(text: str) -> float:
 
 
 @lru_cache(maxsize=256)
-def _parse(accept: str, streamed: bool, only_whole: bool = False) -> Wanted:
+def _parse(accept: str, streamed: bool, only_whole: bool = False) -> Negotiated:
     if not accept:
-        return Wanted(Form.OBJECT)
-    for media, parameters in choices(accept):
+        return Negotiated(Form.OBJECT)
+    for media, parameters in parse_accept(accept):
         given = _GIVEN.get(media)
         if given is None or parameters.get("stream", "watch") != "watch" or (streamed and given != JSON):
             continue
         form = _FORMS.get(parameters.get("as", ""))
         if form is Form.OBJECT:
-            return Wanted(form, given)
+            return Negotiated(form, given)
         if only_whole:
             continue
         meta = _VERSIONS.get(parameters.get("v", "")) if parameters.get("g") == "meta.k8s.io" else None
         if form is not None and meta is not None:
-            return Wanted(form, given, meta)
+            return Negotiated(form, given, meta)
     raise NotAcceptable(f"only the following media types are accepted: {_STREAMED if streamed else _AT_REST}")

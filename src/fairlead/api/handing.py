@@ -45,7 +45,7 @@ def any_giver(attempt: Attempt, pod: Pod, stage: str) -> Giver | None:
 
 def hand_over(attempt: Attempt, giver: Giver, stage: str) -> None:
     tree, managed = plain(giver.entry)
-    noted = handover.noted(tree, attempt.key.name, stage, attempt.context.now)
+    noted = handover.note_handover(tree, attempt.key.name, stage, attempt.context.now)
     key = giver.entry.key
     # A pod that is created with its node is charged twice, and is bound when it is created.
     if any(each.key == key for each in attempt.operations):
@@ -54,7 +54,7 @@ def hand_over(attempt: Attempt, giver: Giver, stage: str) -> None:
     attempt.operations.append(put(pods.KIND, key, noted, managed=managed))
 
 
-def holders(attempt: Attempt) -> str:
+def describe_holders(attempt: Attempt) -> str:
     """Who of the namespace was released and still holds quota, for people: a part of a refusal."""
     space = attempt.key.namespace
     found = (

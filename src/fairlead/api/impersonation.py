@@ -10,8 +10,8 @@ rights of who impersonates.
     Impersonate-Extra-KEY    any number; KEY is percent-encoded where it holds what no header's name may
 
 Whether one may is asked of the same chain as everything else (`access.py`), as Kubernetes asks it: the verb
-`impersonate` on users, groups, serviceaccounts, and on uids and userextras of authentication.k8s.io. Of the built-in
-roles only the admin's covers that.
+`impersonate` on users, groups, serviceaccounts, and on uids and userextras of authentication.k8s.io. Only the admin's
+built-in role covers that.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from urllib.parse import unquote
 
-from fairlead.api.access import Attributes, Authorizer, forbidden
+from fairlead.api.access import Attributes, Authorizer, forbidden_error
 from fairlead.api.users import ANONYMOUS, AUTHENTICATED, UNAUTHENTICATED, User
 from fairlead.core.errors import BadRequest
 from fairlead.model.names import label_problems, subdomain_problems
@@ -35,7 +35,7 @@ _SERVICE_ACCOUNTS = "system:serviceaccounts"
 _AUTHENTICATION = "authentication.k8s.io"
 
 
-def impersonated(headers: Sequence[tuple[bytes, bytes]]) -> User:
+def parse_impersonation(headers: Sequence[tuple[bytes, bytes]]) -> User:
     """Whom these headers mean: lower-case names, each beginning with PREFIX. BadRequest if they mean nobody."""
     if len(headers) > HEADERS_MAX:
         raise BadRequest(f"a request may carry {HEADERS_MAX} Impersonate headers at most, not {len(headers)}")
@@ -76,7 +76,7 @@ def authorize(authorizer: Authorizer, signed_in: User, wanted: User) -> None:
     for asked in _questions(signed_in, wanted):
         verdict = authorizer.authorize(asked)
         if not verdict.allowed:
-            raise forbidden(asked, verdict)
+            raise forbidden_error(asked, verdict)
 
 
 def _questions(signed_in: User, wanted: User) -> Iterator[Attributes]:
@@ -104,7 +104,7 @@ def _question(
         verb="impersonate",
         group=group,
         version="v1",
-        resource=resource,
+        plural=resource,
         subresource=subresource,
         namespace=namespace,
         name=name,

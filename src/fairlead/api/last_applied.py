@@ -10,7 +10,7 @@ from fairlead.core import codec
 from fairlead.core.errors import BadRequest
 from fairlead.model.apply.rules import Rule
 from fairlead.model.apply.sets import NOTHING, FieldSet, minus
-from fairlead.model.apply.trees import covered, difference
+from fairlead.model.apply.trees import collect_fields, compare
 from fairlead.model.kind import Json, Kind
 from fairlead.model.metadata import ANNOTATIONS_BYTES_MAX
 
@@ -28,8 +28,8 @@ def allowed_by(rule: Rule, kind: Kind, live: Json) -> FieldSet:
         return NOTHING
     if not isinstance(last, dict) or last.get("apiVersion") != kind.api_version:
         return NOTHING
-    found = difference(rule, last, live)
-    return minus(minus(covered(rule, last), found.changed), found.removed)
+    found = compare(rule, last, live)
+    return minus(minus(collect_fields(rule, last), found.changed), found.removed)
 
 
 def with_last_applied(new: Json, config: Json) -> Json:

@@ -17,7 +17,9 @@ _EXACT, _NOT_OLDER = "Exact", "NotOlderThan"
 
 
 def check_list(query: Mapping[str, str]) -> None:
-    options.whole(query, "timeoutSeconds")  # lists take no time worth limiting, but what is wrong is told
+    options.parse_whole(
+        query, "timeoutSeconds"
+    )  # lists take no time worth limiting, but what is wrong is told
     match, problems = query.get(_MATCH, ""), Problems()
     if match:
         if not query.get("resourceVersion"):
@@ -28,14 +30,14 @@ def check_list(query: Mapping[str, str]) -> None:
             problems.unsupported(_MATCH, match, (_EXACT, _NOT_OLDER, ""))
         if match == _EXACT and query.get("resourceVersion") == "0":
             problems.forbidden(_MATCH, f'{_MATCH} "exact" is forbidden for resourceVersion "0"')
-    if options.flag(query, "sendInitialEvents") is not None:
+    if options.parse_flag(query, "sendInitialEvents") is not None:
         problems.forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list")
     _refuse(problems)
 
 
 def check_watch(query: Mapping[str, str]) -> None:
     match, problems = query.get(_MATCH, ""), Problems()
-    asked = options.flag(query, "sendInitialEvents") is not None
+    asked = options.parse_flag(query, "sendInitialEvents") is not None
     if asked and match != _NOT_OLDER:
         problems.forbidden(_MATCH, f"sendInitialEvents requires setting {_MATCH} to {_NOT_OLDER}")
     if match:

@@ -19,11 +19,11 @@ import msgspec
 from fairlead.api import options
 from fairlead.api.desk import Desk
 from fairlead.api.finding import not_newer_than
-from fairlead.api.forms import Form, included_of, wanted
+from fairlead.api.forms import Form, included_of, negotiate
 from fairlead.api.list_options import check_list
 from fairlead.api.tables import metadata_form, table_of
 from fairlead.core.errors import BadRequest, Expired
-from fairlead.core.problems import shown
+from fairlead.core.problems import show
 from fairlead.model.kind import Json, Kind
 from fairlead.model.selectors import field_matcher, parse_fields, parse_labels
 from fairlead.port.items import Items
@@ -62,7 +62,7 @@ class _Token(msgspec.Struct, array_like=True):
 _token = msgspec.json.Decoder(_Token).decode
 
 
-def acceptor(request: Request, kind: Kind) -> Accepts | None:
+def compile_selectors(request: Request, kind: Kind) -> Accepts | None:
     """The selectors of a request as one predicate; None when there are none."""
     tests: list[Accepts] = []
     if text := request.query.get("labelSelector"):
@@ -93,7 +93,7 @@ def _field_test(text: str, kind: Kind) -> Accepts:
     unknown = [requirement.field for requirement in by_object if requirement.field not in kind.selectable]
     if unknown:
         known = ", ".join((*_KEY_FIELDS, *sorted(kind.selectable)))
-        label = shown(unknown[0])[1:-1]
+        label = show(unknown[0])[1:-1]
         raise BadRequest(f"field label not supported: {label}; {kind.kind} can be selected by {known}")
     object_matches = field_matcher(by_object, kind.selectable) if by_object else None
 
@@ -107,20 +107,20 @@ def _field_test(text: str, kind: Kind) -> Accepts:
     return accepts
 
 
-def chosen(request: Request, kind: Kind, entries: Sequence[Entry]) -> Sequence[Entry]:
-    accepts = acceptor(request, kind)
+def select_entries(request: Request, kind: Kind, entries: Sequence[Entry]) -> Sequence[Entry]:
+    accepts = compile_selectors(request, kind)
     return entries if accepts is None else [entry for entry in entries if accepts(entry)]
 
 
 def list_page(desk: Desk, request: Request, kind: Kind, now: float) -> Reply:
     """One list request answered, whole or a page of it."""
     check_list(request.query)
-    limit = options.whole(request.query, "limit") or 0
+    limit = options.parse_whole(request.query, "limit") or 0
     token = _read_token(request)
     revision = token.revision if token else _revision_to_read(desk, request)
     entries = _entries_at(desk, request, kind, revision, token)
     start = bisect_right(entries, (token.namespace, token.name), key=_position) if token else 0
-    matching = _first(entries, start, limit + 1 if limit else 0, acceptor(request, kind))
+    matching = _first(entries, start, limit + 1 if limit else 0, compile_selectors(request, kind))
     following, remaining = "", None
     if limit and len(matching) > limit:
         # With selectors the rest would have to be matched to be counted; Kubernetes leaves it out too.
@@ -151,10 +151,10 @@ def _selects(request: Request) -> bool:
 
 def _revision_to_read(desk: Desk, request: Request) -> int:
     """resourceVersion and resourceVersionMatch as Kubernetes defines them for lists."""
-    asked, match = options.revision(request.query), request.query.get("resourceVersionMatch", "")
+    asked, match = options.parse_revision(request.query), request.query.get("resourceVersionMatch", "")
     not_newer_than(desk, asked)
     # A page asked for at a revision is of that very revision, so that the pages after it fit.
-    exact = match == "Exact" or (not match and options.whole(request.query, "limit"))
+    exact = match == "Exact" or (not match and options.parse_whole(request.query, "limit"))
     return asked if exact and asked else desk.read.revision
 
 
@@ -162,7 +162,7 @@ def _read_token(request: Request) -> _Token | None:
     text = request.query.get("continue")
     if not text:
         return None
-    if options.revision(request.query):
+    if options.parse_revision(request.query):
         raise BadRequest(
             "specifying resource version is not allowed when using continue: the token carries it"
         )
@@ -206,7 +206,7 @@ def render_list(
         metadata["continue"] = following
         if remaining is not None:
             metadata["remainingItemCount"] = remaining
-    form, _, meta = wanted(request)
+    form, _, meta = negotiate(request)
     rows = [entry.data for entry in entries]
     if kind.presented is not None:
         rows = [kind.presented(data) for data in rows]

@@ -14,25 +14,25 @@ from typing import Any
 import msgspec
 
 from fairlead.api.attempt import Attempt, Manager
-from fairlead.api.ownable import ownable, touches_metadata, within
+from fairlead.api.ownable import keep_ownable, keep_ownable_changes, touches_metadata
 from fairlead.api.plan import Context
 from fairlead.core import codec
-from fairlead.core.kept import Kept
+from fairlead.core.kept import BoundedDict
 from fairlead.core.times import timestamp
 from fairlead.model.apply.elements import UndecodableError
 from fairlead.model.apply.managers import (
     UPDATE,
     UPDATE_ENTRIES_MAX,
-    Entry,
+    ManagedFieldsEntry,
     Who,
     entries_of,
     managed_fields,
-    updated,
+    record_update,
     wire_entry,
 )
 from fairlead.model.apply.rules import Rule, Rules
-from fairlead.model.apply.sets import encoded
-from fairlead.model.apply.trees import Difference, below, difference
+from fairlead.model.apply.sets import encode_fields
+from fairlead.model.apply.trees import Difference, compare, compare_field
 from fairlead.model.apply.versions import Other, Versions
 from fairlead.model.fields import FieldTables
 from fairlead.model.kind import Json, Kind
@@ -58,8 +58,8 @@ class Managing:
 
     def __init__(self) -> None:
         self._rules: Rules | None = None
-        self._created: Kept[tuple[object, ...], bytes] = Kept(_KEPT)
-        self._updated: Kept[tuple[object, ...], tuple[_Left, ...]] = Kept(_KEPT)
+        self._created: BoundedDict[tuple[object, ...], bytes] = BoundedDict(_KEPT)
+        self._updated: BoundedDict[tuple[object, ...], tuple[_Left, ...]] = BoundedDict(_KEPT)
 
     def rule(self, tables: FieldTables, kind: Kind) -> Rule:
         if self._rules is None or self._rules.tables is not tables:
@@ -98,16 +98,16 @@ class Managing:
         if kind.beside_spec is not None and not manager.sent:
             fields = self._new_beside_spec(tables, attempt, new)
             return _alone(who, now, fields) if len(fields) > 2 else b""
-        found = within(kind, "", difference(self.rule(tables, kind), {}, new))
-        return encoded_entries(updated(_read(manager.sent or []), found, who, now))
+        found = keep_ownable_changes(kind, "", compare(self.rule(tables, kind), {}, new))
+        return encoded_entries(record_update(_read(manager.sent or []), found, who, now))
 
     def _new_beside_spec(self, tables: FieldTables, attempt: Attempt, new: Json) -> bytes:
         """Kinds whose spec is a matter of its own and comes by the thousand: spec and metadata are found apart."""
         rule = self.rule(tables, attempt.kind)
         spec = attempt.spec_fields
         if not spec:
-            found = difference(rule, {}, {"spec": new["spec"]} if "spec" in new else {})
-            spec = attempt.spec_fields = codec.encode(encoded(found.changed))[1:-1]
+            found = compare(rule, {}, {"spec": new["spec"]} if "spec" in new else {})
+            spec = attempt.spec_fields = codec.encode(encode_fields(found.changed))[1:-1]
         metadata = new["metadata"]
         shape = (
             spec,
@@ -122,8 +122,8 @@ class Managing:
         )
         known = self._created.get(shape)
         if known is None:
-            changed = ownable(attempt.kind, "", difference(rule, {}, {"metadata": metadata}).changed)
-            own = codec.encode(encoded(changed))[1:-1]
+            changed = keep_ownable(attempt.kind, "", compare(rule, {}, {"metadata": metadata}).changed)
+            own = codec.encode(encode_fields(changed))[1:-1]
             known = b"{%b}" % b",".join(part for part in (own, spec) if part)
             _remember(self._created, shape, known, len(known))
         return known
@@ -142,23 +142,23 @@ class Managing:
             return b""
         rule = self.rule(tables, kind)
         if sub == "status" and not touches_metadata(kind, new, old):
-            found = below("status", rule, old, new)
+            found = compare_field("status", rule, old, new)
         else:
-            found = within(kind, sub, difference(rule, old, new))
+            found = keep_ownable_changes(kind, sub, compare(rule, old, new))
         who = Who(manager.name, UPDATE, kind.api_version, sub)
         now = timestamp(attempt.context.now)
         if sent is not None:
             given = _read(sent)
             if given and given != stored_entries(before):
-                return encoded_entries(updated(given, found, who, now))
+                return encoded_entries(record_update(given, found, who, now))
         versions = self.versions(tables, kind)
         if versions is not None and before and found:
 
             def found_in(version: str) -> Difference | None:
                 other = versions.difference(version, old, new)
-                return within(kind, sub, other) if other is not None else None
+                return keep_ownable_changes(kind, sub, other) if other is not None else None
 
-            return encoded_entries(updated(stored_entries(before), found, who, now, found_in))
+            return encoded_entries(record_update(stored_entries(before), found, who, now, found_in))
         return self._after(before, found, who, now) if before and found else before
 
     def _after(self, before: bytes, found: Difference, who: Who, now: str) -> bytes:
@@ -176,7 +176,7 @@ class Managing:
         known = self._updated.get(key)
         if known is None:
             entries = stored_entries(before)
-            after = updated(entries, found, who, now)
+            after = record_update(entries, found, who, now)
             full = sum(each.who.operation == UPDATE for each in after) >= UPDATE_ENTRIES_MAX
             if full or not after or times != [each.time.encode() for each in entries]:
                 return encoded_entries(after)
@@ -202,11 +202,13 @@ class _Left(msgspec.Struct, frozen=True, gc=False):
     head: bytes
 
 
-def _left(entries: tuple[Entry, ...], after: Entry, who: Who, found: Difference) -> _Left:
+def _left(
+    entries: tuple[ManagedFieldsEntry, ...], after: ManagedFieldsEntry, who: Who, found: Difference
+) -> _Left:
     its, place = after.who, -1
     if not (found.changed and its.same(who)):
         place = next(number for number, each in enumerate(entries) if each.who.same(its))
-    wire = codec.encode(wire_entry(its, "", encoded(after.fields)))
+    wire = codec.encode(wire_entry(its, "", encode_fields(after.fields)))
     head = wire.removesuffix(_END[1:]) + _TIME
     return _Left(its.operation, (its.manager, its.api_version, its.subresource), place, head)
 
@@ -224,7 +226,7 @@ def _quoted(name: str) -> bytes:
     return codec.encode(name)
 
 
-def _remember(memory: Kept[Any, Any], key: object, value: object, size: int) -> None:
+def _remember(memory: BoundedDict[Any, Any], key: object, value: object, size: int) -> None:
     if size <= _BYTES_MAX:
         memory.keep(key, value)
 
@@ -237,7 +239,7 @@ def is_reset(sent: list[Json]) -> bool:
     return not sent or (len(sent) == 1 and not sent[0])
 
 
-def _read(managed: list[Any]) -> tuple[Entry, ...]:
+def _read(managed: list[Any]) -> tuple[ManagedFieldsEntry, ...]:
     """What can be read of a client's; what cannot counts as not sent."""
     try:
         return entries_of(managed)
@@ -245,11 +247,11 @@ def _read(managed: list[Any]) -> tuple[Entry, ...]:
         return ()
 
 
-def stored_entries(managed: bytes) -> tuple[Entry, ...]:
+def stored_entries(managed: bytes) -> tuple[ManagedFieldsEntry, ...]:
     return _read(_trees(managed)) if managed else ()
 
 
-def encoded_entries(entries: tuple[Entry, ...]) -> bytes:
+def encoded_entries(entries: tuple[ManagedFieldsEntry, ...]) -> bytes:
     return codec.encode(managed_fields(entries)) if entries else b""
 
 
@@ -257,8 +259,8 @@ def same_but_times(one: bytes, other: bytes) -> bool:
     """Whether two lists say the same but for when."""
     if one == other:
         return True
-    return {(each.who, codec.encode(encoded(each.fields))) for each in stored_entries(one)} == {
-        (each.who, codec.encode(encoded(each.fields))) for each in stored_entries(other)
+    return {(each.who, codec.encode(encode_fields(each.fields))) for each in stored_entries(one)} == {
+        (each.who, codec.encode(encode_fields(each.fields))) for each in stored_entries(other)
     }
 
 

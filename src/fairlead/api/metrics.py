@@ -12,18 +12,19 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 
 from fairlead.api.desk import Desk
-from fairlead.api.listing import chosen, render_list
-from fairlead.api.node_addresses import announced, silent
+from fairlead.api.listing import render_list, select_entries
+from fairlead.api.node_addresses import no_answer, parse_node_address
 from fairlead.api.node_references import bound_node
 from fairlead.api.plan import Context, NodeAddress, NodeQuestion
 from fairlead.api.tables import render_one
 from fairlead.core import codec
 from fairlead.core.errors import MethodNotAllowed, NotFound
 from fairlead.core.times import SECOND, format_duration, timestamp
+from fairlead.model.key import Key
 from fairlead.model.kind import Cell, Column, Json, Kind
 from fairlead.port.request import Reply, Request
 from fairlead.port.usage import NODE_STATS, Amount, NodeUsage, PodUsage
-from fairlead.store.contract import Entry, Key
+from fairlead.store.contract import Entry
 
 GROUP, VERSION = "metrics.k8s.io", "v1beta1"
 VERBS = ("get", "list")
@@ -68,8 +69,24 @@ def _window(obj: Json, now: float) -> Cell:
 
 
 _COLUMNS = (Column("cpu", _cpu), Column("memory", _memory), Column("window", _window))
-NODE_METRICS = Kind(GROUP, VERSION, "NodeMetrics", "nodes", False, "NodeMetrics", columns=_COLUMNS)
-POD_METRICS = Kind(GROUP, VERSION, "PodMetrics", "pods", True, "PodMetrics", columns=_COLUMNS)
+NODE_METRICS = Kind(
+    group=GROUP,
+    version=VERSION,
+    kind="NodeMetrics",
+    plural="nodes",
+    namespaced=False,
+    schema="NodeMetrics",
+    columns=_COLUMNS,
+)
+POD_METRICS = Kind(
+    group=GROUP,
+    version=VERSION,
+    kind="PodMetrics",
+    plural="pods",
+    namespaced=True,
+    schema="PodMetrics",
+    columns=_COLUMNS,
+)
 METRICS = (NODE_METRICS, POD_METRICS)
 
 
@@ -94,7 +111,7 @@ def measure(desk: Desk, request: Request, kind: Kind, context: Context) -> NodeQ
         )
     subject = desk.catalog.find("", "v1", kind.plural)
     assert subject is not None
-    entries = chosen(request, subject, desk.read.list(subject.resource, request.namespace))
+    entries = select_entries(request, subject, desk.read.list(subject.resource, request.namespace))
     return (
         _nodes(desk, request, entries, context)
         if kind is NODE_METRICS
@@ -106,7 +123,7 @@ def _nodes(desk: Desk, request: Request, entries: Sequence[Entry], context: Cont
     asked = {
         entry.key.name: (entry, address)
         for entry in entries
-        if (address := announced(entry.data)) is not None
+        if (address := parse_node_address(entry.data)) is not None
     }
 
     def finish(answers: Mapping[str, bytes]) -> Reply:
@@ -147,7 +164,7 @@ def _pods(desk: Desk, request: Request, entries: Sequence[Entry], context: Conte
 def _announced(desk: Desk, names: Iterable[str]) -> Iterable[NodeAddress]:
     for name in names:
         entry = desk.read.get(Key("nodes", "", name))
-        address = announced(entry.data) if entry is not None else None
+        address = parse_node_address(entry.data) if entry is not None else None
         if address is not None:
             yield address
 
@@ -213,7 +230,7 @@ def _reply(
         if found:
             return render_one(request, kind, found[0].data, context.now, 200, ())
         if missing:
-            raise silent(missing[0], "it has not told its usage in time")
+            raise no_answer(missing[0], "it has not told its usage in time")
         name = f"{request.namespace}/{request.name}" if kind.namespaced else request.name
         raise NotFound(
             f'{kind.kind.lower()}.{GROUP} "{name}" not found', group=GROUP, kind=kind.kind.lower(), name=name

@@ -13,16 +13,17 @@ from typing import Any
 
 import msgspec
 
-from fairlead.api.access import NO_OPINION, Attributes, ResourceRule, Rules, Verdict
-from fairlead.api.node_addresses import announced
+from fairlead.api.access import NO_OPINION, AccessRules, AccessVerdict, Attributes, ResourceRule
+from fairlead.api.node_addresses import parse_node_address
 from fairlead.api.node_references import bound_node, references
 from fairlead.api.users import NODES, User
+from fairlead.model.key import Key
 from fairlead.model.kind import Json
 from fairlead.model.marks import NODE_CERTIFICATE, NODE_ENDPOINT
-from fairlead.store.contract import Key, Reader
+from fairlead.store.contract import Reader
 
 LEASE_NAMESPACE = "kube-node-lease"
-# Of the labels of Kubernetes a node sets those that describe it, as a kubelet may: by the others (its role, and what
+# A node sets those of Kubernetes' labels that describe it, as a kubelet may: by the others (its role, and what
 # node-restriction.kubernetes.io/ is kept for) pods and Secrets are drawn to it.
 _OWN_LABELS = frozenset(
     {
@@ -55,25 +56,25 @@ class NodeRole:
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
 
-    def authorize(self, asked: Attributes) -> Verdict:
+    def authorize(self, asked: Attributes) -> AccessVerdict:
         node = asked.user.node_name
         if not node:
             if NODES in asked.user.groups:
-                return Verdict(
+                return AccessVerdict(
                     "no-opinion", f'group "{NODES}" needs a user name of the form "system:node:NAME"'
                 )
             return NO_OPINION
         needed = self._missing(asked, node)
         if needed:
-            return Verdict("no-opinion", f'the node role of "{node}" {needed}')
-        return Verdict("allowed", f'the node role of "{node}" covers it')
+            return AccessVerdict("no-opinion", f'the node role of "{node}" {needed}')
+        return AccessVerdict("allowed", f'the node role of "{node}" covers it')
 
-    def rules_for(self, user: User) -> Rules:
+    def rules_for(self, user: User) -> AccessRules:
         node = user.node_name
         if not node:
-            return Rules()
+            return AccessRules()
         lease_verbs = ("get", "update", "patch", "delete")
-        return Rules(
+        return AccessRules(
             (
                 ResourceRule(("get", "update", "patch"), ("",), ("nodes", "nodes/status"), (node,)),
                 ResourceRule(lease_verbs, ("coordination.k8s.io",), ("leases",), (node,)),
@@ -88,9 +89,9 @@ class NodeRole:
 
     def _missing(self, asked: Attributes, node: str) -> str:
         """What stands between this node and the request; "" if nothing does."""
-        if not asked.resource:
+        if not asked.plural:
             return "reads no paths but those open to everyone"
-        match asked.group, asked.resource:
+        match asked.group, asked.plural:
             case "", "nodes":
                 return _own_node(asked, node)
             case "coordination.k8s.io", "leases":
@@ -100,10 +101,10 @@ class NodeRole:
             case "", "configmaps" | "secrets":
                 return self._referenced(asked, node)
             case ("", "services") | ("discovery.k8s.io", "endpointslices"):
-                return "" if asked.verb in _READ and not asked.subresource else f"only reads {asked.resource}"
+                return "" if asked.verb in _READ and not asked.subresource else f"only reads {asked.plural}"
             case group, "events" if group in _EVENT_GROUPS:
                 return self._own_event(asked, node)
-        return f"does not cover {asked.resource}; that needs the admin role"
+        return f"does not cover {asked.plural}; that needs the admin role"
 
     def _bound_pod(self, asked: Attributes, node: str) -> str:
         action = (asked.verb, asked.subresource)
@@ -122,19 +123,19 @@ class NodeRole:
 
     def _referenced(self, asked: Attributes, node: str) -> str:
         if asked.verb not in _READ or asked.subresource:
-            return f"only reads {asked.resource}"
+            return f"only reads {asked.plural}"
         name = asked.name or _selected_name(asked.field_selector)
         if not name or not asked.namespace:
-            return f"reads {asked.resource} one at a time, by namespace and name"
+            return f"reads {asked.plural} one at a time, by namespace and name"
         # Most pods are told apart by these two searches, without decoding them.
         node_text, name_text = node.encode(), name.encode()
         for entry in self._reader.list("pods", asked.namespace):
             data = entry.data
             if node_text in data and name_text in data:
                 found = references(data, node)
-                if name in (found.secrets if asked.resource == "secrets" else found.configmaps):
+                if name in (found.secrets if asked.plural == "secrets" else found.configmaps):
                     return ""
-        return f"reads only {asked.resource} that a pod bound to it refers to"
+        return f"reads only {asked.plural} that a pod bound to it refers to"
 
     def _own_event(self, asked: Attributes, node: str) -> str:
         if asked.verb == "create" and not asked.subresource:
@@ -275,7 +276,7 @@ def foreign_endpoint(user: User, new: Json | None, old: Json | None, nodes: Iter
     if not node or all(value is None or value == known.get(name) for name, value in wanted.items()):
         return None
     for data in nodes:
-        other = announced(data)
+        other = parse_node_address(data)
         if other is None or other.name == node:
             continue
         url = wanted[NODE_ENDPOINT]

@@ -30,7 +30,7 @@ class _Node(msgspec.Struct, gc=False):
 _node = msgspec.json.Decoder(_Node).decode
 
 
-def announced(node: bytes) -> NodeAddress | None:
+def parse_node_address(node: bytes) -> NodeAddress | None:
     """The address in a stored Node; None where nobody can be asked."""
     if NODE_ENDPOINT.encode() not in node:
         return None
@@ -49,7 +49,7 @@ def announced(node: bytes) -> NodeAddress | None:
     return NodeAddress(metadata.name, url.rstrip("/"), certificate)
 
 
-def silent(node: NodeAddress, why: str) -> Unavailable:
+def no_answer(node: NodeAddress, why: str) -> Unavailable:
     """The node has an endpoint, and no answer came from there."""
     return Unavailable(
         f'node "{node.name}" does not answer at {node.url}: {why}; see `kubectl get node {node.name}` and whether'

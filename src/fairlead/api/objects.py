@@ -1,8 +1,8 @@
 """From stored bytes to JSON trees and back. Used by every verb.
 
-Stored bytes begin with apiVersion, kind and metadata.resourceVersion, in that order, so that the store can
-write the revision it gives at commit without decoding anything. metadata.managedFields comes next, each entry with
-fieldsType at its end: it is large, most writes need not look into it, and so it can be cut out unread (`apart`).
+Stored bytes begin with apiVersion, kind and metadata.resourceVersion, in that order, so that the store can write the
+revision it gives at commit without decoding anything. metadata.managedFields comes next, each entry with fieldsType at
+its end: it is large, most writes need not look into it, and so it can be cut out unread (`split_managed`).
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ import msgspec
 
 from fairlead.model.apply.elements import UndecodableError
 from fairlead.model.apply.managers import entries_of, managed_fields
+from fairlead.model.key import Key
 from fairlead.model.kind import Json, Kind
-from fairlead.store.contract import Delete, Entry, Key, Put
+from fairlead.store.contract import Entry, Put, Remove
 
 _encode = msgspec.json.encode
 _IN_HEAD = ("apiVersion", "kind")
@@ -39,7 +40,7 @@ def after_revision(data: bytes) -> int:
     return data.find(b'"', data.find(_REVISION) + len(_REVISION))
 
 
-def apart(data: bytes) -> tuple[bytes, bytes]:
+def split_managed(data: bytes) -> tuple[bytes, bytes]:
     """A stored version without its managedFields, and those; b"" if it has none."""
     at = after_revision(data) + 1
     if not data.startswith(_MANAGED, at):
@@ -54,7 +55,7 @@ def apart(data: bytes) -> tuple[bytes, bytes]:
 
 def plain(entry: Entry) -> tuple[Json, bytes]:
     """A fresh, changeable JSON tree without managedFields, and those as they are stored."""
-    rest, managed = apart(entry.data)
+    rest, managed = split_managed(entry.data)
     found = _tree(rest)
     if not managed and "managedFields" in found["metadata"]:  # not of our making
         managed = _managed(found["metadata"].pop("managedFields"))
@@ -111,9 +112,9 @@ def put(kind: Kind, key: Key, obj: Json, spec: msgspec.Raw | None = None, manage
     return Put(key, obj["metadata"]["uid"], head, tail)
 
 
-def delete(kind: Kind, key: Key, obj: Json, spec: msgspec.Raw | None = None, managed: bytes = b"") -> Delete:
+def delete(kind: Kind, key: Key, obj: Json, spec: msgspec.Raw | None = None, managed: bytes = b"") -> Remove:
     head, tail = parts(kind, obj, spec, managed)
-    return Delete(key, obj["metadata"]["uid"], head, tail)
+    return Remove(key, obj["metadata"]["uid"], head, tail)
 
 
 def preview(kind: Kind, obj: Json, revision: int | None, managed: bytes = b"") -> bytes:

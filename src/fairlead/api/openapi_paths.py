@@ -79,20 +79,54 @@ def operations(tables: FieldTables, kind: Kind) -> Iterator[Operation]:
     if kind.namespaced:
         yield Operation(f"{root}/{kind.plural}", "get", "list", me, many, query=_LIST)
     yield Operation(collection, "get", "list", me, many, query=_LIST)
-    yield Operation(collection, "post", "post", me, name, name, _WRITE)
+    yield Operation(
+        path=collection,
+        method="post",
+        action="post",
+        group_version_kind=me,
+        result=name,
+        body=name,
+        query=_WRITE,
+    )
     query = tuple(sorted({*_DELETE, *_SELECT}))
     if kind.deletecollection:
-        yield Operation(collection, "delete", "deletecollection", me, _STATUS, _DELETE_OPTIONS, query)
+        yield Operation(
+            path=collection,
+            method="delete",
+            action="deletecollection",
+            group_version_kind=me,
+            result=_STATUS,
+            body=_DELETE_OPTIONS,
+            query=query,
+        )
     yield from _single(item, me, name)
     deleted = name if kind.shows_deleted else _STATUS
-    yield Operation(item, "delete", "delete", me, deleted, _DELETE_OPTIONS, _DELETE)
+    yield Operation(
+        path=item,
+        method="delete",
+        action="delete",
+        group_version_kind=me,
+        result=deleted,
+        body=_DELETE_OPTIONS,
+        query=_DELETE,
+    )
     yield from _subresources(tables, kind, item, me, name)
 
 
 def _single(path: str, me: Json, name: str) -> Iterator[Operation]:
     yield Operation(path, "get", "get", me, name, query=("pretty",))
-    yield Operation(path, "put", "put", me, name, name, _WRITE)
-    yield Operation(path, "patch", "patch", me, name, PATCH, (*_WRITE, "force"))
+    yield Operation(
+        path=path, method="put", action="put", group_version_kind=me, result=name, body=name, query=_WRITE
+    )
+    yield Operation(
+        path=path,
+        method="patch",
+        action="patch",
+        group_version_kind=me,
+        result=name,
+        body=PATCH,
+        query=(*_WRITE, "force"),
+    )
 
 
 def _subresources(tables: FieldTables, kind: Kind, item: str, me: Json, name: str) -> Iterator[Operation]:
@@ -104,12 +138,36 @@ def _subresources(tables: FieldTables, kind: Kind, item: str, me: Json, name: st
             yield from _single(path, gvk("autoscaling", "v1", "Scale"), tables["Scale"].full_name)
         elif sub == "binding":
             target = tables["Binding"].full_name
-            yield Operation(path, "post", "post", gvk("", "v1", "Binding"), target, target, _WRITE)
+            yield Operation(
+                path=path,
+                method="post",
+                action="post",
+                group_version_kind=gvk("", "v1", "Binding"),
+                result=target,
+                body=target,
+                query=_WRITE,
+            )
         elif sub == "eviction":
             target = tables["Eviction"].full_name
-            yield Operation(path, "post", "post", gvk("policy", "v1", "Eviction"), target, target, _WRITE)
+            yield Operation(
+                path=path,
+                method="post",
+                action="post",
+                group_version_kind=gvk("policy", "v1", "Eviction"),
+                result=target,
+                body=target,
+                query=_WRITE,
+            )
         elif sub == "finalize":
-            yield Operation(path, "put", "put", me, name, name, _WRITE)
+            yield Operation(
+                path=path,
+                method="put",
+                action="put",
+                group_version_kind=me,
+                result=name,
+                body=name,
+                query=_WRITE,
+            )
         elif sub == "log":
             yield Operation(path, "get", "get", me, "", query=_LOG)
 
@@ -133,7 +191,15 @@ def review_paths(tables: FieldTables, dialect: Dialect, reviews: Iterable[Review
     for each in reviews:
         path = f"/apis/{each.group}/{each.version}/{each.plural}"
         name, me = tables[each.kind].full_name, gvk(each.group, each.version, each.kind)
-        operation = Operation(path, "post", "post", me, name, name, ("pretty",))
+        operation = Operation(
+            path=path,
+            method="post",
+            action="post",
+            group_version_kind=me,
+            result=name,
+            body=name,
+            query=("pretty",),
+        )
         entry = _operation(dialect, operation, each.group, each.version, False)
         found[path] = {"parameters": [], "post": entry}
     return found

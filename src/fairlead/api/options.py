@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import NoReturn
 
 from fairlead.core.errors import BadRequest, Cause, Invalid
-from fairlead.core.problems import shown
+from fairlead.core.problems import show
 
 #: bound: requests | length of `fieldManager` | 422
 FIELD_MANAGER_MAX = 128
@@ -15,7 +15,7 @@ _TRUE = frozenset({"true", "1", "t", "T", "TRUE", "True"})
 _FALSE = frozenset({"false", "0", "f", "F", "FALSE", "False", ""})
 
 
-def flag(query: Mapping[str, str], name: str) -> bool | None:
+def parse_flag(query: Mapping[str, str], name: str) -> bool | None:
     """A boolean option; None when it was not given."""
     text = query.get(name)
     if text is None:
@@ -24,16 +24,16 @@ def flag(query: Mapping[str, str], name: str) -> bool | None:
         return True
     if text in _FALSE:
         return False
-    raise BadRequest(f"query parameter {name}: {shown(text)} is not a boolean; use true or false")
+    raise BadRequest(f"query parameter {name}: {show(text)} is not a boolean; use true or false")
 
 
-def whole(query: Mapping[str, str], name: str) -> int | None:
+def parse_whole(query: Mapping[str, str], name: str) -> int | None:
     """A non-negative whole number; None when absent or empty."""
     text = query.get(name)
     if not text:
         return None
     if not (text.isascii() and text.isdigit() and len(text) <= 19):
-        raise BadRequest(f"query parameter {name}: {shown(text)} is not a whole number of zero or more")
+        raise BadRequest(f"query parameter {name}: {show(text)} is not a whole number of zero or more")
     return int(text)
 
 
@@ -42,7 +42,7 @@ def dry_run(query: Mapping[str, str]) -> bool:
     if not text:
         return False
     if text != "All":
-        raise BadRequest(f'query parameter dryRun: {shown(text)} is not supported; the only value is "All"')
+        raise BadRequest(f'query parameter dryRun: {show(text)} is not supported; the only value is "All"')
     return True
 
 
@@ -50,7 +50,7 @@ def field_validation(query: Mapping[str, str]) -> str:
     level = query.get("fieldValidation") or "Warn"
     if level not in ("Ignore", "Warn", "Strict"):
         raise BadRequest(
-            f'query parameter fieldValidation: {shown(level)} is not supported; use "Ignore", "Warn" or "Strict"'
+            f'query parameter fieldValidation: {show(level)} is not supported; use "Ignore", "Warn" or "Strict"'
         )
     return level
 
@@ -66,7 +66,7 @@ def check_field_manager(query: Mapping[str, str], of: str = "UpdateOptions") -> 
             "fieldManager",
         )
     if not manager.isprintable():
-        text = f"Invalid value: {shown(manager)}: should only contain printable characters"
+        text = f"Invalid value: {show(manager)}: should only contain printable characters"
         _refuse(of, "FieldValueInvalid", text, "fieldManager")
 
 
@@ -80,7 +80,7 @@ def check_apply(query: Mapping[str, str]) -> None:
 def check_patch(query: Mapping[str, str]) -> None:
     """Of a patch that is not applied."""
     check_field_manager(query, _PATCH)
-    if flag(query, "force") is not None:
+    if parse_flag(query, "force") is not None:
         _refuse(_PATCH, "FieldValueForbidden", "Forbidden: may not be specified for non-apply patch", "force")
 
 
@@ -93,13 +93,13 @@ def _refuse(of: str, reason: str, text: str, field: str) -> NoReturn:
     )
 
 
-def revision(query: Mapping[str, str], name: str = "resourceVersion") -> int | None:
+def parse_revision(query: Mapping[str, str], name: str = "resourceVersion") -> int | None:
     """None for absent or empty: the newest. Revisions are numbers to us and opaque to clients."""
     text = query.get(name)
     if not text:
         return None
     if not (text.isascii() and text.isdigit() and len(text) <= 19):
         raise BadRequest(
-            f"query parameter {name}: {shown(text)} is not a resourceVersion that this server gave out"
+            f"query parameter {name}: {show(text)} is not a resourceVersion that this server gave out"
         )
     return int(text)

@@ -22,15 +22,15 @@ _SPECIAL = frozenset({*_HEAD, _METADATA, _STATUS})
 
 
 def filter_of(kind: Kind, subresource: str) -> Callable[[FieldSet], FieldSet]:
-    return lambda fields: ownable(kind, subresource, fields)
+    return lambda fields: keep_ownable(kind, subresource, fields)
 
 
-def within(kind: Kind, subresource: str, found: Difference) -> Difference:
-    removed = ownable(kind, subresource, found.removed) if found.removed else found.removed
-    return Difference(ownable(kind, subresource, found.changed), removed)
+def keep_ownable_changes(kind: Kind, subresource: str, found: Difference) -> Difference:
+    removed = keep_ownable(kind, subresource, found.removed) if found.removed else found.removed
+    return Difference(keep_ownable(kind, subresource, found.changed), removed)
 
 
-def ownable(kind: Kind, subresource: str, fields: FieldSet) -> FieldSet:
+def keep_ownable(kind: Kind, subresource: str, fields: FieldSet) -> FieldSet:
     """The set without what cannot be owned through this address."""
     if not fields:
         return fields

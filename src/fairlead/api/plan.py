@@ -16,7 +16,7 @@ import msgspec
 
 from fairlead.api.users import User
 from fairlead.port.request import Reply
-from fairlead.store.contract import Change, Entry, Outcome, Transaction
+from fairlead.store.contract import CommitOutcome, CommittedChange, Entry, Transaction
 
 
 class Again(Enum):
@@ -30,7 +30,7 @@ AGAIN = Again.AGAIN
 
 class Plan(msgspec.Struct, frozen=True):
     transaction: Transaction
-    finish: Callable[[Outcome], Reply | Plan | Again]
+    finish: Callable[[CommitOutcome], Reply | Plan | Again]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,9 @@ class Watch:
     since: int
     initial: tuple[Entry, ...]
     accepts: Callable[[Entry], bool] | None
-    encode: Callable[[str, Change, float], bytes] | None  # (type, change, now); None: the shared frame
+    encode: (
+        Callable[[str, CommittedChange, float], bytes] | None
+    )  # (type, change, now); None: the shared frame
     bookmarks: bool
     bookmark: Callable[[int, bool], bytes]  # (revision, end of initial events) -> frame
     initial_end: bool  # send a marked bookmark after the initial events

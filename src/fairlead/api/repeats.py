@@ -1,6 +1,6 @@
 """Creates that are like one before, to the letter, but for the name: what came of that one is spliced, not found again.
 
-Pods are made by the thousand from one template. Of kinds that say so (`Kind.beside_spec`) nothing about a new object
+Pods are made by the thousand from one template. In kinds that say so (`Kind.beside_spec`) nothing about a new object
 follows from its name, so a body that was taken before under another name, from the same user and in the same namespace,
 leads to the same object, as long as all that admission read is still what it was. `verbs/create.py` asks here first
 (`find`), and offers each create that went the long way (`learn`). Bounded: the oldest go.
@@ -17,13 +17,14 @@ from fairlead.api import objects
 from fairlead.api.attempt import Attempt
 from fairlead.api.plan import Context
 from fairlead.core import ids
-from fairlead.core.kept import Kept
+from fairlead.core.kept import BoundedDict
 from fairlead.core.spliced import Spliced
 from fairlead.core.times import timestamp
+from fairlead.model.key import Key
 from fairlead.model.kind import Json, Kind
 from fairlead.model.names import label_problems
 from fairlead.port.request import JSON, Request
-from fairlead.store.contract import Change, Damaged, Entry, Key, Lost, Precondition, Put, Reader
+from fairlead.store.contract import CommittedChange, Damaged, Entry, Lost, Precondition, Put, Reader
 
 _KEPT = 256
 _BYTES_MAX = 16 * 1024  # of a body that is kept
@@ -102,12 +103,12 @@ class RecordedReads:
         self.whole = False
         return self._read.floor(resource)
 
-    def changes_after(self, revision: int, resource: str, limit: int) -> Sequence[Change]:
+    def changes_after(self, revision: int, resource: str, limit: int) -> Sequence[CommittedChange]:
         self.whole = False
         return self._read.changes_after(revision, resource, limit)
 
 
-class Repeated(msgspec.Struct, frozen=True):
+class RepeatedCreate(msgspec.Struct, frozen=True):
     """What came of a create, but for name, uid and time."""
 
     head: bytes
@@ -179,9 +180,9 @@ class Repeats:
     __slots__ = ("_repeats",)
 
     def __init__(self) -> None:
-        self._repeats: Kept[tuple[object, ...], Repeated] = Kept(_KEPT)
+        self._repeats: BoundedDict[tuple[object, ...], RepeatedCreate] = BoundedDict(_KEPT)
 
-    def find(self, create: Like, read: Reader) -> Repeated | None:
+    def find(self, create: Like, read: Reader) -> RepeatedCreate | None:
         found = self._repeats.get(create.rest)
         return found if found is not None and found.holds(read) else None
 
@@ -198,13 +199,13 @@ class Repeats:
         head, marked = objects.parts(
             attempt.kind, _marked(new), attempt.spec, attempt.managed.replace(time, b'"time":"@time@"')
         )
-        made = Repeated(
-            head,
-            Spliced(marked, _MARKS),
-            tuple(attempt.preconditions),
-            tuple(attempt.warnings),
-            tuple(reads.gets.items()),
-            tuple((*asked, found) for asked, found in reads.lists.items()),
+        made = RepeatedCreate(
+            head=head,
+            tail=Spliced(marked, _MARKS),
+            preconditions=tuple(attempt.preconditions),
+            warnings=tuple(attempt.warnings),
+            gets=tuple(reads.gets.items()),
+            lists=tuple((*asked, found) for asked, found in reads.lists.items()),
         )
         if made.put(key, context).tail == objects.parts(attempt.kind, new, attempt.spec, attempt.managed)[1]:
             self._repeats.keep(create.rest, made)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from fairlead.api.access import Attributes, Authorizer, Rules
+from fairlead.api.access import AccessRules, Attributes, Authorizer
 from fairlead.api.authn import Tokens
 from fairlead.api.users import User
 from fairlead.core.errors import BadRequest
@@ -108,7 +108,7 @@ def _my_rules(asked: Asked) -> Json:
     return _rules_status(rules)
 
 
-def _rules_status(rules: Rules) -> Json:
+def _rules_status(rules: AccessRules) -> Json:
     resources = []
     for rule in rules.resources:
         shown = {"verbs": list(rule.verbs), "apiGroups": list(rule.groups), "resources": list(rule.resources)}
@@ -150,7 +150,7 @@ def _attributes(spec: Mapping[str, Any], subject: User) -> Attributes:
         _text(asked, "verb"),
         group=_text(asked, "group"),
         version=_text(asked, "version"),
-        resource=_text(asked, "resource"),
+        plural=_text(asked, "resource"),
         subresource=_text(asked, "subresource"),
         namespace=_text(asked, "namespace"),
         name=_text(asked, "name"),

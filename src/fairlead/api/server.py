@@ -11,11 +11,11 @@ from collections.abc import Callable, Mapping
 from msgspec import structs
 
 from fairlead.api import body
-from fairlead.api.access import Attributes, forbidden
+from fairlead.api.access import Attributes, forbidden_error
 from fairlead.api.authn import Tokens
 from fairlead.api.desk import Desk
 from fairlead.api.empty import check_reads, find_empty
-from fairlead.api.fencing import fenced
+from fairlead.api.fencing import add_premises
 from fairlead.api.forms import Form, check_whole, form_of, included_of
 from fairlead.api.metrics import find_metrics, measure
 from fairlead.api.plan import Context, Step
@@ -66,7 +66,7 @@ class Api:
 
     def serves(self, request: Request) -> bool:
         """Whether the request's address names something that exists here."""
-        address = request.group, request.version, request.resource
+        address = request.group, request.version, request.plural
         known = (self.desk.catalog.find, find_review, find_metrics, find_empty)
         return any(find(*address) is not None for find in known)
 
@@ -79,13 +79,13 @@ class Api:
                 self._authorize(structs.replace(request, namespace=space), context)
         else:
             self._authorize(request, context)
-        kind = self.desk.catalog.find(request.group, request.version, request.resource)
+        kind = self.desk.catalog.find(request.group, request.version, request.plural)
         if kind is None:
-            measured = find_metrics(request.group, request.version, request.resource)
+            measured = find_metrics(request.group, request.version, request.plural)
             if measured is not None:
                 form_of(request)
                 return measure(self.desk, request, measured, context)
-            kind = find_empty(request.group, request.version, request.resource)
+            kind = find_empty(request.group, request.version, request.plural)
             if kind is None:
                 return self._review(request, context)
             check_reads(request, kind)
@@ -93,11 +93,11 @@ class Api:
         if request.subresource not in TEXTS and form_of(request) is Form.TABLE:
             included_of(request)  # both are refused before anything is written, not after
         step = verb(self.desk, request, kind, context)
-        return fenced(step, request.premises) if request.premises else step
+        return add_premises(step, request.premises) if request.premises else step
 
     def _review(self, request: Request, context: Context) -> Reply:
         """A question about access: answered, not stored."""
-        question = find_review(request.group, request.version, request.resource)
+        question = find_review(request.group, request.version, request.plural)
         if question is None:
             raise NotFound(f"the server could not find the requested resource{self._elsewhere(request)}")
         if request.verb != "create" or request.name:
@@ -111,7 +111,7 @@ class Api:
 
     def _elsewhere(self, request: Request) -> str:
         """In which version the resource is served, for who asks for another."""
-        name = f"{request.resource}.{request.group}" if request.group else request.resource
+        name = f"{request.plural}.{request.group}" if request.group else request.plural
         kind = self.desk.catalog.of_resource(name)
         return f": {name} are served in version {kind.version}, not {request.version}" if kind else ""
 
@@ -121,7 +121,7 @@ class Api:
             verb=request.verb,
             group=request.group,
             version=request.version,
-            resource=request.resource,
+            plural=request.plural,
             subresource=request.subresource,
             namespace=request.namespace,
             name=request.name,
@@ -130,7 +130,7 @@ class Api:
         )
         verdict = self.desk.authorizer.authorize(asked)
         if not verdict.allowed:
-            raise forbidden(asked, verdict)
+            raise forbidden_error(asked, verdict)
 
 
 def _verb_for(request: Request, kind: Kind) -> Verb:

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from fairlead.core.errors import StorageReadError
-from fairlead.store.contract import Change, Damaged, Entry, Key, Lost, Reader
-from fairlead.store.damage import told
+from fairlead.model.key import Key
+from fairlead.store.contract import CommittedChange, Damaged, Entry, Lost, Reader
+from fairlead.store.damage import describe_damage
 
 
 class Sound:
@@ -35,18 +36,18 @@ class Sound:
 
     def get(self, key: Key) -> Entry | None:
         if self._read.damaged and key in self._read.damaged:
-            raise refused(self._read.damaged[key])
+            raise damage_error(self._read.damaged[key])
         return self._read.get(key)
 
     def newest(self, key: Key) -> Entry | None:
         if self._read.damaged and key in self._read.damaged:
-            raise refused(self._read.damaged[key])
+            raise damage_error(self._read.damaged[key])
         return self._read.newest(key)
 
     def list(self, resource: str, namespace: str = "") -> Sequence[Entry]:
         for key, damaged in self._read.damaged.items():
             if key.resource == resource and namespace in ("", key.namespace):
-                raise refused(damaged)
+                raise damage_error(damaged)
         return self._read.list(resource, namespace)
 
     def get_at(self, key: Key, revision: int) -> Entry | None:
@@ -58,9 +59,9 @@ class Sound:
     def floor(self, resource: str) -> int:
         return self._read.floor(resource)
 
-    def changes_after(self, revision: int, resource: str, limit: int) -> Sequence[Change]:
+    def changes_after(self, revision: int, resource: str, limit: int) -> Sequence[CommittedChange]:
         return self._read.changes_after(revision, resource, limit)
 
 
-def refused(damaged: Damaged) -> StorageReadError:
-    return StorageReadError(told(damaged), name=damaged.entry.key.name)
+def damage_error(damaged: Damaged) -> StorageReadError:
+    return StorageReadError(describe_damage(damaged), name=damaged.entry.key.name)

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from fairlead.api.forms import Form, included_of, wanted
+from fairlead.api.forms import Form, included_of, negotiate
 from fairlead.model.cells import age
 from fairlead.model.kind import Column, Json, Kind
 from fairlead.port.request import Reply, Request
@@ -36,7 +36,7 @@ def metadata_form(data: bytes, meta: str) -> bytes:
 def render_one(
     request: Request, kind: Kind, data: bytes, now: float, status: int, warnings: tuple[str, ...]
 ) -> Reply:
-    form, _, meta = wanted(request)
+    form, _, meta = negotiate(request)
     if kind.presented is not None:
         data = kind.presented(data)
     if form is Form.TABLE:

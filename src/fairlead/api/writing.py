@@ -35,6 +35,7 @@ from fairlead.core.problems import Problems
 from fairlead.core.times import timestamp
 from fairlead.model.apply.equal import same
 from fairlead.model.diff import changed_fields
+from fairlead.model.key import Key
 from fairlead.model.kind import Json, Kind
 from fairlead.model.metadata import validate_metadata, validate_metadata_update
 from fairlead.port.request import Reply, Request
@@ -44,12 +45,11 @@ from fairlead.store.contract import (
     ORDINARY,
     Absent,
     AtRevision,
+    CommitFailed,
+    CommitOutcome,
     Committed,
-    Failed,
-    Key,
     Note,
-    Outcome,
-    Refused,
+    PreconditionFailed,
     Transaction,
 )
 
@@ -171,7 +171,7 @@ def plan_create(
     if attempt.dry_run:
         if desk.sound.get(attempt.key) is not None:
             return _reply_or_raise(taken())
-        return shown(request, attempt, preview(attempt.kind, new, None, attempt.managed), 201)
+        return reply_with(request, attempt, preview(attempt.kind, new, None, attempt.managed), 201)
     absent = Absent(attempt.key)
     transaction = Transaction(
         (*attempt.operations, put(attempt.kind, attempt.key, new, attempt.spec, attempt.managed)),
@@ -180,12 +180,12 @@ def plan_create(
         _claim(attempt),
     )
 
-    def finish(outcome: Outcome) -> Reply | Plan | Again:
+    def finish(outcome: CommitOutcome) -> Reply | Plan | Again:
         if isinstance(outcome, Committed):
-            return shown(request, attempt, outcome.entries[-1].data, 201)
-        if isinstance(outcome, Refused):
+            return reply_with(request, attempt, outcome.entries[-1].data, 201)
+        if isinstance(outcome, PreconditionFailed):
             return taken() if outcome.precondition == absent else AGAIN
-        raise failed(outcome)
+        raise commit_error(outcome)
 
     return Plan(transaction, finish)
 
@@ -196,7 +196,14 @@ def audit_notes(desk: Desk, attempt: Attempt) -> tuple[Note, ...]:
     assert new is not None
     kind = attempt.kind
     metadata = new["metadata"]
-    target = Target(kind.group, kind.plural, key.namespace, key.name, attempt.subresource, metadata["uid"])
+    target = Target(
+        group=kind.group,
+        plural=kind.plural,
+        namespace=key.namespace,
+        name=key.name,
+        subresource=attempt.subresource,
+        uid=metadata["uid"],
+    )
     if old is None:
         return desk.audit.accepted(attempt.context, attempt.verb, target, 201)
     heartbeat = kind.heartbeat(new, old)
@@ -227,12 +234,14 @@ def plan_change(desk: Desk, request: Request, attempt: Attempt) -> Plan | Reply:
         and (attempt.kind.structure is None or same(new, attempt.old))
         and same_but_times(attempt.managed, attempt.managed_before)
     ):
-        return shown(request, attempt, current.data, 200)
+        return reply_with(request, attempt, current.data, 200)
     if attempt.dry_run:
-        return shown(request, attempt, preview(attempt.kind, new, current.revision, attempt.managed), 200)
+        return reply_with(
+            request, attempt, preview(attempt.kind, new, current.revision, attempt.managed), 200
+        )
     return plan_at(
         transaction_for(desk, attempt),
-        lambda stored: shown(request, attempt, stored.entries[-1].data, 200),
+        lambda stored: reply_with(request, attempt, stored.entries[-1].data, 200),
     )
 
 
@@ -261,17 +270,17 @@ def _claim(attempt: Attempt) -> str:
 def plan_at(transaction: Transaction, answer: Callable[[Committed], Reply]) -> Plan:
     """Commit what was decided on the revisions that its preconditions name; when one has moved, decide again."""
 
-    def finish(outcome: Outcome) -> Reply | Again:
+    def finish(outcome: CommitOutcome) -> Reply | Again:
         if isinstance(outcome, Committed):
             return answer(outcome)
-        if isinstance(outcome, Refused):
+        if isinstance(outcome, PreconditionFailed):
             return AGAIN
-        raise failed(outcome)
+        raise commit_error(outcome)
 
     return Plan(transaction, finish)
 
 
-def shown(request: Request, attempt: Attempt, data: bytes, status: int) -> Reply:
+def reply_with(request: Request, attempt: Attempt, data: bytes, status: int) -> Reply:
     """The object in the form the client accepts."""
     return render_one(request, attempt.kind, data, attempt.context.now, status, tuple(attempt.warnings))
 
@@ -293,7 +302,7 @@ def exists_already(kind: Kind, key: Key, *, generated: bool = False) -> ApiError
     )
 
 
-def modified(kind: Kind, key: Key, revision: int) -> ApiError:
+def conflict_error(kind: Kind, key: Key, revision: int) -> ApiError:
     """`revision`: that of the object now, which a client with a cache waits for before it tries again."""
     return Conflict(
         f'Operation cannot be fulfilled on {kind.resource} "{key.name}": the object has been modified; '
@@ -305,9 +314,9 @@ def modified(kind: Kind, key: Key, revision: int) -> ApiError:
     )
 
 
-def failed(outcome: Outcome) -> ApiError:
+def commit_error(outcome: CommitOutcome) -> ApiError:
     """The journal did not take it."""
-    assert isinstance(outcome, Failed)
+    assert isinstance(outcome, CommitFailed)
     if outcome.reason == "StorageFull":
         return StorageFull(f"nothing was written: {outcome.message}", retry_after_seconds=5)
     if outcome.reason == "Overloaded":

@@ -14,9 +14,10 @@ from __future__ import annotations
 
 import msgspec
 
+from fairlead.model.key import Key
 from fairlead.model.views import View
 from fairlead.port.driving import Follow, ListAll, Started, WakeAt, Woke
-from fairlead.store.contract import Entry, Key
+from fairlead.store.contract import Entry
 
 
 class Listed(msgspec.Struct, frozen=True, gc=False):

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Generic, TypeVar
 
-from fairlead.model.selectors import LabelSelector
+from fairlead.model.key import Key
+from fairlead.model.selectors import LabelMatcher
 from fairlead.model.views import Meta, Pod, Resource, Stored, View
-from fairlead.store.contract import Key
 
 T = TypeVar("T", bound=View)
 
@@ -158,7 +158,7 @@ class Index(Generic[T]):
         """Pods bound to a node; of any other resource nothing."""
         return self._at(("node", node))
 
-    def labelled(self, namespace: str, selector: LabelSelector) -> tuple[T, ...]:
+    def labelled(self, namespace: str, selector: LabelMatcher) -> tuple[T, ...]:
         """Those in a namespace ("": all) that the selector lets through. Looks at the fewest candidates that one
         of its equalities, or the namespace, leaves."""
         fewest = self._places.get(("namespace", namespace)) if namespace else self._all

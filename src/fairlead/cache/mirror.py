@@ -32,11 +32,12 @@ from fairlead.cache.events import (
 )
 from fairlead.cache.index import Index
 from fairlead.core.backoff import backoff
-from fairlead.decision.hearing import Hearing
+from fairlead.decision.failure_detector import FailureDetector
+from fairlead.model.key import Key
 from fairlead.model.pod_decoder import PodDecoder
 from fairlead.model.views import Anything, Meta, Pod, Resource, Stored, View
 from fairlead.port.driving import Follow, ListAll, Started, WakeAt, Woke
-from fairlead.store.contract import DELETED, Entry, Key
+from fairlead.store.contract import DELETED, Entry
 from fairlead.store.damage import is_stand_in
 
 T = TypeVar("T", bound=View)
@@ -47,7 +48,7 @@ _METADATA = msgspec.json.Decoder(Anything)
 _NOTHING: tuple[Instruction, ...] = ()
 
 
-class Pace(msgspec.Struct, frozen=True):
+class MirrorBackoff(msgspec.Struct, frozen=True):
     """How a mirror tries again: doubling from `backoff_seconds` to `backoff_max_seconds`, times 1 +- jitter."""
 
     backoff_seconds: float = 0.1
@@ -55,7 +56,7 @@ class Pace(msgspec.Struct, frozen=True):
     jitter: float = 0.5
 
 
-class Phase(Enum):
+class MirrorPhase(Enum):
     IDLE = "idle"
     LISTING = "listing"
     FOLLOWING = "following"
@@ -92,10 +93,10 @@ class Mirror(Generic[T]):
     alone does not, or a history that is too short would have the mirror list without pause.
     """  # noqa: E501
 
-    def __init__(self, resource: Resource[T], pace: Pace | None = None) -> None:
+    def __init__(self, resource: Resource[T], pace: MirrorBackoff | None = None) -> None:
         self.resource = resource
-        self.pace = pace or Pace()
-        self.phase = Phase.IDLE
+        self.pace = pace or MirrorBackoff()
+        self.phase = MirrorPhase.IDLE
         self.revision = 0  # everything up to it is in the copy
         self.newest_seen = 0  # of anything that was heard
         self.synced = False  # there has been a list
@@ -111,7 +112,7 @@ class Mirror(Generic[T]):
         # Bytes to a view. Mirrors of one process may share one that remembers.
         self.decode: Callable[[bytes], T] = _decoder(resource)
         # When things were heard, for those who judge silence; kept only where that is asked for.
-        self.hearing: Hearing | None = None
+        self.failure_detector: FailureDetector | None = None
         self._as_stored = issubclass(resource.type, Stored)
         self._name = resource.name
         self._revisions: dict[Key, int] = {}  # of every object, unreadable ones included
@@ -157,16 +158,18 @@ class Mirror(Generic[T]):
             case Listed():
                 return self._listed(event)
             case ListFailed():
-                return self._failed(event.reason, event.now, event.attempt, Phase.LISTING, Phase.RESTING)
+                return self._failed(
+                    event.reason, event.now, event.attempt, MirrorPhase.LISTING, MirrorPhase.RESTING
+                )
             case Broke():
                 return self._broke(event)
             case Expired():
-                return self._failed("Expired", event.now, event.attempt, self.phase, Phase.RESTING)
+                return self._failed("Expired", event.now, event.attempt, self.phase, MirrorPhase.RESTING)
             case Woke():
                 return self._woke(event)
             case Started():
                 self._chance = event.chance
-                return self._list() if self.phase is Phase.IDLE else _NOTHING
+                return self._list() if self.phase is MirrorPhase.IDLE else _NOTHING
             case _:
                 assert_never(event)
 
@@ -185,14 +188,14 @@ class Mirror(Generic[T]):
         revision = entry.revision
         if revision > self.newest_seen:
             self.newest_seen = revision
-        if not self._current(event.attempt, Phase.FOLLOWING) or revision <= self.revision:
+        if not self._current(event.attempt, MirrorPhase.FOLLOWING) or revision <= self.revision:
             self.ignored += 1
             return _NOTHING
         self.frames += 1
         self.revision = revision
         self.failures = 0
-        if self.hearing is not None:
-            self.hearing.heard(event.now)
+        if self.failure_detector is not None:
+            self.failure_detector.heartbeat(event.now)
         if event.change_type == DELETED:
             self._revisions.pop(entry.key, None)
             return self._replace(entry.key, None)
@@ -202,37 +205,41 @@ class Mirror(Generic[T]):
         revision = event.revision
         if revision > self.newest_seen:
             self.newest_seen = revision
-        if self._current(event.attempt, Phase.FOLLOWING):
+        if self._current(event.attempt, MirrorPhase.FOLLOWING):
             self.failures = 0
-            if self.hearing is not None:
-                self.hearing.heard(event.now)
+            if self.failure_detector is not None:
+                self.failure_detector.heartbeat(event.now)
             if revision > self.revision:
                 self.revision = revision
         return _NOTHING
 
     def _broke(self, event: Broke) -> tuple[Instruction, ...]:
         if (
-            self._current(event.attempt, Phase.FOLLOWING)
+            self._current(event.attempt, MirrorPhase.FOLLOWING)
             and event.now - self._followed_at >= self.pace.backoff_max_seconds
         ):
             self.failures = 0
-        return self._failed(event.reason, event.now, event.attempt, Phase.FOLLOWING, Phase.PAUSING)
+        return self._failed(
+            event.reason, event.now, event.attempt, MirrorPhase.FOLLOWING, MirrorPhase.PAUSING
+        )
 
     # The list
 
     def _listed(self, event: Listed) -> tuple[Instruction, ...]:
         self.heard_of(event.revision)
-        if not self._current(event.attempt, Phase.LISTING):
+        if not self._current(event.attempt, MirrorPhase.LISTING):
             self.ignored += 1
             return _NOTHING
         if event.revision < self.revision:
             self.stale_lists += 1
-            return self._failed("StaleList", event.now, event.attempt, Phase.LISTING, Phase.RESTING)
+            return self._failed(
+                "StaleList", event.now, event.attempt, MirrorPhase.LISTING, MirrorPhase.RESTING
+            )
         self.lists += 1
         self.synced = True
         self.revision = event.revision
-        if self.hearing is not None:
-            self.hearing.heard(event.now)
+        if self.failure_detector is not None:
+            self.failure_detector.heartbeat(event.now)
         return (*self._differences(event.entries), *self._follow(event.now))
 
     def _differences(self, entries: Iterable[Entry]) -> list[Changed]:
@@ -254,8 +261,8 @@ class Mirror(Generic[T]):
     def _hold(self, entry: Entry) -> tuple[Changed, ...]:
         key = entry.key
         self._revisions[key] = entry.revision
-        if self.hearing is not None:
-            self.hearing.saw(key)
+        if self.failure_detector is not None:
+            self.failure_detector.observe(key)
         if is_stand_in(entry.data):
             changes = self._replace(key, None)
             told = "it is damaged in the store"
@@ -273,8 +280,8 @@ class Mirror(Generic[T]):
         if self.unreadable:
             self.unreadable.pop(key, None)
         before = self.index.put(key, after)
-        if after is None and self.hearing is not None:
-            self.hearing.lost(key)
+        if after is None and self.failure_detector is not None:
+            self.failure_detector.forget(key)
         if before is None:
             return () if after is None else (Changed(None, after, key),)
         if after is not None and _uid(before) != _uid(after):
@@ -284,13 +291,15 @@ class Mirror(Generic[T]):
 
     # Phases
 
-    def _current(self, attempt: int, phase: Phase) -> bool:
+    def _current(self, attempt: int, phase: MirrorPhase) -> bool:
         return self.phase is phase and attempt in (0, self._attempt)
 
     def _failed(
-        self, reason: str, now: float, attempt: int, expected: Phase, then: Phase
+        self, reason: str, now: float, attempt: int, expected: MirrorPhase, then: MirrorPhase
     ) -> tuple[Instruction, ...]:
-        if expected not in (Phase.LISTING, Phase.FOLLOWING) or not self._current(attempt, expected):
+        if expected not in (MirrorPhase.LISTING, MirrorPhase.FOLLOWING) or not self._current(
+            attempt, expected
+        ):
             self.ignored += 1
             return _NOTHING
         pace = self.pace
@@ -304,19 +313,19 @@ class Mirror(Generic[T]):
 
     def _woke(self, event: Woke) -> tuple[Instruction, ...]:
         self._chance = event.chance
-        if self.phase not in (Phase.RESTING, Phase.PAUSING):
+        if self.phase not in (MirrorPhase.RESTING, MirrorPhase.PAUSING):
             return _NOTHING
         if event.now < self._wake_at:
             return (WakeAt(self._wake_at, self._name),)
-        return self._list() if self.phase is Phase.RESTING else self._follow(event.now)
+        return self._list() if self.phase is MirrorPhase.RESTING else self._follow(event.now)
 
     def _list(self) -> tuple[Instruction, ...]:
-        self.phase = Phase.LISTING
+        self.phase = MirrorPhase.LISTING
         self._attempt += 1
         return (ListAll(self._name, self._attempt),)
 
     def _follow(self, now: float) -> tuple[Instruction, ...]:
-        self.phase = Phase.FOLLOWING
+        self.phase = MirrorPhase.FOLLOWING
         self.trouble = ""
         self._followed_at = now
         self._attempt += 1

@@ -4,10 +4,10 @@
 record of the turn. Mirrors change only between turns, so one view sees one state. Nothing here waits for a mirror
 to catch up; whoever makes the view has looked at `Mirror.synced` and `Mirror.passed` first.
 
-What could not be decoded is left out of what is read, and named by `missed()`: a decision that missed something
-was made without knowing all, and is better not carried out. The same holds for a resource whose mirror is too old to
-decide on (`Mirror.floor`), as that of a custom kind which nobody could list yet: it is named by a key without a name.
-Its objects are not absent. Only what an object owns there is no longer waited for once the mirror is given up.
+Objects that could not be decoded are left out of what is read, and named by `missed()`: a decision that missed
+something was made without knowing all, and is better not carried out. The same holds for a resource whose mirror is too
+old to decide on (`Mirror.floor`), as that of a custom kind which nobody could list yet: it is named by a key without a
+name. Its objects are not absent. Only what an object owns there is no longer waited for once the mirror is given up.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from typing import Any, TypeVar
 from fairlead.cache.mirror import Mirror, Unreadable
 from fairlead.cache.wall import WallClock
 from fairlead.decision.contract import Sighting, Silent
-from fairlead.decision.hearing import Hearing
+from fairlead.decision.failure_detector import FailureDetector
+from fairlead.model.key import Key
 from fairlead.model.kind import Json
-from fairlead.model.selectors import LabelSelector, from_object
+from fairlead.model.selectors import LabelMatcher, from_object
 from fairlead.model.views import PODS, Resource, View
-from fairlead.store.contract import Key
 
 T = TypeVar("T", bound=View)
 
@@ -82,11 +82,11 @@ class MirrorView:
         return mirror.index.on_node(node)
 
     def select(
-        self, resource: Resource[T], namespace: str, selector: LabelSelector | Json | None
+        self, resource: Resource[T], namespace: str, selector: LabelMatcher | Json | None
     ) -> Sequence[T]:
         """Those in a namespace ("": all) with matching labels, in (namespace, name) order. A LabelSelector object
         may be given as it stands in a spec: {} selects all, None nothing, nonsense raises ValueError."""
-        compiled = selector if isinstance(selector, LabelSelector) else from_object(selector)
+        compiled = selector if isinstance(selector, LabelMatcher) else from_object(selector)
         mirror = self._mirror(resource)
         if mirror.unreadable:
             self._miss(
@@ -141,8 +141,8 @@ class MirrorView:
             }
         return told
 
-    def _hearing(self, resource: Resource[Any]) -> Hearing:
-        hearing = self._mirror(resource).hearing
+    def _hearing(self, resource: Resource[Any]) -> FailureDetector:
+        hearing = self._mirror(resource).failure_detector
         if hearing is None:
             raise NotMirrored(f"{resource.name} in `dated`")
         return hearing

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 
-# Of older ones it is forgotten when they were: instants before count as of the oldest that is known.
+# The times of older ones are forgotten: instants before count as of the oldest that is known.
 #: bound: plane | steps of the wall clock remembered | the oldest are forgotten
 CLOCK_STEPS_REMEMBERED_MAX = 64
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from fairlead.cli.client import Client
-from fairlead.cli.objects import Named, Typed, exists, missing, split
-from fairlead.cli.resources import Resource, resolve
+from fairlead.cli.client import ApiClient
+from fairlead.cli.objects import NamedObject, Typed, exists, not_found, split_typed
+from fairlead.cli.resources import ApiResource, resolve
 from fairlead.core.errors import UsageError
 
 
@@ -17,7 +17,7 @@ class About(NamedTuple):
     """Matches everything if nothing was asked for."""
 
     typed: Typed
-    resource: Resource | None  # None: unknown to the server, or all
+    resource: ApiResource | None  # None: unknown to the server, or all
     problem: UsageError | None
 
     def matches(self, resource: str, namespace: str, name: str) -> bool:
@@ -36,23 +36,23 @@ class About(NamedTuple):
         said_group = "." in self.typed.kind
         return plural == self.resource.plural and (not said_group or group == self.resource.group)
 
-    def check(self, client: Client | None) -> None:
-        """Of what the log knows nothing: raises if the kind or the object does not exist either."""
+    def check(self, client: ApiClient | None) -> None:
+        """For what the log does not know: raises if the kind or the object does not exist either."""
         if self.problem is not None:
             raise self.problem
         if client is None or self.resource is None:
             return
-        wanted = Named(
+        wanted = NamedObject(
             self.resource, self.typed.namespace if self.resource.namespaced else "", self.typed.name
         )
         if wanted.name and not exists(client, wanted):
-            raise missing(client, [wanted])
+            raise not_found(client, [wanted])
 
 
-def asked_about(client: Client, typed: str, namespace: str | None) -> About:
+def asked_about(client: ApiClient, typed: str, namespace: str | None) -> About:
     if not typed:
         return About(Typed("", namespace or "", ""), None, None)
-    words = split(typed, namespace)
+    words = split_typed(typed, namespace)
     try:
         return About(words, resolve(client, words.kind), None)
     except UsageError as error:
@@ -65,13 +65,18 @@ def asked_about_offline(typed: str, namespace: str | None) -> About:
 
     if not typed:
         return About(Typed("", namespace or "", ""), None, None)
-    words = split(typed, namespace)
+    words = split_typed(typed, namespace)
     word, _, group = words.kind.lower().partition(".")
     for kind in CATALOG:
         names = (kind.plural, kind.singular_name, kind.kind.lower(), *kind.short_names)
         if word in names and group in ("", kind.group):
-            found = Resource(
-                kind.group, kind.version, kind.plural, kind.singular_name, kind.kind, kind.namespaced
+            found = ApiResource(
+                group=kind.group,
+                version=kind.version,
+                plural=kind.plural,
+                singular=kind.singular_name,
+                kind=kind.kind,
+                namespaced=kind.namespaced,
             )
             return About(words, found, None)
     return About(words, None, UsageError(f'there is no kind "{words.kind}": write it as the table does'))

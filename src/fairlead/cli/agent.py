@@ -88,12 +88,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--memory", metavar="AMOUNT", help="the same of memory, such as 4Gi")
     parser.add_argument(
-        "--pods", metavar="N", type=shared.whole, default=110, help="at most this many (default: 110)"
+        "--pods", metavar="N", type=shared.parse_whole, default=110, help="at most this many (default: 110)"
     )
     parser.add_argument(
         "--lease-seconds",
         metavar="N",
-        type=shared.whole,
+        type=shared.parse_whole,
         default=DEFAULT_LEASE_SECONDS,
         help="without a renewal for so long its pods of which at most one may run end (default: 40)",
     )
@@ -111,7 +111,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="where the server reaches this machine for logs and usage (default: 127.0.0.1)",
     )
     parser.add_argument(
-        "--endpoint-port", metavar="N", type=shared.whole, default=0, help="the port of that (default: any)"
+        "--endpoint-port",
+        metavar="N",
+        type=shared.parse_whole,
+        default=0,
+        help="the port of that (default: any)",
     )
     parser.add_argument(
         "--stop-pods", action="store_true", help="end its pods when it leaves, within a few seconds"
@@ -179,7 +183,7 @@ def check_lease(options: argparse.Namespace) -> None:
         )
 
 
-def _connection(options: argparse.Namespace) -> kubeconfig.Connection:
+def _connection(options: argparse.Namespace) -> kubeconfig.ServerAccess:
     if options.kubeconfig is not None:
         if options.server or options.token_file or options.ca_file:
             raise UsageError("--kubeconfig says it all: leave out --server, --token-file and --ca-file")
@@ -203,7 +207,7 @@ def _connection(options: argparse.Namespace) -> kubeconfig.Connection:
         except (OSError, UnicodeDecodeError) as error:
             told = getattr(error, "strerror", None) or "it is not text"
             raise UsageError(f"cannot read --ca-file {options.ca_file}: {told}") from error
-    return kubeconfig.Connection(options.server.rstrip("/"), authority)
+    return kubeconfig.ServerAccess(options.server.rstrip("/"), authority)
 
 
 def _check_token(path: Path) -> None:

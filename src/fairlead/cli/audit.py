@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 
 from fairlead.cli import options as shared
 from fairlead.cli.about import About, asked_about
-from fairlead.cli.client import Client, connect
-from fairlead.cli.moments import moment
-from fairlead.cli.output import aligned, cell, hint, print_json, print_table
+from fairlead.cli.client import ApiClient, connect
+from fairlead.cli.moments import parse_moment
+from fairlead.cli.output import align, cell, hint, print_json, print_table
 from fairlead.core.errors import UsageError
 from fairlead.core.times import timestamp
 
@@ -41,7 +41,7 @@ Reads of Secrets are recorded, other reads, lease renewals and heartbeats are no
 """
 
 
-class Wanted(NamedTuple):
+class AuditFilter(NamedTuple):
     """The filter. Empty strings mean any."""
 
     user: str
@@ -66,7 +66,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--object", metavar="KIND/NAME", default="", help="only this object; KIND alone: all of them"
     )
-    shared.namespace(parser, "only this namespace (default: all)")
+    shared.add_namespace(parser, "only this namespace (default: all)")
     parser.add_argument(
         "--people", action="store_true", help="only what people did: no nodes, no controllers"
     )
@@ -74,22 +74,22 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--since", metavar="WHEN", default="", help="only what came after: 10m, yesterday 14:00, RFC 3339"
     )
     parser.add_argument(
-        "--limit", type=shared.whole, default=100, metavar="N", help="the last N records (default: 100)"
+        "--limit", type=shared.parse_whole, default=100, metavar="N", help="the last N records (default: 100)"
     )
     parser.add_argument(
         "--strangers", action="store_true", help="refusals of those who are not signed in: a log of their own"
     )
     parser.add_argument("-f", "--follow", action="store_true", help="go on and show new records as they come")
-    shared.asking(parser, run, "table", "json")
+    shared.add_client_options(parser, run, "table", "json")
 
 
 def run(options: argparse.Namespace) -> int:
     if options.limit < 1:
         raise UsageError("--limit takes a number greater than 0")
-    since = timestamp(moment("--since", options.since, time.time())) if options.since else ""
+    since = timestamp(parse_moment("--since", options.since, time.time())) if options.since else ""
     with closing(connect(options.kubeconfig)) as client:
         about = asked_about(client, options.object, options.namespace)
-        wanted = Wanted(options.user, since, about, options.people)
+        wanted = AuditFilter(options.user, since, about, options.people)
         last: deque[dict[str, Any]] = deque(maxlen=options.limit)
         after, known = 0, False
         stream = "strangers" if options.strangers else ""
@@ -120,7 +120,7 @@ def _object(record: dict[str, Any]) -> tuple[str, str, str]:
     return whole, about.get("namespace", ""), about.get("name", "")
 
 
-def _records(client: Client, stream: str, after: int) -> Iterator[dict[str, Any]]:
+def _records(client: ApiClient, stream: str, after: int) -> Iterator[dict[str, Any]]:
     while True:
         items = (
             client.get(PATH, {"stream": stream, "after": str(after), "limit": str(_PAGE)}).get("items") or []
@@ -132,7 +132,7 @@ def _records(client: Client, stream: str, after: int) -> Iterator[dict[str, Any]
 
 
 def _follow(
-    client: Client, stream: str, wanted: Wanted, first: list[dict[str, Any]], after: int, form: str
+    client: ApiClient, stream: str, wanted: AuditFilter, first: list[dict[str, Any]], after: int, form: str
 ) -> None:
     """First what is there, then what comes; JSON records one to a line, so that a pipe can read along."""
     widths = [max(len(title), 12) for title in _HEADER]
@@ -148,7 +148,7 @@ def _follow(
             if not wanted.about.matches(*_object(item["record"])) or not wanted.accepts(item["record"]):
                 continue
             if form == "table":
-                print(aligned([cell(value) for value in _row(item["record"])], widths))
+                print(align([cell(value) for value in _row(item["record"])], widths))
             else:
                 _print_lines([item])
 

@@ -39,7 +39,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="the data directory (default: ./fairlead-data)",
     )
     parser.add_argument("--backup", type=Path, metavar="FILE", help="a file that `fairlead backup` wrote")
-    shared.output(parser, "text", "json")
+    shared.add_output(parser, "text", "json")
     parser.set_defaults(run=run)
 
 

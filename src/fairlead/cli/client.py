@@ -27,7 +27,7 @@ from fairlead.core.errors import (
 from fairlead.runtime import kubeconfig
 from fairlead.runtime.reaching import address_of, tls_of
 from fairlead.wire.blocking_client import BlockingClient
-from fairlead.wire.client_protocol import Answer, Broken, NotSent, Untrusted, bearer
+from fairlead.wire.client_protocol import Broken, HttpAnswer, NotSent, Untrusted, bearer
 
 TIMEOUT_SECONDS = 30.0
 _ANSWER_BYTES_MAX = 1024**3
@@ -58,14 +58,14 @@ def find_kubeconfig(named: Path | None, environment: Mapping[str, str]) -> Path:
     return default
 
 
-def connect(named: Path | None) -> Client:
-    return Client(kubeconfig.load(find_kubeconfig(named, os.environ)))
+def connect(named: Path | None) -> ApiClient:
+    return ApiClient(kubeconfig.load(find_kubeconfig(named, os.environ)))
 
 
-class Client:
+class ApiClient:
     """Requests over one kept connection."""
 
-    def __init__(self, target: kubeconfig.Connection) -> None:
+    def __init__(self, target: kubeconfig.ServerAccess) -> None:
         self.target = target
         address, self._prefix = address_of(target.server, tls_of(target), time.time)
         self._client = BlockingClient(address, TIMEOUT_SECONDS, _ANSWER_BYTES_MAX)
@@ -117,7 +117,7 @@ class Client:
 
     def _send(
         self, method: str, path: str, query: Mapping[str, str] | None, headers: str = "", body: bytes = b""
-    ) -> Answer:
+    ) -> HttpAnswer:
         target = self._prefix + path + ("?" + urlencode(query) if query else "")
         server = self.target.server
         try:
@@ -135,7 +135,7 @@ class Client:
             ) from error
 
 
-def _decoded(answer: Answer, server: str) -> dict[str, Any]:
+def _decoded(answer: HttpAnswer, server: str) -> dict[str, Any]:
     status = answer.status
     try:
         document = json.loads(answer.body)

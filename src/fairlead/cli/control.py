@@ -32,7 +32,7 @@ guarantees are weaker; docs/guides/beside-kubernetes.md says which.
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.epilog = _EPILOG
-    shared.kubeconfig(parser)
+    shared.add_kubeconfig(parser)
     parser.add_argument(
         "--only",
         choices=("scheduler",),

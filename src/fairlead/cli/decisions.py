@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from fairlead.cli import options as shared
 from fairlead.cli.about import About, asked_about, asked_about_offline
-from fairlead.cli.client import Client, connect
+from fairlead.cli.client import ApiClient, connect
 from fairlead.cli.output import hint, print_json, print_table
 from fairlead.cli.resources import did_you_mean
 from fairlead.core.errors import UsageError
@@ -40,9 +40,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default="",
         help="only those about this object; KIND alone: all of them",
     )
-    shared.namespace(parser, "only this namespace (default: all)")
+    shared.add_namespace(parser, "only this namespace (default: all)")
     parser.add_argument(
-        "--limit", type=shared.whole, default=50, metavar="N", help="the last N decisions (default: 50)"
+        "--limit", type=shared.parse_whole, default=50, metavar="N", help="the last N decisions (default: 50)"
     )
     parser.add_argument(
         "--data-dir",
@@ -50,17 +50,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="read them from the directory of a `fairlead control` instead of asking a server",
     )
-    shared.asking(parser, run, "table", "json")
+    shared.add_client_options(parser, run, "table", "json")
 
 
 def run(options: argparse.Namespace) -> int:
     if not 1 <= options.limit <= _LIMIT_MAX:
         raise UsageError(f"--limit takes a number from 1 to {_LIMIT_MAX}: the log keeps no more")
     if options.data_dir is not None:
-        from fairlead.runtime.decisions_file import recorded  # only for those who ask for a file
+        from fairlead.runtime.decisions_file import read_decisions  # only for those who ask for a file
 
         about = asked_about_offline(options.object, options.namespace)
-        found = _found(options, about, recorded(options.data_dir))
+        found = _found(options, about, read_decisions(options.data_dir))
         _check(options, about, found, None)
     else:
         with closing(connect(options.kubeconfig)) as client:
@@ -77,7 +77,7 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _all(client: Client) -> Iterator[dict[str, Any]]:
+def _all(client: ApiClient) -> Iterator[dict[str, Any]]:
     after = 0
     while page := client.get(PATH, {"after": str(after), "limit": str(_PAGE)})["items"]:
         yield from page
@@ -105,7 +105,7 @@ def _found(options: argparse.Namespace, about: About, items: Iterable[dict[str, 
     return _Found(last, controllers, is_known)
 
 
-def _check(options: argparse.Namespace, about: About, found: _Found, client: Client | None) -> None:
+def _check(options: argparse.Namespace, about: About, found: _Found, client: ApiClient | None) -> None:
     """A word that nobody knows is an error; a controller that has decided nothing yet is not."""
     if options.controller and options.controller not in found.controllers:
         running = client.get(QUEUES)["items"] if client is not None else ()

@@ -14,8 +14,8 @@ from contextlib import closing
 from typing import Any, NamedTuple
 
 from fairlead.cli import options as shared
-from fairlead.cli.client import Client, connect
-from fairlead.cli.objects import exists, missing
+from fairlead.cli.client import ApiClient, connect
+from fairlead.cli.objects import exists, not_found
 from fairlead.cli.output import cell, hint, print_json
 from fairlead.cli.pods import named_node
 from fairlead.core.errors import ApiError, NotFound, TooManyRequests, UsageError
@@ -71,7 +71,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--unmanaged", action="store_true", help="evict pods too that no controller would make again"
     )
-    shared.asking(parser, run, "text", "json")
+    shared.add_client_options(parser, run, "text", "json")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -81,7 +81,7 @@ def run(options: argparse.Namespace) -> int:
     with closing(connect(options.kubeconfig)) as client:
         node = named_node(client, options.node)
         if not exists(client, node):
-            raise missing(client, [node])
+            raise not_found(client, [node])
         drain = Drain(client, node.name, quiet=options.output == "json")
         try:
             drain.begin(options.reason, unmanaged=options.unmanaged)
@@ -92,7 +92,7 @@ def run(options: argparse.Namespace) -> int:
             hint(f"interrupted: {node.name} stays cordoned, `kubectl uncordon {node.name}` takes that back")
             raise
     if options.output == "json":
-        print_json(drain.told(options.reason))
+        print_json(drain.report(options.reason))
         return 1 if drain.left else 0
     return drain.conclude(options.deadline)
 
@@ -126,7 +126,7 @@ def sort(pods: list[Json]) -> Sorted:
 
 
 class Drain:
-    def __init__(self, client: Client, node: str, *, quiet: bool = False) -> None:
+    def __init__(self, client: ApiClient, node: str, *, quiet: bool = False) -> None:
         self._client, self._node, self._quiet = client, node, quiet
         self._path = f"/api/v1/nodes/{node}"
         self._said: dict[str, str] = {}  # by uid of a pod
@@ -196,7 +196,7 @@ class Drain:
         )
         return 1
 
-    def told(self, reason: str) -> Json:
+    def report(self, reason: str) -> Json:
         return {
             "node": self._node,
             "reason": reason,

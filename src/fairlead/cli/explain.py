@@ -10,10 +10,10 @@ from contextlib import closing
 from typing import Any
 
 from fairlead.cli import options as shared
-from fairlead.cli.client import Client, connect
+from fairlead.cli.client import ApiClient, connect
 from fairlead.cli.output import cell, hint, print_json, print_table
 from fairlead.cli.pods import ask, named_pod, score_header, score_row
-from fairlead.cli.workloads import find, held_up, is_workload, look
+from fairlead.cli.workloads import find, held_up, is_workload, observe
 from fairlead.core.errors import UsageError
 from fairlead.core.times import human_duration
 
@@ -37,15 +37,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="KIND/NAME",
         help="a pod, whose name alone works, too; or a workload, as in deployment/web",
     )
-    shared.namespace(parser, "namespace (default: the kubeconfig's, or default)")
+    shared.add_namespace(parser, "namespace (default: the kubeconfig's, or default)")
     parser.add_argument("--all", action="store_true", help="list all attempts that are kept")
     parser.add_argument(
         "--attempt",
-        type=shared.whole,
+        type=shared.parse_whole,
         metavar="NUMBER",
         help="the attempt with this NUMBER in --all, not the latest",
     )
-    shared.asking(parser, run, "table", "json")
+    shared.add_client_options(parser, run, "table", "json")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -66,7 +66,7 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _ask(client: Client, options: argparse.Namespace) -> dict[str, Any]:
+def _ask(client: ApiClient, options: argparse.Namespace) -> dict[str, Any]:
     pod = named_pod(client, options.pod, options.namespace)
     query = {"all": "true"} if options.all else {}
     if options.attempt is not None:
@@ -74,13 +74,13 @@ def _ask(client: Client, options: argparse.Namespace) -> dict[str, Any]:
     return ask(client, f"{PATH}/{pod.namespace}/{pod.name}", query, [] if "attempt" in query else [pod])
 
 
-def _workload(client: Client, options: argparse.Namespace) -> int:
+def _workload(client: ApiClient, options: argparse.Namespace) -> int:
     if options.all or options.attempt is not None:
         raise UsageError(
             "--all and --attempt are about the attempts to place one pod: name a pod, as in pod/web-0"
         )
     workload = find(client, options.pod, options.namespace)
-    told = look(client, workload).told
+    told = observe(client, workload).told
     groups = [each for each in told.get("pending") or () if each.get("pod")]
     pod = max(groups, key=lambda each: each["count"])["pod"] if groups else ""
     answer = ask(client, f"{PATH}/{workload.namespace}/{pod}", {}, []) if pod else None

@@ -11,11 +11,11 @@ from contextlib import closing
 from typing import Any
 
 from fairlead.cli import options as shared
-from fairlead.cli.client import JSON, TABLE, Client, connect
-from fairlead.cli.moments import moment
-from fairlead.cli.objects import Named, exists, missing, split
+from fairlead.cli.client import JSON, TABLE, ApiClient, connect
+from fairlead.cli.moments import parse_moment
+from fairlead.cli.objects import NamedObject, exists, not_found, split_typed
 from fairlead.cli.output import hint, print_json, print_table, print_yaml
-from fairlead.cli.resources import Resource, resolve
+from fairlead.cli.resources import ApiResource, resolve
 from fairlead.core.errors import NotFound, UsageError
 from fairlead.core.times import microtime
 
@@ -38,7 +38,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "kind", metavar="KIND", help="resource, kind or short name: pods, Pod, po, deployments.apps"
     )
     parser.add_argument("name", metavar="NAME", nargs="?", help="one object; KIND/NAME works too")
-    shared.namespace(parser, "namespace (default: the kubeconfig's, or default)")
+    shared.add_namespace(parser, "namespace (default: the kubeconfig's, or default)")
     parser.add_argument("-A", "--all-namespaces", action="store_true", help="all namespaces")
     parser.add_argument(
         "--at", metavar="WHEN", help="as it was at this revision, or at this time: 10m, yesterday 14:00"
@@ -46,11 +46,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--show-managed-fields", action="store_true", help="with -o json or yaml: also who owns which field"
     )
-    shared.asking(parser, run, "table", "wide", "json", "yaml", "name")
+    shared.add_client_options(parser, run, "table", "wide", "json", "yaml", "name")
 
 
 def run(options: argparse.Namespace) -> int:
-    typed = split(options.kind, options.namespace)
+    typed = split_typed(options.kind, options.namespace)
     if typed.name and options.name:
         raise UsageError("give the name once: `fairlead get pod web` or `fairlead get pod/web`")
     name = typed.name or options.name or ""
@@ -58,7 +58,7 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError("a name is looked up in one namespace: use -n NS, or leave the name out with -A")
     now = time.time()
     if options.at is not None and not _is_revision(options.at):
-        moment("--at", options.at, now)  # before anybody is asked
+        parse_moment("--at", options.at, now)  # before anybody is asked
     with closing(connect(options.kubeconfig)) as client:
         options.at = _revision(client, options.at, now)
         resource = resolve(client, typed.kind)
@@ -67,10 +67,10 @@ def run(options: argparse.Namespace) -> int:
         try:
             return show(client, resource, namespace, name, options)
         except NotFound as error:
-            wanted = Named(resource, namespace if resource.namespaced else "", name)
+            wanted = NamedObject(resource, namespace if resource.namespaced else "", name)
             if not name or options.at is not None or exists(client, wanted):
                 raise
-            raise missing(client, [wanted]) from error
+            raise not_found(client, [wanted]) from error
 
 
 def _is_revision(text: str) -> bool:
@@ -83,18 +83,18 @@ def _is_revision(text: str) -> bool:
     return False
 
 
-def _revision(client: Client, at: str | None, now: float) -> int | None:
+def _revision(client: ApiClient, at: str | None, now: float) -> int | None:
     """The number itself, or the newest revision of a time; which one is told."""
     if at is None or _is_revision(at):
         return None if at is None else int(at)
-    asked = microtime(moment("--at", at, now))
+    asked = microtime(parse_moment("--at", at, now))
     found = client.get(REVISION, {"at": asked})
     hint(f"as of revision {found['revision']}, written {found['written']}: the newest at {asked}")
     return int(found["revision"])
 
 
 def _fetch(
-    client: Client, resource: Resource, namespace: str, name: str, at: int | None, accept: str
+    client: ApiClient, resource: ApiResource, namespace: str, name: str, at: int | None, accept: str
 ) -> dict[str, Any]:
     """One object, or a whole list whose pages are joined. At a revision even one object comes as a list."""
     if name and at is None:
@@ -124,11 +124,13 @@ def _selector(query: dict[str, str]) -> dict[str, str]:
     return {key: value for key, value in query.items() if key == "fieldSelector"}
 
 
-def _history_hint(resource: Resource, name: str) -> str:
+def _history_hint(resource: ApiResource, name: str) -> str:
     return f"`fairlead audit --object {resource.plural}/{name}` shows when it changed"
 
 
-def _table(client: Client, resource: Resource, namespace: str, name: str, options: argparse.Namespace) -> int:
+def _table(
+    client: ApiClient, resource: ApiResource, namespace: str, name: str, options: argparse.Namespace
+) -> int:
     table = _fetch(client, resource, namespace, name, options.at, TABLE)
     rows = table.get("rows") or []
     if not rows:
@@ -151,17 +153,17 @@ def _table(client: Client, resource: Resource, namespace: str, name: str, option
     return 0
 
 
-def _check_namespace(client: Client, resource: Resource, namespace: str) -> None:
+def _check_namespace(client: ApiClient, resource: ApiResource, namespace: str) -> None:
     """Nothing there is one thing; no such place is another."""
     if not resource.namespaced or not namespace:
         return
-    place = Named(resolve(client, "namespaces"), "", namespace)
+    place = NamedObject(resolve(client, "namespaces"), "", namespace)
     if not exists(client, place):
-        raise missing(client, [place])
+        raise not_found(client, [place])
 
 
 def _objects(
-    client: Client, resource: Resource, namespace: str, name: str, options: argparse.Namespace
+    client: ApiClient, resource: ApiResource, namespace: str, name: str, options: argparse.Namespace
 ) -> int:
     found = _fetch(client, resource, namespace, name, options.at, JSON)
     if name and options.at is not None:

@@ -10,7 +10,7 @@ from fairlead.core.errors import UsageError
 from fairlead.core.times import SECOND, parse_duration
 from fairlead.model.names import subdomain_problems
 from fairlead.runtime.agent_settings import HollowSettings
-from fairlead.runtime.kubeconfig import Connection
+from fairlead.runtime.kubeconfig import ServerAccess
 
 DEFAULT_NAME_PREFIX = "hollow-"
 _OF_ONE_NODE = {
@@ -23,7 +23,7 @@ _OF_ONE_NODE = {
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--hollow",
-        type=shared.whole,
+        type=shared.parse_whole,
         default=0,
         metavar="N",
         help="play N pretend nodes instead, which run nothing; the token must be an administrator's (default: 0)",
@@ -44,7 +44,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         default="10s",
         help="say so often how many leases were renewed and how late (default: 10s)",
     )
-    shared.output(parser, "text", "json")
+    shared.add_output(parser, "text", "json")
 
 
 def check_is_one(options: argparse.Namespace) -> None:
@@ -58,7 +58,7 @@ def check_is_one(options: argparse.Namespace) -> None:
 
 
 def settings(
-    options: argparse.Namespace, connection: Connection, labels: dict[str, str], capacity: dict[str, str]
+    options: argparse.Namespace, connection: ServerAccess, labels: dict[str, str], capacity: dict[str, str]
 ) -> HollowSettings:
     if not 1 <= options.hollow <= HOLLOW_NODES_MAX:
         raise UsageError(f"--hollow {options.hollow}: choose from 1 to {HOLLOW_NODES_MAX}")

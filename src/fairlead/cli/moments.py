@@ -19,7 +19,7 @@ _CLOCK = re.compile(
 )
 
 
-def moment(option: str, text: str, now: float) -> float:
+def parse_moment(option: str, text: str, now: float) -> float:
     """Seconds since the epoch; not later than now. A time of day alone is the last one that there was."""
     try:
         found = _moment(text.strip().lower(), now)

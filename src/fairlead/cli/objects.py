@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from fairlead.cli.client import Client
-from fairlead.cli.resources import Resource, resolve
+from fairlead.cli.client import ApiClient
+from fairlead.cli.resources import ApiResource, resolve
 from fairlead.core.errors import ApiError, NotFound, UsageError
 
 #: bound: plane | names among which similar ones are looked for | the rest is not suggested
@@ -27,8 +27,8 @@ class Typed(NamedTuple):
     name: str
 
 
-class Named(NamedTuple):
-    resource: Resource
+class NamedObject(NamedTuple):
+    resource: ApiResource
     namespace: str  # "" of what has none
     name: str
 
@@ -37,7 +37,7 @@ class Named(NamedTuple):
         return self.resource.path(self.namespace, self.name)
 
 
-def split(typed: str, namespace: str | None = None) -> Typed:
+def split_typed(typed: str, namespace: str | None = None) -> Typed:
     """`namespace` is what -n says; both must mean the same."""
     kind, *rest = typed.split("/")
     if not kind or not all(rest) or len(rest) > 2:
@@ -48,19 +48,19 @@ def split(typed: str, namespace: str | None = None) -> Typed:
     return Typed(kind, told or namespace or "", rest[-1] if rest else "")
 
 
-def named(client: Client, typed: str, namespace: str | None, default: str = "") -> Named:
+def resolve_object(client: ApiClient, typed: str, namespace: str | None, default: str = "") -> NamedObject:
     """One object, which may not exist. `default`: the kind of a name that stands alone."""
     if default and "/" not in typed:
         typed = f"{default}/{typed}"
-    words = split(typed, namespace)
+    words = split_typed(typed, namespace)
     if not words.name:
         raise UsageError(f"{typed!r} names no object: write KIND/NAME, as in pod/web")
     resource = resolve(client, words.kind)
     there = (words.namespace or client.target.namespace) if resource.namespaced else ""
-    return Named(resource, there, words.name)
+    return NamedObject(resource, there, words.name)
 
 
-def exists(client: Client, found: Named) -> bool:
+def exists(client: ApiClient, found: NamedObject) -> bool:
     """In all namespaces if none is named."""
     if found.namespace or not found.resource.namespaced:
         try:
@@ -71,13 +71,13 @@ def exists(client: Client, found: Named) -> bool:
     return bool(_namespaces_with(client, found))
 
 
-def missing(client: Client, wanted: Sequence[Named], what: str = "") -> NotFound:
+def not_found(client: ApiClient, wanted: Sequence[NamedObject], what: str = "") -> NotFound:
     """The error for an object that was not found, with what may have been meant. Several: one name, many kinds."""
     first = wanted[0]
     said = f'there is no {what or first.resource.singular} "{first.name}"'
     if first.namespace:
         said += f" in namespace {first.namespace}"
-        if not exists(client, Named(resolve(client, "namespaces"), "", first.namespace)):
+        if not exists(client, NamedObject(resolve(client, "namespaces"), "", first.namespace)):
             return NotFound(f"{said}: there is no such namespace")
     near = list(dict.fromkeys(text for each in wanted for text in _similar(client, each, len(wanted) > 1)))
     elsewhere = {
@@ -95,13 +95,13 @@ def missing(client: Client, wanted: Sequence[Named], what: str = "") -> NotFound
     return NotFound(f"{said}: `fairlead get {first.resource.plural}{_scope(first)}` lists those there are")
 
 
-def _scope(found: Named) -> str:
+def _scope(found: NamedObject) -> str:
     if not found.resource.namespaced:
         return ""
     return f" -n {found.namespace}" if found.namespace else " -A"
 
 
-def _similar(client: Client, found: Named, with_kind: bool) -> list[str]:
+def _similar(client: ApiClient, found: NamedObject, with_kind: bool) -> list[str]:
     import difflib  # only for those who mistyped
 
     try:
@@ -116,7 +116,7 @@ def _similar(client: Client, found: Named, with_kind: bool) -> list[str]:
     return [f"{found.resource.singular}/{name}" if with_kind else name for name in near]
 
 
-def _namespaces_with(client: Client, found: Named) -> list[str]:
+def _namespaces_with(client: ApiClient, found: NamedObject) -> list[str]:
     try:
         page = client.get(
             found.resource.path(""), {"fieldSelector": f"metadata.name={found.name}"}, accept=_METADATA

@@ -9,7 +9,7 @@ from pathlib import Path
 DEFAULT_DATA_DIR = Path("fairlead-data")
 
 
-def whole(text: str) -> int:
+def parse_whole(text: str) -> int:
     """For `type=`; argparse's own message for int speaks of Python."""
     try:
         return int(text)
@@ -27,7 +27,7 @@ def data_dir(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def kubeconfig(parser: argparse.ArgumentParser) -> None:
+def add_kubeconfig(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--kubeconfig",
         type=Path,
@@ -36,7 +36,7 @@ def kubeconfig(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def output(parser: argparse.ArgumentParser, *forms: str) -> None:
+def add_output(parser: argparse.ArgumentParser, *forms: str) -> None:
     """The first form is the default."""
     parser.add_argument(
         "-o",
@@ -47,12 +47,14 @@ def output(parser: argparse.ArgumentParser, *forms: str) -> None:
     )
 
 
-def namespace(parser: argparse.ArgumentParser, text: str) -> None:
+def add_namespace(parser: argparse.ArgumentParser, text: str) -> None:
     parser.add_argument("-n", "--namespace", metavar="NS", help=text)
 
 
-def asking(parser: argparse.ArgumentParser, run: Callable[[argparse.Namespace], int], *forms: str) -> None:
+def add_client_options(
+    parser: argparse.ArgumentParser, run: Callable[[argparse.Namespace], int], *forms: str
+) -> None:
     """What every verb has that asks a server: in which form it answers, whom it asks, and what runs it."""
-    output(parser, *forms)
-    kubeconfig(parser)
+    add_output(parser, *forms)
+    add_kubeconfig(parser)
     parser.set_defaults(run=run)

@@ -46,14 +46,14 @@ def print_table(header: Sequence[str], rows: Iterable[Sequence[Any]], header_sho
         for index, text in enumerate(row):
             widths[index] = max(widths[index], len(text))
     if header_shown:
-        line = aligned(header, widths)
+        line = align(header, widths)
         print(f"{_BOLD}{line}{_PLAIN}" if colours(sys.stdout) else line)
     for row in texts:
-        print(aligned(row, widths))
+        print(align(row, widths))
     return widths
 
 
-def aligned(row: Sequence[str], widths: Sequence[int]) -> str:
+def align(row: Sequence[str], widths: Sequence[int]) -> str:
     padded = [text.ljust(width) for text, width in zip(row[:-1], widths, strict=False)]
     return _GAP.join([*padded, row[-1]]).rstrip()
 

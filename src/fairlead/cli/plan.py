@@ -10,10 +10,10 @@ from contextlib import closing
 from typing import Any
 
 from fairlead.cli import options as shared
-from fairlead.cli.client import Client, connect
+from fairlead.cli.client import ApiClient, connect
 from fairlead.cli.manifests import documents
 from fairlead.cli.output import hint, print_json, print_table
-from fairlead.cli.resources import Resource, resolve
+from fairlead.cli.resources import ApiResource, resolve
 from fairlead.core.errors import AlreadyExists, UsageError
 from fairlead.explain.manifests import Expanded, expand
 
@@ -45,8 +45,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-R", "--recursive", action="store_true", help="also the directories below a directory"
     )
-    shared.namespace(parser, "namespace of objects that name none (default: the kubeconfig's, or default)")
-    shared.asking(parser, run, "table", "json")
+    shared.add_namespace(
+        parser, "namespace of objects that name none (default: the kubeconfig's, or default)"
+    )
+    shared.add_client_options(parser, run, "table", "json")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -93,7 +95,7 @@ def _row(item: dict[str, Any]) -> tuple[str, ...]:
     return item["name"], item["owner"], item["node"], ", ".join(item["evicts"]), detail
 
 
-def _wanted(client: Client, document: dict[str, Any], namespace: str) -> Expanded | None:
+def _wanted(client: ApiClient, document: dict[str, Any], namespace: str) -> Expanded | None:
     """The pods that an object leads to, as the server would make them; None: it leads to none."""
     meta = document["metadata"] = {**(document.get("metadata") or {})}
     meta.setdefault("namespace", namespace)
@@ -124,7 +126,7 @@ def _group(document: dict[str, Any]) -> str:
     return f".{group}" if slash else ""
 
 
-def _existing(client: Client, resource: Resource, meta: dict[str, Any]) -> int:
+def _existing(client: ApiClient, resource: ApiResource, meta: dict[str, Any]) -> int:
     there = client.get(resource.path(meta["namespace"], meta["name"]))
     found = expand(there)
     return len(found.names) if found is not None else 0

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from fairlead.cli.client import Client
-from fairlead.cli.objects import Named, exists, missing, named
+from fairlead.cli.client import ApiClient
+from fairlead.cli.objects import NamedObject, exists, not_found, resolve_object
 from fairlead.core.errors import NotFound, UsageError
 from fairlead.model.names import subdomain_problems
 
 
-def named_pod(client: Client, typed: str, namespace: str | None) -> Named:
+def named_pod(client: ApiClient, typed: str, namespace: str | None) -> NamedObject:
     """`pod/web`, `po/web`, `pods/shop/web` or `web`."""
-    found = named(client, typed, namespace, default="pods")
+    found = resolve_object(client, typed, namespace, default="pods")
     if (found.resource.group, found.resource.plural) != ("", "pods"):
         raise UsageError(f"{typed!r}: placements are explained of pods: use pod/NAME")
     if subdomain_problems(found.name):
@@ -21,22 +21,22 @@ def named_pod(client: Client, typed: str, namespace: str | None) -> Named:
     return found
 
 
-def named_node(client: Client, typed: str) -> Named:
+def named_node(client: ApiClient, typed: str) -> NamedObject:
     """`node/n1`, `no/n1` or `n1`."""
-    found = named(client, typed, None, default="nodes")
+    found = resolve_object(client, typed, None, default="nodes")
     if (found.resource.group, found.resource.plural) != ("", "nodes") or subdomain_problems(found.name):
         raise UsageError(f"{typed!r} does not name a node: use NAME or node/NAME")
     return found
 
 
-def ask(client: Client, path: str, query: dict[str, str], about: Sequence[Named]) -> dict[str, Any]:
+def ask(client: ApiClient, path: str, query: dict[str, str], about: Sequence[NamedObject]) -> dict[str, Any]:
     """GET what is about objects; if one of them is not there, the error says what is."""
     try:
         return client.get(path, query)
     except NotFound as error:
         for each in about:
             if not exists(client, each):
-                raise missing(client, [each]) from error
+                raise not_found(client, [each]) from error
         raise
 
 

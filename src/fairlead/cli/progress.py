@@ -14,9 +14,9 @@ from typing import Any
 
 from fairlead.cli import options as shared
 from fairlead.cli.client import connect
-from fairlead.cli.objects import Named
-from fairlead.cli.output import aligned, cell, colours, print_json
-from fairlead.cli.workloads import Seen, find, held_up, is_done, look, written
+from fairlead.cli.objects import NamedObject
+from fairlead.cli.output import align, cell, colours, print_json
+from fairlead.cli.workloads import WorkloadSight, find, held_up, is_done, observe, read_progress
 from fairlead.core.times import human_duration, parse_time
 from fairlead.ledger.progress import standing_of
 from fairlead.model.stages import STAGES
@@ -44,22 +44,22 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "workload", metavar="KIND/NAME", help="deployment/web, sts/db, job/x, or workload/web"
     )
-    shared.namespace(parser, "namespace (default: the kubeconfig's, or default)")
+    shared.add_namespace(parser, "namespace (default: the kubeconfig's, or default)")
     parser.add_argument("--once", action="store_true", help="tell it once, also on a terminal")
-    shared.asking(parser, run, "table", "json")
+    shared.add_client_options(parser, run, "table", "json")
 
 
 def run(options: argparse.Namespace) -> int:
     with closing(connect(options.kubeconfig)) as client:
         workload = find(client, options.workload, options.namespace)
         if options.output == "json":
-            told = written(client.get(workload.path))
+            told = read_progress(client.get(workload.path))
             print_json(told)
-            return 0 if is_done(Seen(told)) else 1
+            return 0 if is_done(WorkloadSight(told)) else 1
         live = sys.stdout.isatty() and not options.once
         drawn = 0
         while True:
-            seen = look(client, workload)
+            seen = observe(client, workload)
             lines = picture(workload, seen, time.time())
             if drawn:
                 sys.stdout.write(f"\033[{drawn}A\033[J")
@@ -71,7 +71,7 @@ def run(options: argparse.Namespace) -> int:
             time.sleep(POLL_SECONDS)
 
 
-def picture(workload: Named, seen: Seen, now: float) -> list[str]:
+def picture(workload: NamedObject, seen: WorkloadSight, now: float) -> list[str]:
     told = seen.told
     title = f"{workload.resource.singular}/{workload.name}"
     if not told:
@@ -111,7 +111,7 @@ def _happened(told: Json, now: float) -> list[str]:
     return lines
 
 
-def _pod_lines(seen: Seen) -> list[str]:
+def _pod_lines(seen: WorkloadSight) -> list[str]:
     rows, pods = [], seen.pods
     for pod in pods[:PODS_SHOWN_MAX]:
         each = standing_of(pod, seen.served)
@@ -122,4 +122,4 @@ def _pod_lines(seen: Seen) -> list[str]:
     header = ["POD", "STAGE", "REASON", "NODE"]
     widths = [max(len(row[index]) for row in (header, *rows)) for index in range(4)]
     more = [f"... and {len(pods) - PODS_SHOWN_MAX} more"] if len(pods) > PODS_SHOWN_MAX else []
-    return ["", *(aligned(row, widths) for row in (header, *rows)), *more]
+    return ["", *(align(row, widths) for row in (header, *rows)), *more]

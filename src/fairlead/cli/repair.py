@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from fairlead.cli import options as shared
-from fairlead.cli.client import Client, connect
+from fairlead.cli.client import ApiClient, connect
 from fairlead.cli.output import hint, print_json, print_table
 from fairlead.core.errors import ApiError, NotFound
 from fairlead.core.times import human_duration, parse_time, timestamp
@@ -66,12 +66,12 @@ Json = dict[str, Any]
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.epilog = _EPILOG
     parser.add_argument("--ambiguous", action="store_true", help="what is left to people instead")
-    shared.asking(parser, run, "table", "json")
+    shared.add_client_options(parser, run, "table", "json")
 
 
 def run(options: argparse.Namespace) -> int:
     with closing(connect(options.kubeconfig)) as client:
-        world = Snapshot(client)
+        world = RepairView(client)
         now = time.time()
         knobs = world.knobs()
         found = [each for each, _ in findings(world, int(knobs["endedPodsMax"]), now)]  # type: ignore[arg-type]
@@ -108,10 +108,10 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-class Snapshot:
+class RepairView:
     """The objects that the controller looks at, as of now."""
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: ApiClient) -> None:
         self._client = client
         self._lists: dict[str, Sequence[View]] = {}
 
@@ -133,7 +133,7 @@ class Snapshot:
         return plane_knobs.numbers(found.spec if found is not None else {}, "repair")
 
 
-def ambiguous(client: Client, now: float, unread: list[str]) -> Iterator[repair.Finding]:
+def ambiguous(client: ApiClient, now: float, unread: list[str]) -> Iterator[repair.Finding]:
     """Of every kind: deletions that wait for unknown finalizers, and owners of kinds that are not served. `unread` gets
     the kinds that may not be read."""
     kinds = _served(client, unread)
@@ -143,7 +143,7 @@ def ambiguous(client: Client, now: float, unread: list[str]) -> Iterator[repair.
         try:
             for each in _listed(client, kind, "", _METADATA):
                 meta = msgspec.convert(each["metadata"], Meta)
-                found = repair.held(kind.resource, meta, now)
+                found = repair.find_held(kind.resource, meta, now)
                 if found is not None:
                     yield found
                 unknown = [
@@ -157,7 +157,7 @@ def ambiguous(client: Client, now: float, unread: list[str]) -> Iterator[repair.
             unread.append(f"{kind.plural} ({error})")
 
 
-def _served(client: Client, unread: list[str]) -> Served:
+def _served(client: ApiClient, unread: list[str]) -> Served:
     """The built-in kinds and the custom ones that the server has."""
     kinds = Served()
     try:
@@ -169,7 +169,7 @@ def _served(client: Client, unread: list[str]) -> Served:
     return kinds
 
 
-def _released(world: Snapshot, now: float) -> Iterator[tuple[str, ...]]:
+def _released(world: RepairView, now: float) -> Iterator[tuple[str, ...]]:
     """Pods that were released and hold something still; and those on a Node that is gone, about to be released.
     Evidence decides about both (`reconcile/release.py`, `returned.py`)."""
     nodes = {each.metadata.name: each for each in world.list(NODES)}
@@ -191,7 +191,7 @@ def _released(world: Snapshot, now: float) -> Iterator[tuple[str, ...]]:
             yield what, name, allowed.cited, "<unknown>", "release, then remove", due
 
 
-def _quota_held(world: Snapshot, pod: Pod) -> str:
+def _quota_held(world: RepairView, pod: Pod) -> str:
     """Of the quotas that its namespace has: what a released pod still takes of them."""
     spaces = {each.metadata.namespace for each in world.list(PLACEMENT_QUOTAS)}
     placement = pod.metadata.namespace in spaces and handover.holds_placement(pod)
@@ -221,7 +221,9 @@ def _holding(pod: Pod, quota: str, node: Node | None, evidence: Evidence, now: f
     return holds, name, cited, _ago(since, now), "remove the object", due
 
 
-def _listed(client: Client, kind: Kind, namespace: str, accept: str = "application/json") -> Iterator[Json]:
+def _listed(
+    client: ApiClient, kind: Kind, namespace: str, accept: str = "application/json"
+) -> Iterator[Json]:
     base = f"/apis/{kind.group}/{kind.version}" if kind.group else f"/api/{kind.version}"
     path = f"{base}/namespaces/{namespace}/{kind.plural}" if namespace else f"{base}/{kind.plural}"
     query = {"limit": str(PAGE_MAX)}

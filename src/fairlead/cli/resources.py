@@ -13,7 +13,7 @@ class Getter(Protocol):
     def get(self, path: str) -> dict[str, Any]: ...
 
 
-class Resource(NamedTuple):
+class ApiResource(NamedTuple):
     group: str
     version: str
     plural: str
@@ -36,7 +36,7 @@ class Resource(NamedTuple):
         return f"{self.singular}.{self.group}/{name}" if self.group else f"{self.singular}/{name}"
 
 
-def resolve(client: Getter, typed: str) -> Resource:
+def resolve(client: Getter, typed: str) -> ApiResource:
     """The first resource that answers to the word: core first, then groups in the server's order."""
     word, _, group = typed.lower().partition(".")
     known: list[str] = []
@@ -61,19 +61,28 @@ def did_you_mean(typed: str, known: Iterable[str]) -> str:
     return f' (did you mean "{found[0]}"?)' if found else ""
 
 
-def _known(client: Getter) -> Iterator[tuple[Resource, frozenset[str]]]:
+def _known(client: Getter) -> Iterator[tuple[ApiResource, frozenset[str]]]:
     yield from _listed("", "v1", client.get("/api/v1"))
     for group in client.get("/apis").get("groups", ()):
         version = group.get("preferredVersion", {}).get("version", "")
         yield from _listed(group["name"], version, client.get(f"/apis/{group['name']}/{version}"))
 
 
-def _listed(group: str, version: str, listing: dict[str, Any]) -> Iterator[tuple[Resource, frozenset[str]]]:
+def _listed(
+    group: str, version: str, listing: dict[str, Any]
+) -> Iterator[tuple[ApiResource, frozenset[str]]]:
     for entry in listing.get("resources", ()):
         plural = entry["name"]
         if "/" in plural or "list" not in entry.get("verbs", ()):
             continue
         kind = entry["kind"]
         singular = entry.get("singularName") or kind.lower()
-        resource = Resource(group, version, plural, singular, kind, bool(entry.get("namespaced")))
+        resource = ApiResource(
+            group=group,
+            version=version,
+            plural=plural,
+            singular=singular,
+            kind=kind,
+            namespaced=bool(entry.get("namespaced")),
+        )
         yield resource, frozenset((plural, singular, kind.lower(), *entry.get("shortNames", ())))

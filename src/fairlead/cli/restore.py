@@ -22,7 +22,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.epilog = _EPILOG
     parser.add_argument("file", type=Path, metavar="FILE", help="a file that `fairlead backup` wrote")
     shared.data_dir(parser)
-    shared.output(parser, "text", "json")
+    shared.add_output(parser, "text", "json")
     parser.set_defaults(run=run)
 
 

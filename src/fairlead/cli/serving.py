@@ -22,7 +22,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     shared.data_dir(parser)
     parser.add_argument(
         "--port",
-        type=shared.whole,
+        type=shared.parse_whole,
         default=DEFAULT_PORT,
         metavar="N",
         help="TCP port (default: 7443; 0: any free one)",
@@ -82,14 +82,14 @@ def settings(options: argparse.Namespace, banner: bool) -> ServeSettings:
     if options.data_dir.exists() and not options.data_dir.is_dir():
         raise UsageError(f"--data-dir {options.data_dir} is a file: name a directory")
     return ServeSettings(
-        options.data_dir,
-        options.listen,
-        options.port,
-        banner,
-        _kept_seconds("--history", options.history, "6h"),
-        options.hollow_nodes,
-        not options.without_controllers,
-        _kept_seconds("--event-ttl", options.event_ttl, "1h"),
+        data_dir=options.data_dir,
+        listen=options.listen,
+        port=options.port,
+        banner=banner,
+        history_seconds=_kept_seconds("--history", options.history, "6h"),
+        hollow_nodes=options.hollow_nodes,
+        controllers=not options.without_controllers,
+        event_ttl_seconds=_kept_seconds("--event-ttl", options.event_ttl, "1h"),
         publishes_authority=not options.no_root_certificates,
     )
 

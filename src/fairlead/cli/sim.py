@@ -17,8 +17,8 @@ from fairlead.cli.output import print_json, print_table
 from fairlead.cli.sim_check import check
 from fairlead.core.errors import UsageError
 from fairlead.runtime.seeds import run_in_processes
-from fairlead.sim.run import Failure, Runner, Tally
-from fairlead.sim.sample import SHARE_MIN, again, fault_lines, probe_lines, report
+from fairlead.sim.run import Failure, Runner, RunTally
+from fairlead.sim.sample import SHARE_MIN, fault_lines, probe_lines, replay_command, report
 from fairlead.sim.tape import Tape
 from fairlead.sim.worlds.roster import STANDARD, WORLDS
 
@@ -45,13 +45,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="fail as well if the seeds met too little: a kind of fault in under 1 %% of them, a probe in none",
     )
-    shared.output(run, "text", "json", "trail")
+    shared.add_output(run, "text", "json", "trail")
     run.set_defaults(run=_run)
     twice = actions.add_parser(
         "check", help="run each seed in two fresh processes and show where they part", allow_abbrev=False
     )
     _seeds(twice, 1)
-    shared.output(twice, "text", "json")
+    shared.add_output(twice, "text", "json")
     twice.set_defaults(run=check)
 
 
@@ -60,7 +60,7 @@ def _seeds(parser: argparse.ArgumentParser, default: int) -> None:
         "--seeds", type=_count, default=default, metavar="N", help=f"how many (default: {default})"
     )
     parser.add_argument(
-        "--seed", type=shared.whole, default=0, metavar="S", help="the first of them (default: 0)"
+        "--seed", type=shared.parse_whole, default=0, metavar="S", help="the first of them (default: 0)"
     )
     parser.add_argument(
         "--world",
@@ -77,7 +77,7 @@ def _seeds(parser: argparse.ArgumentParser, default: int) -> None:
 
 
 def _count(text: str) -> int:
-    number = shared.whole(text)
+    number = shared.parse_whole(text)
     if number < 1:
         raise argparse.ArgumentTypeError("at least 1 is needed")
     return number
@@ -88,7 +88,7 @@ def _run(options: argparse.Namespace) -> int:
     runner = Runner(scenario(), faults, options.plant)
     if options.output == "trail":
         return _print_trail(runner, options)
-    tally = Tally()
+    tally = RunTally()
     started = time.monotonic()
     shows = options.output == "text" and sys.stderr.isatty()
     seeds = range(options.seed, options.seed + options.seeds)
@@ -108,7 +108,7 @@ def _run(options: argparse.Namespace) -> int:
     return 1 if told["failures"] or (options.strict and told["shortfalls"]) else 0
 
 
-def _summary(told: dict[str, Any], tally: Tally, runner: Runner, strict: bool) -> None:
+def _summary(told: dict[str, Any], tally: RunTally, runner: Runner, strict: bool) -> None:
     print(f"{told['seeds']} seeds, {len(told['failures'])} failed; digest {told['digest']}")
     print(
         f"{told['seeds_per_second']} seeds/s, {told['commits_per_second']} commits/s, "
@@ -119,14 +119,14 @@ def _summary(told: dict[str, Any], tally: Tally, runner: Runner, strict: bool) -
     print_table(("FAULT", "FIRED", "SEEDS", "SHARE"), rows)
     print()
     print_table(("PROBE", "HITS"), [(line.probe, line.hits) for line in probe_lines(tally)])
-    # Of a handful of seeds nobody expects everything, unless it was asked for.
+    # Nobody expects everything of a handful of seeds, unless it was asked for.
     if told["shortfalls"] and (strict or tally.seeds * SHARE_MIN >= 1):
         print("\ntoo little was met to prove much:")
         for sentence in told["shortfalls"]:
             print(f"  {sentence}")
 
 
-def _progress(tally: Tally, seeds: int) -> None:
+def _progress(tally: RunTally, seeds: int) -> None:
     width = 30
     full = width * tally.seeds // seeds
     bar = "#" * full + "." * (width - full)
@@ -140,7 +140,7 @@ def _tell(failure: Failure, options: argparse.Namespace) -> None:
     print(f"seed {failure.seed}: {failure.invariant}: {failure.message}")
     if failure.trace and options.seeds == 1:
         print(failure.trace, end="")
-    print(f"  again: {again(failure.seed, options.plant, options.world)}", flush=True)
+    print(f"  again: {replay_command(failure.seed, options.plant, options.world)}", flush=True)
 
 
 def _print_trail(runner: Runner, options: argparse.Namespace) -> int:

@@ -9,7 +9,7 @@ from contextlib import closing
 from typing import Any
 
 from fairlead.cli import options as shared
-from fairlead.cli.client import Client, connect
+from fairlead.cli.client import ApiClient, connect
 from fairlead.cli.output import cell, print_json
 from fairlead.core.errors import ApiError, DataDirectoryError, FairleadError, Unreachable, UsageError
 from fairlead.core.times import human_duration, timestamp
@@ -30,7 +30,7 @@ Json = dict[str, Any]
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.epilog = _EPILOG
     shared.data_dir(parser)
-    shared.output(parser, "text", "json")
+    shared.add_output(parser, "text", "json")
     parser.set_defaults(run=run)
 
 
@@ -76,7 +76,7 @@ def _asked(directory: Any) -> Json:
     return told
 
 
-def _items(client: Client, path: str) -> list[Json]:
+def _items(client: ApiClient, path: str) -> list[Json]:
     found: list[Json] = []
     following = ""
     while True:
@@ -87,7 +87,7 @@ def _items(client: Client, path: str) -> list[Json]:
             return found
 
 
-def _nodes(client: Client, problems: list[str]) -> Json:
+def _nodes(client: ApiClient, problems: list[str]) -> Json:
     nodes = _items(client, "/api/v1/nodes")
     ready = 0
     for node in nodes:
@@ -102,7 +102,7 @@ def _nodes(client: Client, problems: list[str]) -> Json:
     return {"count": len(nodes), "ready": ready}
 
 
-def _pods(client: Client, problems: list[str]) -> Json:
+def _pods(client: ApiClient, problems: list[str]) -> Json:
     pods = _items(client, "/api/v1/pods")
     phases = Counter((pod.get("status") or {}).get("phase") or "Unknown" for pod in pods)
     for phase in ("Pending", "Failed", "Unknown"):
@@ -111,7 +111,7 @@ def _pods(client: Client, problems: list[str]) -> Json:
     return {"count": len(pods), "phases": dict(sorted(phases.items()))}
 
 
-def _controllers(client: Client, problems: list[str]) -> None:
+def _controllers(client: ApiClient, problems: list[str]) -> None:
     try:
         answer = client.get("/fairlead/v1/queues")
     except ApiError:

@@ -27,7 +27,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     shared.data_dir(parser)
     parser.add_argument(
         "--timeout",
-        type=shared.whole,
+        type=shared.parse_whole,
         default=STOP_SECONDS,
         metavar="SECONDS",
         help="how long to wait for its end (default: 60)",
@@ -36,7 +36,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from fairlead.runtime.holding import Process, holder
+    from fairlead.runtime.holding import HolderProcess, holder
 
     directory = options.data_dir
     if options.timeout < 1:
@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
         hint(f"nothing runs on {directory}")
         return 0
     try:
-        process = Process(found)
+        process = HolderProcess(found)
     except (ProcessLookupError, ValueError):
         return _gone(directory)
     with closing(process):

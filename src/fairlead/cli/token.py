@@ -53,12 +53,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     create.set_defaults(run=_create)
 
     listing = actions.add_parser("list", help="show whose tokens are accepted", allow_abbrev=False)
-    shared.output(listing, "table", "json")
+    shared.add_output(listing, "table", "json")
     listing.set_defaults(run=_list)
 
     revoke = actions.add_parser("revoke", help="accept a token no longer", allow_abbrev=False)
     revoke.add_argument("name", metavar="NAME", help="as `fairlead token list` shows it")
-    shared.output(revoke, "text", "json")
+    shared.add_output(revoke, "text", "json")
     revoke.set_defaults(run=_revoke)
 
     for action in (create, listing, revoke):

@@ -29,7 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_options(parser)
     parser.add_argument(
         "--nodes",
-        type=shared.whole,
+        type=shared.parse_whole,
         default=0,
         metavar="N",
         help="start N nodes, local-1 and so on, that run pods as processes of this machine (default: 0)",
@@ -39,7 +39,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--lease-seconds",
-        type=shared.whole,
+        type=shared.parse_whole,
         default=DEFAULT_LEASE_SECONDS,
         metavar="N",
         help="without a renewal for so long pods of which at most one may run end (default: 40)",

@@ -12,7 +12,7 @@ from fairlead.cli.output import print_json
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.epilog = "example:\n  fairlead version -o json\n"
-    shared.output(parser, "text", "json")
+    shared.add_output(parser, "text", "json")
     parser.set_defaults(run=run)
 
 

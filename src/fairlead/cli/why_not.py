@@ -24,8 +24,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.epilog = _EPILOG
     parser.add_argument("pod", metavar="pod/NAME", help="the pod; its name alone works, too")
     parser.add_argument("node", metavar="NODE", help="the node it is not on")
-    shared.namespace(parser, "namespace (default: the kubeconfig's, or default)")
-    shared.asking(parser, run, "table", "json")
+    shared.add_namespace(parser, "namespace (default: the kubeconfig's, or default)")
+    shared.add_client_options(parser, run, "table", "json")
 
 
 def run(options: argparse.Namespace) -> int:

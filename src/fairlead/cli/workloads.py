@@ -2,7 +2,7 @@
 
 Workload and pods are read, and told as the plane tells it in `status.progress`, by the same function
 (`reconcile/progress.py`): the sum and the pods are always of the same moment, which what the plane wrote a moment ago
-is not. Who may not read pods sees what the plane wrote.
+is not. Users who may not read pods see what the plane wrote.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from fairlead.cli.client import Client
-from fairlead.cli.objects import Named, exists, missing, named, split
+from fairlead.cli.client import ApiClient
+from fairlead.cli.objects import NamedObject, exists, not_found, resolve_object, split_typed
 from fairlead.cli.output import cell
 from fairlead.core.errors import ApiError, UsageError
 from fairlead.model.service_views import EndpointSlice, Service
@@ -32,7 +32,7 @@ _ANY = "workload"
 Json = dict[str, Any]
 
 
-class Seen(NamedTuple):
+class WorkloadSight(NamedTuple):
     """A workload at one moment. `behind`: so many changes of it its controller has not seen yet."""
 
     told: Json
@@ -41,7 +41,7 @@ class Seen(NamedTuple):
     behind: int = 0
 
 
-def look(client: Client, workload: Named) -> Seen:
+def observe(client: ApiClient, workload: NamedObject) -> WorkloadSight:
     obj = client.get(workload.path)
     observed = (obj.get("status") or {}).get("observedGeneration")
     behind = 0 if observed is None else (obj.get("metadata") or {}).get("generation", 0) - observed
@@ -50,26 +50,26 @@ def look(client: Client, workload: Named) -> Seen:
         pods = _pods(client, workload.namespace, view)
         served = None if isinstance(view, Job) else _served(client, view)
     except ApiError:
-        return Seen(written(obj), behind=behind)
+        return WorkloadSight(read_progress(obj), behind=behind)
     shown = [pod for pod in pods if not pod.metadata.deletion_timestamp]
-    return Seen(told_of(view, pods, served), shown, served, behind)
+    return WorkloadSight(told_of(view, pods, served), shown, served, behind)
 
 
-def find(client: Client, typed: str, namespace: str | None) -> Named:
+def find(client: ApiClient, typed: str, namespace: str | None) -> NamedObject:
     """`workload/NAME` is the first kind that has an object of that name."""
-    words = split(typed, namespace)
+    words = split_typed(typed, namespace)
     whole = f"{words.namespace}/{words.name}" if words.namespace else words.name
     any_kind = _is_any(words.kind)
     kinds = _KINDS if any_kind else (words.kind,)
     if not words.name:
         raise _none(typed)
-    wanted = [named(client, f"{each}/{whole}", None) for each in kinds]
+    wanted = [resolve_object(client, f"{each}/{whole}", None) for each in kinds]
     if any(f"{each.resource.plural}.{each.resource.group}" not in _KINDS for each in wanted):
         raise _none(typed)
     for each in wanted:
         if exists(client, each):
             return each
-    raise missing(client, wanted, _ANY if any_kind else "")
+    raise not_found(client, wanted, _ANY if any_kind else "")
 
 
 def _none(typed: str) -> UsageError:
@@ -77,11 +77,11 @@ def _none(typed: str) -> UsageError:
     return UsageError(f"{typed!r} names no workload: use {names} or {_ANY}, as in deployment/web")
 
 
-def is_workload(client: Client, typed: str, namespace: str | None) -> bool:
+def is_workload(client: ApiClient, typed: str, namespace: str | None) -> bool:
     """Whether what was typed names a kind that has pods of its own."""
     if "/" not in typed or _is_any(typed.partition("/")[0]):
         return "/" in typed
-    resource = named(client, typed, namespace).resource
+    resource = resolve_object(client, typed, namespace).resource
     return f"{resource.plural}.{resource.group}" in _KINDS
 
 
@@ -89,13 +89,13 @@ def _is_any(kind: str) -> bool:
     return kind.lower() in (_ANY, f"{_ANY}s")
 
 
-def written(obj: Json) -> Json:
+def read_progress(obj: Json) -> Json:
     """What the plane last wrote of its progress."""
     told: Json = (obj.get("status") or {}).get("progress") or {}
     return told
 
 
-def is_done(seen: Seen) -> bool:
+def is_done(seen: WorkloadSight) -> bool:
     return bool(seen.told) and not seen.behind and not seen.told.get("pending") and not seen.told.get("hold")
 
 
@@ -116,7 +116,7 @@ def _waits(what: str, told: Json, such: str = "") -> list[str]:
     return [line, f"  {cell(told['message'])}"] if told.get("message") else [line]
 
 
-def _pods(client: Client, namespace: str, workload: Workload) -> list[Pod]:
+def _pods(client: ApiClient, namespace: str, workload: Workload) -> list[Pod]:
     """Those that it controls, a Deployment's by its ReplicaSets. Its selector only makes the answer shorter."""
     labels = (workload.spec.selector or {}).get("matchLabels") or {}
     query = (
@@ -137,7 +137,7 @@ def _controller(obj: Json) -> str:
     return next((each.get("uid") or "" for each in owners if each.get("controller")), "")
 
 
-def _served(client: Client, workload: Workload) -> frozenset[str] | None:
+def _served(client: ApiClient, workload: Workload) -> frozenset[str] | None:
     namespace = workload.metadata.namespace
     found = client.get(f"/api/v1/namespaces/{namespace}/services").get("items") or ()
     services = [each for each in (msgspec.convert(one, Service) for one in found) if selects(each, workload)]

@@ -6,13 +6,13 @@ writes carry no fence: two such processes with the same names would play the sam
 
 from __future__ import annotations
 
-from fairlead.control.leadership import Event, Instruction, Leadership, Phase
+from fairlead.control.leadership import Leadership, LeadershipEvent, LeadershipInstruction, LeadershipPhase
 
 
 class Alone(Leadership):
     def __init__(self, identity: str) -> None:
         super().__init__(identity, lambda: 0)
-        self.phase = Phase.LEADING
+        self.phase = LeadershipPhase.LEADING
 
     @property
     def next_at(self) -> float:
@@ -25,7 +25,7 @@ class Alone(Leadership):
     def may_act(self, now: float) -> bool:
         return True
 
-    def handle(self, event: Event) -> tuple[Instruction, ...]:
+    def handle(self, event: LeadershipEvent) -> tuple[LeadershipInstruction, ...]:
         return ()
 
     def answers(self, call: int) -> bool:

@@ -27,10 +27,10 @@ from fairlead.model.reasons import (
     owner_of,
 )
 from fairlead.model.views import PODS, Condition, Pod
-from fairlead.schedule.contract import Attempt, Refusal, Scored, Stage, Victim
+from fairlead.schedule.contract import FilterRefusal, SchedulingAttempt, Scored, Stage, Victim
 from fairlead.schedule.policy import Policy
 from fairlead.schedule.snapshot import Snapshot
-from fairlead.schedule.waiting import Taken
+from fairlead.schedule.waiting import TakenPod
 
 SCHEDULER = "scheduler"
 _SCHEDULED = "PodScheduled"
@@ -40,7 +40,7 @@ _PREEMPTED_TEXT = "default-scheduler: preempting to accommodate a higher priorit
 Reads = dict[str, list[int]]  # resource -> [revision used, newest known then]
 
 
-class Batch(msgspec.Struct, frozen=True):
+class AttemptBatch(msgspec.Struct, frozen=True):
     """What the records of a batch's attempts share, encoded once."""
 
     number: int
@@ -69,13 +69,13 @@ class _Line(msgspec.Struct, frozen=True, omit_defaults=True):
     nominated: str = ""
     reason: str = ""
     waterfall: tuple[Stage, ...] = ()
-    refusals: tuple[Refusal, ...] = ()
+    refusals: tuple[FilterRefusal, ...] = ()
     best: tuple[Scored, ...] = ()
     victims: tuple[Victim, ...] = ()
 
 
-def batch_of(number: int, policy: Policy, reads: Reads, now: float) -> Batch:
-    return Batch(
+def batch_of(number: int, policy: Policy, reads: Reads, now: float) -> AttemptBatch:
+    return AttemptBatch(
         number,
         microtime(now),
         msgspec.Raw(codec.encode([policy.name, policy.revision])),
@@ -83,7 +83,7 @@ def batch_of(number: int, policy: Policy, reads: Reads, now: float) -> Batch:
     )
 
 
-def batch_record(batch: Batch, pods: Sequence[Taken], snapshot: Snapshot) -> bytes:
+def batch_record(batch: AttemptBatch, pods: Sequence[TakenPod], snapshot: Snapshot) -> bytes:
     return codec.encode(
         {
             "time": batch.time,
@@ -100,34 +100,34 @@ def batch_record(batch: Batch, pods: Sequence[Taken], snapshot: Snapshot) -> byt
     )
 
 
-def record_for(batch: Batch, position: int, taken: Taken, attempt: Attempt) -> bytes:
+def record_for(batch: AttemptBatch, position: int, taken: TakenPod, attempt: SchedulingAttempt) -> bytes:
     return codec.encode(
         _Line(
-            batch.time,
-            SCHEDULER,
-            "/".join(attempt.key),
-            attempt.uid,
-            "Placed" if attempt.node else UNSCHEDULABLE,
-            taken.attempts,
-            round(taken.waited_seconds, 6),
-            taken.woken_by,
-            batch.number,
-            position,
-            batch.policy,
-            batch.reads,
-            attempt.nodes,
-            attempt.node,
-            attempt.nominated,
-            attempt.message,
-            attempt.waterfall,
-            attempt.refusals,
-            attempt.best,
-            attempt.victims,
+            time=batch.time,
+            controller=SCHEDULER,
+            object="/".join(attempt.key),
+            uid=attempt.uid,
+            verdict="Placed" if attempt.node else UNSCHEDULABLE,
+            attempt=taken.attempts,
+            waited=round(taken.waited_seconds, 6),
+            cause=taken.woken_by,
+            batch=batch.number,
+            position=position,
+            policy=batch.policy,
+            reads=batch.reads,
+            nodes=attempt.nodes,
+            node=attempt.node,
+            nominated=attempt.nominated,
+            reason=attempt.message,
+            waterfall=attempt.waterfall,
+            refusals=attempt.refusals,
+            best=attempt.best,
+            victims=attempt.victims,
         )
     )
 
 
-def failure_record(turn: Turn, taken: Taken, reads: Reads, now: float) -> bytes:
+def failure_record(turn: Turn, taken: TakenPod, reads: Reads, now: float) -> bytes:
     """What was decided could not be carried out: why, and what is known by now of all that it was decided on."""
     return codec.encode(
         {
@@ -143,13 +143,23 @@ def failure_record(turn: Turn, taken: Taken, reads: Reads, now: float) -> bytes:
     )
 
 
-def binding(pod: Pod, node: str, reservation: str = "") -> Bind:
+def bind_pod(pod: Pod, node: str, reservation: str = "") -> Bind:
     meta = pod.metadata
     label = identity(SCHEDULER, meta.uid, "bind")
-    return Bind(label, PODS.name, "v1", "pods", meta.namespace, meta.name, meta.uid, node, reservation)
+    return Bind(
+        identity=label,
+        resource=PODS.name,
+        api_version="v1",
+        plural="pods",
+        namespace=meta.namespace,
+        name=meta.name,
+        uid=meta.uid,
+        node=node,
+        reservation=reservation,
+    )
 
 
-def unschedulable(pod: Pod, attempt: Attempt, now: float) -> ChangeStatus | None:
+def mark_unschedulable(pod: Pod, attempt: SchedulingAttempt, now: float) -> ChangeStatus | None:
     """PodScheduled=False with what the attempt says, who may react to it, and the node it waits for; None if that is
     what the pod says already."""
     message, nominated = attempt.message, attempt.nominated
@@ -167,13 +177,13 @@ def unschedulable(pod: Pod, attempt: Attempt, now: float) -> ChangeStatus | None
     return ensure_status(SCHEDULER, PODS, pod, wanted)
 
 
-def _owner(attempt: Attempt) -> str:
+def _owner(attempt: SchedulingAttempt) -> str:
     if attempt.nominated:
         return owner_of(SCHEDULED, NOMINATED)
     return most_concerned([(each.nodes, each.concerns) for each in attempt.refusals], attempt.nodes)
 
 
-def retrying(pod: Pod, attempt: int, why: str, now: float) -> tuple[ChangeStatus | None, EventNote]:
+def mark_retrying(pod: Pod, attempt: int, why: str, now: float) -> tuple[ChangeStatus | None, EventNote]:
     """What readers of a pod are told while a binding is tried again that was refused, or that nobody answered."""
     meta, message = pod.metadata, f"{why} (attempt {attempt})"
     known = next((each for each in pod.status.conditions if each.type == _SCHEDULED), None)
@@ -185,7 +195,7 @@ def retrying(pod: Pod, attempt: int, why: str, now: float) -> tuple[ChangeStatus
     return ensure_status(SCHEDULER, PODS, pod, wanted), EventNote(regarding, "Warning", RETRYING, message)
 
 
-def evictions(preemptor: Pod, victims: Iterable[Pod], now: float) -> Iterator[Effect]:
+def plan_evictions(preemptor: Pod, victims: Iterable[Pod], now: float) -> Iterator[Effect]:
     """Each says why it goes, then goes; only while the preemptor is there and still waits (its premise)."""
     premises = (premise_of(PODS, preemptor.metadata),)
     target = Condition("DisruptionTarget", "True", PREEMPTED, _PREEMPTED_TEXT, timestamp(now))
@@ -198,19 +208,19 @@ def evictions(preemptor: Pod, victims: Iterable[Pod], now: float) -> Iterator[Ef
             yield structs.replace(mark, premises=premises)
         label = identity(SCHEDULER, meta.uid, "preempt", preemptor.metadata.uid)
         yield Delete(
-            label,
-            PODS.name,
-            "v1",
-            "pods",
-            meta.namespace,
-            meta.name,
-            meta.uid,
-            meta.revision,
+            identity=label,
+            resource=PODS.name,
+            api_version="v1",
+            plural="pods",
+            namespace=meta.namespace,
+            name=meta.name,
+            uid=meta.uid,
+            revision=meta.revision,
             premises=premises,
         )
 
 
-def notes_for(pod: Pod, attempt: Attempt, effects: Sequence[Effect]) -> tuple[EventNote, ...]:
+def notes_for(pod: Pod, attempt: SchedulingAttempt, effects: Sequence[Effect]) -> tuple[EventNote, ...]:
     meta = pod.metadata
     regarding = Regarding("v1", "Pod", meta.namespace, meta.name, meta.uid)
     if attempt.node:

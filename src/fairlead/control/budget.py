@@ -1,7 +1,7 @@
 """One budget of retries for all controllers: a sick API is not asked more often because it is sick.
 
 A token bucket. Every call that goes well earns a share of a retry, every second earns a few in any case, and so many
-can be saved up. First attempts are free. Who finds the bucket empty waits in line, and is paid for when it is let go.
+can be saved up. First attempts are free. A retry that finds the bucket empty waits in line, and pays when it is let go.
 Looks after unknown outcomes pay too, but do not queue behind retries: they are how the plane learns what happened.
 Plain arithmetic; `breaker.py` is what stops everything when nothing is answered any more.
 """

@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import TypeVar
 
 from fairlead.control.instructions import Report
-from fairlead.core.kept import Kept
+from fairlead.core.kept import BoundedDict
 
 # Distinct errors that are remembered as reported, per controller.
 #: bound: plane | errors of one controller told apart | told again
@@ -21,7 +21,7 @@ _SHOWN = 200
 T = TypeVar("T")
 
 
-def tried(ask: Callable[..., T], *arguments: object) -> T | Exception:
+def try_call(ask: Callable[..., T], *arguments: object) -> T | Exception:
     """The answer, or what was raised instead of one."""
     try:
         return ask(*arguments)
@@ -32,7 +32,7 @@ def tried(ask: Callable[..., T], *arguments: object) -> T | Exception:
 class Complaints:
     def __init__(self, controller: str) -> None:
         self._controller = controller
-        self._told: Kept[tuple[str, str, int], None] = Kept(ERRORS_TOLD_MAX)
+        self._told: BoundedDict[tuple[str, str, int], None] = BoundedDict(ERRORS_TOLD_MAX)
         self._reports: list[Report] = []
 
     def about(self, what: str, error: Exception) -> None:

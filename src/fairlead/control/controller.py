@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence, Sized
 from typing import Any
 
 from fairlead.cache.view import MirrorView
-from fairlead.control.complaints import Complaints, one_line, tried
+from fairlead.control.complaints import Complaints, one_line, try_call
 from fairlead.control.gathering import Gathering
 from fairlead.control.health import Health
 from fairlead.control.instructions import AskProgress, Outbox, Record, Report
@@ -23,16 +23,16 @@ from fairlead.control.refusals import Refusals, is_own_change
 from fairlead.control.settings import Settings
 from fairlead.control.turn import Next, Turn, Write
 from fairlead.control.underway import Underway
-from fairlead.control.unread import waits
+from fairlead.control.unread import wait_until_readable
 from fairlead.control.urgency import urgency
-from fairlead.control.writes import told
+from fairlead.control.writes import describe_loop
 from fairlead.decision.contract import Decision, EventNote, Reading, Stuck, Verdict, Waiting
 from fairlead.decision.decider import Decider, Wake, WatchEvent
 from fairlead.decision.effects import Change
+from fairlead.model.key import Key
 from fairlead.port.outcome import Done, Outcome, Unknown
 from fairlead.queue.heat import Quarantined
 from fairlead.queue.work import WorkQueue
-from fairlead.store.contract import Key
 
 _SEVERAL = Key("", "", "")  # the cause of a turn to which more than one object led
 
@@ -85,7 +85,7 @@ class Controller:
         cause, before, after = event.key, event.before, event.after
         try:
             keys = tuple(wake.keys(event))
-        except Exception as error:  # noqa: BLE001 - like `tried`, but asked for every change
+        except Exception as error:  # noqa: BLE001 - like `try_call`, but asked for every change
             self._complain("naming keys", error)
             return
         for key in keys:
@@ -200,7 +200,7 @@ class Controller:
         self.decided += 1
         cause = self._causes.pop(key, None)
         self.needless.began(key)
-        decision = tried(self.decider.decide, view, key, now)
+        decision = try_call(self.decider.decide, view, key, now)
         if isinstance(decision, Exception):
             self._failed(Turn(key, Decision(), now), decision, now, out)
             return
@@ -211,7 +211,7 @@ class Controller:
             out.append(AskProgress(resource))
         missed = view.missed()
         if missed:
-            decision = waits(self.decider, view, key, missed, now)
+            decision = wait_until_readable(self.decider, view, key, missed, now)
         held = self.refusals.held_back(decision, view, key, now) if key in self.refusals else None
         decision = held or decision
         self._tell_notes(decision, -1, now)
@@ -232,7 +232,7 @@ class Controller:
                     self._tell(f"{self.decider.name}-controller", note, now)
 
     def _send(self, turn: Turn, now: float, out: Outbox) -> None:
-        request = tried(turn.request)
+        request = try_call(turn.request)
         if isinstance(request, Exception):  # an effect that cannot be put into words
             self._failed(turn, request, now, out)
             return
@@ -320,7 +320,7 @@ class Controller:
         """The keys a Decider names; none if it raises, which the next resync finds out again."""
         try:
             return tuple(ask(*arguments))
-        except Exception as error:  # noqa: BLE001 - like `tried`, but asked for every change
+        except Exception as error:  # noqa: BLE001 - like `try_call`, but asked for every change
             self._complain("naming keys", error)
             return ()
 
@@ -330,8 +330,8 @@ class Controller:
         self.stirred = True
 
     def _wrote(self, turn: Turn, effect: Change, now: float, out: Outbox) -> None:
-        """Look out for a write loop; slow it down. Who follows others that go up and down, as the counts of a rollout
-        do, writes the same again and again for good reason: only what led back to itself is a loop."""
+        """Look out for a write loop; slow it down. A controller that follows others up and down, as the counts of a
+        rollout do, writes the same again and again for good reason: only a write that led back to itself is a loop."""
         if turn.cause is not None and turn.cause != effect.key:
             return
         found = self._health.writes.wrote(self.decider.name, effect, now)
@@ -340,8 +340,8 @@ class Controller:
         loop, is_new = found
         self.queue.quarantine(turn.key, now, loop.writes)
         if is_new:
-            out.append(self._record(turn, now, verdict=Waiting("WriteLoop", told(loop))))
-            out.append(Report(self.decider.name, told(loop)))
+            out.append(self._record(turn, now, verdict=Waiting("WriteLoop", describe_loop(loop))))
+            out.append(Report(self.decider.name, describe_loop(loop)))
 
     def _take_reports(self, out: Outbox) -> None:
         for report in self._complaints.take():

@@ -198,7 +198,14 @@ class Recorder:
         _put(self._similar, group, (messages, now), settings.remembered_max)
         if combined:
             changed = (COMBINED + message)[:MESSAGE_MAX]
-            note = EventNote(about, note.type, note.reason, changed, note.after, note.occasion)
+            note = EventNote(
+                regarding=about,
+                type=note.type,
+                reason=note.reason,
+                message=changed,
+                after=note.after,
+                occasion=note.occasion,
+            )
         parts = group if combined else (*group, message)
         label = blake2b("\0".join(parts).encode(), digest_size=8).hexdigest()
         return f"{about.name[: _NAME_MAX - 1 - len(label)]}.{label}", note
@@ -233,7 +240,9 @@ class Recorder:
 
     def _request(self, told: _Told) -> Request:
         if told.looks:
-            return Request("get", "", "v1", "events", told.namespace, told.name)
+            return Request(
+                verb="get", group="", version="v1", plural="events", namespace=told.namespace, name=told.name
+            )
         told.sent = told.untold
         if not told.stored:
             return Request("create", "", "v1", "events", told.namespace, body=codec.encode(_event(told)))
@@ -243,7 +252,7 @@ class Recorder:
             "message": told.note.message[:MESSAGE_MAX],
         }
         return Request(
-            "patch", "", "v1", "events", told.namespace, told.name,
+            verb="patch", group="", version="v1", plural="events", namespace=told.namespace, name=told.name,
             body=codec.encode(patch), content_type=MERGE_PATCH,
         )  # fmt: skip
 

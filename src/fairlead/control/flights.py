@@ -23,11 +23,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from fairlead.cache.mirror import Mirror
-from fairlead.control.attempts import Reads, failure_record, retrying
+from fairlead.control.attempts import Reads, failure_record, mark_retrying
 from fairlead.control.health import Health
 from fairlead.control.instructions import Call, Outbox, Record
 from fairlead.control.requests import bindings_of, request_of
-from fairlead.control.tally import ERROR, SCHEDULED, UNSCHEDULABLE, Tally
+from fairlead.control.tally import ERROR, SCHEDULED, UNSCHEDULABLE, PlacementTally
 from fairlead.control.turn import Next, Turn, Write
 from fairlead.control.underway import Underway, is_shown
 from fairlead.core import codec
@@ -38,7 +38,7 @@ from fairlead.model.marks import SUSPECT, UNREACHABLE
 from fairlead.model.views import NODES, PODS, Pod
 from fairlead.port.outcome import Conflict, Done, Outcome, Unknown
 from fairlead.schedule.snapshot import Snapshot
-from fairlead.schedule.waiting import Taken, WaitingPods
+from fairlead.schedule.waiting import TakenPod, WaitingPods
 from fairlead.store.contract import OPERATIONS_MAX
 
 _DONE = Done()
@@ -53,7 +53,7 @@ class Flight:
     """What is under way for a pod: its binding, or what follows from its refusal."""
 
     turn: Turn
-    taken: Taken
+    taken: TakenPod
     binds: bool
     refused_by: frozenset[str] = frozenset()
     wakes_on: frozenset[str] = frozenset()
@@ -81,7 +81,7 @@ class Flights:
         tell: Callable[[EventNote, float], None],
         read: Callable[[], Reads],
     ) -> None:
-        self.tally = Tally()
+        self.tally = PlacementTally()
         self.conflicts = self.unknown = 0  # plain counts
         self._name, self._health, self._new_call, self._mirrors = name, health, new_call, mirrors
         self._tell, self._read = tell, read
@@ -154,7 +154,7 @@ class Flights:
         pod = self._mirrors[PODS.name].index.get(flight.turn.key)
         if not isinstance(pod, Pod) or pod.metadata.uid != flight.uid or pod.spec.node_name:
             return
-        report, note = retrying(pod, attempt, f"binding to {effect.node} is tried again: {why}", now)
+        report, note = mark_retrying(pod, attempt, f"binding to {effect.node} is tried again: {why}", now)
         self._tell(note, now)
         if report is not None:
             out.append(Call(self._new_call(), self._name, request_of(report)))

@@ -9,8 +9,8 @@ from fairlead.control.budget import RetryBudget
 from fairlead.control.settings import BUILT_IN, Settings
 from fairlead.control.waits import Waits
 from fairlead.control.writes import WriteLoops
+from fairlead.model.key import Key
 from fairlead.port.outcome import Done, Outcome, Refused, Unknown
-from fairlead.store.contract import Key
 
 
 class Health:
@@ -27,7 +27,7 @@ class Health:
         self.budget.apply(settings.budget)
         self.writes.apply(settings.writes)
 
-    def heard(self, outcome: Outcome, now: float) -> None:
+    def record_outcome(self, outcome: Outcome, now: float) -> None:
         """An answer, or that there was none."""
         if isinstance(outcome, Unknown) or (isinstance(outcome, Refused) and outcome.retry == "later"):
             self.breaker.failed(now)

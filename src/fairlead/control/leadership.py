@@ -39,11 +39,11 @@ _NO_FENCE = (
 )
 
 
-Event = Started | Woke | Replied
-Instruction = Call | WakeAt
+LeadershipEvent = Started | Woke | Replied
+LeadershipInstruction = Call | WakeAt
 
 
-class Phase(Enum):
+class LeadershipPhase(Enum):
     STANDBY = "standby"  # while somebody else renews
     TAKING = "taking"  # the lease was free, or not renewed for a duration: it is being written
     FENCING = "fencing"  # the lease is ours, the fence not yet
@@ -87,7 +87,7 @@ class Leadership:
         self.fencing = fencing
         self.lease_name, self.fence_name = LEASE, FENCE
         self.settings = settings or (LeadershipSettings() if fencing else UNFENCED)
-        self.phase = Phase.STANDBY
+        self.phase = LeadershipPhase.STANDBY
         self.fence_revision = 0
         self.takeovers = 0
         self._new_call = new_call
@@ -109,7 +109,7 @@ class Leadership:
 
     @property
     def leads(self) -> bool:
-        return self.phase is Phase.LEADING
+        return self.phase is LeadershipPhase.LEADING
 
     def may_act(self, now: float) -> bool:
         """Leading, and far enough from the lease's end."""
@@ -126,49 +126,49 @@ class Leadership:
         """Whether this call is ours."""
         return call == self._call
 
-    def handle(self, event: Event) -> tuple[Instruction, ...]:
+    def handle(self, event: LeadershipEvent) -> tuple[LeadershipInstruction, ...]:
         match event:
             case Woke():
                 return self._woke(event.now)
             case Replied():
                 return self._answered(event.outcome, event.now) if self.answers(event.call) else ()
             case Started():
-                return self._read_lease() if self.phase is Phase.STANDBY else ()
+                return self._read_lease() if self.phase is LeadershipPhase.STANDBY else ()
             case _:
                 assert_never(event)
 
-    def _woke(self, now: float) -> tuple[Instruction, ...]:
-        if self.phase is not Phase.STANDBY and now >= self._lease_ends():
+    def _woke(self, now: float) -> tuple[LeadershipInstruction, ...]:
+        if self.phase is not LeadershipPhase.STANDBY and now >= self._lease_ends():
             self._stand_by()
         if self._call or now < self._next_at:
             return ()
-        if self.phase is Phase.LEADING:
+        if self.phase is LeadershipPhase.LEADING:
             return self._read_lease() if self._unsure else self._write_lease("update", now)
-        if self.phase is Phase.FENCING:
+        if self.phase is LeadershipPhase.FENCING:
             return self._read_fence()
         return self._read_lease()
 
-    def _answered(self, outcome: Outcome, now: float) -> tuple[Instruction, ...]:
+    def _answered(self, outcome: Outcome, now: float) -> tuple[LeadershipInstruction, ...]:
         self._call = 0
-        if self.phase is not Phase.STANDBY and now >= self._lease_ends():
+        if self.phase is not LeadershipPhase.STANDBY and now >= self._lease_ends():
             # An answer that comes so late gives back nothing: what was under way is forgotten by then, and only a new
             # fence says for certain which of it was done.
             self._stand_by()
             return self._again_at(now)
-        if self.phase is Phase.STANDBY:
+        if self.phase is LeadershipPhase.STANDBY:
             # What was asked before standing by, and is answered now, says nothing about the lease.
             return self._lease_was_read(outcome, now) if self._reading_lease else self._again_at(now)
-        if self.phase is Phase.TAKING:
+        if self.phase is LeadershipPhase.TAKING:
             return self._was_taken(outcome, now)
-        if self.phase is Phase.FENCING:
+        if self.phase is LeadershipPhase.FENCING:
             return self._fence_answered(outcome, now)
         return self._was_renewed(outcome, now)
 
     # Standing by
 
-    def _lease_was_read(self, outcome: Outcome, now: float) -> tuple[Instruction, ...]:
+    def _lease_was_read(self, outcome: Outcome, now: float) -> tuple[LeadershipInstruction, ...]:
         if isinstance(outcome, Refused) and outcome.status == 404:
-            self.phase = Phase.TAKING
+            self.phase = LeadershipPhase.TAKING
             return self._write_lease("create", now)
         if not isinstance(outcome, Done):
             return self._again_at(now + self.settings.retry_seconds)
@@ -181,19 +181,19 @@ class Leadership:
         duration = float(spec.get("leaseDurationSeconds") or self.settings.duration_seconds)
         free = not current[0] or (self.fencing and current[0] == self.identity)
         if free or now >= self._seen_at + duration:
-            self.phase = Phase.TAKING
+            self.phase = LeadershipPhase.TAKING
             self._transitions += 1
             return self._write_lease("update", now)
         return self._again_at(min(self._seen_at + duration, now + self.settings.retry_seconds))
 
     # Taking
 
-    def _was_taken(self, outcome: Outcome, now: float) -> tuple[Instruction, ...]:
+    def _was_taken(self, outcome: Outcome, now: float) -> tuple[LeadershipInstruction, ...]:
         if isinstance(outcome, Done):
             self._seen, self._seen_at = (self.identity, outcome.revision), now
             if not self.fencing:
                 return self._lead(outcome.revision, now)
-            self.phase = Phase.FENCING
+            self.phase = LeadershipPhase.FENCING
             return self._read_fence()
         self._stand_by()
         # Lost the race, or nobody knows: either way the lease tells.
@@ -203,7 +203,7 @@ class Leadership:
 
     # Fencing
 
-    def _fence_answered(self, outcome: Outcome, now: float) -> tuple[Instruction, ...]:
+    def _fence_answered(self, outcome: Outcome, now: float) -> tuple[LeadershipInstruction, ...]:
         if self._reading_fence:
             self._reading_fence = False
             if isinstance(outcome, Refused) and outcome.status == 404:
@@ -226,14 +226,14 @@ class Leadership:
             return self._again_at(now)
         return self._read_fence()
 
-    def _lead(self, fence_revision: int, now: float) -> tuple[Instruction, ...]:
-        self.phase, self.fence_revision = Phase.LEADING, fence_revision
+    def _lead(self, fence_revision: int, now: float) -> tuple[LeadershipInstruction, ...]:
+        self.phase, self.fence_revision = LeadershipPhase.LEADING, fence_revision
         self.takeovers += 1
         return self._again_at(self._renewed_at + self.settings.renew_seconds)
 
     # Leading
 
-    def _was_renewed(self, outcome: Outcome, now: float) -> tuple[Instruction, ...]:
+    def _was_renewed(self, outcome: Outcome, now: float) -> tuple[LeadershipInstruction, ...]:
         if isinstance(outcome, Done):
             lease = codec.decode(outcome.body)
             if lease["spec"].get("holderIdentity") != self.identity:
@@ -254,16 +254,16 @@ class Leadership:
 
     # Requests
 
-    def _write_lease(self, verb: str, now: float) -> tuple[Instruction, ...]:
+    def _write_lease(self, verb: str, now: float) -> tuple[LeadershipInstruction, ...]:
         # Measured from before the request is sent: the server may have seen it at any time since.
         self._asked_at = now
-        if self.phase is Phase.TAKING:
+        if self.phase is LeadershipPhase.TAKING:
             self._renewed_at = now
         revision = str(self._seen[1]) if verb == "update" else ""
         told = {} if self.fencing else {FENCING: _NO_FENCE.format(margin=self.settings.margin_seconds)}
         return self._send(_put(verb, self.lease_name, self._spec(now), revision, annotations=told))
 
-    def _write_fence(self, verb: str, revision: str, now: float) -> tuple[Instruction, ...]:
+    def _write_fence(self, verb: str, revision: str, now: float) -> tuple[LeadershipInstruction, ...]:
         """Only while the lease is still the one we took: a slow taker must not fence out its successor."""
         lease = Premise(Key(RESOURCE, NAMESPACE, self.lease_name), self._seen[1])
         return self._send(_put(verb, self.fence_name, self._spec(now), revision, (lease,)))
@@ -276,24 +276,24 @@ class Leadership:
             "leaseTransitions": self._transitions,
         }
 
-    def _read_lease(self) -> tuple[Instruction, ...]:
+    def _read_lease(self) -> tuple[LeadershipInstruction, ...]:
         return self._send(_get(self.lease_name), reads_lease=True)
 
-    def _read_fence(self) -> tuple[Instruction, ...]:
+    def _read_fence(self) -> tuple[LeadershipInstruction, ...]:
         self._reading_fence = True
         return self._send(_get(self.fence_name))
 
-    def _send(self, request: Request, reads_lease: bool = False) -> tuple[Instruction, ...]:
+    def _send(self, request: Request, reads_lease: bool = False) -> tuple[LeadershipInstruction, ...]:
         self._call = self._new_call()
         self._reading_lease = reads_lease
         return (Call(self._call, _NAME, request),)
 
-    def _again_at(self, at: float) -> tuple[Instruction, ...]:
+    def _again_at(self, at: float) -> tuple[LeadershipInstruction, ...]:
         self._next_at = at
         return (WakeAt(at),)
 
     def _stand_by(self) -> None:
-        self.phase, self.fence_revision, self._reading_fence = Phase.STANDBY, 0, False
+        self.phase, self.fence_revision, self._reading_fence = LeadershipPhase.STANDBY, 0, False
         self._unsure = False
 
     def _lease_ends(self) -> float:
@@ -301,7 +301,9 @@ class Leadership:
 
 
 def _get(name: str) -> Request:
-    return Request("get", "coordination.k8s.io", "v1", "leases", NAMESPACE, name)
+    return Request(
+        verb="get", group="coordination.k8s.io", version="v1", plural="leases", namespace=NAMESPACE, name=name
+    )
 
 
 def _put(
@@ -320,4 +322,13 @@ def _put(
     body = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": metadata, "spec": spec}
     named = name if verb == "update" else ""
     raw = codec.encode(body)
-    return Request(verb, "coordination.k8s.io", "v1", "leases", NAMESPACE, named, body=raw, premises=premises)
+    return Request(
+        verb=verb,
+        group="coordination.k8s.io",
+        version="v1",
+        plural="leases",
+        namespace=NAMESPACE,
+        name=named,
+        body=raw,
+        premises=premises,
+    )

@@ -14,7 +14,7 @@ here instead, or it goes on:
     a read has no answer                          Refused, later
 
 Between the read and the write somebody may still change something; then uid and resourceVersion of the object written
-decide. Who was answered Conflict looks, and decides again once its mirrors show more; nothing is repeated (laws.md 4).
+decide. After a Conflict the plane looks, and decides again once its mirrors show more; nothing is repeated (laws.md 4).
 """
 
 from __future__ import annotations
@@ -167,10 +167,10 @@ class Narrow:
             self._settle(held, Refused(503, "ServiceUnavailable", told, "later"))
             return ()
         if look.request.verb == "deletecollection":
-            where = f"{look.request.resource} of namespace {look.request.namespace}"
+            where = f"{look.request.plural} of namespace {look.request.namespace}"
             self._settle(held, Refused(503, "ServiceUnavailable", f"{where} are being deleted", "later"))
             return ()
-        if look.request.resource == _DEFINITIONS:
+        if look.request.plural == _DEFINITIONS:
             body = outcome.body if isinstance(outcome, Done) else b"{}"
             held.looks = _with_defined(held.looks, body, held.write.request.name)
             return self._go_on(held, now)
@@ -180,7 +180,7 @@ class Narrow:
             return self._go_on(_Held(held.write, [_Look(empties, {})]), now)
         if found != look.shows:
             self.outdated += 1
-            where = f"{look.request.resource} {look.request.namespace}/{look.request.name}".rstrip("/")
+            where = f"{look.request.plural} {look.request.namespace}/{look.request.name}".rstrip("/")
             self._settle(held, Conflict("Conflict", f"{where} changed since this was decided"))
             return ()
         return self._go_on(held, now)
@@ -250,7 +250,7 @@ def _with_defined(looks: list[_Look], body: bytes, namespace: str) -> list[_Look
         for version in [each for each in spec.versions if each.served][:1]
         if spec.scope == "Namespaced"
     ]
-    return [each for each in looks if (each.request.group, each.request.resource) not in known] + defined
+    return [each for each in looks if (each.request.group, each.request.plural) not in known] + defined
 
 
 def _plain_binding(body: bytes) -> bytes:
@@ -263,7 +263,7 @@ def _plain_binding(body: bytes) -> bytes:
 
 
 def _worth_a_look(request: Request) -> list[Premise]:
-    own = f"{request.resource}.{request.group}" if request.group else request.resource
+    own = f"{request.plural}.{request.group}" if request.group else request.plural
     neighbours = [each for each in request.premises if each.key.resource == own and each.revision]
     left_out = frozenset(neighbours[NEIGHBOURS_MAX:])
     return [each for each in request.premises if each not in left_out]
@@ -272,7 +272,14 @@ def _worth_a_look(request: Request) -> list[Premise]:
 def _read(resource: str, namespace: str, name: str = "") -> Request:
     kind = CATALOG.of_resource(resource)
     assert kind is not None
-    return Request("get" if name else "list", kind.group, kind.version, kind.plural, namespace, name)
+    return Request(
+        verb="get" if name else "list",
+        group=kind.group,
+        version=kind.version,
+        plural=kind.plural,
+        namespace=namespace,
+        name=name,
+    )
 
 
 def _versions(body: bytes, is_list: bool) -> Versions:

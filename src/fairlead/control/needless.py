@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from fairlead.control.turn import Turn
-from fairlead.store.contract import Key
+from fairlead.model.key import Key
 
 
 class Needless:

@@ -20,13 +20,13 @@ from fairlead.control.attempts import (
     Reads,
     batch_of,
     batch_record,
-    binding,
-    evictions,
+    bind_pod,
+    mark_unschedulable,
     notes_for,
+    plan_evictions,
     record_for,
-    unschedulable,
 )
-from fairlead.control.complaints import Complaints, one_line, tried
+from fairlead.control.complaints import Complaints, one_line, try_call
 from fairlead.control.flights import Flight, Flights
 from fairlead.control.health import Health
 from fairlead.control.instructions import Outbox, Record
@@ -48,12 +48,12 @@ from fairlead.model.views import (
     View,
 )
 from fairlead.port.outcome import Outcome
-from fairlead.schedule.contract import Attempt
+from fairlead.schedule.contract import SchedulingAttempt
 from fairlead.schedule.cycle import Cycle
 from fairlead.schedule.policy import Policy
 from fairlead.schedule.registry import default_policy, policy_for
 from fairlead.schedule.snapshot import Placed, Snapshot
-from fairlead.schedule.waiting import Taken, WaitingPods
+from fairlead.schedule.waiting import TakenPod, WaitingPods
 
 NAME = "scheduler"
 COMPONENT = "default-scheduler"
@@ -161,7 +161,7 @@ class Placer:
         self.flights.send_due(now, out)
         settings = self.settings
         while self.flights.underway.may_begin(settings.in_flight_max, now):
-            batch: list[Taken] = []
+            batch: list[TakenPod] = []
             while len(batch) < settings.batch_max and (taken := self.waiting.pop(now)) is not None:
                 batch.append(taken)
             if not batch:
@@ -209,9 +209,9 @@ class Placer:
         if before is None or not self._is_ours(before):
             return True
         facts_of = self.snapshot.facts_of
-        return tried(facts_of, before) is not tried(facts_of, after)
+        return try_call(facts_of, before) is not try_call(facts_of, after)
 
-    def _place(self, batch: list[Taken], now: float, out: Outbox) -> None:
+    def _place(self, batch: list[TakenPod], now: float, out: Outbox) -> None:
         self._batches += 1
         number = self._batches
         shared = batch_of(number, self.policy, self._read(), now)
@@ -229,21 +229,21 @@ class Placer:
                 together.append(flight)
         self.flights.send_together(together, out)
 
-    def _attempt(self, pod: Pod) -> Attempt:
+    def _attempt(self, pod: Pod) -> SchedulingAttempt:
         """A plugin that raises is a fault of the program: this pod waits and says so, and all others go on."""
-        attempt = tried(self._current_cycle().place, pod)
-        if isinstance(attempt, Attempt):
+        attempt = try_call(self._current_cycle().place, pod)
+        if isinstance(attempt, SchedulingAttempt):
             return attempt
         key, uid = _key(pod), pod.metadata.uid
         self._complaints.about(f"placing {key.namespace}/{key.name}", attempt)
         self.snapshot.forget(key, uid)
         self._cycle = Cycle(*self._cycle_of)  # what it kept may be half done
         told = f"the scheduler failed on this pod: {one_line(attempt)}"
-        return Attempt(key, uid, nodes=len(self.snapshot.nodes), message=told)
+        return SchedulingAttempt(key, uid, nodes=len(self.snapshot.nodes), message=told)
 
     def _see(self, resource: str, before: View | None, after: View | None) -> None:
         """One object that cannot be taken in must not keep the others out."""
-        error = tried(self.snapshot.observe, resource, before, after)
+        error = try_call(self.snapshot.observe, resource, before, after)
         if error is not None:
             self._complaints.about(f"taking in {resource}", error)
 
@@ -254,7 +254,9 @@ class Placer:
             self._cycle = Cycle(*self._cycle_of)
         return self._cycle
 
-    def _carry_out(self, taken: Taken, attempt: Attempt, now: float, out: Outbox) -> Flight | None:
+    def _carry_out(
+        self, taken: TakenPod, attempt: SchedulingAttempt, now: float, out: Outbox
+    ) -> Flight | None:
         """A binding that can go together with others is returned; everything else is sent."""
         pod = taken.pod
         is_plain = False
@@ -264,7 +266,7 @@ class Placer:
         if attempt.node:
             self.placed += 1
             reservation = self.snapshot.reservation_for(pod, attempt.node)
-            effects = (binding(pod, attempt.node, reservation),)
+            effects = (bind_pod(pod, attempt.node, reservation),)
             is_plain = self._together and not reservation and not self._has_quota(pod.metadata.namespace)
         else:
             self.unplaced += 1
@@ -273,9 +275,9 @@ class Placer:
             plugins = (plugin for plugin in self.policy.plugins if plugin.name in refused_by)
             wakes_on = frozenset[str]().union(*(plugin.wakes_on for plugin in plugins)) or _WITHOUT_NODES
             wakes_on |= {_POLICY}
-            told = unschedulable(pod, attempt, now)
+            told = mark_unschedulable(pod, attempt, now)
             victims, is_undone = self._victims(attempt)
-            effects = (*((told,) if told is not None else ()), *evictions(pod, victims, now))
+            effects = (*((told,) if told is not None else ()), *plan_evictions(pod, victims, now))
         verdict = SETTLED if attempt.node else Waiting("Unschedulable", attempt.message)
         turn = Turn(attempt.key, Decision(verdict, effects, events=notes_for(pod, attempt, effects)), now)
         flight = Flight(turn, taken, bool(attempt.node), refused_by, wakes_on, is_undone=is_undone)
@@ -292,7 +294,7 @@ class Placer:
         """Whether placements are counted there: such bindings write more than the pod."""
         return bool(self._mirrors[PLACEMENT_QUOTAS.name].index.in_namespace(namespace))
 
-    def _victims(self, attempt: Attempt) -> tuple[list[Pod], bool]:
+    def _victims(self, attempt: SchedulingAttempt) -> tuple[list[Pod], bool]:
         """Those who are to leave and do not yet; nobody while some of them are not shown where they were placed, and
         then that they are to be chosen anew."""
         pods = self._mirrors[PODS.name].index

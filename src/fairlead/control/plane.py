@@ -33,7 +33,7 @@ from fairlead.control.leadership import NAMESPACE, Leadership
 from fairlead.control.narrow import Narrow
 from fairlead.control.placing import Placer
 from fairlead.control.settings import settings_of
-from fairlead.control.sources import Sources
+from fairlead.control.sources import MirrorSources
 from fairlead.control.stages import StageTally
 from fairlead.control.turn import Turn, Write
 from fairlead.decision.contract import EventNote, Regarding
@@ -41,13 +41,13 @@ from fairlead.decision.decider import Decider, WatchEvent, key_of
 from fairlead.decision.notes import WARNING
 from fairlead.model import plane_knobs
 from fairlead.model.custom.definition import DEFINITIONS
+from fairlead.model.key import Key
 from fairlead.model.views import LEASES, PLANE_SETTINGS, PODS, PlaneSettings, View
 from fairlead.port.capabilities import FAIRLEAD, Capabilities
 from fairlead.port.driving import Started, Stepped, WakeAt, Woke
 from fairlead.port.outcome import Done
 from fairlead.port.request import READ_VERBS
 from fairlead.queue.work import WorkQueue
-from fairlead.store.contract import Key
 
 _COMPONENT = "fairlead-plane"
 _SOON_SECONDS = 2.0
@@ -70,7 +70,7 @@ class Plane:
         self.health = Health()
         self.capabilities = capabilities
         self.leadership = Leadership(identity, lambda: next(self._calls), fencing=capabilities.fencing)
-        self._sources = Sources(deciders, scheduler, finalizes=capabilities.collects)
+        self._sources = MirrorSources(deciders, scheduler, finalizes=capabilities.collects)
         self.mirrors = self._sources.mirrors
         # Where the API cannot judge premises and charges in the transaction, writes go through this.
         self.narrow = (

@@ -1,8 +1,8 @@
 """The record of one decision: small, because its detail is recomputed by running the same pure function again.
 
 Names the instant, the controller and key, the verdict, the effects by identity, and for every resource that was read
-the revision used and the newest that was known then, and the revision of the settings (laws.md 9). What was asked about
-silence and about the wall clock is in no history, so it is kept with its answers.
+the revision used and the newest that was known then, and the revision of the settings (laws.md 9). Questions about
+silence and the wall clock are in no history, so they are kept with their answers.
 """
 
 from __future__ import annotations

@@ -18,16 +18,16 @@ from typing import Any
 import msgspec
 from msgspec import structs
 
-from fairlead.control.complaints import tried
+from fairlead.control.complaints import try_call
 from fairlead.control.health import Health
 from fairlead.control.turn import Turn
 from fairlead.decision.contract import NOTHING, Decision, Reading, Refusal, Stuck, Verdict, Waiting
 from fairlead.decision.decider import Decider
 from fairlead.decision.effects import Effect
 from fairlead.decision.retry import WAIT_BACKOFF_SECONDS, WAITING
+from fairlead.model.key import Key
 from fairlead.model.views import Pod, Stored, View
 from fairlead.model.waiting import REFUSED, waiting_reason
-from fairlead.store.contract import Key
 
 
 class Wait(msgspec.Struct, frozen=True):
@@ -48,7 +48,7 @@ class Wait(msgspec.Struct, frozen=True):
         return Waiting(waiting_reason(refusal.lifted_by), f"{refusal.message} (attempt {refusal.attempt})")
 
 
-def withheld(decision: Decision, wait: Wait) -> Decision | None:
+def withhold(decision: Decision, wait: Wait) -> Decision | None:
     """The decision up to the first effect that the API would refuse again; None if it has no such effect."""
     for place, effect in enumerate(decision.effects):
         if wait.withholds(effect):
@@ -97,7 +97,7 @@ class Refusals:
     def held_back(self, decision: Decision, view: Reading, key: Key, now: float) -> Decision | None:
         """What of a decision goes on while the rest would be refused again; None: all of it."""
         wait = self._waits[key]
-        rest = withheld(decision, wait) if now < wait.until else None
+        rest = withhold(decision, wait) if now < wait.until else None
         if rest is None:
             return None
         if not rest.effects:
@@ -112,7 +112,7 @@ class Refusals:
         """What the Decider has for the object's readers."""
         if self._refused is None:
             return NOTHING
-        decision = tried(self._refused, view, key, self._waits[key].refusal, now)
+        decision = try_call(self._refused, view, key, self._waits[key].refusal, now)
         if isinstance(decision, Exception):
             self._complain("telling of a refusal", decision)
             return NOTHING

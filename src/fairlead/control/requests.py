@@ -68,13 +68,13 @@ def _to(
     write = codec.encode_as_go if effect.resource == CONTROLLER_REVISIONS.name else codec.encode
     raw = b"" if body is None else write(body)
     return Request(
-        verb,
-        group,
-        version,
-        effect.plural,
-        effect.namespace,
-        name,
-        subresource,
+        verb=verb,
+        group=group,
+        version=version,
+        plural=effect.plural,
+        namespace=effect.namespace,
+        name=name,
+        subresource=subresource,
         body=raw,
         content_type=content_type,
         premises=premises,

@@ -100,17 +100,17 @@ def settings_of(found: PlaneSettings | None) -> Settings | str:
         for effect, policy in RETRY.items()
     }
     return Settings(
-        found.metadata.revision,
-        found.metadata.generation,
-        _made(LoopSettings, spec, "loop"),
-        _made(BreakerSettings, spec, "breaker"),
-        _made(BudgetSettings, spec, "retryBudget"),
-        _made(WriteLoopSettings, spec, "writeLoops"),
-        retries,
-        spec,
-        _made(RecorderSettings, spec, "events"),
-        _part(PlacingSettings, spec, "scheduler"),
-        _part(WaitingSettings, spec, "scheduler"),
+        revision=found.metadata.revision,
+        generation=found.metadata.generation,
+        loop=_made(LoopSettings, spec, "loop"),
+        breaker=_made(BreakerSettings, spec, "breaker"),
+        budget=_made(BudgetSettings, spec, "retryBudget"),
+        writes=_made(WriteLoopSettings, spec, "writeLoops"),
+        retries=retries,
+        spec=spec,
+        events=_made(RecorderSettings, spec, "events"),
+        placing=_part(PlacingSettings, spec, "scheduler"),
+        waiting=_part(WaitingSettings, spec, "scheduler"),
     )
 
 

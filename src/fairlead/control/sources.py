@@ -20,7 +20,7 @@ from fairlead.control.placing import Placer
 from fairlead.control.turn import Write
 from fairlead.control.underway import is_shown
 from fairlead.decision.decider import Decider, Wake, WatchEvent, key_of
-from fairlead.decision.hearing import Hearing
+from fairlead.decision.failure_detector import FailureDetector
 from fairlead.decision.predicates import facts_of
 from fairlead.model.custom.definition import outline_of
 from fairlead.model.kind import Kind
@@ -48,7 +48,7 @@ class _Woken(NamedTuple):
     among: Index[Any] | None
 
 
-class Sources:
+class MirrorSources:
     """`finalizes`: whether a definition goes only after the dependents of its objects were dealt with. Otherwise its
     kinds are known for a while longer, without objects, so that these dependents are found to have no owner left."""
 
@@ -58,7 +58,9 @@ class Sources:
         resources = _resources((*deciders, scheduler) if scheduler is not None else deciders)
         self.mirrors: dict[str, Mirror[Any]] = {name: Mirror(resources[name]) for name in sorted(resources)}
         for dated in {each.name for decider in deciders for each in decider.dated}:
-            self.mirrors[dated].hearing = Hearing()  # of these it matters when they were seen
+            self.mirrors[
+                dated
+            ].failure_detector = FailureDetector()  # of these it matters when they were seen
         self.readers: dict[str, tuple[Controller, ...]] = {}
         self._controllers: tuple[Controller, ...] = ()
         # By resource and facts, the wakes of its readers that such a change concerns.

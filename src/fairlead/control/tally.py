@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from bisect import bisect_left
 
-from fairlead.schedule.contract import Attempt
-from fairlead.schedule.waiting import FLUSH, Taken
+from fairlead.schedule.contract import SchedulingAttempt
+from fairlead.schedule.waiting import FLUSH, TakenPod
 
 SCHEDULED, UNSCHEDULABLE, ERROR = "scheduled", "unschedulable", "error"
 _ATTEMPT_SECONDS = tuple(0.001 * 2**power for power in range(15))
@@ -31,7 +31,7 @@ class Distribution:
         self.total += value
 
 
-class Tally:
+class PlacementTally:
     def __init__(self) -> None:
         self.durations = {
             result: Distribution(_ATTEMPT_SECONDS) for result in (SCHEDULED, UNSCHEDULABLE, ERROR)
@@ -44,14 +44,14 @@ class Tally:
             0  # tried for no other cause than a long wait, and bound: a cause that nobody named
         )
 
-    def ended(self, result: str, taken: Taken, began: float, now: float) -> None:
+    def ended(self, result: str, taken: TakenPod, began: float, now: float) -> None:
         self.durations[result].add(now - began)
         if result is SCHEDULED:
             self.pod_seconds.add(now - taken.since)
             self.pod_attempts.add(taken.attempts)
             self.flushes_needed += taken.woken_by == FLUSH
 
-    def preempted(self, attempt: Attempt) -> None:
+    def preempted(self, attempt: SchedulingAttempt) -> None:
         """It fitted nowhere, and was asked whether others could make room."""
         if attempt.considered:
             self.preemptions += 1

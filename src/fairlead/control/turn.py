@@ -33,14 +33,14 @@ import msgspec
 from msgspec import structs
 
 from fairlead.control.requests import look_at, request_of
-from fairlead.control.waits import assumed
+from fairlead.control.waits import guess_lifters
 from fairlead.core import codec
 from fairlead.decision.contract import Decision
 from fairlead.decision.effects import Change, ChangeStatus, Create, Delete, Effect
+from fairlead.model.key import Key
 from fairlead.model.premise import Premise
 from fairlead.port.outcome import Conflict, Done, Outcome, Refused, Unknown
 from fairlead.port.request import Request
-from fairlead.store.contract import Key
 
 
 class Next(Enum):
@@ -138,7 +138,7 @@ class Turn:
     def _rebind(self, write: Write) -> None:
         """What was decided together with a write and follows it is bound to what came of that."""
         effects = self.decision.effects
-        rest = tuple(following(effect, write) for effect in effects[self.position :])
+        rest = tuple(rebase(effect, write) for effect in effects[self.position :])
         if rest != effects[self.position :]:
             self.decision = structs.replace(self.decision, effects=(*effects[: self.position], *rest))
 
@@ -155,11 +155,11 @@ class Turn:
         if outcome.retry == "later":
             return Next.LATER
         if outcome.lifted_by or outcome.status in (403, 404):  # 404 of a create: its namespace is not there
-            self.lifted_by = outcome.lifted_by or assumed(effect.namespace, outcome)
+            self.lifted_by = outcome.lifted_by or guess_lifters(effect.namespace, outcome)
         return Next.WAIT if self.lifted_by else Next.STUCK
 
 
-def following(effect: Effect, write: Write) -> Effect:
+def rebase(effect: Effect, write: Write) -> Effect:
     if isinstance(effect, ChangeStatus | Delete) and effect.key == write.key:
         effect = structs.replace(effect, revision=write.revision)
     if isinstance(effect, Create | Change | Delete) and any(

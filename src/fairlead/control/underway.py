@@ -80,7 +80,7 @@ class Underway(Generic[T, W]):
 
     def answered(self, call: int, outcome: Outcome, now: float) -> tuple[T, ...]:
         """Who sent it; nobody: somebody of a former time as leader."""
-        self._health.heard(outcome, now)
+        self._health.record_outcome(outcome, now)
         together = self.calls.pop(call, ())
         self._called -= len(together)
         return together

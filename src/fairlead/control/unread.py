@@ -12,8 +12,8 @@ from typing import Any
 
 from fairlead.decision.contract import Decision, EventNote, Reading, Regarding, Waiting
 from fairlead.decision.decider import Decider
+from fairlead.model.key import Key
 from fairlead.model.views import Stored
-from fairlead.store.contract import Key
 
 #: bound: plane | a decision that rests on an unreadable object is looked at again after | -
 UNREADABLE_SECONDS = 10.0  # until it is looked again
@@ -22,7 +22,9 @@ _SHOWN = 3
 REASON = "Unreadable"
 
 
-def waits(decider: Decider, view: Reading, key: Key, missed: Sequence[Key], now: float) -> Decision:
+def wait_until_readable(
+    decider: Decider, view: Reading, key: Key, missed: Sequence[Key], now: float
+) -> Decision:
     names = ", ".join("/".join(each) if each.name else each.resource for each in missed[:_SHOWN])
     message = f"not carried out, because {names} could not be read"
     if not any(each.name for each in missed):

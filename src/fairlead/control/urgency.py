@@ -6,9 +6,9 @@ cleanup; a Job's pods end every day, so their ends are work like any other.
 
 from __future__ import annotations
 
+from fairlead.model.key import Key
 from fairlead.model.views import DAEMONSETS, REPLICASETS, STATEFULSETS, Pod, View
 from fairlead.queue.entry import Priority
-from fairlead.store.contract import Key
 
 _SERVING = frozenset(each.name for each in (REPLICASETS, STATEFULSETS, DAEMONSETS))
 

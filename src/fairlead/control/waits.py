@@ -17,9 +17,9 @@ from collections.abc import Mapping
 
 from fairlead.core.quantity import parse
 from fairlead.decision.decider import key_of
+from fairlead.model.key import Key
 from fairlead.model.views import Namespace, PlacementQuota, ResourceQuota, View
 from fairlead.port.outcome import Refused
-from fairlead.store.contract import Key
 
 # Objects of which it is remembered that they eased, for turns that were under way just then.
 #: bound: plane | objects remembered as having eased | refused keys retry
@@ -34,7 +34,7 @@ _QUOTA = re.compile("exceeded quota: ([a-z0-9.-]+)")
 LIFTING = frozenset((*_IN_NAMESPACE, *_IN_NONE, _NAMESPACES))
 
 
-def assumed(namespace: str, refused: Refused) -> tuple[str, ...]:
+def guess_lifters(namespace: str, refused: Refused) -> tuple[str, ...]:
     """What may lift a refusal of which the API does not say it, as Kubernetes does not. First what its words name: a
     quota, or the namespace that a create did not find. The rest wakes the key and gives no reason."""
     spaced = [f"{resource}/{namespace}/" for resource in _IN_NAMESPACE] if namespace else []

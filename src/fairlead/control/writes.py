@@ -1,10 +1,10 @@
 """Finds write loops: a controller that writes the same to the same object again and again.
 
-Controllers write only what differs. Who has to write the same thing often either undoes it himself (two answers by
-turns, a time of writing in the status) or is undone by another. So contents are counted per controller and object
-within a window, times left out of them; progress, which writes something else each time, is none, and what is written
-because some other object changed is not even counted (`controller.py`). Contents are looked at only of objects that are
-written often, so that a usual write costs a count. What is found is reported once, kept for `fairlead queues` while it
+Controllers write only what differs. One that writes the same thing often either undoes it itself (two answers by turns,
+a time of writing in the status) or is undone by another. So contents are counted per controller and object within a
+window, times left out of them; progress, which writes something else each time, is no loop, and a write made because
+another object changed is not even counted (`controller.py`). Only objects that are written often have their contents
+looked at, so that a usual write costs one count. What is found is reported once, kept for `fairlead queues` while it
 lasts, and its key is slowed down by the queue (`queue/heat.py`). Pure; memory is bounded.
 """
 
@@ -20,7 +20,7 @@ import msgspec
 from fairlead.core import codec
 from fairlead.core.times import timestamp
 from fairlead.decision.effects import Change
-from fairlead.store.contract import Key
+from fairlead.model.key import Key
 
 #: bound: plane | writes remembered to find loops | the oldest go
 WRITES_KEPT_MAX = 10_000
@@ -119,7 +119,15 @@ class WriteLoops:
     ) -> WriteLoop:
         name = "/".join(part for part in effect.key if part)
         fields = tuple(sorted(_leaves(effect.patch)))
-        loop = WriteLoop(mark[0], name, effect.subresource, fields, since, now, times)
+        loop = WriteLoop(
+            controller=mark[0],
+            object=name,
+            part=effect.subresource,
+            fields=fields,
+            since=since,
+            last=now,
+            writes=times,
+        )
         self.found += 1
         self._loops[mark] = loop
         if len(self._loops) > LOOPS_KEPT_MAX:
@@ -134,7 +142,7 @@ class WriteLoops:
             del self._loops[mark]
 
 
-def told(loop: WriteLoop) -> str:
+def describe_loop(loop: WriteLoop) -> str:
     """One line for people."""
     what = ", ".join(loop.fields) or "nothing"
     seconds = loop.last - loop.since

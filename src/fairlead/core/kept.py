@@ -12,7 +12,7 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 
-class Kept(dict[K, V]):
+class BoundedDict(dict[K, V]):
     """At most `count_max`; the one that came first goes first. To keep those used last, `pop` and `keep` again."""
 
     __slots__ = ("count_max",)

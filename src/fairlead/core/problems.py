@@ -20,7 +20,7 @@ _FIELD_MAX = 512  # paths hold keys that clients made up
 PROBLEMS_MAX = 100
 
 
-def shown(value: Any) -> str:
+def show(value: Any) -> str:
     """A value as Kubernetes prints it in messages: strings quoted, the rest as JSON, long ones cut."""
     text = msgspec.json.encode(value).decode(errors="replace")
     return text if len(text) <= _SHOWN_MAX else text[:_SHOWN_MAX] + "..."
@@ -54,30 +54,30 @@ class Problems:
         self._add("FieldValueRequired", field, "Required value" + (f": {detail}" if detail else ""))
 
     def invalid(self, field: str, value: Any, detail: str) -> None:
-        self._add("FieldValueInvalid", field, f"Invalid value: {shown(value)}: {detail}")
+        self._add("FieldValueInvalid", field, f"Invalid value: {show(value)}: {detail}")
 
     def unsupported(self, field: str, value: Any, supported: Iterable[str]) -> None:
-        choices = ", ".join(shown(choice) for choice in supported)
+        choices = ", ".join(show(choice) for choice in supported)
         self._add(
-            "FieldValueNotSupported", field, f"Unsupported value: {shown(value)}: supported values: {choices}"
+            "FieldValueNotSupported", field, f"Unsupported value: {show(value)}: supported values: {choices}"
         )
 
     def forbidden(self, field: str, detail: str) -> None:
         self._add("FieldValueForbidden", field, f"Forbidden: {detail}")
 
     def duplicate(self, field: str, value: Any, detail: str = "") -> None:
-        text = f"Duplicate value: {shown(value)}" + (f": {detail}" if detail else "")
+        text = f"Duplicate value: {show(value)}" + (f": {detail}" if detail else "")
         self._add("FieldValueDuplicate", field, text)
 
     def not_found(self, field: str, value: Any) -> None:
-        self._add("FieldValueNotFound", field, f"Not found: {shown(value)}")
+        self._add("FieldValueNotFound", field, f"Not found: {show(value)}")
 
     def wrong_type(self, field: str, value: Any, expected: str) -> None:
-        self._add("FieldValueTypeInvalid", field, f"Invalid value: {shown(value)}: must be {expected}")
+        self._add("FieldValueTypeInvalid", field, f"Invalid value: {show(value)}: must be {expected}")
 
     def type_invalid(self, field: str, value: Any, detail: str) -> None:
         """A wrong type in the words of a schema."""
-        self._add("FieldValueTypeInvalid", field, f"Invalid value: {shown(value)}: {detail}")
+        self._add("FieldValueTypeInvalid", field, f"Invalid value: {show(value)}: {detail}")
 
     def too_long(self, field: str, limit: int) -> None:
         self._add("FieldValueTooLong", field, f"Too long: may not be more than {limit} bytes")

@@ -30,7 +30,7 @@ import msgspec
 
 from fairlead.decision.effects import Effect
 from fairlead.model.key import Key
-from fairlead.model.selectors import LabelSelector
+from fairlead.model.selectors import LabelMatcher
 from fairlead.model.views import Json, Resource, View
 
 #: bound: plane | effects of one decision | the rest is for the next turn
@@ -147,7 +147,7 @@ class Reading(Protocol):
         ...
 
     def select(
-        self, resource: Resource[T], namespace: str, selector: LabelSelector | Json | None
+        self, resource: Resource[T], namespace: str, selector: LabelMatcher | Json | None
     ) -> Sequence[T]:
         """Those in a namespace ("": all) with matching labels, in (namespace, name) order. A selector may be given
         as it stands in a spec: {} selects all, None nothing."""

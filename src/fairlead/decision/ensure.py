@@ -25,14 +25,14 @@ from fairlead.model.premise import Premises
 from fairlead.model.views import Meta, Resource, View
 
 
-class Named(Protocol):
+class HasMetadata(Protocol):
     """Any view of an object."""
 
     @property
     def metadata(self) -> Meta: ...
 
 
-class Reporting(Named, Protocol):
+class Reporting(HasMetadata, Protocol):
     """A view of an object with a status."""
 
     @property
@@ -43,7 +43,7 @@ def ensure_child(
     controller: str,
     owner: Meta,
     resource: Resource[Any],
-    found: Named | None,
+    found: HasMetadata | None,
     body: Json,
     occasion: str,
     premises: Premises = (),
@@ -62,14 +62,14 @@ def ensure_child(
         "metadata": {**metadata, "namespace": owner.namespace, "annotations": annotations},
     }
     return Create(
-        label,
-        resource.name,
-        resource.api_version,
-        plural_of(resource),
-        owner.namespace,
-        metadata["name"],
-        whole,
-        premises,
+        identity=label,
+        resource=resource.name,
+        api_version=resource.api_version,
+        plural=plural_of(resource),
+        namespace=owner.namespace,
+        name=metadata["name"],
+        body=whole,
+        premises=premises,
     )
 
 
@@ -77,7 +77,7 @@ def ensure_gone(
     controller: str,
     owner: Meta,
     resource: Resource[Any],
-    found: Named | None,
+    found: HasMetadata | None,
     policy: str = "Background",
     premises: Premises = (),
 ) -> Delete | None:
@@ -87,8 +87,9 @@ def ensure_gone(
     meta = found.metadata
     label = identity(controller, owner.uid, "delete", meta.uid)
     return Delete(
-        label, resource.name, resource.api_version, plural_of(resource), meta.namespace, meta.name,
-        meta.uid, meta.revision, policy, premises=premises,
+        identity=label, resource=resource.name, api_version=resource.api_version, plural=plural_of(resource),
+        namespace=meta.namespace, name=meta.name, uid=meta.uid, revision=meta.revision, policy=policy,
+        premises=premises,
     )  # fmt: skip
 
 
@@ -96,7 +97,7 @@ def ensure_fields(
     controller: str,
     owner: Meta,
     resource: Resource[Any],
-    obj: Named,
+    obj: HasMetadata,
     intent: str,
     current: Json,
     wanted: Json,
@@ -110,8 +111,9 @@ def ensure_fields(
     # Which version of which object is changed is the occasion: after any change of it the question is a new one.
     label = identity(controller, owner.uid, intent, f"{meta.uid}@{meta.resource_version}")
     return Change(
-        label, resource.name, resource.api_version, plural_of(resource), meta.namespace, meta.name,
-        meta.uid, meta.revision, patch, premises,
+        identity=label, resource=resource.name, api_version=resource.api_version, plural=plural_of(resource),
+        namespace=meta.namespace, name=meta.name, uid=meta.uid, revision=meta.revision, patch=patch,
+        premises=premises,
     )  # fmt: skip
 
 
@@ -119,7 +121,7 @@ def ensure_field(
     controller: str,
     owner: Meta,
     resource: Resource[Any],
-    obj: Named,
+    obj: HasMetadata,
     path: tuple[str, ...],
     current: Any,
     wanted: Any,
@@ -151,8 +153,9 @@ def ensure_status(
     meta = obj.metadata
     label = identity(controller, meta.uid, "status", meta.resource_version)
     return ChangeStatus(
-        label, resource.name, resource.api_version, plural_of(resource), meta.namespace, meta.name,
-        meta.uid, meta.revision, {"status": patch},
+        identity=label, resource=resource.name, api_version=resource.api_version, plural=plural_of(resource),
+        namespace=meta.namespace, name=meta.name, uid=meta.uid, revision=meta.revision,
+        patch={"status": patch},
     )  # fmt: skip
 
 

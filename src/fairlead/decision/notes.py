@@ -16,11 +16,11 @@ from fairlead.model.views import PODS, Meta, Resource
 NORMAL, WARNING = "Normal", "Warning"
 
 
-def about(resource: Resource[Any], meta: Meta) -> Regarding:
+def regarding_of(resource: Resource[Any], meta: Meta) -> Regarding:
     return Regarding(resource.api_version, resource.kind, meta.namespace, meta.name, meta.uid)
 
 
-def children(
+def note_children(
     regarding: Regarding,
     effects: Sequence[Effect],
     say: Callable[[str, str], str] | None = None,
@@ -47,7 +47,7 @@ def _pod(did: str, name: str) -> str:
     return f"{did.capitalize()}d pod: {name}"
 
 
-def failure(
+def note_failure(
     regarding: Regarding, effect: Effect, trouble: str, say: Callable[[str, str, str], str] | None = None
 ) -> tuple[EventNote, ...]:
     """What to tell when a child could not be made or removed; nothing for other effects. `trouble` as a turn tells

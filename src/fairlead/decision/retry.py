@@ -7,8 +7,8 @@ no stale intent                      every attempt is a new decision on what the
 fresh read before commitment         after an unknown outcome `control/turn.py` reads the object, always
 reasoned status                      the verdict and the record name reason and attempt
 
-What another object may lift (a quota, a missing class) is no failure and has no last attempt: it is tried again by
-WAITING, and at once when that object changes (`control/waits.py`).
+A refusal that another object may lift (a quota, a missing class) is no failure and has no last attempt: it is tried
+again by WAITING, and at once when that object changes (`control/waits.py`).
 """
 
 from __future__ import annotations

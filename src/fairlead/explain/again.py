@@ -1,10 +1,10 @@
 """Runs a recorded attempt again: the same function on the store's history, and says whether it agrees (laws.md 9).
 
 A batch's record names the revision of every resource that was read, what was assumed besides, and the pods in order.
-From those the snapshot is built that the scheduler had, by the scheduler's own code; pods before the one asked about
-are placed as they were then.
-The inputs are collected first (`inputs_of`), then the attempt is run on them, which may be done elsewhere.
-If history has been compacted, or the policy is no longer known, there is only the record: then it is said why.
+The snapshot that the scheduler had is built from those, by the scheduler's own code; pods before the one asked about
+are placed as they were then. The inputs are collected first (`inputs_of`), then the attempt is run on them, which may
+be done elsewhere. If history has been compacted, or the policy is no longer known, there is only the record: then it is
+said why.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from fairlead.explain.asking import Asking
 from fairlead.explain.worlds import snapshot_of
 from fairlead.model.key import Key
 from fairlead.model.views import PODS, Pod, Resource, View
-from fairlead.schedule.contract import Attempt
+from fairlead.schedule.contract import SchedulingAttempt
 from fairlead.schedule.cycle import Cycle
 from fairlead.schedule.facts import Facts
 from fairlead.schedule.policy import Policy
@@ -30,16 +30,16 @@ Json = dict[str, Any]
 _COMPARED = ("node", "nominated", "waterfall", "refusals", "best", "victims", "reason")
 
 
-class Difference(NamedTuple):
+class Discrepancy(NamedTuple):
     field: str
     recorded: Any
     again: Any
 
 
-class Again(NamedTuple):
+class Rerun(NamedTuple):
     """An attempt that was run again, with the world it was run on, the pod itself not yet placed."""
 
-    attempt: Attempt
+    attempt: SchedulingAttempt
     snapshot: Snapshot
     facts: Facts
 
@@ -73,7 +73,7 @@ def inputs_of(reader: Reader, batch: Json, position: int) -> Asking[Inputs | str
     return Inputs(entries, tuple(each for each in found if each is not None), tuple(batch["assumed"]))
 
 
-def run_again(inputs: Inputs, policy: Policy) -> Again:
+def run_again(inputs: Inputs, policy: Policy) -> Rerun:
     """Takes as long as it takes; touches nothing but what it is given."""
     snapshot, pods = _world(inputs)
     _assume(snapshot, pods, inputs.assumed)
@@ -83,10 +83,10 @@ def run_again(inputs: Inputs, policy: Policy) -> Again:
         cycle.place(pod)
     attempt = cycle.place(last, assume=False)
     snapshot.release(attempt.key)  # its own claim is in nobody's way but its own
-    return Again(attempt, snapshot, snapshot.facts_of(last))
+    return Rerun(attempt, snapshot, snapshot.facts_of(last))
 
 
-def differences(record: Json, attempt: Attempt) -> tuple[Difference, ...]:
+def differences(record: Json, attempt: SchedulingAttempt) -> tuple[Discrepancy, ...]:
     """What was recorded against what comes out now; nothing: they agree."""
     now = codec.decode(codec.encode(msgspec.to_builtins(attempt)))
     now["reason"] = now.pop("message", "")
@@ -94,7 +94,7 @@ def differences(record: Json, attempt: Attempt) -> tuple[Difference, ...]:
     for name in _COMPARED:
         then, again = record.get(name) or None, now.get(name) or None
         if then != again:
-            found.append(Difference(name, then, again))
+            found.append(Discrepancy(name, then, again))
     return tuple(found)
 
 

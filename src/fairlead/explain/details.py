@@ -16,7 +16,7 @@ from fairlead.schedule.labels import where_term
 from fairlead.schedule.matching import Clause, Meant, clause_of
 from fairlead.schedule.nodes import NodeFacts
 from fairlead.schedule.plugins.node_ports import clash
-from fairlead.schedule.plugins.taint_toleration import tolerated
+from fairlead.schedule.plugins.taint_toleration import is_tolerated
 from fairlead.schedule.snapshot import Snapshot
 
 Detail = Callable[[Snapshot, Facts, int], str]
@@ -27,7 +27,7 @@ def detail_of(plugin: str, snapshot: Snapshot, facts: Facts, slot: int) -> str:
     return tell(snapshot, facts, slot) if tell is not None else ""
 
 
-def lacking(snapshot: Snapshot, facts: Facts, slot: int) -> dict[str, int]:
+def find_lacking(snapshot: Snapshot, facts: Facts, slot: int) -> dict[str, int]:
     """How much of which resource a node has too little of."""
     nodes = snapshot.nodes
     missing = {}
@@ -58,7 +58,7 @@ def _node(snapshot: Snapshot, slot: int) -> NodeFacts:
 def _room(snapshot: Snapshot, facts: Facts, slot: int) -> str:
     """What is missing; if nothing is, everything that was asked for."""
     nodes = snapshot.nodes
-    missing = lacking(snapshot, facts, slot)
+    missing = find_lacking(snapshot, facts, slot)
     told = []
     for resource in missing or {name: value for name, value in facts.requests.items() if name != "pods"}:
         allocatable, used = nodes.column(resource)
@@ -93,7 +93,7 @@ def _taints(snapshot: Snapshot, facts: Facts, slot: int) -> str:
     repelling = [
         f"{taint.key}={taint.value}:{taint.effect}" if taint.value else f"{taint.key}:{taint.effect}"
         for taint in _node(snapshot, slot).taints
-        if taint.effect != "PreferNoSchedule" and not tolerated(taint, facts.tolerations)
+        if taint.effect != "PreferNoSchedule" and not is_tolerated(taint, facts.tolerations)
     ]
     return f"does not tolerate {', '.join(repelling)}" if repelling else ""
 

@@ -13,7 +13,7 @@ from fairlead.explain import again, records
 from fairlead.explain.asking import Asking
 from fairlead.explain.released import in_the_way, told_of
 from fairlead.explain.remedies import remarks, remedies
-from fairlead.explain.sources import Sources, no_such_pod, untried
+from fairlead.explain.sources import Sources, explain_untried, no_such_pod
 from fairlead.explain.why_not import WhyNot, why_not
 from fairlead.explain.worlds import seen_now
 from fairlead.model.key import Key
@@ -33,7 +33,7 @@ MISSED_COUNTED_MAX = 1000
 
 def explain(sources: Sources, namespace: str, name: str, number: int = 0) -> Asking[Json]:
     """The latest attempt for a pod, or with `number` the one with that number in the log."""
-    line: records.Line | None = None
+    line: records.NumberedRecord | None = None
     for each in records.attempts_of(sources.journal, namespace, name):
         if each is None:
             yield None
@@ -48,17 +48,17 @@ def explain(sources: Sources, namespace: str, name: str, number: int = 0) -> Ask
     answer: Json = {"namespace": namespace, "name": name, "exists": pod is not None}
     if pod is not None:
         answer["node"] = pod.spec.node_name
-        answer["queue"] = queued(sources, pod)
+        answer["queue"] = find_queued(sources, pod)
         answer["standing"] = sources.standing(pod)._asdict()
         answer["released"] = list(told_of(pod, sources.siblings(pod)))
     if line is None:
         assert pod is not None
-        return answer | {"outcome": f"not tried: {untried(sources, pod)}", "attempt": None}
+        return answer | {"outcome": f"not tried: {explain_untried(sources, pod)}", "attempt": None}
     record = line.record
     policy = sources.policy(record)
     answer |= {
         "number": line.sequence,
-        "outcome": outcome(record),
+        "outcome": describe_outcome(record),
         "attempt": record,
         "waterfall": waterfall(record),
         "weights": policy.weights if policy is not None else {},
@@ -71,7 +71,7 @@ def explain(sources: Sources, namespace: str, name: str, number: int = 0) -> Ask
 
 def history(sources: Sources, namespace: str, name: str) -> Asking[Json]:
     """Every attempt that the log keeps, oldest first."""
-    lines: list[records.Line] = []
+    lines: list[records.NumberedRecord] = []
     for each in records.attempts_of(sources.journal, namespace, name):
         if each is None:
             yield None
@@ -83,9 +83,10 @@ def history(sources: Sources, namespace: str, name: str) -> Asking[Json]:
     if not lines and pod is None:
         raise no_such_pod(namespace, name)
     attempts = [
-        {"number": line.sequence, **line.record, "outcome": outcome(line.record)} for line in reversed(lines)
+        {"number": line.sequence, **line.record, "outcome": describe_outcome(line.record)}
+        for line in reversed(lines)
     ]
-    told = {} if lines or pod is None else {"outcome": f"not tried: {untried(sources, pod)}"}
+    told = {} if lines or pod is None else {"outcome": f"not tried: {explain_untried(sources, pod)}"}
     uid = pod.metadata.uid if pod is not None else ""
     return {"namespace": namespace, "name": name, "uid": uid, "attempts": attempts, **told}
 
@@ -131,7 +132,7 @@ def why_not_there(sources: Sources, namespace: str, name: str, node: str) -> Ask
 # Parts
 
 
-def outcome(record: Json) -> str:
+def describe_outcome(record: Json) -> str:
     """One sentence."""
     if record.get("node"):
         return f"placed on {record['node']}"
@@ -150,7 +151,7 @@ def waterfall(record: Json) -> list[Json]:
     return rows
 
 
-def queued(sources: Sources, pod: Pod) -> Json | None:
+def find_queued(sources: Sources, pod: Pod) -> Json | None:
     """Where a pod is in the queue of the running scheduler; None: it is not in it."""
     placer = sources.plane.placer
     key = Key(PODS.name, pod.metadata.namespace, pod.metadata.name)
@@ -181,7 +182,7 @@ def _read(sources: Sources, resource: str, used: int, newest: int) -> Json:
     return told | {"stale": sum(change.entry.revision <= newest for change in later)}
 
 
-def _run_again(sources: Sources, line: records.Line, policy: Policy | None) -> Asking[Json]:
+def _run_again(sources: Sources, line: records.NumberedRecord, policy: Policy | None) -> Asking[Json]:
     inputs = yield from _inputs(sources, line, policy)
     if isinstance(inputs, str) or policy is None:
         return {"again": {"agrees": None, "why": inputs}, "remedies": [], "remarks": []}
@@ -189,7 +190,7 @@ def _run_again(sources: Sources, line: records.Line, policy: Policy | None) -> A
     return told
 
 
-def _told_again(inputs: again.Inputs, line: records.Line, policy: Policy) -> Json:
+def _told_again(inputs: again.Inputs, line: records.NumberedRecord, policy: Policy) -> Json:
     found = again.run_again(inputs, policy)
     differing = again.differences(line.record, found.attempt)
     return {
@@ -202,7 +203,9 @@ def _told_again(inputs: again.Inputs, line: records.Line, policy: Policy) -> Jso
     }
 
 
-def _inputs(sources: Sources, line: records.Line, policy: Policy | None) -> Asking[again.Inputs | str]:
+def _inputs(
+    sources: Sources, line: records.NumberedRecord, policy: Policy | None
+) -> Asking[again.Inputs | str]:
     if policy is None:
         name, revision = line.record["policy"]
         return f"its policy {name}@{revision} is no longer known"
@@ -231,7 +234,7 @@ def _when_placed(sources: Sources, pod: Pod) -> Asking[tuple[Snapshot, Facts, Po
 def _placed_again(
     inputs: again.Inputs, policy: Policy, time: str
 ) -> Asking[tuple[Snapshot, Facts, Policy, str] | str]:
-    found: again.Again = yield lambda: again.run_again(inputs, policy)
+    found: again.Rerun = yield lambda: again.run_again(inputs, policy)
     return found.snapshot, found.facts, policy, f"when it was placed, {time}"
 
 

@@ -1,7 +1,7 @@
 """Where pods would go that do not exist, and whom they would evict: placed on a copy of the world, nothing is written.
 
-Pods are tried as the queue would: by priority, then in the order given. Whoever has to leave for one is gone for those
-after it. Called by `runtime/explanations.py` for `fairlead plan`, with pods that the API has defaulted (dry run).
+Pods are tried as the queue would: by priority, then in the order given. Pods that have to leave for one are gone for
+those after it. Called by `runtime/explanations.py` for `fairlead plan`, with pods that the API has defaulted (dry run).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from fairlead.explain.sources import Sources, held_back
 from fairlead.explain.worlds import seen_now
 from fairlead.model.key import Key
 from fairlead.model.views import PODS, Meta, Pod, View
-from fairlead.schedule.contract import Attempt
+from fairlead.schedule.contract import SchedulingAttempt
 from fairlead.schedule.cycle import Cycle
 from fairlead.schedule.facts import Facts
 from fairlead.schedule.policy import Policy
@@ -29,7 +29,7 @@ Json = dict[str, Any]
 PLAN_PODS_MAX = 5000
 
 
-class Wanted(msgspec.Struct, frozen=True):
+class WantedPods(msgspec.Struct, frozen=True):
     """Pods that differ in nothing but their names."""
 
     pod: Json
@@ -37,7 +37,7 @@ class Wanted(msgspec.Struct, frozen=True):
 
 
 class Question(msgspec.Struct, frozen=True):
-    items: tuple[Wanted, ...]
+    items: tuple[WantedPods, ...]
 
 
 class Planned(NamedTuple):
@@ -115,7 +115,7 @@ def plan(
     return tuple(found[place] for place in range(len(pods)))
 
 
-def _make_room(snapshot: Snapshot, attempt: Attempt, there: dict[Key, Pod]) -> None:
+def _make_room(snapshot: Snapshot, attempt: SchedulingAttempt, there: dict[Key, Pod]) -> None:
     for victim in attempt.victims:
         snapshot.forget(victim.key, victim.uid)
         snapshot.release(victim.key)
@@ -124,7 +124,7 @@ def _make_room(snapshot: Snapshot, attempt: Attempt, there: dict[Key, Pod]) -> N
             snapshot.observe(PODS.name, gone, None)
 
 
-def _evicted(attempt: Attempt) -> tuple[str, ...]:
+def _evicted(attempt: SchedulingAttempt) -> tuple[str, ...]:
     """A pod that is leaving anyhow, or was not there yet, is not evicted."""
     return tuple(
         f"{victim.key.namespace}/{_shown(victim.key.name)}"
@@ -143,13 +143,13 @@ def _told(
 ) -> Planned:
     meta = pod.metadata
     return Planned(
-        meta.namespace,
-        _shown(meta.name),
-        node,
-        evicts,
-        message if not node or not evicts else "",
-        (*ways,),
-        (*more,),
+        namespace=meta.namespace,
+        name=_shown(meta.name),
+        node=node,
+        evicts=evicts,
+        message=message if not node or not evicts else "",
+        remedies=(*ways,),
+        remarks=(*more,),
     )
 
 

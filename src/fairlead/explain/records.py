@@ -17,12 +17,12 @@ Json = dict[str, Any]
 _WINDOW = 1000
 
 
-class Line(NamedTuple):
+class NumberedRecord(NamedTuple):
     sequence: int
     record: Json
 
 
-def attempts_of(journal: Journal, namespace: str, name: str) -> Iterator[Line | None]:
+def attempts_of(journal: Journal, namespace: str, name: str) -> Iterator[NumberedRecord | None]:
     """Attempts to place pods of that name, the newest first. None: a stretch of the log is read, and others may have
     their turn."""
     wanted = b'"object":"pods/%s/%s"' % (namespace.encode(), name.encode())
@@ -31,11 +31,11 @@ def attempts_of(journal: Journal, namespace: str, name: str) -> Iterator[Line | 
             if wanted in body:
                 record = codec.decode(body)
                 if record["controller"] == SCHEDULER and "batch" in record:
-                    yield Line(sequence, record)
+                    yield NumberedRecord(sequence, record)
         yield None
 
 
-def batch_of(journal: Journal, attempt: Line) -> Json | None:
+def batch_of(journal: Journal, attempt: NumberedRecord) -> Json | None:
     """The record of the batch that an attempt was part of; None if the log no longer has it."""
     number = attempt.record["batch"]
     wanted = b'"batch":%d' % number

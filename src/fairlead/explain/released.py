@@ -1,7 +1,7 @@
 """Pods that were released and still hold something: room on a node, quota of their namespace. Told by `explain`.
 
-Of a pod that fits nowhere they are told where what they hold is in its way; of the pod that was released, and of the
-one that takes its place, what is whose. Called by `explaining.py`.
+For a pod that fits nowhere it is told which of them hold what is in its way; for the pod that was released, and for the
+one that takes its place, what belongs to which. Called by `explaining.py`.
 """
 
 from __future__ import annotations

@@ -18,13 +18,13 @@ from fairlead.schedule.classes import ClassState
 from fairlead.schedule.facts import Facts, PodTerm
 from fairlead.schedule.labels import where_label, where_term
 from fairlead.schedule.nodes import Mask
-from fairlead.schedule.plugins.taint_toleration import tolerated
+from fairlead.schedule.plugins.taint_toleration import is_tolerated
 from fairlead.schedule.policy import Policy
 from fairlead.schedule.snapshot import Snapshot
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class RefusedNodes:
     """The nodes that one filter refuses; if there are any that no other filter refuses, only those."""
 
     snapshot: Snapshot
@@ -36,7 +36,7 @@ class Refused:
         return self.snapshot.nodes.names(self.slots)
 
 
-Remedy = Callable[[Refused], Iterator[str]]
+Remedy = Callable[[RefusedNodes], Iterator[str]]
 
 
 def remedies(snapshot: Snapshot, policy: Policy, facts: Facts) -> tuple[str, ...]:
@@ -66,7 +66,7 @@ def remedies(snapshot: Snapshot, policy: Policy, facts: Facts) -> tuple[str, ...
             advice = ADVICE.get(name, name)
             found += [f"{advice} ({reason})" for reason in prepared.reasons(slots)]
         else:
-            found += remedy(Refused(snapshot, facts, ordered))
+            found += remedy(RefusedNodes(snapshot, facts, ordered))
     return tuple(dict.fromkeys(found))
 
 
@@ -88,7 +88,7 @@ def remarks(snapshot: Snapshot, facts: Facts) -> tuple[str, ...]:
 # One way out per plugin
 
 
-def _room(refused: Refused) -> Iterator[str]:
+def _room(refused: RefusedNodes) -> Iterator[str]:
     snapshot, facts, nodes = refused.snapshot, refused.facts, refused.snapshot.nodes
     for resource, needed in facts.requests.items():
         largest = int(nodes.column(resource)[0][nodes.present].max(initial=0))
@@ -100,7 +100,7 @@ def _room(refused: Refused) -> Iterator[str]:
                 "ask for less, or add a larger node"
             )
             return
-    missing = {slot: details.lacking(snapshot, facts, slot) for slot in refused.slots}
+    missing = {slot: details.find_lacking(snapshot, facts, slot) for slot in refused.slots}
     missing = {slot: found for slot, found in missing.items() if found}
     if not missing:
         return
@@ -127,7 +127,7 @@ def _shares(missing: dict[str, int], facts: Facts) -> float:
     return sum(value / facts.requests[resource] for resource, value in missing.items())
 
 
-def _labels(refused: Refused) -> Iterator[str]:
+def _labels(refused: RefusedNodes) -> Iterator[str]:
     snapshot, facts, nodes = refused.snapshot, refused.facts, refused.snapshot.nodes
     hopeless = [each for each in facts.node_selector if not _any(snapshot, where_label(nodes, each))]
     for each in hopeless:
@@ -160,13 +160,13 @@ def _values(snapshot: Snapshot, each: Requirement) -> str:
     return f"nodes have {each.key}={words.some(values)}"
 
 
-def _taints(refused: Refused) -> Iterator[str]:
+def _taints(refused: RefusedNodes) -> Iterator[str]:
     by_taint: dict[str, list[str]] = {}
     for slot in refused.slots:
         node = refused.snapshot.nodes.facts[slot]
         assert node is not None
         for taint in node.taints:
-            if taint.effect != "PreferNoSchedule" and not tolerated(taint, refused.facts.tolerations):
+            if taint.effect != "PreferNoSchedule" and not is_tolerated(taint, refused.facts.tolerations):
                 told = f"{taint.key}={taint.value}" if taint.value else taint.key
                 by_taint.setdefault(f"{told}:{taint.effect}", []).append(node.name)
                 break
@@ -174,16 +174,16 @@ def _taints(refused: Refused) -> Iterator[str]:
         yield f"tolerate the taint {told}, or remove it from {words.some(names)}"
 
 
-def _cordoned(refused: Refused) -> Iterator[str]:
+def _cordoned(refused: RefusedNodes) -> Iterator[str]:
     yield f"uncordon {words.some(refused.names)}"
 
 
-def _ports(refused: Refused) -> Iterator[str]:
+def _ports(refused: RefusedNodes) -> Iterator[str]:
     ports = ", ".join(f"{port.number}/{port.protocol}" for port in refused.facts.ports)
     yield f"free host port {ports} on {words.some(refused.names)}, or add a node"
 
 
-def _spread(refused: Refused) -> Iterator[str]:
+def _spread(refused: RefusedNodes) -> Iterator[str]:
     snapshot, facts = refused.snapshot, refused.facts
     for spread in facts.spreads:
         if not spread.required:
@@ -210,7 +210,7 @@ def _nowhere(key: str, who: str) -> str:
     return f"no node has the label {key}, which {who} asks for: label the nodes, or change the topologyKey"
 
 
-def _neighbours(refused: Refused) -> Iterator[str]:
+def _neighbours(refused: RefusedNodes) -> Iterator[str]:
     snapshot, facts = refused.snapshot, refused.facts
     for term in facts.affinity:
         yield _near(snapshot, facts, term)

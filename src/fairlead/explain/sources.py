@@ -111,7 +111,7 @@ def held_back(pod: Pod) -> str:
     return found.message if found.reason in (GATED, OTHER_SCHEDULER) else ""
 
 
-def untried(sources: Sources, pod: Pod) -> str:
+def explain_untried(sources: Sources, pod: Pod) -> str:
     """Why there is no attempt on record for a pod that exists."""
     spec = pod.spec
     if sources.plane.placer is None:

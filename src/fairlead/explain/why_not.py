@@ -17,7 +17,7 @@ from fairlead.schedule.policy import Policy
 from fairlead.schedule.snapshot import Snapshot
 
 
-class Judged(NamedTuple):
+class FilterAnswer(NamedTuple):
     """One filter's answer. `passes` with no detail: it has no opinion on such pods, or nothing to add."""
 
     filter: str
@@ -33,7 +33,7 @@ class Rated(NamedTuple):
 
 
 class WhyNot(NamedTuple):
-    filters: tuple[Judged, ...]
+    filters: tuple[FilterAnswer, ...]
     score: Rated  # what it would get if it were let through
     chosen: Rated | None  # the node that is best now; None: none is possible
     evicting_helps: bool  # it would pass if the pods of lower priority there were gone
@@ -57,7 +57,9 @@ def why_not(snapshot: Snapshot, policy: Policy, facts: Facts, node: str, chosen:
             continue
         passes = bool(mask.item(slot))
         reason = "" if passes else ", ".join(sorted(prepared.reasons(np.array([slot]))))
-        filters.append(Judged(plugin.name, passes, reason, detail_of(plugin.name, snapshot, facts, slot)))
+        filters.append(
+            FilterAnswer(plugin.name, passes, reason, detail_of(plugin.name, snapshot, facts, slot))
+        )
     best = state.best()
     if chosen in nodes.slot:
         best = nodes.slot[chosen]

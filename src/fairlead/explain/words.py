@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from fairlead.model.selectors import NOTHING, LabelSelector, Requirement
+from fairlead.model.selectors import NOTHING, LabelMatcher, Requirement
 from fairlead.schedule.facts import NodeTerm
 
 _SHOWN = 3
@@ -50,7 +50,7 @@ def some(names: Sequence[str]) -> str:
     return shown if len(names) <= _SHOWN else f"{shown} and {len(names) - _SHOWN} more"
 
 
-def nodes(number: int) -> str:
+def count_nodes(number: int) -> str:
     return "1 node" if number == 1 else f"{number} nodes"
 
 
@@ -58,7 +58,7 @@ def requirements(these: Iterable[Requirement]) -> str:
     return ",".join(map(str, these))
 
 
-def selector(these: LabelSelector) -> str:
+def selector(these: LabelMatcher) -> str:
     if these is NOTHING:
         return "nothing (the selector is missing)"
     return requirements(these.requirements) or "every pod"

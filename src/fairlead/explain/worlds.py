@@ -1,6 +1,7 @@
 """Snapshots to look at, made from scratch by the scheduler's own code: of history, or of now. Nobody else sees them.
 
-What they are made of is taken at once, and never changes (`Seen`); making them takes long, and can be done elsewhere.
+What they are made of is taken at once, and never changes (`SchedulerSight`); making them takes long, and can be done
+elsewhere.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-from fairlead.control.complaints import tried
+from fairlead.control.complaints import try_call
 from fairlead.control.plane import Plane
 from fairlead.model.key import Key
 from fairlead.model.views import PODS, Pod, Resource, View
@@ -20,11 +21,11 @@ def snapshot_of(views: Callable[[Resource[Any]], Iterable[View]]) -> Snapshot:
     snapshot = Snapshot()
     for resource in Snapshot.reads:
         for view in views(resource):
-            tried(snapshot.observe, resource.name, None, view)
+            try_call(snapshot.observe, resource.name, None, view)
     return snapshot
 
 
-class Seen(NamedTuple):
+class SchedulerSight(NamedTuple):
     """What the scheduler sees at one moment, what it has assumed included."""
 
     views: dict[str, tuple[View, ...]]
@@ -53,7 +54,9 @@ class Seen(NamedTuple):
         return snapshot
 
 
-def seen_now(plane: Plane) -> Seen:
+def seen_now(plane: Plane) -> SchedulerSight:
     views = {each.name: tuple(plane.mirrors[each.name].index.all()) for each in Snapshot.reads}
     assumed = plane.placer.snapshot.assumed if plane.placer is not None else {}
-    return Seen(views, tuple((key, placed.node, placed.nominated) for key, placed in assumed.items()))
+    return SchedulerSight(
+        views, tuple((key, placed.node, placed.nominated) for key, placed in assumed.items())
+    )

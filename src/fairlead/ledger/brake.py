@@ -27,7 +27,7 @@ WINDOW_SECONDS = 60.0
 KEPT_SECONDS_MAX = 3600.0
 
 
-class Limits(NamedTuple):
+class BrakeLimits(NamedTuple):
     releases_per_minute: float
     slowed_releases_per_minute: float
     slowed_share: float
@@ -46,9 +46,9 @@ class Brake(NamedTuple):
     message: str
 
 
-def limits_of(spec: Json) -> Limits:
+def limits_of(spec: Json) -> BrakeLimits:
     given = spec.get("zones") or {}
-    return Limits(
+    return BrakeLimits(
         *(
             float(default if given.get(name) is None else given[name])
             for name, default, _, _ in rows.ZONE_LIMITS
@@ -56,7 +56,7 @@ def limits_of(spec: Json) -> Limits:
     )
 
 
-def brake_of(limits: Limits, silent: int, nodes: int, *, all_silent: bool) -> Brake:
+def brake_of(limits: BrakeLimits, silent: int, nodes: int, *, all_silent: bool) -> Brake:
     """`all_silent`: no node of any zone is heard."""
     if not silent:
         return Brake(NORMAL, "AllHeard", "every node is heard")
@@ -74,7 +74,7 @@ def brake_of(limits: Limits, silent: int, nodes: int, *, all_silent: bool) -> Br
     return Brake(NORMAL, "FewSilent", told)
 
 
-def next_release_at(limits: Limits, state: str, released: Sequence[EvidenceRelease]) -> float:
+def next_release_at(limits: BrakeLimits, state: str, released: Sequence[EvidenceRelease]) -> float:
     """When the next node's turn comes, the last ones counted."""
     spacing = limits.spacing(state)
     last = max((parse_time(each.at) for each in released), default=None)
@@ -83,7 +83,7 @@ def next_release_at(limits: Limits, state: str, released: Sequence[EvidenceRelea
     return 0.0 if last is None else last + spacing
 
 
-def kept_seconds(limits: Limits) -> float:
+def kept_seconds(limits: BrakeLimits) -> float:
     """For how long a release must be remembered, because it delays the next."""
     spacings = [limits.spacing(NORMAL), limits.spacing(SLOWED), WINDOW_SECONDS]
     return min(KEPT_SECONDS_MAX, max(each for each in spacings if each != float("inf")))

@@ -3,9 +3,9 @@
 Used by the eviction subresource, which commits the new status together with the deletion, so that two evictions
 can never share one allowance. The controller that computes the allowance counts `disruptedPods` back in.
 
-An allowance is what the controller believed when it last wrote. It is not trusted alone: a controller that is down
-does not lower it when pods fail. So the pods are counted again here, and the smaller of the two holds. What the
-controller alone knows is how many are needed (`desiredHealthy`); it counts only for the generation it was computed for.
+An allowance is what the controller believed when it last wrote. It is not trusted alone: a controller that is down does
+not lower it when pods fail. So the pods are counted again here, and the smaller of the two holds. Only the controller
+knows how many are needed (`desiredHealthy`); it counts only for the generation it was computed for.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ DISRUPTED_PODS_MAX = 2000
 _RECOMPUTED_SECONDS = 10
 
 
-class Refusal(NamedTuple):
+class EvictionRefusal(NamedTuple):
     why: str
     retry_after_seconds: int = 0
 
@@ -73,7 +73,7 @@ _RELEASED = _Condition(RELEASED, "True")
 _decode = msgspec.json.Decoder(_Pod).decode
 
 
-def healthy(budget: Json, pods: Iterable[bytes], is_out_of_reach: Callable[[str], bool]) -> int:
+def count_healthy(budget: Json, pods: Iterable[bytes], is_out_of_reach: Callable[[str], bool]) -> int:
     """How many of these stored pods the budget covers that are ready, not on their way out, not released, and not on a
     node that is silent (`is_out_of_reach`)."""
     matches = from_object((budget.get("spec") or {}).get("selector")).matches
@@ -109,24 +109,26 @@ def is_free(budget: Json, pod: Json, healthy_now: int, *, lost: bool = False) ->
     return _is_computed(budget) and bool(0 < desired <= min(status.get("currentHealthy", 0), healthy_now))
 
 
-def refusal(budget: Json, healthy_now: int) -> Refusal | None:
+def refusal(budget: Json, healthy_now: int) -> EvictionRefusal | None:
     """Why the budget has no room now; None if it has."""
     status, name = budget.get("status") or {}, budget["metadata"]["name"]
     if not _is_computed(budget):
         why = f"The disruption budget {name} is still being processed by the server."
-        return Refusal(why, _RECOMPUTED_SECONDS)
+        return EvictionRefusal(why, _RECOMPUTED_SECONDS)
     if len(status.get("disruptedPods") or ()) > DISRUPTED_PODS_MAX:
-        return Refusal(
+        return EvictionRefusal(
             f"The disruption budget {name} has too many evictions that its controller has not confirmed."
         )
     desired = status.get("desiredHealthy", 0)
     if status.get("disruptionsAllowed", 0) <= 0 or healthy_now <= desired:
         known = min(status.get("currentHealthy", 0), healthy_now)
-        return Refusal(f"The disruption budget {name} needs {desired} healthy pods and has {known} currently")
+        return EvictionRefusal(
+            f"The disruption budget {name} needs {desired} healthy pods and has {known} currently"
+        )
     return None
 
 
-def charged(budget: Json, pod: str, now: float) -> Json:
+def charge(budget: Json, pod: str, now: float) -> Json:
     """The budget with one disruption spent on this pod."""
     status = dict(budget.get("status") or {})
     status["disruptionsAllowed"] = status["disruptionsAllowed"] - 1
@@ -134,7 +136,7 @@ def charged(budget: Json, pod: str, now: float) -> Json:
     return {**budget, "status": status}
 
 
-def marked(pod: Json, now: float) -> Json:
+def mark_evicted(pod: Json, now: float) -> Json:
     """The pod, saying that it goes because it was evicted: policies of Jobs tell that from a failure of its own."""
     status = pod.get("status") or {}
     conditions = [each for each in status.get("conditions") or () if each.get("type") != DISRUPTION_TARGET]

@@ -32,7 +32,7 @@ HEARD, SUSPECTED, UNKNOWN = "Heard", "Suspect", "Unknown"
 NEVER = float("inf")
 NO_ZONE = "-"
 NO_SCHEDULE, NO_EXECUTE = "NoSchedule", "NoExecute"
-# Of the time a lease is for: a node that lives has renewed it by then.
+# A share of the lease's duration: a node that lives has renewed it by then.
 MISSED_SHARE = 0.375
 # A lease that does not say how long it is for; agents make theirs for so long.
 _LEASE_SECONDS = 40

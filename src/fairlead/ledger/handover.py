@@ -21,7 +21,7 @@ from fairlead.model.views import Pod
 CREATED, BOUND = "Created", "Bound"  # what the other pod was when it got it; a bound one has both quotas
 
 
-def given(pod: Pod) -> str:
+def stage_of(pod: Pod) -> str:
     """What a released pod has given: "" nothing yet, CREATED its ResourceQuota, BOUND its PlacementQuota as well."""
     for condition in pod.status.conditions:
         if condition.type == QUOTA_GIVEN and condition.status == "True":
@@ -31,12 +31,12 @@ def given(pod: Pod) -> str:
 
 def holds_quota(pod: Pod) -> bool:
     """Whether it counts for ResourceQuotas, as far as releases are concerned."""
-    return not pod.released or not (pod.metadata.deletion_timestamp or given(pod))
+    return not pod.released or not (pod.metadata.deletion_timestamp or stage_of(pod))
 
 
 def holds_placement(pod: Pod) -> bool:
     """Whether it counts for PlacementQuotas, as far as releases are concerned."""
-    return not pod.released or not (pod.metadata.deletion_timestamp or given(pod) == BOUND)
+    return not pod.released or not (pod.metadata.deletion_timestamp or stage_of(pod) == BOUND)
 
 
 def may_give(pod: Pod, to: Pod, stage: str) -> bool:
@@ -60,7 +60,7 @@ def is_named_by(pod: Pod, other: Pod) -> bool:
     return other.metadata.annotations.get(REPLACES) == pod.metadata.uid
 
 
-def noted(pod: Json, to: str, stage: str, now: float) -> Json:
+def note_handover(pod: Json, to: str, stage: str, now: float) -> Json:
     """The released pod, saying that its quota is another's now."""
     status = pod.get("status") or {}
     kept = [each for each in status.get("conditions") or () if each.get("type") != QUOTA_GIVEN]

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from fairlead.core.quantity import NANO, from_json
-from fairlead.model.pod_sums import Usage, add, exact, summed
+from fairlead.model.pod_sums import Usage, add, exact, sum_containers
 from fairlead.model.views import Container, PodSpec
 
 __all__ = ["Usage", "add", "exact", "limits_of", "placed_usage", "requests_of"]
@@ -20,7 +20,7 @@ def requests_of(
     of: Callable[[Container], Mapping[str, Any]] = lambda container: container.resources.requests,
 ) -> Usage:
     """`of`: what a container is taken to request, where that is not what it says."""
-    needed = summed(spec, of)
+    needed = sum_containers(spec, of)
     if spec.resources.requests:
         needed.update(exact(spec.resources.requests))
     add(needed, exact(spec.overhead))
@@ -29,7 +29,7 @@ def requests_of(
 
 def limits_of(spec: PodSpec) -> Usage:
     """Overhead counts only where there is a limit at all."""
-    needed = summed(spec, lambda container: container.resources.limits)
+    needed = sum_containers(spec, lambda container: container.resources.limits)
     if spec.resources.limits:
         needed.update(exact(spec.resources.limits))
     for name, value in spec.overhead.items():

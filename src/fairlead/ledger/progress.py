@@ -130,11 +130,11 @@ def _not_created(conditions: Iterable[Condition]) -> Json:
     for kind, status, reasons in _WHY_NOT_CREATED:
         each = told.get(kind)
         if each is not None and each.status == status and (not reasons or each.reason in reasons):
-            return because(each.reason, each.message, each.owner)
+            return explain_shortage(each.reason, each.message, each.owner)
     return {"reason": NOT_CREATED, "owner": owner_of(DESIRED, NOT_CREATED)}
 
 
-def because(reason: str, message: str, owner: str = "") -> Json:
+def explain_shortage(reason: str, message: str, owner: str = "") -> Json:
     """Why a workload has no more pods than it has. `owner`: as its condition names it."""
     told = {"reason": reason, "message": message[:MESSAGE_MAX]}
     return {**told, "owner": owner or owner_of(DESIRED, reason)}

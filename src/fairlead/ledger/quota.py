@@ -2,7 +2,7 @@
 
 The API charges in the transaction that creates or binds, against the quota's newest version, so that no two ever
 share the last of it; controllers only have it counted again when something went (`recounted`). The scheduler asks
-`over` of the same numbers before it proposes. `used` is spelt as `hard` is.
+`find_exceeded` of the same numbers before it proposes. `used` is spelt as `hard` is.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ class Exceeded(NamedTuple):
     used: str
     limited: str
 
-    def told(self, quota: str) -> str:
+    def describe(self, quota: str) -> str:
         return f"exceeded quota: {quota}, requested: {self.requested}, used: {self.used}, limited: {self.limited}"
 
 
-def over(hard: Mapping[str, str], used: Usage, asked: Usage) -> Exceeded | None:
+def find_exceeded(hard: Mapping[str, str], used: Usage, asked: Usage) -> Exceeded | None:
     """What of a request is beyond the limits; what is not asked for is not judged."""
     beyond = [
         name
@@ -44,23 +44,23 @@ def over(hard: Mapping[str, str], used: Usage, asked: Usage) -> Exceeded | None:
     if not beyond:
         return None
     return Exceeded(
-        ",".join(f"{name}={spelt(asked[name], hard[name])}" for name in beyond),
-        ",".join(f"{name}={spelt(used.get(name, 0), hard[name])}" for name in beyond),
+        ",".join(f"{name}={format_like(asked[name], hard[name])}" for name in beyond),
+        ",".join(f"{name}={format_like(used.get(name, 0), hard[name])}" for name in beyond),
         ",".join(f"{name}={hard[name]}" for name in beyond),
     )
 
 
-def less(asked: Usage, given: Usage) -> Usage:
+def subtract(asked: Usage, given: Usage) -> Usage:
     """What is asked beyond what another gives; below 0 where that is more."""
     return {name: asked.get(name, 0) - given.get(name, 0) for name in {**asked, **given}}
 
 
-def plus(hard: Mapping[str, str], used: Usage, asked: Usage) -> dict[str, str]:
+def add_usage(hard: Mapping[str, str], used: Usage, asked: Usage) -> dict[str, str]:
     """`used` with one more, as a status says it: every resource that has a limit, and no other."""
-    return {name: spelt(used.get(name, 0) + asked.get(name, 0), hard[name]) for name in sorted(hard)}
+    return {name: format_like(used.get(name, 0) + asked.get(name, 0), hard[name]) for name in sorted(hard)}
 
 
-def spelt(nano: int, like: str) -> str:
+def format_like(nano: int, like: str) -> str:
     return str(Quantity(nano, parse(like).form))
 
 
@@ -83,7 +83,7 @@ def used_of(quota: Json) -> Usage:
     return exact((quota.get("status") or {}).get("used") or {})
 
 
-def taken(selector: Json | None, pods: Iterable[Pod], labels_of: LabelsOf) -> Usage:
+def sum_usage(selector: Json | None, pods: Iterable[Pod], labels_of: LabelsOf) -> Usage:
     """What bound, unfinished pods take of the nodes that a PlacementQuota is about."""
     total: Usage = {}
     known: dict[str, bool] = {}
@@ -106,7 +106,7 @@ def with_usage(quota: Json, used: Usage, now: float) -> Json:
     hard: dict[str, str] = (quota.get("spec") or {}).get("hard") or {}
     before = quota.get("status") or {}
     status = {
-        "used": plus(hard, used, {}),
+        "used": add_usage(hard, used, {}),
         "observedGeneration": quota["metadata"].get("generation", 1),
         "conditions": _conditions(quota, hard, used, before.get("conditions") or [], now),
     }

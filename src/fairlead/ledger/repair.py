@@ -38,7 +38,7 @@ LEASE_KEPT_SECONDS = 3600.0
 STUCK_SECONDS = 300.0
 
 
-class Rule(NamedTuple):
+class RepairRule(NamedTuple):
     """`act`: what is done about it; "" for one that is ambiguous, where `remedy` is for people."""
 
     name: str
@@ -52,47 +52,47 @@ class Rule(NamedTuple):
         return f"repair rule {self.name}"
 
 
-ENDED_ON_MISSING_NODE = Rule(
+ENDED_ON_MISSING_NODE = RepairRule(
     "EndedPodOnMissingNode", "a pod that has ended, on a Node that is gone", "remove", MISSING_NODE_SECONDS
 )
-ENDED_OVER_LIMIT = Rule(
+ENDED_OVER_LIMIT = RepairRule(
     "EndedPodsOverLimit", "pods that have ended beyond repair.endedPodsMax, the earliest first", "remove"
 )
-TRACKING_LEFT = Rule(
+TRACKING_LEFT = RepairRule(
     "JobFinalizerLeft",
     f"the finalizer {TRACKING} on a pod that belongs to no Job any more",
     "remove the finalizer",
 )
-LEASE_LEFT = Rule(
+LEASE_LEFT = RepairRule(
     "LeaseOfMissingNode",
     f"a Lease in {NODE_LEASES} that is nobody's, of a Node that is gone",
     "remove",
     LEASE_KEPT_SECONDS,
 )
-NODE_IS_BACK = Rule(
+NODE_IS_BACK = RepairRule(
     "NodeIsBack", f"the mark {MARK} on a pod whose Node was gone and is back", "take the mark back"
 )
 CLEAR = (ENDED_ON_MISSING_NODE, ENDED_OVER_LIMIT, TRACKING_LEFT, LEASE_LEFT, NODE_IS_BACK)
 
-UNKNOWN_FINALIZER = Rule(
+UNKNOWN_FINALIZER = RepairRule(
     "UnknownFinalizer", "a deletion that waits for a finalizer that nobody here removes", "", STUCK_SECONDS,
     "find who set it; if that is gone: kubectl patch {kind} {name}{in_namespace} --type=merge "
     "-p '{{\"metadata\":{{\"finalizers\":null}}}}'",
 )  # fmt: skip
-UNKNOWN_OWNER = Rule(
+UNKNOWN_OWNER = RepairRule(
     "OwnerOfUnknownKind", "an owner of a kind that is not served here, which nobody can tell the end of", "", 0.0,
     "if the owner is gone for good: kubectl delete {kind} {name}{in_namespace}",
 )  # fmt: skip
-NODE_DOES_NOT_END = Rule(
+NODE_DOES_NOT_END = RepairRule(
     "NodeDoesNotEndPod", "a pod whose deletion is over, that its Node does not end", "", STUCK_SECONDS,
     "it may still run; make sure, then: kubectl delete pod {name}{in_namespace} --grace-period=0 --force",
 )  # fmt: skip
-AWAITS_CONFIRMATION = Rule(
+AWAITS_CONFIRMATION = RepairRule(
     "AwaitsConfirmation", "a pod of which at most one may run, on a silent Node that cannot confirm", "", 0.0,
     "make sure that nothing runs there, then: kubectl taint node {node} "
     "node.kubernetes.io/out-of-service=confirmed:NoExecute",
 )  # fmt: skip
-RUNS_ON_MISSING_NODE = Rule(
+RUNS_ON_MISSING_NODE = RepairRule(
     "PodOnMissingNode", "a pod that has not ended, on a Node that is gone, which no row of evidence releases", "",
     MISSING_NODE_SECONDS,
     "let a row with the signal NodeGone decide (kubectl edit evidencepolicy default), or make sure, then: "
@@ -102,7 +102,7 @@ AMBIGUOUS = (UNKNOWN_FINALIZER, UNKNOWN_OWNER, NODE_DOES_NOT_END, AWAITS_CONFIRM
 
 
 class Finding(NamedTuple):
-    rule: Rule
+    rule: RepairRule
     key: Key
     why: str
     since: float  # 0: unknown, it is noted now
@@ -160,7 +160,7 @@ def of_lease(lease: Lease, node_is_gone: bool) -> Finding | None:
     return _found(LEASE_LEFT, LEASES.name, meta, why, since, since + LEASE_KEPT_SECONDS)
 
 
-def held(resource: str, meta: Meta, now: float) -> Finding | None:
+def find_held(resource: str, meta: Meta, now: float) -> Finding | None:
     """An object of any kind whose deletion waits for finalizers that nobody here removes."""
     unknown = [name for name in meta.finalizers if name not in OURS]
     if not meta.deletion_timestamp or not unknown:
@@ -194,7 +194,7 @@ def ended_at(pod: Pod) -> float:
 
 def _ending(pod: Pod, node_is_gone: bool, now: float) -> Finding | None:
     meta = pod.metadata
-    stuck = held(PODS.name, meta, now)
+    stuck = find_held(PODS.name, meta, now)
     if stuck is not None:
         return stuck
     waiting = _awaiting(pod)
@@ -223,8 +223,15 @@ def _is_of_no_job(meta: Meta) -> bool:
 
 
 def _found(
-    rule: Rule, resource: str, meta: Meta, why: str, since: float, due_at: float, node: str = ""
+    rule: RepairRule, resource: str, meta: Meta, why: str, since: float, due_at: float, node: str = ""
 ) -> Finding:
     inside = f" -n {meta.namespace}" if meta.namespace else ""
     remedy = rule.remedy.format(kind=resource, name=meta.name, in_namespace=inside, node=node)
-    return Finding(rule, Key(resource, meta.namespace, meta.name), why, since, due_at, remedy)
+    return Finding(
+        rule=rule,
+        key=Key(resource, meta.namespace, meta.name),
+        why=why,
+        since=since,
+        due_at=due_at,
+        remedy=remedy,
+    )

@@ -58,7 +58,7 @@ def refusal(reservation: Reservation, node: str, now: float) -> str:
     return ""
 
 
-def allocated(reservation: Json, pod: str, uid: str, now: float) -> Json:
+def allocate(reservation: Json, pod: str, uid: str, now: float) -> Json:
     """The stored reservation after a pod was bound with it."""
     status = dict(reservation.get("status") or {})
     status["allocatedTo"] = {"apiVersion": "v1", "kind": "Pod", "name": pod, "uid": uid}

@@ -19,7 +19,7 @@ from fairlead.model.views import Container, Json, Pod, PodSpec, ResourceQuotaSpe
 
 PODS, SERVICES = "pods", "services"
 _PLAIN_COUNTS = frozenset({"services", "secrets", "configmaps", "resourcequotas"})
-# Of these a pod must say something if a quota limits them.
+# A pod must state these if a quota limits them.
 _MUST_SAY = frozenset({"cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory"})
 # Known under their own name besides `requests.NAME`.
 _ALSO_PLAIN = ("cpu", "memory", "ephemeral-storage")
@@ -105,7 +105,7 @@ def is_scoped(spec: ResourceQuotaSpec) -> bool:
     return bool(spec.scopes or spec.scope_selector.get("matchExpressions"))
 
 
-def unsaid(hard: Iterable[str], pod: Pod) -> str:
+def list_unstated(hard: Iterable[str], pod: Pod) -> str:
     """What containers must state under such limits and do not: `limits.cpu for: a,b; requests.memory for: a`."""
     missing = []
     for name in sorted(_MUST_SAY.intersection(hard)):

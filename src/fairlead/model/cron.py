@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from fairlead.core.problems import shown
+from fairlead.core.problems import show
 from fairlead.core.times import parse_duration
 from fairlead.model.time_zones import is_time_zone
 
@@ -119,7 +119,7 @@ def _number(text: str, allowed: _Range) -> int:
         return named
     if not _INTEGER.fullmatch(text):
         raise _ScheduleError(
-            f"failed to parse int from {text}: strconv.Atoi: parsing {shown(text)}: invalid syntax"
+            f"failed to parse int from {text}: strconv.Atoi: parsing {show(text)}: invalid syntax"
         )
     number = int(text[:20])
     if number < 0:

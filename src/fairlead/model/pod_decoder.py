@@ -7,8 +7,9 @@ binding added at its end. What such views share is never changed: nobody changes
 from __future__ import annotations
 
 import msgspec
+from msgspec import structs
 
-from fairlead.core.kept import Kept
+from fairlead.core.kept import BoundedDict
 from fairlead.model.views import Meta, Pod, PodSpec, PodStatus, View
 
 _KEPT = 1024
@@ -27,7 +28,7 @@ _open = msgspec.json.Decoder(_Opened).decode
 _spec = msgspec.json.Decoder(PodSpec).decode
 
 
-def apart(spec: bytes) -> tuple[bytes, bytes]:
+def split_node(spec: bytes) -> tuple[bytes, bytes]:
     """An encoded spec without the node that was added at its end, and that node; b"" if there is none there."""
     rest, found, node = spec.rpartition(_NODE)
     if len(node) > 2 and found and node.count(b'"') == 1 and node[-2:] == b'"}' and b"\\" not in node:
@@ -41,7 +42,7 @@ class PodDecoder:
     __slots__ = ("_specs",)
 
     def __init__(self) -> None:
-        self._specs: Kept[bytes, PodSpec] = Kept(_KEPT)
+        self._specs: BoundedDict[bytes, PodSpec] = BoundedDict(_KEPT)
 
     def decode(self, data: bytes) -> Pod:
         """Raises what msgspec raises."""
@@ -52,7 +53,7 @@ class PodDecoder:
         encoded = bytes(opened.spec)
         if not encoded or len(encoded) > _BYTES_MAX:
             return _whole(data)
-        rest, node = apart(encoded)
+        rest, node = split_node(encoded)
         known = self._specs.get(rest)
         if known is None:
             known = self._learn(rest, data)
@@ -64,24 +65,4 @@ class PodDecoder:
 
 
 def _on(spec: PodSpec, node: str) -> PodSpec:
-    return PodSpec(
-        node,
-        spec.restart_policy,
-        spec.containers,
-        spec.init_containers,
-        spec.node_selector,
-        spec.tolerations,
-        spec.scheduler_name,
-        spec.scheduling_gates,
-        spec.affinity,
-        spec.topology_spread_constraints,
-        spec.overhead,
-        spec.priority,
-        spec.priority_class_name,
-        spec.preemption_policy,
-        spec.termination_grace_period_seconds,
-        spec.active_deadline_seconds,
-        spec.resources,
-        spec.security_context,
-        spec.volumes,
-    )
+    return structs.replace(spec, node_name=node)

@@ -25,7 +25,7 @@ def add(total: Usage, more: Mapping[str, int]) -> None:
         total[name] = total.get(name, 0) + value
 
 
-def summed(spec: PodSpec, of: Callable[[Container], Mapping[str, Any]]) -> Usage:
+def sum_containers(spec: PodSpec, of: Callable[[Container], Mapping[str, Any]]) -> Usage:
     running: Usage = {}
     for container in spec.containers:
         add(running, exact(of(container)))

@@ -17,7 +17,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from fairlead.core.errors import BadRequest
-from fairlead.core.problems import Problems, shown
+from fairlead.core.problems import Problems, show
 from fairlead.model.kind import Json
 from fairlead.model.names import label_key_problems, label_value_problems
 
@@ -56,7 +56,7 @@ class Requirement(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class LabelSelector:
+class LabelMatcher:
     """Conditions that must all hold."""
 
     requirements: tuple[Requirement, ...]
@@ -73,9 +73,9 @@ class LabelSelector:
         return self.matches(labels)
 
 
-def label_selector(requirements: Iterable[Requirement]) -> LabelSelector:
+def label_selector(requirements: Iterable[Requirement]) -> LabelMatcher:
     ordered = tuple(sorted(requirements))
-    return LabelSelector(ordered, _compiled(ordered))
+    return LabelMatcher(ordered, _compiled(ordered))
 
 
 def _everything(labels: Labels) -> bool:
@@ -86,8 +86,8 @@ def _nothing(labels: Labels) -> bool:
     return False
 
 
-EVERYTHING = LabelSelector((), _everything)
-NOTHING = LabelSelector((Requirement("", "in"),), _nothing)
+EVERYTHING = LabelMatcher((), _everything)
+NOTHING = LabelMatcher((Requirement("", "in"),), _nothing)
 
 
 def _compiled(requirements: tuple[Requirement, ...]) -> Matches:
@@ -161,12 +161,12 @@ class _Reader:
     def wrong(self, expected: str) -> BadRequest:
         found = f"found '{self.token}' at character {self.position + 1}" if self.token else "found the end"
         return BadRequest(
-            f"unable to parse requirement: {found}, expected: {expected} (in the selector {shown(self.text)})"
+            f"unable to parse requirement: {found}, expected: {expected} (in the selector {show(self.text)})"
         )
 
 
 @lru_cache(maxsize=1024)
-def parse_labels(text: str) -> LabelSelector:
+def parse_labels(text: str) -> LabelMatcher:
     """A selector such as "a=b,c!=d,e in (x,y),f notin (z),g,!h,i>1", or BadRequest saying what it lacks."""
     reader = _Reader(text)
     if not reader.token:
@@ -202,7 +202,7 @@ def _requirement(reader: _Reader) -> Requirement:
     if operator in "<>":
         if _integer(value) is None:
             raise BadRequest(
-                f"unable to parse requirement: {shown(value)} is not an integer: '{key}{operator}' needs one"
+                f"unable to parse requirement: {show(value)} is not an integer: '{key}{operator}' needs one"
             )
         return Requirement(key, operator, (value,))
     _checked(label_value_problems(value), value)
@@ -227,10 +227,10 @@ def _values(reader: _Reader, key: str) -> tuple[str, ...]:
 
 def _checked(problems: list[str], text: str) -> None:
     if problems:
-        raise BadRequest(f"unable to parse requirement: Invalid value: {shown(text)}: {'; '.join(problems)}")
+        raise BadRequest(f"unable to parse requirement: Invalid value: {show(text)}: {'; '.join(problems)}")
 
 
-def from_object(selector: Json | None) -> LabelSelector:
+def from_object(selector: Json | None) -> LabelMatcher:
     """A LabelSelector object, compiled. Raises ValueError if its operators or values make no sense."""
     if selector is None:
         return NOTHING
@@ -241,7 +241,7 @@ def from_object(selector: Json | None) -> LabelSelector:
         operator = _OBJECT_OPERATORS.get(expression.get("operator", ""))
         values = tuple(sorted(set(expression.get("values") or ())))
         if operator is None:
-            raise ValueError(f"{shown(expression.get('operator'))} is not a valid label selector operator")
+            raise ValueError(f"{show(expression.get('operator'))} is not a valid label selector operator")
         if bool(values) != (operator in ("in", "notin")):
             raise ValueError(f"values are for the operators In and NotIn only, and needed there: {operator}")
         requirements.append(Requirement(expression.get("key", ""), operator, values))
@@ -313,7 +313,7 @@ def parse_fields(text: str) -> tuple[FieldRequirement, ...]:
         term = _TERM.fullmatch(piece)
         if term is None:
             raise BadRequest(
-                f"invalid field selector: can't understand {shown(piece)} in {shown(text)}: "
+                f"invalid field selector: can't understand {show(piece)} in {show(text)}: "
                 "write field=value or field!=value, joined by commas"
             )
         requirements.append(FieldRequirement(term[1].strip(), term[2] != "!=", _unescaped(term[3])))
@@ -324,7 +324,7 @@ def _unescaped(value: str) -> str:
     def plain(found: re.Match[str]) -> str:
         if found[1] not in ("\\", ",", "="):
             raise BadRequest(
-                f"invalid field selector: {shown(value)}: a comma, an equals sign or a backslash in a value "
+                f"invalid field selector: {show(value)}: a comma, an equals sign or a backslash in a value "
                 "needs a backslash before it, and nothing else may have one"
             )
         return found[1]
@@ -341,6 +341,6 @@ def field_matcher(
         reader = readers.get(field_name)
         if reader is None:
             known = ", ".join(sorted(readers))
-            raise BadRequest(f"field label not supported: {shown(field_name)}: supported fields: {known}")
+            raise BadRequest(f"field label not supported: {show(field_name)}: supported fields: {known}")
         tests.append((reader, equal, value))
     return lambda obj: all((reader(obj) == value) is equal for reader, equal, value in tests)

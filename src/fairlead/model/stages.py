@@ -51,8 +51,8 @@ class Standing(NamedTuple):
     owner: str = ""
 
 
-class Condition(Protocol):
-    """A condition of the pod, as a view has it or as `Told`."""
+class ConditionLike(Protocol):
+    """A condition of the pod, as a view has it or as `WireCondition`."""
 
     @property
     def type(self) -> str: ...
@@ -66,7 +66,7 @@ class Condition(Protocol):
     def owner(self) -> str: ...
 
 
-class Told(NamedTuple):
+class WireCondition(NamedTuple):
     """A condition that is read from the wire."""
 
     type: str
@@ -81,7 +81,7 @@ def standing(
     gates: Sequence[str],
     nominated: str,
     phase: str,
-    conditions: Iterable[Condition],
+    conditions: Iterable[ConditionLike],
     containers: Sequence[Json],
     *,
     is_served: bool = False,
@@ -115,7 +115,9 @@ def _at(stage: str, reason: str, message: str, node: str = "") -> Standing:
     return Standing(stage, reason, message, owner_of(stage, reason, node=node))
 
 
-def _unplaced(gates: Sequence[str], nominated: str, scheduler: str, scheduled: Condition | None) -> Standing:
+def _unplaced(
+    gates: Sequence[str], nominated: str, scheduler: str, scheduled: ConditionLike | None
+) -> Standing:
     if gates:
         return _at(ADMITTED, GATED, f"it is held back by scheduling gates: {', '.join(gates)}")
     if scheduler != DEFAULT_SCHEDULER:
@@ -130,7 +132,7 @@ def _unplaced(gates: Sequence[str], nominated: str, scheduler: str, scheduled: C
     return Standing(QUEUED, scheduled.reason, scheduled.message, owner)
 
 
-def _starting(containers: Sequence[Json], ready: Condition | None, node: str) -> Standing:
+def _starting(containers: Sequence[Json], ready: ConditionLike | None, node: str) -> Standing:
     """The first container that holds it up; a running one that is not ready waits for its probe."""
     for each in containers:
         state = each.get("state") or {}
@@ -167,7 +169,7 @@ def standing_of_object(pod: Json) -> Standing:
         status.get("nominatedNodeName") or "",
         status.get("phase") or "",
         [
-            Told(
+            WireCondition(
                 c.get("type") or "",
                 c.get("status") or "",
                 c.get("reason") or "",

@@ -48,9 +48,9 @@ def check(
 ) -> Problems:
     """Returns what cannot be decoded; paths of unknown fields are added to `unknown`.
 
-    Missing and unsupported values are added to `values`, in which validators may go on collecting; without it
-    they are among those returned. A null counts as absent. Of what is below the top-level fields named in
-    `hidden` no value is repeated: messages end up in logs.
+    Missing and unsupported values are added to `values`, in which validators may go on collecting; without it they are
+    among those returned. A null counts as absent. No value below the top-level fields named in `hidden` is repeated:
+    messages end up in logs.
     """
     decode = Problems()
     if not fits(tables, type_name, obj):

@@ -98,7 +98,9 @@ def _header(words: list[str], package: str, description: str) -> ObjectType | No
     option, _, published = "".join(options[atomic:]).partition("=")
     if option and (option != "as" or not published):
         return None
-    return ObjectType(name, {}, package, atomic, description, published)
+    return ObjectType(
+        name=name, fields={}, package=package, atomic=atomic, description=description, published=published
+    )
 
 
 def _field(
@@ -137,17 +139,17 @@ def _field(
         else:
             raise TableError(f"{where}: unknown option {option!r}")
     return Field(
-        words[0],
-        found,
-        mark == "!",
-        merge_key,
-        strategy,
-        list_type,
-        list_keys,
-        default,
-        mark == "?",
-        number,
-        description,
+        name=words[0],
+        type=found,
+        required=mark == "!",
+        merge_key=merge_key,
+        strategy=strategy,
+        list_type=list_type,
+        list_keys=list_keys,
+        default=default,
+        zero=mark == "?",
+        number=number,
+        description=description,
     )
 
 

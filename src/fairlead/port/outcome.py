@@ -97,10 +97,10 @@ def outcome_of(reply: Reply) -> Outcome:
     if reply.status in _MAYBE:
         return Unknown(told.message)
     return Refused(
-        reply.status,
-        told.reason,
-        told.message,
-        "later" if reply.status in _LATER else "never",
-        tuple(each.field for each in told.causes(LIFTED_BY) if each.field.count("/") == 2),
-        told.details.name if told.details is not None else "",
+        status=reply.status,
+        reason=told.reason,
+        message=told.message,
+        retry="later" if reply.status in _LATER else "never",
+        lifted_by=tuple(each.field for each in told.causes(LIFTED_BY) if each.field.count("/") == 2),
+        name=told.details.name if told.details is not None else "",
     )

@@ -40,7 +40,7 @@ class Request(msgspec.Struct, frozen=True, gc=False):
     verb: str
     group: str
     version: str
-    resource: str  # plural
+    plural: str  # "deployments"; a group-resource, "deployments.apps", is `Key.resource`
     namespace: str = ""
     name: str = ""
     subresource: str = ""

@@ -11,7 +11,7 @@ from heapq import heapify, heappop, heappush
 from math import inf
 from typing import Generic
 
-from fairlead.queue.entry import Entry, K
+from fairlead.queue.entry import K, QueuedKey
 
 _SLACK = 64
 
@@ -23,14 +23,14 @@ class Delayed(Generic[K]):
         self.live = 0
         self.wake_at = inf  # no entry is due before this
         self._sequence = 0
-        self._heap: list[tuple[float, int, Entry[K]]] = []
+        self._heap: list[tuple[float, int, QueuedKey[K]]] = []
 
-    def push(self, entry: Entry[K]) -> None:
+    def push(self, entry: QueuedKey[K]) -> None:
         """A new entry."""
         self.live += 1
         self._record(entry)
 
-    def hasten(self, entry: Entry[K]) -> None:
+    def hasten(self, entry: QueuedKey[K]) -> None:
         """The entry's `ready_at` was made earlier."""
         self._record(entry)
         if len(self._heap) > 2 * self.live + _SLACK:
@@ -42,7 +42,7 @@ class Delayed(Generic[K]):
         if len(self._heap) > 2 * self.live + _SLACK:
             self._rewrite()
 
-    def pop_due(self, now: float) -> Entry[K] | None:
+    def pop_due(self, now: float) -> QueuedKey[K] | None:
         """The earliest entry whose time has come. None when there is none left."""
         heap = self._heap
         while heap and heap[0][0] <= now:
@@ -53,7 +53,7 @@ class Delayed(Generic[K]):
         self.wake_at = heap[0][0] if heap else inf
         return None
 
-    def first(self) -> Entry[K] | None:
+    def first(self) -> QueuedKey[K] | None:
         """The earliest entry, due or not. It stays."""
         heap = self._heap
         while heap and heap[0][2].ready_at != heap[0][0]:
@@ -61,7 +61,7 @@ class Delayed(Generic[K]):
         self.wake_at = heap[0][0] if heap else inf
         return heap[0][2] if heap else None
 
-    def _record(self, entry: Entry[K]) -> None:
+    def _record(self, entry: QueuedKey[K]) -> None:
         self._sequence += 1
         heappush(self._heap, (entry.ready_at, self._sequence, entry))
         self.wake_at = min(self.wake_at, entry.ready_at)

@@ -1,8 +1,8 @@
 """One key's place in the queue, and what a worker gets when its turn comes.
 
-An Entry lives from the add that created it to the pop that takes it, and is never used again. While it lives its
+A QueuedKey lives from the add that created it to the pop that takes it, and is never used again. While it lives its
 priority only rises and its ready time only falls. The ordered structures rely on that: what they hold is out of
-date exactly when it no longer agrees with the Entry, so nothing has to be searched for and removed.
+date exactly when it no longer agrees with the QueuedKey, so nothing has to be searched for and removed.
 """
 
 from __future__ import annotations
@@ -37,22 +37,22 @@ class Priority(IntEnum):
     HIGH = 2
 
 
-class Entry(msgspec.Struct, Generic[K], gc=False):
+class QueuedKey(msgspec.Struct, Generic[K], gc=False):
     key: K
     priority: int
     ready_at: float  # when it may run; once it is ready, since when it waits
     is_ready: bool = False  # in a line, and not only in `delayed`
 
 
-class Work(msgspec.Struct, Generic[K], gc=False):
+class KeyInProgress(msgspec.Struct, Generic[K], gc=False):
     """A key in progress. `again` is the turn that follows this one."""
 
     priority: int
     started_at: float
-    again: Entry[K] | None = None
+    again: QueuedKey[K] | None = None
 
 
-class Turn(msgspec.Struct, Generic[K], frozen=True, gc=False):
+class TakenKey(msgspec.Struct, Generic[K], frozen=True, gc=False):
     """A key handed to a worker, with what the record of its turn wants to know."""
 
     key: K

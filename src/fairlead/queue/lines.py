@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import deque
 from typing import Generic
 
-from fairlead.queue.entry import Entry, K
+from fairlead.queue.entry import K, QueuedKey
 
 # Dead entries a lane may hold beyond its live ones before it is rewritten.
 _SLACK = 64
@@ -23,11 +23,11 @@ class _Lane(Generic[K]):
 
     def __init__(self, namespace: str) -> None:
         self.namespace = namespace
-        self.entries: deque[Entry[K]] = deque()
+        self.entries: deque[QueuedKey[K]] = deque()
         self.live = 0
 
 
-class Line(Generic[K]):
+class FairLine(Generic[K]):
     __slots__ = ("_lanes", "_ring", "live", "passed", "priority")
 
     def __init__(self, priority: int) -> None:
@@ -37,7 +37,7 @@ class Line(Generic[K]):
         self._lanes: dict[str, _Lane[K]] = {}
         self._ring: deque[_Lane[K]] = deque()
 
-    def push(self, entry: Entry[K]) -> None:
+    def push(self, entry: QueuedKey[K]) -> None:
         namespace = entry.key.namespace
         lane = self._lanes.get(namespace)
         if lane is None:
@@ -47,7 +47,7 @@ class Line(Generic[K]):
         lane.live += 1
         self.live += 1
 
-    def take(self) -> Entry[K]:
+    def take(self) -> QueuedKey[K]:
         """The next entry. Only to be called while `live` is not 0."""
         ring = self._ring
         lane = ring.popleft()
@@ -66,7 +66,7 @@ class Line(Generic[K]):
             del self._lanes[lane.namespace]
         return entry
 
-    def leave(self, entry: Entry[K]) -> None:
+    def leave(self, entry: QueuedKey[K]) -> None:
         """The entry is about to move to a higher priority. It must still have this one."""
         lane = self._lanes[entry.key.namespace]
         lane.live -= 1

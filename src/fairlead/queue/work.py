@@ -26,11 +26,11 @@ from itertools import islice
 from typing import Generic, Protocol
 
 from fairlead.queue.delayed import Delayed
-from fairlead.queue.entry import Entry, K, Priority, Turn, Work
+from fairlead.queue.entry import K, KeyInProgress, Priority, QueuedKey, TakenKey
 from fairlead.queue.failures import Failures
 from fairlead.queue.heat import Heat, Quarantined, Released
 from fairlead.queue.histogram import Histogram
-from fairlead.queue.lines import Line
+from fairlead.queue.lines import FairLine
 from fairlead.queue.rate import Rate
 from fairlead.queue.settings import QueueSettings
 from fairlead.queue.snapshot import Counts, Held, QueueSnapshot, Retried, Running
@@ -53,14 +53,14 @@ class WorkQueue(Generic[K]):
         self.waits = Histogram()  # from ready to popped
         self.works = Histogram()  # from popped to done
         self.added = self.collapsed = self.popped = self.finished = self.retried = self.overloads = 0
-        self._waiting: dict[K, Entry[K]] = {}
-        self._working: dict[K, Work[K]] = {}  # in the order they started
+        self._waiting: dict[K, QueuedKey[K]] = {}
+        self._working: dict[K, KeyInProgress[K]] = {}  # in the order they started
         self._again = 0
         self._ready = 0
-        self._lines: tuple[Line[K], ...] = tuple(Line(priority) for priority in sorted(Priority))
+        self._lines: tuple[FairLine[K], ...] = tuple(FairLine(priority) for priority in sorted(Priority))
         self._descending = self._lines[::-1]
         self._delayed: Delayed[K] = Delayed()
-        self._arrivals: deque[Entry[K]] = deque()  # as they became ready, with some popped ones
+        self._arrivals: deque[QueuedKey[K]] = deque()  # as they became ready, with some popped ones
         self._rate = Rate(self.settings.rate_per_second, self.settings.rate_burst)
         self._failures: Failures[K] = Failures()
         self._heat: Heat[K] = Heat(self.settings)
@@ -97,10 +97,10 @@ class WorkQueue(Generic[K]):
             return
         work = self._working.get(key)
         if work is None:
-            entry = self._waiting[key] = Entry(key, priority, at)
+            entry = self._waiting[key] = QueuedKey(key, priority, at)
             self._place(entry, now)
         elif work.again is None:
-            work.again = Entry(key, priority, at)
+            work.again = QueuedKey(key, priority, at)
             self._again += 1
         else:
             again = work.again
@@ -140,7 +140,7 @@ class WorkQueue(Generic[K]):
 
     # Working
 
-    def pop(self, now: float) -> Turn[K] | None:
+    def pop(self, now: float) -> TakenKey[K] | None:
         """The next turn, or None: nothing is ready, or the rate is used up. `next_ready_at` says until when."""
         if now >= self._delayed.wake_at:
             self._admit_due(now)
@@ -155,12 +155,12 @@ class WorkQueue(Generic[K]):
         self._ready -= 1
         del self._waiting[key]
         entry.is_ready = False
-        self._working[key] = Work(priority, now)
+        self._working[key] = KeyInProgress(priority, now)
         self.popped += 1
         self._heat.started(key, now)
         waited = now - entry.ready_at
         self.waits.observe(waited)
-        return Turn(key, priority, waited, self._failures.of(key) if self._failures else 0)
+        return TakenKey(key, priority, waited, self._failures.of(key) if self._failures else 0)
 
     def done(self, key: K, now: float) -> None:
         """The turn is over, however it went. A key that was not popped is the caller's mistake: KeyError."""
@@ -254,10 +254,10 @@ class WorkQueue(Generic[K]):
 
     # Moving
 
-    def _choose(self) -> Line[K]:
+    def _choose(self) -> FairLine[K]:
         """The highest priority with something ready, unless another was passed over too often."""
         passes_max = self.settings.passes_max
-        chosen: Line[K] | None = None
+        chosen: FairLine[K] | None = None
         for line in self._descending:
             if line.live == self._ready:
                 line.passed = 0
@@ -271,13 +271,13 @@ class WorkQueue(Generic[K]):
         chosen.passed = 0
         return chosen
 
-    def _place(self, entry: Entry[K], now: float) -> None:
+    def _place(self, entry: QueuedKey[K], now: float) -> None:
         if entry.ready_at <= now:
             self._make_ready(entry)
         else:
             self._delayed.push(entry)
 
-    def _make_ready(self, entry: Entry[K]) -> None:
+    def _make_ready(self, entry: QueuedKey[K]) -> None:
         entry.is_ready = True
         self._ready += 1
         self._lines[entry.priority].push(entry)
@@ -293,7 +293,7 @@ class WorkQueue(Generic[K]):
                 return
             self._make_ready(entry)
 
-    def _merge(self, entry: Entry[K], now: float, at: float, priority: int) -> None:
+    def _merge(self, entry: QueuedKey[K], now: float, at: float, priority: int) -> None:
         """A waiting key was added once more."""
         if entry.is_ready:
             if priority > entry.priority:
@@ -310,7 +310,7 @@ class WorkQueue(Generic[K]):
             else:
                 self._delayed.hasten(entry)
 
-    def _oldest(self, now: float) -> Entry[K] | None:
+    def _oldest(self, now: float) -> QueuedKey[K] | None:
         """The entry that could run for longest, also if it is due and nobody asked since."""
         arrivals = self._arrivals
         while arrivals and not arrivals[0].is_ready:

@@ -60,7 +60,15 @@ def parse(text: str, zone: str = "") -> Schedule:
         _allowed(field, *limits) for field, limits in zip(fields, _RANGES, strict=True)
     )
     any_day = _is_open(fields[2]) or _is_open(fields[4])
-    return Schedule(minutes, hours, days, months, weekdays, any_day, "" if zone == "UTC" else zone)
+    return Schedule(
+        minutes=minutes,
+        hours=hours,
+        days=days,
+        months=months,
+        weekdays=weekdays,
+        any_day=any_day,
+        zone="" if zone == "UTC" else zone,
+    )
 
 
 def zone_of(text: str, zone: str) -> str:
@@ -148,7 +156,7 @@ def latest_due(schedule: Schedule, after: float, now: float) -> int | None:
     return next_after(schedule, low)
 
 
-def missed(schedule: Schedule, after: float, now: float) -> int:
+def count_missed(schedule: Schedule, after: float, now: float) -> int:
     """How many instants were due in between, counted up to one more than MISSED_MAX."""
     count = 0
     at = next_after(schedule, after)

@@ -8,9 +8,9 @@ One turn does the first of these that is needed:
     create the Job of the latest due instant, if it is not too late for it and none runs that forbids it
 
 The Job of an instant is called after it (`name-<minutes since the epoch>`) and carries it as an annotation, from which
-the last schedule time follows: a crash between creating a Job and writing the status starts nothing twice. Of several
-instants that were missed only the latest is made up for, and an Event tells of the others; over a hundred hint at a
-broken clock.
+the last schedule time follows: a crash between creating a Job and writing the status starts nothing twice. If several
+instants were missed, only the latest is made up for, and an Event tells of the others; over a hundred hint at a broken
+clock.
 
 Instants are of the wall clock, which unlike the plane's time may be set: what it passes by when it is set ahead counts
 as missed; what it shows a second time after it was set back has had its turn, which an Event tells as well.
@@ -36,15 +36,23 @@ from fairlead.decision.contract import (
 from fairlead.decision.decider import Decider, Wake
 from fairlead.decision.effects import Effect, premise_of
 from fairlead.decision.ensure import ensure_child, ensure_gone, ensure_status
-from fairlead.decision.notes import NORMAL, WARNING, about, children, failure
+from fairlead.decision.notes import NORMAL, WARNING, note_children, note_failure, regarding_of
 from fairlead.decision.wakes import by_controller, itself
 from fairlead.model.cron import problem_with
+from fairlead.model.key import Key
 from fairlead.model.time_zones import is_time_zone
 from fairlead.model.views import CRONJOBS, JOBS, CronJob, CronJobStatus, Job, Json
 from fairlead.reconcile.children import controller_reference, is_controlled_by
-from fairlead.reconcile.cron_times import MISSED_MAX, Schedule, latest_due, missed, next_after, parse, zone_of
+from fairlead.reconcile.cron_times import (
+    MISSED_MAX,
+    Schedule,
+    count_missed,
+    latest_due,
+    next_after,
+    parse,
+    zone_of,
+)
 from fairlead.reconcile.job_status import finished_condition
-from fairlead.store.contract import Key
 
 _NAME = "cronjob"
 # A step of the wall clock that is smaller is not noticed (`runtime/clock.py`).
@@ -89,7 +97,7 @@ def _refused(view: Reading, key: Key, refusal: Refusal, now: float) -> Decision:
     cron = view.get(CRONJOBS, key.namespace, key.name)
     if cron is None:
         return NOTHING
-    notes = failure(about(CRONJOBS, cron.metadata), refusal.effect, refusal.message, _failed)
+    notes = note_failure(regarding_of(CRONJOBS, cron.metadata), refusal.effect, refusal.message, _failed)
     return Decision(events=notes)
 
 
@@ -105,12 +113,22 @@ def _stuck(cron: CronJob, reason: str, message: str) -> Decision:
 def _note(
     cron: CronJob, kind: str, reason: str, message: str, after: int = -1, occasion: str = ""
 ) -> EventNote:
-    return EventNote(about(CRONJOBS, cron.metadata), kind, reason, message, after, occasion)
+    return EventNote(
+        regarding=regarding_of(CRONJOBS, cron.metadata),
+        type=kind,
+        reason=reason,
+        message=message,
+        after=after,
+        occasion=occasion,
+    )
 
 
 def _notes(cron: CronJob, effects: Sequence[Effect]) -> tuple[EventNote, ...]:
-    return children(
-        about(CRONJOBS, cron.metadata), effects, lambda did, name: f"{did.capitalize()}d job {name}", JOBS
+    return note_children(
+        regarding_of(CRONJOBS, cron.metadata),
+        effects,
+        lambda did, name: f"{did.capitalize()}d job {name}",
+        JOBS,
     )
 
 
@@ -180,7 +198,7 @@ def _start(view: Reading, cron: CronJob, schedule: Schedule, jobs: Sequence[Job]
     again_at = now + (following - shown) if following is not None else 0.0
     if due is None:
         return _not_due(cron, shown, again_at)
-    passed = missed(schedule, since, shown)
+    passed = count_missed(schedule, since, shown)
     if spec.starting_deadline_seconds is not None:
         since = max(since, shown - spec.starting_deadline_seconds)
         if due <= since:
@@ -206,7 +224,7 @@ def _start(view: Reading, cron: CronJob, schedule: Schedule, jobs: Sequence[Job]
     if create is None:
         return Decision(Waiting("NameTaken", name), again_at=again_at)
     verdict, notes = Waiting("Starting", name), _notes(cron, (create,))
-    if missed(schedule, since, shown) > MISSED_MAX:
+    if count_missed(schedule, since, shown) > MISSED_MAX:
         message = "too many missed start times: set or decrease startingDeadlineSeconds or check the clocks"
         verdict = Waiting("TooManyMissedTimes", message)
         notes = (_note(cron, WARNING, verdict.reason, message, 0), *notes)

@@ -26,16 +26,16 @@ from fairlead.model.custom.definition import (
     FINALIZER,
     NAMES_ACCEPTED,
     TERMINATING,
-    brief,
+    decode_brief,
     is_true,
 )
 from fairlead.model.custom.naming import put_condition, settled_status, taken_by
+from fairlead.model.key import Key
 from fairlead.model.kind import Json
 from fairlead.model.kinds.customresourcedefinition import KIND
 from fairlead.model.served import Served
 from fairlead.model.views import LEASES, PODS, Resource, Stored, View
 from fairlead.reconcile.ownership import is_deleting, meta_of, owner_key, owners_of, resources_of
-from fairlead.store.contract import Key
 
 NAME = "custom-resource-definition"
 _DEFINITIONS: Resource[Stored] = Resource(DEFINITIONS, KIND.api_version, KIND.kind, Stored)
@@ -151,9 +151,10 @@ class _Keeper:
         meta = found.metadata
         others = [each for each in meta.finalizers if each != FINALIZER]
         change = Change(
-            identity(NAME, meta.uid, "finalizer", f"{meta.uid}@{meta.resource_version}"),
-            DEFINITIONS, KIND.api_version, KIND.plural, "", meta.name,
-            meta.uid, meta.revision, {"metadata": {"finalizers": others or None}},
+            identity=identity(NAME, meta.uid, "finalizer", f"{meta.uid}@{meta.resource_version}"),
+            resource=DEFINITIONS, api_version=KIND.api_version, plural=KIND.plural, namespace="",
+            name=meta.name, uid=meta.uid, revision=meta.revision,
+            patch={"metadata": {"finalizers": others or None}},
         )  # fmt: skip
         return Decision(effects=(change,))
 
@@ -200,7 +201,7 @@ class _Keeper:
 
 def _tree(found: Stored) -> Json:
     """Names and status, without the schemas."""
-    return brief(found.data)
+    return decode_brief(found.data)
 
 
 def _status_change(found: Stored, wanted: Json) -> ChangeStatus | None:
@@ -210,7 +211,7 @@ def _status_change(found: Stored, wanted: Json) -> ChangeStatus | None:
         return None
     meta = found.metadata
     return ChangeStatus(
-        identity(NAME, meta.uid, "status", f"{meta.uid}@{meta.resource_version}"),
-        DEFINITIONS, KIND.api_version, KIND.plural, "", meta.name,
-        meta.uid, meta.revision, {"status": patch},
+        identity=identity(NAME, meta.uid, "status", f"{meta.uid}@{meta.resource_version}"),
+        resource=DEFINITIONS, api_version=KIND.api_version, plural=KIND.plural, namespace="", name=meta.name,
+        uid=meta.uid, revision=meta.revision, patch={"status": patch},
     )  # fmt: skip

@@ -23,8 +23,9 @@ from fairlead.decision.contract import EFFECTS_MAX, NOTHING, SETTLED, Decision, 
 from fairlead.decision.decider import Decider, Wake
 from fairlead.decision.effects import Effect, premise_of
 from fairlead.decision.ensure import ensure_child, ensure_gone, ensure_status
-from fairlead.decision.notes import about, children, failure
+from fairlead.decision.notes import note_children, note_failure, regarding_of
 from fairlead.decision.wakes import changed, claiming, each_of, workload_itself
+from fairlead.model.key import Key
 from fairlead.model.views import (
     CONTROLLER_REVISIONS,
     DAEMONSETS,
@@ -46,11 +47,10 @@ from fairlead.reconcile.daemonset_pods import (
     pod_body,
     template_of,
 )
-from fairlead.reconcile.daemonset_rollout import is_surging, outdated, surplus, wants_another
+from fairlead.reconcile.daemonset_rollout import choose_outdated, choose_surplus, is_surging, wants_another
 from fairlead.reconcile.reach import LOOK_AGAIN_SECONDS, is_out_of_reach
-from fairlead.reconcile.revisions import REVISION_LABEL, forgotten, in_order, recorded
-from fairlead.reconcile.waiting import settled, waiting
-from fairlead.store.contract import Key
+from fairlead.reconcile.revisions import REVISION_LABEL, forget_revisions, in_order, record_revision
+from fairlead.reconcile.waiting import add_waiting, drop_waiting
 
 _NAME = "daemonset"
 # A pod that ends at once is not replaced at once.
@@ -80,7 +80,7 @@ def _decide(view: Reading, key: Key, now: float) -> Decision:
     if found is None or found.metadata.deletion_timestamp:
         return NOTHING
     decision = _reconcile(view, found, now)
-    told = children(about(DAEMONSETS, found.metadata), decision.effects)
+    told = note_children(regarding_of(DAEMONSETS, found.metadata), decision.effects)
     return structs.replace(decision, events=told) if told else decision
 
 
@@ -89,10 +89,10 @@ def _refused(view: Reading, key: Key, refusal: Refusal, now: float) -> Decision:
     found, effect = view.get(DAEMONSETS, key.namespace, key.name), refusal.effect
     if found is None or effect.resource != PODS.name:
         return NOTHING
-    conditions = waiting(found.status.conditions, refusal, found.metadata.name, now)
+    conditions = add_waiting(found.status.conditions, refusal, found.metadata.name, now)
     wanted = structs.replace(found.status, conditions=conditions)
     report = ensure_status(_NAME, DAEMONSETS, found, wanted, _ALWAYS)
-    notes = failure(about(DAEMONSETS, found.metadata), effect, refusal.message)
+    notes = note_failure(regarding_of(DAEMONSETS, found.metadata), effect, refusal.message)
     return Decision(effects=(report,) if report is not None else (), events=notes)
 
 
@@ -109,7 +109,7 @@ def _reconcile(view: Reading, found: DaemonSet, now: float) -> Decision:
     history = claim(view, _NAME, DAEMONSETS, meta, selector, CONTROLLER_REVISIONS)
     claims = (*history.effects, *claimed.effects)
     known = in_order(history.mine)
-    update, effect = recorded(view, _NAME, DAEMONSETS, meta, found.spec.template, known)
+    update, effect = record_revision(view, _NAME, DAEMONSETS, meta, found.spec.template, known)
     if claims:
         return Decision(Waiting("ClaimingPods"), claims[:EFFECTS_MAX])
     if update is None:
@@ -125,18 +125,18 @@ def _reconcile(view: Reading, found: DaemonSet, now: float) -> Decision:
     again_at = min((at for at in (again_at, due) if at), default=0.0)
     # What goes makes room, also in a quota: it does not wait for what is refused.
     effects = _misplaced(found, places) + replaced
-    effects += _gone(found, surplus(found, template, places, now, is_lost))
+    effects += _gone(found, choose_surplus(found, template, places, now, is_lost))
     missing = _missing(view, found, template, places, wants_another(found, template, places, now))
     effects += missing
     if not effects:
-        effects = _gone(found, outdated(found, template, places, now, is_lost))
+        effects = _gone(found, choose_outdated(found, template, places, now, is_lost))
     if not effects and _is_behind(template, places) and any(map(is_lost, claimed.mine)):
         again_at = min(again_at or now + LOOK_AGAIN_SECONDS, now + LOOK_AGAIN_SECONDS)
     if not effects:
         effects += _forgotten(found, template, claimed.mine, known)
     wanted = _status(found, template, places, now)
     if not missing:
-        wanted = structs.replace(wanted, conditions=settled(wanted.conditions))
+        wanted = structs.replace(wanted, conditions=drop_waiting(wanted.conditions))
     status = ensure_status(_NAME, DAEMONSETS, found, wanted, _ALWAYS)
     if status is not None:
         effects = [status, *effects]
@@ -162,7 +162,7 @@ def _forgotten(
 ) -> list[Effect]:
     hashes = {pod.metadata.labels.get(REVISION_LABEL) for pod in pods} | {template.revision}
     in_use = [each.metadata.name for each in known if each.metadata.labels.get(REVISION_LABEL) in hashes]
-    return [*forgotten(_NAME, found.metadata, known, in_use, found.spec.revision_history_limit)]
+    return [*forget_revisions(_NAME, found.metadata, known, in_use, found.spec.revision_history_limit)]
 
 
 def _misplaced(found: DaemonSet, places: Sequence[Place]) -> list[Effect]:

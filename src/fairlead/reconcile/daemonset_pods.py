@@ -15,7 +15,7 @@ import msgspec
 
 from fairlead.model.views import DAEMONSETS, DaemonSet, Json, Node, Pod, PodSpec
 from fairlead.reconcile.children import available_at, from_template
-from fairlead.reconcile.eligibility import pinned, pinned_to, selected, tolerates
+from fairlead.reconcile.eligibility import is_selected, pinned_node, pinned_to, tolerates
 from fairlead.reconcile.revisions import REVISION_LABEL
 
 _TOLERATED = (
@@ -68,7 +68,7 @@ def places_of(template: Template, nodes: Iterable[Node], pods: Iterable[Pod]) ->
     """Every node and every pod's node, by name."""
     on: dict[str, list[Pod]] = {}
     for pod in pods:
-        on.setdefault(pod.spec.node_name or pinned(pod.spec), []).append(pod)
+        on.setdefault(pod.spec.node_name or pinned_node(pod.spec), []).append(pod)
     places = []
     known = {node.metadata.name: node for node in nodes}
     for name in sorted(known.keys() | on.keys()):
@@ -81,13 +81,15 @@ def _place(name: str, should_run: bool, may_stay: bool, pods: Iterable[Pod]) -> 
     # The oldest ready pod is the one that counts; if none is ready, the oldest.
     live = sorted((pod for pod in pods if pod.live), key=_seniority)
     return Place(
-        name,
-        should_run,
-        may_stay,
-        live[0] if live else None,
-        tuple(live[1:]),
-        tuple(pod for pod in pods if pod.metadata.deletion_timestamp or (pod.released and not pod.finished)),
-        tuple(pod for pod in pods if pod.finished and not pod.metadata.deletion_timestamp),
+        node=name,
+        should_run=should_run,
+        may_stay=may_stay,
+        chosen=live[0] if live else None,
+        others=tuple(live[1:]),
+        leaving=tuple(
+            pod for pod in pods if pod.metadata.deletion_timestamp or (pod.released and not pod.finished)
+        ),
+        ended=tuple(pod for pod in pods if pod.finished and not pod.metadata.deletion_timestamp),
     )
 
 
@@ -97,7 +99,7 @@ def _seniority(pod: Pod) -> tuple[bool, str, str]:
 
 def _rights(spec: PodSpec, node: Node) -> tuple[bool, bool]:
     """(one should run here, one may stay here). A taint that only keeps new pods away drives none out."""
-    if node.metadata.deletion_timestamp or not selected(spec, node):
+    if node.metadata.deletion_timestamp or not is_selected(spec, node):
         return False, False
     if spec.node_name and spec.node_name != node.metadata.name:
         return False, False

@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 
 from fairlead.model.views import DaemonSet, Pod
 from fairlead.reconcile.daemonset_pods import Place, Template, is_available
-from fairlead.reconcile.deployment_rollout import resolved
+from fairlead.reconcile.deployment_rollout import resolve_amount
 from fairlead.reconcile.revisions import REVISION_LABEL
 
 Lost = Callable[[Pod], bool]  # whether a pod is out of reach
@@ -37,7 +37,7 @@ def _is_rolling(found: DaemonSet) -> bool:
 
 def _limit(found: DaemonSet, name: str, nodes: int) -> int:
     said = (found.spec.update_strategy.get("rollingUpdate") or {}).get(name)
-    return 0 if said is None else resolved(said, nodes, up=True)
+    return 0 if said is None else resolve_amount(said, nodes, up=True)
 
 
 def _pair(place: Place, template: Template) -> tuple[Pod | None, Pod | None]:
@@ -59,7 +59,7 @@ def _age(pod: Pod) -> tuple[bool, str, str]:
     return pod.status.phase != "Running", pod.metadata.creation_timestamp, pod.metadata.name
 
 
-def surplus(
+def choose_surplus(
     found: DaemonSet, template: Template, places: Sequence[Place], now: float, is_lost: Lost = _is_heard
 ) -> list[Pod]:
     """Pods that are one too many on their node."""
@@ -99,7 +99,7 @@ def wants_another(
     return frozenset((*at_once, *candidates[: max(0, room)]))
 
 
-def outdated(
+def choose_outdated(
     found: DaemonSet, template: Template, places: Sequence[Place], now: float, is_lost: Lost = _is_heard
 ) -> list[Pod]:
     """Without maxSurge: old pods that may go now, those that do not work at once, others while few enough are

@@ -26,9 +26,10 @@ from fairlead.decision.contract import (
 from fairlead.decision.decider import Decider, Wake, WatchEvent
 from fairlead.decision.effects import Create
 from fairlead.decision.ensure import ensure_status
-from fairlead.decision.notes import WARNING, about
+from fairlead.decision.notes import WARNING, regarding_of
 from fairlead.decision.predicates import GONE, OWNED
 from fairlead.decision.wakes import changed, claiming, each_of, workload_itself
+from fairlead.model.key import Key
 from fairlead.model.reasons import LATE
 from fairlead.model.views import (
     DEPLOYMENTS,
@@ -49,7 +50,7 @@ from fairlead.reconcile.deployment_caution import (
     pause_due_at,
     pause_of,
 )
-from fairlead.reconcile.deployment_history import TEMPLATE_HASH, split
+from fairlead.reconcile.deployment_history import TEMPLATE_HASH, split_sets
 from fairlead.reconcile.deployment_rollout import limits, without_surge
 from fairlead.reconcile.deployment_status import (
     PROGRESSING,
@@ -61,7 +62,6 @@ from fairlead.reconcile.deployment_status import (
 from fairlead.reconcile.deployment_steps import NAME, Scene, next_step, scalings
 from fairlead.reconcile.pod_marks import is_lost
 from fairlead.reconcile.reach import LOOK_AGAIN_SECONDS
-from fairlead.store.contract import Key
 
 
 def deployment_decider() -> Decider:
@@ -88,7 +88,7 @@ def _decide(view: Reading, key: Key, now: float) -> Decision:
     claimed = claim(view, NAME, DEPLOYMENTS, found.metadata, found.spec.selector, REPLICASETS)
     if claimed.effects:
         return Decision(Waiting("ClaimingReplicaSets"), claimed.effects[:EFFECTS_MAX])
-    new, olds = split(found, claimed.mine)
+    new, olds = split_sets(found, claimed.mine)
     bounds = limits(found)
     scene = Scene(view, found, new, olds, without_surge(found, bounds, new))
     status = wanted_status(
@@ -123,10 +123,10 @@ def _refused(view: Reading, key: Key, refusal: Refusal, now: float) -> Decision:
     if found is None or not isinstance(effect, Create):
         return NOTHING
     sets = claim(view, NAME, DEPLOYMENTS, found.metadata, found.spec.selector, REPLICASETS).mine
-    counted = wanted_status(found, *split(found, sets), limits(found), now)
+    counted = wanted_status(found, *split_sets(found, sets), limits(found), now)
     status = ensure_status(NAME, DEPLOYMENTS, found, create_failed(found, counted, refusal, now))
     told = f'Failed to create new replica set "{effect.name}": {refusal.message}'
-    note = EventNote(about(DEPLOYMENTS, found.metadata), WARNING, "ReplicaSetCreateError", told)
+    note = EventNote(regarding_of(DEPLOYMENTS, found.metadata), WARNING, "ReplicaSetCreateError", told)
     verdict = Waiting("ReplicaSetCreateError", refusal.message)
     return Decision(verdict, (status,) if status else (), events=(note,))
 
@@ -143,7 +143,7 @@ def _surge_refused(found: Deployment) -> EventNote:
         f"A quota refuses the surge, and maxUnavailable {said} of {found.spec.replicas} is less than one pod: "
         "an old pod goes before the new one is there"
     )
-    return EventNote(about(DEPLOYMENTS, found.metadata), WARNING, "SurgeRefused", told, 0)
+    return EventNote(regarding_of(DEPLOYMENTS, found.metadata), WARNING, "SurgeRefused", told, 0)
 
 
 def _verdict(scene: Scene, status: DeploymentStatus) -> Verdict:

@@ -17,7 +17,7 @@ from msgspec import structs
 
 from fairlead.core.times import parse_time
 from fairlead.decision.contract import EventNote, Reading
-from fairlead.decision.notes import WARNING, about
+from fairlead.decision.notes import WARNING, regarding_of
 from fairlead.ledger.evidence import NEVER, Evidence
 from fairlead.model import evidence_rows as rows
 from fairlead.model.reasons import LATE
@@ -94,7 +94,7 @@ def late_notes(deployment: Deployment, status: DeploymentStatus) -> tuple[EventN
     late, before = _late(status), _late(deployment.status)
     if late is None or (before is not None and before.message == late.message):
         return ()
-    return (EventNote(about(DEPLOYMENTS, deployment.metadata), WARNING, LATE, late.message, 0),)
+    return (EventNote(regarding_of(DEPLOYMENTS, deployment.metadata), WARNING, LATE, late.message, 0),)
 
 
 def _late(status: DeploymentStatus) -> Condition | None:
@@ -117,7 +117,7 @@ def _late_since(deployment: Deployment, now: float) -> float:
 # Out of reach
 
 
-def cautious(view: Reading, sets: Sequence[ReplicaSet], plan: Plan) -> tuple[Sizes, bool]:
+def hold_back(view: Reading, sets: Sequence[ReplicaSet], plan: Plan) -> tuple[Sizes, bool]:
     """The sizes of a plan, in which nothing shrinks on account of pods that are out of reach; and whether that made
     a difference, which passes without any set telling so."""
     sizes = plan(_as_told)

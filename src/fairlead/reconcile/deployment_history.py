@@ -14,7 +14,7 @@ from fairlead.core import ids
 from fairlead.decision.effects import OPERATION, Json
 from fairlead.model.views import DEPLOYMENTS, Deployment, ReplicaSet
 from fairlead.reconcile.children import controller_reference
-from fairlead.reconcile.deployment_rollout import DESIRED, MAXIMUM, Limits
+from fairlead.reconcile.deployment_rollout import DESIRED, MAXIMUM, RolloutLimits
 
 TEMPLATE_HASH = "pod-template-hash"
 REVISION = "deployment.kubernetes.io/revision"
@@ -58,8 +58,11 @@ def by_age(sets: Sequence[ReplicaSet]) -> list[ReplicaSet]:
     return sorted(sets, key=lambda found: (found.metadata.creation_timestamp, found.metadata.name))
 
 
-def split(deployment: Deployment, sets: Sequence[ReplicaSet]) -> tuple[ReplicaSet | None, list[ReplicaSet]]:
-    """The new set, if it is there, and the others, oldest first. Of two with one template the older is the new."""
+def split_sets(
+    deployment: Deployment, sets: Sequence[ReplicaSet]
+) -> tuple[ReplicaSet | None, list[ReplicaSet]]:
+    """The new set, if it is there, and the others, oldest first. If two have the same template, the older one is the
+    new set."""
     ordered = by_age(sets)
     template = deployment.spec.template
     new = next(
@@ -90,7 +93,7 @@ def new_name(deployment: Deployment) -> tuple[str, str]:
 
 
 def new_set(
-    deployment: Deployment, name: str, label: str, replicas: int, revision: int, bounds: Limits
+    deployment: Deployment, name: str, label: str, replicas: int, revision: int, bounds: RolloutLimits
 ) -> Json:
     """The body of the new ReplicaSet."""
     spec, meta = deployment.spec, deployment.metadata
@@ -111,27 +114,27 @@ def new_set(
         "metadata": {
             "name": name,
             "labels": labels,
-            "annotations": {**told(deployment), **sizes_noted(bounds), REVISION: str(revision)},
+            "annotations": {**copy_annotations(deployment), **sizes_noted(bounds), REVISION: str(revision)},
             "ownerReferences": [controller_reference(DEPLOYMENTS, meta)],
         },
         "spec": wanted,
     }
 
 
-def told(deployment: Deployment) -> dict[str, str]:
+def copy_annotations(deployment: Deployment) -> dict[str, str]:
     """A Deployment's annotations that its new set repeats (the cause of a change, for instance)."""
     annotations = deployment.metadata.annotations
     return {key: value for key, value in annotations.items() if key not in _OWN}
 
 
-def sizes_noted(bounds: Limits) -> dict[str, str]:
+def sizes_noted(bounds: RolloutLimits) -> dict[str, str]:
     return {DESIRED: str(bounds.desired), MAXIMUM: str(bounds.maximum)}
 
 
 def annotations_of_new(deployment: Deployment, new: ReplicaSet, olds: Sequence[ReplicaSet]) -> dict[str, str]:
     """What the new set should be annotated with; a set that comes back remembers the revisions it had."""
     current = new.metadata.annotations
-    wanted = told(deployment)
+    wanted = copy_annotations(deployment)
     number, had = next_revision(olds), revision_of(current)
     if had >= number:
         return wanted
@@ -145,7 +148,7 @@ def annotations_of_new(deployment: Deployment, new: ReplicaSet, olds: Sequence[R
     return wanted
 
 
-def forgotten(deployment: Deployment, olds: Sequence[ReplicaSet]) -> list[ReplicaSet]:
+def choose_forgotten(deployment: Deployment, olds: Sequence[ReplicaSet]) -> list[ReplicaSet]:
     """Old sets beyond the history limit, the earliest revisions first; only those that are empty and know it."""
     idle = [
         old

@@ -22,7 +22,7 @@ Sizes = dict[str, int]  # ReplicaSet name -> replicas
 Seen = Callable[[ReplicaSet], ReplicaSet]
 
 
-class Limits(NamedTuple):
+class RolloutLimits(NamedTuple):
     desired: int
     surge: int
     unavailable: int
@@ -38,21 +38,23 @@ class Limits(NamedTuple):
         return self.desired - self.unavailable
 
 
-def limits(deployment: Deployment) -> Limits:
+def limits(deployment: Deployment) -> RolloutLimits:
     """Percentages are of the desired replicas; surge is rounded up, unavailable down. Not both may be 0, or nothing
     could move."""
     spec = deployment.spec
     if is_recreate(spec.strategy):
-        return Limits(spec.replicas, 0, 0)
+        return RolloutLimits(spec.replicas, 0, 0)
     rolling = spec.strategy.get("rollingUpdate") or {}
-    surge = resolved(rolling.get("maxSurge", "25%"), spec.replicas, up=True)
-    unavailable = min(resolved(rolling.get("maxUnavailable", "25%"), spec.replicas, up=False), spec.replicas)
+    surge = resolve_amount(rolling.get("maxSurge", "25%"), spec.replicas, up=True)
+    unavailable = min(
+        resolve_amount(rolling.get("maxUnavailable", "25%"), spec.replicas, up=False), spec.replicas
+    )
     if surge == 0 and unavailable == 0:
         unavailable = min(1, spec.replicas)
-    return Limits(spec.replicas, surge, unavailable)
+    return RolloutLimits(spec.replicas, surge, unavailable)
 
 
-def without_surge(deployment: Deployment, bounds: Limits, new: ReplicaSet | None) -> Limits:
+def without_surge(deployment: Deployment, bounds: RolloutLimits, new: ReplicaSet | None) -> RolloutLimits:
     """The limits while a quota refuses the new set's pods. A share of unavailability that was rounded down to nothing
     is one pod then, as it is where there is no surge: else nothing could move. A plain 0 stays 0, whatever that holds
     up (docs/adr/0017)."""
@@ -71,7 +73,7 @@ def is_recreate(strategy: Json) -> bool:
     return strategy.get("type") == "Recreate"
 
 
-def resolved(amount: int | str, total: int, *, up: bool) -> int:
+def resolve_amount(amount: int | str, total: int, *, up: bool) -> int:
     """A number, or a percentage ("25%") of a total."""
     if isinstance(amount, int):
         return amount
@@ -104,20 +106,20 @@ def has_observed(found: ReplicaSet) -> bool:
     )
 
 
-def room(sets: Sequence[ReplicaSet], bounds: Limits) -> int:
+def room(sets: Sequence[ReplicaSet], bounds: RolloutLimits) -> int:
     """How many replicas can be added now."""
     if not all(map(has_observed, sets)):
         return 0
     return max(0, bounds.maximum - sum(map(occupied, sets)))
 
 
-def first_size(olds: Sequence[ReplicaSet], bounds: Limits) -> int:
+def first_size(olds: Sequence[ReplicaSet], bounds: RolloutLimits) -> int:
     """Replicas that a new set starts with."""
     return min(bounds.desired, room(olds, bounds))
 
 
-def rolled(
-    new: ReplicaSet, olds: Sequence[ReplicaSet], bounds: Limits, seen: Seen = lambda found: found
+def roll_step(
+    new: ReplicaSet, olds: Sequence[ReplicaSet], bounds: RolloutLimits, seen: Seen = lambda found: found
 ) -> Sizes:
     """The next step of a rolling update: the new set grows, or else the old ones shrink. `olds` oldest first.
     `seen`: a set with no more pods available than can be counted on."""
@@ -130,7 +132,7 @@ def rolled(
     return _shrunk(new, olds, bounds, seen)
 
 
-def _shrunk(new: ReplicaSet, olds: Sequence[ReplicaSet], bounds: Limits, seen: Seen) -> Sizes:
+def _shrunk(new: ReplicaSet, olds: Sequence[ReplicaSet], bounds: RolloutLimits, seen: Seen) -> Sizes:
     """Old pods that their set reports as not available go first, as nobody misses them: one that is available but
     cannot be counted on now is not among these. Then as many as those allow that can be counted on."""
     sets = (new, *olds)
@@ -154,11 +156,11 @@ def _shrunk(new: ReplicaSet, olds: Sequence[ReplicaSet], bounds: Limits, seen: S
     return sizes
 
 
-def emptied(olds: Sequence[ReplicaSet]) -> Sizes:
+def empty_sets(olds: Sequence[ReplicaSet]) -> Sizes:
     return {old.metadata.name: 0 for old in olds if _can_shrink(old)}
 
 
-def grown(new: ReplicaSet, olds: Sequence[ReplicaSet], bounds: Limits) -> Sizes:
+def grow_new_set(new: ReplicaSet, olds: Sequence[ReplicaSet], bounds: RolloutLimits) -> Sizes:
     """The one set of a Deployment that recreates: to what is wanted, as far as there is room."""
     target = min(bounds.desired, new.spec.replicas + room((new, *olds), bounds))
     return {new.metadata.name: target} if target != new.spec.replicas else {}
@@ -168,7 +170,7 @@ def _can_shrink(found: ReplicaSet) -> bool:
     return found.spec.replicas > 0 and not found.metadata.deletion_timestamp
 
 
-def is_scaling(sets: Sequence[ReplicaSet], bounds: Limits) -> bool:
+def is_scaling(sets: Sequence[ReplicaSet], bounds: RolloutLimits) -> bool:
     """Whether the number of replicas was changed since the sets got their sizes."""
     return any(
         noted != str(bounds.desired)
@@ -177,7 +179,9 @@ def is_scaling(sets: Sequence[ReplicaSet], bounds: Limits) -> bool:
     )
 
 
-def scaled(new: ReplicaSet | None, olds: Sequence[ReplicaSet], bounds: Limits, *, rolling: bool) -> Sizes:
+def scale_sets(
+    new: ReplicaSet | None, olds: Sequence[ReplicaSet], bounds: RolloutLimits, *, rolling: bool
+) -> Sizes:
     """Sizes after a change of the number of replicas, also in the middle of a rollout: each set keeps its share.
     Sets whose size stays are named too, for the change to be noted on them."""
     sets = [found for found in (*olds, new) if found is not None and not found.metadata.deletion_timestamp]
@@ -189,7 +193,7 @@ def scaled(new: ReplicaSet | None, olds: Sequence[ReplicaSet], bounds: Limits, *
             return {}
         return {latest.metadata.name: min(bounds.desired, latest.spec.replicas + free)}
     if new is not None and available(new) >= bounds.desired and new.spec.replicas == bounds.desired:
-        return {**emptied(olds), new.metadata.name: bounds.desired}
+        return {**empty_sets(olds), new.metadata.name: bounds.desired}
     if not rolling:
         return {}
     total = sum(found.spec.replicas for found in active)
@@ -198,7 +202,7 @@ def scaled(new: ReplicaSet | None, olds: Sequence[ReplicaSet], bounds: Limits, *
     return _kept_available(active, sizes, bounds) if change < 0 else sizes
 
 
-def _shared_out(active: Sequence[ReplicaSet], change: int, bounds: Limits) -> Sizes:
+def _shared_out(active: Sequence[ReplicaSet], change: int, bounds: RolloutLimits) -> Sizes:
     """Larger sets take larger parts; what rounding leaves goes to the largest. Ties: growing prefers the newer."""
     order = sorted(
         active, key=lambda found: (found.metadata.creation_timestamp, found.metadata.name), reverse=change > 0
@@ -222,13 +226,13 @@ def _shared_out(active: Sequence[ReplicaSet], change: int, bounds: Limits) -> Si
     return sizes
 
 
-def _noted_maximum(found: ReplicaSet, bounds: Limits) -> int:
+def _noted_maximum(found: ReplicaSet, bounds: RolloutLimits) -> int:
     text = found.metadata.annotations.get(MAXIMUM, "")
     known = int(text) if text.isascii() and text.isdigit() and len(text) <= 10 else 0
     return known or max(1, bounds.maximum)
 
 
-def _kept_available(active: Sequence[ReplicaSet], sizes: Sizes, bounds: Limits) -> Sizes:
+def _kept_available(active: Sequence[ReplicaSet], sizes: Sizes, bounds: RolloutLimits) -> Sizes:
     """Shares are rounded; where that would cost availability that must stay, replicas are moved from sets that would
     keep unavailable ones to sets that would lose available ones."""
     planned = sum(min(sizes[found.metadata.name], available(found)) for found in active)

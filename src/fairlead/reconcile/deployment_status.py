@@ -18,8 +18,8 @@ from fairlead.decision.contract import Refusal
 from fairlead.model.reasons import LATE, PAUSED, WAITING_FOR, owner_told
 from fairlead.model.views import Condition, Deployment, DeploymentStatus, ReplicaSet
 from fairlead.reconcile.deployment_history import REVISION_HISTORY
-from fairlead.reconcile.deployment_rollout import Limits
-from fairlead.reconcile.waiting import refused_owner, waiting
+from fairlead.reconcile.deployment_rollout import RolloutLimits
+from fairlead.reconcile.waiting import add_waiting, refused_owner
 
 AVAILABLE, PROGRESSING, REPLICA_FAILURE = "Available", "Progressing", "ReplicaFailure"
 CREATED, FOUND = "NewReplicaSetCreated", "FoundNewReplicaSet"
@@ -43,7 +43,7 @@ def wanted_status(
     deployment: Deployment,
     new: ReplicaSet | None,
     olds: Sequence[ReplicaSet],
-    bounds: Limits,
+    bounds: RolloutLimits,
     now: float,
     pause: Callable[[], Pause] = lambda: NO_PAUSE,
     unknown: int = 0,
@@ -102,7 +102,9 @@ def deadline(deployment: Deployment, wanted: DeploymentStatus) -> float:
     return parse_time(current.last_update_time) + seconds + 1  # times of conditions are cut to the second
 
 
-def _availability(deployment: Deployment, counted: DeploymentStatus, bounds: Limits, now: float) -> Condition:
+def _availability(
+    deployment: Deployment, counted: DeploymentStatus, bounds: RolloutLimits, now: float
+) -> Condition:
     if counted.available_replicas >= bounds.minimum:
         reason, message = "MinimumReplicasAvailable", "Deployment has minimum availability."
         return _condition(deployment, AVAILABLE, "True", reason, message, now)
@@ -178,9 +180,9 @@ def _of_newest(sets: Sequence[ReplicaSet], kind: str) -> Condition | None:
         for each in found.status.conditions:
             if each.type == kind and each.status == "True":
                 return Condition(
-                    each.type, each.status, each.reason, each.message,
-                    each.last_transition_time, each.last_update_time or each.last_transition_time,
-                    owner=each.owner,
+                    type=each.type, status=each.status, reason=each.reason, message=each.message,
+                    last_transition_time=each.last_transition_time,
+                    last_update_time=each.last_update_time or each.last_transition_time, owner=each.owner,
                 )  # fmt: skip
     return None
 
@@ -199,10 +201,26 @@ def _condition(
     current = condition(deployment, kind)
     at, owner = timestamp(now), owner_told(reason)
     if current is None or current.status != status:
-        return Condition(kind, status, reason, message, at, at, owner=owner)
+        return Condition(
+            type=kind,
+            status=status,
+            reason=reason,
+            message=message,
+            last_transition_time=at,
+            last_update_time=at,
+            owner=owner,
+        )
     if not touched and (current.reason, current.message) == (reason, message):
         return current
-    return Condition(kind, status, reason, message, current.last_transition_time, at, owner=owner)
+    return Condition(
+        type=kind,
+        status=status,
+        reason=reason,
+        message=message,
+        last_transition_time=current.last_transition_time,
+        last_update_time=at,
+        owner=owner,
+    )
 
 
 def create_failed(
@@ -213,5 +231,5 @@ def create_failed(
     failed = _condition(deployment, PROGRESSING, "False", reason, refusal.message, now)
     failed = structs.replace(failed, owner=refused_owner(refusal, reason))
     others = tuple(each for each in counted.conditions if each.type != PROGRESSING)
-    conditions = (*waiting(others, refusal, deployment.metadata.name, now), failed)
+    conditions = (*add_waiting(others, refusal, deployment.metadata.name, now), failed)
     return structs.replace(counted, conditions=conditions)

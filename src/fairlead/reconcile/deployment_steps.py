@@ -17,7 +17,8 @@ from fairlead.decision.contract import (
 )
 from fairlead.decision.effects import OPERATION, Change, Create, Effect, identity, premise_of
 from fairlead.decision.ensure import ensure_child, ensure_field, ensure_fields, ensure_gone, ensure_status
-from fairlead.decision.notes import NORMAL, about
+from fairlead.decision.notes import NORMAL, regarding_of
+from fairlead.model.key import Key
 from fairlead.model.views import (
     DEPLOYMENTS,
     PODS,
@@ -27,29 +28,28 @@ from fairlead.model.views import (
     Meta,
     ReplicaSet,
 )
-from fairlead.reconcile.deployment_caution import cautious, is_held
+from fairlead.reconcile.deployment_caution import hold_back, is_held
 from fairlead.reconcile.deployment_history import (
     REVISION,
     annotations_of_new,
-    forgotten,
+    choose_forgotten,
     new_name,
     new_set,
     next_revision,
     sizes_noted,
 )
 from fairlead.reconcile.deployment_rollout import (
-    Limits,
+    RolloutLimits,
     Sizes,
-    emptied,
+    empty_sets,
     first_size,
-    grown,
+    grow_new_set,
     is_recreate,
     is_scaling,
-    rolled,
-    scaled,
+    roll_step,
+    scale_sets,
 )
 from fairlead.reconcile.deployment_status import is_complete
-from fairlead.store.contract import Key
 
 NAME = "deployment"
 
@@ -61,7 +61,7 @@ class Scene(NamedTuple):
     deployment: Deployment
     new: ReplicaSet | None
     olds: list[ReplicaSet]  # oldest first
-    bounds: Limits
+    bounds: RolloutLimits
 
     @property
     def new_name(self) -> str:
@@ -98,10 +98,10 @@ def next_step(scene: Scene, status: DeploymentStatus) -> tuple[str, Sequence[Eff
 
 def _scaled(scene: Scene, *, rolling: bool) -> tuple[Sequence[Effect], bool]:
     new, olds, bounds = scene.new, scene.olds, scene.bounds
-    sizes, waits = cautious(
+    sizes, waits = hold_back(
         scene.view,
         scene.sets,
-        lambda seen: scaled(
+        lambda seen: scale_sets(
             seen(new) if new is not None else None, [*map(seen, olds)], bounds, rolling=rolling
         ),
     )
@@ -112,18 +112,18 @@ def _rolled(scene: Scene) -> tuple[Sequence[Effect], bool]:
     new, olds, bounds = scene.new, scene.olds, scene.bounds
     if new is None:
         return _created(scene, first_size(olds, bounds)), False
-    sizes, waits = cautious(scene.view, scene.sets, lambda seen: rolled(new, olds, bounds, seen))
+    sizes, waits = hold_back(scene.view, scene.sets, lambda seen: roll_step(new, olds, bounds, seen))
     return _sized(scene, sizes), waits
 
 
 def _recreated(scene: Scene) -> Sequence[Effect]:
     """Old pods are gone, not only on their way, before the first new one is made."""
-    down = _sized(scene, emptied(scene.olds))
+    down = _sized(scene, empty_sets(scene.olds))
     if down or any(_has_pods(scene.view, old) for old in scene.olds):
         return down
     if scene.new is None:
         return _created(scene, first_size(scene.olds, scene.bounds))
-    return _sized(scene, grown(scene.new, scene.olds, scene.bounds))
+    return _sized(scene, grow_new_set(scene.new, scene.olds, scene.bounds))
 
 
 def _has_pods(view: Reading, found: ReplicaSet) -> bool:
@@ -218,12 +218,14 @@ def scalings(scene: Scene, effects: Sequence[Effect]) -> tuple[EventNote, ...]:
             continue
         way = "up" if after > before else "down"
         told = f"Scaled {way} replica set {effect.name} from {before} to {after}"
-        regarding = about(DEPLOYMENTS, scene.deployment.metadata)
+        regarding = regarding_of(DEPLOYMENTS, scene.deployment.metadata)
         notes.append(EventNote(regarding, NORMAL, "ScalingReplicaSet", told, place))
     return tuple(notes)
 
 
 def _forgotten(scene: Scene) -> Sequence[Effect]:
     meta = scene.deployment.metadata
-    deletes = (ensure_gone(NAME, meta, REPLICASETS, old) for old in forgotten(scene.deployment, scene.olds))
+    deletes = (
+        ensure_gone(NAME, meta, REPLICASETS, old) for old in choose_forgotten(scene.deployment, scene.olds)
+    )
     return [delete for delete in deletes if delete is not None]

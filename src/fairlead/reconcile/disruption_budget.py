@@ -31,6 +31,7 @@ from fairlead.decision.ensure import ensure_status
 from fairlead.decision.predicates import GONE, NEW
 from fairlead.decision.wakes import always, changed, in_namespace, itself, within
 from fairlead.ledger.evidence import is_closed
+from fairlead.model.key import Key
 from fairlead.model.marks import NODE_LEASES
 from fairlead.model.views import (
     BUDGETS,
@@ -40,18 +41,17 @@ from fairlead.model.views import (
     PODS,
     REPLICASETS,
     STATEFULSETS,
-    Budget,
     BudgetStatus,
     Condition,
+    DisruptionBudget,
     Node,
     Owner,
     Pod,
     Resource,
     View,
 )
-from fairlead.reconcile.deployment_rollout import resolved
-from fairlead.reconcile.reach import LOOK_AGAIN_SECONDS, has_missed, is_out_of_reach, overdue
-from fairlead.store.contract import Key
+from fairlead.reconcile.deployment_rollout import resolve_amount
+from fairlead.reconcile.reach import LOOK_AGAIN_SECONDS, find_overdue, has_missed, is_out_of_reach
 
 _NAME = "disruption"
 # An evicted pod that is still not being deleted after so long will not be.
@@ -120,7 +120,7 @@ def _look_round(view: Reading, now: float) -> Decision:
     """The budgets of pods whose nodes have missed a renewal that no mark tells of yet."""
     if not view.list(BUDGETS):
         return NOTHING
-    found = overdue(view)
+    found = find_overdue(view)
     unmarked = [name for name in found.names if not _is_closed(view.get(NODES, "", name))]
     spaces = {
         pod.metadata.namespace for name in unmarked for pod in view.on_node(name) if isinstance(pod, Pod)
@@ -135,7 +135,7 @@ def _look_round(view: Reading, now: float) -> Decision:
     return Decision(effects=decision.effects, again_at=min(times, default=0.0))
 
 
-def _reconcile(view: Reading, budget: Budget, now: float) -> Decision:
+def _reconcile(view: Reading, budget: DisruptionBudget, now: float) -> Decision:
     if budget.metadata.deletion_timestamp:
         return NOTHING
     pods = view.select(PODS, budget.metadata.namespace, budget.spec.selector)
@@ -164,7 +164,7 @@ def _is_closed(node: Node | None) -> bool:
     return node is not None and is_closed(node)
 
 
-def _disrupted(budget: Budget, pods: Iterable[Pod], now: float) -> dict[str, str]:
+def _disrupted(budget: DisruptionBudget, pods: Iterable[Pod], now: float) -> dict[str, str]:
     """Evictions that are recorded but not seen yet: the pod is there, not deleted, and not a new one of that name."""
     kept = {}
     for pod in pods:
@@ -177,14 +177,14 @@ def _disrupted(budget: Budget, pods: Iterable[Pod], now: float) -> dict[str, str
     return kept
 
 
-def _need(view: Reading, budget: Budget, pods: Sequence[Pod]) -> _Need:
+def _need(view: Reading, budget: DisruptionBudget, pods: Sequence[Pod]) -> _Need:
     spec = budget.spec
     if spec.max_unavailable is not None:
         expected = _expected(view, pods)
-        return _Need(expected, max(0, expected - resolved(spec.max_unavailable, expected, up=True)))
+        return _Need(expected, max(0, expected - resolve_amount(spec.max_unavailable, expected, up=True)))
     if isinstance(spec.min_available, str):
         expected = _expected(view, pods)
-        return _Need(expected, resolved(spec.min_available, expected, up=True))
+        return _Need(expected, resolve_amount(spec.min_available, expected, up=True))
     # A budget that says nothing expects nothing and allows nothing.
     return _Need(len(pods), spec.min_available) if spec.min_available is not None else _Need(0, 0)
 
@@ -223,7 +223,7 @@ def _scale(view: Reading, namespace: str, owner: Owner) -> tuple[str, int]:
 
 
 def _status(
-    budget: Budget, pods: Sequence[Pod], disrupted: dict[str, str], need: _Need, now: float
+    budget: DisruptionBudget, pods: Sequence[Pod], disrupted: dict[str, str], need: _Need, now: float
 ) -> BudgetStatus:
     healthy = sum(
         pod.ready and not pod.metadata.deletion_timestamp and pod.metadata.name not in disrupted
@@ -242,7 +242,7 @@ def _status(
     )
 
 
-def _failed(budget: Budget, message: str, now: float) -> BudgetStatus:
+def _failed(budget: DisruptionBudget, message: str, now: float) -> BudgetStatus:
     """Nothing is allowed; the other figures are the last that were known, and the generation they were known for."""
     status = budget.status
     return BudgetStatus(
@@ -257,7 +257,7 @@ def _failed(budget: Budget, message: str, now: float) -> BudgetStatus:
 
 
 def _conditions(
-    budget: Budget, allowed: bool, reason: str, message: str, now: float
+    budget: DisruptionBudget, allowed: bool, reason: str, message: str, now: float
 ) -> tuple[Condition, ...]:
     """The time of the condition moves only with its status."""
     held = "True" if allowed else "False"

@@ -27,7 +27,7 @@ def tolerates(toleration: Toleration, taint: Json) -> bool:
     return bool(toleration.key) and toleration.value == (taint.get("value") or "")
 
 
-def repelled(taints: Iterable[Json], tolerations: Iterable[Toleration]) -> bool:
+def is_repelled(taints: Iterable[Json], tolerations: Iterable[Toleration]) -> bool:
     """Whether a taint keeps pods with these tolerations away."""
     return any(
         taint.get("effect") in REPELLING and not any(tolerates(each, taint) for each in tolerations)
@@ -35,7 +35,7 @@ def repelled(taints: Iterable[Json], tolerations: Iterable[Toleration]) -> bool:
     )
 
 
-def selected(spec: PodSpec, node: Node) -> bool:
+def is_selected(spec: PodSpec, node: Node) -> bool:
     """Whether a pod wants this node, by its selector and what its node affinity requires."""
     labels = node.metadata.labels
     if not all(labels.get(key) == value for key, value in spec.node_selector.items()):
@@ -63,7 +63,7 @@ def _all_hold(conditions: Iterable[Json], facts: Mapping[str, str]) -> bool:
     ).matches(facts)
 
 
-def pinned(spec: PodSpec) -> str:
+def pinned_node(spec: PodSpec) -> str:
     """The node that a pod of a DaemonSet is made for: the one its affinity names, and no other; "" if there is none."""
     if not spec.affinity:
         return ""

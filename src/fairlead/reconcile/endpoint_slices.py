@@ -36,7 +36,7 @@ from fairlead.model.service_views import (
 from fairlead.model.views import NODES, PODS, Json, Node, Pod, View
 from fairlead.reconcile.children import child_name, controller_reference, is_controlled_by
 from fairlead.reconcile.service_selectors import ServiceSelectors
-from fairlead.reconcile.slice_endpoints import grouped, labels_of, shows
+from fairlead.reconcile.slice_endpoints import group_endpoints, labels_of, visible_parts
 from fairlead.reconcile.slice_layout import Layout, laid_out
 
 _NAME = "endpoint-slices"
@@ -67,7 +67,7 @@ def endpoint_slice_decider() -> Decider:
         wakes=(
             Wake(SERVICES, itself),
             Wake(ENDPOINT_SLICES, by_controller(SERVICES)),
-            Wake(PODS, changed(shows, of_pod), among=SERVICES),
+            Wake(PODS, changed(visible_parts, of_pod), among=SERVICES),
             Wake(NODES, changed(_zone, of_node), among=SERVICES),
         ),
         decide=_decide,
@@ -92,7 +92,7 @@ def _decide(view: Reading, key: Key, now: float) -> Decision:
     if any(each.metadata.deletion_timestamp for each in present):
         return Decision(Waiting("SliceIsBeingDeleted"))
     pods = view.select(PODS, key.namespace, {"matchLabels": service.spec.selector})
-    wanted = grouped(service, pods, lambda node: _zone(view.get(NODES, "", node)))
+    wanted = group_endpoints(service, pods, lambda node: _zone(view.get(NODES, "", node)))
     return _decision(_effects(view, service, laid_out(wanted, present)))
 
 

@@ -11,8 +11,9 @@ import msgspec
 
 from fairlead.core import codec
 from fairlead.core.times import parse_time
+from fairlead.model.key import Key
 from fairlead.port.request import Request
-from fairlead.store.contract import DELETED, Change, Entry, Key
+from fairlead.store.contract import DELETED, CommittedChange, Entry
 from fairlead.store.damage import is_stand_in
 
 EVENTS = "events"
@@ -48,7 +49,7 @@ class EventExpiry:
             times = (event.metadata.creation_timestamp, event.last_timestamp)
             self._written[entry.key] = (max(map(_seconds, times)), entry.revision)
 
-    def observe(self, change: Change, now: float) -> None:
+    def observe(self, change: CommittedChange, now: float) -> None:
         key = change.entry.key
         if key.resource == EVENTS:
             self._written.pop(key, None)
@@ -76,4 +77,12 @@ def _deletion(key: Key, revision: int) -> Request:
         "kind": "DeleteOptions",
         "preconditions": {"resourceVersion": str(revision)},
     }
-    return Request("delete", "", "v1", EVENTS, key.namespace, key.name, body=codec.encode(options))
+    return Request(
+        verb="delete",
+        group="",
+        version="v1",
+        plural=EVENTS,
+        namespace=key.namespace,
+        name=key.name,
+        body=codec.encode(options),
+    )

@@ -17,7 +17,7 @@ from fairlead.core.times import microtime, parse_time, timestamp
 from fairlead.decision.contract import NOTHING, SETTLED, Decision, EventNote, Reading, Silent, Waiting
 from fairlead.decision.decider import Decider, Wake
 from fairlead.decision.ensure import ensure_status
-from fairlead.decision.notes import NORMAL, WARNING, about
+from fairlead.decision.notes import NORMAL, WARNING, regarding_of
 from fairlead.decision.predicates import GONE, NEW
 from fairlead.decision.wakes import always, changed, within
 from fairlead.ledger import brake
@@ -35,6 +35,7 @@ from fairlead.ledger.evidence import (
 )
 from fairlead.model import evidence_rows as rows
 from fairlead.model.at_most_one import is_at_most_one
+from fairlead.model.key import Key
 from fairlead.model.marks import NODE_LEASES, SILENT_SINCE, UNREACHABLE
 from fairlead.model.views import (
     EVIDENCE_POLICIES,
@@ -48,7 +49,6 @@ from fairlead.model.views import (
     Node,
     Pod,
 )
-from fairlead.store.contract import Key
 
 NAME = "evidence-policy"
 _LOOK_AGAIN_SECONDS = 1.0
@@ -133,7 +133,7 @@ class _Turn:
         self,
         view: Reading,
         evidence: Evidence,
-        limits: brake.Limits,
+        limits: brake.BrakeLimits,
         known: EvidenceZone | None,
         watched: list[_Watched],
         now: float,
@@ -171,15 +171,15 @@ class _Turn:
         same = self._known is not None and self._known.state == found.state
         since = self._known.since if same and self._known is not None else timestamp(self._now)
         return EvidenceZone(
-            name,
-            found.state,
-            since,
-            found.reason,
-            found.message,
-            silent,
-            len(self._watched),
-            len(recent),
-            released,
+            name=name,
+            state=found.state,
+            since=since,
+            reason=found.reason,
+            message=found.message,
+            silent=silent,
+            nodes=len(self._watched),
+            releases_in_window=len(recent),
+            released=released,
         )
 
     def _heard_out_at(self, state: str) -> float:
@@ -261,4 +261,6 @@ def _news(
         if zone.state != before:
             kind = NORMAL if zone.state == brake.NORMAL else WARNING
             text = f"zone {zone.name}: {zone.message}"
-            yield EventNote(about(EVIDENCE_POLICIES, policy.metadata), kind, f"Zone{zone.state}", text, 0)
+            yield EventNote(
+                regarding_of(EVIDENCE_POLICIES, policy.metadata), kind, f"Zone{zone.state}", text, 0
+            )

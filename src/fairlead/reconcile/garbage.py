@@ -21,6 +21,7 @@ from fairlead.decision.effects import Change
 from fairlead.decision.ensure import ensure_fields, ensure_gone
 from fairlead.decision.predicates import GONE, LEAVING, OWNED
 from fairlead.model.catalog import CATALOG, Catalog
+from fairlead.model.key import Key
 from fairlead.model.metadata import FOREGROUND, ORPHAN
 from fairlead.model.premise import Premise, Premises
 from fairlead.model.served import Served
@@ -37,7 +38,6 @@ from fairlead.reconcile.ownership import (
     ties_of,
     uid_of,
 )
-from fairlead.store.contract import Key
 
 NAME = "garbage-collector"
 # One fence is the leader's own.

@@ -36,9 +36,10 @@ from fairlead.decision.contract import (
 from fairlead.decision.decider import Decider, Wake
 from fairlead.decision.effects import Effect, premise_of
 from fairlead.decision.ensure import ensure_child, ensure_gone, ensure_status
-from fairlead.decision.notes import about, children, failure
+from fairlead.decision.notes import note_children, note_failure, regarding_of
 from fairlead.decision.predicates import OWNED
 from fairlead.decision.wakes import by_controller, workload_itself
+from fairlead.model.key import Key
 from fairlead.model.views import JOBS, PODS, Job, Pod
 from fairlead.reconcile.children import is_controlled_by
 from fairlead.reconcile.job_indexes import due_after, is_per_index, newest_by_index, noted_after
@@ -46,29 +47,28 @@ from fairlead.reconcile.job_pods import (
     Crew,
     Slot,
     backoff_until,
+    choose_excess,
     crew_of,
-    excess,
     index_of,
     indexed_slots,
     is_indexed,
     lost_pods,
+    pair_with_lost,
     pod_body,
-    released,
-    replacing,
+    release_pod,
     slots,
 )
 from fairlead.reconcile.job_status import (
     Account,
     account_of,
+    choose_releasable,
     deadline_of,
     ending_of,
     finished_condition,
-    news,
-    releasable,
+    list_news,
     wanted_status,
 )
-from fairlead.reconcile.waiting import settled, waiting
-from fairlead.store.contract import Key
+from fairlead.reconcile.waiting import add_waiting, drop_waiting
 
 _OURS = ("", "kubernetes.io/job-controller")
 _NAME = "job"
@@ -102,14 +102,14 @@ def _refused(view: Reading, key: Key, refusal: Refusal, now: float) -> Decision:
     job = view.get(JOBS, key.namespace, key.name)
     if job is None:
         return NOTHING
-    conditions = waiting(job.status.conditions, refusal, job.metadata.name, now)
+    conditions = add_waiting(job.status.conditions, refusal, job.metadata.name, now)
     report = ensure_status(_NAME, JOBS, job, structs.replace(job.status, conditions=conditions))
-    notes = failure(about(JOBS, job.metadata), refusal.effect, refusal.message)
+    notes = note_failure(regarding_of(JOBS, job.metadata), refusal.effect, refusal.message)
     return Decision(effects=(report,) if report is not None else (), events=notes)
 
 
 def _release(job: Job, pods: Iterable[Pod]) -> tuple[Effect, ...]:
-    effects = (released(_NAME, job.metadata, pod) for pod in pods)
+    effects = (release_pod(_NAME, job.metadata, pod) for pod in pods)
     return tuple(islice((effect for effect in effects if effect is not None), EFFECTS_MAX))
 
 
@@ -137,11 +137,11 @@ def _running(view: Reading, job: Job, pods: Sequence[Pod], now: float) -> Decisi
     ending = ending_of(job, account, crew, now)
     wanted = wanted_status(job, account, crew, ending, now)
     if ending is not None or _wanted(job, account, crew) <= len(crew.active):
-        wanted = structs.replace(wanted, conditions=settled(wanted.conditions))
+        wanted = structs.replace(wanted, conditions=drop_waiting(wanted.conditions))
     status = ensure_status(_NAME, JOBS, job, wanted, always=("ready", "terminating"))
     if status is not None:
-        return Decision(Waiting("StatusBehind"), (status,), events=news(job, wanted))
-    effects = _release(job, releasable(job, pods, crew)) or _delete(job, crew.abandoned)
+        return Decision(Waiting("StatusBehind"), (status,), events=list_news(job, wanted))
+    effects = _release(job, choose_releasable(job, pods, crew)) or _delete(job, crew.abandoned)
     if effects:
         return Decision(Waiting("Accounting"), effects, events=_notes(job, effects))
     if ending is not None:
@@ -156,7 +156,7 @@ def _staffed(
     """As many pods at work as the Job wants now."""
     wanted = _wanted(job, account, crew)
     deadline = deadline_of(job)
-    surplus = excess(job, crew.active, account.completed | account.hopeless, wanted)
+    surplus = choose_excess(job, crew.active, account.completed | account.hopeless, wanted)
     if surplus:
         return Decision(Waiting("TooManyPods"), _release(job, surplus), deadline)
     replaced_late = job.spec.pod_replacement_policy == "Failed"
@@ -180,7 +180,7 @@ def _staffed(
             slot.occasion,
             (premise,) if lost is None else (premise, premise_of(PODS, lost.metadata)),
         )
-        for slot, lost in islice(replacing(pods, slots), missing)
+        for slot, lost in islice(pair_with_lost(pods, slots), missing)
     )
     effects = tuple(each for each in creates if each is not None)
     again_at = min((at for at in (due, deadline) if at), default=0.0)
@@ -190,7 +190,7 @@ def _staffed(
 
 
 def _notes(job: Job, effects: Sequence[Effect]) -> tuple[EventNote, ...]:
-    return children(about(JOBS, job.metadata), effects)
+    return note_children(regarding_of(JOBS, job.metadata), effects)
 
 
 def _slots(

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from fairlead.model.views import Job, Pod
 from fairlead.reconcile.job_pods import delay_after, finished_at, index_of, is_tracked
-from fairlead.reconcile.job_policies import judged
+from fairlead.reconcile.job_policies import judge_failure
 
 FAILURES = "batch.kubernetes.io/job-index-failure-count"
 IGNORED = "batch.kubernetes.io/job-index-ignored-failure-count"
@@ -36,7 +36,7 @@ def gives_up(job: Job, pod: Pod) -> bool:
     limit = job.spec.backoff_limit_per_index
     if limit is None:
         return False
-    return judged(job, pod).action == "FailIndex" or failures_before(pod)[0] >= limit
+    return judge_failure(job, pod).action == "FailIndex" or failures_before(pod)[0] >= limit
 
 
 def newest_by_index(pods: Iterable[Pod]) -> dict[int, Pod]:
@@ -51,7 +51,7 @@ def newest_by_index(pods: Iterable[Pod]) -> dict[int, Pod]:
 
 
 def _try(pod: Pod) -> tuple[int, bool, bool]:
-    """Of two with the same number the one that still goes on is the later, then the one that counts."""
+    """If two have the same number, the one that still runs is the later one, then the one that counts."""
     return sum(failures_before(pod)), pod.live, is_tracked(pod)
 
 
@@ -72,7 +72,7 @@ def noted_after(job: Job, pod: Pod | None) -> dict[str, str]:
     """What the next pod of an index is annotated with, after this one."""
     failed, ignored = failures_before(pod) if pod is not None else (0, 0)
     if pod is not None and has_failed(pod):
-        if judged(job, pod).action == "Ignore":
+        if judge_failure(job, pod).action == "Ignore":
             ignored += 1
         else:
             failed += 1

@@ -10,9 +10,9 @@ from fairlead.decision.contract import NOTHING, Decision, Reading, Waiting
 from fairlead.decision.decider import Decider, Wake
 from fairlead.decision.predicates import LEAVING
 from fairlead.decision.wakes import itself_if
+from fairlead.model.key import Key
 from fairlead.model.views import JOBS, PODS, Pod
-from fairlead.reconcile.job_pods import is_tracked, released
-from fairlead.store.contract import Key
+from fairlead.reconcile.job_pods import is_tracked, release_pod
 
 _NAME = "job-orphans"
 # The Job's end wakes no pod: while a pod waits for its Job to count it, it is looked at again so often.
@@ -37,7 +37,7 @@ def _decide(view: Reading, key: Key, now: float) -> Decision:
     job = view.get(JOBS, key.namespace, owner.name) if owner is not None and owner.kind == JOBS.kind else None
     if owner is not None and job is not None and job.metadata.uid == owner.uid:
         return Decision(Waiting("JobWillCountIt"), again_at=now + AGAIN_SECONDS)
-    effect = released(_NAME, pod.metadata, pod)
+    effect = release_pod(_NAME, pod.metadata, pod)
     return Decision(effects=(effect,) if effect else ())
 
 

@@ -18,7 +18,7 @@ from fairlead.decision.ensure import ensure_fields
 from fairlead.model.marks import REPLACES
 from fairlead.model.views import JOBS, PODS, Job, Json, Meta, Pod
 from fairlead.reconcile.children import from_template
-from fairlead.reconcile.job_policies import judged
+from fairlead.reconcile.job_policies import judge_failure
 
 TRACKING = "batch.kubernetes.io/job-tracking"
 INDEX = "batch.kubernetes.io/job-completion-index"
@@ -72,7 +72,7 @@ def crew_of(job: Job, pods: Iterable[Pod]) -> Crew:
         elif pod.status.phase == "Succeeded":
             succeeded.append(pod)
         elif not going or not waits_for_end:
-            (ignored if judged(job, pod).action == "Ignore" else failed).append(pod)
+            (ignored if judge_failure(job, pod).action == "Ignore" else failed).append(pod)
     return Crew(*map(tuple, (active, abandoned, succeeded, failed, strays, ignored, terminating)))
 
 
@@ -80,7 +80,7 @@ def _lists() -> tuple[list[Pod], list[Pod], list[Pod], list[Pod], list[Pod], lis
     return [], [], [], [], [], [], []
 
 
-def excess(job: Job, active: Sequence[Pod], done: frozenset[int], wanted: int) -> list[Pod]:
+def choose_excess(job: Job, active: Sequence[Pod], done: frozenset[int], wanted: int) -> list[Pod]:
     """Active pods that are too many, those first that lose least: not ready, youngest, last by name."""
     surplus: list[Pod] = []
     rest = sorted(active, key=_worth)
@@ -139,7 +139,7 @@ def finished_at(pod: Pod) -> float:
     return parse_time(pod.metadata.creation_timestamp)
 
 
-def released(controller: str, owner: Meta, pod: Pod) -> Change | None:
+def release_pod(controller: str, owner: Meta, pod: Pod) -> Change | None:
     """Remove the finalizer: the pod may vanish from now on."""
     now = list(pod.metadata.finalizers)
     then = [name for name in now if name != TRACKING] or None
@@ -200,7 +200,7 @@ def lost_pods(pods: Sequence[Pod]) -> list[Pod]:
     ]
 
 
-def replacing(pods: Sequence[Pod], found: Iterable[Slot]) -> Iterator[tuple[Slot, Pod | None]]:
+def pair_with_lost(pods: Sequence[Pod], found: Iterable[Slot]) -> Iterator[tuple[Slot, Pod | None]]:
     """Each slot, naming the lost pod whose place it takes and whose quota is for it, if there is one; where there are
     indexes, of the same index."""
     left = lost_pods(pods)

@@ -24,7 +24,7 @@ class Judgement(NamedTuple):
 _COUNTS = Judgement()
 
 
-def judged(job: Job, pod: Pod) -> Judgement:
+def judge_failure(job: Job, pod: Pod) -> Judgement:
     """By the first rule that matches this failed pod."""
     for number, rule in enumerate(job.spec.pod_failure_policy.get("rules") or ()):
         why = _matched(rule, pod)

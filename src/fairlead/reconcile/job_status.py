@@ -18,12 +18,12 @@ from typing import NamedTuple
 
 from fairlead.core.times import parse_time, timestamp
 from fairlead.decision.contract import EventNote
-from fairlead.decision.notes import NORMAL, WARNING, about
+from fairlead.decision.notes import NORMAL, WARNING, regarding_of
 from fairlead.model.reasons import SUSPENDED, owner_told
 from fairlead.model.views import JOBS, Condition, Job, JobStatus, Json, Pod
 from fairlead.reconcile.job_indexes import gives_up, is_per_index, newest_by_index
 from fairlead.reconcile.job_pods import Crew, index_of, is_indexed, is_tracked
-from fairlead.reconcile.job_policies import format_indexes, judged, parse_indexes, success_of
+from fairlead.reconcile.job_policies import format_indexes, judge_failure, parse_indexes, success_of
 
 #: bound: plane | ended pods of a Job that are being counted | the rest is counted in the next turn
 UNCOUNTED_MAX = 500
@@ -48,7 +48,7 @@ class Account(NamedTuple):
         return self.failed + len(self.pending_failed)
 
 
-class Ending(NamedTuple):
+class JobEnding(NamedTuple):
     """Why a Job is over, and how. `announced` is FailureTarget or SuccessCriteriaMet."""
 
     announced: str
@@ -78,7 +78,14 @@ def account_of(job: Job, pods: Sequence[Pod], crew: Crew) -> Account:
     good = good[:UNCOUNTED_MAX]
     bad = bad[: UNCOUNTED_MAX - len(good)]
     hopeless = _hopeless(job, crew, completed) if is_per_index(job) else frozenset[int]()
-    return Account(succeeded, failed, tuple(good), tuple(bad), completed, hopeless)
+    return Account(
+        succeeded=succeeded,
+        failed=failed,
+        pending_succeeded=tuple(good),
+        pending_failed=tuple(bad),
+        completed=completed,
+        hopeless=hopeless,
+    )
 
 
 def _hopeless(job: Job, crew: Crew, completed: frozenset[int]) -> frozenset[int]:
@@ -89,7 +96,7 @@ def _hopeless(job: Job, crew: Crew, completed: frozenset[int]) -> frozenset[int]
     return known - completed
 
 
-def releasable(job: Job, pods: Iterable[Pod], crew: Crew) -> list[Pod]:
+def choose_releasable(job: Job, pods: Iterable[Pod], crew: Crew) -> list[Pod]:
     """Pods whose end the stored status knows, strays and ignored ones: their finalizer has done its work."""
     listed = job.status.uncounted_terminated_pods
     known = {*(listed.get("succeeded") or ()), *(listed.get("failed") or ())}
@@ -116,44 +123,46 @@ def finished_condition(job: Job) -> Condition | None:
     return is_true(job, "Complete") or is_true(job, "Failed")
 
 
-def ending_of(job: Job, account: Account, crew: Crew, now: float) -> Ending | None:
+def ending_of(job: Job, account: Account, crew: Crew, now: float) -> JobEnding | None:
     """Whether the Job is over; once announced, an ending stays."""
     ending = _announced(job) or _failing(job, account, crew, now)
     if ending is not None:
         return ending
     met = success_of(job, account.completed)
     if met:
-        return Ending("SuccessCriteriaMet", "SuccessPolicy", met)
+        return JobEnding("SuccessCriteriaMet", "SuccessPolicy", met)
     if _is_complete(job, account, crew):
-        return Ending("SuccessCriteriaMet", "CompletionsReached", "Reached expected number of succeeded pods")
+        return JobEnding(
+            "SuccessCriteriaMet", "CompletionsReached", "Reached expected number of succeeded pods"
+        )
     return None
 
 
-def _announced(job: Job) -> Ending | None:
+def _announced(job: Job) -> JobEnding | None:
     for announced in ANNOUNCED:
         condition = is_true(job, announced)
         if condition is not None:
-            return Ending(announced, condition.reason, condition.message)
+            return JobEnding(announced, condition.reason, condition.message)
     return None
 
 
-def _failing(job: Job, account: Account, crew: Crew, now: float) -> Ending | None:
+def _failing(job: Job, account: Account, crew: Crew, now: float) -> JobEnding | None:
     spec, said = job.spec, "FailureTarget"
     for pod in crew.failed:
-        judgement = judged(job, pod)
+        judgement = judge_failure(job, pod)
         if judgement.action == "FailJob":
-            return Ending(said, "PodFailurePolicy", judgement.message)
+            return JobEnding(said, "PodFailurePolicy", judgement.message)
     if account.failures > spec.backoff_limit or _restarted_too_often(job, crew.active):
-        return Ending(said, "BackoffLimitExceeded", "Job has reached the specified backoff limit")
+        return JobEnding(said, "BackoffLimitExceeded", "Job has reached the specified backoff limit")
     deadline = deadline_of(job)
     if deadline and now >= deadline:
-        return Ending(said, "DeadlineExceeded", "Job was active longer than specified deadline")
+        return JobEnding(said, "DeadlineExceeded", "Job was active longer than specified deadline")
     hopeless = len(account.hopeless)
     if spec.max_failed_indexes is not None and hopeless > spec.max_failed_indexes:
         message = "Job has exceeded the specified maximal number of failed indexes"
-        return Ending(said, "MaxFailedIndexesExceeded", message)
+        return JobEnding(said, "MaxFailedIndexesExceeded", message)
     if hopeless and hopeless + len(account.completed) >= (spec.completions or 0):
-        return Ending(said, "FailedIndexes", "Job has failed indexes")
+        return JobEnding(said, "FailedIndexes", "Job has failed indexes")
     return None
 
 
@@ -183,7 +192,7 @@ def _restarted_too_often(job: Job, active: Iterable[Pod]) -> bool:
     return restarts > 0 and restarts >= job.spec.backoff_limit
 
 
-def wanted_status(job: Job, account: Account, crew: Crew, ending: Ending | None, now: float) -> JobStatus:
+def wanted_status(job: Job, account: Account, crew: Crew, ending: JobEnding | None, now: float) -> JobStatus:
     """The status that should be stored, complete."""
     status, at = job.status, timestamp(now)
     conditions, started = (
@@ -226,9 +235,12 @@ def wanted_status(job: Job, account: Account, crew: Crew, ending: Ending | None,
     )
 
 
-def news(job: Job, wanted: JobStatus) -> tuple[EventNote, ...]:
+def list_news(job: Job, wanted: JobStatus) -> tuple[EventNote, ...]:
     """What this status, once written, tells for the first time."""
-    known, regarding = {(each.type, each.status) for each in job.status.conditions}, about(JOBS, job.metadata)
+    known, regarding = (
+        {(each.type, each.status) for each in job.status.conditions},
+        regarding_of(JOBS, job.metadata),
+    )
     notes = []
     for each in wanted.conditions:
         if (each.type, each.status) in known:

@@ -18,6 +18,7 @@ from fairlead.decision.ensure import ensure_gone, ensure_status
 from fairlead.decision.predicates import GONE, LEAVING, NEW
 from fairlead.decision.wakes import itself_if
 from fairlead.model.catalog import CATALOG, Catalog
+from fairlead.model.key import Key
 from fairlead.model.kinds.namespace import FINALIZER
 from fairlead.model.views import (
     NAMESPACES,
@@ -27,7 +28,6 @@ from fairlead.model.views import (
     View,
 )
 from fairlead.reconcile.ownership import is_deleting, meta_of, owners_of, resources_of
-from fairlead.store.contract import Key
 
 NAME = "namespace"
 CONTENT, FINALIZERS = "NamespaceContentRemaining", "NamespaceFinalizersRemaining"
@@ -165,8 +165,9 @@ def _finalized(found: Namespace) -> Finalize:
     left = [each for each in found.spec.finalizers if each != FINALIZER]
     label = identity(NAME, meta.uid, "finalize")
     return Finalize(
-        label, NAMESPACES.name, NAMESPACES.api_version, NAMESPACES.name, "", meta.name,
-        meta.uid, meta.revision, {"spec": {"finalizers": left}},
+        identity=label, resource=NAMESPACES.name, api_version=NAMESPACES.api_version, plural=NAMESPACES.name,
+        namespace="", name=meta.name, uid=meta.uid, revision=meta.revision,
+        patch={"spec": {"finalizers": left}},
     )  # fmt: skip
 
 

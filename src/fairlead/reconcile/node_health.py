@@ -34,6 +34,7 @@ from fairlead.ledger.evidence import (
     renewal_of,
 )
 from fairlead.model import evidence_rows as rows
+from fairlead.model.key import Key
 from fairlead.model.marks import NODE_LEASES, SILENT_SINCE, SUSPECT
 from fairlead.model.views import (
     EVIDENCE_POLICIES,
@@ -42,8 +43,7 @@ from fairlead.model.views import (
     Lease,
     Node,
 )
-from fairlead.reconcile.node_marks import NAME, Judged, NodeMarks, pressures_of, ready_of
-from fairlead.store.contract import Key
+from fairlead.reconcile.node_marks import NAME, NodeJudgement, NodeMarks, pressures_of, ready_of
 
 ALL = Key(NODES.name, "", "")
 #: bound: plane | silence that is due is looked at every | -
@@ -114,13 +114,13 @@ def _marks(node: Node | None) -> object:
     return node.metadata.uid, node.spec.taints, said, short, SILENT_SINCE in node.metadata.annotations
 
 
-def _judged(evidence: Evidence, node: Node, lease: Lease | None, silent_seconds: float) -> Judged:
+def _judged(evidence: Evidence, node: Node, lease: Lease | None, silent_seconds: float) -> NodeJudgement:
     if lease is None or node.metadata.deletion_timestamp:
-        return Judged(None)
+        return NodeJudgement(None)
     state = evidence.state(silent_seconds)
     if node.metadata.annotations.get(SILENT_SINCE) != renewal_of(lease):
-        return Judged(state, silent_seconds)
+        return NodeJudgement(state, silent_seconds)
     # Not renewed since it was marked: whoever did that may have listened for longer, so nothing is taken back.
     if state == SUSPECTED and not any(taint.get("key") == SUSPECT for taint in node.spec.taints):
         state = UNKNOWN
-    return Judged(None if state == HEARD else state, silent_seconds)
+    return NodeJudgement(None if state == HEARD else state, silent_seconds)

@@ -14,7 +14,7 @@ from fairlead.core.times import parse_time, timestamp
 from fairlead.decision.contract import EventNote
 from fairlead.decision.effects import Change, Effect, premise_of
 from fairlead.decision.ensure import ensure_fields, ensure_status
-from fairlead.decision.notes import NORMAL, WARNING, about
+from fairlead.decision.notes import NORMAL, WARNING, regarding_of
 from fairlead.ledger import brake
 from fairlead.ledger.evidence import (
     HEARD,
@@ -48,7 +48,7 @@ _OURS = (SUSPECT, UNREACHABLE, NOT_READY, *PRESSURES.values())
 _WAS = {"NodeStatusUnknown": "True", "NodeNotReadyThenSilent": "False"}
 
 
-class Judged(NamedTuple):
+class NodeJudgement(NamedTuple):
     """`state` None: nothing new is known of it, its marks stay as they are."""
 
     state: str | None
@@ -73,7 +73,7 @@ class NodeMarks:
         evidence: Evidence,
         node: Node,
         lease: Lease | None,
-        judged: Judged,
+        judged: NodeJudgement,
         now: float,
     ) -> None:
         self._policy, self._evidence, self._node, self._lease = policy, evidence, node, lease
@@ -96,7 +96,7 @@ class NodeMarks:
         if self._told is None:
             return ()
         kind, reason, message = self._told
-        return (EventNote(about(NODES, self._node.metadata), kind, reason, message, place),)
+        return (EventNote(regarding_of(NODES, self._node.metadata), kind, reason, message, place),)
 
     # Taints
 

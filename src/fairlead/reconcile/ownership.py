@@ -1,7 +1,7 @@
 """Owners and deletion, read off any view: what `garbage.py` and `namespace.py` decide on, whatever the kind.
 
-A resource that another controller reads is seen in that controller's view of it, any other as it is stored; both
-answer the questions below. Of an object that is held as it is stored no more is decoded than the answer needs.
+A resource that another controller reads is seen in that controller's view of it, any other as it is stored; both answer
+the questions below. An object that is held as stored bytes is decoded only as far as the answer needs.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 from fairlead.model.catalog import Catalog
+from fairlead.model.key import Key
 from fairlead.model.kind import Json
 from fairlead.model.views import Meta, Owner, Resource, Stored, View
-from fairlead.store.contract import Key
 
 # What deletion depends on: owners, whether it is asked for, and by then the finalizers.
 Ties = tuple[tuple[Owner, ...], bool, tuple[str, ...]]

@@ -20,6 +20,7 @@ from fairlead.decision.predicates import ENDED, GONE, PLACED, PRESENT, RELEASING
 from fairlead.decision.wakes import always, changed, itself, named_by
 from fairlead.ledger import quota as ledger
 from fairlead.ledger.handover import holds_placement
+from fairlead.model.key import Key
 from fairlead.model.views import (
     NODES,
     PLACEMENT_QUOTAS,
@@ -30,7 +31,6 @@ from fairlead.model.views import (
     Pod,
     View,
 )
-from fairlead.store.contract import Key
 
 _NAME = "placement-quota"
 _ALL = Key(PLACEMENT_QUOTAS.name, "", "")
@@ -71,8 +71,8 @@ def _recounted(view: Reading, quota: PlacementQuota) -> ChangeStatus | None:
         node = view.get(NODES, "", name)
         return None if node is None else node.metadata.labels
 
-    used = ledger.taken(spec.node_selector, view.list(PODS, meta.namespace), labels_of)
-    wanted = PlacementQuotaStatus(ledger.plus(spec.hard, used, {}), meta.generation, status.conditions)
+    used = ledger.sum_usage(spec.node_selector, view.list(PODS, meta.namespace), labels_of)
+    wanted = PlacementQuotaStatus(ledger.add_usage(spec.hard, used, {}), meta.generation, status.conditions)
     return ensure_status(_NAME, PLACEMENT_QUOTAS, quota, wanted)
 
 

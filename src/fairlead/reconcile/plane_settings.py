@@ -21,6 +21,7 @@ from fairlead.decision.ensure import ensure_status
 from fairlead.decision.predicates import PRESENT
 from fairlead.decision.wakes import always, changed, itself
 from fairlead.model import plane_knobs
+from fairlead.model.key import Key
 from fairlead.model.policy_in_use import MISSING, InUse, policy_in_use, to_keep
 from fairlead.model.views import (
     PLANE_SETTINGS,
@@ -30,7 +31,6 @@ from fairlead.model.views import (
     PlaneSettingsStatus,
     SchedulingPolicy,
 )
-from fairlead.store.contract import Key
 
 Json = dict[str, Any]
 _NAME = "plane-settings"

@@ -40,7 +40,7 @@ def containers_ready(pod: Pod) -> bool:
     return bool(states) and all(each.get("ready") for each in states)
 
 
-def marked(
+def mark_pod(
     controller: str, pod: Pod, wanted: Condition | None, now: float, *, lost: bool, premises: Premises = ()
 ) -> ChangeStatus | None:
     """The pod with this Released condition (None: without one), and not ready while it is `lost`. One that counts for

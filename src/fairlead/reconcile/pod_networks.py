@@ -1,9 +1,9 @@
 """Pod networks: every node that runs processes gets a /24 of the loopback network for the addresses of its pods.
 
-A node keeps its network for as long as it exists (`spec.podCIDR` does not change once it is set), and no two nodes
-have the same: all are handed out under one key, whose next turn sees what the last one wrote. Where the search for a
-free one starts follows from the node's uid, so that a node made anew, or one of another plane on the same machine,
-hardly ever gets what was another's a moment ago.
+A node keeps its network for as long as it exists (`spec.podCIDR` does not change once it is set), and no two nodes have
+the same: all are handed out under one key, whose next turn sees what the last one wrote. The node's uid says where the
+search for a free one starts, so that a node made anew, or one of another plane on the same machine, hardly ever gets
+what was another's a moment ago.
 """
 
 from __future__ import annotations

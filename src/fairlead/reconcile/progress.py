@@ -22,7 +22,8 @@ from fairlead.decision.decider import Decider, Wake, WatchEvent
 from fairlead.decision.effects import ChangeStatus, identity, plural_of
 from fairlead.decision.predicates import NEW, OWNED
 from fairlead.decision.wakes import itself
-from fairlead.ledger.progress import MESSAGE_MAX, because, given_up, progress
+from fairlead.ledger.progress import MESSAGE_MAX, explain_shortage, given_up, progress
+from fairlead.model.key import Key
 from fairlead.model.reasons import LATE, PAUSED, SUSPENDED
 from fairlead.model.service_views import ENDPOINT_SLICES, SERVICES, EndpointSlice, Service
 from fairlead.model.stages import STAGES
@@ -43,7 +44,6 @@ from fairlead.model.views import (
     StatefulSet,
 )
 from fairlead.reconcile.deployment_caution import is_paused
-from fairlead.store.contract import Key
 
 SECONDS_BETWEEN = 1.0
 _NAME = "progress"
@@ -115,8 +115,9 @@ def _instead(known: Json, told: Json) -> Json:
 def _write(resource: Resource[Any], workload: Workload, told: Json) -> ChangeStatus:
     meta = workload.metadata
     return ChangeStatus(
-        identity(_NAME, meta.uid, "progress", meta.resource_version), resource.name, resource.api_version,
-        plural_of(resource), meta.namespace, meta.name, meta.uid, meta.revision, {"status": {"progress": told}},
+        identity=identity(_NAME, meta.uid, "progress", meta.resource_version), resource=resource.name,
+        api_version=resource.api_version, plural=plural_of(resource), namespace=meta.namespace,
+        name=meta.name, uid=meta.uid, revision=meta.revision, patch={"status": {"progress": told}},
     )  # fmt: skip
 
 
@@ -159,13 +160,13 @@ def told_of(workload: Workload, pods: Sequence[Pod], served: frozenset[str] | No
 def _hold(workload: Workload) -> Json | None:
     """What somebody, or the rule for late rollouts, keeps from going on though no pod is missing for it."""
     if isinstance(workload, Job):
-        return because(SUSPENDED, "Job suspended") if workload.spec.suspend else None
+        return explain_shortage(SUSPENDED, "Job suspended") if workload.spec.suspend else None
     if not isinstance(workload, Deployment):
         return None
     if workload.spec.paused and workload.status.updated_replicas < workload.spec.replicas:
-        return because(PAUSED, "Deployment is paused")
+        return explain_shortage(PAUSED, "Deployment is paused")
     late = next((each for each in workload.status.conditions if each.reason == LATE), None)
-    return because(LATE, late.message, late.owner) if late is not None and is_paused(late) else None
+    return explain_shortage(LATE, late.message, late.owner) if late is not None and is_paused(late) else None
 
 
 def _has_ended(job: Job) -> bool:

@@ -53,7 +53,7 @@ def has_missed(view: Reading, node: str) -> bool:
     return lease is not None and seen is not None and is_overdue(lease, seen.silent_seconds)
 
 
-def overdue(view: Reading) -> Overdue:
+def find_overdue(view: Reading) -> Overdue:
     """All nodes that have missed a renewal, marked or not."""
     due = {each.metadata.name: overdue_seconds(each) for each in view.list(LEASES, NODE_LEASES)}
     if not due:

@@ -24,7 +24,7 @@ from fairlead.core.times import parse_time, timestamp
 from fairlead.decision.contract import EFFECTS_MAX, NOTHING, Decision, EventNote, Reading, Regarding, Waiting
 from fairlead.decision.decider import Decider, KeysOf, Wake, WatchEvent
 from fairlead.decision.effects import Effect, premise_of
-from fairlead.decision.notes import WARNING, about
+from fairlead.decision.notes import WARNING, regarding_of
 from fairlead.decision.predicates import LEAVING, PLACED
 from fairlead.decision.wakes import changed, each_of, itself
 from fairlead.ledger import brake
@@ -42,6 +42,7 @@ from fairlead.ledger.evidence import (
 )
 from fairlead.model import evidence_rows as rows
 from fairlead.model.at_most_one import is_at_most_one
+from fairlead.model.key import Key
 from fairlead.model.marks import NODE_LEASES, OUT_OF_SERVICE, RELEASED, SILENT_SINCE, UNREACHABLE
 from fairlead.model.premise import Premise, Premises
 from fairlead.model.reasons import BRAKED, CONFIRMATION, FENCE, GONE, LOST, TURN
@@ -56,8 +57,7 @@ from fairlead.model.views import (
     Node,
     Pod,
 )
-from fairlead.reconcile.pod_marks import condition_of, marked, released_condition
-from fairlead.store.contract import Key
+from fairlead.reconcile.pod_marks import condition_of, mark_pod, released_condition
 
 NAME = "release"
 
@@ -162,7 +162,7 @@ class _Case:
         if step.reason:
             wanted = Condition(RELEASED, "True" if step.released else "False", step.reason, step.message)
         lost = self._unreachable or step.released
-        return marked(NAME, pod, wanted, self._now, lost=lost, premises=step.premises)
+        return mark_pod(NAME, pod, wanted, self._now, lost=lost, premises=step.premises)
 
     def step(self, pod: Pod) -> _Step:
         if self._policy is None or self._policy.metadata.deletion_timestamp:
@@ -288,7 +288,7 @@ def _act(pod: Pod) -> str:
 def _told(pod: Pod, step: _Step, place: int) -> tuple[EventNote, ...]:
     """On the pod, and on whoever may replace it."""
     meta = pod.metadata
-    notes = [EventNote(about(PODS, meta), WARNING, "Released", step.message, place)]
+    notes = [EventNote(regarding_of(PODS, meta), WARNING, "Released", step.message, place)]
     owner = meta.controller
     if owner is not None:
         regarding = Regarding(owner.api_version, owner.kind, meta.namespace, owner.name, owner.uid)

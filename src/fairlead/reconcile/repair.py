@@ -17,12 +17,13 @@ from fairlead.decision.contract import EFFECTS_MAX, SETTLED, Decision, EventNote
 from fairlead.decision.decider import Decider, Wake
 from fairlead.decision.effects import Delete, Effect, identity
 from fairlead.decision.ensure import ensure_gone, ensure_status
-from fairlead.decision.notes import NORMAL, WARNING, about
+from fairlead.decision.notes import NORMAL, WARNING, regarding_of
 from fairlead.decision.wakes import always
 from fairlead.ledger import repair
 from fairlead.ledger.evidence import Evidence
 from fairlead.model import evidence_rows as rows
 from fairlead.model import plane_knobs
+from fairlead.model.key import Key
 from fairlead.model.marks import NODE_LEASES
 from fairlead.model.premise import Premise
 from fairlead.model.views import (
@@ -37,8 +38,7 @@ from fairlead.model.views import (
     Resource,
     View,
 )
-from fairlead.reconcile.job_pods import released
-from fairlead.store.contract import Key
+from fairlead.reconcile.job_pods import release_pod
 
 NAME = "repair"
 ALL = Key(PODS.name, "", "")
@@ -120,7 +120,7 @@ def _act(each: Found, now: float) -> tuple[Effect | None, EventNote | None]:
     resource: Resource[View] = PODS if isinstance(found, Pod) else LEASES
     if finding.rule is repair.TRACKING_LEFT:
         assert isinstance(found, Pod)
-        return released(NAME, meta, found), _note(resource, each, "its finalizer is removed")
+        return release_pod(NAME, meta, found), _note(resource, each, "its finalizer is removed")
     if isinstance(found, Pod) and finding.rule is repair.NODE_IS_BACK:
         return _with_mark(found, None), None
     if isinstance(found, Pod) and finding.rule is repair.ENDED_ON_MISSING_NODE and not finding.since:
@@ -134,8 +134,8 @@ def _act(each: Found, now: float) -> tuple[Effect | None, EventNote | None]:
     premises = (_absent(found.spec.node_name),) if is_orphan else ()
     label = identity(NAME, meta.uid, "remove")
     delete = Delete(
-        label, PODS.name, "v1", "pods", meta.namespace, meta.name, meta.uid, meta.revision,
-        grace_seconds=0, premises=premises,
+        identity=label, resource=PODS.name, api_version="v1", plural="pods", namespace=meta.namespace,
+        name=meta.name, uid=meta.uid, revision=meta.revision, grace_seconds=0, premises=premises,
     )  # fmt: skip
     return delete, _note(resource, each, "it is removed")
 
@@ -157,7 +157,7 @@ def _with_mark(pod: Pod, mark: Condition | None) -> Effect | None:
 def _note(resource: Resource[View], each: Found, what: str) -> EventNote:
     finding, found = each
     told = f"{finding.why}: {what} ({finding.rule.cited})"
-    return EventNote(about(resource, found.metadata), NORMAL, "Repaired", told)
+    return EventNote(regarding_of(resource, found.metadata), NORMAL, "Repaired", told)
 
 
 def _ambiguous(each: Found) -> EventNote:
@@ -165,7 +165,9 @@ def _ambiguous(each: Found) -> EventNote:
     resource: Resource[View] = PODS if isinstance(found, Pod) else LEASES
     told = f"{finding.why} ({finding.rule.cited}); {finding.remedy}"
     occasion = f"{finding.rule.name}/{found.metadata.uid}"
-    return EventNote(about(resource, found.metadata), WARNING, "RepairNeedsSomebody", told, occasion=occasion)
+    return EventNote(
+        regarding_of(resource, found.metadata), WARNING, "RepairNeedsSomebody", told, occasion=occasion
+    )
 
 
 def _absent(node: str) -> Premise:

@@ -17,10 +17,10 @@ from fairlead.model.marks import AT_MOST_ONE, REPLACES, RETURNED
 from fairlead.model.premise import Premise
 from fairlead.model.views import PODS, REPLICASETS, Pod, ReplicaSet
 from fairlead.reconcile.children import child_name, from_template
-from fairlead.reconcile.pod_marks import marked, released_condition
+from fairlead.reconcile.pod_marks import mark_pod, released_condition
 
 
-def replacements(
+def make_replacements(
     view: Reading,
     controller: str,
     found: ReplicaSet,
@@ -51,7 +51,7 @@ def replacements(
     return creates
 
 
-def swapped(
+def swap_back(
     controller: str, found: ReplicaSet, mine: Sequence[Pod], live: Sequence[Pod], now: float, premise: Premise
 ) -> ChangeStatus | Delete | None:
     """The next step for a released pod that is to count again: its replacement goes; then it counts, if one is
@@ -67,12 +67,12 @@ def swapped(
         if still_there(found, mine):
             continue  # at most one: the other has to end first
         if len(live) < found.spec.replicas:
-            return marked(controller, pod, None, now, lost=False, premises=(premise,))
+            return mark_pod(controller, pod, None, now, lost=False, premises=(premise,))
         return ensure_gone(controller, found.metadata, PODS, pod, premises=(premise,))
     return None
 
 
-def unwanted(
+def delete_unwanted(
     controller: str, found: ReplicaSet, mine: Sequence[Pod], live: Sequence[Pod], premise: Premise
 ) -> list[Delete]:
     """Released pods that nobody will replace, since enough are there without them: their deletion is asked for, so that
@@ -89,7 +89,7 @@ def unwanted(
 
 
 def _is_back(pod: Pod) -> bool:
-    """Its node was heard again, and it is to count again: `swapped` has the word."""
+    """Its node was heard again, and it is to count again: `swap_back` has the word."""
     condition = released_condition(pod)
     return condition is not None and condition.reason == RETURNED
 

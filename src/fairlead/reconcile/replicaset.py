@@ -34,8 +34,9 @@ from fairlead.decision.contract import (
 from fairlead.decision.decider import Decider, Wake
 from fairlead.decision.effects import OPERATION, Create, Delete, Effect, identity, premise_of
 from fairlead.decision.ensure import ensure_child, ensure_gone, ensure_status
-from fairlead.decision.notes import about, children, failure
+from fairlead.decision.notes import note_children, note_failure, regarding_of
 from fairlead.decision.wakes import claiming, itself
+from fairlead.model.key import Key
 from fairlead.model.premise import Premise
 from fairlead.model.views import (
     LEASES,
@@ -56,9 +57,8 @@ from fairlead.reconcile.children import (
     readiness,
 )
 from fairlead.reconcile.reach import is_out_of_reach
-from fairlead.reconcile.replacements import replacements, still_there, swapped, unwanted
-from fairlead.reconcile.waiting import nameless, refused_owner, settled, waiting
-from fairlead.store.contract import Key
+from fairlead.reconcile.replacements import delete_unwanted, make_replacements, still_there, swap_back
+from fairlead.reconcile.waiting import add_waiting, drop_waiting, refused_owner, strip_name
 
 NAME = "replicaset"
 REPLICA_FAILURE = "ReplicaFailure"
@@ -97,7 +97,7 @@ def _decide(view: Reading, key: Key, now: float) -> Decision:
     if has_news:
         effects = ()  # what has become of those before is reported first
     verdict = _verdict(found, live, counted)
-    notes = children(about(REPLICASETS, found.metadata), effects)
+    notes = note_children(regarding_of(REPLICASETS, found.metadata), effects)
     reported = (status,) if status else ()
     return Decision(verdict, tuple(effects) or reported, counted.again_at, notes, is_final=is_final)
 
@@ -107,13 +107,13 @@ def _due(
 ) -> Sequence[Effect]:
     """What must come and go."""
     premise = premise_of(REPLICASETS, found.metadata)
-    swap = swapped(NAME, found, mine, live, now, premise)
+    swap = swap_back(NAME, found, mine, live, now, premise)
     if swap is not None:
         return (swap,)
     return (
         _missing(view, found, mine, live, premise)
         or _surplus(view, found, live, now, premise)
-        or unwanted(NAME, found, mine, live, premise)
+        or delete_unwanted(NAME, found, mine, live, premise)
     )
 
 
@@ -123,7 +123,7 @@ def _refused(view: Reading, key: Key, refusal: Refusal, now: float) -> Decision:
     if found is None or not isinstance(effect, Create | Delete):
         return NOTHING
     meta, reason = found.metadata, "FailedCreate" if isinstance(effect, Create) else "FailedDelete"
-    message = nameless(refusal, meta.name) if isinstance(effect, Create) else refusal.message
+    message = strip_name(refusal, meta.name) if isinstance(effect, Create) else refusal.message
     known = _failure(found)
     since = known.last_transition_time if known is not None else timestamp(now)
     owner = refused_owner(refusal, reason)
@@ -131,11 +131,11 @@ def _refused(view: Reading, key: Key, refusal: Refusal, now: float) -> Decision:
     live = [pod for pod in view.owned(PODS, meta.uid) if pod.live]
     counted = readiness(live, found.spec.min_ready_seconds, now)
     others = (each for each in found.status.conditions if each.type != REPLICA_FAILURE)
-    conditions = (*waiting(others, refusal, meta.name, now), failed)
+    conditions = (*add_waiting(others, refusal, meta.name, now), failed)
     status = ensure_status(
         NAME, REPLICASETS, found, _status(found, live, counted, conditions), always=("replicas",)
     )
-    notes = failure(about(REPLICASETS, meta), effect, message)
+    notes = note_failure(regarding_of(REPLICASETS, meta), effect, message)
     return Decision(Waiting(reason, message), (status,) if status else (), counted.again_at, events=notes)
 
 
@@ -149,7 +149,7 @@ def _missing(
     made = identity(NAME, meta.uid, "create") + "/"
     number = max((_number(pod, made) for pod in mine), default=0)
     number = max(number + 1, meta.revision)
-    creates = replacements(view, NAME, found, mine, missing, number, premise)
+    creates = make_replacements(view, NAME, found, mine, missing, number, premise)
     while len(creates) < missing:
         name = child_name(meta, str(number))
         body = from_template(found.spec.template, REPLICASETS, meta, name)
@@ -208,7 +208,7 @@ def _status(
     if conditions is None:
         conditions = found.status.conditions
     if len(live) == found.spec.replicas:
-        conditions = tuple(each for each in settled(conditions) if each.type != REPLICA_FAILURE)
+        conditions = tuple(each for each in drop_waiting(conditions) if each.type != REPLICA_FAILURE)
     return ReplicaSetStatus(
         replicas=len(live),
         fully_labeled_replicas=sum(labels <= pod.metadata.labels.items() for pod in live),

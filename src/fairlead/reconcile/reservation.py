@@ -27,6 +27,7 @@ from fairlead.decision.wakes import always, changed
 from fairlead.ledger import reservation as ledger
 from fairlead.ledger.pod_needs import Usage, add, exact, placed_usage
 from fairlead.model.catalog import CATALOG, Catalog
+from fairlead.model.key import Key
 from fairlead.model.selectors import from_object
 from fairlead.model.views import (
     NODES,
@@ -42,7 +43,6 @@ from fairlead.model.views import (
     View,
 )
 from fairlead.reconcile.ownership import owner_key, resources_of, uid_of
-from fairlead.store.contract import Key
 
 _NAME = "reservation"
 ALL = Key(RESERVATIONS.name, "", "")

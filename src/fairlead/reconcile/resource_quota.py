@@ -22,6 +22,7 @@ from fairlead.ledger import resource_quota
 from fairlead.ledger.handover import holds_quota
 from fairlead.ledger.pod_needs import Usage, add
 from fairlead.model.catalog import CATALOG, Catalog
+from fairlead.model.key import Key
 from fairlead.model.views import (
     PODS,
     RESOURCE_QUOTAS,
@@ -33,7 +34,6 @@ from fairlead.model.views import (
     View,
 )
 from fairlead.reconcile.ownership import resources_of
-from fairlead.store.contract import Key
 
 _NAME = "resource-quota"
 _NOTHING_SAID = b"{}"
@@ -82,7 +82,7 @@ class _Counter:
         if quota.metadata.deletion_timestamp:
             return None
         used = self._used(view, quota)
-        counted = ledger.plus(spec.hard, used, {})
+        counted = ledger.add_usage(spec.hard, used, {})
         for name in resource_quota.counted_resources(spec.hard):
             told = quota.status.used.get(f"count/{name}")
             if name not in self.resources and told is not None:

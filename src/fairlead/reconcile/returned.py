@@ -10,8 +10,9 @@ A key is a node. While a node is silent its released pods stay as objects, since
 The rule is the pod's annotation `fairlead.dev/on-return`. A replacement that is not there, never ran, or does not stay
 up is not kept for the original: that counts again, and the replacement goes. While it is starting, or is itself where
 nobody hears of it, both stay. Where at most one may run the replacement is kept as soon as it has a node: the original
-was stopped by its own, and the other may start at any moment. Who has no replacement (no owner, a DaemonSet) simply
-counts again; a StatefulSet's pod was given up for one of the same name, a Job's was counted as failed, and both go.
+was stopped by its own, and the other may start at any moment. A pod without a replacement (no owner, a DaemonSet)
+simply counts again; a StatefulSet's pod was given up for one of the same name, a Job's was counted as failed, and both
+go.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from fairlead.decision.contract import EFFECTS_MAX, NOTHING, Decision, EventNote
 from fairlead.decision.decider import Decider, Wake, WatchEvent
 from fairlead.decision.effects import Delete, Effect, identity, premise_of
 from fairlead.decision.ensure import ensure_gone
-from fairlead.decision.notes import NORMAL, about
+from fairlead.decision.notes import NORMAL, regarding_of
 from fairlead.decision.predicates import RELEASING
 from fairlead.decision.wakes import changed, itself
 from fairlead.ledger.evidence import (
@@ -36,6 +37,7 @@ from fairlead.ledger.evidence import (
 )
 from fairlead.model import evidence_rows as rows
 from fairlead.model.at_most_one import is_at_most_one
+from fairlead.model.key import Key
 from fairlead.model.marks import (
     KEEP_NEWEST,
     KEEP_ORIGINAL,
@@ -59,10 +61,9 @@ from fairlead.model.views import (
     Node,
     Pod,
 )
-from fairlead.reconcile.pod_marks import containers_ready, marked, released_condition
+from fairlead.reconcile.pod_marks import containers_ready, mark_pod, released_condition
 from fairlead.reconcile.reach import is_out_of_reach
 from fairlead.reconcile.release import node_key, standing_of
-from fairlead.store.contract import Key
 
 NAME = "returned"
 _LOOK_AGAIN_SECONDS = 2.0  # while it is not clear yet which of two is the newest that is ready
@@ -116,7 +117,9 @@ def _decide(view: Reading, key: Key, now: float) -> Decision:
             due.append(now)
             break
         if case.why:
-            notes.append(EventNote(about(PODS, pod.metadata), NORMAL, RETURNED, case.why, len(effects)))
+            notes.append(
+                EventNote(regarding_of(PODS, pod.metadata), NORMAL, RETURNED, case.why, len(effects))
+            )
         effects.append(effect)
     at = min(due)
     return Decision(
@@ -168,8 +171,8 @@ class _Case:
         self.why = f"released, and {self._name} has not come back: the object is removed ({allowed.cited})"
         label = identity(NAME, meta.uid, "forget")
         return Delete(
-            label, PODS.name, "v1", "pods", meta.namespace, meta.name, meta.uid, meta.revision,
-            grace_seconds=0, premises=(premise,),
+            identity=label, resource=PODS.name, api_version="v1", plural="pods", namespace=meta.namespace,
+            name=meta.name, uid=meta.uid, revision=meta.revision, grace_seconds=0, premises=(premise,),
         ), NEVER  # fmt: skip
 
     def _back(self, pod: Pod) -> tuple[Effect | None, float]:
@@ -181,7 +184,7 @@ class _Case:
             return self._leave(pod, "it was released and is not needed any more"), NEVER
         if kind in _COUNTS_AGAIN:
             self.why = f"{self._name} is back, and nothing took its place: it counts again"
-            return marked(NAME, pod, None, self._now, lost=False), NEVER
+            return mark_pod(NAME, pod, None, self._now, lost=False), NEVER
         condition = released_condition(pod)
         if condition is not None and condition.reason == RETURNED:
             return None, NEVER  # its set acts
@@ -207,7 +210,7 @@ class _Case:
         """Its set takes the replacement away, if there is one, and then the condition."""
         self.why = f"{self._name} is back; {why}"
         wanted = Condition(RELEASED, "True", RETURNED, self.why)
-        return marked(NAME, pod, wanted, self._now, lost=False), NEVER
+        return mark_pod(NAME, pod, wanted, self._now, lost=False), NEVER
 
     def _leave(self, pod: Pod, why: str) -> Effect | None:
         self.why = why

@@ -5,10 +5,10 @@
     revisions that no pod is of       are kept up to revisionHistoryLimit, the newest of them
 
 `data` is the patch that brings a template back, which is all that `kubectl rollout undo` needs. A revision is called
-after its owner and a hash of `data`; if a stranger has that name, the hash is another one. Of a StatefulSet it is the
-name that Kubernetes' controller gives. Revisions are recognized by what they hold, whoever made them and
-whatever they are called, so that no pod restarts when one controller takes over from another (docs/adr/0020).
-Revisions are claimed like pods. Used by the Deciders of both kinds before they touch any pod; pure.
+after its owner and a hash of `data`; if a stranger has that name, the hash is another one. For a StatefulSet it is the
+name that Kubernetes' controller gives. Revisions are recognized by what they hold, whoever made them and whatever they
+are called, so that no pod restarts when one controller takes over from another (docs/adr/0020). Revisions are claimed
+like pods. Used by the Deciders of both kinds before they touch any pod; pure.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def template_in(revision: ControllerRevision) -> Json:
     return {key: value for key, value in template.items() if key != "$patch"}
 
 
-def recorded(
+def record_revision(
     view: Reading,
     controller: str,
     resource: Resource[Any],
@@ -128,7 +128,7 @@ def _body(resource: Resource[Any], owner: Meta, template: Json, name: str, label
     }
 
 
-def forgotten(
+def forget_revisions(
     controller: str, owner: Meta, revisions: Sequence[ControllerRevision], in_use: Iterable[str], limit: int
 ) -> list[Delete]:
     """The oldest that nobody needs, beyond what is to be remembered. `in_use` are names."""

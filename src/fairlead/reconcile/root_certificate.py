@@ -13,9 +13,9 @@ from fairlead.decision.decider import Decider, Wake
 from fairlead.decision.effects import OPERATION, Change, Create, Json, identity
 from fairlead.decision.ensure import ensure_fields
 from fairlead.decision.wakes import called, inside, itself
+from fairlead.model.key import Key
 from fairlead.model.kinds.configmap import KIND
 from fairlead.model.views import NAMESPACES, Resource, Stored
-from fairlead.store.contract import Key
 
 _NAME = "root-certificate"
 CONFIG_MAP = "kube-root-ca.crt"
@@ -55,7 +55,15 @@ def _copy(view: Reading, namespace: str, wanted: Json) -> Create | Change | None
         label = identity(_NAME, space.metadata.uid, "create", CONFIG_MAP)
         metadata = {"name": CONFIG_MAP, "namespace": namespace, "annotations": {OPERATION: label}}
         body: Json = {"apiVersion": KIND.api_version, "kind": KIND.kind, "metadata": metadata, "data": wanted}
-        return Create(label, KIND.resource, KIND.api_version, KIND.plural, namespace, CONFIG_MAP, body)
+        return Create(
+            identity=label,
+            resource=KIND.resource,
+            api_version=KIND.api_version,
+            plural=KIND.plural,
+            namespace=namespace,
+            name=CONFIG_MAP,
+            body=body,
+        )
     current: Json = codec.decode(found.data).get("data") or {}
     # A key that is null is removed: what others put into it goes.
     data = {**dict.fromkeys(current), **wanted}

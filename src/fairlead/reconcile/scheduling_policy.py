@@ -14,6 +14,7 @@ from fairlead.decision.effects import ChangeStatus
 from fairlead.decision.ensure import ensure_status
 from fairlead.decision.wakes import always
 from fairlead.model import plane_knobs
+from fairlead.model.key import Key
 from fairlead.model.policy_in_use import InUse, policy_in_use
 from fairlead.model.views import (
     PLANE_SETTINGS,
@@ -22,7 +23,6 @@ from fairlead.model.views import (
     SchedulingPolicy,
     SchedulingPolicyStatus,
 )
-from fairlead.store.contract import Key
 
 _NAME = "scheduling-policy"
 ALL = Key(SCHEDULING_POLICIES.name, "", "")

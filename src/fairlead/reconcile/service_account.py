@@ -10,9 +10,9 @@ from fairlead.decision.decider import Decider, Wake
 from fairlead.decision.effects import OPERATION, Create, Json, identity
 from fairlead.decision.predicates import GONE
 from fairlead.decision.wakes import called, inside, itself
+from fairlead.model.key import Key
 from fairlead.model.kinds.serviceaccount import KIND
 from fairlead.model.views import NAMESPACES, Resource, Stored
-from fairlead.store.contract import Key
 
 _NAME = "service-account"
 DEFAULT = "default"
@@ -43,5 +43,13 @@ def _decide(view: Reading, key: Key, now: float) -> Decision:
         "kind": KIND.kind,
         "metadata": {"name": DEFAULT, "namespace": key.namespace, "annotations": {OPERATION: label}},
     }
-    create = Create(label, KIND.resource, KIND.api_version, KIND.plural, key.namespace, DEFAULT, body)
+    create = Create(
+        identity=label,
+        resource=KIND.resource,
+        api_version=KIND.api_version,
+        plural=KIND.plural,
+        namespace=key.namespace,
+        name=DEFAULT,
+        body=body,
+    )
     return Decision(effects=(create,))

@@ -39,7 +39,7 @@ def is_serving(pod: Pod) -> bool:
     )
 
 
-def shows(pod: Pod | None) -> Any:
+def visible_parts(pod: Pod | None) -> Any:
     """All of a pod that a slice can show: equal before and after, its change is none for a Service."""
     if pod is None or not pod.status.pod_ip or pod.finished or not pod.metadata.labels:
         return None
@@ -48,11 +48,11 @@ def shows(pod: Pod | None) -> Any:
     return facts, meta.labels
 
 
-def grouped(service: Service, pods: Iterable[Pod], zone_of: Callable[[str], str]) -> Groups:
+def group_endpoints(service: Service, pods: Iterable[Pod], zone_of: Callable[[str], str]) -> Groups:
     """Groups in the order of their ports, endpoints in the order of the pods."""
     groups: Groups = {}
     for pod in pods:
-        if shows(pod) is not None and ":" not in pod.status.pod_ip:
+        if visible_parts(pod) is not None and ":" not in pod.status.pod_ip:
             groups.setdefault(_ports(service, pod), {})[pod.metadata.uid] = _endpoint(service, pod, zone_of)
     return dict(sorted(groups.items()))
 

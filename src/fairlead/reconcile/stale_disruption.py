@@ -1,8 +1,9 @@
 """Takes back the mark `DisruptionTarget` from pods that were to be evicted, and were not.
 
-Whoever evicts a pod marks it first, then deletes it. Who dies in between leaves a mark that says what will not happen,
-and that a Job's failure policy would believe later on. If the same pod is chosen again the mark is right after all; if
-not, it is set to False after two minutes, as Kubernetes' disruption controller does. Keys are the pods themselves.
+Whoever evicts a pod marks it first, then deletes it. One that dies in between leaves a mark that says what will not
+happen, and that a Job's failure policy would later believe. If the same pod is chosen again the mark is right after
+all; if not, it is set to False after two minutes, as Kubernetes' disruption controller does. Keys are the pods
+themselves.
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ from fairlead.decision.decider import Decider, Wake
 from fairlead.decision.ensure import ensure_status
 from fairlead.decision.predicates import DISRUPTED
 from fairlead.decision.wakes import itself_if
+from fairlead.model.key import Key
 from fairlead.model.marks import DISRUPTION_TARGET
 from fairlead.model.views import PODS, Condition, Pod
-from fairlead.store.contract import Key
 
 _NAME = "stale-disruption"
 #: bound: plane | a mark of an eviction that did not happen is kept for | it is set to False

@@ -33,8 +33,9 @@ from fairlead.decision.contract import (
 from fairlead.decision.decider import Decider, Wake
 from fairlead.decision.effects import Create, Delete, Effect, identity, premise_of
 from fairlead.decision.ensure import ensure_child, ensure_gone, ensure_status
-from fairlead.decision.notes import about, children, failure
+from fairlead.decision.notes import note_children, note_failure, regarding_of
 from fairlead.decision.wakes import claiming, workload_itself
+from fairlead.model.key import Key
 from fairlead.model.views import (
     CONTROLLER_REVISIONS,
     LEASES,
@@ -48,7 +49,7 @@ from fairlead.model.views import (
 )
 from fairlead.reconcile.children import claim, readiness
 from fairlead.reconcile.reach import LOOK_AGAIN_SECONDS, is_out_of_reach
-from fairlead.reconcile.revisions import REVISION_LABEL, forgotten, in_order, recorded
+from fairlead.reconcile.revisions import REVISION_LABEL, forget_revisions, in_order, record_revision
 from fairlead.reconcile.statefulset_pods import (
     Ranks,
     Revisions,
@@ -61,8 +62,7 @@ from fairlead.reconcile.statefulset_pods import (
     revisions_of,
     unavailable_max,
 )
-from fairlead.reconcile.waiting import settled, waiting
-from fairlead.store.contract import Key
+from fairlead.reconcile.waiting import add_waiting, drop_waiting
 
 _NAME = "statefulset"
 
@@ -93,7 +93,7 @@ def _decide(view: Reading, key: Key, now: float) -> Decision:
     if claims or history.effects:
         return Decision(Waiting("ClaimingPods"), (*history.effects, *claims)[:EFFECTS_MAX])
     known = in_order(history.mine)
-    update, effect = recorded(view, _NAME, STATEFULSETS, found.metadata, found.spec.template, known)
+    update, effect = record_revision(view, _NAME, STATEFULSETS, found.metadata, found.spec.template, known)
     if update is None:
         return Decision(Waiting("RecordingRevision"), (effect,) if effect is not None else ())
     ranks = ranks_of(found, claimed.mine)
@@ -101,7 +101,7 @@ def _decide(view: Reading, key: Key, now: float) -> Decision:
     verdict, effects = _next(view, found, ranks, revisions, now)
     status = _status(found, ranks, revisions, now)
     if not any(isinstance(effect, Create) for effect in effects):
-        status = structs.replace(status, conditions=settled(status.conditions))
+        status = structs.replace(status, conditions=drop_waiting(status.conditions))
     if not effects:
         effects += _forgotten(found, ranks, revisions, known)
     written = ensure_status(_NAME, STATEFULSETS, found, status, ("replicas", "availableReplicas"))
@@ -110,7 +110,9 @@ def _decide(view: Reading, key: Key, now: float) -> Decision:
     again_at = readiness(_present(ranks), found.spec.min_ready_seconds, now).again_at
     if any(is_healthy(found, pod, now) and is_out_of_reach(view, pod) for pod in ranks.members.values()):
         again_at = min(again_at or now + LOOK_AGAIN_SECONDS, now + LOOK_AGAIN_SECONDS)
-    notes = children(about(STATEFULSETS, found.metadata), effects[:EFFECTS_MAX], _saying(found, "successful"))
+    notes = note_children(
+        regarding_of(STATEFULSETS, found.metadata), effects[:EFFECTS_MAX], _saying(found, "successful")
+    )
     return Decision(verdict, tuple(effects[:EFFECTS_MAX]), again_at, notes)
 
 
@@ -119,11 +121,13 @@ def _refused(view: Reading, key: Key, refusal: Refusal, now: float) -> Decision:
     found, effect = view.get(STATEFULSETS, key.namespace, key.name), refusal.effect
     if found is None or effect.resource != PODS.name:
         return NOTHING
-    regarding, say = about(STATEFULSETS, found.metadata), _saying(found, "failed error")
-    conditions = waiting(found.status.conditions, refusal, found.metadata.name, now)
+    regarding, say = regarding_of(STATEFULSETS, found.metadata), _saying(found, "failed error")
+    conditions = add_waiting(found.status.conditions, refusal, found.metadata.name, now)
     wanted = structs.replace(found.status, conditions=conditions)
     report = ensure_status(_NAME, STATEFULSETS, found, wanted, ("replicas", "availableReplicas"))
-    notes = failure(regarding, effect, refusal.message, lambda did, name, why: f"{say(did, name)}: {why}")
+    notes = note_failure(
+        regarding, effect, refusal.message, lambda did, name, why: f"{say(did, name)}: {why}"
+    )
     return Decision(effects=(report,) if report is not None else (), events=notes)
 
 
@@ -140,7 +144,7 @@ def _forgotten(
 ) -> list[Effect]:
     in_use = {pod.metadata.labels.get(REVISION_LABEL, "") for pod in _present(ranks)}
     in_use |= {revisions.current, revisions.update}
-    return [*forgotten(_NAME, found.metadata, tuple(known), in_use, found.spec.revision_history_limit)]
+    return [*forget_revisions(_NAME, found.metadata, tuple(known), in_use, found.spec.revision_history_limit)]
 
 
 def _next(
@@ -198,7 +202,15 @@ def _given_up(found: StatefulSet, pod: Pod) -> Delete | None:
         return None
     label = identity(_NAME, found.metadata.uid, "give-up", meta.uid)
     return Delete(
-        label, PODS.name, "v1", "pods", meta.namespace, meta.name, meta.uid, meta.revision, grace_seconds=0
+        identity=label,
+        resource=PODS.name,
+        api_version="v1",
+        plural="pods",
+        namespace=meta.namespace,
+        name=meta.name,
+        uid=meta.uid,
+        revision=meta.revision,
+        grace_seconds=0,
     )
 
 

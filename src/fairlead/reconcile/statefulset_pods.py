@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from fairlead.model.views import STATEFULSETS, ControllerRevision, Json, Pod, StatefulSet
 from fairlead.reconcile.children import available_at, from_template
-from fairlead.reconcile.deployment_rollout import resolved
+from fairlead.reconcile.deployment_rollout import resolve_amount
 from fairlead.reconcile.revisions import REVISION_LABEL, template_in
 
 _POD_NAME_LABEL = "statefulset.kubernetes.io/pod-name"
@@ -69,7 +69,7 @@ def partition_of(found: StatefulSet) -> int:
 def unavailable_max(found: StatefulSet) -> int | None:
     """How many pods may be missing during an update; None if that is not said, which means one."""
     said = (found.spec.update_strategy.get("rollingUpdate") or {}).get("maxUnavailable")
-    return None if said is None else max(1, resolved(said, found.spec.replicas, up=False))
+    return None if said is None else max(1, resolve_amount(said, found.spec.replicas, up=False))
 
 
 def is_rolling(found: StatefulSet) -> bool:

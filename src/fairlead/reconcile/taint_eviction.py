@@ -16,7 +16,7 @@ from fairlead.decision.contract import EFFECTS_MAX, NOTHING, Decision, EventNote
 from fairlead.decision.decider import Decider, Wake
 from fairlead.decision.effects import Delete, Effect, identity, premise_of
 from fairlead.decision.ensure import ensure_status
-from fairlead.decision.notes import NORMAL, about
+from fairlead.decision.notes import NORMAL, regarding_of
 from fairlead.decision.predicates import PLACED
 from fairlead.decision.wakes import changed, each_of, itself_if
 from fairlead.ledger.evidence import (
@@ -29,11 +29,11 @@ from fairlead.ledger.evidence import (
     tolerated_seconds,
 )
 from fairlead.model import evidence_rows as rows
+from fairlead.model.key import Key
 from fairlead.model.marks import UNREACHABLE
 from fairlead.model.views import EVIDENCE_POLICIES, NODES, PODS, Condition, Json, Node, Pod
 from fairlead.reconcile.pod_marks import condition_of
 from fairlead.reconcile.release import its_node, node_key
-from fairlead.store.contract import Key
 
 NAME = "taint-eviction"
 _TARGET = "DisruptionTarget"
@@ -86,7 +86,9 @@ def _decide(view: Reading, key: Key, now: float) -> Decision:
             effect = _deleted(node, pod)
             told = f"Marking for deletion Pod {pod.metadata.namespace}/{pod.metadata.name}: {why}"
             notes.append(
-                EventNote(about(PODS, pod.metadata), NORMAL, "TaintManagerEviction", told, len(effects))
+                EventNote(
+                    regarding_of(PODS, pod.metadata), NORMAL, "TaintManagerEviction", told, len(effects)
+                )
             )
         else:
             due = now
@@ -130,6 +132,6 @@ def _deleted(node: Node, pod: Pod) -> Delete:
     meta = pod.metadata
     label = identity(NAME, meta.uid, "evict")
     return Delete(
-        label, PODS.name, "v1", "pods", meta.namespace, meta.name, meta.uid, meta.revision,
-        premises=(premise_of(NODES, node.metadata),),
+        identity=label, resource=PODS.name, api_version="v1", plural="pods", namespace=meta.namespace,
+        name=meta.name, uid=meta.uid, revision=meta.revision, premises=(premise_of(NODES, node.metadata),),
     )  # fmt: skip

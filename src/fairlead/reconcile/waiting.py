@@ -15,20 +15,20 @@ from fairlead.model.views import Condition
 from fairlead.model.waiting import waiting_reason
 
 
-def nameless(refusal: Refusal, owner: str) -> str:
+def strip_name(refusal: Refusal, owner: str) -> str:
     """The message without the child's name: the next attempt may have another, and what is told is the same."""
     return refusal.message.replace(refusal.effect.name, f"{owner}-")
 
 
-def waiting(
+def add_waiting(
     conditions: Iterable[Condition], refusal: Refusal, owner: str, now: float
 ) -> tuple[Condition, ...]:
     """The conditions with what this refusal waits for; without it if it waits for nothing."""
     known = next((each for each in conditions if each.type == WAITING_FOR), None)
-    others = settled(conditions)
+    others = drop_waiting(conditions)
     if not refusal.lifted_by:
         return others
-    reason, message = waiting_reason(refusal.lifted_by), nameless(refusal, owner)
+    reason, message = waiting_reason(refusal.lifted_by), strip_name(refusal, owner)
     since = known.last_transition_time if known is not None else timestamp(now)
     return (*others, Condition(WAITING_FOR, "True", reason, message, since, owner=owner_of(DESIRED, reason)))
 
@@ -38,6 +38,6 @@ def refused_owner(refusal: Refusal, reason: str) -> str:
     return owner_of(DESIRED, waiting_reason(refusal.lifted_by)) if refusal.lifted_by else owner_told(reason)
 
 
-def settled(conditions: Iterable[Condition]) -> tuple[Condition, ...]:
+def drop_waiting(conditions: Iterable[Condition]) -> tuple[Condition, ...]:
     """The conditions of a workload that waits for nobody."""
     return tuple(each for each in conditions if each.type != WAITING_FOR)

@@ -4,8 +4,8 @@
     drivers/process.py ── Saw ... ──>  Agent  ── Open, Start, Stop ... ──> drivers/process.py
     the loop ── time ─────────────────>            ── Serve ──────────────────> service_proxy.py
 
-`agent_process.py` makes the parts and calls `start` and `stop`. What a part tells while it is being asked is handled
-after what it was asked with (`driving.py`).
+`agent_process.py` makes the parts and calls `start` and `stop`. Events that a part tells while it is being asked are
+handled after the one it was asked with (`driving.py`).
 """
 
 from __future__ import annotations

@@ -26,13 +26,13 @@ from fairlead.port.driving import Stepped
 from fairlead.runtime import logs, machine_facts, node_locks
 from fairlead.runtime.agent_driver import AgentDriver
 from fairlead.runtime.agent_settings import AgentSettings
-from fairlead.runtime.clock import Clock, Step, follow_wall_clock
+from fairlead.runtime.clock import Clock, ClockStep, follow_wall_clock
 from fairlead.runtime.kept_objects import KeptObjects
 from fairlead.runtime.node_endpoint import NodeEndpoint
 from fairlead.runtime.reaching import TokenFromFile, address_of, tls_of
 from fairlead.runtime.remote import ASK_SECONDS, Remote
 from fairlead.runtime.service_proxy import ServiceProxy
-from fairlead.wire.client import Client
+from fairlead.wire.client import HttpClient
 
 log = logging.getLogger("fairlead.agent")
 
@@ -52,7 +52,7 @@ def run(settings: AgentSettings) -> int:
         token: Callable[[], str] = lambda: settings.connection.token  # noqa: E731 - one of two
         if settings.token_file is not None:
             token = TokenFromFile(settings.token_file)
-        asyncio.run(_Process(settings, lock, clock).run(lambda: Client(address), prefix, token))
+        asyncio.run(_Process(settings, lock, clock).run(lambda: HttpClient(address), prefix, token))
     finally:
         os.close(lock)
     return 0
@@ -69,7 +69,7 @@ class _Process:
         self._broken: BaseException | None = None
         self._removed = False
 
-    async def run(self, client_of: Callable[[], Client], prefix: str, token: Callable[[], str]) -> None:
+    async def run(self, client_of: Callable[[], HttpClient], prefix: str, token: Callable[[], str]) -> None:
         settings, loop = self._settings, asyncio.get_running_loop()
         self._leaving = asyncio.Event()
         self._stop_pods = settings.stop_pods
@@ -160,7 +160,7 @@ class _Process:
             driver.tell(disk)
         asyncio.get_running_loop().call_later(_LOOK_SECONDS, self._look_at_directory, driver)
 
-    def _stepped(self, driver: AgentDriver, step: Step) -> None:
+    def _stepped(self, driver: AgentDriver, step: ClockStep) -> None:
         driver.tell(Stepped(step.ahead_seconds, f"node {self._settings.name}: {step}", self._clock()))
 
     def _failed(self, error: BaseException) -> None:

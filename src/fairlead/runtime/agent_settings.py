@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from fairlead.runtime.kubeconfig import Connection
+from fairlead.runtime.kubeconfig import ServerAccess
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class AgentSettings:
 
     name: str
     data_dir: Path
-    connection: Connection
+    connection: ServerAccess
     token_file: Path | None = None
     labels: dict[str, str] = field(default_factory=dict)
     capacity: dict[str, str] = field(default_factory=dict)
@@ -40,7 +40,7 @@ class HollowSettings:
 
     nodes: int
     name_prefix: str
-    connection: Connection
+    connection: ServerAccess
     token_file: Path | None = None
     labels: dict[str, str] = field(default_factory=dict)
     capacity: dict[str, str] = field(default_factory=dict)

@@ -26,7 +26,7 @@ from typing import Any
 from fairlead import __version__
 from fairlead.core.errors import DataDirectoryError, FormatError, UsageError
 from fairlead.core.times import timestamp
-from fairlead.runtime.private_files import OWNER_ONLY, sync_directory, unwritable
+from fairlead.runtime.private_files import OWNER_ONLY, sync_directory, unwritable_error
 from fairlead.runtime.revision_mark import write_closed_mark
 from fairlead.store import files as database
 from fairlead.store.contract import Recovered
@@ -77,12 +77,12 @@ def write_backup(data_dir: Path, target: Path, now: float) -> Manifest:
             recovered = database.read_backup(str(copy))
             sources = {DATABASE_FILE: copy} | _copied(data_dir, Path(staging))
             manifest = Manifest(
-                FORMAT,
-                timestamp(now),
-                __version__,
-                recovered.revision,
-                _counted(recovered.entries),
-                {name: _digest(path) for name, path in sources.items()},
+                format=FORMAT,
+                created=timestamp(now),
+                version=__version__,
+                revision=recovered.revision,
+                objects=_counted(recovered.entries),
+                files={name: _digest(path) for name, path in sources.items()},
             )
             packed = Path(staging, "backup.tar")
             _pack(packed, manifest, sources, now)
@@ -113,7 +113,7 @@ def restore_backup(source: Path, data_dir: Path) -> Manifest:
             raise
         sync_directory(parent)
     except OSError as error:
-        raise unwritable(data_dir, error) from error
+        raise unwritable_error(data_dir, error) from error
     return manifest
 
 

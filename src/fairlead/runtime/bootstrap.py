@@ -6,12 +6,12 @@ from __future__ import annotations
 from fairlead.core import codec
 from fairlead.core.errors import DataDirectoryError
 from fairlead.model import evidence_rows
+from fairlead.model.key import Key
 from fairlead.model.kind import Json
 from fairlead.model.views import EVIDENCE_POLICIES
 from fairlead.port.request import MERGE_PATCH, Request
 from fairlead.reconcile.root_certificate import CONFIG_MAP
 from fairlead.runtime.host import ServingHost
-from fairlead.store.contract import Key
 
 _NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
 # Where clients in Go find by whose word they know the API, and where servers beside it find whose certificates count.

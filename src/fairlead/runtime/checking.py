@@ -1,6 +1,6 @@
 """`fairlead check`: a whole data directory read, without changing it, and compared with a backup if there is one.
 
-A server may run meanwhile. Of a directory that nobody has open the log and the mark are examined too, as a start would.
+A server may run meanwhile. If nobody has the directory open, its log and its mark are examined too, as a start would.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import apsw
 
 from fairlead.core.errors import DataDirectoryError
 from fairlead.runtime import archive, decisions_file
-from fairlead.runtime.private_files import unwritable
+from fairlead.runtime.private_files import unwritable_error
 from fairlead.runtime.revision_mark import FILE, mark_doubt, read_acknowledged, read_mark
 from fairlead.store import checking
 from fairlead.store.checking import Findings
@@ -56,7 +56,7 @@ def check_directory(directory: Path, backup: Path | None) -> Checked:
             lost = "" if in_use else examined_log(str(path)).lost
             findings = _findings(path, in_use)
     except OSError as error:
-        raise unwritable(directory, error) from error
+        raise unwritable_error(directory, error) from error
     if not in_use and findings.format >= 2:
         mark = read_mark(directory)
         if mark is None:
@@ -70,7 +70,14 @@ def check_directory(directory: Path, backup: Path | None) -> Checked:
     damaged_there = {each.entry.key for each in recovered.damaged}
     there = {entry.key: entry for entry in recovered.entries if entry.key not in damaged_there}
     offers = tuple([Offer(each, there.get(each.entry.key)) for each in findings.damaged])
-    return Checked(findings, lost, in_use, offers, manifest.created, manifest.revision)
+    return Checked(
+        findings=findings,
+        log_lost=lost,
+        in_use=in_use,
+        offers=offers,
+        backup_created=manifest.created,
+        backup_revision=manifest.revision,
+    )
 
 
 def _findings(path: Path, in_use: bool) -> Findings:

@@ -28,7 +28,7 @@ CLOCK_STEP_SECONDS_MIN = 1.0
 _LOOK_SECONDS_MAX = 0.1
 
 
-class Step(NamedTuple):
+class ClockStep(NamedTuple):
     """The wall clock was set. `at` and `ahead_seconds` are of the steady clock: by how much the other is now ahead."""
 
     at: float
@@ -66,7 +66,7 @@ class Clock:
         """Seconds since the epoch, as if nobody had set the wall clock since the start."""
         return self._steady() + self._anchor
 
-    def look(self) -> Step | None:
+    def look(self) -> ClockStep | None:
         """What was done to the wall clock since the last look."""
         now = self()
         ahead = self.wall() - now
@@ -75,10 +75,10 @@ class Clock:
             return None
         self.ahead_seconds = ahead
         self.steps += 1
-        return Step(now, moved, ahead)
+        return ClockStep(now, moved, ahead)
 
 
-async def follow_wall_clock(clock: Clock, stepped: Callable[[Step], None]) -> None:
+async def follow_wall_clock(clock: Clock, stepped: Callable[[ClockStep], None]) -> None:
     """For ever: says in the log that the wall clock was set, and tells `stepped`."""
     while True:
         await asyncio.sleep(CLOCK_LOOK_SECONDS)

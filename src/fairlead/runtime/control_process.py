@@ -36,7 +36,7 @@ from fairlead.runtime.private_files import make_private_directory, open_lock
 from fairlead.runtime.reaching import address_of, tls_of
 from fairlead.runtime.remote import ASK_SECONDS, Remote
 from fairlead.runtime.remote_plane import RemotePlaneDriver
-from fairlead.wire.client import Broken, Client, NotSent
+from fairlead.wire.client import Broken, HttpClient, NotSent
 
 log = logging.getLogger("fairlead.control")
 
@@ -90,7 +90,7 @@ class _Process:
             loop.add_signal_handler(number, self._leaving.set)
         connection = self._settings.connection
         address, prefix = address_of(connection.server, tls_of(connection), self._clock)
-        client = Client(address, CONTROL_CONNECTIONS_MAX)
+        client = HttpClient(address, CONTROL_CONNECTIONS_MAX)
         decisions = DecisionsFile(self._settings.data_dir)
 
         def remote(seconds: float, user: str = "") -> Remote:
@@ -113,7 +113,7 @@ class _Process:
                 plane, remote(ask_seconds, self._user), self._clock, self._failed, decisions.append
             )
             margin = plane.leadership.settings.margin_seconds
-            for line in discovering.lines(found, plane.mirrors, margin, self._user):
+            for line in discovering.describe(found, plane.mirrors, margin, self._user):
                 _say(line)
             driver.start()
             following = asyncio.create_task(follow_wall_clock(self._clock, driver.stepped))

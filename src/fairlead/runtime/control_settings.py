@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from fairlead.runtime.kubeconfig import Connection
+from fairlead.runtime.kubeconfig import ServerAccess
 
 DEFAULT_SCHEDULER_NAME = "default-scheduler"
 
@@ -17,7 +17,7 @@ class ControlSettings:
 
     identity: str
     data_dir: Path
-    connection: Connection
+    connection: ServerAccess
     only_scheduler: bool = False
     scheduler_name: str = DEFAULT_SCHEDULER_NAME
     capabilities: str = ""

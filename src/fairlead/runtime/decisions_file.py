@@ -55,7 +55,7 @@ class DecisionsFile:
         self._file.close()
 
 
-def recorded(directory: Path) -> Iterator[dict[str, Any]]:
+def read_decisions(directory: Path) -> Iterator[dict[str, Any]]:
     """As `/fairlead/v1/decisions` tells them, oldest first; also while a plane writes."""
     path = directory / FILE
     if not path.exists():

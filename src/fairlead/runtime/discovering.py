@@ -112,7 +112,7 @@ async def check_is_free(remote: Remote, settings: ControlSettings, now: float) -
             raise OperatorError(f"{name} is at work there: {then}")
 
 
-def lines(found: Capabilities, resources: Iterable[str], margin_seconds: float, user: str) -> list[str]:
+def describe(found: Capabilities, resources: Iterable[str], margin_seconds: float, user: str) -> list[str]:
     """What a person should know of it, at the start. `user`: in whose name it writes; "": the kubeconfig's."""
     if user:
         told = [f"its writes carry the name {user}"]

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from fairlead.reconcile.event_expiry import EVENTS, EventExpiry
 from fairlead.runtime.host import ServingHost
-from fairlead.store.contract import Change
+from fairlead.store.contract import CommittedChange
 
 log = logging.getLogger("fairlead.expirer")
 
@@ -35,7 +35,7 @@ class Expirer:
     def learn_all(self) -> None:
         self._expiry.learn(list(self._host.api.desk.read.list(EVENTS)))
 
-    def observe(self, changes: tuple[Change, ...]) -> None:
+    def observe(self, changes: tuple[CommittedChange, ...]) -> None:
         now = self._clock()
         for change in changes:
             self._expiry.observe(change, now)

@@ -30,9 +30,9 @@ def explanations(
 ) -> Callable[[str, Mapping[str, str], Context], Later]:
     def answer(path: str, query: Mapping[str, str], context: Context) -> Later:
         namespace, name = _parts(path, EXPLAIN, 2, "NAMESPACE/POD")
-        if options.flag(query, "all"):
+        if options.parse_flag(query, "all"):
             return answering.later(history(sources, namespace, name))
-        return answering.later(explain(sources, namespace, name, options.whole(query, "attempt") or 0))
+        return answering.later(explain(sources, namespace, name, options.parse_whole(query, "attempt") or 0))
 
     return answer
 

@@ -14,13 +14,14 @@ from fairlead.control.plane import Plane
 from fairlead.core import codec
 from fairlead.core.errors import BadRequest, NotFound
 from fairlead.core.times import microtime, parse_time, timestamp
+from fairlead.model.key import Key
 from fairlead.port.request import Reply
 from fairlead.queue.snapshot import QueueSnapshot
 from fairlead.schedule.waiting import FLUSH, State
-from fairlead.store.contract import Journal, Key
-from fairlead.store.damage import told
+from fairlead.store.contract import Journal
+from fairlead.store.damage import describe_damage
 from fairlead.store.instants import revision_at
-from fairlead.store.machine import Phase, Store
+from fairlead.store.machine import Store, StorePhase
 
 AUDIT = "/fairlead/v1/audit"
 DECISIONS = "/fairlead/v1/decisions"
@@ -41,8 +42,8 @@ def lines(
     ?stream=NAME asks for instead."""
 
     def answer(path: str, query: Mapping[str, str], context: Context) -> Reply:
-        after = options.whole(query, "after") or 0
-        limit = min(options.whole(query, "limit") or _AUDIT_LINES_MAX, _AUDIT_LINES_MAX)
+        after = options.parse_whole(query, "after") or 0
+        limit = min(options.parse_whole(query, "limit") or _AUDIT_LINES_MAX, _AUDIT_LINES_MAX)
         name = query.get("stream", "")
         if name and name not in others:
             raise BadRequest(f"there is no stream {name!r} here; there are: {', '.join(others) or 'none'}")
@@ -164,7 +165,7 @@ def health(store: Store) -> Callable[[str, Mapping[str, str], Context], Reply]:
         problems = {"ping": ""}
         notes: tuple[str, ...] = ()
         if name != "livez":
-            halted = store.phase in (Phase.HALTED, Phase.REREADING)
+            halted = store.phase in (StorePhase.HALTED, StorePhase.REREADING)
             problems["store"] = "the journal does not take writes" if halted else ""
             if store.damaged or store.lost:
                 notes = tuple(damage_told(store))
@@ -184,7 +185,7 @@ def damage_told(store: Store) -> Iterator[str]:
         yield f"revisions {lost.after + 1} to {lost.until - 1} were lost, as far as they were given out: {lost.why}"
     for key in sorted(store.damaged)[:_DAMAGE_SHOWN_MAX]:
         damaged = store.damaged[key]
-        yield f"{told(damaged)} (known since {timestamp(damaged.since)})"
+        yield f"{describe_damage(damaged)} (known since {timestamp(damaged.since)})"
     if len(store.damaged) > _DAMAGE_SHOWN_MAX:
         yield f"{len(store.damaged) - _DAMAGE_SHOWN_MAX} more objects are damaged"
 
@@ -213,7 +214,7 @@ def _told(
 Label = tuple[str, str]
 
 
-class Sample(NamedTuple):
+class MetricSample(NamedTuple):
     """One number for /metrics; one of many that make up a histogram names that."""
 
     name: str
@@ -222,26 +223,26 @@ class Sample(NamedTuple):
     histogram: str = ""
 
 
-def plane_samples(plane: Plane, now: float) -> Iterator[Sample]:
+def plane_samples(plane: Plane, now: float) -> Iterator[MetricSample]:
     """Leadership, and each controller's queue; all of one metric together, as the text form wants it."""
-    yield Sample("fairlead_plane_leads", plane.leadership.leads)
-    yield Sample("fairlead_plane_takeovers_total", plane.leadership.takeovers)
-    yield Sample("fairlead_plane_breaker_opened_total", plane.health.breaker.opened)
-    yield Sample("fairlead_plane_settings_generation", plane.health.settings.generation)
-    yield Sample("fairlead_plane_retries_left", int(plane.health.budget.left(now)))
-    yield Sample("fairlead_plane_retries_waiting", len(plane.health.budget.waiting))
-    yield Sample("fairlead_plane_retries_held_back_total", plane.health.budget.held_back)
-    yield Sample("fairlead_plane_write_loops", len(plane.health.writes.loops(now)))
-    yield Sample("fairlead_plane_write_loops_total", plane.health.writes.found)
-    yield Sample("fairlead_events_waiting", plane.recorder.waiting)
-    yield Sample("fairlead_events_written_total", plane.recorder.written)
-    yield Sample("fairlead_events_suppressed_total", plane.recorder.suppressed)
-    yield Sample("fairlead_events_dropped_total", plane.recorder.dropped)
-    yield Sample("fairlead_events_unknown_total", plane.recorder.unknown)
+    yield MetricSample("fairlead_plane_leads", plane.leadership.leads)
+    yield MetricSample("fairlead_plane_takeovers_total", plane.leadership.takeovers)
+    yield MetricSample("fairlead_plane_breaker_opened_total", plane.health.breaker.opened)
+    yield MetricSample("fairlead_plane_settings_generation", plane.health.settings.generation)
+    yield MetricSample("fairlead_plane_retries_left", int(plane.health.budget.left(now)))
+    yield MetricSample("fairlead_plane_retries_waiting", len(plane.health.budget.waiting))
+    yield MetricSample("fairlead_plane_retries_held_back_total", plane.health.budget.held_back)
+    yield MetricSample("fairlead_plane_write_loops", len(plane.health.writes.loops(now)))
+    yield MetricSample("fairlead_plane_write_loops_total", plane.health.writes.found)
+    yield MetricSample("fairlead_events_waiting", plane.recorder.waiting)
+    yield MetricSample("fairlead_events_written_total", plane.recorder.written)
+    yield MetricSample("fairlead_events_suppressed_total", plane.recorder.suppressed)
+    yield MetricSample("fairlead_events_dropped_total", plane.recorder.dropped)
+    yield MetricSample("fairlead_events_unknown_total", plane.recorder.unknown)
     seen = [(controller, controller.queue.snapshot(now)) for controller in plane.controllers]
     for name, read in _CONTROLLER_METRICS:
         for controller, queue in seen:
-            yield Sample(name, read(controller, queue), (("controller", controller.decider.name),))
+            yield MetricSample(name, read(controller, queue), (("controller", controller.decider.name),))
 
 
 _CONTROLLER_METRICS: tuple[tuple[str, Callable[[Controller, QueueSnapshot[Key]], float]], ...] = (
@@ -260,7 +261,7 @@ _CONTROLLER_METRICS: tuple[tuple[str, Callable[[Controller, QueueSnapshot[Key]],
 )
 
 
-def metrics(read: Callable[[], Iterable[Sample]]) -> Callable[[str, Mapping[str, str], Context], Reply]:
+def metrics(read: Callable[[], Iterable[MetricSample]]) -> Callable[[str, Mapping[str, str], Context], Reply]:
     """/metrics in Prometheus' text form; a name that ends in _total is a counter, any other a gauge."""
 
     def answer(path: str, query: Mapping[str, str], context: Context) -> Reply:

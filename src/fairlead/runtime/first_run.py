@@ -18,10 +18,11 @@ import msgspec
 
 from fairlead.core import codec
 from fairlead.model.catalog import CATALOG
+from fairlead.model.key import Key
 from fairlead.model.views import Node, Pod
 from fairlead.port.request import Request
 from fairlead.runtime.host import ServingHost
-from fairlead.store.contract import Key, Reader
+from fairlead.store.contract import Reader
 
 log = logging.getLogger("fairlead.first-run")
 

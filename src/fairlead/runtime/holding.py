@@ -43,7 +43,7 @@ def _written(data_dir: Path) -> int:
     return int(text) if text.isdigit() else 0
 
 
-class Process:
+class HolderProcess:
     """The holder, held fast: its number cannot become another process's meanwhile."""
 
     def __init__(self, found: Holder) -> None:

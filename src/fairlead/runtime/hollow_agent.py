@@ -29,11 +29,11 @@ from fairlead.model.marks import DRIVER
 from fairlead.model.views import NODES, Json, Node
 from fairlead.port.request import Request
 from fairlead.runtime.agent_settings import HollowSettings
-from fairlead.runtime.clock import Clock, Step, follow_wall_clock
+from fairlead.runtime.clock import Clock, ClockStep, follow_wall_clock
 from fairlead.runtime.reaching import TokenFromFile, address_of, tls_of
 from fairlead.runtime.remote import ASK_SECONDS, Remote
 from fairlead.runtime.remote_plane import RemotePlaneDriver
-from fairlead.wire.client import Address, Client
+from fairlead.wire.client import Address, HttpClient
 
 log = logging.getLogger("fairlead.agent")
 
@@ -78,7 +78,7 @@ class _Process:
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._leaving.set)
         loop.add_signal_handler(signal.SIGUSR1, self._tell)
-        played, renewed = Client(address), Client(address, HOLLOW_CONNECTIONS_MAX)
+        played, renewed = HttpClient(address), HttpClient(address, HOLLOW_CONNECTIONS_MAX)
         ask_seconds = min(ASK_SECONDS, max(1.0, self._settings.renew_seconds))
         nodes = Remote(played, prefix, token, self._clock, ASK_SECONDS, self._noticed)
         self._leases = Remote(renewed, prefix, token, self._clock, ask_seconds, urgent=frozenset())
@@ -178,7 +178,7 @@ class _Process:
         if trouble:
             print(f"fairlead: {trouble}; trying again", file=sys.stderr, flush=True)
 
-    def _stepped(self, step: Step) -> None:
+    def _stepped(self, step: ClockStep) -> None:
         """Nothing here is due by the wall clock; leases go on by the steady one."""
         print(f"fairlead: {step}; leases and times go on by the steady clock", file=sys.stderr, flush=True)
 

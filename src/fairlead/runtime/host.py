@@ -19,7 +19,7 @@ from fairlead.api.users import MASTERS, User
 from fairlead.core.errors import Unauthorized
 from fairlead.port.request import Reply, Request
 from fairlead.runtime.store_driver import StoreDriver
-from fairlead.store.contract import Failed, Note, Outcome, Transaction
+from fairlead.store.contract import CommitFailed, CommitOutcome, Note, Transaction
 
 log = logging.getLogger("fairlead.runtime")
 
@@ -59,7 +59,7 @@ class ServingHost:
         self._authenticators = AuthenticatorChain(_CurrentTokens(api))
         self._entropy = b""  # drawn ahead; what is used is never used again
         self._entropy_used = 0
-        self.submit: Callable[[Transaction, Callable[[Outcome], None]], None] = driver.submit
+        self.submit: Callable[[Transaction, Callable[[CommitOutcome], None]], None] = driver.submit
         self.note: Callable[[tuple[Note, ...]], None] = driver.note
         self._losing = False  # lines of the audit log were not taken, and none was since
 
@@ -79,14 +79,22 @@ class ServingHost:
             self._entropy, start = os.urandom(_ENTROPY_BYTES), 0
         self._entropy_used = start + 16
         entropy = self._entropy[start : start + 16]
-        return Context(user, self._clock(), entropy, entropy[:8].hex(), user_agent, source, impersonator)
+        return Context(
+            user=user,
+            now=self._clock(),
+            entropy=entropy,
+            request_id=entropy[:8].hex(),
+            user_agent=user_agent,
+            source=source,
+            impersonator=impersonator,
+        )
 
     def record(self, notes: tuple[Note, ...], then: Callable[[], None]) -> None:
         """Keep lines of the audit log, then go on: also if they are not taken, as on a full disk. Those are counted."""
 
-        def noted(outcome: Outcome) -> None:
+        def noted(outcome: CommitOutcome) -> None:
             audit = self.api.desk.audit
-            if isinstance(outcome, Failed):
+            if isinstance(outcome, CommitFailed):
                 audit.lost(len(notes))
                 if not self._losing:
                     log.error("lines of the audit log are not recorded, only counted: %s", outcome.message)

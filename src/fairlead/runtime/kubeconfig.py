@@ -21,7 +21,7 @@ CLUSTER = "fairlead"
 
 
 @dataclass(frozen=True, slots=True)
-class Connection:
+class ServerAccess:
     """How to reach a server and as whom. Certificates are PEM text; "" where there is none."""
 
     server: str
@@ -65,7 +65,7 @@ def write(path: Path, server: str, ca_pem: str, user: str, token: str) -> None:
     write_private(path, render(server, ca_pem, user, token).encode())
 
 
-def load(path: Path) -> Connection:
+def load(path: Path) -> ServerAccess:
     """The current context of a kubeconfig. UsageError names what is missing and where."""
     try:
         text = path.read_text()
@@ -79,7 +79,7 @@ def load(path: Path) -> Connection:
     return parse(text, path)
 
 
-def parse(text: str, path: Path) -> Connection:
+def parse(text: str, path: Path) -> ServerAccess:
     """`path` is for messages and for file references, which are relative to it."""
     document = _yaml(text, path)
     context_name = document.get("current-context")
@@ -110,7 +110,7 @@ def parse(text: str, path: Path) -> Connection:
     token = str(user.get("token") or _file(user, "tokenFile", path).strip())
     if not (token.isascii() and token.isprintable()):
         raise UsageError(f"kubeconfig {path}: its token is not one line of plain text")
-    return Connection(
+    return ServerAccess(
         server=server.rstrip("/"),
         ca=_data_or_file(cluster, "certificate-authority", path),
         token=token,

@@ -71,7 +71,7 @@ class LocalAgent:
             self.process.stdin.close()
 
 
-def named(settings: ServeSettings) -> tuple[LocalNode, ...]:
+def name_nodes(settings: ServeSettings) -> tuple[LocalNode, ...]:
     """`local-1` and so on, dealt out to the zones in turn."""
     directory, zones = settings.data_dir.absolute() / "nodes", settings.zones
     names = [f"local-{number}" for number in range(1, settings.nodes + 1)]
@@ -82,7 +82,7 @@ def named(settings: ServeSettings) -> tuple[LocalNode, ...]:
 
 
 def start(settings: ServeSettings, node: LocalNode) -> LocalAgent:
-    cpu, memory = shares(settings.nodes)
+    cpu, memory = share_machine(settings.nodes)
     authority = settings.data_dir.absolute() / "identity" / "ca.crt"
     return LocalAgent(
         [
@@ -100,10 +100,10 @@ def start(settings: ServeSettings, node: LocalNode) -> LocalAgent:
 
 
 def start_all(settings: ServeSettings) -> dict[str, LocalAgent]:
-    return {node.name: start(settings, node) for node in named(settings)}
+    return {node.name: start(settings, node) for node in name_nodes(settings)}
 
 
-def shares(count: int) -> tuple[str, str]:
+def share_machine(count: int) -> tuple[str, str]:
     """What each of so many nodes on this machine offers: all its processors, which pods share by turns, so that a pod
     that asks for a whole one fits; and its part of the memory, which they cannot share."""
     memory = quantity.value(machine_facts.memory()) // count // 1024

@@ -51,7 +51,7 @@ class LocalNodes:
     ) -> None:
         """`waiting`: agents that were started before the server and wait to be told where it is."""
         self._settings = settings
-        self._nodes = local_agents.named(settings)
+        self._nodes = local_agents.name_nodes(settings)
         self._tokens = tokens
         self._clock = clock
         self._waiting = waiting

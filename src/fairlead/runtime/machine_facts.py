@@ -55,7 +55,14 @@ def disk(directory: Path, now: float) -> Disk | None:
     except OSError:
         return None
     size = told.f_frsize
-    return Disk(str(directory), told.f_bavail * size, told.f_blocks * size, told.f_favail, told.f_files, now)
+    return Disk(
+        where=str(directory),
+        free_bytes=told.f_bavail * size,
+        bytes=told.f_blocks * size,
+        free_files=told.f_favail,
+        files=told.f_files,
+        now=now,
+    )
 
 
 def node_info() -> dict[str, str]:

@@ -13,13 +13,13 @@ from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
 
-from fairlead.api.node_addresses import silent
+from fairlead.api.node_addresses import no_answer
 from fairlead.api.plan import NodeAddress, NodeQuestion, NodeStream
 from fairlead.api.users import User
 from fairlead.core.errors import TooManyRequests, Unavailable
 from fairlead.port.request import Reply
 from fairlead.runtime.identity import Identity
-from fairlead.wire.client import Address, Broken, Client, NotSent
+from fairlead.wire.client import Address, Broken, HttpClient, NotSent
 from fairlead.wire.exchange import Exchange
 from fairlead.wire.streaming import Streams, pour
 
@@ -46,7 +46,7 @@ class NodeConnections:
         self._loop = loop
         self._known = known
         self._tls: ssl.SSLContext | None = None
-        self._clients: dict[NodeAddress, Client] = {}
+        self._clients: dict[NodeAddress, HttpClient] = {}
         self._streams = Streams(loop, LOG_STREAMS_MAX)
         self._questions: set[asyncio.Task[None]] = set()
         self._room = asyncio.Semaphore(NODES_ASKED_MAX)
@@ -105,7 +105,7 @@ class NodeConnections:
         try:
             stream = await self._client(asked.node).stream(asked.target, b"", NODE_SECONDS)
         except (NotSent, Broken, OSError) as error:
-            refused(silent(asked.node, str(error)))
+            refused(no_answer(asked.node, str(error)))
             return
         except Exception as error:  # noqa: BLE001 - whatever it is, whoever asked must be answered
             refused(error)
@@ -140,7 +140,7 @@ class NodeConnections:
         if answer.status == 200:
             answers[node.name] = answer.body
 
-    def _client(self, node: NodeAddress) -> Client:
+    def _client(self, node: NodeAddress) -> HttpClient:
         """Connections are kept with those that were asked last."""
         client = self._clients.pop(node, None)
         if client is None:
@@ -148,12 +148,12 @@ class NodeConnections:
                 self._clients.pop(next(iter(self._clients))).close()
             parts = urlsplit(node.url)
             address = Address(parts.hostname or "", parts.port or 0, self._trust(), node.certificate)
-            client = Client(address, answer_bytes_max=NODE_ANSWER_BYTES_MAX)
+            client = HttpClient(address, answer_bytes_max=NODE_ANSWER_BYTES_MAX)
         self._clients[node] = client
         return client
 
     def _trust(self) -> ssl.SSLContext:
-        """Shows who we are. Whom we speak to is known by the digest of its certificate, not by who signed that."""
+        """Shows who we are. A node is recognised by the digest of its certificate, not by who signed it."""
         if self._tls is None:
             tls = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
             tls.minimum_version = ssl.TLSVersion.TLSv1_2

@@ -19,9 +19,9 @@ from contextlib import aclosing
 from pathlib import Path
 from typing import Any, Protocol, cast
 
-from fairlead.agent.drivers.logs import Wanted
+from fairlead.agent.drivers.logs import LogOptions
 from fairlead.agent.drivers.usage import Usage, usage
-from fairlead.agent.usage import USAGE_WINDOW_SECONDS, Reading, Sample, UsageHistory
+from fairlead.agent.usage import USAGE_WINDOW_SECONDS, UsageHistory, UsageReading, UsageSample
 from fairlead.api import options
 from fairlead.core import codec
 from fairlead.core.errors import BadRequest, OperatorError
@@ -51,7 +51,7 @@ _JSON, _TEXT = b"application/json", b"text/plain"
 class Source(Protocol):
     """What knows; `agent/drivers/process.py` is one."""
 
-    def logs(self, uid: str, container: str, wanted: Wanted) -> AsyncIterator[bytes]: ...
+    def logs(self, uid: str, container: str, wanted: LogOptions) -> AsyncIterator[bytes]: ...
 
     async def usage(self) -> Mapping[str, Mapping[str, Usage]]: ...
 
@@ -139,7 +139,7 @@ class NodeEndpoint:
     async def _tell_usage(self, exchange: Exchange, source: Source) -> None:
         if self._clock() - self._history.newest_at >= _FRESH_SECONDS:
             await self._sample(source)
-        told = self._history.told()
+        told = self._history.latest()
         if told is None:
             _refuse(exchange, 404, "nothing was measured yet")
         else:
@@ -159,11 +159,11 @@ class NodeEndpoint:
         async with self._sampling:
             found = await source.usage()
             pods = {uid: {name: _reading(of) for name, of in each.items()} for uid, each in found.items()}
-            self._history.add(Sample(self._clock(), pods, _reading(usage({}, {os.getpid()}))))
+            self._history.add(UsageSample(self._clock(), pods, _reading(usage({}, {os.getpid()}))))
 
 
-def _reading(used: Usage) -> Reading:
-    return Reading(used.cpu_seconds, used.memory_bytes)
+def _reading(used: Usage) -> UsageReading:
+    return UsageReading(used.cpu_seconds, used.memory_bytes)
 
 
 async def _send(exchange: Exchange, pieces: AsyncIterator[bytes]) -> None:
@@ -171,16 +171,16 @@ async def _send(exchange: Exchange, pieces: AsyncIterator[bytes]) -> None:
         await pour(exchange, _TEXT, read)
 
 
-def wanted(query: Mapping[str, str], now: float) -> Wanted:
+def wanted(query: Mapping[str, str], now: float) -> LogOptions:
     since = parse_time(query["sinceTime"]) if query.get("sinceTime") else None
-    seconds = options.whole(query, "sinceSeconds")
-    return Wanted(
-        previous=bool(options.flag(query, "previous")),
-        tail_lines=options.whole(query, "tailLines"),
+    seconds = options.parse_whole(query, "sinceSeconds")
+    return LogOptions(
+        previous=bool(options.parse_flag(query, "previous")),
+        tail_lines=options.parse_whole(query, "tailLines"),
         since=now - seconds if seconds is not None else since,
-        timestamps=bool(options.flag(query, "timestamps")),
-        limit_bytes=options.whole(query, "limitBytes"),
-        follow=bool(options.flag(query, "follow")),
+        timestamps=bool(options.parse_flag(query, "timestamps")),
+        limit_bytes=options.parse_whole(query, "limitBytes"),
+        follow=bool(options.parse_flag(query, "follow")),
     )
 
 

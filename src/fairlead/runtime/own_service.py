@@ -12,10 +12,11 @@ import socket
 from ipaddress import AddressValueError, IPv4Address
 
 from fairlead.core import codec
+from fairlead.model.key import Key
 from fairlead.model.kind import Json
 from fairlead.port.request import MERGE_PATCH, Request
 from fairlead.runtime.host import ServingHost
-from fairlead.store.contract import Key, Reader
+from fairlead.store.contract import Reader
 
 NAME, NAMESPACE = "kubernetes", "default"
 HTTPS = 443

@@ -33,7 +33,7 @@ from fairlead.core.errors import InternalError
 from fairlead.port.driving import Follow, ListAll, Stepped, WakeAt
 from fairlead.port.outcome import outcome_of
 from fairlead.port.request import Reply
-from fairlead.runtime.clock import Step
+from fairlead.runtime.clock import ClockStep
 from fairlead.runtime.driving import Driver
 from fairlead.runtime.host import ServingHost
 from fairlead.store.contract import Compacted, FutureRevision, Note, Reader
@@ -77,7 +77,7 @@ class PlaneDriver:
         for subscription in self._follows:
             self._hub.unsubscribe(subscription)
 
-    def stepped(self, step: Step) -> None:
+    def stepped(self, step: ClockStep) -> None:
         """The wall clock was set."""
         self._driver.tell(Stepped(step.ahead_seconds, str(step), self._clock()))
 
@@ -127,7 +127,7 @@ class PlaneDriver:
         try:
             self._host.send(call.request, user, answer)
         except Exception:  # a fault of the API's, as `wire/handler.py` answers it: the plane is sound
-            log.exception("a request could not be handled: %s %s", call.request.verb, call.request.resource)
+            log.exception("a request could not be handled: %s %s", call.request.verb, call.request.plural)
             answer(failure(InternalError("an internal error occurred; the server's log has the details")))
 
     def _reply_soon(self, call: int, reply: Reply) -> None:

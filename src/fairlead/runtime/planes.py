@@ -12,7 +12,7 @@ import logging
 from collections.abc import Callable, Iterable
 
 from fairlead.control.plane import Plane
-from fairlead.runtime.clock import Step
+from fairlead.runtime.clock import ClockStep
 from fairlead.runtime.plane_driver import PlaneDriver
 from fairlead.store.watch import Subscription
 
@@ -51,7 +51,7 @@ class Planes:
             self._timer.cancel()
         self._driver.stop()
 
-    def stepped(self, step: Step) -> None:
+    def stepped(self, step: ClockStep) -> None:
         """The wall clock was set."""
         self._driver.stepped(step)
 

@@ -35,7 +35,7 @@ def write_private(path: Path, data: bytes) -> None:
             raise
         sync_directory(path.parent)
     except OSError as error:
-        raise unwritable(path, error) from error
+        raise unwritable_error(path, error) from error
 
 
 @contextmanager
@@ -71,7 +71,7 @@ def make_private_directory(path: Path) -> None:
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
-        raise unwritable(path, error) from error
+        raise unwritable_error(path, error) from error
 
 
 def read_private(path: Path) -> bytes | None:
@@ -87,7 +87,7 @@ def read_private(path: Path) -> bytes | None:
 
 
 @contextmanager
-def locked(path: Path) -> Iterator[None]:
+def hold_lock(path: Path) -> Iterator[None]:
     """Hold a lock file: read-change-write of its neighbour is then one step for all who do the same."""
     descriptor = open_lock(path)
     try:
@@ -102,10 +102,10 @@ def open_lock(path: Path) -> int:
     try:
         return os.open(path, os.O_RDWR | os.O_CREAT, OWNER_ONLY)
     except OSError as error:
-        raise unwritable(path, error) from error
+        raise unwritable_error(path, error) from error
 
 
-def unwritable(path: Path, error: OSError) -> DataDirectoryError:
+def unwritable_error(path: Path, error: OSError) -> DataDirectoryError:
     return DataDirectoryError(
         f"cannot write {path}: {error.strerror}; choose another place with --data-dir, or correct its"
         " permissions"

@@ -13,7 +13,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from fairlead.core.errors import UsageError
-from fairlead.runtime.kubeconfig import Connection
+from fairlead.runtime.kubeconfig import ServerAccess
 from fairlead.wire.client_protocol import Address
 from fairlead.wire.validity import leave_time_out
 
@@ -56,7 +56,7 @@ def address_of(server: str, tls: ssl.SSLContext | None, clock: Callable[[], floa
     return address, url.path.rstrip("/")
 
 
-def tls_of(connection: Connection) -> ssl.SSLContext | None:
+def tls_of(connection: ServerAccess) -> ssl.SSLContext | None:
     """None for http://, where certificates are of no use."""
     if connection.server.startswith("http://"):
         return None

@@ -15,12 +15,13 @@ import msgspec
 from fairlead import __version__
 from fairlead.api.users import MASTERS
 from fairlead.cache.events import Broke, Expired, Framed, Listed, ListFailed, Marked, MirrorEvent
+from fairlead.model.key import Key
 from fairlead.model.views import Resource, View
 from fairlead.port.outcome import Done, Outcome, Refused, Unknown, outcome_of
 from fairlead.port.request import Reply, Request
-from fairlead.store.contract import Entry, Key
-from fairlead.wire.client import Client, Stream
-from fairlead.wire.client_protocol import Answer, Broken, NotSent, bearer
+from fairlead.store.contract import Entry
+from fairlead.wire.client import HttpClient, Stream
+from fairlead.wire.client_protocol import Broken, HttpAnswer, NotSent, bearer
 from fairlead.wire.routes import request_target
 
 #: bound: plane | an agent waits for an answer | the outcome is unknown
@@ -74,7 +75,7 @@ class Remote:
 
     def __init__(
         self,
-        client: Client,
+        client: HttpClient,
         prefix: str,
         token: Callable[[], str],
         clock: Callable[[], float],
@@ -113,7 +114,7 @@ class Remote:
                 return Done(0, answer.body)
             return outcome_of(Reply(answer.status, b'{"message": "the answer is not JSON"}'))
 
-    async def document(self, path: str) -> Answer:
+    async def document(self, path: str) -> HttpAnswer:
         """What is no object: versions, discovery. Raises NotSent or Broken."""
         answer = await self._client.send("GET", self._prefix + path, self._headers(), b"", self._seconds)
         self._judge(answer.status)
@@ -229,7 +230,7 @@ class Remote:
             return Expired(now, attempt) if status.code == 410 else Broke(status.message, now, attempt)
         return Framed(frame.type, _entry(resource, frame.object), now, attempt)
 
-    async def _send(self, request: Request) -> Answer:
+    async def _send(self, request: Request) -> HttpAnswer:
         method, target = request_target(request)
         headers = self._headers()
         if request.body:
@@ -241,7 +242,7 @@ class Remote:
                 headers,
                 request.body,
                 self._seconds,
-                request.resource in self._urgent,
+                request.plural in self._urgent,
             )
         except (NotSent, Broken) as error:
             self._client.drop_kept()

@@ -18,7 +18,7 @@ from functools import partial
 from typing import assert_never
 
 from fairlead.cache.events import Expired, Listed, ListFailed, Marked, Mirrored, MirrorEvent
-from fairlead.cache.mirror import Phase
+from fairlead.cache.mirror import MirrorPhase
 from fairlead.control.instructions import (
     Answers,
     AskProgress,
@@ -32,12 +32,13 @@ from fairlead.control.instructions import (
 from fairlead.control.plane import Plane
 from fairlead.core import codec
 from fairlead.model import evidence_rows
+from fairlead.model.key import Key
 from fairlead.model.views import EVIDENCE_POLICIES, Resource, View
 from fairlead.port.driving import Follow, ListAll, Stepped, WakeAt
-from fairlead.runtime.clock import Step
+from fairlead.runtime.clock import ClockStep
 from fairlead.runtime.driving import Driver
 from fairlead.runtime.remote import Remote
-from fairlead.store.contract import Entry, Key
+from fairlead.store.contract import Entry
 
 log = logging.getLogger("fairlead.agent")
 
@@ -76,7 +77,7 @@ class RemotePlaneDriver:
     def start(self) -> None:
         self._driver.start()
 
-    def stepped(self, step: Step) -> None:
+    def stepped(self, step: ClockStep) -> None:
         """The wall clock was set."""
         self._driver.tell(Stepped(step.ahead_seconds, str(step), self._clock()))
 
@@ -173,5 +174,5 @@ class RemotePlaneDriver:
             return  # it was forgotten meanwhile
         if resource in plane.capabilities.lacks:
             self._tell(resource, (Marked(plane.leadership.fence_revision, now),))
-        elif mirror.phase is Phase.FOLLOWING and not mirror.passed(plane.leadership.fence_revision):
+        elif mirror.phase is MirrorPhase.FOLLOWING and not mirror.passed(plane.leadership.fence_revision):
             self._tell(resource, (Expired(now),))

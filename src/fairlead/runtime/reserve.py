@@ -5,11 +5,11 @@
                        at once: what the log holds, and pages for what is to come. Made again when there is room for it
                        and some more
 
-What is in the database's own files nobody else can take, however they fill the disk. While it is full history is
+Nobody else can take what is in the database's own files, however they fill the disk. While it is full history is
 compacted early, so that leases are renewed in the place of older ones, and what was deleted is free for further writes.
 
-Made by `server.py`; called by the store driver on its writer thread. What may be written meanwhile the store machine
-decides (`store/room.py`).
+Made by `server.py`; called by the store driver on its writer thread. The store machine decides what may be written
+meanwhile (`store/room.py`).
 """
 
 from __future__ import annotations

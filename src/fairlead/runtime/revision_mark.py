@@ -22,12 +22,12 @@ from typing import NamedTuple
 
 from fairlead.runtime.private_files import OWNER_ONLY, sync_directory
 from fairlead.store.contract import OPERATIONS_MAX
-from fairlead.store.machine import Limits
+from fairlead.store.machine import StoreLimits
 
 FILE = "revision"
 BLOCK = 4096  # revisions
 # A mark is raised for a batch that may then not have become durable.
-_SLACK = Limits().batch_changes_max + OPERATIONS_MAX
+_SLACK = StoreLimits().batch_changes_max + OPERATIONS_MAX
 _SLOT_BYTES = 512
 _DIGEST_BYTES = 8
 _ACKNOWLEDGED_AT = 2 * _SLOT_BYTES

@@ -81,7 +81,9 @@ class _Crew:
             code = worker.process.exitcode
             how = f"signal {-code}" if code is not None and code < 0 else f"exit code {code}"
             told = Failure(seed, "process-lives", f"{deaths} processes ended while they ran it, by {how}")
-            return SeedResult(seed, "", told, 0.0, 0, {}, {})
+            return SeedResult(
+                seed=seed, digest="", failure=told, seconds=0.0, commits=0, faults={}, probes={}
+            )
         return result
 
     def _hire(self) -> _Worker:

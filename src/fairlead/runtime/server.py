@@ -43,7 +43,7 @@ from fairlead.runtime.bootstrap import ensure_initial_objects
 from fairlead.runtime.clock import Clock, follow_wall_clock
 from fairlead.runtime.datadir import open_data_directory
 from fairlead.runtime.expirer import Expirer
-from fairlead.runtime.extensions import Sample
+from fairlead.runtime.extensions import MetricSample
 from fairlead.runtime.host import ServingHost
 from fairlead.runtime.identity import Identity
 from fairlead.runtime.kubeconfig import server_url
@@ -60,7 +60,7 @@ from fairlead.runtime.server_routes import ServerRoutes
 from fairlead.runtime.settings import ServeSettings
 from fairlead.runtime.store_driver import StoreDriver
 from fairlead.runtime.version import git_version, version_document
-from fairlead.store.contract import Change, Journal, Retention
+from fairlead.store.contract import CommittedChange, Journal, Retention
 from fairlead.store.machine import Store
 from fairlead.wire.documents import Documents
 from fairlead.wire.exchange import Exchange
@@ -244,7 +244,7 @@ class Server:
         if await first_run.make_sample(host, self._settings.nodes) and self._settings.banner:
             await first_run.Progress(self._store, began).tell(first_run.say, sys.stdout.isatty())
 
-    def _publish(self, changes: tuple[Change, ...]) -> None:
+    def _publish(self, changes: tuple[CommittedChange, ...]) -> None:
         self._warn(self._assembly.observe(changes, self._clock()))  # before anybody hears of them
         woken = self._hub.publish(changes)
         self.watches.wake(woken)
@@ -287,7 +287,7 @@ class Server:
             {explanations.PLAN: explanations.plans(sources, self._answering)},
         )
 
-    def _samples(self, desk: Desk, handler: Handler) -> Iterator[Sample]:
+    def _samples(self, desk: Desk, handler: Handler) -> Iterator[MetricSample]:
         return server_samples(
             store=self._store,
             audit=desk.audit,

@@ -9,7 +9,7 @@ from fairlead.control.plane import Plane
 from fairlead.runtime import extensions
 from fairlead.runtime.answering import Answering
 from fairlead.runtime.clock import Clock
-from fairlead.runtime.extensions import Sample
+from fairlead.runtime.extensions import MetricSample
 from fairlead.runtime.node_connections import NodeConnections
 from fairlead.runtime.scheduler_metrics import scheduler_samples, stage_samples
 from fairlead.store.machine import Store
@@ -30,41 +30,43 @@ def server_samples(
     plane: Plane,
     answering: Answering,
     requests: Mapping[tuple[str, str, int], int],
-) -> Iterator[Sample]:
+) -> Iterator[MetricSample]:
     """`requests`: how many were answered, by verb, resource and code."""
-    yield Sample("fairlead_store_revision", store.revision)
-    yield Sample("fairlead_store_pending", store.pending)
-    yield Sample("fairlead_store_short_of_room", int(bool(store.short)))
-    yield Sample("fairlead_store_damaged_objects", len(store.damaged))
-    yield Sample("fairlead_store_lost_revisions", sum(each.until - each.after - 1 for each in store.lost))
-    yield Sample("fairlead_store_appends_total", store.appends)
-    yield Sample("fairlead_store_appends_failed_total", store.appends_failed)
-    yield Sample("fairlead_store_changes_committed_total", store.committed)
-    yield Sample("fairlead_store_transactions_refused_total", store.refused)
-    yield Sample("fairlead_watches_open", len(watches))
-    yield Sample("fairlead_watches_cut_total", hub.cuts + watches.fanout.cuts)
-    yield Sample("fairlead_watch_bytes_held", watches.fanout.budget.held)
-    yield Sample("fairlead_logs_open", len(node_connections))
-    yield Sample("fairlead_connections_open", len(listener))
-    yield Sample("fairlead_connections_displaced_total", listener.displaced)
-    yield Sample("fairlead_handshakes_open", len(listener.arriving))
-    yield Sample("fairlead_handshakes_ended_total", listener.arriving.ended)
-    yield Sample("fairlead_body_bytes_held", listener.bodies.held)
-    yield Sample("fairlead_bodies_refused_total", listener.bodies.refused)
-    yield Sample("fairlead_clock_ahead_seconds", round(clock.ahead_seconds, 3))
-    yield Sample("fairlead_clock_steps_total", clock.steps)
+    yield MetricSample("fairlead_store_revision", store.revision)
+    yield MetricSample("fairlead_store_pending", store.pending)
+    yield MetricSample("fairlead_store_short_of_room", int(bool(store.short)))
+    yield MetricSample("fairlead_store_damaged_objects", len(store.damaged))
+    yield MetricSample(
+        "fairlead_store_lost_revisions", sum(each.until - each.after - 1 for each in store.lost)
+    )
+    yield MetricSample("fairlead_store_appends_total", store.appends)
+    yield MetricSample("fairlead_store_appends_failed_total", store.appends_failed)
+    yield MetricSample("fairlead_store_changes_committed_total", store.committed)
+    yield MetricSample("fairlead_store_transactions_refused_total", store.refused)
+    yield MetricSample("fairlead_watches_open", len(watches))
+    yield MetricSample("fairlead_watches_cut_total", hub.cuts + watches.fanout.cuts)
+    yield MetricSample("fairlead_watch_bytes_held", watches.fanout.budget.held)
+    yield MetricSample("fairlead_logs_open", len(node_connections))
+    yield MetricSample("fairlead_connections_open", len(listener))
+    yield MetricSample("fairlead_connections_displaced_total", listener.displaced)
+    yield MetricSample("fairlead_handshakes_open", len(listener.arriving))
+    yield MetricSample("fairlead_handshakes_ended_total", listener.arriving.ended)
+    yield MetricSample("fairlead_body_bytes_held", listener.bodies.held)
+    yield MetricSample("fairlead_bodies_refused_total", listener.bodies.refused)
+    yield MetricSample("fairlead_clock_ahead_seconds", round(clock.ahead_seconds, 3))
+    yield MetricSample("fairlead_clock_steps_total", clock.steps)
     for (verb, resource, role), count in sorted(audit.counters.items()):
         labels = (("verb", verb), ("resource", resource), ("role", role))
-        yield Sample("fairlead_audit_counted_total", count, labels)
+        yield MetricSample("fairlead_audit_counted_total", count, labels)
     for stream, count in audit.suppressed.items():
-        yield Sample("fairlead_audit_suppressed_total", count, (("stream", stream),))
-    yield Sample("fairlead_audit_unrecorded_total", audit.unrecorded)
+        yield MetricSample("fairlead_audit_suppressed_total", count, (("stream", stream),))
+    yield MetricSample("fairlead_audit_unrecorded_total", audit.unrecorded)
     yield from extensions.plane_samples(plane, clock())
     yield from scheduler_samples(plane.placer)
     yield from stage_samples(plane.stages, clock())
-    yield Sample("fairlead_answers_under_way", answering.under_way)
-    yield Sample("fairlead_answers_given_total", answering.given)
-    yield Sample("fairlead_answers_refused_total", answering.refused)
+    yield MetricSample("fairlead_answers_under_way", answering.under_way)
+    yield MetricSample("fairlead_answers_given_total", answering.given)
+    yield MetricSample("fairlead_answers_refused_total", answering.refused)
     for (verb, resource, code), count in sorted(requests.items()):
         labels = (("verb", verb), ("resource", resource), ("code", str(code)))
-        yield Sample("apiserver_request_total", count, labels)
+        yield MetricSample("apiserver_request_total", count, labels)

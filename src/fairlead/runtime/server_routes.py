@@ -13,9 +13,10 @@ from functools import partial
 import msgspec
 
 from fairlead.agent.services import routes
+from fairlead.model.key import Key
 from fairlead.model.service_views import ENDPOINT_SLICES, SERVICES, EndpointSlice, Service
 from fairlead.runtime.service_proxy import ServiceProxy
-from fairlead.store.contract import DELETED, Change, Entry, Key, Reader
+from fairlead.store.contract import DELETED, CommittedChange, Entry, Reader
 from fairlead.store.damage import is_stand_in
 
 log = logging.getLogger("fairlead.proxy")
@@ -39,7 +40,7 @@ class ServerRoutes:
                 self._hold(entry)
         self._serve()
 
-    def observe(self, changes: tuple[Change, ...]) -> None:
+    def observe(self, changes: tuple[CommittedChange, ...]) -> None:
         touched = False
         for change in changes:
             key = change.entry.key

@@ -6,9 +6,9 @@ one that refuses is passed over (`relay.py`). A route without backends is listen
 it reset: otherwise it could reach whoever listens on that port of all addresses.
 
 Where the address is in use, another agent of this machine serves it, with the same routes; it is taken over a moment
-after that one ends. Of the addresses that others have one is tried every TAKE_OVER_SECONDS, and all as soon as one
-could be had. They are not shared (SO_REUSEPORT): an agent that is stopped, and does not end, would keep its share of
-the connections waiting. Where somebody has the port on all addresses, or it may not be bound (ports below 1024, for
+after that one ends. One of the addresses that others hold is tried every TAKE_OVER_SECONDS, and all of them as soon as
+one could be taken. They are not shared (SO_REUSEPORT): an agent that is stopped, and does not end, would keep its share
+of the connections waiting. Where somebody has the port on all addresses, or it may not be bound (ports below 1024, for
 users without that right), it is tried again every few seconds, and that is said. Bounds: CONNECTIONS_MAX connections,
 each with the buffers of its relay; above, new ones wait in the listeners' backlogs.
 """
@@ -38,7 +38,7 @@ _ACCEPTED_AT_ONCE_MAX = 16
 _OUT_OF_ROOM = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 _NOBODYS = "127.95.255.254"  # neither a pod's address nor a Service's
 
-Place = tuple[str, int]
+SocketAddress = tuple[str, int]
 
 
 class _Listener:
@@ -72,13 +72,13 @@ class ServiceProxy:
         `mention` gets it instead where that is the port of a Service that nobody asked for."""
         self._loop, self._tell, self._mention = loop, tell, mention
         self._connections_max = connections_max
-        self._listeners: dict[Place, _Listener] = {}
+        self._listeners: dict[SocketAddress, _Listener] = {}
         self._relays: set[Relay] = set()
         self._buffer = memoryview(bytearray(BUFFER_BYTES))
         self._timer: asyncio.TimerHandle | None = None
         self._probe_timer: asyncio.TimerHandle | None = None
         self._probed = 0  # how often one was tried that another has
-        self._told: dict[Place, int] = {}
+        self._told: dict[SocketAddress, int] = {}
         self._resting = False  # as many connections as there may be, or the machine has no room for more
         self._closed = False
         # Plain counts for metrics.
@@ -89,7 +89,7 @@ class ServiceProxy:
         return len(self._relays)
 
     @property
-    def listening(self) -> tuple[Place, ...]:
+    def listening(self) -> tuple[SocketAddress, ...]:
         """What is served here, rather than by another agent of this machine."""
         return tuple(sorted(place for place, each in self._listeners.items() if each.socket is not None))
 
@@ -97,7 +97,7 @@ class ServiceProxy:
         """These are all routes from now on."""
         if self._closed:
             return
-        wanted: dict[Place, Route] = {}
+        wanted: dict[SocketAddress, Route] = {}
         for route in routes:
             wanted.setdefault((route.address, route.port), route)
         for place in self._listeners.keys() - wanted.keys():
@@ -157,7 +157,7 @@ class ServiceProxy:
         else:
             self._probe_timer = self._loop.call_later(TAKE_OVER_SECONDS, self._probe)
 
-    def _bound(self, place: Place, route: Route) -> socket.socket | None:
+    def _bound(self, place: SocketAddress, route: Route) -> socket.socket | None:
         made: socket.socket | None = None
         try:
             made = socket.socket(socket.AF_INET, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
@@ -241,7 +241,7 @@ def _is_free_elsewhere(port: int) -> bool:
     return _is_free((_NOBODYS, port))
 
 
-def _is_free(place: Place) -> bool:
+def _is_free(place: SocketAddress) -> bool:
     try:
         with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as tried:
             tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -251,7 +251,7 @@ def _is_free(place: Place) -> bool:
     return True
 
 
-def _sentence(place: Place, route: Route, error: Exception) -> str:
+def _sentence(place: SocketAddress, route: Route, error: Exception) -> str:
     address, port = place
     why = getattr(error, "strerror", None) or str(error)
     text = f"Service {route.service} is not served on {address}:{port}: {why}"

@@ -1,7 +1,7 @@
 """Drives the store machine: carries out its instructions and feeds back what happened.
 
-One writer thread appends to the journal; everything else runs on the event loop. What arrives in one turn of the
-loop commits together, and what arrives while the disk works is the next batch. Publishing to watchers and
+One writer thread appends to the journal; everything else runs on the event loop. Transactions that arrive in one turn
+of the loop commit together; those that arrive while the disk works are the next batch. Publishing to watchers and
 answering writers happen in one callback per batch, watchers first.
 """
 
@@ -20,11 +20,11 @@ from fairlead.core.errors import FairleadError
 from fairlead.runtime.reserve import RESERVE_BYTES, RESERVE_MARGIN_BYTES, Reserve
 from fairlead.store.contract import (
     Batch,
-    Change,
+    CommitOutcome,
+    CommittedChange,
     Journal,
     JournalError,
     Note,
-    Outcome,
     Retention,
     Transaction,
 )
@@ -68,7 +68,7 @@ _FULL = (
 )
 
 
-def _ignore(outcome: Outcome) -> None:
+def _ignore(outcome: CommitOutcome) -> None:
     """Nobody waits for it."""
 
 
@@ -80,7 +80,7 @@ class StoreDriver:
         loop: asyncio.AbstractEventLoop,
         store: Store,
         journal: Journal,
-        publish: Callable[[tuple[Change, ...]], None],
+        publish: Callable[[tuple[CommittedChange, ...]], None],
         retention: dict[str, Retention],
         clock: Callable[[], float],
         tap: Callable[[Event], None] | None = None,
@@ -96,7 +96,7 @@ class StoreDriver:
         self._tap = tap  # sees every event before the machine does: a record of these can be played again
         self._floors: dict[str, int] = {}
         self._tickets = 0
-        self._waiting: dict[int, Callable[[Outcome], None]] = {}
+        self._waiting: dict[int, Callable[[CommitOutcome], None]] = {}
         self._jobs: SimpleQueue[Callable[[], Event | None] | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._work, name="journal", daemon=True)
         self._compaction: asyncio.TimerHandle | None = None
@@ -107,7 +107,7 @@ class StoreDriver:
             self._jobs.put(self._hold_reserve)
         self._compaction = self._loop.call_later(COMPACT_IDLE_SECONDS, self._compact)
 
-    def submit(self, transaction: Transaction, done: Callable[[Outcome], None]) -> None:
+    def submit(self, transaction: Transaction, done: Callable[[CommitOutcome], None]) -> None:
         self._tickets += 1
         self._waiting[self._tickets] = done
         self._happened(Submitted(self._tickets, transaction))
@@ -115,8 +115,8 @@ class StoreDriver:
     def note(self, notes: tuple[Note, ...]) -> None:
         self.submit(Transaction(notes=notes), _ignore)
 
-    async def commit(self, transaction: Transaction) -> Outcome:
-        answered: asyncio.Future[Outcome] = self._loop.create_future()
+    async def commit(self, transaction: Transaction) -> CommitOutcome:
+        answered: asyncio.Future[CommitOutcome] = self._loop.create_future()
         self.submit(transaction, lambda outcome: None if answered.done() else answered.set_result(outcome))
         return await answered
 

@@ -18,7 +18,7 @@ from fairlead.api.authn import Tokens, token_digest
 from fairlead.api.users import MASTERS, NODE_PREFIX, NODES, VIEWERS, User
 from fairlead.core.errors import DataDirectoryError, FormatError, NotFound, UsageError
 from fairlead.core.times import timestamp
-from fairlead.runtime.private_files import locked, read_private, write_private
+from fairlead.runtime.private_files import hold_lock, read_private, write_private
 
 FORMAT = 1
 ROLES = ("admin", "viewer", "node")
@@ -136,7 +136,7 @@ class TokenFile:
         return gone[0]
 
     def _change(self, edit: Callable[[list[TokenEntry]], None]) -> None:
-        with locked(self.path.with_suffix(".lock")):
+        with hold_lock(self.path.with_suffix(".lock")):
             entries = list(self.entries())
             edit(entries)
             write_private(self.path, render(entries))

@@ -7,28 +7,30 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fairlead.model import views
-from fairlead.model.selectors import LabelSelector, from_object
+from fairlead.model.selectors import LabelMatcher, from_object
 
 if TYPE_CHECKING:
     from fairlead.schedule.snapshot import Placed
 
 
 @dataclass(frozen=True, slots=True)
-class Budget:
+class EvictionBudget:
     namespace: str
-    selector: LabelSelector
+    selector: LabelMatcher
     allowed: int  # status.disruptionsAllowed
     disrupted: frozenset[str] = frozenset()  # names of pods whose eviction is counted already
 
 
-def budget_of(view: views.Budget) -> Budget:
+def budget_of(view: views.DisruptionBudget) -> EvictionBudget:
     """What it allows now. One that its controller has not looked at yet allows nothing."""
     status, meta = view.status, view.metadata
     allowed = status.disruptions_allowed if status.observed_generation >= meta.generation else 0
-    return Budget(meta.namespace, from_object(view.spec.selector), allowed, frozenset(status.disrupted_pods))
+    return EvictionBudget(
+        meta.namespace, from_object(view.spec.selector), allowed, frozenset(status.disrupted_pods)
+    )
 
 
-def breaking(pods: Sequence[Placed], budgets: Sequence[Budget]) -> set[str]:
+def find_breaking(pods: Sequence[Placed], budgets: Sequence[EvictionBudget]) -> set[str]:
     """Uids of those whose eviction, after that of the ones before them, some budget does not allow."""
     left = [budget.allowed for budget in budgets]
     found = set()

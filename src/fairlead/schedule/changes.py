@@ -15,7 +15,7 @@ from fairlead.schedule.facts import Facts
 CHANGES_MAX = 2048
 
 
-class Change(NamedTuple):
+class OccupancyChange(NamedTuple):
     """A pod of that class came to (1) or left (-1) a slot."""
 
     slot: int
@@ -27,20 +27,20 @@ class Change(NamedTuple):
 class Changes:
     def __init__(self) -> None:
         self._first = 0  # how many were dropped
-        self._kept: list[Change] = []
+        self._kept: list[OccupancyChange] = []
 
     @property
     def end(self) -> int:
         return self._first + len(self._kept)
 
-    def append(self, change: Change) -> None:
+    def append(self, change: OccupancyChange) -> None:
         kept = self._kept
         kept.append(change)
         if len(kept) >= 2 * CHANGES_MAX:
             del kept[:CHANGES_MAX]
             self._first += CHANGES_MAX
 
-    def since(self, number: int, at_most: int = CHANGES_MAX) -> Sequence[Change] | None:
+    def since(self, number: int, at_most: int = CHANGES_MAX) -> Sequence[OccupancyChange] | None:
         if number < self._first or self.end - number > at_most:
             return None
         return self._kept[number - self._first :]

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from fairlead.schedule.changes import Change
+from fairlead.schedule.changes import OccupancyChange
 from fairlead.schedule.contract import BEST_SHOWN, Plugin, Prepared, Scored, Stage
 from fairlead.schedule.facts import Facts
 from fairlead.schedule.nodes import Ints, Mask
@@ -87,7 +87,7 @@ class ClassState:
 
     # Changes
 
-    def catch_up(self, changes: Sequence[Change], end: int) -> None:
+    def catch_up(self, changes: Sequence[OccupancyChange], end: int) -> None:
         """Mostly a change concerns one place, and only that is looked at."""
         self.seen = end
         elsewhere = moved = False

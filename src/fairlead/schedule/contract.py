@@ -33,7 +33,7 @@ from typing import ClassVar, Protocol
 import msgspec
 
 from fairlead.model.key import Key
-from fairlead.schedule.changes import Change
+from fairlead.schedule.changes import OccupancyChange
 from fairlead.schedule.facts import Facts
 from fairlead.schedule.nodes import Ints, Mask
 from fairlead.schedule.snapshot import Placed, Snapshot
@@ -53,7 +53,7 @@ class Prepared(Protocol):
 
     def scores(self, open_slots: Mask) -> Ints | None: ...
 
-    def touched(self, change: Change) -> bool: ...
+    def touched(self, change: OccupancyChange) -> bool: ...
 
 
 class Lower(Protocol):
@@ -99,7 +99,7 @@ class Stage(msgspec.Struct, frozen=True):
     left: int  # nodes still possible after it
 
 
-class Refusal(msgspec.Struct, frozen=True):
+class FilterRefusal(msgspec.Struct, frozen=True):
     plugin: str
     reason: str  # `Insufficient cpu`
     nodes: int
@@ -123,7 +123,7 @@ class Victim(msgspec.Struct, frozen=True):
     nominated: bool = False  # it is not there yet, only its claim is in the way
 
 
-class Attempt(msgspec.Struct, frozen=True):
+class SchedulingAttempt(msgspec.Struct, frozen=True):
     """What came of one try to place one pod, with everything that explains it. Small: it is recorded."""
 
     key: Key
@@ -131,7 +131,7 @@ class Attempt(msgspec.Struct, frozen=True):
     node: str = ""  # where it goes; "": nowhere now
     nodes: int = 0  # how many there were
     waterfall: tuple[Stage, ...] = ()
-    refusals: tuple[Refusal, ...] = ()
+    refusals: tuple[FilterRefusal, ...] = ()
     best: tuple[Scored, ...] = ()
     nominated: str = ""  # where it will go once its victims are gone
     victims: tuple[Victim, ...] = ()

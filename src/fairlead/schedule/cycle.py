@@ -1,6 +1,6 @@
 """Places pods on a snapshot, one after the other, each seeing the placements before it.
 
-    Cycle(snapshot, policy).place(pod) -> Attempt
+    Cycle(snapshot, policy).place(pod) -> SchedulingAttempt
 
 Pure but for the snapshot, which a placed pod is assumed on, or nominated if others have to make room first. Called by
 `control/` for the queue, by `explain/` for what-if and for running a recorded attempt again. A Cycle may live as long
@@ -17,9 +17,9 @@ import numpy as np
 from fairlead.model.key import Key
 from fairlead.model.views import Pod
 from fairlead.schedule.classes import ClassState
-from fairlead.schedule.contract import Attempt, Refusal
+from fairlead.schedule.contract import FilterRefusal, SchedulingAttempt
 from fairlead.schedule.facts import Facts
-from fairlead.schedule.messages import unschedulable
+from fairlead.schedule.messages import explain_unschedulable
 from fairlead.schedule.policy import Policy
 from fairlead.schedule.preemption import Chosen, Preemption
 from fairlead.schedule.snapshot import Snapshot
@@ -39,7 +39,7 @@ class Cycle:
         self._states: OrderedDict[Facts, ClassState] = OrderedDict()  # those used last are last
         self._preemption = Preemption(snapshot)
 
-    def place(self, pod: Pod, assume: bool = True) -> Attempt:
+    def place(self, pod: Pod, assume: bool = True) -> SchedulingAttempt:
         snapshot = self._snapshot
         key = Key("pods", pod.metadata.namespace, pod.metadata.name)
         claim = snapshot.release(key)  # a nomination is in nobody's way but its own
@@ -50,7 +50,7 @@ class Cycle:
             self._keep(pod, attempt)
         return attempt
 
-    def _attempt(self, pod: Pod, key: Key, claimed: str) -> Attempt:
+    def _attempt(self, pod: Pod, key: Key, claimed: str) -> SchedulingAttempt:
         snapshot = self._snapshot
         state = self.state(snapshot.facts_of(pod))
         number = len(snapshot.nodes)
@@ -60,25 +60,25 @@ class Cycle:
         if slot >= 0:
             (node,) = snapshot.nodes.names((slot,))
             best = state.ranking(slot)
-            return Attempt(key, pod.metadata.uid, node, number, state.waterfall, best=best)
+            return SchedulingAttempt(key, pod.metadata.uid, node, number, state.waterfall, best=best)
         refusals = self.refusals(state)
         preemption = self._preemption
         chosen = preemption.choose(state, claimed, snapshot.budgets) if self._preempting else Chosen()
         ready = bool(chosen.victims) and all(victim.nominated for victim in chosen.victims)
-        return Attempt(
-            key,
-            pod.metadata.uid,
-            chosen.node if ready else "",  # nobody is there who would have to leave first
-            number,
-            state.waterfall,
-            refusals,
+        return SchedulingAttempt(
+            key=key,
+            uid=pod.metadata.uid,
+            node=chosen.node if ready else "",  # nobody is there who would have to leave first
+            nodes=number,
+            waterfall=state.waterfall,
+            refusals=refusals,
             nominated="" if ready else chosen.node,
             victims=chosen.victims,
             considered=chosen.considered,
-            message="" if ready else unschedulable(number, refusals, chosen.message),
+            message="" if ready else explain_unschedulable(number, refusals, chosen.message),
         )
 
-    def _keep(self, pod: Pod, attempt: Attempt) -> None:
+    def _keep(self, pod: Pod, attempt: SchedulingAttempt) -> None:
         for victim in attempt.victims:
             if victim.nominated:
                 self._snapshot.release(victim.key)
@@ -116,7 +116,7 @@ class Cycle:
         while states and (len(states) >= most or self._is_outdated(next(iter(states.values())))):
             states.popitem(last=False)
 
-    def refusals(self, state: ClassState) -> tuple[Refusal, ...]:
+    def refusals(self, state: ClassState) -> tuple[FilterRefusal, ...]:
         """Each node counted once, by the first filter that refuses it, with all that this filter has against it."""
         left = self._snapshot.nodes.present.copy()
         found = []
@@ -128,5 +128,5 @@ class Cycle:
             left &= mask
             if len(refused):
                 for reason, number in sorted(prepared.reasons(refused).items()):
-                    found.append(Refusal(plugin.name, reason, number, plugin.concerns))
+                    found.append(FilterRefusal(plugin.name, reason, number, plugin.concerns))
         return tuple(found)

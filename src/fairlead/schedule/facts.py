@@ -17,7 +17,7 @@ from fairlead.ledger.pod_needs import requests_of
 from fairlead.ledger.reservation import ANNOTATION
 from fairlead.ledger.walls import NONE as NO_WALLS
 from fairlead.ledger.walls import Walls, walls_of
-from fairlead.model.selectors import NOTHING, LabelSelector, Requirement, from_object, label_selector
+from fairlead.model.selectors import NOTHING, LabelMatcher, Requirement, from_object, label_selector
 from fairlead.model.views import Container, Json, Meta, Pod, PodSpec, Toleration
 
 # More than any machine has; thousands of such pods, and a hundred times their sum, still fit into a column.
@@ -31,7 +31,7 @@ _SPREAD_BY_DEFAULT = ("ReplicaSet", "StatefulSet", "ReplicationController")
 _PER_POD = ("statefulset.kubernetes.io/pod-name", "apps.kubernetes.io/pod-index")
 
 Amounts = dict[str, int]  # resource -> cpu in thousandths, all others in whole units
-Labels = tuple[tuple[str, str], ...]  # sorted
+LabelPairs = tuple[tuple[str, str], ...]  # sorted
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +47,9 @@ class PodTerm:
     """One pod (anti-)affinity term. `namespaces` None: all; otherwise those named, besides those selected."""
 
     topology_key: str
-    selector: LabelSelector
+    selector: LabelMatcher
     namespaces: frozenset[str] | None
-    namespace_selector: LabelSelector | None = None
+    namespace_selector: LabelMatcher | None = None
     anti: bool = False
     weight: int = 0  # 0: required
 
@@ -59,7 +59,7 @@ class Spread:
     max_skew: int
     topology_key: str
     required: bool  # DoNotSchedule
-    selector: LabelSelector
+    selector: LabelMatcher
     min_domains: int = 1
     honours_affinity: bool = True
     honours_taints: bool = False
@@ -79,7 +79,7 @@ class Facts:
 
     namespace: str
     labels: dict[str, str]
-    label_key: Labels
+    label_key: LabelPairs
     requests: Amounts  # what filtering counts; "pods" is 1
     scored_cpu: int  # with the defaults for containers that do not say
     scored_memory: int
@@ -328,7 +328,7 @@ def _spread(constraint: Json, labels: dict[str, str]) -> Spread:
     )
 
 
-def _narrowed(owner: Json, labels: dict[str, str]) -> LabelSelector:
+def _narrowed(owner: Json, labels: dict[str, str]) -> LabelMatcher:
     """A labelSelector with matchLabelKeys and mismatchLabelKeys: keys that the pod has, with the pod's own values."""
     selector = from_object(owner.get("labelSelector"))
     same = [Requirement(k, "in", (labels[k],)) for k in owner.get("matchLabelKeys") or () if k in labels]

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from fairlead.core.quantity import NANO, Quantity, parse
 from fairlead.ledger import reservation as ledger
 from fairlead.model.key import Key
-from fairlead.model.selectors import LabelSelector, from_object
+from fairlead.model.selectors import LabelMatcher, from_object
 from fairlead.model.views import PlacementQuota, Reservation, View
 from fairlead.schedule.facts import Amounts, Facts, amount
 
@@ -24,13 +24,13 @@ _MILLI = NANO // 1000
 @dataclass(slots=True, eq=False)
 class Quota:
     name: str
-    spec: tuple[LabelSelector | None, Amounts]
+    spec: tuple[LabelMatcher | None, Amounts]
     told: Amounts  # by its status
     counted: Amounts = field(default_factory=dict)  # by the snapshot
     stale: bool = True  # it has to be counted anew
 
     @property
-    def selector(self) -> LabelSelector | None:
+    def selector(self) -> LabelMatcher | None:
         """None: all nodes."""
         return self.spec[0]
 
@@ -61,7 +61,7 @@ class Quota:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class ReservedRoom:
     """Room that an active reservation keeps on a node."""
 
     namespace: str
@@ -84,8 +84,8 @@ class Holds:
     def __init__(self) -> None:
         self.version = 0
         self._quotas: dict[str, dict[str, Quota]] = {}  # by namespace and name
-        self._kept: dict[Key, Kept] = {}
-        self._by_node: dict[str, dict[Key, Kept]] = {}
+        self._kept: dict[Key, ReservedRoom] = {}
+        self._by_node: dict[str, dict[Key, ReservedRoom]] = {}
 
     def __bool__(self) -> bool:
         return bool(self._quotas)
@@ -105,7 +105,7 @@ class Holds:
             if quota.covers(labels):
                 quota.charge(facts, 1)
 
-    def kept(self) -> Iterator[tuple[str, Iterable[Kept]]]:
+    def kept(self) -> Iterator[tuple[str, Iterable[ReservedRoom]]]:
         """By node, for nodes with any."""
         for node, found in self._by_node.items():
             yield node, found.values()
@@ -174,10 +174,17 @@ class Holds:
                 quota.stale = quota.stale or quota.selector is not None
 
 
-def _kept(found: Reservation) -> Kept:
+def _kept(found: Reservation) -> ReservedRoom:
     meta, spec = found.metadata, found.spec
     room = tuple(sorted((name, amount(name, value)) for name, value in spec.requests.items()))
-    return Kept(meta.namespace, meta.name, found.status.node_name, spec.owner.uid, spec.capacity_class, room)
+    return ReservedRoom(
+        namespace=meta.namespace,
+        name=meta.name,
+        node=found.status.node_name,
+        owner=spec.owner.uid,
+        capacity_class=spec.capacity_class,
+        room=room,
+    )
 
 
 def _limit(resource: str, text: str) -> int:

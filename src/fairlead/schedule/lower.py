@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairlead.core.kept import Kept
+from fairlead.core.kept import BoundedDict
 from fairlead.schedule.nodes import Ints
 from fairlead.schedule.snapshot import Placed, Snapshot
 
@@ -19,7 +19,7 @@ PRIORITIES_MAX = 8  # of preempting pods, kept at a time
 class LowerOf:
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
-        self._known: Kept[int, _Lower] = Kept(PRIORITIES_MAX)  # those used last are last
+        self._known: BoundedDict[int, _Lower] = BoundedDict(PRIORITIES_MAX)  # those used last are last
 
     def than(self, priority: int) -> _Lower:
         known = self._known.pop(priority, None)

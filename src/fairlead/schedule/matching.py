@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from fairlead.model.selectors import LabelSelector
-from fairlead.schedule.facts import Facts, Labels, PodTerm
+from fairlead.model.selectors import LabelMatcher
+from fairlead.schedule.facts import Facts, LabelPairs, PodTerm
 
 Counts = NDArray[np.int32]
 Spaces = Mapping[str, Mapping[str, str]]  # the labels of each namespace
@@ -28,9 +28,9 @@ Pair = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    selector: LabelSelector
+    selector: LabelMatcher
     namespaces: frozenset[str] | None  # None: all
-    namespace_selector: LabelSelector | None = None
+    namespace_selector: LabelMatcher | None = None
 
     def matches(self, namespace: str, labels: Mapping[str, str], spaces: Spaces) -> bool:
         if self.namespaces is not None and namespace not in self.namespaces:
@@ -82,7 +82,7 @@ class Matching:
             0  # moves when counts that were handed out no longer hold, other than by pods coming and going
         )
         self.spaces: dict[str, dict[str, str]] = {}  # labels of namespaces
-        self._groups: dict[tuple[str, Labels, bool], Group] = {}
+        self._groups: dict[tuple[str, LabelPairs, bool], Group] = {}
         self._counts: dict[Meant, Counts] = {}
         self._by_pair: dict[Pair, dict[Meant, None]] = {}  # each at the label that fewest others are found by
         self._by_none: dict[Meant, None] = {}

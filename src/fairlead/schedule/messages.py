@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from fairlead.schedule.contract import Refusal
+from fairlead.schedule.contract import FilterRefusal
 
 NOT_HELPFUL = "Preemption is not helpful for scheduling"
 NO_VICTIMS = "No preemption victims found for incoming pod"
@@ -12,7 +12,7 @@ NEVER = "not eligible due to preemptionPolicy=Never."
 LEAVING = "not eligible due to a terminating pod on the nominated node."
 
 
-def unschedulable(nodes: int, refusals: Sequence[Refusal], preemption: str = "") -> str:
+def explain_unschedulable(nodes: int, refusals: Sequence[FilterRefusal], preemption: str = "") -> str:
     """`0/3 nodes are available: 1 node(s) were unschedulable, 2 Insufficient cpu. preemption: ...`"""
     if not nodes:
         return "no nodes available to schedule pods"
@@ -20,7 +20,7 @@ def unschedulable(nodes: int, refusals: Sequence[Refusal], preemption: str = "")
     return f"{told} preemption: {preemption}" if preemption else told
 
 
-def unhelpful(nodes: int, reasons: Mapping[str, int]) -> str:
+def explain_preemption(nodes: int, reasons: Mapping[str, int]) -> str:
     """Why evicting does not help: `0/3 nodes are available: 3 No preemption victims found for incoming pod.`"""
     return _counted(nodes, list(reasons.items()))
 

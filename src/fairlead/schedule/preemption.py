@@ -1,11 +1,10 @@
-"""Whom a pod that fits nowhere may push out: as few and as unimportant as possible, and budgets broken last.
+"""Which pods a pod that fits nowhere may push out: as few and as unimportant as possible, and budgets broken last.
 
 On a node that only refuses for what eviction can change, all pods of lower priority are thought away; if the pod then
 passes, they are put back one by one, those that would break a budget first, the most important first among them;
-whoever can stay stays, the rest are the victims. Of the nodes that one is taken whose victims matter least. Plugins
-answer `without(slot, removed)` from what they keep: nothing is copied. Nodes are tried in the order of names until
-enough are found, as in Kubernetes. What was found on a node is kept for the next pod of the class until something
-changes there.
+whoever can stay stays, the rest are the victims. The node whose victims matter least is taken. Plugins answer
+`without(slot, removed)` from what they keep: nothing is copied. Nodes are tried in the order of names until enough are
+found, as in Kubernetes. What was found on a node is kept for the next pod of the class until something changes there.
 Called by `cycle.py` alone; changes nothing.
 """
 
@@ -16,13 +15,13 @@ from typing import NamedTuple, cast
 
 import numpy as np
 
-from fairlead.core.kept import Kept
-from fairlead.schedule.budgets import Budget, breaking
+from fairlead.core.kept import BoundedDict
+from fairlead.schedule.budgets import EvictionBudget, find_breaking
 from fairlead.schedule.classes import ClassState
 from fairlead.schedule.contract import Plugin, Victim, Yielding
 from fairlead.schedule.facts import Facts
 from fairlead.schedule.lower import LowerOf
-from fairlead.schedule.messages import LEAVING, NEVER, NO_VICTIMS, NOT_HELPFUL, unhelpful
+from fairlead.schedule.messages import LEAVING, NEVER, NO_VICTIMS, NOT_HELPFUL, explain_preemption
 from fairlead.schedule.nodes import Mask
 from fairlead.schedule.snapshot import Placed, Snapshot
 
@@ -51,7 +50,7 @@ class Trial(NamedTuple):
 
 
 class _Remembered(NamedTuple):
-    budgets: Sequence[Budget]
+    budgets: Sequence[EvictionBudget]
     epoch: tuple[int, int]
     trials: dict[int, Trial]
 
@@ -67,9 +66,11 @@ class Preemption:
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
         self._lower = LowerOf(snapshot)
-        self._remembered: Kept[Facts, _Remembered] = Kept(REMEMBERED_MAX)  # those used last are last
+        self._remembered: BoundedDict[Facts, _Remembered] = BoundedDict(
+            REMEMBERED_MAX
+        )  # those used last are last
 
-    def choose(self, state: ClassState, claimed: str, budgets: Sequence[Budget]) -> Chosen:
+    def choose(self, state: ClassState, claimed: str, budgets: Sequence[EvictionBudget]) -> Chosen:
         """Where a pod should go that may go nowhere now; `claimed` is where it was nominated before."""
         nodes, priority = self._snapshot.nodes, state.facts.priority
         if not state.facts.preempts:
@@ -100,7 +101,7 @@ class Preemption:
             for reason, number in trial.reasons.items():
                 _note(reasons, reason, number)
         if best is None:
-            return Chosen(considered=tried, message=unhelpful(len(nodes), reasons))
+            return Chosen(considered=tried, message=explain_preemption(len(nodes), reasons))
         return Chosen(best.node, best.victims, tried)
 
     def _worth_trying(self, state: ClassState) -> tuple[list[int], dict[str, int]]:
@@ -131,7 +132,7 @@ class Preemption:
 
     # One node
 
-    def _recall(self, state: ClassState, budgets: Sequence[Budget]) -> dict[int, Trial]:
+    def _recall(self, state: ClassState, budgets: Sequence[EvictionBudget]) -> dict[int, Trial]:
         """What is known of earlier trials. Where plugins look beyond the node that is nothing."""
         if not all(each.local for _, each in _yielding(state)):
             return {}
@@ -140,7 +141,7 @@ class Preemption:
             known = _Remembered(budgets, state.epoch, {})
         return self._remembered.keep(state.facts, known).trials
 
-    def _try_out(self, state: ClassState, slot: int, budgets: Sequence[Budget]) -> Trial:
+    def _try_out(self, state: ClassState, slot: int, budgets: Sequence[EvictionBudget]) -> Trial:
         (node,) = self._snapshot.nodes.names((slot,))
         moves = self._snapshot.moves.get(node, 0)
         lower = self._lower.on(node, state.facts.priority)
@@ -152,7 +153,7 @@ class Preemption:
         def passes(gone: Sequence[Placed]) -> bool:
             return all(each.without(slot, gone) for _, each in yielding)
 
-        broken = breaking(lower, budgets) if budgets else set()
+        broken = find_breaking(lower, budgets) if budgets else set()
         gone = list(lower)
         victims = []
         for placed in sorted(lower, key=lambda each: each.uid not in broken):
@@ -172,7 +173,14 @@ def _told(
     chosen = {each.key for each in victims}
     ordered = [each for each in lower if each.key in chosen]
     told = tuple(
-        Victim(each.key, each.uid, each.facts.priority, each.uid in broken, each.leaving, each.nominated)
+        Victim(
+            key=each.key,
+            uid=each.uid,
+            priority=each.facts.priority,
+            breaks_budget=each.uid in broken,
+            leaving=each.leaving,
+            nominated=each.nominated,
+        )
         for each in ordered
     )
     priorities = [each.priority for each in told]

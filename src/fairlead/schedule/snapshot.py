@@ -10,7 +10,7 @@ failed (`forget`). A snapshot that saw the same objects by any way, and has the 
     forget(key, uid)                   it is known that it did not happen
 
 A pod with a nominated node counts there as if it were placed, for everybody but itself: the room its victims leave is
-not given to others. Who has a higher priority may take it by preemption only, for which it is a victim that need not be
+not given to others. A pod of higher priority may take it by preemption only, for which it is a victim that need not be
 evicted. Whoever keeps something that depends on pods reads `changes`; all else that it may depend on moves `epoch`.
 """
 
@@ -37,8 +37,8 @@ from fairlead.model.views import (
     Resource,
     View,
 )
-from fairlead.schedule.budgets import Budget, budget_of
-from fairlead.schedule.changes import Change, Changes
+from fairlead.schedule.budgets import EvictionBudget, budget_of
+from fairlead.schedule.changes import Changes, OccupancyChange
 from fairlead.schedule.facts import Amounts, Facts, FactsOf, Port
 from fairlead.schedule.holds import Holds, Quota
 from fairlead.schedule.matching import Matching
@@ -84,8 +84,8 @@ class Snapshot:
         self._offers: dict[
             tuple[str, str], dict[Key, Placed]
         ] = {}  # by namespace and owner: who was released
-        self.budgets: tuple[Budget, ...] = ()  # another object whenever one of them changed
-        self._budgets: dict[tuple[str, str], Budget] = {}
+        self.budgets: tuple[EvictionBudget, ...] = ()  # another object whenever one of them changed
+        self._budgets: dict[tuple[str, str], EvictionBudget] = {}
 
     # What happens
 
@@ -113,7 +113,7 @@ class Snapshot:
 
     def _observe_budget(self, before: View | None, after: View | None) -> None:
         budget = after or before
-        assert isinstance(budget, views.Budget)
+        assert isinstance(budget, views.DisruptionBudget)
         name = (budget.metadata.namespace, budget.metadata.name)
         self._budgets.pop(name, None)
         if after is not None:
@@ -226,17 +226,17 @@ class Snapshot:
         meta = pod.metadata
         controller = meta.controller
         return Placed(
-            Key("pods", meta.namespace, meta.name),
-            meta.uid,
-            node,
-            self.facts_of(pod),
-            pod.status.start_time or meta.creation_timestamp,
-            bool(meta.deletion_timestamp),
-            assumed,
-            controller.uid if controller is not None else "",
-            nominated,
-            holds_placement(pod),
-            pod.released,
+            key=Key("pods", meta.namespace, meta.name),
+            uid=meta.uid,
+            node=node,
+            facts=self.facts_of(pod),
+            started=pod.status.start_time or meta.creation_timestamp,
+            leaving=bool(meta.deletion_timestamp),
+            assumed=assumed,
+            owner=controller.uid if controller is not None else "",
+            nominated=nominated,
+            counts=holds_placement(pod),
+            released=pod.released,
         )
 
     def _put(self, placed: Placed) -> None:
@@ -293,7 +293,7 @@ class Snapshot:
 
     def _charge(self, slot: int, placed: Placed, sign: int) -> None:
         facts = placed.facts
-        self.changes.append(Change(slot, facts, sign, placed.leaving))
+        self.changes.append(OccupancyChange(slot, facts, sign, placed.leaving))
         self.nodes.charge(slot, facts, sign)
         if self.holds and placed.counts:
             self.holds.charge(facts, self._labels(slot), sign)

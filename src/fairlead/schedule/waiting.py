@@ -43,7 +43,7 @@ class WaitingSettings:
 
 
 @dataclass(slots=True, eq=False)
-class Entry:
+class WaitingPod:
     pod: Pod
     since: float  # when it was first seen without a node
     number: int  # which came first, among equals
@@ -59,7 +59,7 @@ class Entry:
     stamp: int = field(default=0)  # tells its latest place in a heap from former ones
 
 
-class Taken(NamedTuple):
+class TakenPod(NamedTuple):
     pod: Pod
     attempts: int  # this one included
     waited_seconds: float  # in the queue, since it was last put there
@@ -70,7 +70,7 @@ class Taken(NamedTuple):
 class WaitingPods:
     def __init__(self, settings: WaitingSettings | None = None) -> None:
         self.settings = settings or WaitingSettings()
-        self._entries: dict[Key, Entry] = {}
+        self._entries: dict[Key, WaitingPod] = {}
         self._active: list[tuple[int, float, int, int, Key]] = []
         self._timed: list[tuple[float, int, Key]] = []  # ends of rests and of long waits
         self._by_cause: dict[str, dict[Key, None]] = {}
@@ -98,7 +98,7 @@ class WaitingPods:
         """When the one that has been without a node for longest was first seen; 0: there is none."""
         return min((entry.since for entry in self._entries.values()), default=0.0)
 
-    def get(self, key: Key) -> Entry | None:
+    def get(self, key: Key) -> WaitingPod | None:
         return self._entries.get(key)
 
     def position(self, key: Key) -> int:
@@ -131,7 +131,7 @@ class WaitingPods:
             entry = None
         if entry is None:
             self._numbers += 1
-            entry = self._entries[key] = Entry(pod, now, self._numbers)
+            entry = self._entries[key] = WaitingPod(pod, now, self._numbers)
             self._activate(key, entry, now, "PodAdded")
             return
         before, entry.pod = entry.pod, pod
@@ -148,7 +148,7 @@ class WaitingPods:
         if entry is not None:
             self._unlist(key, entry)
 
-    def pop(self, now: float) -> Taken | None:
+    def pop(self, now: float) -> TakenPod | None:
         """The next to be tried. It stays with the queue until `refused`, `put_back` or `gone`."""
         self._ripen(now)
         while self._active:
@@ -161,7 +161,7 @@ class WaitingPods:
             entry.has_changed = False
             entry.taken_at = self._causes_before + len(self._causes)
             self._enter(entry, State.TAKEN, now)
-            return Taken(entry.pod, entry.attempts, waited, entry.since, entry.woken_by)
+            return TakenPod(entry.pod, entry.attempts, waited, entry.since, entry.woken_by)
         return None
 
     def refused(
@@ -220,13 +220,13 @@ class WaitingPods:
             heapq.heappop(self._timed)
         return None
 
-    def listed(self) -> Iterator[tuple[Key, Entry]]:
+    def listed(self) -> Iterator[tuple[Key, WaitingPod]]:
         """All of them, for people."""
         yield from self._entries.items()
 
     # Inside
 
-    def _taken(self, key: Key, uid: str) -> Entry | None:
+    def _taken(self, key: Key, uid: str) -> WaitingPod | None:
         """None if it is not this pod any more that is being tried under this name."""
         entry = self._entries.get(key)
         if entry is None or entry.state is not State.TAKEN or entry.pod.metadata.uid != uid:
@@ -245,20 +245,20 @@ class WaitingPods:
             elif entry.state is State.RESTING:
                 self._activate(key, entry, now, entry.woken_by, "BackoffComplete")
 
-    def _wake(self, key: Key, entry: Entry, now: float, cause: str) -> None:
+    def _wake(self, key: Key, entry: WaitingPod, now: float, cause: str) -> None:
         if entry.ready_at > now:
             self._rest(key, entry, now, cause)
         else:
             self._activate(key, entry, now, cause)
 
-    def _rest(self, key: Key, entry: Entry, now: float, cause: str) -> None:
+    def _rest(self, key: Key, entry: WaitingPod, now: float, cause: str) -> None:
         self._unlist(key, entry)
         entry.woken_by = cause
         self.incoming[State.RESTING, cause] += 1
         self._enter(entry, State.RESTING, now)
         heapq.heappush(self._timed, (entry.ready_at, entry.stamp, key))
 
-    def _activate(self, key: Key, entry: Entry, now: float, cause: str, event: str = "") -> None:
+    def _activate(self, key: Key, entry: WaitingPod, now: float, cause: str, event: str = "") -> None:
         self._unlist(key, entry)
         entry.woken_by = cause
         self.incoming[State.ACTIVE, event or cause] += 1
@@ -266,11 +266,11 @@ class WaitingPods:
         priority, since, number = self._place(entry)
         heapq.heappush(self._active, (priority, since, number, entry.stamp, key))
 
-    def _enter(self, entry: Entry, state: State, now: float) -> None:
+    def _enter(self, entry: WaitingPod, state: State, now: float) -> None:
         self._stamps += 1
         entry.state, entry.queued_at, entry.stamp = state, now, self._stamps
 
-    def _unlist(self, key: Key, entry: Entry) -> None:
+    def _unlist(self, key: Key, entry: WaitingPod) -> None:
         if entry.state is State.WAITING:
             for name in entry.wakes_on:
                 waiting = self._by_cause.get(name)
@@ -280,7 +280,7 @@ class WaitingPods:
                         del self._by_cause[name]
 
     @staticmethod
-    def _place(entry: Entry) -> tuple[int, float, int]:
+    def _place(entry: WaitingPod) -> tuple[int, float, int]:
         return -entry.pod.spec.priority, entry.since, entry.number
 
     def _backoff(self, attempts: int, chance: float) -> float:

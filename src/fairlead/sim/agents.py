@@ -15,16 +15,16 @@ from fairlead.agent.machine import Agent
 from fairlead.api.plan import Context, Watch
 from fairlead.api.users import AUTHENTICATED, NODE_PREFIX, NODES, User
 from fairlead.cache.events import Framed, Mirrored
-from fairlead.cache.mirror import Phase
+from fairlead.cache.mirror import MirrorPhase
 from fairlead.model.catalog import CATALOG
 from fairlead.port.driving import Follow, ListAll, Stepped, WakeAt, Woke
 from fairlead.port.request import READ_VERBS, Reply, Request
 from fairlead.sim.digest import Digest
-from fairlead.sim.driving import Process
+from fairlead.sim.driving import SimulatedProcess
 from fairlead.sim.faults import Faults, NodeFaults
-from fairlead.sim.machines import Machine
+from fairlead.sim.machines import SimulatedMachine
 from fairlead.sim.network import Link
-from fairlead.sim.server import Server
+from fairlead.sim.server import SimulatedServer
 from fairlead.sim.tape import Tape
 from fairlead.sim.time import Timeline
 from fairlead.store.contract import Entry
@@ -38,7 +38,7 @@ class NodeLink(Link):
 
     label = "ask"
 
-    def __init__(self, timeline: Timeline, tape: Tape, server: Server, node: str) -> None:
+    def __init__(self, timeline: Timeline, tape: Tape, server: SimulatedServer, node: str) -> None:
         super().__init__(timeline, tape, server)
         self.user = User(f"{NODE_PREFIX}{node}", groups=(NODES, AUTHENTICATED))
         self.selectors: dict[str, str] = {}
@@ -70,7 +70,7 @@ class NodeLink(Link):
         return self._server.api.plan(request, Context(self.user, self._timeline.now, bytes(16)))
 
 
-class AgentProcess(Process[c.AgentEvent, c.AgentInstruction]):
+class AgentProcess(SimulatedProcess[c.AgentEvent, c.AgentInstruction]):
     chance_label, restart_label = "agent.chance", "agent.restart"
     skew_ms_max = 60_000
     in_order = True
@@ -79,7 +79,7 @@ class AgentProcess(Process[c.AgentEvent, c.AgentInstruction]):
         self,
         settings: c.NodeSettings,
         make: MakeAgent,
-        machine: Machine,
+        machine: SimulatedMachine,
         timeline: Timeline,
         tape: Tape,
         digest: Digest,
@@ -107,7 +107,7 @@ class AgentProcess(Process[c.AgentEvent, c.AgentInstruction]):
         return (
             self.up
             and self._timeline.ms >= self._paused_until
-            and all(mirror.phase is Phase.FOLLOWING for mirror in self.agent.mirrors.values())
+            and all(mirror.phase is MirrorPhase.FOLLOWING for mirror in self.agent.mirrors.values())
         )
 
     # What becomes of it
@@ -188,7 +188,7 @@ class AgentProcess(Process[c.AgentEvent, c.AgentInstruction]):
     def _ask(self, ask: c.Ask) -> None:
         request, faults = ask.request, self._faults
         self._note(
-            f"asks {ask.call} {request.verb} {request.resource} {request.namespace}/{request.name}/"
+            f"asks {ask.call} {request.verb} {request.plural} {request.namespace}/{request.name}/"
             f"{request.subresource} {request.body.decode()}"
         )
         likely = faults.agent_crash_at_write if isinstance(faults, NodeFaults) else 0.0

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 
 from fairlead.core import codec
 from fairlead.model.views import LEASES
-from fairlead.store.contract import ADDED, Change, Entry
+from fairlead.store.contract import ADDED, CommittedChange, Entry
 from fairlead.store.watch import with_revision
 
 
 @dataclass(frozen=True, slots=True)
 class Backup:
-    changes: tuple[Change, ...] = ()  # each object as if it were created now
+    changes: tuple[CommittedChange, ...] = ()  # each object as if it were created now
     requests: int = 0  # how many had been served: identities made from later numbers are new
 
 
@@ -34,7 +34,7 @@ def backup_of(entries: tuple[Entry, ...], requests: int) -> Backup:
     changes = []
     for revision, entry in enumerate(kept, start=1):
         data = with_revision(entry.data, revision)
-        changes.append(Change(ADDED, Entry(entry.key, entry.uid, revision, data), None))
+        changes.append(CommittedChange(ADDED, Entry(entry.key, entry.uid, revision, data), None))
     return Backup(tuple(changes), requests)
 
 

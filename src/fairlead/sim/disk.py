@@ -12,7 +12,7 @@ from fairlead.store.contract import Batch
 RESERVE_BYTES = 64 * 1024
 
 
-class Disk:
+class SimulatedDisk:
     def __init__(self) -> None:
         self.is_full = False
         self.left = 0

@@ -1,4 +1,4 @@
-"""What befalls the disk of the server, as a scenario scripts it; which object, and how much of it, is drawn.
+"""Faults of the server's disk, as a scenario scripts them; which object, and how much of it, is drawn.
 
 row_rots      the row of an object decays; it is found when server and planes start again, all at once, and people give
               the object up `seconds` later
@@ -11,19 +11,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+from fairlead.model.key import Key
 from fairlead.sim.planes import PlaneProcess
 from fairlead.sim.scenario import DiskMishap
-from fairlead.sim.server import Server
+from fairlead.sim.server import SimulatedServer
 from fairlead.sim.tape import Tape
 from fairlead.sim.time import Timeline
-from fairlead.store.contract import Entry, Key
+from fairlead.store.contract import Entry
 
 _RESTART_MS = 4_000
 _LOST_MAX = 24  # changes
 _MARK_AHEAD = 64  # revisions above the newest that the mark may have promised
 
 
-class Told(Protocol):
+class MishapObserver(Protocol):
     """Whoever judges the run, and plays the people in it: the world."""
 
     def decayed(self, key: Key) -> None: ...
@@ -37,7 +38,12 @@ class Told(Protocol):
 
 class DiskMishaps:
     def __init__(
-        self, timeline: Timeline, tape: Tape, server: Server, planes: Sequence[PlaneProcess], told: Told
+        self,
+        timeline: Timeline,
+        tape: Tape,
+        server: SimulatedServer,
+        planes: Sequence[PlaneProcess],
+        told: MishapObserver,
     ) -> None:
         self._timeline, self._tape = timeline, tape
         self._server, self._planes, self._told = server, planes, told

@@ -29,7 +29,7 @@ E = TypeVar("E")
 I = TypeVar("I")  # noqa: E741 - instructions, as E is events
 
 
-class Process(ABC, Generic[E, I]):
+class SimulatedProcess(ABC, Generic[E, I]):
     chance_label: ClassVar[str]  # of what is drawn for its machine
     restart_label: ClassVar[str]
     skew_ms_max: ClassVar[int]

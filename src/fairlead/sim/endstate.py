@@ -12,7 +12,7 @@ from typing import Any
 from fairlead.api.claims import CLAIMS
 from fairlead.model.service_views import ENDPOINT_SLICES
 from fairlead.model.views import DEPLOYMENTS, JOBS, LEASES, PODS, REPLICASETS, RESERVATIONS
-from fairlead.sim.checkers.contract import Objects
+from fairlead.sim.checkers.contract import CommittedObjects
 
 _REVISION = "deployment.kubernetes.io/revision"
 
@@ -22,7 +22,7 @@ _CHANCES = frozenset({PODS.name, LEASES.name, "events", ENDPOINT_SLICES.name, CL
 EndState = dict[str, str]
 
 
-def end_state(objects: Objects, *, loses_pods: bool = False) -> EndState:
+def end_state(objects: CommittedObjects, *, loses_pods: bool = False) -> EndState:
     """One line per thing that must be the same. `loses_pods`: which finished pods are kept, and how
     many failed on the way, is chance's."""
     lines: EndState = {}

@@ -40,7 +40,7 @@ class Faults:
 
 @dataclass(frozen=True, slots=True)
 class NodeFaults(Faults):
-    """Where agents run as well: what befalls them besides the calls they make."""
+    """Where agents run as well: their faults besides those of the calls they make."""
 
     agent_crash_at_write: float = 0.0  # the agent dies as the write leaves
     driver_failed: float = 0.0  # per instruction to a machine: it cannot be carried out

@@ -1,9 +1,10 @@
 """While a run lasts, the wall clock, system chance, threads, files and sockets are closed: touching one fails it.
 
-Pure code gets time and chance with its events. `fenced()` replaces the usual doors to the outside by ones that raise
-`Trespass`, in the modules that own them and wherever our code (or a plant's) has imported them by name, and puts them
-back afterwards. Only for the thread that runs the simulation, and only while it does: a server in another thread of the
-same process (`fairlead.testing`) goes on as before. A thread cannot be started from inside, so that is no way out.
+Pure code gets time and chance with its events. `raise_fence()` replaces the usual doors to the outside by ones that
+raise `Trespass`, in the modules that own them and wherever our code (or a plant's) has imported them by name, and puts
+them back afterwards. Only for the thread that runs the simulation, and only while it does: a server in another thread
+of the same process (`fairlead.testing`) goes on as before. A thread cannot be started from inside, so that is no way
+out.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ _inside = [0]  # the thread that simulates
 
 
 @contextmanager
-def fenced() -> Iterator[None]:
+def raise_fence() -> Iterator[None]:
     _inside[0] = get_ident()
     # All first: importing one of them may well look at the clock.
     holders = [(_holder(place), place, names.split()) for place, names in _DOORS.items()]

@@ -1,4 +1,4 @@
-"""What befalls whole processes: every few seconds, while faults are on, the tape may begin one incident.
+"""Faults of whole processes: every few seconds, while faults are on, the tape may begin one incident.
 
 Kinds and weights stand in `faults.py`; what each does is here.
 """
@@ -11,7 +11,7 @@ from fairlead.sim.agents import AgentProcess
 from fairlead.sim.faults import Faults
 from fairlead.sim.node_incidents import NodeIncidents
 from fairlead.sim.planes import PlaneProcess
-from fairlead.sim.server import Server
+from fairlead.sim.server import SimulatedServer
 from fairlead.sim.tape import Tape
 from fairlead.sim.time import Timeline
 
@@ -23,7 +23,7 @@ class Incidents:
         self,
         timeline: Timeline,
         tape: Tape,
-        server: Server,
+        server: SimulatedServer,
         planes: Sequence[PlaneProcess],
         agents: Sequence[AgentProcess] = (),
     ) -> None:

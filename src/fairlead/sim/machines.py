@@ -1,6 +1,6 @@
 """A simulated machine under one node: supervisors that outlive the agent, and the processes that they own.
 
-    AgentProcess ── instruction ──> Machine ──> Supervisor of a pod ──> processes ──> RunLog
+    AgentProcess ── instruction ──> SimulatedMachine ──> Supervisor of a pod ──> processes ──> RunLog
                  <──── tell ──────
 
 Carries out what `agent/drivers/process.py` carries out, in virtual time: instructions for one pod one after the other,
@@ -53,7 +53,7 @@ _DELAYS_MS = 40  # of an instruction, and of what is told
 _TERM_MS = 300  # within which a willing process ends
 _TERM, _KILL = 15, 9
 
-Tell = Callable[[Callable[[float], PodEvent]], None]  # how to make the event, given the agent's instant
+TellAgent = Callable[[Callable[[float], PodEvent]], None]  # how to make the event, given the agent's instant
 _OfPod = Open | Start | Stop | Refresh | Close
 
 
@@ -88,7 +88,7 @@ class _Supervisor:
     containers: dict[str, _Container] = field(default_factory=dict)
 
 
-class Machine:
+class SimulatedMachine:
     def __init__(self, node: str, timeline: Timeline, tape: Tape, digest: Digest, log: RunLog) -> None:
         self.node = node
         self.powered = True
@@ -97,7 +97,7 @@ class Machine:
         self._timeline, self._tape, self._digest, self._log = timeline, tape, digest, log
         self.kept: dict[tuple[str, str, str], Keep] = {}  # on its disk
         self._pods: dict[str, _Supervisor] = {}
-        self._tell: Tell | None = None
+        self._tell: TellAgent | None = None
         self._agent = 0  # which one is attached
         self._found = False
         self._skew_ms = 0
@@ -109,7 +109,7 @@ class Machine:
 
     # The agent comes and goes
 
-    def attach(self, tell: Tell, skew_ms: int) -> None:
+    def attach(self, tell: TellAgent, skew_ms: int) -> None:
         """`skew_ms`: how far the agent's clock is ahead. What is here is told after a while."""
         self._agent += 1
         self._tell, self._skew_ms, self._found = tell, skew_ms, False
@@ -265,7 +265,15 @@ class Machine:
             self._told(pod.uid, partial(Failed, pod.uid, "Start", "the run before has not ended yet"))
             return
         ms = self._timeline.ms
-        made = ProcessRun(pod.uid, pod.namespace, pod.name, run.name, run.attempt, self.node, ms)
+        made = ProcessRun(
+            uid=pod.uid,
+            namespace=pod.namespace,
+            name=pod.name,
+            container=run.name,
+            attempt=run.attempt,
+            node=self.node,
+            since_ms=ms,
+        )
         container = _Container(run.name, run.attempt, ms, run.argv, made, previous=before)
         if before is not None:
             before.previous = None
@@ -366,12 +374,12 @@ class Machine:
     def _state(self, container: _Container) -> ContainerState:
         previous = container.previous
         return ContainerState(
-            container.name,
-            container.attempt,
-            self._agents_time(container.started_ms),
-            1 if container.running else 0,
-            self._ended(container),
-            self._ended(previous) if previous is not None else None,
+            name=container.name,
+            attempt=container.attempt,
+            started_at=self._agents_time(container.started_ms),
+            pid=1 if container.running else 0,
+            ended=self._ended(container),
+            previous=self._ended(previous) if previous is not None else None,
         )
 
     def _ended(self, container: _Container) -> Ended | None:
@@ -379,7 +387,8 @@ class Machine:
             return None
         code, signal, reason, ms = container.ended
         return Ended(
-            container.attempt, code, signal, reason, "", self._agents_time(container.started_ms), self._agents_time(ms)
+            attempt=container.attempt, exit_code=code, signal=signal, reason=reason, message="",
+            started_at=self._agents_time(container.started_ms), finished_at=self._agents_time(ms),
         )  # fmt: skip
 
     def _agents_time(self, ms: int) -> float:

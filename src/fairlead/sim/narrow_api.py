@@ -49,7 +49,7 @@ class _NarrowApi(Api):
         return (self._binds if request.subresource == "binding" else self._rest).plan(request, context)
 
 
-def narrowed(make: MakeApi, capabilities: Capabilities) -> MakeApi:
+def narrow(make: MakeApi, capabilities: Capabilities) -> MakeApi:
     if capabilities.fencing or capabilities.premises or capabilities.charging:
         raise ValueError(
             "the simulator knows an API that can do all of it, and one that can do nothing of it"

@@ -23,7 +23,7 @@ from fairlead.port.outcome import Outcome, Unknown, outcome_of
 from fairlead.port.request import Reply, Request
 from fairlead.sim.checkers.contract import LATE
 from fairlead.sim.faults import Faults
-from fairlead.sim.server import Server
+from fairlead.sim.server import SimulatedServer
 from fairlead.sim.tape import Tape
 from fairlead.sim.time import Timeline
 from fairlead.store.contract import Compacted, Entry, FutureRevision
@@ -54,7 +54,7 @@ class _Follow:
 class Link:
     label = "call"  # of what is drawn for its calls
 
-    def __init__(self, timeline: Timeline, tape: Tape, server: Server) -> None:
+    def __init__(self, timeline: Timeline, tape: Tape, server: SimulatedServer) -> None:
         self.faults = Faults()
         self.cut_until = 0  # milliseconds
         self.deaf_until = 0

@@ -1,4 +1,4 @@
-"""What befalls nodes and whoever watches them. Drawn by `incidents.py` where a world's faults name these, or scripted.
+"""Faults of nodes and of whoever watches them. Drawn by `incidents.py` where a world's faults name these, or scripted.
 
 agent_crash          an agent dies; its pods go on
 agent_pause          an agent is stopped, often for longer than its lease
@@ -40,11 +40,11 @@ class NodeIncidents:
         self._planes, self._agents = planes, agents
 
     def begin(self, name: str) -> None:
-        """Whom it befalls and for how long is drawn."""
+        """The node and the duration are drawn."""
         node = self._agents[self._tape.choose("incident.node", len(self._agents))].settings.name
-        self.befall(name, node, 1_000 + self._tape.choose("incident.ms", _LONG_MS))
+        self.inject(name, node, 1_000 + self._tape.choose("incident.ms", _LONG_MS))
 
-    def befall(self, name: str, node: str, ms: int) -> None:
+    def inject(self, name: str, node: str, ms: int) -> None:
         agent = next(each for each in self._agents if each.settings.name == node)
         until = self._timeline.ms + ms
         if name == "agent_crash":

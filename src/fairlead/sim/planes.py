@@ -8,7 +8,7 @@ from typing import assert_never
 
 from fairlead.api.users import MASTERS, User
 from fairlead.cache.events import Framed, Mirrored
-from fairlead.cache.mirror import Phase
+from fairlead.cache.mirror import MirrorPhase
 from fairlead.control.instructions import (
     Answers,
     AskProgress,
@@ -25,7 +25,7 @@ from fairlead.port.driving import Follow, ListAll, Started, Stepped, WakeAt, Wok
 from fairlead.port.outcome import Outcome
 from fairlead.port.request import READ_VERBS
 from fairlead.sim.digest import Digest
-from fairlead.sim.driving import Process
+from fairlead.sim.driving import SimulatedProcess
 from fairlead.sim.faults import Faults
 from fairlead.sim.network import Link
 from fairlead.sim.tape import Tape
@@ -35,7 +35,7 @@ from fairlead.sim.violation import Violation
 MakePlane = Callable[[str], Plane]
 
 
-class PlaneProcess(Process[Answers | Stepped, PlaneInstruction]):
+class PlaneProcess(SimulatedProcess[Answers | Stepped, PlaneInstruction]):
     chance_label, restart_label = "plane.chance", "restart"
     skew_ms_max = 30_000
     in_order = False
@@ -83,7 +83,9 @@ class PlaneProcess(Process[Answers | Stepped, PlaneInstruction]):
     @property
     def follows(self) -> bool:
         """All its mirrors are up to date, or will be soon; none waits before it tries again."""
-        return self.up and all(mirror.phase is Phase.FOLLOWING for mirror in self.plane.mirrors.values())
+        return self.up and all(
+            mirror.phase is MirrorPhase.FOLLOWING for mirror in self.plane.mirrors.values()
+        )
 
     @property
     def mid_turn(self) -> bool:
@@ -153,7 +155,7 @@ class PlaneProcess(Process[Answers | Stepped, PlaneInstruction]):
         request = call.request
         self._digest.add(
             b"call",
-            f"{self._slot} {call.call} {call.controller} {request.verb} {request.resource} "
+            f"{self._slot} {call.call} {call.controller} {request.verb} {request.plural} "
             f"{request.namespace}/{request.name}/{request.subresource}",
             request.body + repr(request.bindings).encode() if request.bindings else request.body,
         )

@@ -17,7 +17,7 @@ from traceback import format_exception
 from fairlead.sim.backup import EMPTY, Backup
 from fairlead.sim.endstate import EndState, difference, end_state
 from fairlead.sim.faults import CALM, DEFAULT, Faults
-from fairlead.sim.fence import fenced
+from fairlead.sim.fence import raise_fence
 from fairlead.sim.memory import Memory
 from fairlead.sim.parts import default_parts, load_plant
 from fairlead.sim.scenario import Scenario
@@ -54,7 +54,7 @@ class SeedResult:
 
 
 @dataclass(slots=True)
-class Tally:
+class RunTally:
     """All seeds together."""
 
     seeds: int = 0
@@ -108,7 +108,15 @@ class Runner:
         if broken is not None:
             trace = "".join(format_exception(broken.__cause__)) if broken.__cause__ else ""
             failure = Failure(seed, broken.invariant, broken.message, trace)
-        return SeedResult(seed, run.digest, failure, run.seconds, run.commits, run.faults, run.probes)
+        return SeedResult(
+            seed=seed,
+            digest=run.digest,
+            failure=failure,
+            seconds=run.seconds,
+            commits=run.commits,
+            faults=run.faults,
+            probes=run.probes,
+        )
 
     def play(self, tape: Tape, trail: bool = False) -> Run:
         """One tape, drawn or replayed, with everything that came of it."""
@@ -144,8 +152,8 @@ class Runner:
         return self._wanted
 
 
-def run_seeds(runner: Runner, seeds: Iterable[int]) -> Tally:
-    tally = Tally()
+def run_seeds(runner: Runner, seeds: Iterable[int]) -> RunTally:
+    tally = RunTally()
     for seed in seeds:
         tally.add(runner.run(seed))
     return tally
@@ -162,7 +170,7 @@ def stand_up(scenario: Scenario) -> Backup:
 
 
 def _fenced_run(world: World) -> Run:
-    with _collected_seldom(), fenced():
+    with _collected_seldom(), raise_fence():
         return world.run()
 
 

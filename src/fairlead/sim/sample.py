@@ -2,7 +2,7 @@
 
 A run without a failure says nothing about faults that never came. So: every kind of fault that the `Faults` record
 declares fired in at least `SHARE_MIN` of the seeds, and every probe was hit at least once. Pure; called by
-`fairlead sim run`, the tests and `bench/soak.py` on a Tally that is complete.
+`fairlead sim run`, the tests and `bench/soak.py` on a RunTally that is complete.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 from fairlead.sim.faults import Faults
 from fairlead.sim.probes import probe_names
-from fairlead.sim.run import Failure, Tally
+from fairlead.sim.run import Failure, RunTally
 from fairlead.sim.worlds.roster import STANDARD
 
 SHARE_MIN = 0.01
@@ -48,7 +48,7 @@ def fault_kinds(faults: Faults) -> tuple[str, ...]:
     return (*calls, *(name for name, _ in faults.incidents))
 
 
-def fault_lines(tally: Tally, faults: Faults) -> tuple[FaultLine, ...]:
+def fault_lines(tally: RunTally, faults: Faults) -> tuple[FaultLine, ...]:
     seeds = max(tally.seeds, 1)
     return tuple(
         FaultLine(kind, tally.faults.get(kind, 0), hit := tally.seeds_with_fault.get(kind, 0), hit / seeds)
@@ -56,18 +56,18 @@ def fault_lines(tally: Tally, faults: Faults) -> tuple[FaultLine, ...]:
     )
 
 
-def probe_lines(tally: Tally, probes: tuple[str, ...] | None = None) -> tuple[ProbeLine, ...]:
+def probe_lines(tally: RunTally, probes: tuple[str, ...] | None = None) -> tuple[ProbeLine, ...]:
     return tuple(ProbeLine(probe, tally.probes.get(probe, 0)) for probe in probes or probe_names())
 
 
-def shortfalls(tally: Tally, faults: Faults) -> tuple[str, ...]:
+def shortfalls(tally: RunTally, faults: Faults) -> tuple[str, ...]:
     """What this sample did not meet, a sentence each; () if it proves what it should."""
     faulty = [line.short for line in fault_lines(tally, faults)]
     return tuple(filter(None, (*faulty, *(line.short for line in probe_lines(tally)))))
 
 
 def report(
-    tally: Tally, faults: Faults, elapsed: float, plant: str = "", world: str = STANDARD
+    tally: RunTally, faults: Faults, elapsed: float, plant: str = "", world: str = STANDARD
 ) -> dict[str, Any]:
     """The sample as JSON, with rates per second of `elapsed`; `tally_of` reads it back."""
     elapsed = max(elapsed, 1e-9)
@@ -79,7 +79,7 @@ def report(
                 "seed": each.seed,
                 "invariant": each.invariant,
                 "message": each.message,
-                "again": again(each.seed, plant, world),
+                "again": replay_command(each.seed, plant, world),
             }
             for each in sorted(tally.failures, key=lambda failure: failure.seed)
         ],
@@ -97,9 +97,9 @@ def report(
     }
 
 
-def tally_of(told: dict[str, Any]) -> Tally:
+def tally_of(told: dict[str, Any]) -> RunTally:
     """The tally that was reported, to go on with."""
-    return Tally(
+    return RunTally(
         seeds=told["seeds"],
         failures=[Failure(each["seed"], each["invariant"], each["message"]) for each in told["failures"]],
         commits=told["commits"],
@@ -111,7 +111,7 @@ def tally_of(told: dict[str, Any]) -> Tally:
     )
 
 
-def again(seed: int, plant: str = "", world: str = STANDARD) -> str:
+def replay_command(seed: int, plant: str = "", world: str = STANDARD) -> str:
     """The command that shows one seed again."""
     chosen = f" --world {world}" if world != STANDARD else ""
     return f"fairlead sim run --seeds 1 --seed {seed}{chosen}" + (f" --plant {plant}" if plant else "")

@@ -14,15 +14,15 @@ from fairlead.agent.pace import Pace
 from fairlead.control.leadership import LeadershipSettings
 from fairlead.core import codec
 from fairlead.decision.decider import Decider
+from fairlead.model.key import Key
 from fairlead.port.capabilities import FAIRLEAD, Capabilities
 from fairlead.port.request import MERGE_PATCH, Request
-from fairlead.store.contract import Key
 
 Json = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ScenarioStep:
     at_seconds: float
     request: Request
     owner: Key | None = None  # of what is created, which waits until that is there
@@ -30,7 +30,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Mishap:
-    """Something that befalls a node at a certain time, in every run: a name from `node_incidents.py`."""
+    """A fault of a node at a certain time, in every run: a name from `node_incidents.py`."""
 
     at_seconds: float
     name: str
@@ -40,7 +40,7 @@ class Mishap:
 
 @dataclass(frozen=True, slots=True)
 class DiskMishap:
-    """Something that befalls the server's disk at a certain time, in every run: a name from `disk_mishaps.py`."""
+    """A fault of the server's disk at a certain time, in every run: a name from `disk_mishaps.py`."""
 
     at_seconds: float
     name: str
@@ -51,7 +51,7 @@ class DiskMishap:
 @dataclass(frozen=True, slots=True)
 class Scenario:
     name: str
-    steps: tuple[Step, ...]  # in the order of time
+    steps: tuple[ScenarioStep, ...]  # in the order of time
     hollow_prefix: str  # nodes that begin so are hollow
     planes: int
     faults_until_seconds: float
@@ -72,18 +72,18 @@ class Scenario:
     unlisted: tuple[
         tuple[str, float], ...
     ] = ()  # resources that no plane may list or watch before this second
-    standing: tuple[Step, ...] = ()  # done long before: runs start from what came of it (`backup.py`)
+    standing: tuple[ScenarioStep, ...] = ()  # done long before: runs start from what came of it (`backup.py`)
 
 
-def create(at: float, api_version: str, plural: str, body: Json, namespace: str = "default") -> Step:
+def create(at: float, api_version: str, plural: str, body: Json, namespace: str = "default") -> ScenarioStep:
     group, _, version = api_version.rpartition("/")
     whole = {"apiVersion": api_version, **body}
-    return Step(at, Request("create", group, version, plural, namespace, body=codec.encode(whole)))
+    return ScenarioStep(at, Request("create", group, version, plural, namespace, body=codec.encode(whole)))
 
 
 def create_owned(
     at: float, api_version: str, plural: str, body: Json, owner_version: str, owner_kind: str, owner: Key
-) -> Step:
+) -> ScenarioStep:
     """Something that belongs to `owner`, in the same namespace; its uid is filled in when it is known."""
     named = {"apiVersion": owner_version, "kind": owner_kind, "name": owner.name, "uid": ""}
     reference = {**named, "blockOwnerDeletion": True}
@@ -105,20 +105,37 @@ def patch(
     change: Json,
     namespace: str = "default",
     subresource: str = "",
-) -> Step:
+) -> ScenarioStep:
     group, _, version = api_version.rpartition("/")
     body = codec.encode(change)
     request = Request(
-        "patch", group, version, plural, namespace, name, subresource, body=body, content_type=MERGE_PATCH
+        verb="patch",
+        group=group,
+        version=version,
+        plural=plural,
+        namespace=namespace,
+        name=name,
+        subresource=subresource,
+        body=body,
+        content_type=MERGE_PATCH,
     )
-    return Step(at, request)
+    return ScenarioStep(at, request)
 
 
-def evict(at: float, pod: str, namespace: str = "default") -> Step:
+def evict(at: float, pod: str, namespace: str = "default") -> ScenarioStep:
     """As a drain asks for it: refused (429) or not there (404), it is asked again."""
     body = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": pod, "namespace": namespace}}
-    request = Request("create", "", "v1", "pods", namespace, pod, "eviction", body=codec.encode(body))
-    return Step(at, request)
+    request = Request(
+        verb="create",
+        group="",
+        version="v1",
+        plural="pods",
+        namespace=namespace,
+        name=pod,
+        subresource="eviction",
+        body=codec.encode(body),
+    )
+    return ScenarioStep(at, request)
 
 
 def delete(
@@ -128,7 +145,18 @@ def delete(
     name: str,
     namespace: str = "default",
     policy: str = "Background",
-) -> Step:
+) -> ScenarioStep:
     group, _, version = api_version.rpartition("/")
     options = {"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": policy}
-    return Step(at, Request("delete", group, version, plural, namespace, name, body=codec.encode(options)))
+    return ScenarioStep(
+        at,
+        Request(
+            verb="delete",
+            group=group,
+            version=version,
+            plural=plural,
+            namespace=namespace,
+            name=name,
+            body=codec.encode(options),
+        ),
+    )

@@ -1,8 +1,8 @@
 """The API server as a process that can die: store machine, API and hub of production over a journal that takes time.
 
-What `runtime/host.py` and `runtime/store_driver.py` do with a loop and a thread is done here on the timeline. A batch
-is in the journal only when its sync has come; a crash before that loses it, or not, as the tape says; nobody is
-answered before. Whoever waits when the server dies learns nothing (None in place of a Reply): the outcome is open.
+It does on the timeline what `runtime/host.py` and `runtime/store_driver.py` do with a loop and a thread. A batch is in
+the journal only when its sync has come; a crash before that loses it, or not, as the tape says; nobody is answered
+before. Whoever waits when the server dies learns nothing (None in place of a Reply): the outcome is open.
 """
 
 from __future__ import annotations
@@ -20,10 +20,11 @@ from fairlead.api.plan import Context
 from fairlead.api.server import Api
 from fairlead.api.users import User
 from fairlead.core.errors import StorageFull
+from fairlead.model.key import Key
 from fairlead.port.request import Reply, Request
 from fairlead.sim.backup import EMPTY, Backup, backup_of
 from fairlead.sim.digest import Digest
-from fairlead.sim.disk import Disk
+from fairlead.sim.disk import SimulatedDisk
 from fairlead.sim.faults import Faults
 from fairlead.sim.memory import Memory
 from fairlead.sim.tape import Tape
@@ -31,13 +32,12 @@ from fairlead.sim.time import Timeline
 from fairlead.sim.violation import Violation
 from fairlead.store.contract import (
     Batch,
-    Change,
+    CommitOutcome,
     Committed,
+    CommittedChange,
     Entry,
-    Key,
     Lost,
     Note,
-    Outcome,
     Recovered,
     Transaction,
 )
@@ -68,12 +68,12 @@ FULL_DISK_SERVES = "full-disk-serves"
 LOST_ARE_GONE = "lost-revisions-are-gone"
 
 
-class Witness(Protocol):
+class CommitObserver(Protocol):
     """Who is told of what has been committed, with the writer of each revision, before anybody else is."""
 
-    def committed(self, changes: tuple[Change, ...], origins: dict[int, str]) -> None: ...
+    def committed(self, changes: tuple[CommittedChange, ...], origins: dict[int, str]) -> None: ...
 
-    def woken(self, subscriptions: list[Subscription]) -> None: ...
+    def wake_watches(self, subscriptions: list[Subscription]) -> None: ...
 
     def server_died(self) -> None: ...
 
@@ -81,23 +81,23 @@ class Witness(Protocol):
 @dataclass(slots=True)
 class _Waiting:
     origin: str
-    done: Callable[[Outcome | None], None] | None
+    done: Callable[[CommitOutcome | None], None] | None
 
 
-class Server:
+class SimulatedServer:
     def __init__(
         self,
         timeline: Timeline,
         tape: Tape,
         digest: Digest,
-        witness: Witness,
+        witness: CommitObserver,
         backup: Backup = EMPTY,
         api: Callable[[Desk, Tokens], Api] = Api,
         memory: Memory | None = None,
         store: Callable[[Recovered, MemoryJournal], Store] = Store,
     ) -> None:
         self.faults = Faults()
-        self.disk = Disk()
+        self.disk = SimulatedDisk()
         self.lost: tuple[Lost, ...] = ()  # ranges of revisions, as they really are
         self.up = False
         self._timeline = timeline
@@ -158,7 +158,7 @@ class Server:
             floors = {kind.resource: revision for kind in self.served}
             self._carry_out(self.store.handle(FloorsMoved(floors)))
 
-    # What befalls its disk, while it is down or not
+    # Faults of its disk, while it is down or not
 
     def stored(self) -> tuple[Entry, ...]:
         return self._journal.recover().entries
@@ -196,10 +196,17 @@ class Server:
         number = self._requests
         if self.disk.is_full:
             done = partial(_on_full_disk, request, done)
-        context = Context(user, self._timeline.now, number.to_bytes(16, "big"), str(number), "sim", "")
+        context = Context(
+            user=user,
+            now=self._timeline.now,
+            entropy=number.to_bytes(16, "big"),
+            request_id=str(number),
+            user_agent="sim",
+            source="",
+        )
         conversation = Conversation(self.api, request, context)
 
-        def resolved(outcome: Outcome | None) -> None:
+        def resolved(outcome: CommitOutcome | None) -> None:
             if outcome is None:
                 done(None)
             else:
@@ -214,7 +221,7 @@ class Server:
         go(conversation.begin())
 
     def submit(
-        self, transaction: Transaction, origin: str, done: Callable[[Outcome | None], None] | None
+        self, transaction: Transaction, origin: str, done: Callable[[CommitOutcome | None], None] | None
     ) -> None:
         self._tickets += 1
         self._waiting[self._tickets] = _Waiting(origin, done)
@@ -236,7 +243,7 @@ class Server:
 
     def _carry_out(self, instructions: tuple[Instruction, ...]) -> None:
         origins: dict[int, str] = {}
-        resolved: list[tuple[_Waiting, Outcome]] = []
+        resolved: list[tuple[_Waiting, CommitOutcome]] = []
         for instruction in instructions:
             if isinstance(instruction, Resolve):
                 waiting = self._waiting.pop(instruction.ticket)
@@ -308,21 +315,21 @@ class Server:
         for note in batch.notes:
             add(b"note", note.stream, note.body)
 
-    def _witness_commit(self, changes: tuple[Change, ...], origins: dict[int, str]) -> None:
+    def _witness_commit(self, changes: tuple[CommittedChange, ...], origins: dict[int, str]) -> None:
         self._witnessed = changes[-1].entry.revision
         self._witness.committed(changes, origins)
 
-    def _publish(self, changes: tuple[Change, ...], origins: dict[int, str]) -> None:
+    def _publish(self, changes: tuple[CommittedChange, ...], origins: dict[int, str]) -> None:
         self._assembly.observe(changes, self._timeline.now)
         self._witness_commit(changes, origins)
         woken = self.hub.publish(changes)
         if woken:
-            self._witness.woken(woken)
+            self._witness.wake_watches(woken)
 
 
 def _on_full_disk(request: Request, done: Answer, reply: Reply | None) -> None:
     """Leases and deletions have room of their own."""
-    has_room = request.verb == "delete" or request.resource == "leases"
+    has_room = request.verb == "delete" or request.plural == "leases"
     if has_room and reply is not None and reply.status == StorageFull.status:
-        raise Violation(FULL_DISK_SERVES, f"{request.verb} of {request.resource} {request.name} had no room")
+        raise Violation(FULL_DISK_SERVES, f"{request.verb} of {request.plural} {request.name} had no room")
     done(reply)

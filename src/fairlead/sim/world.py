@@ -20,13 +20,14 @@ from fairlead.api.users import MASTERS, User
 from fairlead.control.leadership import FENCE, LEASE
 from fairlead.control.plane import Plane
 from fairlead.core import codec
+from fairlead.model.key import Key
 from fairlead.model.marks import NODE_LEASES
 from fairlead.model.views import LEASES
 from fairlead.port.request import Reply, Request
 from fairlead.schedule.facts import FactsOf
 from fairlead.sim.agents import AgentProcess, NodeLink
 from fairlead.sim.backup import EMPTY, Backup
-from fairlead.sim.checkers.contract import Objects, Observed
+from fairlead.sim.checkers.contract import CommittedObjects, Observed
 from fairlead.sim.checkers.roster import all_checkers, process_checkers
 from fairlead.sim.decoded import Decoded
 from fairlead.sim.digest import Digest
@@ -34,9 +35,9 @@ from fairlead.sim.disk_mishaps import DiskMishaps
 from fairlead.sim.faults import CALM, Faults
 from fairlead.sim.fence import Trespass
 from fairlead.sim.incidents import EVERY_MS, Incidents
-from fairlead.sim.machines import Machine
+from fairlead.sim.machines import SimulatedMachine
 from fairlead.sim.memory import Memory
-from fairlead.sim.narrow_api import narrowed
+from fairlead.sim.narrow_api import narrow
 from fairlead.sim.network import Link
 from fairlead.sim.parts import Parts, default_parts
 from fairlead.sim.planes import PlaneProcess
@@ -48,12 +49,12 @@ from fairlead.sim.probes import (
     timeout_after_commit,
 )
 from fairlead.sim.process_runs import RunLog
-from fairlead.sim.scenario import Scenario, Step, owned_by
-from fairlead.sim.server import Server
+from fairlead.sim.scenario import Scenario, ScenarioStep, owned_by
+from fairlead.sim.server import SimulatedServer
 from fairlead.sim.tape import Tape
 from fairlead.sim.time import EPOCH, Timeline
 from fairlead.sim.violation import Violation
-from fairlead.store.contract import ADDED, Change, Entry, Key
+from fairlead.store.contract import ADDED, CommittedChange, Entry
 from fairlead.store.damage import DELETE_OPTION
 from fairlead.store.watch import Subscription
 
@@ -74,7 +75,7 @@ class Run:
     faults: dict[str, int]
     probes: dict[str, int]
     rested_at: float | None
-    objects: Objects
+    objects: CommittedObjects
     tape: Tape
     trail: list[str] | None = field(default=None, repr=False)
 
@@ -109,11 +110,9 @@ class World:
         self._holder = ""  # of the lease, where there are no fences
         self._steps_left = len(scenario.steps) + len(scenario.disk_mishaps)
         parts = parts or default_parts(*scenario.controllers, deciders=scenario.deciders)
-        api = (
-            parts["api"] if scenario.capabilities.complete else narrowed(parts["api"], scenario.capabilities)
-        )
+        api = parts["api"] if scenario.capabilities.complete else narrow(parts["api"], scenario.capabilities)
         store = parts["store"]
-        self.server = Server(self.timeline, tape, self.digest, self, backup, api, memory, store)
+        self.server = SimulatedServer(self.timeline, tape, self.digest, self, backup, api, memory, store)
         self.observed.committed(backup.changes, {}, 0.0)
         self.planes = tuple(self._plane(slot, parts) for slot in range(scenario.planes))
         self.agents = tuple(self._agent(settings, parts) for settings in scenario.nodes)
@@ -151,7 +150,7 @@ class World:
             return agent
 
         timeline, tape = self.timeline, self.tape
-        machine = Machine(settings.name, timeline, tape, self.digest, self.runs)
+        machine = SimulatedMachine(settings.name, timeline, tape, self.digest, self.runs)
         machine.deadlines = settings.name not in self.scenario.without_deadlines
         link = NodeLink(timeline, tape, self.server, settings.name)
         return AgentProcess(settings, make, machine, timeline, tape, self.digest, link)
@@ -175,17 +174,17 @@ class World:
             self.digest.add(b"violation", str(violation))
         self.digest.add_tape(self.tape.choices)
         return Run(
-            violation,
-            self.digest.hex(),
-            self.timeline.ms / 1000,
-            self.commits,
-            self.timeline.ran,
-            dict(sorted(self.tape.fired.items())),
-            self._probes(),
-            self._rested_at,
-            self.observed.objects,
-            self.tape,
-            self.digest.trail,
+            violation=violation,
+            digest=self.digest.hex(),
+            seconds=self.timeline.ms / 1000,
+            commits=self.commits,
+            events=self.timeline.ran,
+            faults=dict(sorted(self.tape.fired.items())),
+            probes=self._probes(),
+            rested_at=self._rested_at,
+            objects=self.observed.objects,
+            tape=self.tape,
+            trail=self.digest.trail,
         )
 
     def _begin(self) -> None:
@@ -203,7 +202,7 @@ class World:
                 int(mishap.at_seconds * 1000),
                 (mishap.name, mishap.node, int(mishap.seconds * 1000)),
             )
-            self.timeline.at(at, self._incidents.of_nodes.befall, *arguments)
+            self.timeline.at(at, self._incidents.of_nodes.inject, *arguments)
         for of_disk in self.scenario.disk_mishaps:
             self.timeline.at(int(of_disk.at_seconds * 1000), self._disk_mishaps.begin, of_disk)
         for plane in self.planes:
@@ -258,7 +257,7 @@ class World:
 
     # People
 
-    def _take_step(self, step: Step) -> None:
+    def _take_step(self, step: ScenarioStep) -> None:
         request = step.request
         if step.owner is not None:
             owner = self.observed.objects.of(step.owner.resource).get(step.owner)
@@ -281,7 +280,7 @@ class World:
         elif counts:
             self._steps_left -= 1
 
-    # Who is told of what befell the disk
+    # Who is told of faults of the disk
 
     def decayed(self, key: Key) -> None:
         self.observed.decayed(key, self.timeline.ms / 1000)
@@ -290,18 +289,18 @@ class World:
         """What is stored is as it was some time ago: what was committed since does not count any more."""
         kept = sorted(entries, key=lambda entry: entry.revision)
         fresh = all_checkers(self.scenario.capabilities.fencing)
-        changes = [Change(ADDED, entry, None) for entry in kept]
+        changes = [CommittedChange(ADDED, entry, None) for entry in kept]
         self.observed.begin_again(changes, fresh, self.timeline.ms / 1000)
 
     def give_up(self, key: Key) -> None:
         kind = next(each for each in self.server.served if each.resource == key.resource)
         request = Request(
-            "delete",
-            kind.group,
-            kind.version,
-            kind.plural,
-            key.namespace,
-            key.name,
+            verb="delete",
+            group=kind.group,
+            version=kind.version,
+            plural=kind.plural,
+            namespace=key.namespace,
+            name=key.name,
             query={DELETE_OPTION: "true"},
         )
         self._ask(request, True)
@@ -311,7 +310,7 @@ class World:
 
     # Witness of the server
 
-    def committed(self, changes: tuple[Change, ...], origins: dict[int, str]) -> None:
+    def committed(self, changes: tuple[CommittedChange, ...], origins: dict[int, str]) -> None:
         timeline = self.timeline
         self.commits += len(changes)
         for change in changes:
@@ -321,7 +320,7 @@ class World:
                 self._takeovers_mid_turn += 1
         self.observed.committed(changes, origins, timeline.ms / 1000)
 
-    def _is_takeover(self, change: Change) -> bool:
+    def _is_takeover(self, change: CommittedChange) -> bool:
         if self.scenario.capabilities.fencing:
             return change.entry.key.name == FENCE
         if change.entry.key.name != LEASE:
@@ -329,7 +328,7 @@ class World:
         before, self._holder = self._holder, codec.decode(change.entry.data)["spec"]["holderIdentity"]
         return bool(before != self._holder)
 
-    def woken(self, subscriptions: list[Subscription]) -> None:
+    def wake_watches(self, subscriptions: list[Subscription]) -> None:
         for subscription in subscriptions:
             for link in self._links:
                 if link.wake(subscription):

@@ -12,8 +12,9 @@ from typing import Any
 import apsw
 import msgspec
 
-from fairlead.store.contract import Damaged, Key, Lost, Recovered
-from fairlead.store.damage import title
+from fairlead.model.key import Key
+from fairlead.store.contract import Damaged, Lost, Recovered
+from fairlead.store.damage import name_object
 from fairlead.store.digests import note_digest
 from fairlead.store.recovery import read_all, version_of
 from fairlead.store.schema import TOMBSTONE
@@ -51,8 +52,9 @@ def check(connection: apsw.Connection, version: int) -> Findings:
     seal = read_seal(connection) if version >= 2 else None
     recovered = reading.recovered
     found = Findings(
-        version, recovered.revision, len(recovered.entries), 0, 0, 0, recovered.damaged, recovered.lost,
-        list(recovered.reports), recovered,
+        format=version, revision=recovered.revision, objects=len(recovered.entries), versions=0, notes=0,
+        undigested=0, damaged=recovered.damaged, lost=recovered.lost, problems=list(recovered.reports),
+        recovered=recovered,
     )  # fmt: skip
     known = {(each.entry.key, each.entry.revision) for each in recovered.damaged}
     log, notes = Total(), Total()
@@ -97,7 +99,7 @@ def _versions(
         entry = version_of(row, key, revision, since)
         if isinstance(entry, str) and (key, revision) not in known:
             what = "the deletion" if code == TOMBSTONE else "an old version"
-            yield f"history: {what} of {title(key)} at revision {revision} is damaged ({entry})"
+            yield f"history: {what} of {name_object(key)} at revision {revision} is damaged ({entry})"
 
 
 def _notes(rows: Iterable[Any], found: Findings, total: Total) -> Iterator[str]:

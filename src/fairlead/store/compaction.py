@@ -11,10 +11,11 @@ from typing import Any
 
 import apsw
 
-from fairlead.store.contract import Entry, Key, Retention
+from fairlead.model.key import Key
+from fairlead.store.contract import Entry, Retention
 from fairlead.store.digests import floor_digest
 from fairlead.store.recovery import version_of
-from fairlead.store.retention import Kept, moved_floor, retention_of
+from fairlead.store.retention import KeptChange, moved_floor, retention_of
 from fairlead.store.rows import distinct_values, insert_rows
 from fairlead.store.schema import TOMBSTONE
 from fairlead.store.seal import Seal
@@ -117,5 +118,7 @@ class Compaction:
             " ORDER BY revision LIMIT ?",
             (resource, floor, budget),
         ).fetchall()
-        moved, self._kept_bytes[resource] = moved_floor(floor, kept, map(Kept._make, rows), now, retention)
+        moved, self._kept_bytes[resource] = moved_floor(
+            floor, kept, map(KeptChange._make, rows), now, retention
+        )
         return moved

@@ -4,10 +4,10 @@ A store holds objects under keys. Each committed change has its own revision, st
 reused, also inside a transaction; a transaction's changes are contiguous and become visible together.
 
     submit(Transaction) -> later exactly one of
-        Committed(entries)            durable; entries carry the revisions they got
-        Refused(precondition, current)  nothing changed; `current` is durable by then
-        Failed(reason, message)       the journal could not take it; after StorageFailed it is not known whether it
-                                      is durable until the store has read its journal again
+        Committed(entries)       durable; entries carry the revisions they got
+        PreconditionFailed(precondition, current)  nothing changed; `current` is durable by then
+        CommitFailed(reason, message)  the journal could not take it; after StorageFailed it is not known whether
+                                 it is durable until the store has read its journal again
 
 Preconditions are judged in commit order against pending state (what was submitted before but is not yet
 durable). Reads and watches see durable state only. A refusal that rests on pending state is answered only
@@ -30,7 +30,7 @@ from typing import Protocol
 
 import msgspec
 
-from fairlead.model.key import Key as Key  # part of this contract, defined a layer below
+from fairlead.model.key import Key
 
 #: bound: store | operations of one transaction | collections are deleted in parts
 OPERATIONS_MAX = 64
@@ -57,7 +57,7 @@ class Put(msgspec.Struct, frozen=True, gc=False):
     tail: bytes
 
 
-class Delete(msgspec.Struct, frozen=True, gc=False):
+class Remove(msgspec.Struct, frozen=True, gc=False):
     """Remove. head and tail give the last state, as watchers and history see it. Implies HasUid(key, uid):
     deleting what is not there, or is another object by now, is refused."""
 
@@ -88,7 +88,7 @@ class HasUid(msgspec.Struct, frozen=True, gc=False):
 
 
 Precondition = Absent | AtRevision | HasUid
-Operation = Put | Delete
+Operation = Put | Remove
 
 
 class Note(msgspec.Struct, frozen=True, gc=False):
@@ -118,12 +118,12 @@ class Committed(msgspec.Struct, frozen=True, gc=False):
     entries: tuple[Entry, ...]  # in the order of the operations
 
 
-class Refused(msgspec.Struct, frozen=True, gc=False):
+class PreconditionFailed(msgspec.Struct, frozen=True, gc=False):
     precondition: Precondition
     current: Entry | None
 
 
-class Failed(msgspec.Struct, frozen=True, gc=False):
+class CommitFailed(msgspec.Struct, frozen=True, gc=False):
     # StorageFailed: the append failed. StorageFull: there is no room. Halted: the store is reading its journal again.
     # Overloaded: too much is pending. InvalidTransaction: see Transaction. Damaged: it rests on an object of which only
     # a stand-in is left. All but the first wrote nothing.
@@ -131,10 +131,10 @@ class Failed(msgspec.Struct, frozen=True, gc=False):
     message: str
 
 
-Outcome = Committed | Refused | Failed
+CommitOutcome = Committed | PreconditionFailed | CommitFailed
 
 
-class Change(msgspec.Struct, gc=False):
+class CommittedChange(msgspec.Struct, gc=False):
     """One committed change as watchers get it. Frames are encoded once, on first use, and shared by all who watch:
     `frame` has the whole object (see watch.py), `metadata_frame` its metadata alone (see api/verbs/watch.py)."""
 
@@ -148,7 +148,7 @@ class Change(msgspec.Struct, gc=False):
 class Batch(msgspec.Struct, frozen=True, gc=False):
     """What a journal makes durable in one go: contiguous revisions, in order."""
 
-    changes: tuple[Change, ...]
+    changes: tuple[CommittedChange, ...]
     notes: tuple[Note, ...]
     now: float  # seconds since the epoch
 
@@ -235,7 +235,7 @@ class JournalReader(Protocol):
         """The versions with these revisions, as far as they are kept."""
         ...
 
-    def changes_after(self, revision: int, resource: str, limit: int) -> Sequence[Change]:
+    def changes_after(self, revision: int, resource: str, limit: int) -> Sequence[CommittedChange]:
         """Up to `limit` changes of one resource (all if "") after a revision, oldest first; `before` filled
         in where it is still kept."""
         ...
@@ -250,7 +250,7 @@ class JournalReader(Protocol):
         ...
 
     def written_after(self, revision: int) -> tuple[int, float] | None:
-        """Of the first change after a revision that is still kept: its revision, and when it was written."""
+        """The revision of the first change after this one that is still kept, and when it was written."""
         ...
 
 
@@ -304,7 +304,7 @@ class Reader(Protocol):
 
     def floor(self, resource: str) -> int: ...
 
-    def changes_after(self, revision: int, resource: str, limit: int) -> Sequence[Change]: ...
+    def changes_after(self, revision: int, resource: str, limit: int) -> Sequence[CommittedChange]: ...
 
     @property
     def damaged(self) -> Mapping[Key, Damaged]:

@@ -12,7 +12,8 @@ import re
 import msgspec
 
 from fairlead.model import metadata
-from fairlead.store.contract import Damaged, Entry, Key
+from fairlead.model.key import Key
+from fairlead.store.contract import Damaged, Entry
 
 ANNOTATION = metadata.DAMAGED
 UNKNOWN_UID = "unknown"
@@ -41,15 +42,15 @@ def stand_in(key: Key, revision: int, uid: str, why: str, head: bytes) -> Entry:
     return Entry(key, uid, revision, data)
 
 
-def told(damaged: Damaged) -> str:
+def describe_damage(damaged: Damaged) -> str:
     """What is wrong and what people can do about it."""
     return (
-        f"{title(damaged.entry.key)} is damaged in the store ({damaged.why}): restore a backup, or delete it with"
+        f"{name_object(damaged.entry.key)} is damaged in the store ({damaged.why}): restore a backup, or delete it with"
         f" the option {DELETE_OPTION}; `fairlead check` tells what a backup has of it"
     )
 
 
-def title(key: Key) -> str:
+def name_object(key: Key) -> str:
     return f"{key.resource} {key.namespace}/{key.name}" if key.namespace else f"{key.resource} {key.name}"
 
 

@@ -50,6 +50,6 @@ def row_digest(values: tuple[int, ...]) -> int:
     return _digest(b"\0".join([b"%d"] * len(values)) % values)
 
 
-def wrapped(total: int) -> int:
+def wrap_sum(total: int) -> int:
     """A sum of digests, as the database keeps it."""
     return (total + _HALF) % _MODULUS - _HALF

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from fairlead.model.key import Key
 from fairlead.store.contract import (
     DELETED,
-    Change,
+    CommittedChange,
     Compacted,
     Entry,
     FutureRevision,
     JournalReader,
-    Key,
     Recovered,
 )
 from fairlead.store.objects import Objects
@@ -42,7 +42,7 @@ class Durable:
 
     # What the machine does
 
-    def apply(self, changes: Sequence[Change]) -> None:
+    def apply(self, changes: Sequence[CommittedChange]) -> None:
         """These changes are durable. They follow the present without a gap."""
         objects, windows = self.objects, self._windows
         for change in changes:
@@ -123,7 +123,7 @@ class Durable:
         entries.sort(key=lambda entry: entry.key)
         return tuple(entries)
 
-    def changes_after(self, revision: int, resource: str, limit: int) -> Sequence[Change]:
+    def changes_after(self, revision: int, resource: str, limit: int) -> Sequence[CommittedChange]:
         """Up to `limit` durable changes of one resource (all if "") after a revision, oldest first."""
         self._check(resource, revision)
         if revision == self.revision:

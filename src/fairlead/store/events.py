@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
-from fairlead.store.contract import Batch, Change, Outcome, Recovered, Transaction
+from fairlead.store.contract import Batch, CommitOutcome, CommittedChange, Recovered, Transaction
 
 
 class Submitted(msgspec.Struct, frozen=True, gc=False):
@@ -84,13 +84,13 @@ class Resolve(msgspec.Struct, frozen=True, gc=False):
     """Tell whoever submitted this ticket."""
 
     ticket: int
-    outcome: Outcome
+    outcome: CommitOutcome
 
 
 class Publish(msgspec.Struct, frozen=True, gc=False):
     """These changes are durable and readable now; watchers get them in this order."""
 
-    changes: tuple[Change, ...]
+    changes: tuple[CommittedChange, ...]
 
 
 class ReadAgain(msgspec.Struct, frozen=True, gc=False):

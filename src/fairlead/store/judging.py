@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from fairlead.model.key import Key
 from fairlead.store.contract import (
     DELETED,
     OPERATIONS_MAX,
     Absent,
     AtRevision,
-    Change,
+    CommittedChange,
     Damaged,
-    Delete,
     Entry,
-    Key,
     Precondition,
+    Remove,
     Transaction,
 )
 
@@ -29,12 +29,12 @@ def is_violated(precondition: Precondition, current: Entry | None) -> bool:
     return current.uid != precondition.uid
 
 
-def state_after(pending: Change) -> Entry | None:
+def state_after(pending: CommittedChange) -> Entry | None:
     """The object as a change leaves it."""
     return None if pending.type is DELETED else pending.entry
 
 
-def malformed(transaction: Transaction) -> str:
+def explain_malformed(transaction: Transaction) -> str:
     """Why no store could carry a transaction out; "" if it can."""
     operations = transaction.operations
     if len(operations) > OPERATIONS_MAX:
@@ -47,6 +47,6 @@ def malformed(transaction: Transaction) -> str:
 def touched_damage(transaction: Transaction, damaged: Mapping[Key, Damaged]) -> Damaged | None:
     """The damaged object that a transaction rests on or would replace. Deleting it is how people end it."""
     for each in (*transaction.preconditions, *transaction.operations):
-        if each.key in damaged and not isinstance(each, Delete):
+        if each.key in damaged and not isinstance(each, Remove):
             return damaged[each.key]
     return None

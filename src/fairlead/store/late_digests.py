@@ -12,7 +12,8 @@ from typing import Any
 
 import apsw
 
-from fairlead.store.contract import Entry, Key
+from fairlead.model.key import Key
+from fairlead.store.contract import Entry
 from fairlead.store.digests import pointer_digest, version_digest
 from fairlead.store.recovery import version_of
 from fairlead.store.seal import Seal

@@ -15,30 +15,30 @@ from enum import Enum
 
 import msgspec
 
+from fairlead.model.key import Key
 from fairlead.store.contract import (
     ADDED,
     DELETED,
     MODIFIED,
     AtRevision,
     Batch,
-    Change,
+    CommitFailed,
+    CommitOutcome,
     Committed,
+    CommittedChange,
     Damaged,
     Entry,
-    Failed,
     HasUid,
     JournalReader,
-    Key,
     Lost,
     Note,
-    Outcome,
     Precondition,
+    PreconditionFailed,
     Put,
     Recovered,
-    Refused,
     Transaction,
 )
-from fairlead.store.damage import told
+from fairlead.store.damage import describe_damage
 from fairlead.store.durable import Durable
 from fairlead.store.events import (
     Append,
@@ -58,11 +58,11 @@ from fairlead.store.events import (
     RoomLost,
     Submitted,
 )
-from fairlead.store.judging import is_violated, malformed, state_after, touched_damage
+from fairlead.store.judging import explain_malformed, is_violated, state_after, touched_damage
 from fairlead.store.room import Room
 
 
-class Limits(msgspec.Struct, frozen=True):
+class StoreLimits(msgspec.Struct, frozen=True):
     """The store's bounds."""
 
     #: bound: store | changes and audit lines in one commit | the rest is the next commit
@@ -75,7 +75,7 @@ class Limits(msgspec.Struct, frozen=True):
     window_bytes_max: int = 8 * 1024 * 1024
 
 
-class Phase(Enum):
+class StorePhase(Enum):
     OPEN = "open"
     GATHERING = "gathering"
     APPENDING = "appending"
@@ -86,7 +86,7 @@ class Phase(Enum):
 class OutOfTurn(Exception):
     """The driver reported something that cannot happen now. Carries the phase and the event."""
 
-    def __init__(self, phase: Phase, event: object) -> None:
+    def __init__(self, phase: StorePhase, event: object) -> None:
         super().__init__(f"{type(event).__name__} in phase {phase.value}")
         self.phase, self.event = phase, event
 
@@ -95,8 +95,8 @@ class _Pending(msgspec.Struct, frozen=True):
     """A judged transaction that waits for its place in the journal."""
 
     ticket: int
-    outcome: Committed | Refused
-    changes: tuple[Change, ...]
+    outcome: Committed | PreconditionFailed
+    changes: tuple[CommittedChange, ...]
     notes: tuple[Note, ...]
     transaction: Transaction
 
@@ -121,22 +121,24 @@ class Store:
 
     FloorsMoved, RoomFound and RoomLost are taken in every
     phase and change none. GATHERING has asked for FlushSoon and waits for
-    Flush. REREADING and HALTED answer every submission with Failed("Halted"); a Reread that knows less than
+    Flush. REREADING and HALTED answer every submission with CommitFailed("Halted"); a Reread that knows less than
     the store has already acknowledged leads to HALTED, because going on would use revisions twice.
 
     Short of room (`short`) is the store from an append that failed as StorageFull, or RoomLost, to RoomFound: only
     transactions with a claim are taken then. Those that shared the failed append with others are judged again.
     """
 
-    def __init__(self, recovered: Recovered, journal: JournalReader, limits: Limits | None = None) -> None:
-        self.limits = limits or Limits()
-        self.phase = Phase.OPEN
+    def __init__(
+        self, recovered: Recovered, journal: JournalReader, limits: StoreLimits | None = None
+    ) -> None:
+        self.limits = limits or StoreLimits()
+        self.phase = StorePhase.OPEN
         self._durable = Durable(
             recovered, journal, self.limits.window_changes_max, self.limits.window_bytes_max
         )
         self._journal = journal
         self._next = recovered.revision + 1  # the revision that the next change gets
-        self._overlay: dict[Key, Change] = {}  # the newest pending change of each key
+        self._overlay: dict[Key, CommittedChange] = {}  # the newest pending change of each key
         self._gathered: deque[_Pending] = deque()
         self._in_flight: list[_Pending] = []
         self._halt = ""
@@ -148,7 +150,7 @@ class Store:
         if isinstance(event, Submitted):
             return self._submitted(event.ticket, event.transaction)
         if isinstance(event, Flush):
-            return self._flush(event.now) if self.phase is Phase.GATHERING else ()
+            return self._flush(event.now) if self.phase is StorePhase.GATHERING else ()
         if isinstance(event, FloorsMoved):
             self._durable.move_floors(event.floors)
             return ()
@@ -158,14 +160,14 @@ class Store:
             else:
                 self._room.short = ""
             return ()
-        if isinstance(event, Appended) and self.phase is Phase.APPENDING:
+        if isinstance(event, Appended) and self.phase is StorePhase.APPENDING:
             return self._appended()
-        if isinstance(event, AppendFailed) and self.phase is Phase.APPENDING:
+        if isinstance(event, AppendFailed) and self.phase is StorePhase.APPENDING:
             return self._append_failed(event.reason, event.message, event.left)
-        if isinstance(event, Reread) and self.phase is Phase.REREADING:
+        if isinstance(event, Reread) and self.phase is StorePhase.REREADING:
             return self._reread(event.recovered)
-        if isinstance(event, RereadFailed) and self.phase is Phase.REREADING:
-            self.phase, self._halt = Phase.HALTED, event.message
+        if isinstance(event, RereadFailed) and self.phase is StorePhase.REREADING:
+            self.phase, self._halt = StorePhase.HALTED, event.message
             return self._give_up_again()
         raise OutOfTurn(self.phase, event)
 
@@ -173,21 +175,22 @@ class Store:
 
     def _submitted(self, ticket: int, transaction: Transaction) -> tuple[Instruction, ...]:
         phase = self.phase
-        if phase is Phase.REREADING or phase is Phase.HALTED:
+        if phase is StorePhase.REREADING or phase is StorePhase.HALTED:
             return self._while_halted(ticket)
         if len(self._gathered) + len(self._in_flight) >= self.limits.pending_max:
-            return (Resolve(ticket, Failed("Overloaded", "too many writes wait for the disk; try again")),)
+            failed = CommitFailed("Overloaded", "too many writes wait for the disk; try again")
+            return (Resolve(ticket, failed),)
         if not self._room.takes(transaction):
-            return (Resolve(ticket, Failed("StorageFull", self.short)),)
+            return (Resolve(ticket, CommitFailed("StorageFull", self.short)),)
         operations = transaction.operations
         if len(operations) > 1:
-            problem = malformed(transaction)
+            problem = explain_malformed(transaction)
             if problem:
-                return (Resolve(ticket, Failed("InvalidTransaction", problem)),)
+                return (Resolve(ticket, CommitFailed("InvalidTransaction", problem)),)
         if self._durable.damaged:
             damaged = touched_damage(transaction, self._durable.damaged)
             if damaged is not None:
-                return (Resolve(ticket, Failed("Damaged", told(damaged))),)
+                return (Resolve(ticket, CommitFailed("Damaged", describe_damage(damaged))),)
         overlay = self._overlay
         durable_get = self._durable.objects.get
         for precondition in transaction.preconditions:
@@ -201,7 +204,7 @@ class Store:
             elif not is_violated(precondition, current):
                 continue
             return self._refuse(ticket, precondition, current, pending is not None, transaction)
-        changes: list[Change] = []
+        changes: list[CommittedChange] = []
         revision = self._next
         for operation in operations:
             key = operation.key
@@ -216,7 +219,7 @@ class Store:
                 change_type = DELETED
             data = b"%b%d%b" % (operation.head, revision, operation.tail)
             entry = Entry(key, operation.uid, revision, data, 0 if current is None else current.revision)
-            changes.append(Change(change_type, entry, current))
+            changes.append(CommittedChange(change_type, entry, current))
             revision += 1
         for change in changes:
             overlay[change.entry.key] = change
@@ -236,16 +239,16 @@ class Store:
         transaction: Transaction,
     ) -> tuple[Instruction, ...]:
         self.refused += 1
-        refusal = Refused(precondition, current)
+        refusal = PreconditionFailed(precondition, current)
         if rests_on_pending:
             return self._gather(_Pending(ticket, refusal, (), (), transaction))
         return (Resolve(ticket, refusal),)
 
     def _gather(self, pending: _Pending) -> tuple[Instruction, ...]:
-        if self.phase is Phase.OPEN:
+        if self.phase is StorePhase.OPEN:
             if not pending.changes and not pending.notes:
                 return (Resolve(pending.ticket, pending.outcome),)  # nothing is pending: it rests on nothing
-            self.phase = Phase.GATHERING
+            self.phase = StorePhase.GATHERING
             self._gathered.append(pending)
             return _FLUSH_SOON
         self._gathered.append(pending)
@@ -253,9 +256,9 @@ class Store:
 
     def _while_halted(self, ticket: int) -> tuple[Instruction, ...]:
         why = f"the store reads its journal again after a failed write ({self._halt}); try again"
-        failed = Resolve(ticket, Failed("Halted", why))
-        if self.phase is Phase.HALTED:
-            self.phase = Phase.REREADING
+        failed = Resolve(ticket, CommitFailed("Halted", why))
+        if self.phase is StorePhase.HALTED:
+            self.phase = StorePhase.REREADING
             return (failed, _READ_AGAIN)
         return (failed,)
 
@@ -264,7 +267,7 @@ class Store:
     def _flush(self, now: float) -> tuple[Instruction, ...]:
         gathered, in_flight = self._gathered, self._in_flight
         room = self.limits.batch_changes_max
-        changes: list[Change] = []
+        changes: list[CommittedChange] = []
         notes: list[Note] = []
         while gathered:
             pending = gathered[0]
@@ -275,7 +278,7 @@ class Store:
             changes.extend(pending.changes)
             notes.extend(pending.notes)
             in_flight.append(gathered.popleft())
-        self.phase = Phase.APPENDING
+        self.phase = StorePhase.APPENDING
         self.appends += 1
         return (Append(Batch(tuple(changes), tuple(notes), now)),)
 
@@ -296,15 +299,15 @@ class Store:
         instructions: list[Instruction] = [Publish(tuple(changes))] if changes else []
         instructions.extend([Resolve(pending.ticket, pending.outcome) for pending in done])
         if gathered:
-            self.phase = Phase.GATHERING
+            self.phase = StorePhase.GATHERING
             instructions.extend(_FLUSH_SOON)
         else:
-            self.phase = Phase.OPEN
+            self.phase = StorePhase.OPEN
         return tuple(instructions)
 
     def _append_failed(self, reason: str, message: str, left: int) -> tuple[Instruction, ...]:
         self.appends_failed += 1
-        failed: Outcome = Failed(reason, message)
+        failed: CommitOutcome = CommitFailed(reason, message)
         waiting = [*self._in_flight, *self._gathered]
         if reason == "StorageFull":
             if not self.short:  # the second time there is no room for anything
@@ -314,20 +317,20 @@ class Store:
         self._in_flight = []
         self._gathered.clear()
         self._overlay.clear()
-        self.phase, self._halt = Phase.REREADING, message
+        self.phase, self._halt = StorePhase.REREADING, message
         return (*[Resolve(pending.ticket, failed) for pending in waiting], _READ_AGAIN)
 
     def _reread(self, recovered: Recovered) -> tuple[Instruction, ...]:
         durable = self._durable
         if recovered.revision < durable.revision:
-            self.phase = Phase.HALTED
+            self.phase = StorePhase.HALTED
             self._halt = f"the journal is back at {recovered.revision} though {durable.revision} was durable"
             return self._give_up_again()
         missed = self._missed(recovered.revision)
         durable.apply(missed)
         durable.reload(recovered)
         self._next = recovered.revision + 1
-        self.phase, self._halt = Phase.OPEN, ""
+        self.phase, self._halt = StorePhase.OPEN, ""
         instructions: list[Instruction] = [Publish(tuple(missed))] if missed else []
         again, self._again = self._again, []
         for pending in again:
@@ -336,11 +339,11 @@ class Store:
 
     def _give_up_again(self) -> tuple[Instruction, ...]:
         again, self._again = self._again, []
-        return tuple(Resolve(pending.ticket, Failed("Halted", self._halt)) for pending in again)
+        return tuple(Resolve(pending.ticket, CommitFailed("Halted", self._halt)) for pending in again)
 
-    def _missed(self, newest: int) -> list[Change]:
+    def _missed(self, newest: int) -> list[CommittedChange]:
         """What became durable although its append reported failure."""
-        missed: list[Change] = []
+        missed: list[CommittedChange] = []
         position = self._durable.revision
         while position < newest:
             chunk = self._journal.changes_after(position, "", _REREAD_CHUNK)
@@ -380,7 +383,7 @@ class Store:
     def floor(self, resource: str) -> int:
         return self._durable.floor(resource)
 
-    def changes_after(self, revision: int, resource: str, limit: int) -> Sequence[Change]:
+    def changes_after(self, revision: int, resource: str, limit: int) -> Sequence[CommittedChange]:
         return self._durable.changes_after(revision, resource, limit)
 
     @property

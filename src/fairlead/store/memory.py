@@ -10,25 +10,25 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from itertools import islice
 
+from fairlead.model.key import Key
 from fairlead.store.contract import (
     DELETED,
     Batch,
-    Change,
+    CommittedChange,
     Damaged,
     Entry,
-    Key,
     Lost,
     Note,
     Recovered,
     Retention,
 )
 from fairlead.store.damage import head_of, stand_in
-from fairlead.store.retention import Kept, moved_floor, retention_of
+from fairlead.store.retention import KeptChange, moved_floor, retention_of
 
 
 class MemoryJournal:
     def __init__(self, notes_max: int = 100_000) -> None:
-        self._log: dict[int, tuple[Change, float]] = {}  # by revision, rising
+        self._log: dict[int, tuple[CommittedChange, float]] = {}  # by revision, rising
         self._objects: dict[Key, Entry] = {}
         self._revision = 0
         self._floors: dict[str, int] = {}
@@ -43,7 +43,14 @@ class MemoryJournal:
         shown = {**self._objects, **{key: each.entry for key, each in self._damaged.items()}}
         entries = tuple([shown[key] for key in sorted(shown)])
         damaged = tuple(self._damaged.values())
-        return Recovered(self._revision, entries, dict(self._floors), at, damaged, self._lost)
+        return Recovered(
+            revision=self._revision,
+            entries=entries,
+            floors=dict(self._floors),
+            now=at,
+            damaged=damaged,
+            lost=self._lost,
+        )
 
     def rot(self, key: Key, now: float = 0.0) -> None:
         """What is stored of an object decays. It is found when the journal is read again."""
@@ -84,7 +91,7 @@ class MemoryJournal:
         for resource in sorted({change.entry.key.resource for change, _ in self._log.values()}):
             floor = self._floors.get(resource, 0)
             kept = [
-                Kept(revision, at, len(change.entry.data))
+                KeptChange(revision, at, len(change.entry.data))
                 for revision, (change, at) in self._log.items()
                 if revision > floor and change.entry.key.resource == resource
             ]
@@ -111,7 +118,7 @@ class MemoryJournal:
         log = self._log
         return {revision: log[revision][0].entry for revision in revisions if revision in log}
 
-    def changes_after(self, revision: int, resource: str, limit: int) -> Sequence[Change]:
+    def changes_after(self, revision: int, resource: str, limit: int) -> Sequence[CommittedChange]:
         changes = (change for change in self._after(revision) if resource in ("", change.entry.key.resource))
         return list(islice(changes, limit))
 
@@ -135,7 +142,7 @@ class MemoryJournal:
     def close(self) -> None:
         """Nothing to let go of."""
 
-    def _after(self, revision: int) -> list[Change]:
+    def _after(self, revision: int) -> list[CommittedChange]:
         revisions = list(self._log)
         start = bisect_right(revisions, revision)
         return [self._log[number][0] for number in revisions[start:]]

@@ -10,7 +10,8 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable
 
-from fairlead.store.contract import Entry, Key
+from fairlead.model.key import Key
+from fairlead.store.contract import Entry
 
 _NEWS_SINGLY_MAX = 32  # more changes than this are merged by one sort
 _NEWS_MAX = 256  # beyond this and a quarter of the objects, order is restored even if nobody lists

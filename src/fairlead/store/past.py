@@ -12,7 +12,8 @@ from typing import Any
 
 import apsw
 
-from fairlead.store.contract import ADDED, DELETED, MODIFIED, Change, Entry, Key, Lost, LostRevision, Note
+from fairlead.model.key import Key
+from fairlead.store.contract import ADDED, DELETED, MODIFIED, CommittedChange, Entry, Lost, LostRevision, Note
 from fairlead.store.digests import note_digest
 from fairlead.store.files import journal_error
 from fairlead.store.recovery import version_of
@@ -57,7 +58,7 @@ class Past:
             for row in self._read(_VERSIONS, (apsw.carray(wanted),))
         }
 
-    def changes_after(self, revision: int, resource: str, limit: int) -> Sequence[Change]:
+    def changes_after(self, revision: int, resource: str, limit: int) -> Sequence[CommittedChange]:
         if resource:
             rows = self._read(_CHANGES_OF_ONE, (resource, revision, limit))
         else:
@@ -68,7 +69,7 @@ class Past:
             key = Key(*row[1:4])
             entry = self._checked(row[0], key, row[4:11])
             before = None if row[11] is None else self._checked(row[11], key, row[12:])
-            changes.append(Change(_TYPES[row[5]], entry, before))
+            changes.append(CommittedChange(_TYPES[row[5]], entry, before))
         return changes
 
     def _check_order(self, after: int, revisions: Sequence[int], *, gapless: bool) -> None:

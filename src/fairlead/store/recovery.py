@@ -15,7 +15,8 @@ from typing import Any
 import apsw
 import msgspec
 
-from fairlead.store.contract import Damaged, Entry, Key, Lost, Recovered
+from fairlead.model.key import Key
+from fairlead.store.contract import Damaged, Entry, Lost, Recovered
 from fairlead.store.damage import UNKNOWN_UID, head_of, stand_in
 from fairlead.store.digests import floor_digest, pointer_digest, version_digest
 from fairlead.store.schema import TOMBSTONE
@@ -38,7 +39,7 @@ _CHANGED = "its bytes are not those that were written"
 _NO_PAGE = "the page that holds it cannot be read"
 
 
-class Reading(msgspec.Struct):
+class RowsRead(msgspec.Struct):
     """What was read. `seal` is what the rows say, to be compared with and written in place of a damaged one."""
 
     recovered: Recovered
@@ -56,7 +57,7 @@ class _Objects(msgspec.Struct):
     heads: dict[str, bytes]  # what the bytes of each kind begin with
 
 
-def read_all(connection: apsw.Connection, version: int) -> Reading:
+def read_all(connection: apsw.Connection, version: int) -> RowsRead:
     """The present as the file tells it."""
     digests = version >= 2
     reports: list[str] = []
@@ -92,8 +93,16 @@ def read_all(connection: apsw.Connection, version: int) -> Reading:
         floors |= dict.fromkeys([*floors, *[entry.key.resource for entry in entries]], newest)
     kept = seal or Seal(since=newest, revision=newest)
     kept.objects = found.total
-    recovered = Recovered(newest, tuple(entries), floors, at, damaged, lost, tuple(reports))
-    return Reading(recovered, kept, found.undigested, mended or seal is None, seal is None)
+    recovered = Recovered(
+        revision=newest,
+        entries=tuple(entries),
+        floors=floors,
+        now=at,
+        damaged=damaged,
+        lost=lost,
+        reports=tuple(reports),
+    )
+    return RowsRead(recovered, kept, found.undigested, mended or seal is None, seal is None)
 
 
 def version_of(row: tuple[Any, ...], key: Key, revision: int, since: int) -> Entry | str:

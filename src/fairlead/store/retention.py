@@ -13,7 +13,7 @@ from typing import NamedTuple
 from fairlead.store.contract import Retention
 
 
-class Kept(NamedTuple):
+class KeptChange(NamedTuple):
     """A change above the floor, as compaction sees it."""
 
     revision: int
@@ -26,7 +26,7 @@ def retention_of(resource: str, retention: dict[str, Retention]) -> Retention:
 
 
 def moved_floor(
-    floor: int, kept_bytes: int, oldest_first: Iterable[Kept], now: float, retention: Retention
+    floor: int, kept_bytes: int, oldest_first: Iterable[KeptChange], now: float, retention: Retention
 ) -> tuple[int, int]:
     """The new floor and the bytes kept above it. `kept_bytes` counts all changes above the present floor."""
     expired = now - retention.seconds

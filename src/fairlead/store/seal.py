@@ -12,7 +12,7 @@ from typing import Any
 import apsw
 import msgspec
 
-from fairlead.store.digests import row_digest, wrapped
+from fairlead.store.digests import row_digest, wrap_sum
 
 _READ = (
     "SELECT since, revision, objects_count, objects_sum, log_count, log_sum, notes_count, notes_sum,"
@@ -40,7 +40,7 @@ class Total(msgspec.Struct):
         self.sum += sum(digests)
 
     def same(self, other: Total) -> bool:
-        return (self.count, wrapped(self.sum)) == (other.count, wrapped(other.sum))
+        return (self.count, wrap_sum(self.sum)) == (other.count, wrap_sum(other.sum))
 
 
 class Seal(msgspec.Struct):
@@ -53,7 +53,7 @@ class Seal(msgspec.Struct):
 
     def _numbers(self) -> tuple[int, ...]:
         totals = (self.objects, self.log, self.notes, self.floors)
-        return self.since, self.revision, *[n for each in totals for n in (each.count, wrapped(each.sum))]
+        return self.since, self.revision, *[n for each in totals for n in (each.count, wrap_sum(each.sum))]
 
     def write(self, connection: apsw.Connection) -> None:
         numbers = self._numbers()

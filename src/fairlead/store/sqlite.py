@@ -19,17 +19,10 @@ import apsw
 import msgspec
 
 from fairlead.core.errors import DataDirectoryError
+from fairlead.model.key import Key
 from fairlead.store import schema
 from fairlead.store.compaction import Compaction
-from fairlead.store.contract import (
-    Batch,
-    Change,
-    JournalError,
-    Key,
-    Lost,
-    Recovered,
-    Retention,
-)
+from fairlead.store.contract import Batch, CommittedChange, JournalError, Lost, Recovered, Retention
 from fairlead.store.digests import pointer_digest, version_digest
 from fairlead.store.files import (
     damage_explained,
@@ -252,7 +245,7 @@ class SqliteJournal(Past):
         if self._writer.in_transaction:
             self._writer.execute("ROLLBACK")
 
-    def _append_changes(self, changes: Sequence[Change], now: float) -> None:
+    def _append_changes(self, changes: Sequence[CommittedChange], now: float) -> None:
         rows, at = [], repr(now)
         current: dict[Key, int] = {}
         replaced: dict[Key, int] = {}  # what the pointers were before this batch

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable
 
 import msgspec
 
-from fairlead.store.contract import ADDED, DELETED, Change, Compacted, Entry, FutureRevision, Reader
+from fairlead.store.contract import ADDED, DELETED, CommittedChange, Compacted, Entry, FutureRevision, Reader
 
 Accepts = Callable[[Entry], bool]
 
@@ -32,7 +32,7 @@ FRAME_STARTS = {name: b'{"type":"%b","object":' % name.encode() for name in ("AD
 FRAME_END = b"}\n"
 
 
-def frame(change: Change) -> bytes:
+def frame(change: CommittedChange) -> bytes:
     """The change as a line of a watch stream; encoded once and shared by all watchers."""
     encoded = change.frame
     if not encoded:
@@ -49,7 +49,7 @@ def with_revision(data: bytes, revision: int) -> bytes:
     return msgspec.json.encode(top)
 
 
-def seen_through(change: Change, accepts: Accepts) -> Change | None:
+def seen_through(change: CommittedChange, accepts: Accepts) -> CommittedChange | None:
     """The change as a watcher with a selector sees it: what begins to match was added, what no longer matches
     was deleted (in its last matching state, at the new revision), what matches neither time is nothing."""
     before, entry = change.before, change.entry
@@ -59,11 +59,13 @@ def seen_through(change: Change, accepts: Accepts) -> Change | None:
     if accepts(entry):
         if matched or change.type == ADDED:
             return change
-        return Change(ADDED, entry, None)
+        return CommittedChange(ADDED, entry, None)
     if not matched or before is None:
         return None
     data = with_revision(before.data, entry.revision)
-    return Change(DELETED, Entry(entry.key, before.uid, entry.revision, data, before.revision), before)
+    return CommittedChange(
+        DELETED, Entry(entry.key, before.uid, entry.revision, data, before.revision), before
+    )
 
 
 class Subscription:
@@ -78,7 +80,7 @@ class Subscription:
         self.position = position
         self.behind = False
         self.cut = False
-        self._buffer: deque[Change] = deque()
+        self._buffer: deque[CommittedChange] = deque()
         self._bytes = 0
 
     @property
@@ -97,7 +99,7 @@ class Subscription:
         """The size of the next change to be taken, if one is buffered."""
         return len(self._buffer[0].entry.data) if self._buffer else 0
 
-    def _drain(self, limit: int, bytes_max: int) -> list[Change]:
+    def _drain(self, limit: int, bytes_max: int) -> list[CommittedChange]:
         buffer = self._buffer
         if len(buffer) <= limit and self._bytes <= bytes_max:  # as nearly always
             taken = list(buffer)
@@ -163,7 +165,7 @@ class Hub:
         if not spaces:
             self._index.pop(subscription.resource, None)
 
-    def publish(self, changes: Iterable[Change]) -> list[Subscription]:
+    def publish(self, changes: Iterable[CommittedChange]) -> list[Subscription]:
         """Hand durable changes to those who watch; returns those who have something new, for waking."""
         index = self._index
         woken: dict[Subscription, None] = {}
@@ -179,7 +181,7 @@ class Hub:
         return list(woken)
 
     def _fan_out(
-        self, change: Change, members: dict[Subscription, None], woken: dict[Subscription, None]
+        self, change: CommittedChange, members: dict[Subscription, None], woken: dict[Subscription, None]
     ) -> None:
         revision = change.entry.revision
         for subscription in members:
@@ -201,7 +203,7 @@ class Hub:
 
     def take(
         self, subscription: Subscription, limit: int = CATCH_UP_CHANGES_MAX, bytes_max: int = BUFFER_BYTES_MAX
-    ) -> list[Change]:
+    ) -> list[CommittedChange]:
         """The next changes to send, oldest first; of those buffered at least one, and else no more than `bytes_max`.
         Empty while `behind` means that this stretch held nothing for it: take again. Raises Compacted
         when it is behind the floor."""
@@ -211,7 +213,7 @@ class Hub:
             return self._catch_up(subscription, min(limit, self._chunk))
         return subscription._drain(limit, bytes_max)
 
-    def _catch_up(self, subscription: Subscription, limit: int) -> list[Change]:
+    def _catch_up(self, subscription: Subscription, limit: int) -> list[CommittedChange]:
         newest = self._reader.revision
         chunk = self._reader.changes_after(subscription.position, subscription.resource, limit)
         if len(chunk) < limit:

@@ -11,19 +11,20 @@ from collections import deque
 from collections.abc import Sequence
 from itertools import islice
 
-from fairlead.store.contract import Change, Entry, Key
+from fairlead.model.key import Key
+from fairlead.store.contract import CommittedChange, Entry
 
 # What a change keeps alive besides its values: the records themselves and the key.
 _CHANGE_OVERHEAD_BYTES = 400
 
 
-def _cost(change: Change) -> int:
+def _cost(change: CommittedChange) -> int:
     before = change.before
     # Twice, because the frame that watchers share is kept with it.
     return 2 * len(change.entry.data) + (len(before.data) if before else 0) + _CHANGE_OVERHEAD_BYTES
 
 
-def _revision(change: Change) -> int:
+def _revision(change: CommittedChange) -> int:
     return change.entry.revision
 
 
@@ -34,12 +35,12 @@ class Window:
 
     def __init__(self, start: int, changes_max: int, bytes_max: int) -> None:
         self.start = start
-        self._changes: deque[Change] = deque()
+        self._changes: deque[CommittedChange] = deque()
         self._bytes = 0
         self._changes_max = changes_max
         self._bytes_max = bytes_max
 
-    def add(self, change: Change) -> None:
+    def add(self, change: CommittedChange) -> None:
         changes = self._changes
         changes.append(change)
         self._bytes += _cost(change)
@@ -57,12 +58,12 @@ class Window:
             self.start = dropped.entry.revision
         return not changes
 
-    def after(self, revision: int, limit: int) -> Sequence[Change]:
+    def after(self, revision: int, limit: int) -> Sequence[CommittedChange]:
         """Up to `limit` changes after a revision that is not before `start`."""
         index = bisect_right(self._changes, revision, key=_revision)
         return tuple(islice(self._changes, index, index + limit))
 
-    def first_after(self, revision: int, key: Key) -> Change | None:
+    def first_after(self, revision: int, key: Key) -> CommittedChange | None:
         """The first change of a key after a revision; its `before` is what was there at that revision."""
         for change in islice(self._changes, bisect_right(self._changes, revision, key=_revision), None):
             if change.entry.key == key:

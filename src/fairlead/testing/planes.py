@@ -29,7 +29,7 @@ _ROLES = ("admin", "viewer", "node")
 _PORT_LAST = 65_535
 
 
-class Backend(Protocol):
+class ServerBackend(Protocol):
     """What runs the server. `secrets`: tokens of all users, the administrator's too."""
 
     @property
@@ -48,7 +48,7 @@ class Backend(Protocol):
 class Plane:
     """A running API. What it says of itself stays true over `restart` and `crash`: address, tokens, objects."""
 
-    def __init__(self, backend: Backend, data_dir: Path) -> None:
+    def __init__(self, backend: ServerBackend, data_dir: Path) -> None:
         self._backend = backend
         self._namespaces = 0
         backend.start()
@@ -230,7 +230,7 @@ def _backend(
     process: bool,
     kept: bool,
     wall_clock: Callable[[], float],
-) -> Backend:
+) -> ServerBackend:
     """Imported here, because the whole server takes long to import: tests that are only collected need not wait."""
     if process:
         if wall_clock is not time.time:

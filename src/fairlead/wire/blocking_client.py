@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import socket
 
-from fairlead.wire.client_protocol import Address, Answer, AnswerReader, Broken
+from fairlead.wire.client_protocol import Address, AnswerReader, Broken, HttpAnswer
 
 _READ_BYTES = 256 * 1024
 
@@ -22,7 +22,7 @@ class BlockingClient:
         self._answer_bytes_max = answer_bytes_max
         self._kept: socket.socket | None = None
 
-    def send(self, method: str, target: str, headers: bytes, body: bytes) -> Answer:
+    def send(self, method: str, target: str, headers: bytes, body: bytes) -> HttpAnswer:
         """One answer. `headers` are whole lines. Raises NotSent or Broken."""
         wire, self._kept = self._kept or self._connect(), None
         reader = AnswerReader(self._answer_bytes_max)

@@ -11,7 +11,7 @@ one as it arrives. The fan-out of watches has another (`fanout.py`).
 from __future__ import annotations
 
 
-class Budget:
+class ByteBudget:
     """The bytes in use, by user."""
 
     __slots__ = ("_held", "bytes_max", "held", "refused")

@@ -11,10 +11,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 
-from fairlead.wire.client_connection import Connection
-from fairlead.wire.client_protocol import ANSWER_BYTES_MAX, REPEATABLE, Address, Answer, Broken, NotSent
+from fairlead.wire.client_connection import ClientConnection
+from fairlead.wire.client_protocol import ANSWER_BYTES_MAX, REPEATABLE, Address, Broken, HttpAnswer, NotSent
 
-__all__ = ["Address", "Answer", "Broken", "Client", "NotSent", "Stream"]
+__all__ = ["Address", "Broken", "HttpAnswer", "HttpClient", "NotSent", "Stream"]
 
 #: bound: plane | connections of an agent, beside its watches | they wait
 CLIENT_CONNECTIONS_MAX = 8
@@ -23,7 +23,7 @@ CLIENT_CONNECTIONS_MAX = 8
 KEPT_SECONDS = 45.0
 
 
-class Client:
+class HttpClient:
     """To one server. `send` for questions with one answer, `stream` for those without end."""
 
     def __init__(
@@ -35,12 +35,12 @@ class Client:
         self.address = address
         self._answer_bytes_max = answer_bytes_max
         self._room = asyncio.Semaphore(connections_max)
-        self._kept: list[Connection] = []
+        self._kept: list[ClientConnection] = []
         self._closed = False
 
     async def send(
         self, method: str, target: str, headers: bytes, body: bytes, seconds: float, urgent: bool = False
-    ) -> Answer:
+    ) -> HttpAnswer:
         """One answer, within `seconds` from now. `headers` are whole lines. What is urgent waits for no other."""
         attempt = _Attempt()
         try:
@@ -55,7 +55,7 @@ class Client:
 
     async def stream(self, target: str, headers: bytes, seconds: float) -> Stream:
         """A GET whose answer has begun, within `seconds`; it may go on for ever."""
-        connection: Connection | None = None
+        connection: ClientConnection | None = None
         try:
             async with asyncio.timeout(seconds):
                 connection = await self._connect()
@@ -71,7 +71,7 @@ class Client:
             raise
 
     def drop_kept(self) -> None:
-        """Forget connections that are not in use: what made one of them fail may have befallen all."""
+        """Forget connections that are not in use: what made one of them fail may concern all."""
         while self._kept:
             self._kept.pop().abort()
 
@@ -79,7 +79,9 @@ class Client:
         self._closed = True
         self.drop_kept()
 
-    async def _send(self, method: str, target: str, headers: bytes, body: bytes, attempt: _Attempt) -> Answer:
+    async def _send(
+        self, method: str, target: str, headers: bytes, body: bytes, attempt: _Attempt
+    ) -> HttpAnswer:
         connection = self._take_kept()
         used_before = connection is not None
         if connection is None:
@@ -105,7 +107,7 @@ class Client:
     def _silence(self, seconds: float) -> str:
         return f"{self.address.authority} did not answer within {seconds:g} s"
 
-    def _take_kept(self) -> Connection | None:
+    def _take_kept(self) -> ClientConnection | None:
         now = asyncio.get_running_loop().time()
         while self._kept:
             connection = self._kept.pop()
@@ -114,18 +116,18 @@ class Client:
             connection.abort()
         return None
 
-    def _keep(self, connection: Connection) -> None:
+    def _keep(self, connection: ClientConnection) -> None:
         if self._closed or not connection.usable:
             connection.abort()
             return
         connection.used_at = asyncio.get_running_loop().time()
         self._kept.append(connection)
 
-    async def _connect(self) -> Connection:
+    async def _connect(self) -> ClientConnection:
         host, port, tls, *_ = self.address
         try:
             transport, connection = await asyncio.get_running_loop().create_connection(
-                Connection,
+                ClientConnection,
                 host,
                 port,
                 ssl=tls,
@@ -151,7 +153,7 @@ class _Attempt:
 class Stream:
     """An answer that goes on. Iterate over its bytes; Broken if it ends before its end. Close it in any case."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: ClientConnection) -> None:
         self.status = connection.reader.status
         self._connection = connection
 

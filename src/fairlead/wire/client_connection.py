@@ -16,7 +16,7 @@ _STREAM_AHEAD_BYTES = 1024 * 1024
 _QUIET_SECONDS, _KNOCK_SECONDS, _KNOCKS = 15, 5, 3  # then the network to the server is taken to be gone
 
 
-class Connection(asyncio.Protocol):
+class ClientConnection(asyncio.Protocol):
     """`reader`: of the answer to the request that was begun last."""
 
     def __init__(self) -> None:

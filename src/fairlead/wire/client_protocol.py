@@ -39,7 +39,7 @@ class Broken(Exception):
     """It was sent, and no whole answer came: whether anything happened is not known."""
 
 
-class Answer(NamedTuple):
+class HttpAnswer(NamedTuple):
     status: int
     headers: dict[bytes, bytes]  # names in lower case
     body: bytes
@@ -130,9 +130,9 @@ class AnswerReader:
         self.held_bytes = 0
         return taken
 
-    def answer(self) -> Answer:
+    def answer(self) -> HttpAnswer:
         """With what was not taken of its body."""
-        return Answer(self.status, self._headers, self.take())
+        return HttpAnswer(self.status, self._headers, self.take())
 
     # httptools
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from fairlead.api.access import Attributes, Authorizer, forbidden
+from fairlead.api.access import Attributes, Authorizer, forbidden_error
 from fairlead.api.discovery import AGGREGATED_VERSIONS, Discovery
-from fairlead.api.forms import choices
+from fairlead.api.forms import parse_accept
 from fairlead.api.plan import Context
 from fairlead.core import codec, yaml_text
 from fairlead.core.errors import MethodNotAllowed, NotAcceptable, NotFound
@@ -68,7 +68,7 @@ class Documents:
         asked = Attributes(user=context.user, verb=verb, path=path)
         verdict = self._authorizer.authorize(asked)
         if not verdict.allowed:
-            raise forbidden(asked, verdict)
+            raise forbidden_error(asked, verdict)
         question = self._questions.get(path)
         if question is not None:
             if verb != "post":
@@ -161,7 +161,7 @@ def _aggregated_as(accept: str, of_all: bool) -> str | None:
     """In which version of the aggregated form, "" for the plain one; None if neither is accepted."""
     if not accept:
         return ""
-    for media, parameters in choices(accept):
+    for media, parameters in parse_accept(accept):
         if media not in (JSON, yaml_text.MEDIA_TYPE, "application/*", "*/*"):
             continue
         if "as" not in parameters:

@@ -12,7 +12,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from fairlead.wire.http import Connection
+    from fairlead.wire.http import ServerConnection
 
 _STATUS_LINES = {s.value: f"HTTP/1.1 {s.value} {s.phrase}\r\ncontent-type: ".encode() for s in HTTPStatus}
 _LENGTH = b"\r\ncontent-length: "
@@ -39,7 +39,7 @@ class Exchange:
     )
 
     def __init__(
-        self, connection: Connection, method: bytes, target: bytes, headers: dict[bytes, bytes]
+        self, connection: ServerConnection, method: bytes, target: bytes, headers: dict[bytes, bytes]
     ) -> None:
         self._connection = connection
         self.method = method

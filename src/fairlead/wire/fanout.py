@@ -16,7 +16,7 @@ import asyncio
 from collections import deque
 from typing import Protocol
 
-from fairlead.wire.budget import Budget
+from fairlead.wire.budget import ByteBudget
 
 #: bound: connections | time of a turn in which watches are told of changes |
 #:        other clients are served before the next turn
@@ -63,7 +63,7 @@ class Fanout:
     def __init__(self, loop: asyncio.AbstractEventLoop, bytes_max: int = WATCHES_BYTES_MAX) -> None:
         self._loop = loop
         self._now = loop.time
-        self.budget = Budget(bytes_max)
+        self.budget = ByteBudget(bytes_max)
         self._ready: dict[str, deque[Receiver]] = {}  # by user, in the order of their turns
         self._waiting: dict[str, deque[Receiver]] = {}  # for a share of the budget
         self._stalled: dict[Receiver, None] = {}  # whose clients do not read, the longest first

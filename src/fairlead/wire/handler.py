@@ -35,7 +35,7 @@ from fairlead.core.errors import (
     Unavailable,
 )
 from fairlead.port.request import Reply, Request
-from fairlead.store.contract import Note, Outcome, Transaction
+from fairlead.store.contract import CommitOutcome, Note, Transaction
 from fairlead.wire.documents import Documents, Later
 from fairlead.wire.exchange import Exchange
 from fairlead.wire.rendering import send
@@ -63,14 +63,14 @@ class Host(Protocol):
         self, user: User, user_agent: str, source: str, impersonator: User | None = None
     ) -> Context: ...
 
-    def submit(self, transaction: Transaction, done: Callable[[Outcome], None]) -> None: ...
+    def submit(self, transaction: Transaction, done: Callable[[CommitOutcome], None]) -> None: ...
 
     def record(self, notes: tuple[Note, ...], then: Callable[[], None]) -> None:
         """Keep lines that belong to no change, then go on, whether they could be kept or not."""
         ...
 
 
-class Nodes(Protocol):
+class NodeAgents(Protocol):
     """How to ask the agents of nodes; all that is given is called back on the loop, once."""
 
     def stream(
@@ -91,7 +91,7 @@ class Handler:
     """One per server. Without `nodes`, what only they know is refused."""
 
     def __init__(
-        self, host: Host, documents: Documents, watches: Watches, nodes: Nodes | None = None
+        self, host: Host, documents: Documents, watches: Watches, nodes: NodeAgents | None = None
     ) -> None:
         self._host = host
         self._documents = documents
@@ -116,7 +116,7 @@ class Handler:
                 if exchange.body_unread:
                     raise Unauthorized("the bearer token was unknown when the request came; send it again")
             if exchange.impersonation:
-                user, impersonator = impersonation.impersonated(exchange.impersonation), user
+                user, impersonator = impersonation.parse_impersonation(exchange.impersonation), user
             request = resource_request(
                 exchange.method,
                 path,
@@ -202,7 +202,7 @@ class Handler:
         send(exchange, reply, extra)
 
     def count(self, request: Request | None, status: int) -> None:
-        key = (request.verb, request.resource, status) if request is not None else ("document", "", status)
+        key = (request.verb, request.plural, status) if request is not None else ("document", "", status)
         if key not in self.requests and request is not None and not self._host.api.serves(request):
             # Names are the client's to invent: long, many, or with quotes.
             key = (request.verb, "unknown", status)
@@ -254,7 +254,7 @@ class _Call:
         else:
             self._ask_nodes(step)
 
-    def _resolved(self, outcome: Outcome) -> None:
+    def _resolved(self, outcome: CommitOutcome) -> None:
         self._guarded(lambda: self._go(self._conversation.resolved(outcome)))
 
     def _read(self, step: Reply | Watch) -> tuple[Note, ...]:
@@ -294,7 +294,7 @@ class _Call:
         if isinstance(found, Reply | ApiError):
             self._go(found)
         else:
-            log.error("nodes could not be asked: %s", self._conversation.request.resource, exc_info=found)
+            log.error("nodes could not be asked: %s", self._conversation.request.plural, exc_info=found)
             self._handler.apologise(self._exchange, self._conversation.request)
 
     def _refuse(self, error: ApiError) -> None:
@@ -308,7 +308,7 @@ class _Call:
             self._refuse(error)
         except Exception:
             request = self._conversation.request
-            log.exception("a request could not be finished: %s %s", request.verb, request.resource)
+            log.exception("a request could not be finished: %s %s", request.verb, request.plural)
             self._handler.apologise(self._exchange, request)
 
 
@@ -325,7 +325,7 @@ def _nothing() -> None:
 
 
 def _target(request: Request) -> Target:
-    return Target(request.group, request.resource, request.namespace, request.name, request.subresource)
+    return Target(request.group, request.plural, request.namespace, request.name, request.subresource)
 
 
 def _quoted(text: str) -> bytes:

@@ -1,6 +1,6 @@
 """HTTP/1.1 on one connection: bytes in, Exchanges out, one write per answer.
 
-The listener makes a Connection per client; httptools parses. A complete request becomes an Exchange and is given
+The listener makes a ServerConnection per client; httptools parses. A complete request becomes an Exchange and is given
 to the handler, which answers at once or later, from any callback on the loop: there is no task per request.
 Requests of one connection are answered in order; while one is open the next ones wait unread. Everything is
 bounded: header bytes, body bytes, what a client may send ahead. What the limits refuse is answered, then closed.
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
 BODY_BYTES_MAX = 3 * 1024 * 1024
 #: bound: requests | request line and headers together | 431, connection closed
 HEADER_BYTES_MAX = 64 * 1024
-# Of a stream, so much waits encrypted for a client that does not read, beside the socket's own queue.
+# So much of a stream waits encrypted for a client that does not read, beside the socket's own queue.
 #: bound: connections | bytes of a stream encrypted ahead | no more are sent
 STREAM_BYTES_AHEAD = 16 * 1024
 # Answers below this size go out together with their headers.
 _JOIN_BYTES_MAX = 256 * 1024
-# Of a long answer, so much goes out before other connections have their turn.
+# So much of a long answer goes out before other connections have their turn.
 _TURN_BYTES = 512 * 1024
 
 _KEPT = frozenset(
@@ -70,7 +70,7 @@ class _Head(NamedTuple):
     impersonation: list[tuple[bytes, bytes]]
 
 
-class Connection(asyncio.Protocol):
+class ServerConnection(asyncio.Protocol):
     """One client. The listener owns the set of these and sweeps out the idle ones."""
 
     def __init__(self, listener: Listener, handle: Callable[[Exchange], None]) -> None:
@@ -323,7 +323,7 @@ class Connection(asyncio.Protocol):
         self._dispatch(exchange)
 
     def _dispatch(self, exchange: Exchange) -> None:
-        # Who does not read the answers gets no further ones: they would gather here without bound.
+        # A client that does not read the answers gets no further ones: they would gather here without bound.
         if self._open is None and not self._waiting and not self.write_paused:
             self._begin(exchange)
             return

@@ -14,9 +14,9 @@ import ssl
 from collections.abc import Callable
 
 from fairlead.wire.accepting import HANDSHAKES_MAX, Acceptor
-from fairlead.wire.budget import Budget
+from fairlead.wire.budget import ByteBudget
 from fairlead.wire.exchange import Exchange
-from fairlead.wire.http import Connection
+from fairlead.wire.http import ServerConnection
 
 #: bound: connections | open connections | the oldest without a known user gives way; else the new one is closed
 CONNECTIONS_MAX = 8192
@@ -30,7 +30,7 @@ REQUEST_SECONDS = 60.0  # in which a request must have arrived whole
 #: bound: connections | file descriptors that connections leave to the rest | the same
 FILES_RESERVED = 64
 _SWEEP_SECONDS = 10.0
-# Who does not take leave (TLS asks both sides to) once all is answered holds up the end no longer than this.
+# A client that does not take leave (TLS asks both sides to) once all is answered holds up the end no longer than this.
 _FAREWELL_SECONDS = 1.0
 
 
@@ -53,9 +53,9 @@ class Listener:
         self._handle = handle
         self.refuse = refuse
         self.owner_of_body = owner_of_body
-        self.bodies = Budget(BODIES_BYTES_MAX)
-        self._connections: dict[Connection, None] = {}
-        self._strangers: dict[Connection, None] = {}  # nobody has signed in on these yet; oldest first
+        self.bodies = ByteBudget(BODIES_BYTES_MAX)
+        self._connections: dict[ServerConnection, None] = {}
+        self._strangers: dict[ServerConnection, None] = {}  # nobody has signed in on these yet; oldest first
         self._connections_max = max(2, min(connections_max, _files_max() - FILES_RESERVED))
         self._handshakes_max = min(HANDSHAKES_MAX, self._connections_max // 2)
         self.arriving = Acceptor(loop, self._arrive, self._has_room, self._handshakes_max)
@@ -68,8 +68,8 @@ class Listener:
         self._sweep = self.loop.call_later(_SWEEP_SECONDS, self._sweep_idle)
         return bound
 
-    def _arrive(self) -> Connection:
-        return Connection(self, self._handle)
+    def _arrive(self) -> ServerConnection:
+        return ServerConnection(self, self._handle)
 
     def _has_room(self) -> bool:
         if len(self._connections) + len(self.arriving) < self._connections_max:
@@ -83,18 +83,18 @@ class Listener:
                 return True
         return False
 
-    def joined(self, connection: Connection) -> None:
+    def joined(self, connection: ServerConnection) -> None:
         connection.active_at = self.now()
         if self.stopping:
             connection.abort()
             return
         self._connections[connection] = self._strangers[connection] = None
 
-    def recognized(self, connection: Connection) -> None:
+    def recognized(self, connection: ServerConnection) -> None:
         """Somebody has signed in on it."""
         self._strangers.pop(connection, None)
 
-    def left(self, connection: Connection) -> None:
+    def left(self, connection: ServerConnection) -> None:
         self._connections.pop(connection, None)
         self._strangers.pop(connection, None)
 

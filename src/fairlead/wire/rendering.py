@@ -13,7 +13,7 @@ from functools import lru_cache
 
 import msgspec
 
-from fairlead.api.forms import choices, media_of
+from fairlead.api.forms import media_of, parse_accept
 from fairlead.core import yaml_text
 from fairlead.port.items import Items
 from fairlead.port.request import JSON, Reply
@@ -28,7 +28,7 @@ _GZIP = 16 + zlib.MAX_WBITS
 
 def send(exchange: Exchange, reply: Reply, extra: bytes = b"") -> None:
     """`extra` is whole header lines, each ending in CRLF."""
-    reply = rendered(exchange, reply)
+    reply = render(exchange, reply)
     if len(reply.content) > GZIP_BYTES_MIN and exchange.method != b"HEAD" and _takes_gzip(exchange):
         _send_packed(exchange, reply, extra)
     else:
@@ -45,7 +45,7 @@ def _send_plain(exchange: Exchange, reply: Reply, extra: bytes) -> None:
         exchange.respond(reply.status, kind, bytes(content), extra)
 
 
-def rendered(exchange: Exchange, reply: Reply) -> Reply:
+def render(exchange: Exchange, reply: Reply) -> Reply:
     accept = exchange.headers.get(b"accept", b"")
     if (b"yaml" not in accept and b"pretty" not in exchange.target) or not _is_json(reply):
         return reply
@@ -68,7 +68,7 @@ def _takes_gzip(exchange: Exchange) -> bool:
 
 @lru_cache(maxsize=64)
 def _offers_gzip(accepted: str) -> bool:
-    return any(choice.media == "gzip" for choice in choices(accepted))
+    return any(choice.media == "gzip" for choice in parse_accept(accepted))
 
 
 def _send_packed(exchange: Exchange, reply: Reply, extra: bytes) -> None:

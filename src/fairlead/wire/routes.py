@@ -19,7 +19,7 @@ from msgspec import structs
 
 from fairlead.core import yaml_text
 from fairlead.core.errors import BadRequest, MethodNotAllowed
-from fairlead.core.problems import shown
+from fairlead.core.problems import show
 from fairlead.model.key import Key
 from fairlead.model.premise import Premise
 from fairlead.port.request import JSON, Request
@@ -60,7 +60,7 @@ def split_target(target: bytes) -> tuple[str, Mapping[str, str]]:
 
 
 def _pairs(found: list[tuple[str, str]]) -> Mapping[str, str]:
-    """Of what is given twice the first counts, as for Kubernetes; but checks can be excluded one by one."""
+    """If something is given twice the first counts, as for Kubernetes; but checks can be excluded one by one."""
     pairs = dict(reversed(found))
     if "exclude" in pairs:
         pairs["exclude"] = ",".join(value for name, value in found if name == "exclude")
@@ -107,7 +107,7 @@ def _premise(text: str) -> Premise:
     is_number = revision.isascii() and revision.isdigit() and len(revision) <= _DIGITS_MAX
     if len(parts) != 3 or not is_number:
         raise BadRequest(
-            f"query parameter {FENCE}: {shown(text)} is not of the form RESOURCE/NAMESPACE/NAME@REVISION"
+            f"query parameter {FENCE}: {show(text)} is not of the form RESOURCE/NAMESPACE/NAME@REVISION"
         )
     return Premise(Key(*parts), int(revision))
 
@@ -151,7 +151,14 @@ def _parse_address(path: str) -> _Address | None:
         return None
     name = rest[1] if len(rest) > 1 else ""
     subresource = rest[2] if len(rest) > 2 else ""
-    return _Address(group, version, rest[0], namespace, name, subresource)
+    return _Address(
+        group=group,
+        version=version,
+        resource=rest[0],
+        namespace=namespace,
+        name=name,
+        subresource=subresource,
+    )
 
 
 def _verb(method: bytes, name: str, query: Mapping[str, str]) -> str:
@@ -173,7 +180,7 @@ def request_target(request: Request) -> tuple[str, str]:
     parts.append(request.version)
     if request.namespace:
         parts += ["namespaces", request.namespace]
-    parts += [part for part in (request.resource, request.name, request.subresource) if part]
+    parts += [part for part in (request.plural, request.name, request.subresource) if part]
     query = dict(request.query)
     if request.premises:
         query[FENCE] = ",".join(f"{'/'.join(each.key)}@{each.revision}" for each in request.premises)

@@ -18,7 +18,7 @@ from fairlead.api.plan import Watch
 from fairlead.api.status import failure
 from fairlead.api.users import User
 from fairlead.core.errors import Expired, Unavailable
-from fairlead.store.contract import ADDED, Change, Compacted
+from fairlead.store.contract import ADDED, CommittedChange, Compacted
 from fairlead.store.watch import FRAME_END, FRAME_STARTS, Hub, Subscription, frame
 from fairlead.wire.exchange import Exchange
 from fairlead.wire.fanout import Fanout
@@ -196,7 +196,7 @@ class _Stream:
                 self._send_changes(changes)
         return bool(self._rest or subscription.ready or self._initial or self._mark_end)
 
-    def _send_changes(self, changes: list[Change]) -> None:
+    def _send_changes(self, changes: list[CommittedChange]) -> None:
         """Where they are read from history: more at a time if these were small, fewer if they were large."""
         if self._send([part for change in changes for part in self._parts(change)]) > PIECE_BYTES:
             self._per_step = max(1, self._per_step // 2)
@@ -212,7 +212,7 @@ class _Stream:
         ):
             size += len(initial[0].data)
             count += 1
-            parts += self._parts(Change(ADDED, initial.popleft(), None))
+            parts += self._parts(CommittedChange(ADDED, initial.popleft(), None))
         if not initial and self._mark_end:
             self._mark_end = False
             parts.append(self._watch.bookmark(self._watch.since, True))
@@ -241,7 +241,7 @@ class _Stream:
                 rest[0] = rest[0][len(piece) :]
         self._exchange.send_pieces(pieces)
 
-    def _parts(self, change: Change) -> tuple[bytes, ...]:
+    def _parts(self, change: CommittedChange) -> tuple[bytes, ...]:
         """The change as a line; a large one in parts, so that no second copy of it is made."""
         if self._watch.encode is not None:
             return (self._watch.encode(change.type, change, self._owner.clock()),)

@@ -9,10 +9,11 @@ import pytest
 
 from fairlead.control.leadership import FENCE, NAMESPACE, RESOURCE
 from fairlead.core import codec
+from fairlead.model.key import Key
 from fairlead.sim.checkers.contract import Observed
 from fairlead.sim.checkers.roster import all_checkers
 from fairlead.sim.violation import Violation
-from fairlead.store.contract import ADDED, DELETED, MODIFIED, Change, Entry, Key
+from fairlead.store.contract import ADDED, DELETED, MODIFIED, CommittedChange, Entry
 
 Json = dict[str, Any]
 
@@ -36,7 +37,7 @@ class Story:
         change = DELETED if gone else MODIFIED if key in self._objects else ADDED
         entry = Entry(key, metadata["uid"], self.revision, codec.encode({**obj, "metadata": metadata}))
         self._objects[key] = metadata["uid"]
-        self.observed.committed([Change(change, entry, None)], {self.revision: origin}, self.seconds)
+        self.observed.committed([CommittedChange(change, entry, None)], {self.revision: origin}, self.seconds)
 
     def decay(self, resource: str, name: str, namespace: str = "default") -> None:
         self.observed.decayed(Key(resource, namespace, name), self.seconds)
@@ -110,7 +111,7 @@ def leads(story: Story, holder: str) -> None:
     metadata = {"name": FENCE, "uid": "f", "resourceVersion": str(story.revision)}
     data = codec.encode({"metadata": metadata, "spec": {"holderIdentity": holder}})
     entry = Entry(Key(RESOURCE, NAMESPACE, FENCE), "f", story.revision, data)
-    story.observed.committed([Change(MODIFIED, entry, None)], {}, story.seconds)
+    story.observed.committed([CommittedChange(MODIFIED, entry, None)], {}, story.seconds)
 
 
 def a_limit_of(story: Story, pods: int, used: int = 0) -> None:

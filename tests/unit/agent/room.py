@@ -19,11 +19,12 @@ from fairlead.agent.pace import Pace
 from fairlead.api.plan import Watch
 from fairlead.api.users import MASTERS, User
 from fairlead.cache.events import Framed, Listed, ListFailed, Mirrored
+from fairlead.model.key import Key
 from fairlead.model.marks import RELEASED
 from fairlead.port.driving import Follow, ListAll, Started, WakeAt, Woke
 from fairlead.port.outcome import Outcome, Unknown, outcome_of
 from fairlead.port.request import MERGE_PATCH, Reply, Request
-from fairlead.store.contract import Change, Entry, Key
+from fairlead.store.contract import CommittedChange, Entry
 from tests.inprocess import InProcess
 
 NODE = "node-a"
@@ -106,7 +107,9 @@ class Supervisors:
         self.starts.append((wanted.uid, run.name, run.attempt))
         self.runs[wanted.uid, run.name] = run
         previous = before.ended if before is not None else None
-        known[run.name] = c.ContainerState(run.name, run.attempt, now, 4711, None, previous)
+        known[run.name] = c.ContainerState(
+            name=run.name, attempt=run.attempt, started_at=now, pid=4711, ended=None, previous=previous
+        )
         self.sandboxes[wanted.uid] = msgspec.structs.replace(box, containers=tuple(known.values()))
         return [c.Saw(self.sandboxes[wanted.uid], now)]
 
@@ -115,7 +118,15 @@ class Supervisors:
         made = []
         for each in box.containers:
             if each.ended is None and container in ("", each.name):
-                end = c.Ended(each.attempt, exit_code, 0, reason, "", each.started_at, now)
+                end = c.Ended(
+                    attempt=each.attempt,
+                    exit_code=exit_code,
+                    signal=0,
+                    reason=reason,
+                    message="",
+                    started_at=each.started_at,
+                    finished_at=now,
+                )
                 each = msgspec.structs.replace(each, ended=end, pid=0)
             made.append(each)
         self.sandboxes[uid] = msgspec.structs.replace(box, containers=tuple(made))
@@ -164,7 +175,7 @@ class Room:
         self.looks.clear()
         self.attended: set[tuple[str, str, str]] = set()
         self.stirs: deque[c.Stirred] = deque()
-        self.frames: dict[str, deque[Change]] = {}
+        self.frames: dict[str, deque[CommittedChange]] = {}
         self.lists: deque[ListAll] = deque()
         self.found_due = False
         self.wake_at = 0.0

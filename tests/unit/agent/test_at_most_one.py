@@ -9,7 +9,7 @@ import pytest
 
 from fairlead.model.marks import AT_MOST_ONE
 from fairlead.port.driving import Started
-from fairlead.store.contract import Change
+from fairlead.store.contract import CommittedChange
 from tests.unit.agent.room import Room
 
 Json = dict[str, Any]
@@ -43,15 +43,15 @@ def go_on(room: Room) -> None:
     room.pass_time(40.0)
 
 
-class Held(deque[Change]):
+class Held(deque[CommittedChange]):
     """A watch that lags: what it has to tell is not there yet."""
 
-    def append(self, change: Change, /) -> None:
+    def append(self, change: CommittedChange, /) -> None:
         """Later."""
 
 
 def reads(room: Room) -> int:
-    return sum(each.verb == "get" and each.resource == "pods" for each in room.requests)
+    return sum(each.verb == "get" and each.plural == "pods" for each in room.requests)
 
 
 def test_while_the_lease_is_held_nothing_is_asked() -> None:

@@ -33,7 +33,7 @@ def files(room: Room, name: str = "web") -> dict[str, bytes]:
 
 
 def reads(room: Room, resource: str = "configmaps") -> int:
-    return sum(1 for each in room.requests if each.verb == "get" and each.resource == resource)
+    return sum(1 for each in room.requests if each.verb == "get" and each.plural == resource)
 
 
 @pytest.mark.parametrize(

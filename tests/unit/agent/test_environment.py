@@ -11,7 +11,7 @@ from fairlead.agent.addresses import Addresses
 from fairlead.agent.calls import Calls
 from fairlead.agent.contract import Ask, Attend, Mount
 from fairlead.agent.downward import Surroundings, field_text, resource_text
-from fairlead.agent.environment import environment, expand
+from fairlead.agent.environment import build_environment, expand
 from fairlead.agent.launch import launch
 from fairlead.agent.pace import Pace
 from fairlead.agent.references import Library, Missing, Pending, named_by
@@ -53,7 +53,7 @@ def library(of: BoundPod, **objects: Any) -> Library:
 
 
 def variables(of: BoundPod, services: Any = (), **objects: Any) -> dict[str, str]:
-    return environment(of, of.spec.containers[0], AROUND, library(of, **objects), services)
+    return build_environment(of, of.spec.containers[0], AROUND, library(of, **objects), services)
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ def test_what_was_not_read_yet_is_waited_for_and_errors_are_tried_again() -> Non
     made = Library(Pace(), calls)
     made.lend("u", named_by(wanted), 1.0)
     with pytest.raises(Pending):
-        environment(wanted, wanted.spec.containers[0], AROUND, made, ())
+        build_environment(wanted, wanted.spec.containers[0], AROUND, made, ())
     (ask,) = made.step(1.0)
     assert isinstance(ask, Ask)
     purpose = calls.answered(ask.call)

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from fairlead.agent.hollow import hollow_decider
-from fairlead.agent.hollow_pod import EXIT_CODE, FAILS, RUNS_FOR, Pace, next_step
+from fairlead.agent.hollow_pod import EXIT_CODE, FAILS, RUNS_FOR, HollowDelays, next_step
 from fairlead.control.requests import request_of
 from fairlead.core.times import timestamp
 from fairlead.decision.contract import EFFECTS_MAX, NOTHING
 from fairlead.decision.effects import ChangeStatus, Create, Delete
+from fairlead.model.key import Key
 from fairlead.model.marks import HOLLOW_NETWORK
 from fairlead.model.views import NODES, PODS, Pod
-from fairlead.store.contract import Key
 from tests.unit.reconcile.waking import woken
 from tests.unit.reconcile.world import NOW, World
 
@@ -213,7 +213,7 @@ def test_a_short_grace_is_not_overrun() -> None:
     world = ready_world()
     bound(world, terminationGracePeriodSeconds=2)
     world.delete(PODS, "web")
-    step = next_step(pod(world), world.now, Pace(stop_seconds=60.0))
+    step = next_step(pod(world), world.now, HollowDelays(stop_seconds=60.0))
     assert step is not None
     assert step.due == NOW + 2
 

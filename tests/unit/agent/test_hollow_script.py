@@ -10,8 +10,8 @@ import pytest
 from fairlead.agent.hollow import hollow_decider
 from fairlead.agent.hollow_script import FLAPS, NEVER, SILENT_AFTER, silent_until
 from fairlead.core.times import timestamp
+from fairlead.model.key import Key
 from fairlead.model.views import NODES, PODS, Node
-from fairlead.store.contract import Key
 from tests.unit.reconcile.world import NOW, World
 
 BORN = 1_800_000_000.0

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from fairlead.agent import contract as c
-from fairlead.agent.isolation import CAPABILITIES, capabilities, labels, refusals
+from fairlead.agent.isolation import CAPABILITIES, capabilities, labels, list_refusals
 from fairlead.agent.views import BoundPod
 from fairlead.model.views import SecurityContext
 from tests.unit.agent.room import SETTINGS, container, running
@@ -29,7 +29,7 @@ def refused(
         },
         BoundPod,
     )
-    return list(refusals(pod, pod.spec.containers[0], "spec.containers[0]", isolation))
+    return list(list_refusals(pod, pod.spec.containers[0], "spec.containers[0]", isolation))
 
 
 @pytest.mark.parametrize("isolation", [ROOT, OTHER, BARE])

@@ -133,10 +133,10 @@ def test_nothing_is_written_of_a_node_that_another_works_for(holder: str, writte
     for resource in agent.mirrors:
         out += agent.handle(Mirrored(resource, (Listed(1, (), 0.1),)))
     (look,) = [each for each in out if isinstance(each, Ask)]
-    assert (look.request.verb, look.request.resource) == ("get", "leases")
+    assert (look.request.verb, look.request.plural) == ("get", "leases")
     answered = Answered(look.call, lease(holder, "t1"), 0.2)
     out = [each for event in (Found((), 0.2), answered, Woke(1.0, 0.5)) for each in agent.handle(event)]
-    asked_of = {each.request.resource for each in out if isinstance(each, Ask)}
+    asked_of = {each.request.plural for each in out if isinstance(each, Ask)}
     assert ("nodes" in asked_of) == written
 
 
@@ -154,13 +154,13 @@ def test_a_pod_that_is_bound_to_a_node_another_works_for_is_not_started_here_unt
     room.create("unrunnable", containers=[{"name": "main", "image": "process"}])
     room.pass_time(LEASE - 10)
     assert room.machine.starts == []
-    assert [each.name for each in room.requests if each.resource == "pods"] == [], (
+    assert [each.name for each in room.requests if each.plural == "pods"] == [], (
         "nothing is told of them either"
     )
     assert room.lease()["metadata"]["annotations"] == {AGENT_INSTANCE: "other"}
     room.pass_time(60)
     assert [name for _, name, _ in room.machine.starts] == ["main"]
-    assert {each.name for each in room.requests if each.resource == "pods"} == {"web", "unrunnable"}
+    assert {each.name for each in room.requests if each.plural == "pods"} == {"web", "unrunnable"}
     assert room.lease()["metadata"]["annotations"] == {AGENT_INSTANCE: "me"}
 
 
@@ -208,7 +208,7 @@ def test_pods_end_here_once_another_that_took_the_lease_is_seen_to_renew_it_and_
         room.pass_time(10)
     assert room.machine.running() == []
     assert room.machine.sandboxes == {}
-    assert {each.resource for each in room.requests[written:]} == {"leases"}, "nothing is told of it"
+    assert {each.plural for each in room.requests[written:]} == {"leases"}, "nothing is told of it"
     room.pass_time(2 * LEASE + 30)
     assert [name for _, name in room.machine.running()] == ["main"]
     assert room.machine.opened[room.uid()].ran_before

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from fairlead.agent import contract as c
-from fairlead.agent.disk import pressure
+from fairlead.agent.disk import describe_pressure
 from fairlead.agent.machine import Agent
 from fairlead.cache import events as mirrored
 from fairlead.model.marks import AT_MOST_ONE, FENCES_AFTER, NODE_ENDPOINT
@@ -80,7 +80,20 @@ def test_when_a_disk_is_too_full(
     free: int, size: int, free_files: int, files: int, before: str, told: str
 ) -> None:
     mib = 1024 * 1024
-    assert pressure(c.Disk("/n", free * mib, size * mib, free_files, files, 0.0), before) == told
+    assert (
+        describe_pressure(
+            c.Disk(
+                where="/n",
+                free_bytes=free * mib,
+                bytes=size * mib,
+                free_files=free_files,
+                files=files,
+                now=0.0,
+            ),
+            before,
+        )
+        == told
+    )
 
 
 def test_a_full_disk_is_said_once_and_taken_back() -> None:
@@ -88,7 +101,9 @@ def test_a_full_disk_is_said_once_and_taken_back() -> None:
     writes = []
     for free in (3, 2, 1, 500, 499):
         before = room.node()["metadata"]["resourceVersion"]
-        room.tell(c.Disk("/n", free << 20, 1 << 30, 0, 0, room.now))
+        room.tell(
+            c.Disk(where="/n", free_bytes=free << 20, bytes=1 << 30, free_files=0, files=0, now=room.now)
+        )
         room.settle()
         writes.append(room.node()["metadata"]["resourceVersion"] != before)
         (disk,) = (each for each in room.node()["status"]["conditions"] if each["type"] == "DiskPressure")
@@ -108,7 +123,7 @@ def test_an_unchanged_node_is_written_every_five_minutes_and_its_lease_every_ten
     room = running()
     room.requests.clear()
     room.pass_time(305)
-    verbs = [(each.resource, each.subresource) for each in room.requests]
+    verbs = [(each.plural, each.subresource) for each in room.requests]
     assert verbs.count(("nodes", "status")) == 1
     assert verbs.count(("leases", "")) == 30
 
@@ -174,7 +189,7 @@ def test_an_agent_that_comes_back_adopts_what_runs() -> None:
     room.settle()
     assert len(room.machine.starts) == 1
     assert room.condition("Ready")["status"] == "True", "what was told of this very run stands until a look"
-    assert not [each for each in room.requests if each.resource == "pods"]
+    assert not [each for each in room.requests if each.plural == "pods"]
 
 
 @pytest.mark.parametrize("outdated", [True, False])
@@ -275,9 +290,9 @@ def test_a_pod_that_cannot_be_read_is_left_as_it_is() -> None:
 def test_a_status_of_unknown_outcome_is_written_again_and_changes_nothing_twice(after: bool) -> None:
     room = running()
     room.create()
-    while not any(each.request.resource == "pods" for each in room.asks):
+    while not any(each.request.plural == "pods" for each in room.asks):
         room.waiting()[0]()
-    while room.asks[0].request.resource != "pods":
+    while room.asks[0].request.plural != "pods":
         room.answer_next()
     room.answer_next(lost_before=not after, lost_after=after)
     room.pass_time(5)
@@ -302,7 +317,7 @@ def test_a_removal_of_unknown_outcome_is_looked_at_and_asked_again() -> None:
 def test_a_condition_that_comes_at_the_same_time_is_kept() -> None:
     room = running()
     room.create()
-    while not any(each.request.resource == "pods" for each in room.asks):
+    while not any(each.request.plural == "pods" for each in room.asks):
         room.waiting()[0]()
     room.release()
     room.pass_time(5)

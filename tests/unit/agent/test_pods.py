@@ -64,7 +64,7 @@ def test_a_settled_pod_is_written_no_more() -> None:
     room.pass_time(5, looks=True)
     room.requests.clear()
     room.pass_time(60, looks=True)
-    assert {each.resource for each in room.requests} == {"leases"}
+    assert {each.plural for each in room.requests} == {"leases"}
 
 
 @pytest.mark.parametrize(

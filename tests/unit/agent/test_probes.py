@@ -10,12 +10,12 @@ import pytest
 from fairlead.agent import contract as c
 from fairlead.agent.calls import Calls
 from fairlead.agent.probes import Probes
-from fairlead.agent.views import Container
+from fairlead.agent.views import BoundContainer
 from tests.unit.agent.room import container, running
 
 
-def made(**fields: Any) -> Container:
-    return msgspec.convert({"name": "main", **fields}, Container)
+def made(**fields: Any) -> BoundContainer:
+    return msgspec.convert({"name": "main", **fields}, BoundContainer)
 
 
 EXEC = {"exec": {"command": ["x"]}}

@@ -16,11 +16,12 @@ from fairlead.control.requests import request_of
 from fairlead.decision.contract import EFFECTS_MAX
 from fairlead.decision.decider import Decider, WatchEvent
 from fairlead.decision.effects import Effect
+from fairlead.model.key import Key
 from fairlead.port.driving import Started
 from fairlead.port.request import Reply, Request
 from fairlead.reconcile.garbage import garbage_decider
 from fairlead.reconcile.namespace import namespace_decider
-from fairlead.store.contract import Change, Key
+from fairlead.store.contract import CommittedChange
 from tests.inprocess import InProcess
 
 _TURNS_MAX = 5000
@@ -101,7 +102,7 @@ class Collecting:
         self._seen += len(changes)
         self.take_in(changes)
 
-    def take_in(self, changes: Iterable[Change]) -> None:
+    def take_in(self, changes: Iterable[CommittedChange]) -> None:
         for change in changes:
             name = change.entry.key.resource
             if name not in self.mirrors:

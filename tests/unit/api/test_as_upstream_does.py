@@ -111,8 +111,8 @@ def test_a_status_ends_with_a_newline() -> None:
     config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}}
     made(plane, "/api/v1/namespaces/default/configmaps", config)
     for request in (
-        Request("get", "", "v1", "pods", "default", "nobody"),
-        Request("delete", "", "v1", "configmaps", "default", "c"),
+        Request(verb="get", group="", version="v1", plural="pods", namespace="default", name="nobody"),
+        Request(verb="delete", group="", version="v1", plural="configmaps", namespace="default", name="c"),
     ):
         found = plane.send(request)
         assert isinstance(found, Reply)

@@ -11,8 +11,9 @@ from fairlead.api.audit_in_force import PolicyInForce
 from fairlead.api.audit_policy import Target
 from fairlead.api.objects import put
 from fairlead.api.users import MASTERS, User
+from fairlead.model.key import Key
 from fairlead.model.kinds.auditpolicy import KIND
-from fairlead.store.contract import Change, Entry, Key, Transaction
+from fairlead.store.contract import CommittedChange, Entry, Transaction
 from fairlead.store.damage import stand_in
 from tests.inprocess import InProcess
 
@@ -93,7 +94,7 @@ def test_a_policy_survives_a_restart(plane: InProcess) -> None:
     ],
 )
 def test_what_cannot_be_understood_changes_nothing_and_is_told(plane: InProcess, data: bytes) -> None:
-    broken = Change("MODIFIED", Entry(KEY, "u", 9, data), None)
+    broken = CommittedChange("MODIFIED", Entry(KEY, "u", 9, data), None)
     (trouble,) = plane.audit_policy.observe([broken])
     assert "audit goes on as before" in trouble
     assert kept(plane)

@@ -13,7 +13,7 @@ from fairlead.model.key import Key
 from fairlead.model.premise import Premise
 from fairlead.port.outcome import Conflict, Done, Outcome, Refused, outcome_of
 from fairlead.port.request import Binding, Reply, Request
-from fairlead.store.contract import Outcome as Judged
+from fairlead.store.contract import CommitOutcome as Judged
 from fairlead.store.contract import Transaction
 from tests.inprocess import ADMIN, InProcess
 from tests.unit.api.test_quotas import placement
@@ -35,7 +35,14 @@ def alone(binding: Binding) -> Request:
         "target": {"kind": "Node", "name": binding.node},
     }
     return Request(
-        "create", "", "v1", "pods", binding.namespace, binding.name, "binding", body=codec.encode(body)
+        verb="create",
+        group="",
+        version="v1",
+        plural="pods",
+        namespace=binding.namespace,
+        name=binding.name,
+        subresource="binding",
+        body=codec.encode(body),
     )
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from fairlead.api.users import User
 from fairlead.model.catalog import CATALOG
+from fairlead.model.key import Key
 from fairlead.port.request import Request
-from fairlead.store.contract import Key
 from fairlead.store.damage import stand_in
 from tests.inprocess import InProcess
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from fairlead.core.times import timestamp
-from fairlead.store.contract import Key
+from fairlead.model.key import Key
 from tests.inprocess import InProcess
 from tests.unit.api.things import BUDGETS, PODS, made, pod
 

@@ -9,9 +9,9 @@ import pytest
 from fairlead.api.fencing import FENCES_MAX
 from fairlead.control.requests import request_of
 from fairlead.decision.contract import NOTHING
+from fairlead.model.key import Key
 from fairlead.reconcile.garbage import garbage_decider
 from fairlead.reconcile.namespace import namespace_decider
-from fairlead.store.contract import Key
 from tests.inprocess import InProcess
 from tests.unit.api.collecting import Collecting
 from tests.unit.api.things import CONFIGMAPS, NAMESPACES, PODS, configmap, made, pod

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from fairlead.api.access import Attributes, Chain, Rules, Verdict
+from fairlead.api.access import AccessRules, AccessVerdict, Attributes, AuthorizerChain
 from fairlead.api.authz import builtin_chain
-from fairlead.api.impersonation import HEADERS_MAX, authorize, impersonated
+from fairlead.api.impersonation import HEADERS_MAX, authorize, parse_impersonation
 from fairlead.api.users import ANONYMOUS, AUTHENTICATED, MASTERS, NODES, UNAUTHENTICATED, VIEWERS, User
 from fairlead.core.errors import BadRequest, Forbidden
 from fairlead.store.machine import Store
@@ -16,17 +16,17 @@ ADMIN = User("admin", groups=(MASTERS, AUTHENTICATED))
 AS_EVE = (b"impersonate-user", b"eve")
 
 
-def chain() -> Chain:
+def chain() -> AuthorizerChain:
     journal = MemoryJournal()
     return builtin_chain(Store(journal.recover(), journal), [("", "pods"), ("", "secrets")])
 
 
 def test_a_plain_user_is_signed_in_and_nothing_more() -> None:
-    assert impersonated([AS_EVE]) == User("eve", groups=(AUTHENTICATED,))
+    assert parse_impersonation([AS_EVE]) == User("eve", groups=(AUTHENTICATED,))
 
 
 def test_groups_uid_and_extra_are_taken_over() -> None:
-    found = impersonated(
+    found = parse_impersonation(
         [
             AS_EVE,
             (b"impersonate-group", b"b"),
@@ -50,18 +50,18 @@ def test_groups_uid_and_extra_are_taken_over() -> None:
 def test_a_service_account_has_its_groups_unless_others_are_named() -> None:
     account = (b"impersonate-user", b"system:serviceaccount:shop:builder")
     groups = ("system:serviceaccounts", "system:serviceaccounts:shop", AUTHENTICATED)
-    assert impersonated([account]).groups == groups
-    assert impersonated([account, (b"impersonate-group", b"g")]).groups == ("g", AUTHENTICATED)
+    assert parse_impersonation([account]).groups == groups
+    assert parse_impersonation([account, (b"impersonate-group", b"g")]).groups == ("g", AUTHENTICATED)
     for no_account in (
         b"system:serviceaccount:shop",
         b"system:serviceaccount:shop:a:b",
         b"system:serviceaccount::a",
     ):
-        assert impersonated([(b"impersonate-user", no_account)]).groups == (AUTHENTICATED,)
+        assert parse_impersonation([(b"impersonate-user", no_account)]).groups == (AUTHENTICATED,)
 
 
 def test_nobody_is_nobody() -> None:
-    assert impersonated([(b"impersonate-user", b"system:anonymous")]) == ANONYMOUS
+    assert parse_impersonation([(b"impersonate-user", b"system:anonymous")]) == ANONYMOUS
     assert ANONYMOUS.groups == (UNAUTHENTICATED,)
 
 
@@ -82,7 +82,7 @@ def test_nobody_is_nobody() -> None:
 )
 def test_what_means_nobody_is_refused(headers: list[tuple[bytes, bytes]], told: str) -> None:
     with pytest.raises(BadRequest, match=told):
-        impersonated(headers)
+        parse_impersonation(headers)
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_what_means_nobody_is_refused(headers: list[tuple[bytes, bytes]], told: 
 )
 @pytest.mark.parametrize("wanted", ["eve", "system:anonymous", "system:node:n1", "system:serviceaccount:a:b"])
 def test_only_an_admin_may_not_even_as_oneself(someone: User, wanted: str) -> None:
-    asked = impersonated([(b"impersonate-user", wanted.encode())])
+    asked = parse_impersonation([(b"impersonate-user", wanted.encode())])
     authorize(chain(), ADMIN, asked)
     with pytest.raises(Forbidden, match=f'User "{someone.name}" cannot impersonate resource'):
         authorize(chain(), someone, asked)
@@ -109,17 +109,17 @@ class _Book:
         self.refused = refused
         self.asked: list[tuple[str, str, str, str, str]] = []
 
-    def authorize(self, asked: Attributes) -> Verdict:
-        self.asked.append((asked.group, asked.resource, asked.subresource, asked.namespace, asked.name))
+    def authorize(self, asked: Attributes) -> AccessVerdict:
+        self.asked.append((asked.group, asked.plural, asked.subresource, asked.namespace, asked.name))
         assert asked.verb == "impersonate"
-        return Verdict("denied" if asked.resource in self.refused else "allowed")
+        return AccessVerdict("denied" if asked.plural in self.refused else "allowed")
 
-    def rules_for(self, user: User) -> Rules:
+    def rules_for(self, user: User) -> AccessRules:
         raise NotImplementedError
 
 
 def test_each_thing_asked_for_is_a_question_of_its_own() -> None:
-    wanted = impersonated(
+    wanted = parse_impersonation(
         [
             (b"impersonate-user", b"system:serviceaccount:shop:builder"),
             (b"impersonate-group", b"system:masters"),

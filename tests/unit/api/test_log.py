@@ -28,7 +28,17 @@ def node(plane: InProcess, name: str = "one", annotations: dict[str, str] | None
 
 
 def asked(plane: InProcess, name: str = "web", accept: str = "application/json", **query: str) -> Any:
-    request = Request("get", "", "v1", "pods", "default", name, "log", query=query, accept=accept)
+    request = Request(
+        verb="get",
+        group="",
+        version="v1",
+        plural="pods",
+        namespace="default",
+        name=name,
+        subresource="log",
+        query=query,
+        accept=accept,
+    )
     return plane.api.plan(request, plane.context())
 
 

@@ -11,7 +11,8 @@ import pytest
 from fairlead.api import objects
 from fairlead.api.managing import Managing, stored_entries
 from fairlead.model.apply.managers import UPDATE_ENTRIES_MAX
-from fairlead.store.contract import AtRevision, Key, Outcome, Put, Transaction
+from fairlead.model.key import Key
+from fairlead.store.contract import AtRevision, CommitOutcome, Put, Transaction
 from tests.inprocess import InProcess
 from tests.unit.api.things import CONFIGMAPS, DEPLOYMENTS, PODS, configmap, deployment, made, pod
 
@@ -161,7 +162,7 @@ def test_stored_bytes_can_be_taken_apart_whatever_is_in_them() -> None:
     key = Key("configmaps", "default", "settings")
     entry = plane.store.get(key)
     assert entry is not None
-    rest, managed = objects.apart(entry.data)
+    rest, managed = objects.split_managed(entry.data)
     whole = json.loads(entry.data)
     assert json.loads(managed) == whole["metadata"].pop("managedFields")
     assert json.loads(rest) == whole
@@ -177,7 +178,7 @@ def test_objects_of_before_whose_managed_fields_a_client_made_up_are_still_good(
     key = Key("configmaps", "default", "settings")
     entry = plane.store.get(key)
     assert entry is not None
-    old = json.loads(objects.apart(entry.data)[0])
+    old = json.loads(objects.split_managed(entry.data)[0])
     fields: dict[str, Any] = {"f:data": {"f:a": {}}} if readable else {"what": {}}
     line = {
         "fieldsType": "FieldsV1",
@@ -213,7 +214,7 @@ def test_audit_names_the_changed_fields_and_not_who_owns_them() -> None:
     committed: list[Transaction] = []
     commit = plane.commit
 
-    def kept(transaction: Transaction) -> Outcome:
+    def kept(transaction: Transaction) -> CommitOutcome:
         committed.append(transaction)
         return commit(transaction)
 
@@ -255,15 +256,15 @@ def test_kubectl_takes_over_what_it_applied_from_the_client() -> None:
 
 
 def test_who_may_patch_and_not_create_cannot_create_by_applying() -> None:
-    from fairlead.api.access import Attributes, Verdict
+    from fairlead.api.access import AccessVerdict, Attributes
 
     plane = InProcess()
     asked: list[str] = []
 
     class NoCreate:
-        def authorize(self, given: Attributes) -> Verdict:
+        def authorize(self, given: Attributes) -> AccessVerdict:
             asked.append(given.verb)
-            return Verdict("denied" if given.verb == "create" else "allowed")
+            return AccessVerdict("denied" if given.verb == "create" else "allowed")
 
     object.__setattr__(plane.desk, "authorizer", NoCreate())
     assert apply(plane, ONE, configmap())[0] == 403

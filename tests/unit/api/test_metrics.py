@@ -143,9 +143,18 @@ def test_numbers_below_nothing_are_nothing(plane: InProcess) -> None:
 def test_viewers_read_it_and_nobody_writes_it(plane: InProcess) -> None:
     viewer = User("v", groups=(VIEWERS, "system:authenticated"))
     assert asked(plane, "pods", viewer).nodes
-    assert plane.api.plan(Request("get", "", "v1", "pods", "default", "a", "log"), plane.context(viewer)), (
-        "and logs"
-    )
+    assert plane.api.plan(
+        Request(
+            verb="get",
+            group="",
+            version="v1",
+            plural="pods",
+            namespace="default",
+            name="a",
+            subresource="log",
+        ),
+        plane.context(viewer),
+    ), "and logs"
     stranger = User("s", groups=("system:authenticated",))
     for who, verb, subresource, status in (
         (stranger, "list", "", 403),
@@ -155,7 +164,15 @@ def test_viewers_read_it_and_nobody_writes_it(plane: InProcess) -> None:
         (ADMIN, "get", "status", 405),
     ):
         name = "a" if verb in ("get", "delete") else ""
-        request = Request(verb, "metrics.k8s.io", "v1beta1", "pods", "default", name, subresource)
+        request = Request(
+            verb=verb,
+            group="metrics.k8s.io",
+            version="v1beta1",
+            plural="pods",
+            namespace="default",
+            name=name,
+            subresource=subresource,
+        )
         with pytest.raises(ApiError) as raised:
             plane.api.plan(request, plane.context(who))
         assert raised.value.status == status
@@ -164,5 +181,16 @@ def test_viewers_read_it_and_nobody_writes_it(plane: InProcess) -> None:
 def test_a_node_reads_no_logs(plane: InProcess) -> None:
     node = User("system:node:one", groups=("system:nodes", "system:authenticated"))
     with pytest.raises(ApiError) as raised:
-        plane.api.plan(Request("get", "", "v1", "pods", "default", "a", "log"), plane.context(node))
+        plane.api.plan(
+            Request(
+                verb="get",
+                group="",
+                version="v1",
+                plural="pods",
+                namespace="default",
+                name="a",
+                subresource="log",
+            ),
+            plane.context(node),
+        )
     assert raised.value.status == 403

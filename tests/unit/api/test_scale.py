@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fairlead.store.contract import Outcome, Transaction
+from fairlead.store.contract import CommitOutcome, Transaction
 from tests.inprocess import InProcess
 from tests.unit.api.things import (
     DEPLOYMENTS,
@@ -96,7 +96,7 @@ def test_a_patch_of_the_number_is_applied_again_to_what_others_wrote() -> None:
     made(plane, DEPLOYMENTS, deployment())
     commit = plane.commit
 
-    def meanwhile(transaction: Transaction) -> Outcome:
+    def meanwhile(transaction: Transaction) -> CommitOutcome:
         plane.commit = commit  # type: ignore[method-assign]
         plane.patch(ONE, {"metadata": {"labels": {"theirs": "1"}}})
         return commit(transaction)

@@ -13,7 +13,7 @@ from fairlead.api.claims import CLAIMS
 from fairlead.api.plan import AGAIN, Plan
 from fairlead.model.marks import SERVICE_NETWORK
 from fairlead.port.request import Reply, Request
-from fairlead.store.contract import Delete, Transaction
+from fairlead.store.contract import Remove, Transaction
 from fairlead.wire.routes import resource_request, split_target
 from tests.inprocess import InProcess
 
@@ -271,7 +271,7 @@ def test_of_two_who_would_be_given_the_same_at_once_the_second_is_given_another(
 def test_a_service_from_before_there_were_claims_gets_one_with_its_next_change(plane: InProcess) -> None:
     made(plane, clusterIP="127.96.0.5")
     (claim,) = plane.store.list(CLAIMS)
-    plane.commit(Transaction((Delete(claim.key, claim.uid, b"", b""),)))
+    plane.commit(Transaction((Remove(claim.key, claim.uid, b"", b""),)))
     assert claims(plane) == set()
     assert plane.patch(f"{SERVICES}/web", {"metadata": {"labels": {"a": "b"}}})[0] == 200
     assert claims(plane) == {"address-127.96.0.5"}

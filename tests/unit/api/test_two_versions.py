@@ -9,7 +9,7 @@ import pytest
 
 from fairlead.api.plan import Watch
 from fairlead.port.request import Request
-from fairlead.store.contract import ADDED, Change
+from fairlead.store.contract import ADDED, CommittedChange
 from fairlead.store.watch import frame
 from tests.inprocess import InProcess
 from tests.unit.api.things import METADATA, TABLE, Json, causes, made
@@ -102,7 +102,7 @@ def test_a_watch_gives_the_version_that_was_asked_for() -> None:
     for version in ("v1", "v2"):
         watch = plane.send(Request("watch", "autoscaling", version, "horizontalpodautoscalers", "default"))
         assert isinstance(watch, Watch)
-        (change,) = [Change(ADDED, each, None) for each in watch.initial]
+        (change,) = [CommittedChange(ADDED, each, None) for each in watch.initial]
         assert json.loads(watch.bookmark(7, False))["object"]["apiVersion"] == f"autoscaling/{version}"
         told = frame(change) if watch.encode is None else watch.encode(change.type, change, plane.now)
         assert json.loads(told)["object"] == plane.get(f"{FIRST.replace('/v1/', f'/{version}/')}/web")[1]

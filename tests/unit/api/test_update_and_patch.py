@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from fairlead.store.contract import Outcome, Transaction
+from fairlead.store.contract import CommitOutcome, Transaction
 from tests.inprocess import InProcess
 from tests.unit.api.things import (
     CONFIGMAPS,
@@ -28,7 +28,7 @@ def _meanwhile(plane: InProcess, *writes: Any) -> None:
     """Before each of the next commits, somebody else gets one of these merge patches in."""
     commit, pending = plane.commit, list(writes)
 
-    def with_others(transaction: Transaction) -> Outcome:
+    def with_others(transaction: Transaction) -> CommitOutcome:
         if pending:
             plane.commit = commit  # type: ignore[method-assign]
             assert plane.patch(ONE, pending.pop(0))[0] == 200
@@ -115,7 +115,7 @@ def test_a_put_that_loses_the_race_against_a_deletion_finds_nothing() -> None:
     created = made(plane, CONFIGMAPS, configmap())
     commit = plane.commit
 
-    def after_deletion(transaction: Transaction) -> Outcome:
+    def after_deletion(transaction: Transaction) -> CommitOutcome:
         plane.commit = commit  # type: ignore[method-assign]
         plane.delete(ONE)
         return commit(transaction)

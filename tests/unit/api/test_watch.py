@@ -9,7 +9,7 @@ import pytest
 
 from fairlead.api.plan import Watch
 from fairlead.port.request import JSON, Reply, Request
-from fairlead.store.contract import ADDED, Change
+from fairlead.store.contract import ADDED, CommittedChange
 from fairlead.store.events import FloorsMoved
 from fairlead.store.watch import frame
 from tests.inprocess import InProcess
@@ -17,7 +17,16 @@ from tests.unit.api.things import CONFIGMAPS, METADATA, TABLE, configmap, made
 
 
 def _open(plane: InProcess, accept: str = JSON, name: str = "", **query: str) -> Watch | tuple[int, Any]:
-    request = Request("watch", "", "v1", "configmaps", "default", name, query=query, accept=accept)
+    request = Request(
+        verb="watch",
+        group="",
+        version="v1",
+        plural="configmaps",
+        namespace="default",
+        name=name,
+        query=query,
+        accept=accept,
+    )
     step = plane.send(request)
     if isinstance(step, Reply):
         return step.status, json.loads(step.body)
@@ -33,7 +42,7 @@ def _watch(plane: InProcess, accept: str = JSON, name: str = "", **query: str) -
 def _events(plane: InProcess, watch: Watch) -> list[tuple[str, Any]]:
     """All that the stream would carry by now, as the wire sends it."""
     subscription = plane.hub.subscribe(watch.resource, watch.namespace, watch.accepts, watch.since)
-    changes = [Change(ADDED, entry, None) for entry in watch.initial]
+    changes = [CommittedChange(ADDED, entry, None) for entry in watch.initial]
     while subscription.ready:
         changes += plane.hub.take(subscription)
     lines = [frame(c) if watch.encode is None else watch.encode(c.type, c, plane.now) for c in changes]

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from fairlead.model.apply.applying import Applied, ConflictsError, applied
-from fairlead.model.apply.managers import APPLY, UPDATE, Entry, Who
+from fairlead.model.apply.applying import Applied, ConflictsError, apply_configuration
+from fairlead.model.apply.managers import APPLY, UPDATE, ManagedFieldsEntry, Who
 from fairlead.model.apply.rules import Rules
 from fairlead.model.apply.sets import path_text, paths
 from fairlead.model.files import load_tables
@@ -21,7 +21,9 @@ def cm(**data: str) -> Any:
 
 
 def apply(live: Any, entries: Any, config: Any, name: str = "one", now: str = "t", **options: Any) -> Applied:
-    return applied(KIND, live, config, entries, Who(name, APPLY, "v1"), now, lambda fields: fields, **options)
+    return apply_configuration(
+        KIND, live, config, entries, Who(name, APPLY, "v1"), now, lambda fields: fields, **options
+    )
 
 
 def owners(found: Applied) -> dict[str, str]:
@@ -70,7 +72,10 @@ def test_another_value_is_a_conflict_that_names_owner_and_field() -> None:
     with pytest.raises(ConflictsError) as refused:
         apply(first.tree, first.entries, cm(a="2"), "two")
     assert str(refused.value) == 'Apply failed with 1 conflict: conflict with "one": .data.a'
-    updater = (*first.entries, Entry(Who("hand", UPDATE, "v1", "status"), "t", {"f:data": {"f:b": {}}}))
+    updater = (
+        *first.entries,
+        ManagedFieldsEntry(Who("hand", UPDATE, "v1", "status"), "t", {"f:data": {"f:b": {}}}),
+    )
     with pytest.raises(ConflictsError) as refused:
         apply(first.tree, updater, cm(a="2", b="2"), "two")
     assert str(refused.value) == (
@@ -95,7 +100,7 @@ def test_what_may_be_taken_over_is_no_conflict() -> None:
 
 
 def test_what_an_updater_owns_is_not_removed_with_the_applier() -> None:
-    updater = Entry(Who("hand", UPDATE, "v1"), "t", {"f:data": {"f:a": {}}})
+    updater = ManagedFieldsEntry(Who("hand", UPDATE, "v1"), "t", {"f:data": {"f:a": {}}})
     first = apply({}, (), cm(a="1", b="1"))
     left = apply(first.tree, (*first.entries, updater), cm())
     assert (left.tree, owners(left)) == (cm(a="1"), {"hand Update": ".data.a"})
@@ -111,7 +116,9 @@ def test_an_item_goes_with_its_last_owner_and_loses_what_only_one_gave_it() -> N
 
     def step(live: Any, entries: Any, name: str, *containers: Any) -> Applied:
         config = {"spec": {"containers": list(containers)}} if containers else {}
-        return applied(rule, live, config, entries, Who(name, APPLY, "v1"), "t", lambda fields: fields)
+        return apply_configuration(
+            rule, live, config, entries, Who(name, APPLY, "v1"), "t", lambda fields: fields
+        )
 
     web, env = {"name": "web", "image": "w"}, {"name": "web", "env": [{"name": "A", "value": "1"}]}
     first = step({"metadata": {"name": "p"}}, (), "one", web)

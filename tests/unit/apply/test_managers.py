@@ -12,11 +12,11 @@ from fairlead.model.apply.managers import (
     APPLY,
     UPDATE,
     UPDATE_ENTRIES_MAX,
-    Entry,
+    ManagedFieldsEntry,
     Who,
     entries_of,
     managed_fields,
-    updated,
+    record_update,
 )
 from fairlead.model.apply.trees import Difference
 
@@ -27,8 +27,8 @@ AB: Any = {"f:a": {}, "f:b": {}}
 
 def entry(
     name: str, fields: Any, operation: str = UPDATE, time: str = "t0", version: str = "v1", sub: str = ""
-) -> Entry:
-    return Entry(Who(name, operation, version, sub), time, fields)
+) -> ManagedFieldsEntry:
+    return ManagedFieldsEntry(Who(name, operation, version, sub), time, fields)
 
 
 ME = Who("me", UPDATE, "v1")
@@ -52,9 +52,9 @@ ME = Who("me", UPDATE, "v1")
     ],
 )  # fmt: skip
 def test_what_was_changed_is_theirs_who_changed_it(
-    before: list[Entry], changed: Any, removed: Any, after: list[Entry]
+    before: list[ManagedFieldsEntry], changed: Any, removed: Any, after: list[ManagedFieldsEntry]
 ) -> None:
-    found = updated(before, Difference(changed, removed), ME, "now")
+    found = record_update(before, Difference(changed, removed), ME, "now")
     assert sorted(found, key=repr) == sorted(after, key=repr)
 
 
@@ -69,10 +69,10 @@ def test_appliers_come_first_then_the_oldest() -> None:
 
 
 def test_of_too_many_updates_the_oldest_become_one() -> None:
-    entries: tuple[Entry, ...] = (entry("applier", A, APPLY),)
+    entries: tuple[ManagedFieldsEntry, ...] = (entry("applier", A, APPLY),)
     for number in range(30):
         fields: dict[str, Any] = {f"f:{number}": {}}
-        entries = updated(
+        entries = record_update(
             entries, Difference(fields, {}), Who(f"m{number:02}", UPDATE, "v1"), f"t{number:02}"
         )
     updates = [each for each in entries if each.who.operation == UPDATE]
@@ -85,10 +85,10 @@ def test_of_too_many_updates_the_oldest_become_one() -> None:
 
 
 def test_versions_are_not_mixed_when_the_oldest_become_one() -> None:
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[ManagedFieldsEntry, ...] = ()
     for number in range(12):
         who = Who(f"m{number:02}", UPDATE, f"v{number % 2}")
-        entries = updated(entries, Difference({f"f:{number}": {}}, {}), who, f"t{number:02}")
+        entries = record_update(entries, Difference({f"f:{number}": {}}, {}), who, f"t{number:02}")
     assert {each.who.api_version: set(each.fields) for each in entries if each.who.manager == ANCIENT} == {
         "v0": {"f:0", "f:2"},
         "v1": {"f:1", "f:3"},

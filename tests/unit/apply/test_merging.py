@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from fairlead.model.apply.elements import UndecodableError
-from fairlead.model.apply.merging import check_configuration, merged
+from fairlead.model.apply.merging import check_configuration, merge
 from fairlead.model.apply.rules import Rules
 from fairlead.model.files import load_tables
 
@@ -33,12 +33,12 @@ def names(obj: Any) -> str:
 def test_shared_items_come_in_the_order_of_the_configuration_and_others_stay(
     live: str, config: str, order: str
 ) -> None:
-    assert names(merged(POD, pod(live), pod(config))) == order
+    assert names(merge(POD, pod(live), pod(config))) == order
 
 
 def test_merging_again_changes_nothing() -> None:
-    once = merged(POD, pod("abcd"), pod("xdb"))
-    assert merged(POD, once, pod("xdb")) == once
+    once = merge(POD, pod("abcd"), pod("xdb"))
+    assert merge(POD, once, pod("xdb")) == once
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_merging_again_changes_nothing() -> None:
     ],
 )  # fmt: skip
 def test_each_type_merges_in_its_way(live: Any, config: Any, result: Any) -> None:
-    assert merged(POD, live, config) == result
+    assert merge(POD, live, config) == result
 
 
 @pytest.mark.parametrize(
@@ -86,8 +86,8 @@ def test_an_object_whose_items_cannot_be_told_apart_is_merged_all_the_same() -> 
     twice = [{"name": "A", "value": "1"}, {"name": "A", "value": "2"}]
     live = pod("a", env=[*twice, {"name": "B", "value": "3"}])
     config = pod("a", env=[{"name": "B", "value": "4"}])
-    assert merged(POD, live, config) == pod("a", env=[*twice, {"name": "B", "value": "4"}])
+    assert merge(POD, live, config) == pod("a", env=[*twice, {"name": "B", "value": "4"}])
     config = pod("a", env=[{"name": "A", "value": "4"}])
-    assert merged(POD, live, config) == pod(
+    assert merge(POD, live, config) == pod(
         "a", env=[{"name": "A", "value": "4"}, {"name": "B", "value": "3"}]
     )

@@ -8,8 +8,8 @@ import pytest
 
 from fairlead.model.apply.elements import UndecodableError
 from fairlead.model.apply.sets import (
-    decoded,
-    encoded,
+    decode_fields,
+    encode_fields,
     has,
     intersection,
     minus,
@@ -57,9 +57,9 @@ def test_a_union_has_what_either_has(one: Any, other: Any, both: Any) -> None:
     ],
 )
 def test_a_difference_takes_members_and_not_what_is_below_them(one: Any, other: Any, left: Any) -> None:
-    before = encoded(one), encoded(other)
+    before = encode_fields(one), encode_fields(other)
     assert minus(one, other) == left
-    assert (encoded(one), encoded(other)) == before, "sets are shared and never changed"
+    assert (encode_fields(one), encode_fields(other)) == before, "sets are shared and never changed"
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_an_intersection_has_what_both_have(one: Any, other: Any, common: Any) -
     ],
 )
 def test_every_spelling_of_a_set_is_read(fields: Any, same: Any) -> None:
-    assert decoded(fields) == same
+    assert decode_fields(fields) == same
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_every_spelling_of_a_set_is_read(fields: Any, same: Any) -> None:
 )  # fmt: skip
 def test_what_is_no_set_is_refused(fields: Any) -> None:
     with pytest.raises(UndecodableError):
-        decoded(fields)
+        decode_fields(fields)
 
 
 def test_a_set_of_any_depth_is_refused_before_it_costs_anything() -> None:
@@ -111,7 +111,7 @@ def test_a_set_of_any_depth_is_refused_before_it_costs_anything() -> None:
     for _ in range(5000):
         deep = {"f:a": deep}
     with pytest.raises(UndecodableError, match="levels"):
-        decoded(deep)
+        decode_fields(deep)
 
 
 def test_members_and_paths_are_the_same_thing() -> None:
@@ -143,5 +143,5 @@ def test_a_path_reads_as_in_kubernetes_messages(path: tuple[str, ...], text: str
 
 
 def test_a_set_has_one_order() -> None:
-    assert list(encoded({"f:b": {}, "f:a": {"f:z": {}, ".": {}}})) == ["f:a", "f:b"]
-    assert list(encoded({"f:a": {"f:z": {}, ".": {}}})["f:a"]) == [".", "f:z"]
+    assert list(encode_fields({"f:b": {}, "f:a": {"f:z": {}, ".": {}}})) == ["f:a", "f:b"]
+    assert list(encode_fields({"f:a": {"f:z": {}, ".": {}}})["f:a"]) == [".", "f:z"]

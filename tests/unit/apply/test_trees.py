@@ -8,7 +8,7 @@ import pytest
 
 from fairlead.model.apply.rules import Rules
 from fairlead.model.apply.sets import path_text, paths
-from fairlead.model.apply.trees import covered, difference, named, settled, without
+from fairlead.model.apply.trees import add_parents, collect_fields, compare, drop_absent, remove_fields
 from fairlead.model.fields import Field, FieldTables, ListOf, ObjectType, Ref, Scalar
 from fairlead.model.files import load_tables
 
@@ -56,7 +56,7 @@ COVERED = [
 
 @pytest.mark.parametrize(("what", "kind", "tree", "owned"), COVERED, ids=[row[0] for row in COVERED])
 def test_a_configuration_covers(what: str, kind: str, tree: Any, owned: str) -> None:
-    assert texts(covered(RULES.of(kind), tree)) == set(owned.split())
+    assert texts(collect_fields(RULES.of(kind), tree)) == set(owned.split())
 
 
 DIFFERENT = [
@@ -97,7 +97,7 @@ DIFFERENT = [
     ("what", "kind", "old", "new", "changed", "removed"), DIFFERENT, ids=[row[0] for row in DIFFERENT]
 )
 def test_two_objects_differ_in(what: str, kind: str, old: Any, new: Any, changed: str, removed: str) -> None:
-    found = difference(RULES.of(kind), old, new)
+    found = compare(RULES.of(kind), old, new)
     assert (texts(found.changed), texts(found.removed)) == (set(changed.split()), set(removed.split()))
     assert bool(found) is bool(changed or removed)
 
@@ -109,10 +109,10 @@ def test_what_is_left_with_nothing_in_it_goes_too() -> None:
         "f:metadata": {"f:labels": {"f:a": {}}},
         "f:spec": {"f:containers": {'k:{"name":"c"}': {"f:env": {'k:{"name":"A"}': {}}}}},
     }
-    left = without(rule, tree, gone)
-    assert settled(rule, left, {}) == {"metadata": {"name": "x"}, **container()}
+    left = remove_fields(rule, tree, gone)
+    assert drop_absent(rule, left, {}) == {"metadata": {"name": "x"}, **container()}
     owned: dict[str, Any] = {"f:metadata": {"f:labels": {}}}
-    assert settled(rule, left, owned) == {"metadata": {"name": "x", "labels": {}}, **container()}
+    assert drop_absent(rule, left, owned) == {"metadata": {"name": "x", "labels": {}}, **container()}
     assert tree["metadata"]["labels"] == {"a": "1"}, "the tree that went in is as it was"
 
 
@@ -121,10 +121,10 @@ def test_fields_with_members_below_are_members_and_items_are_not() -> None:
         "f:metadata": {"f:labels": {"f:a": {}}},
         "f:spec": {"f:containers": {'k:{"name":"c"}': {"f:image": {}}}},
     }
-    assert texts(named(RULES.of("Pod"), fields)) == {
+    assert texts(add_parents(RULES.of("Pod"), fields)) == {
         ".metadata", ".metadata.labels", ".metadata.labels.a", ".spec", ".spec.containers", f"{AT}.image",
     }  # fmt: skip
-    assert texts(named(RULES.of("Pod"), fields, objects=True)) == {
+    assert texts(add_parents(RULES.of("Pod"), fields, objects=True)) == {
         ".metadata", ".metadata.labels.a", ".spec", f"{AT}.image",
     }  # fmt: skip
 
@@ -135,8 +135,8 @@ def test_a_type_that_is_replaced_has_other_rules_and_one_may_hold_itself() -> No
     tables = FieldTables({"x/Node": ObjectType("x/Node", {"children": tree, "id": number})})
     rules = Rules(tables)
     obj = {"children": [{"children": [{"id": 1}]}]}
-    assert texts(covered(rules.of("x/Node"), obj)) == {
+    assert texts(collect_fields(rules.of("x/Node"), obj)) == {
         ".children[id=7]", ".children[id=7].children[id=1]", ".children[id=7].children[id=1].id",
     }  # fmt: skip
     tables.add([ObjectType("x/Node", {"children": Field("children", ListOf(Scalar("any")))})])
-    assert texts(covered(rules.of("x/Node"), obj)) == {".children"}
+    assert texts(collect_fields(rules.of("x/Node"), obj)) == {".children"}

@@ -7,8 +7,9 @@ from typing import Any
 import msgspec
 
 from fairlead.cache.mirror import Mirror
+from fairlead.model.key import Key
 from fairlead.model.views import PODS, Resource, View
-from fairlead.store.contract import Entry, Key
+from fairlead.store.contract import Entry
 
 Json = dict[str, Any]
 

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlead.cache.index import Index
+from fairlead.model.key import Key
 from fairlead.model.selectors import EVERYTHING, NOTHING, parse_labels
 from fairlead.model.views import NODES, PODS, Node, Pod
-from fairlead.store.contract import Key
 from tests.unit.cache.objects import entry, names, owner
 
 

@@ -17,22 +17,23 @@ from fairlead.cache.events import (
     ListFailed,
     Marked,
 )
-from fairlead.cache.mirror import Mirror, Pace, Phase
+from fairlead.cache.mirror import Mirror, MirrorBackoff, MirrorPhase
+from fairlead.model.key import Key
 from fairlead.model.views import PODS, Pod
 from fairlead.port.driving import Follow, ListAll, Started, WakeAt, Woke
-from fairlead.store.contract import ADDED, DELETED, MODIFIED, Entry, Key
+from fairlead.store.contract import ADDED, DELETED, MODIFIED, Entry
 from tests.unit.cache.objects import entry, name_of, shown, unreadable
 
 NOW = 1000.0
 LONG_AFTER = NOW + 10_000.0
 LISTED = Listed(10, (entry("a", 4), entry("b", 7)), NOW)
 
-PATHS: dict[Phase, list[Event]] = {
-    Phase.IDLE: [],
-    Phase.LISTING: [Started(NOW)],
-    Phase.FOLLOWING: [Started(NOW), LISTED],
-    Phase.RESTING: [Started(NOW), LISTED, Expired(NOW)],
-    Phase.PAUSING: [Started(NOW), LISTED, Broke("Closed", NOW)],
+PATHS: dict[MirrorPhase, list[Event]] = {
+    MirrorPhase.IDLE: [],
+    MirrorPhase.LISTING: [Started(NOW)],
+    MirrorPhase.FOLLOWING: [Started(NOW), LISTED],
+    MirrorPhase.RESTING: [Started(NOW), LISTED, Expired(NOW)],
+    MirrorPhase.PAUSING: [Started(NOW), LISTED, Broke("Closed", NOW)],
 }
 # Listing again with something to lose: only here can a list be older than the copy.
 RELISTING: list[Event] = [Started(NOW), LISTED, Expired(NOW), Woke(LONG_AFTER)]
@@ -50,7 +51,7 @@ EVENTS: list[Event] = [
 ]
 
 
-def mirror_after(events: list[Event], pace: Pace | None = None) -> Mirror[Pod]:
+def mirror_after(events: list[Event], pace: MirrorBackoff | None = None) -> Mirror[Pod]:
     mirror = Mirror(PODS, pace)
     for event in events:
         mirror.handle(event)
@@ -87,7 +88,7 @@ def test_the_transition_table_in_the_docstring_is_what_the_machine_does() -> Non
         for event, cell in zip(header[1:], row[1:], strict=True)
     }
     observed: dict[tuple[str, str], set[str]] = {}
-    for phase, path in [*PATHS.items(), (Phase.LISTING, RELISTING)]:
+    for phase, path in [*PATHS.items(), (MirrorPhase.LISTING, RELISTING)]:
         for event in EVENTS:
             mirror = mirror_after(path)
             assert mirror.phase is phase
@@ -101,17 +102,17 @@ def test_the_transition_table_in_the_docstring_is_what_the_machine_does() -> Non
 
 ASKS: list[tuple[list[Event], Event, Instruction]] = [
     ([], Started(NOW), ListAll("pods", 1)),
-    (PATHS[Phase.LISTING], LISTED, Follow("pods", 10, 2)),
-    (PATHS[Phase.LISTING], ListFailed("Timeout", NOW), WakeAt(NOW + 0.1, "pods")),
-    (PATHS[Phase.LISTING], Expired(NOW), WakeAt(NOW + 0.1, "pods")),
+    (PATHS[MirrorPhase.LISTING], LISTED, Follow("pods", 10, 2)),
+    (PATHS[MirrorPhase.LISTING], ListFailed("Timeout", NOW), WakeAt(NOW + 0.1, "pods")),
+    (PATHS[MirrorPhase.LISTING], Expired(NOW), WakeAt(NOW + 0.1, "pods")),
     (RELISTING, Listed(9, (), NOW), WakeAt(NOW + 0.2, "pods")),
     (RELISTING, Listed(10, (), NOW), Follow("pods", 10, 4)),
-    (PATHS[Phase.FOLLOWING], Broke("Closed", NOW), WakeAt(NOW + 0.1, "pods")),
-    (PATHS[Phase.FOLLOWING], Expired(NOW), WakeAt(NOW + 0.1, "pods")),
-    (PATHS[Phase.RESTING], Woke(NOW), WakeAt(NOW + 0.1, "pods")),
-    (PATHS[Phase.RESTING], Woke(LONG_AFTER), ListAll("pods", 3)),
-    (PATHS[Phase.PAUSING], Woke(NOW + 0.05), WakeAt(NOW + 0.1, "pods")),
-    (PATHS[Phase.PAUSING], Woke(LONG_AFTER), Follow("pods", 10, 3)),
+    (PATHS[MirrorPhase.FOLLOWING], Broke("Closed", NOW), WakeAt(NOW + 0.1, "pods")),
+    (PATHS[MirrorPhase.FOLLOWING], Expired(NOW), WakeAt(NOW + 0.1, "pods")),
+    (PATHS[MirrorPhase.RESTING], Woke(NOW), WakeAt(NOW + 0.1, "pods")),
+    (PATHS[MirrorPhase.RESTING], Woke(LONG_AFTER), ListAll("pods", 3)),
+    (PATHS[MirrorPhase.PAUSING], Woke(NOW + 0.05), WakeAt(NOW + 0.1, "pods")),
+    (PATHS[MirrorPhase.PAUSING], Woke(LONG_AFTER), Follow("pods", 10, 3)),
 ]
 
 
@@ -186,15 +187,15 @@ def test_a_duplicate_or_late_frame_does_nothing(frame: Framed) -> None:
     ids=lambda event: type(event).__name__,
 )
 def test_what_comes_of_a_call_that_was_given_up_has_no_effect(late: Event) -> None:
-    mirror = mirror_after(PATHS[Phase.PAUSING])
+    mirror = mirror_after(PATHS[MirrorPhase.PAUSING])
     assert mirror.handle(Woke(LONG_AFTER)) == (Follow("pods", 10, 3),)
     assert mirror.handle(late) == ()
-    assert (mirror.phase, mirror.revision, shown(mirror)) == (Phase.FOLLOWING, 10, {"a": 4, "b": 7})
+    assert (mirror.phase, mirror.revision, shown(mirror)) == (MirrorPhase.FOLLOWING, 10, {"a": 4, "b": 7})
     assert mirror.handle(Framed(ADDED, entry("c", 11), NOW, attempt=3)) != ()
 
 
 def test_a_late_frame_ahead_of_the_copy_is_heard_of_so_that_the_copy_is_known_to_be_behind() -> None:
-    mirror = mirror_after([*PATHS[Phase.PAUSING], Woke(LONG_AFTER)])
+    mirror = mirror_after([*PATHS[MirrorPhase.PAUSING], Woke(LONG_AFTER)])
     mirror.handle(Framed(ADDED, entry("z", 15), NOW, attempt=2))
     assert (mirror.newest_seen, mirror.behind) == (15, 5)
 
@@ -265,7 +266,7 @@ def test_a_frame_moves_the_revision_to_its_own_only_whatever_was_heard_of() -> N
     "said", [Framed(ADDED, entry("c", 11), NOW), Marked(11, NOW)], ids=["frame", "bookmark"]
 )
 def test_delays_double_to_a_bound_and_start_over_after_a_watch_that_delivered(said: Event) -> None:
-    mirror = mirror_after([Started(NOW), LISTED], Pace(1.0, 5.0, 0.0))
+    mirror = mirror_after([Started(NOW), LISTED], MirrorBackoff(1.0, 5.0, 0.0))
     delays = []
     for _ in range(5):
         (wake,) = mirror.handle(Broke("Closed", NOW))
@@ -278,7 +279,7 @@ def test_delays_double_to_a_bound_and_start_over_after_a_watch_that_delivered(sa
 
 
 def test_a_list_alone_does_not_start_the_delays_over() -> None:
-    mirror = mirror_after([Started(NOW)], Pace(1.0, 60.0, 0.0))
+    mirror = mirror_after([Started(NOW)], MirrorBackoff(1.0, 60.0, 0.0))
     delays = []
     for revision in (10, 20, 30):
         mirror.handle(Listed(revision, (), NOW))
@@ -290,7 +291,9 @@ def test_a_list_alone_does_not_start_the_delays_over() -> None:
 
 
 def test_a_watch_that_held_for_long_without_a_word_starts_the_delays_over() -> None:
-    mirror = mirror_after([Started(NOW), ListFailed("Timeout", NOW), Woke(LONG_AFTER)], Pace(1.0, 60.0, 0.0))
+    mirror = mirror_after(
+        [Started(NOW), ListFailed("Timeout", NOW), Woke(LONG_AFTER)], MirrorBackoff(1.0, 60.0, 0.0)
+    )
     mirror.handle(Listed(10, (), LONG_AFTER))
     assert mirror.failures == 1
     assert mirror.handle(Broke("Closed", LONG_AFTER + 60)) == (WakeAt(LONG_AFTER + 61, "pods"),)
@@ -298,14 +301,14 @@ def test_a_watch_that_held_for_long_without_a_word_starts_the_delays_over() -> N
 
 @pytest.mark.parametrize(("chance", "delay"), [(0.0, 5.0), (0.5, 10.0), (0.75, 12.5)])
 def test_chance_that_came_with_the_last_wake_spreads_the_next_delay(chance: float, delay: float) -> None:
-    mirror = mirror_after([Started(NOW, chance)], Pace(10.0, 60.0, 0.5))
+    mirror = mirror_after([Started(NOW, chance)], MirrorBackoff(10.0, 60.0, 0.5))
     assert mirror.handle(ListFailed("Timeout", NOW)) == (WakeAt(NOW + delay, "pods"),)
     mirror.handle(Woke(LONG_AFTER, 0.5))
     assert mirror.handle(ListFailed("Timeout", NOW)) == (WakeAt(NOW + 20.0, "pods"),)
 
 
 def test_trouble_is_shown_until_it_follows_again() -> None:
-    mirror = mirror_after(PATHS[Phase.PAUSING])
+    mirror = mirror_after(PATHS[MirrorPhase.PAUSING])
     assert mirror.trouble == "Closed"
     mirror.handle(Woke(LONG_AFTER))
     assert mirror.trouble == ""

@@ -6,9 +6,10 @@ from typing import Any
 
 from fairlead.cache.events import Broke, Event, Expired, Framed, Instruction, Listed, Marked
 from fairlead.cache.mirror import Mirror
+from fairlead.model.key import Key
 from fairlead.model.views import PODS, Pod
 from fairlead.port.driving import Follow, ListAll, Started, WakeAt, Woke
-from fairlead.store.contract import Compacted, Delete, Entry, Key, Put, Retention, Transaction
+from fairlead.store.contract import Compacted, Entry, Put, Remove, Retention, Transaction
 from fairlead.store.memory import MemoryJournal
 from fairlead.store.watch import Hub, Subscription
 from tests.conformance.store_harness import Harness
@@ -35,7 +36,7 @@ class Joined:
     def hub(self) -> Hub:
         return self.store.hub
 
-    def commit(self, *operations: Put | Delete) -> None:
+    def commit(self, *operations: Put | Remove) -> None:
         self.store.run(Transaction(operations))
 
     def tell(self, event: Event) -> None:
@@ -81,7 +82,7 @@ def test_it_follows_a_store_through_writes_breaks_and_compaction() -> None:
     assert shown(joined.mirror) == {"a": 1, "b": 2}
 
     joined.commit(stored(Put, "b"), stored(Put, "c"))
-    joined.commit(stored(Delete, "a"))
+    joined.commit(stored(Remove, "a"))
     joined.commit(Put(Key("nodes", "", "n"), "u", b'{"r":"', b'"}'))
     joined.pump()
     assert shown(joined.mirror) == joined.in_store() == {"b": 3, "c": 4}
@@ -95,7 +96,7 @@ def test_it_follows_a_store_through_writes_breaks_and_compaction() -> None:
     assert joined.mirror.lists == 1
 
     joined.hang_up()
-    joined.commit(stored(Delete, "b"), stored(Put, "d"))
+    joined.commit(stored(Remove, "b"), stored(Put, "d"))
     joined.store.now += 10.0
     joined.store.compact(Retention(seconds=0.0, bytes_max=0))
     joined.wake()

@@ -8,10 +8,11 @@ from fairlead.cache.events import Framed, Listed
 from fairlead.cache.mirror import Mirror
 from fairlead.cache.view import MirrorView, NotMirrored
 from fairlead.decision.contract import Reading
+from fairlead.model.key import Key
 from fairlead.model.selectors import parse_labels
 from fairlead.model.views import NODES, PODS, REPLICASETS, Resource, View
 from fairlead.port.driving import Started
-from fairlead.store.contract import MODIFIED, Entry, Key
+from fairlead.store.contract import MODIFIED, Entry
 from tests.unit.cache.objects import entry, names, owner, unreadable
 
 

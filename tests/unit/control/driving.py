@@ -26,7 +26,7 @@ from fairlead.port.capabilities import FAIRLEAD, Capabilities
 from fairlead.port.driving import ListAll, Started, Stepped, WakeAt, Woke
 from fairlead.port.outcome import Unknown, outcome_of
 from fairlead.port.request import READ_VERBS, Reply, Request
-from fairlead.runtime.clock import Step
+from fairlead.runtime.clock import ClockStep
 from tests.inprocess import InProcess
 
 # What the network does to a write: "" nothing, "request" loses it on the way, "reply" loses its answer.
@@ -120,7 +120,7 @@ class Driver:
         return found
 
     def step_wall_clock(self, seconds: float) -> None:
-        step = Step(self.now, seconds, seconds)
+        step = ClockStep(self.now, seconds, seconds)
         self.tell(Stepped(seconds, str(step), self.now))
 
     def run(self, seconds: float) -> None:

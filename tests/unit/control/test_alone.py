@@ -28,7 +28,7 @@ def test_it_registers_its_nodes_beside_a_plane_that_leads(monkeypatch: pytest.Mo
     assert {entry.key.name for entry in api.store.list("nodes")} >= {"hollow-0", "hollow-1", "hollow-2"}
     assert played.sent
     assert not any(request.premises for request in played.sent)
-    assert not any(request.resource == "leases" for request in played.sent)
+    assert not any(request.plural == "leases" for request in played.sent)
     leader.run(10)
     assert leader.plane.leadership.leads, "the other one took nothing from it"
     assert any(request.premises for request in leader.sent)

@@ -8,8 +8,8 @@ import pytest
 
 from fairlead.cache.view import MirrorView
 from fairlead.core.times import microtime, parse_time
+from fairlead.model.key import Key
 from fairlead.reconcile.cronjob import cronjob_decider
-from fairlead.store.contract import Key
 from tests.inprocess import InProcess
 from tests.unit.control.driving import Driver
 
@@ -145,7 +145,7 @@ def test_a_record_has_both_times_where_both_were_used_and_can_be_decided_again(a
     driver.run(30)
     driver.step_wall_clock(HOUR)
     at = driver.now
-    driver.lose = lambda request: "request" if request.resource == "jobs" else ""
+    driver.lose = lambda request: "request" if request.plural == "jobs" else ""
     driver.run(1)
     line, *_ = [each for each in driver.records if each["controller"] == "cronjob" and "effects" in each]
     now, made = line["wall"].items()

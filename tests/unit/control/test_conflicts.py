@@ -35,7 +35,7 @@ def test_a_write_that_met_a_newer_version_is_not_repeated_before_that_is_seen() 
     for pod in driver.live_pods():  # which the Deployment's status and progress would show
         api.delete(f"/api/v1/namespaces/default/pods/{pod['metadata']['name']}", {"gracePeriodSeconds": 0})
     driver.run(60)
-    writes = [each for each in driver.sent[before:] if (each.resource, each.name) == ("deployments", "web")]
+    writes = [each for each in driver.sent[before:] if (each.plural, each.name) == ("deployments", "web")]
     tried = {(each.manager, each.subresource) for each in writes}
     assert tried, "nobody had anything to write"
     assert len(writes) == len(tried), "each controller met the conflict once"

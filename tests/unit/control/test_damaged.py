@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairlead.store.contract import DELETED, Key
+from fairlead.model.key import Key
+from fairlead.store.contract import DELETED
 from tests.inprocess import InProcess
 from tests.unit.control.driving import Driver
 from tests.unit.control.test_plane import DEPLOYMENTS, deployment

@@ -70,7 +70,7 @@ def test_a_note_becomes_an_event_as_kubectl_shows_it() -> None:
     bench = Bench()
     bench.tell(note())
     call = bench.one()
-    assert (call.controller, call.request.verb, call.request.resource) == ("events", "create", "events")
+    assert (call.controller, call.request.verb, call.request.plural) == ("events", "create", "events")
     event = body(call)
     assert event.pop("metadata")["namespace"] == "default"
     assert event == {

@@ -28,14 +28,14 @@ def test_everything_is_told_once() -> None:
         "SuccessfulCreate": 3,
         "Scheduled": 3,
     }  # fmt: skip
-    sent = [each for each in driver.sent if each.resource == "events"]
+    sent = [each for each in driver.sent if each.plural == "events"]
     assert all(each.premises for each in sent)
     assert driver.plane.recorder.written == len(sent)
 
 
 def test_events_that_are_lost_are_not_repeated_and_hold_nothing_up() -> None:
     api = InProcess()
-    driver = Driver(api, lambda request: "request" if request.resource == "events" else "")
+    driver = Driver(api, lambda request: "request" if request.plural == "events" else "")
     api.post(DEPLOYMENTS, deployment(3))
     driver.run(60)
     assert [pod["status"]["phase"] for pod in driver.live_pods()] == ["Running"] * 3
@@ -48,7 +48,7 @@ def test_what_was_refused_is_not_told_as_done() -> None:
     refused: list[Request] = []
 
     def lose(request: Request) -> str:
-        if request.resource == "pods" and request.verb == "create" and not request.subresource:
+        if request.plural == "pods" and request.verb == "create" and not request.subresource:
             refused.append(request)
             return "request"
         return ""

@@ -54,7 +54,19 @@ def create(pod: Pod | None) -> Effect | None:
     label = identity("case", "owner", "create", "0")
     metadata = {"name": TARGET, "namespace": "default", "annotations": {OPERATION: label}}
     body = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": _spec()}
-    return None if pod else Create(label, "pods", "v1", "pods", "default", TARGET, body)
+    return (
+        None
+        if pod
+        else Create(
+            identity=label,
+            resource="pods",
+            api_version="v1",
+            plural="pods",
+            namespace="default",
+            name=TARGET,
+            body=body,
+        )
+    )
 
 
 def change(pod: Pod | None) -> Effect | None:
@@ -92,7 +104,17 @@ def finalize(space: Namespace | None) -> Effect | None:
     meta = space.metadata
     label = identity("case", meta.uid, "finalize")
     patch = {"spec": {"finalizers": list[str]()}}
-    return Finalize(label, "namespaces", "v1", "namespaces", "", TARGET, meta.uid, meta.revision, patch)
+    return Finalize(
+        identity=label,
+        resource="namespaces",
+        api_version="v1",
+        plural="namespaces",
+        namespace="",
+        name=TARGET,
+        uid=meta.uid,
+        revision=meta.revision,
+        patch=patch,
+    )
 
 
 CASES: dict[type, Case] = {
@@ -153,7 +175,7 @@ def test_whatever_becomes_of_the_answer_it_happens_exactly_once(effect: type, fa
     struck: list[Request] = []
 
     def lose(request: Request) -> str:
-        if fault == "none" or struck or request.resource == "leases":
+        if fault == "none" or struck or request.plural == "leases":
             return ""
         struck.append(request)
         if fault in ("crash", "takeover"):
@@ -192,7 +214,7 @@ def test_an_effect_whose_premise_has_moved_changes_nothing(effect: type, guard: 
         return None if wanted is None else structs.replace(wanted, premises=(premise,))
 
     def move(request: Request) -> str:
-        if request.resource == "pods":
+        if request.plural == "pods":
             sent.append(request)
             if guard == "absent":
                 api.post(maps, owner)
@@ -222,4 +244,4 @@ def test_a_replaced_leader_that_goes_on_changes_nothing() -> None:
     sent = len(former.sent)
     former.run(5)
     assert api.store.list("pods") == ()
-    assert all(request.premises for request in former.sent[sent:] if request.resource == "pods")
+    assert all(request.premises for request in former.sent[sent:] if request.plural == "pods")

@@ -16,9 +16,9 @@ from fairlead.control.roster import default_deciders
 from fairlead.decision.contract import NOTHING, Decision, Reading
 from fairlead.decision.decider import Decider, Wake, WatchEvent
 from fairlead.decision.wakes import always
+from fairlead.model.key import Key
 from fairlead.model.views import NODES, Node
 from fairlead.queue.work import WorkQueue
-from fairlead.store.contract import Key
 
 ALL = Key(NODES.name, "", "")
 

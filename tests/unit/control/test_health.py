@@ -16,12 +16,12 @@ from fairlead.decision.contract import NOTHING, Decision, Reading
 from fairlead.decision.decider import Decider, Wake
 from fairlead.decision.ensure import ensure_field, ensure_status
 from fairlead.decision.wakes import itself
+from fairlead.model.key import Key
 from fairlead.model.views import DEPLOYMENTS
 from fairlead.port.outcome import Unknown
 from fairlead.port.request import Reply, Request
 from fairlead.runtime.extensions import scheduler_queue
 from fairlead.sim.zoo.status_write_loop import chatty
-from fairlead.store.contract import Key
 from tests.inprocess import InProcess
 from tests.unit.control.driving import Driver
 from tests.unit.control.test_plane import DEPLOYMENTS as PATH
@@ -270,7 +270,7 @@ def test_looks_after_unknown_outcomes_are_paid_from_the_budget() -> None:
 
     driver.plane.handle = deaf  # type: ignore[method-assign]
     driver.run(20)
-    looks = [each for each in driver.sent if each.verb == "get" and each.resource == "deployments"]
+    looks = [each for each in driver.sent if each.verb == "get" and each.plural == "deployments"]
     assert 3 + 15 <= len(looks) <= 3 + 20
 
 
@@ -407,7 +407,7 @@ def test_two_controllers_that_fight_over_a_field_are_found_and_slowed_down() -> 
     assert [record["reason"] for record in driver.records if record.get("reason") == "WriteLoop"] == [
         "WriteLoop"
     ] * 2
-    writes = [request for request in driver.sent if request.resource == "deployments"]
+    writes = [request for request in driver.sent if request.plural == "deployments"]
     assert len(writes) < 42 + 2 * 40, "about one a second each, once they are found"
 
 

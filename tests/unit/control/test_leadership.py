@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlead.control.instructions import Call, Replied
-from fairlead.control.leadership import Instruction, Leadership, Phase
+from fairlead.control.leadership import Leadership, LeadershipInstruction, LeadershipPhase
 from fairlead.core import codec
 from fairlead.port.driving import Started, Woke
 from fairlead.port.outcome import Conflict, Done, Outcome, Refused, Unknown, outcome_of
@@ -31,7 +31,7 @@ class Candidate:
         self.inbox: list[tuple[int, Outcome]] = []
         self.skew = 0.0
 
-    def carry_out(self, instructions: tuple[Instruction, ...]) -> None:
+    def carry_out(self, instructions: tuple[LeadershipInstruction, ...]) -> None:
         for instruction in instructions:
             if isinstance(instruction, Call):
                 fault = self.faults()
@@ -96,7 +96,7 @@ def test_the_second_waits_as_long_as_the_first_renews() -> None:
     contest = Contest("a", "b")
     contest.run(300)
     assert contest.leaders == ["a"]
-    assert contest.candidates[1].leadership.phase is Phase.STANDBY
+    assert contest.candidates[1].leadership.phase is LeadershipPhase.STANDBY
 
 
 def test_a_paused_leader_is_replaced_and_does_not_act_when_it_wakes() -> None:
@@ -224,7 +224,7 @@ def test_the_transition_table_in_the_docstring_is_what_the_machine_does() -> Non
                 what = "Woke" if step[1] is None else "Replied"
                 if what == "Replied" or (after.phase, after._call) != (before.phase, before._call):
                     observed[before.phase.name, what].add(after.phase.name)
-                assert before.handle(Started(now)) == () or before.phase is Phase.STANDBY
+                assert before.handle(Started(now)) == () or before.phase is LeadershipPhase.STANDBY
                 state = (
                     after.phase,
                     bool(after._call),
@@ -242,5 +242,5 @@ def test_the_transition_table_in_the_docstring_is_what_the_machine_does() -> Non
 def test_an_answer_to_another_call_has_no_effect() -> None:
     leadership, now = walked(True, [])
     assert leadership.handle(Replied(leadership._call + 1, lease_body("", 9), now, 0.5)) == ()
-    assert leadership.phase is Phase.STANDBY
+    assert leadership.phase is LeadershipPhase.STANDBY
     assert leadership.next_at == 0.0, "it still waits for its own"

@@ -6,7 +6,7 @@ import pytest
 
 from fairlead.cache.events import Expired, Listed
 from fairlead.control.roster import default_deciders
-from fairlead.control.sources import Sources
+from fairlead.control.sources import MirrorSources
 from fairlead.control.turn import Write
 from fairlead.port.driving import Started, Woke
 from tests.unit.cache.objects import entry
@@ -14,7 +14,7 @@ from tests.unit.cache.objects import entry
 
 @pytest.mark.parametrize("creates", [False, True])
 def test_a_write_counts_as_seen_when_a_later_list_shows_that_it_was_lost(creates: bool) -> None:
-    sources = Sources(default_deciders(), None)
+    sources = MirrorSources(default_deciders(), None)
     mirror = sources.mirrors["pods"]
     own = Write(entry("a", 9).key, 9, creates)
     for begun in (Started(1.0), Listed(8, (entry("a", 4),), 1.0)):

@@ -55,7 +55,16 @@ def binding(annotations: dict[str, str] | None = None) -> Request:
     body: dict[str, Any] = {"metadata": {"name": "p", "uid": "u"}, "target": {"kind": "Node", "name": "n"}}
     if annotations:
         body["metadata"]["annotations"] = annotations
-    return Request("create", "", "v1", "pods", "default", "p", "binding", body=json.dumps(body).encode())
+    return Request(
+        verb="create",
+        group="",
+        version="v1",
+        plural="pods",
+        namespace="default",
+        name="p",
+        subresource="binding",
+        body=json.dumps(body).encode(),
+    )
 
 
 def shown(revision: int, name: str = "web") -> Done:
@@ -108,7 +117,7 @@ def test_what_a_write_rests_on_is_read_before_it(premise: Premise, found: Outcom
 def test_an_object_of_a_custom_kind_is_read_in_the_version_that_is_followed() -> None:
     (look,) = Door().send(creating(CUSTOM))
     request = look.request
-    assert (request.group, request.version, request.resource) == ("example.org", "v2", "beacons")
+    assert (request.group, request.version, request.plural) == ("example.org", "v2", "beacons")
 
 
 def test_of_a_kind_whose_definition_went_nothing_has_to_be_read() -> None:
@@ -120,7 +129,7 @@ def test_several_premises_are_read_one_after_the_other_and_all_must_hold() -> No
     door = Door()
     (first,) = door.send(creating(OWNER, ABSENT))
     (second,) = door.answer(first.call, shown(7))
-    assert (first.request.resource, second.request.resource) == ("replicasets", "nodes")
+    assert (first.request.plural, second.request.plural) == ("replicasets", "nodes")
     (write,) = door.answer(second.call, NOT_FOUND)
     assert write.call == 1
 
@@ -130,7 +139,15 @@ def test_of_neighbours_that_are_to_stay_only_the_first_are_read() -> None:
     door = Door()
     stay = [Premise(Key("pods", "default", f"p-{number}"), number + 1) for number in range(60)]
     gone = [Premise(Key("pods", "default", f"o-{number}"), 0) for number in range(5)]
-    request = Request("delete", "", "v1", "pods", "default", "p", premises=(OWNER, *stay, *gone))
+    request = Request(
+        verb="delete",
+        group="",
+        version="v1",
+        plural="pods",
+        namespace="default",
+        name="p",
+        premises=(OWNER, *stay, *gone),
+    )
     (look,) = door.send(request)
     read = []
     while look.call != 1:
@@ -147,9 +164,14 @@ def test_nothing_is_sent_when_the_time_as_leader_is_over_also_if_it_ends_during_
     (look,) = door.send(creating(OWNER))
     door.leads = False
     assert door.answer(look.call, shown(7)) == ()
-    assert door.send(Request("delete", "", "v1", "pods", "default", "p")) == ()
+    assert (
+        door.send(
+            Request(verb="delete", group="", version="v1", plural="pods", namespace="default", name="p")
+        )
+        == ()
+    )
     assert [type(outcome) for _, outcome in door.narrow.take()] == [Conflict, Conflict]
-    read = Request("get", "", "v1", "pods", "default", "p")
+    read = Request(verb="get", group="", version="v1", plural="pods", namespace="default", name="p")
     assert [each.request for each in door.send(read)] == [read], "looking is always allowed"
 
 
@@ -166,7 +188,7 @@ def test_nothing_is_sent_when_the_time_as_leader_is_over_also_if_it_ends_during_
 def test_quotas_are_read_anew_before_a_binding(found: Outcome, is_sent: bool) -> None:
     door = Door(quotas={"team": 4})
     (look,) = door.send(binding())
-    assert (look.request.verb, look.request.resource, look.request.namespace) == (
+    assert (look.request.verb, look.request.plural, look.request.namespace) == (
         "list",
         "placementquotas",
         "default",
@@ -188,7 +210,16 @@ def test_a_binding_says_in_a_plain_annotation_which_reservation_it_used() -> Non
 
 
 def finalizing() -> Request:
-    return Request("update", "", "v1", "namespaces", "", "team", "finalize", body=b"{}")
+    return Request(
+        verb="update",
+        group="",
+        version="v1",
+        plural="namespaces",
+        namespace="",
+        name="team",
+        subresource="finalize",
+        body=b"{}",
+    )
 
 
 def definitions(*plurals: str, version: str = "v1", established: str = "True") -> Done:
@@ -223,13 +254,13 @@ def test_a_definition_that_was_never_established_keeps_no_namespace() -> None:
 def test_a_namespace_is_finalized_only_when_nothing_is_left_of_any_kind() -> None:
     door = Door(replace(KUBERNETES, namespaced=(("rbac.authorization.k8s.io", "v1", "roles"),)))
     (look,) = door.send(finalizing())
-    assert look.request.resource == "customresourcedefinitions"
+    assert look.request.plural == "customresourcedefinitions"
     (roles,) = door.answer(look.call, definitions("widgets"))
-    assert (roles.request.verb, roles.request.resource, roles.request.namespace) == ("list", "roles", "team")
+    assert (roles.request.verb, roles.request.plural, roles.request.namespace) == ("list", "roles", "team")
     (widgets,) = door.answer(roles.call, listed())
-    assert (widgets.request.group, widgets.request.resource) == ("example.org", "widgets")
+    assert (widgets.request.group, widgets.request.plural) == ("example.org", "widgets")
     (delete,) = door.answer(widgets.call, listed(left=3))
-    assert (delete.request.verb, delete.request.resource) == ("deletecollection", "widgets")
+    assert (delete.request.verb, delete.request.plural) == ("deletecollection", "widgets")
     assert door.answer(delete.call, Done()) == ()
     ((call, refused),) = door.narrow.take()
     assert call == 1

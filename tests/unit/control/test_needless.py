@@ -7,8 +7,8 @@ import pytest
 from fairlead.control.needless import Needless
 from fairlead.control.turn import Turn, Write
 from fairlead.decision.contract import Decision
+from fairlead.model.key import Key
 from fairlead.model.views import DEPLOYMENTS, PODS
-from fairlead.store.contract import Key
 from tests.inprocess import InProcess
 from tests.unit.control.driving import Driver
 from tests.unit.control.test_plane import DEPLOYMENTS as PATH

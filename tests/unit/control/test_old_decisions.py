@@ -17,11 +17,11 @@ from fairlead.decision.contract import Decision, Reading, Waiting
 from fairlead.decision.decider import Decider, Wake
 from fairlead.decision.effects import Create
 from fairlead.decision.wakes import always
+from fairlead.model.key import Key
 from fairlead.model.views import PLANE_SETTINGS, PODS
 from fairlead.port.driving import Started
 from fairlead.port.outcome import Done, Outcome, Refused, Unknown
 from fairlead.queue.work import WorkQueue
-from fairlead.store.contract import Key
 
 KEY = Key("pods", "default", "all")
 
@@ -29,7 +29,15 @@ KEY = Key("pods", "default", "all")
 def wants_three(view: Reading, key: Key, now: float) -> Decision:
     bodies = [{"metadata": {"name": name}} for name in "abc"]
     creates = [
-        Create(f"three/{b['metadata']['name']}", "pods", "v1", "pods", "default", b["metadata"]["name"], b)
+        Create(
+            identity=f"three/{b['metadata']['name']}",
+            resource="pods",
+            api_version="v1",
+            plural="pods",
+            namespace="default",
+            name=b["metadata"]["name"],
+            body=b,
+        )
         for b in bodies
     ]
     return Decision(Waiting("Wanted"), tuple(creates))

@@ -16,7 +16,17 @@ KEY = Key("pods", "default", "p")
 
 def looked(found: int) -> tuple[Turn, Next]:
     """The status was decided on revision 7; the look shows this one."""
-    effect = ChangeStatus("i", "pods", "v1", "pods", "default", "p", "u", 7, {"status": {}})
+    effect = ChangeStatus(
+        identity="i",
+        resource="pods",
+        api_version="v1",
+        plural="pods",
+        namespace="default",
+        name="p",
+        uid="u",
+        revision=7,
+        patch={"status": {}},
+    )
     turn = Turn(KEY, Decision(effects=(effect,)), 0.0)
     assert turn.answered(Unknown("no answer")) is Next.LOOK
     body = {"metadata": {"name": "p", "uid": "u", "resourceVersion": str(found)}}
@@ -30,7 +40,17 @@ def test_what_a_look_leaves_open(found: int, then: Next, is_open: bool) -> None:
 
 
 def test_an_answer_leaves_nothing_open() -> None:
-    effect = ChangeStatus("i", "pods", "v1", "pods", "default", "p", "u", 7, {"status": {}})
+    effect = ChangeStatus(
+        identity="i",
+        resource="pods",
+        api_version="v1",
+        plural="pods",
+        namespace="default",
+        name="p",
+        uid="u",
+        revision=7,
+        patch={"status": {}},
+    )
     turn = Turn(KEY, Decision(effects=(effect,)), 0.0)
     assert turn.answered(Done(8)) is Next.FINISH
     assert not turn.is_open
@@ -38,7 +58,23 @@ def test_an_answer_leaves_nothing_open() -> None:
 
 def test_a_create_that_is_found_leaves_nothing_open() -> None:
     body = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}}
-    turn = Turn(KEY, Decision(effects=(Create("i", "pods", "v1", "pods", "default", "p", body),)), 0.0)
+    turn = Turn(
+        KEY,
+        Decision(
+            effects=(
+                Create(
+                    identity="i",
+                    resource="pods",
+                    api_version="v1",
+                    plural="pods",
+                    namespace="default",
+                    name="p",
+                    body=body,
+                ),
+            )
+        ),
+        0.0,
+    )
     turn.answered(Unknown("no answer"))
     turn.answered(
         Done(9, codec.encode({**body, "metadata": {"name": "p", "uid": "u", "resourceVersion": "9"}}))

@@ -53,11 +53,7 @@ def test_every_first_answer_that_is_lost_is_looked_after_and_nothing_happens_twi
 
     def lose(request: Request) -> str:
         key = request.body + request.name.encode()
-        if (
-            lost_of not in (request.resource, request.subresource)
-            or request.resource == "leases"
-            or key in seen
-        ):
+        if lost_of not in (request.plural, request.subresource) or request.plural == "leases" or key in seen:
             return ""
         seen.add(key)
         return "reply"

@@ -22,7 +22,7 @@ def workload(replicas: int) -> dict[str, Any]:
 
 
 def of_pods(driver: Driver, verb: str) -> list[Request]:
-    found = (each for each in driver.sent if each.verb == verb and each.resource == "pods")
+    found = (each for each in driver.sent if each.verb == verb and each.plural == "pods")
     return [each for each in found if SET in [premise.key for premise in each.premises]]
 
 
@@ -45,7 +45,7 @@ def test_creates_and_deletes_of_pods_carry_the_fence_and_their_set() -> None:
 def test_a_create_that_arrives_when_its_set_has_changed_makes_no_pod() -> None:
     api = InProcess()
     api.post(SETS, workload(3))
-    driver = Driver(api, lambda request: "request" if not driver.lost and request.resource == "pods" else "")
+    driver = Driver(api, lambda request: "request" if not driver.lost and request.plural == "pods" else "")
     driver.run(60)
     (late,) = driver.lost
     assert len(driver.live_pods()) == 3

@@ -11,9 +11,9 @@ from fairlead.control.roster import default_deciders
 from fairlead.decision.contract import Decision, Reading
 from fairlead.decision.decider import Decider
 from fairlead.decision.ensure import ensure_status
+from fairlead.model.key import Key
 from fairlead.model.views import REPLICASETS, Condition
 from fairlead.sim.zoo.wrapping import deciding
-from fairlead.store.contract import Key
 from tests.inprocess import InProcess
 from tests.unit.control.driving import Driver
 from tests.unit.control.test_plane import DEPLOYMENTS, deployment

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from fairlead.control.tally import SCHEDULED, Distribution, Tally
+from fairlead.control.tally import SCHEDULED, Distribution, PlacementTally
 from fairlead.runtime import extensions
 from fairlead.runtime.scheduler_metrics import scheduler_samples
-from fairlead.schedule.waiting import FLUSH, Taken
+from fairlead.schedule.waiting import FLUSH, TakenPod
 from tests.inprocess import InProcess
 from tests.unit.control.driving import Driver
 
@@ -83,10 +83,10 @@ def test_a_long_wait_is_flushed_and_counted_as_needed_only_if_the_pod_is_then_bo
 
 
 def test_a_flush_that_led_to_a_binding_was_needed() -> None:
-    tally = Tally()
+    tally = PlacementTally()
     taken: Any = None
     for cause in (FLUSH, "nodes"):
-        taken = Taken(taken, 1, 0.0, 0.0, cause)
+        taken = TakenPod(taken, 1, 0.0, 0.0, cause)
         tally.ended(SCHEDULED, taken, 0.0, 0.0)
     assert tally.flushes_needed == 1
 

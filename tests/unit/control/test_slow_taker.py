@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from fairlead.control.instructions import Call, Replied
-from fairlead.control.leadership import FENCE, LEASE, NAMESPACE, RESOURCE, Leadership, Phase
+from fairlead.control.leadership import FENCE, LEASE, NAMESPACE, RESOURCE, Leadership, LeadershipPhase
 from fairlead.core import codec
 from fairlead.model.key import Key
 from fairlead.model.premise import Premise
@@ -35,7 +35,7 @@ def taker() -> tuple[Leadership, Any]:
     answer(subject, lease("", 1, 9), 0.1)
     (read,) = answer(subject, lease("slow", 2, 10), 0.2)
     assert isinstance(read, Call)
-    assert (subject.phase, read.request.name) == (Phase.FENCING, FENCE)
+    assert (subject.phase, read.request.name) == (LeadershipPhase.FENCING, FENCE)
     return subject, read
 
 
@@ -58,15 +58,15 @@ def test_a_taker_that_finds_a_successor_stands_by(answers: tuple[Outcome, ...]) 
     subject, _ = taker()
     for each in answers:
         answer(subject, each, 0.4)
-    assert subject.phase is Phase.STANDBY
+    assert subject.phase is LeadershipPhase.STANDBY
 
 
 def test_an_answer_from_before_standing_by_is_not_taken_for_the_lease() -> None:
     subject, _ = taker()
     subject.handle(Woke(100.0))  # its lease has ended meanwhile
-    assert subject.phase is Phase.STANDBY
+    assert subject.phase is LeadershipPhase.STANDBY
     answer(subject, lease("slow", 2, 11), 100.1)  # the fence, read at last
-    assert subject.phase is Phase.STANDBY
+    assert subject.phase is LeadershipPhase.STANDBY
     (read,) = subject.handle(Woke(100.2))
     assert isinstance(read, Call)
     assert (read.request.verb, read.request.name) == ("get", LEASE)

@@ -10,12 +10,13 @@ import pytest
 from fairlead.cache import events as mirrored
 from fairlead.control.instructions import Forget
 from fairlead.control.roster import collecting_deciders
-from fairlead.control.sources import Sources
+from fairlead.control.sources import MirrorSources
 from fairlead.model.catalog import CATALOG
+from fairlead.model.key import Key
 from fairlead.model.served import Served
 from fairlead.model.views import Stored
 from fairlead.port.driving import Started, Woke
-from fairlead.store.contract import Entry, Key
+from fairlead.store.contract import Entry
 
 NAME = "beacons.example.com"
 FENCE = 40
@@ -35,13 +36,13 @@ def definition(name: str = NAME, *versions: str, established: bool = True) -> St
     return stored(Key("customresourcedefinitions.apiextensions.k8s.io", "", name), body)
 
 
-def made(*, finalizes: bool = False) -> tuple[Sources, Served]:
+def made(*, finalizes: bool = False) -> tuple[MirrorSources, Served]:
     kinds = Served(kind for kind in CATALOG if kind.resource != "reservations.fairlead.dev")
-    sources = Sources(collecting_deciders(kinds), None, finalizes=finalizes)
+    sources = MirrorSources(collecting_deciders(kinds), None, finalizes=finalizes)
     return sources, kinds
 
 
-def fill(sources: Sources, name: str, revision: int = 5, *objects: str) -> None:
+def fill(sources: MirrorSources, name: str, revision: int = 5, *objects: str) -> None:
     mirror = sources.mirrors[name]
     mirror.handle(Started(0.0))
     body = b"{}"

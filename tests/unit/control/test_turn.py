@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fairlead.control.turn import Next, Turn, Write, following
+from fairlead.control.turn import Next, Turn, Write, rebase
 from fairlead.core import codec
 from fairlead.decision.contract import Decision
 from fairlead.decision.effects import OPERATION, Create, Delete, Effect
@@ -16,7 +16,16 @@ EXISTS = Conflict("AlreadyExists", "there is one")
 
 
 def create(*premises: Premise) -> Create:
-    return Create("web/create/7", "pods", "v1", "pods", "default", "web-x", {}, premises)
+    return Create(
+        identity="web/create/7",
+        resource="pods",
+        api_version="v1",
+        plural="pods",
+        namespace="default",
+        name="web-x",
+        body={},
+        premises=premises,
+    )
 
 
 def turn(effect: Effect) -> Turn:
@@ -43,7 +52,19 @@ def test_once_its_premise_is_gone_neither_request_comes_to_anything_and_it_is_de
 
 
 def test_without_a_premise_it_is_decided_again() -> None:
-    for effect in (create(), Delete("web/gone", "pods", "v1", "pods", "default", "web-x", "u", 7)):
+    for effect in (
+        create(),
+        Delete(
+            identity="web/gone",
+            resource="pods",
+            api_version="v1",
+            plural="pods",
+            namespace="default",
+            name="web-x",
+            uid="u",
+            revision=7,
+        ),
+    ):
         subject = turn(effect)
         subject.answered(Unknown("no answer"))
         found = {"metadata": {"resourceVersion": "9", "uid": "u"}}
@@ -54,5 +75,5 @@ def test_without_a_premise_it_is_decided_again() -> None:
 def test_what_follows_a_write_rests_on_what_came_of_it_and_on_everything_else_as_it_was() -> None:
     pod = Premise(Key("pods", "default", "web-0"), 3)
     namesake = Premise(Key("replicasets.apps", "default", "web-2"), 7)
-    moved = following(create(pod, Premise(KEY, 7), namesake), Write(KEY, 9, False))
+    moved = rebase(create(pod, Premise(KEY, 7), namesake), Write(KEY, 9, False))
     assert moved == create(pod, Premise(KEY, 9), namesake)

@@ -14,7 +14,7 @@ from fairlead.model.key import Key
 from fairlead.port.outcome import Done, Unknown
 from fairlead.port.request import Request
 
-REQUEST = Request("get", "", "v1", "pods", "default", "p")
+REQUEST = Request(verb="get", group="", version="v1", plural="pods", namespace="default", name="p")
 A, B = Write(Key("pods", "default", "a"), 5, False), Write(Key("pods", "default", "b"), 6, False)
 
 

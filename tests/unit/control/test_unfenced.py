@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 from fairlead.control.instructions import Call, Replied
-from fairlead.control.leadership import FENCING, Instruction, Leadership, Phase
+from fairlead.control.leadership import FENCING, Leadership, LeadershipInstruction, LeadershipPhase
 from fairlead.control.roster import workload_deciders
 from fairlead.port.capabilities import KUBERNETES
 from fairlead.port.driving import Started, Woke
@@ -72,7 +72,12 @@ def test_what_follows_an_answer_is_not_sent_once_the_lease_is_about_to_end() -> 
     driver.now = ends + 0.1
     assert (
         driver.plane.narrow.outgoing(
-            Call(10_000, "replicaset", Request("delete", "", "v1", "pods", "default", "x")), driver.now
+            Call(
+                10_000,
+                "replicaset",
+                Request(verb="delete", group="", version="v1", plural="pods", namespace="default", name="x"),
+            ),
+            driver.now,
         )
         == ()
     )
@@ -88,7 +93,7 @@ class Candidate:
         self.fault = ""  # of the next write: "timeout" loses its answer, "lost" all of it
         self.inbox: list[tuple[int, Outcome]] = []
 
-    def carry_out(self, instructions: tuple[Instruction, ...]) -> None:
+    def carry_out(self, instructions: tuple[LeadershipInstruction, ...]) -> None:
         for instruction in instructions:
             if isinstance(instruction, Call):
                 fault = ""
@@ -136,7 +141,7 @@ def test_the_first_leads_without_a_fence_and_the_second_waits() -> None:
     contest.run(120)
     assert first.leadership.leads
     assert first.leadership.fence is None
-    assert second.leadership.phase is Phase.STANDBY
+    assert second.leadership.phase is LeadershipPhase.STANDBY
     assert contest.api.get(f"{LEASES}/fairlead-plane-fence")[0] == 404
 
 
@@ -163,7 +168,7 @@ def test_who_could_not_renew_in_time_waits_as_long_as_anybody_before_it_leads_ag
         contest.run(0.5)
     first.dead = False
     contest.run(0.5)
-    assert first.leadership.phase is Phase.STANDBY
+    assert first.leadership.phase is LeadershipPhase.STANDBY
     while not first.leadership.leads:
         contest.run(0.5)
     assert contest.now - renewed_at >= first.leadership.settings.duration_seconds
@@ -202,4 +207,4 @@ def test_an_answer_after_the_margin_has_begun_gives_no_time_back() -> None:
     assert isinstance(reply, Reply)
     late = contest.now + leadership.settings.duration_seconds
     leadership.handle(Replied(call.call, outcome_of(reply), late, 0.5))
-    assert leadership.phase is Phase.STANDBY
+    assert leadership.phase is LeadershipPhase.STANDBY

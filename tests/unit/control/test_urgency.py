@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from fairlead.control.urgency import urgency
+from fairlead.model.key import Key
 from fairlead.model.marks import RELEASED
 from fairlead.model.views import Condition, Meta, Pod, PodStatus
 from fairlead.queue.entry import Priority
-from fairlead.store.contract import Key
 
 RUNNING = Pod(metadata=Meta(name="web-0", uid="u", resource_version="1"), status=PodStatus(phase="Running"))
 FAILED = Pod(metadata=Meta(name="web-0", uid="u", resource_version="1"), status=PodStatus(phase="Failed"))

@@ -256,12 +256,12 @@ def test_a_waiting_set_is_not_tried_at_every_change_of_its_pods() -> None:
     driver = Driver(api)
     api.post(DEPLOYMENTS, deployment(5))
     driver.run(LONG)
-    before = sum(each.resource == "pods" and each.verb == "create" for each in driver.sent)
+    before = sum(each.plural == "pods" and each.verb == "create" for each in driver.sent)
     [pod, _] = pods(api)
     for number in range(50):
         api.patch(f"{PODS}/{pod['metadata']['name']}", {"metadata": {"annotations": {"n": str(number)}}})
         driver.run(0.1)
-    tried = sum(each.resource == "pods" and each.verb == "create" for each in driver.sent) - before
+    tried = sum(each.plural == "pods" and each.verb == "create" for each in driver.sent) - before
     assert tried <= 1
 
 

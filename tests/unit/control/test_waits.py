@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fairlead.control.waits import assumed
+from fairlead.control.waits import guess_lifters
 from fairlead.model.waiting import REFUSED, waiting_reason
 from fairlead.port.outcome import Refused
 
@@ -25,6 +25,6 @@ RIGHTS = (
 def test_the_reason_is_what_the_words_say_and_whatever_may_lift_it_wakes(
     status: int, message: str, reason: str
 ) -> None:
-    addresses = assumed("shop", Refused(status, "Forbidden", message))
+    addresses = guess_lifters("shop", Refused(status, "Forbidden", message))
     assert waiting_reason(addresses) == reason
     assert {"resourcequotas/shop/", "limitranges/shop/", "namespaces//shop"} <= set(addresses)

@@ -12,7 +12,7 @@ from fairlead.control.writes import (
     WRITES_KEPT_MAX,
     WriteLoops,
     WriteLoopSettings,
-    told,
+    describe_loop,
 )
 from fairlead.core.times import timestamp
 from fairlead.decision.effects import Change, ChangeStatus
@@ -60,7 +60,15 @@ def test_the_same_now_and_then_is_none() -> None:
 def test_objects_controllers_and_parts_are_counted_apart() -> None:
     loops = WriteLoops(SETTINGS)
     whole = Change(
-        "c/u/x", "deployments.apps", "apps/v1", "deployments", "default", "web", "u", 1, {"status": {"a": 1}}
+        identity="c/u/x",
+        resource="deployments.apps",
+        api_version="apps/v1",
+        plural="deployments",
+        namespace="default",
+        name="web",
+        uid="u",
+        revision=1,
+        patch={"status": {"a": 1}},
     )
     for _ in range(3):
         assert loops.wrote("deployment", status({"a": 1}), 0.0) is None
@@ -77,7 +85,7 @@ def test_a_loop_is_shown_while_it_lasts_and_forgotten_a_window_after() -> None:
     (loop,) = loops.loops(13.0)
     assert (loop.object, loop.part, loop.writes) == ("deployments.apps/default/web", "status", 8)
     assert loop.fields == ("status.ready", "status.replicas")
-    assert "wrote the same to deployments.apps/default/web 8 times" in told(loop)
+    assert "wrote the same to deployments.apps/default/web 8 times" in describe_loop(loop)
     assert loops.loops(14.5) == ()
     assert loops.found == 1
 

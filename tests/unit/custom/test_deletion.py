@@ -158,7 +158,7 @@ def test_a_plane_that_starts_later_finds_the_kinds_that_are_there() -> None:
     assert names(plane, MAPS) == []
     written = len(driver.sent)
     driver.run(120)
-    assert [each for each in driver.sent[written:] if each.resource != "leases"] == [], "at rest"
+    assert [each for each in driver.sent[written:] if each.plural != "leases"] == [], "at rest"
 
 
 def test_a_kind_stays_until_what_its_objects_owned_is_dealt_with() -> None:
@@ -167,7 +167,7 @@ def test_a_kind_stays_until_what_its_objects_owned_is_dealt_with() -> None:
 
     def lose(request: Request) -> str:
         nonlocal lost
-        if request.verb == "delete" and request.resource == "configmaps" and lost < 3:
+        if request.verb == "delete" and request.plural == "configmaps" and lost < 3:
             lost += 1
             return "request"
         return ""

@@ -9,7 +9,7 @@ import pytest
 
 from fairlead.api.plan import AGAIN, Plan, Watch
 from fairlead.port.request import Reply, Request
-from fairlead.store.contract import Change
+from fairlead.store.contract import CommittedChange
 from tests.inprocess import InProcess
 from tests.unit.custom.definitions import CRDS, CRONTABS, GROUP, SPEC, Json, crontab, definition, version
 
@@ -184,7 +184,9 @@ def test_each_version_shows_and_takes_the_one_object_that_is_stored() -> None:
     watch = plane.send(Request("watch", GROUP, "v1beta1", "crontabs", "default"))
     assert isinstance(watch, Watch)
     assert watch.encode is not None
-    frames = [json.loads(watch.encode("ADDED", Change("ADDED", each, None), 0.0)) for each in watch.initial]
+    frames = [
+        json.loads(watch.encode("ADDED", CommittedChange("ADDED", each, None), 0.0)) for each in watch.initial
+    ]
     assert {frame["object"]["apiVersion"] for frame in frames} == {f"{GROUP}/v1beta1"}
 
 
@@ -282,12 +284,12 @@ def test_a_write_that_was_decided_by_the_former_schema_is_decided_again() -> Non
     plane.post(CRONTABS, crontab())
     body = json.dumps({"spec": {"replicas": 3}}).encode()
     request = Request(
-        "patch",
-        GROUP,
-        "v1",
-        "crontabs",
-        "default",
-        "a",
+        verb="patch",
+        group=GROUP,
+        version="v1",
+        plural="crontabs",
+        namespace="default",
+        name="a",
         body=body,
         content_type="application/merge-patch+json",
     )

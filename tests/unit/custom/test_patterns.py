@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.model.custom.patterns import Pattern, PatternError, compiled
+from fairlead.model.custom.patterns import Pattern, PatternError, compile_pattern
 
 
 @pytest.mark.parametrize(
@@ -65,8 +65,8 @@ def test_a_pattern_that_would_keep_others_busy_for_hours_takes_a_moment(pattern:
 
 
 def test_the_same_pattern_is_read_once() -> None:
-    one = compiled("^a{2,5}$")
-    assert compiled("^a{2,5}$") is one
+    one = compile_pattern("^a{2,5}$")
+    assert compile_pattern("^a{2,5}$") is one
 
 
 ATOMS = st.sampled_from(["a", "b", ".", "[ab]", "[^a]", r"\b", "^", "$"])

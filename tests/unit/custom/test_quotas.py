@@ -6,9 +6,9 @@ import pytest
 
 from fairlead.control.roster import default_deciders
 from fairlead.decision.effects import ChangeStatus
+from fairlead.model.key import Key
 from fairlead.model.views import RESOURCE_QUOTAS
 from fairlead.reconcile.resource_quota import resource_quota_decider
-from fairlead.store.contract import Key
 from tests.inprocess import InProcess
 from tests.unit.control.driving import Driver
 from tests.unit.custom.definitions import CRDS, CRONTABS, GROUP, Json, crontab, definition, version

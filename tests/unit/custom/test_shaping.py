@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from fairlead.model.custom.schema import Node
+from fairlead.model.custom.schema import SchemaNode
 from fairlead.model.custom.shaping import drop_nulls, fill_defaults, prune
 
 OPEN = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
@@ -36,7 +36,7 @@ KNOWN = {"type": "object", "properties": {"a": {"type": "string"}}}
 def test_unknown_fields_are_dropped_and_named(schema: Any, value: Any, left: Any, unknown: list[str]) -> None:
     obj = {"apiVersion": "g/v1", "kind": "K", "metadata": {"name": "n"}, "x": copy.deepcopy(value)}
     found: list[str] = []
-    prune(obj, Node({"type": "object", "properties": {"x": schema}}), found)
+    prune(obj, SchemaNode({"type": "object", "properties": {"x": schema}}), found)
     assert obj == {"apiVersion": "g/v1", "kind": "K", "metadata": {"name": "n"}, "x": left}
     assert found == unknown
 
@@ -70,14 +70,14 @@ def test_unknown_fields_are_dropped_and_named(schema: Any, value: Any, left: Any
     ],
 )  # fmt: skip
 def test_nulls_go_and_defaults_come(schema: Any, value: Any, expected: Any) -> None:
-    obj, node = copy.deepcopy(value), Node({"type": "object", "properties": {"x": schema}})
+    obj, node = copy.deepcopy(value), SchemaNode({"type": "object", "properties": {"x": schema}})
     drop_nulls(obj, node)
     fill_defaults(obj, node)
     assert obj == expected
 
 
 def test_a_default_is_nobodys_but_the_objects() -> None:
-    node = Node(
+    node = SchemaNode(
         {
             "type": "object",
             "properties": {"x": {"type": "array", "items": {"type": "string"}, "default": ["a"]}},

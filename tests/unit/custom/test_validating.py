@@ -8,7 +8,7 @@ import pytest
 
 from fairlead.core.problems import Problems
 from fairlead.model.custom import validating
-from fairlead.model.custom.schema import Node
+from fairlead.model.custom.schema import SchemaNode
 from fairlead.model.custom.validating import judge, judge_lists
 
 TEXT, NUMBER = {"type": "string"}, {"type": "integer"}
@@ -17,7 +17,7 @@ TEXT, NUMBER = {"type": "string"}, {"type": "integer"}
 def told(schema: Any, value: Any) -> list[str]:
     """Of a field `x` with this schema."""
     problems = Problems()
-    node = Node({"type": "object", "properties": {"x": schema}})
+    node = SchemaNode({"type": "object", "properties": {"x": schema}})
     judge({"x": value}, node, problems)
     judge_lists({"x": value}, node, "", problems)
     return [f"{cause.field}: {cause.message}" for cause in problems.causes]

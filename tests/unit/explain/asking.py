@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import urlencode
 
-from fairlead.cli.client import Client
+from fairlead.cli.client import ApiClient
 from fairlead.control.record import STREAM
 from fairlead.core import codec
 from fairlead.explain import explaining
@@ -62,7 +62,7 @@ def why_not_there(sources: Sources, namespace: str, name: str, node: str) -> dic
     return answered(explaining.why_not_there(sources, namespace, name, node))
 
 
-class InProcessClient(Client):
+class InProcessClient(ApiClient):
     """What the command line reads with, without a connection."""
 
     def __init__(self, asked: Asked) -> None:

@@ -9,10 +9,10 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from fairlead.agent.pod_conditions import Facts, conditions, with_owner
+from fairlead.agent.pod_conditions import ConditionFacts, conditions, with_owner
 from fairlead.api.users import MASTERS, User
-from fairlead.cli.objects import Named
-from fairlead.cli.resources import Resource
+from fairlead.cli.objects import NamedObject
+from fairlead.cli.resources import ApiResource
 from fairlead.core.times import microtime
 from fairlead.model import evidence_rows
 from fairlead.port.request import Reply, Request
@@ -23,7 +23,18 @@ Json = dict[str, Any]
 SPACE = "/api/v1/namespaces/default"
 PLANE = User("system:fairlead", groups=(MASTERS,))
 APPS = "/apis/apps/v1/namespaces/default"
-WEB = Named(Resource("apps", "v1", "deployments", "deployment", "Deployment", True), "default", "web")
+WEB = NamedObject(
+    ApiResource(
+        group="apps",
+        version="v1",
+        plural="deployments",
+        singular="deployment",
+        kind="Deployment",
+        namespaced=True,
+    ),
+    "default",
+    "web",
+)
 
 
 class Refusing(InProcess):
@@ -135,7 +146,7 @@ def bare(asked: Asked, **containers: Any) -> None:
     if containers:
         [pod] = asked.driver.live_pods()
         status = {**pod["status"], "containerStatuses": [{"name": "main", "ready": False, **containers}]}
-        facts = Facts("Running", True, [], [] if containers.get("ready") else ["main"], [])
+        facts = ConditionFacts("Running", True, [], [] if containers.get("ready") else ["main"], [])
         told = conditions(facts, status["conditions"], asked.driver.now)
         status["conditions"] = with_owner(told, {"spec": pod["spec"], "status": status})
         change(asked, f"{SPACE}/pods/{pod['metadata']['name']}/status", {"status": status})

@@ -60,7 +60,7 @@ def test_a_record_that_was_otherwise_is_told_with_both_sides() -> None:
     found = again.run_again(inputs, asked.driver.plane.placer.policy)  # type: ignore[union-attr]
     assert again.differences(line.record, found.attempt) == ()
     forged = {**line.record, "node": "node-1"}
-    assert again.differences(forged, found.attempt) == (again.Difference("node", "node-1", "node-0"),)
+    assert again.differences(forged, found.attempt) == (again.Discrepancy("node", "node-1", "node-0"),)
 
 
 def test_past_the_history_floor_the_record_is_shown_alone() -> None:

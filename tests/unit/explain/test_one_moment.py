@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fairlead.cli.progress import picture
-from fairlead.cli.workloads import is_done, look
+from fairlead.cli.workloads import is_done, observe
 from tests.unit.explain.asking import Asked, InProcessClient
 from tests.unit.explain.stages import APPS, SPACE, WEB, change, deploy
 
@@ -18,7 +18,7 @@ STALE = {
 
 
 def shown(asked: Asked) -> list[str]:
-    return picture(WEB, look(InProcessClient(asked), WEB), asked.driver.now)
+    return picture(WEB, observe(InProcessClient(asked), WEB), asked.driver.now)
 
 
 def status(asked: Asked) -> dict[str, Any]:
@@ -42,7 +42,7 @@ def test_pods_of_others_with_the_same_labels_are_not_its_own() -> None:
     deploy(asked)
     asked.create("web")  # its label is app=web, too
     asked.run(10)
-    mine = look(InProcessClient(asked), WEB)
+    mine = observe(InProcessClient(asked), WEB)
     assert mine.told["admitted"] == 1
     assert [each.metadata.name for each in mine.pods] != ["web"]
 
@@ -50,10 +50,10 @@ def test_pods_of_others_with_the_same_labels_are_not_its_own() -> None:
 def test_a_change_that_no_controller_has_seen_is_not_done() -> None:
     asked = Asked()
     deploy(asked)
-    assert is_done(look(InProcessClient(asked), WEB))
+    assert is_done(observe(InProcessClient(asked), WEB))
     template = {"metadata": {"annotations": {"version": "2"}}}
     change(asked, f"{APPS}/deployments/web", {"spec": {"template": template}})
-    assert not is_done(look(InProcessClient(asked), WEB))
+    assert not is_done(observe(InProcessClient(asked), WEB))
     assert "its controller has not seen 1 changes yet" in shown(asked)[0]
 
 
@@ -66,12 +66,12 @@ def test_a_paused_rollout_is_on_hold() -> None:
     hold = status(asked)["progress"]["hold"]
     [told] = [each for each in status(asked)["conditions"] if each["type"] == "Progressing"]
     assert (hold["reason"], hold["owner"]) == (told["reason"], told["owner"]) == ("DeploymentPaused", "user")
-    assert not is_done(look(InProcessClient(asked), WEB))
+    assert not is_done(observe(InProcessClient(asked), WEB))
     assert "on hold: DeploymentPaused; next step: user" in shown(asked)
     change(asked, f"{APPS}/deployments/web", {"spec": {"paused": None}})
     asked.run(30)
     assert "hold" not in status(asked)["progress"]
-    assert is_done(look(InProcessClient(asked), WEB))
+    assert is_done(observe(InProcessClient(asked), WEB))
 
 
 def test_a_failed_pod_is_not_ready() -> None:
@@ -80,5 +80,5 @@ def test_a_failed_pod_is_not_ready() -> None:
     [pod] = asked.driver.live_pods()
     failed = {"status": {"phase": "Failed", "reason": "Evicted"}}
     change(asked, f"{SPACE}/pods/{pod['metadata']['name']}/status", failed)
-    told = look(InProcessClient(asked), WEB).told
+    told = observe(InProcessClient(asked), WEB).told
     assert (told["ready"], told["pending"][0]["count"]) == (0, 1)

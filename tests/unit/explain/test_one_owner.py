@@ -12,14 +12,14 @@ import msgspec
 import pytest
 from msgspec import structs
 
-from fairlead.agent.pod_conditions import Facts, with_owner
+from fairlead.agent.pod_conditions import ConditionFacts, with_owner
 from fairlead.agent.pod_conditions import conditions as conditions_of
-from fairlead.cli.workloads import look
+from fairlead.cli.workloads import observe
 from fairlead.ledger.progress import progress, standing_of
 from fairlead.model import reasons
 from fairlead.model.marks import RELEASED
 from fairlead.model.views import Condition, Job, Pod
-from fairlead.reconcile.pod_marks import marked
+from fairlead.reconcile.pod_marks import mark_pod
 from fairlead.reconcile.progress import told_of
 from fairlead.schedule.registry import PLUGINS
 from tests.unit.explain.asking import Asked, InProcessClient, explain
@@ -91,7 +91,7 @@ def test_progress_explain_and_conditions_say_the_same(case: Case) -> None:
     told = workload["status"]["progress"]["limit"]
     assert (told["reason"], told["owner"]) == expected
     pods = asked.driver.live_pods()
-    seen = look(InProcessClient(asked), WEB)
+    seen = observe(InProcessClient(asked), WEB)
     assert [(each["reason"], each["owner"]) for each in seen.told["pending"]] == [expected], (
         "the command line"
     )
@@ -149,7 +149,7 @@ def test_a_pod_of_a_silent_node_has_the_owner_that_its_marks_name(row: reasons.R
     }
     pod = msgspec.convert(body, Pod)
     status = "True" if row.stage == reasons.BOUND else "False"
-    effect = marked("test", pod, Condition(RELEASED, status, row.reason, "why"), 0.0, lost=True)
+    effect = mark_pod("test", pod, Condition(RELEASED, status, row.reason, "why"), 0.0, lost=True)
     assert effect is not None
     told = effect.patch["status"]["conditions"]
     assert {each["owner"] for each in told} == {row.owner}
@@ -159,7 +159,7 @@ def test_a_pod_of_a_silent_node_has_the_owner_that_its_marks_name(row: reasons.R
 
 
 def test_readiness_gates() -> None:
-    told = conditions_of(Facts("Running", True, [], [], ["test.dev/gate"]), (), 0.0)
+    told = conditions_of(ConditionFacts("Running", True, [], [], ["test.dev/gate"]), (), 0.0)
     status = {"containerStatuses": [{"name": "main", "ready": True, "state": {"running": {}}}]}
     pod = {
         "metadata": {"name": "p", "uid": "p", "resourceVersion": "1"},

@@ -6,7 +6,7 @@ import pytest
 
 from fairlead.control.record import STREAM
 from fairlead.core import codec
-from fairlead.explain.records import Line, attempts_of, batch_of
+from fairlead.explain.records import NumberedRecord, attempts_of, batch_of
 from fairlead.store.contract import Batch, Note
 from fairlead.store.memory import MemoryJournal
 
@@ -29,7 +29,7 @@ def attempt(number: int, pod: str = "web", time: str = "t") -> dict[str, object]
     return {"time": time, "controller": "scheduler", "object": f"pods/default/{pod}", "batch": number}
 
 
-def found_in(journal: MemoryJournal) -> list[Line]:
+def found_in(journal: MemoryJournal) -> list[NumberedRecord]:
     return [line for line in attempts_of(journal, "default", "web") if line is not None]
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from fairlead.model.key import Key
 from fairlead.model.views import DEPLOYMENTS, PODS, REPLICASETS, Deployment, ReplicaSet
 from fairlead.reconcile.deployment import deployment_decider
 from fairlead.reconcile.replicaset import replicaset_decider
-from fairlead.store.contract import Key
 from tests.unit.reconcile.world import World, selector, template
 
 DEPLOYMENT, REPLICASET = deployment_decider(), replicaset_decider()

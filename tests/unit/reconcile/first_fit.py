@@ -9,9 +9,9 @@ from fairlead.decision.contract import EFFECTS_MAX, Decision, Reading
 from fairlead.decision.decider import Decider, Wake
 from fairlead.decision.effects import Bind, identity
 from fairlead.decision.wakes import always
+from fairlead.model.key import Key
 from fairlead.model.views import NODES, PODS, Node, PodSpec
-from fairlead.reconcile.eligibility import repelled, selected
-from fairlead.store.contract import Key
+from fairlead.reconcile.eligibility import is_repelled, is_selected
 
 _NAME = "first-fit"
 BATCH = Key("pods", "", "")
@@ -35,9 +35,20 @@ def _decide(view: Reading, key: Key, now: float) -> Decision:
         if found:
             meta = pod.metadata
             label = identity(_NAME, meta.uid, "bind")
-            binds.append(Bind(label, "pods", "v1", "pods", meta.namespace, meta.name, meta.uid, found))
+            binds.append(
+                Bind(
+                    identity=label,
+                    resource="pods",
+                    api_version="v1",
+                    plural="pods",
+                    namespace=meta.namespace,
+                    name=meta.name,
+                    uid=meta.uid,
+                    node=found,
+                )
+            )
     return Decision(effects=tuple(binds[:EFFECTS_MAX]))
 
 
 def _takes(node: Node, spec: PodSpec) -> bool:
-    return node.ready and selected(spec, node) and not repelled(node.spec.taints, spec.tolerations)
+    return node.ready and is_selected(spec, node) and not is_repelled(node.spec.taints, spec.tolerations)

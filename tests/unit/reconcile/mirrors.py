@@ -15,10 +15,10 @@ from fairlead.cache.events import Framed, Listed, Marked
 from fairlead.cache.mirror import Mirror
 from fairlead.cache.view import MirrorView
 from fairlead.cache.wall import WallClock
-from fairlead.decision.hearing import Hearing
+from fairlead.decision.failure_detector import FailureDetector
 from fairlead.model.views import LEASES, Resource
 from fairlead.port.driving import Started
-from fairlead.store.contract import Change
+from fairlead.store.contract import CommittedChange
 from tests.inprocess import InProcess
 
 
@@ -28,7 +28,7 @@ class Mirrors:
         self.deaf = False
         self._plane = plane
         self._by_name: dict[str, dict[type, Mirror[Any]]] = {}
-        self._withheld: list[Change] = []  # changes of leases that nobody has heard of
+        self._withheld: list[CommittedChange] = []  # changes of leases that nobody has heard of
         plane.observers.append(self._observe)
 
     def of(self, resource: Resource[Any]) -> Mirror[Any]:
@@ -37,7 +37,7 @@ class Mirrors:
         if mirror is None:
             mirror = made[resource.type] = Mirror(resource)
             if resource.name == LEASES.name:
-                mirror.hearing = Hearing()
+                mirror.failure_detector = FailureDetector()
             store, now = self._plane.store, self._plane.now
             mirror.handle(Started(now))
             mirror.handle(Listed(store.revision, tuple(store.list(resource.name)), now))
@@ -60,12 +60,12 @@ class Mirrors:
         self._withheld.clear()
         self.hear()
 
-    def _observe(self, changes: tuple[Change, ...]) -> None:
+    def _observe(self, changes: tuple[CommittedChange, ...]) -> None:
         missed = [each for each in changes if self.deaf and each.entry.key.resource == LEASES.name]
         self._withheld += missed
         self._deliver(each for each in changes if each not in missed)
 
-    def _deliver(self, changes: Iterable[Change]) -> None:
+    def _deliver(self, changes: Iterable[CommittedChange]) -> None:
         for change in changes:
             for mirror in self._by_name.get(change.entry.key.resource, {}).values():
                 mirror.handle(Framed(change.type, change.entry, self._plane.now))

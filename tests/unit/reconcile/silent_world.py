@@ -18,6 +18,7 @@ from fairlead.core.times import microtime, timestamp
 from fairlead.decision.decider import Decider
 from fairlead.model.at_most_one import ACCEPTED, DEADLINE, accepted_message
 from fairlead.model.evidence_rows import default_spec
+from fairlead.model.key import Key
 from fairlead.model.marks import NODE_LEASES, RELEASED, ZONE
 from fairlead.model.views import EVIDENCE_POLICIES, LEASES, NODES, PODS, REPLICASETS
 from fairlead.reconcile.evidence_policy import evidence_policy_decider
@@ -27,7 +28,6 @@ from fairlead.reconcile.replicaset import replicaset_decider
 from fairlead.reconcile.returned import returned_decider
 from fairlead.reconcile.statefulset import statefulset_decider
 from fairlead.reconcile.taint_eviction import taint_eviction_decider
-from fairlead.store.contract import Key
 from tests.unit.reconcile.waking import woken
 from tests.unit.reconcile.world import TURNS_MAX, Json, World, selector, template
 

@@ -10,12 +10,12 @@ from fairlead.core.times import timestamp
 from fairlead.decision.decider import WatchEvent
 from fairlead.decision.effects import OPERATION, identity
 from fairlead.decision.wakes import by_selector
+from fairlead.model.key import Key
 from fairlead.model.views import DAEMONSETS, DEPLOYMENTS, PODS, REPLICASETS, STATEFULSETS, Meta, Owner, Pod
 from fairlead.reconcile.daemonset import daemonset_decider
 from fairlead.reconcile.deployment import deployment_decider
 from fairlead.reconcile.replicaset import replicaset_decider
 from fairlead.reconcile.statefulset import statefulset_decider
-from fairlead.store.contract import Key
 from tests.unit.reconcile.waking import woken
 from tests.unit.reconcile.world import NOW, World, selector, template
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from fairlead.ledger.reservation import BOUND_WITH
+from fairlead.model.key import Key
 from fairlead.model.views import PODS, RESERVATIONS, Pod
 from fairlead.reconcile.reservation import ALL, reservation_decider
-from fairlead.store.contract import Key
 from tests.unit.reconcile.test_quotas import node, pod, reserve, run, status
 from tests.unit.reconcile.waking import woken
 from tests.unit.reconcile.world import NAMESPACE, World

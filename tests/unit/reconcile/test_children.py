@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from fairlead.core.times import timestamp
+from fairlead.model.key import Key
 from fairlead.model.views import PODS, REPLICASETS, Condition, Meta, Owner, Pod, PodSpec, PodStatus
 from fairlead.reconcile.children import (
     DELETION_COST,
@@ -18,7 +19,6 @@ from fairlead.reconcile.children import (
     from_template,
     readiness,
 )
-from fairlead.store.contract import Key
 from tests.unit.reconcile.world import NOW, World, names, selector, template
 
 OWNER = Meta("web", "owner-uid", "default", resource_version="1")

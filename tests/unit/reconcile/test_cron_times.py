@@ -12,7 +12,7 @@ from fairlead.core.times import parse_time, timestamp
 from fairlead.model.files import time_zone_names
 from fairlead.model.time_zones import offset_seconds
 from fairlead.reconcile.cron_dates import civil_from_days, days_from_civil, weekday
-from fairlead.reconcile.cron_times import MISSED_MAX, latest_due, missed, next_after, parse, zone_of
+from fairlead.reconcile.cron_times import MISSED_MAX, count_missed, latest_due, next_after, parse, zone_of
 
 
 def upcoming(text: str, after: str, zone: str = "") -> str:
@@ -95,9 +95,9 @@ def test_the_last_instant_that_was_due(schedule: str, after: str, now: str, last
 
 def test_missed_instants_are_counted_up_to_a_limit() -> None:
     every_minute = parse("* * * * *")
-    assert missed(every_minute, 0.0, 59.0) == 0
-    assert missed(every_minute, 0.0, 600.0) == 10
-    assert missed(every_minute, 0.0, 1e9) == MISSED_MAX + 1
+    assert count_missed(every_minute, 0.0, 59.0) == 0
+    assert count_missed(every_minute, 0.0, 600.0) == 10
+    assert count_missed(every_minute, 0.0, 1e9) == MISSED_MAX + 1
 
 
 @given(after=st.integers(0, 2**31), span=st.integers(0, 400 * 60))

@@ -9,10 +9,10 @@ import pytest
 from fairlead.core.times import parse_time, timestamp
 from fairlead.decision.contract import NOTHING, SETTLED, Stuck, Waiting
 from fairlead.decision.effects import Delete
+from fairlead.model.key import Key
 from fairlead.model.views import CRONJOBS, JOBS, CronJob, Job
 from fairlead.reconcile import cronjob
 from fairlead.reconcile.cronjob import SCHEDULED_AT, cronjob_decider
-from fairlead.store.contract import Key
 from tests.unit.reconcile.waking import woken
 from tests.unit.reconcile.world import World, template
 

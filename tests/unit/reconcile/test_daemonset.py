@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from fairlead.decision.contract import NOTHING, SETTLED
+from fairlead.model.key import Key
 from fairlead.model.views import DAEMONSETS, NODES, PODS, DaemonSet, Pod
 from fairlead.reconcile.daemonset import daemonset_decider
-from fairlead.reconcile.eligibility import pinned
-from fairlead.store.contract import Key
+from fairlead.reconcile.eligibility import pinned_node
 from tests.unit.reconcile.waking import woken
 from tests.unit.reconcile.world import NOW, World, selector, template
 
@@ -54,7 +54,7 @@ def run(world: World) -> None:
 
 
 def at(pod: Pod) -> str:
-    return pod.spec.node_name or pinned(pod.spec)
+    return pod.spec.node_name or pinned_node(pod.spec)
 
 
 def test_who_takes_the_place_of_a_pod_has_another_name() -> None:
@@ -352,7 +352,7 @@ def test_a_pod_is_made_for_its_node_and_bears_what_nodes_suffer_from() -> None:
     make(world, 1, pod={"tolerations": [{"key": "gpu", "operator": "Exists"}]})
     world.settle([DECIDER])
     (pod,) = world.list(PODS)
-    assert (pod.spec.node_name, pinned(pod.spec)) == ("", "n0")
+    assert (pod.spec.node_name, pinned_node(pod.spec)) == ("", "n0")
     assert [(each.key, each.effect) for each in pod.spec.tolerations] == [
         ("gpu", ""),
         ("node.kubernetes.io/not-ready", "NoExecute"),

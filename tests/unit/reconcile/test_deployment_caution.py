@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from fairlead.core.times import timestamp
 from fairlead.decision.effects import Change
 from fairlead.model.evidence_rows import default_spec
+from fairlead.model.key import Key
 from fairlead.model.views import DEPLOYMENTS, EVIDENCE_POLICIES, NODES, PODS, REPLICASETS
 from fairlead.reconcile.deployment_rollout import limits
 from fairlead.reconcile.reach import LOOK_AGAIN_SECONDS, is_out_of_reach
-from fairlead.store.contract import Key
 from tests.unit.reconcile.deploying import (
     BOTH,
     DEPLOYMENT,

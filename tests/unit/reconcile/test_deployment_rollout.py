@@ -23,14 +23,14 @@ from fairlead.model.views import (
 )
 from fairlead.reconcile.deployment_rollout import (
     MAXIMUM,
-    Limits,
+    RolloutLimits,
     available,
     first_size,
     limits,
-    resolved,
-    rolled,
+    resolve_amount,
+    roll_step,
     room,
-    scaled,
+    scale_sets,
     size,
 )
 from tests.unit.reconcile.deploying import (
@@ -64,22 +64,22 @@ from tests.unit.reconcile.world import NOW, World
 def test_percentages_are_of_the_total_rounded_as_asked(
     amount: Any, total: int, up: bool, expected: int
 ) -> None:
-    assert resolved(amount, total, up=up) == expected
+    assert resolve_amount(amount, total, up=up) == expected
 
 
 @pytest.mark.parametrize(
     ("replicas", "strategy", "expected"),
     [
-        (10, rolling("25%", "25%"), Limits(10, 3, 2)),
-        (10, {"type": "RollingUpdate"}, Limits(10, 3, 2)),
-        (1, rolling("25%", "25%"), Limits(1, 1, 0)),
-        (3, rolling("0%", "10%"), Limits(3, 0, 1)),
-        (0, rolling("0%", "10%"), Limits(0, 0, 0)),
-        (2, rolling(1, 5), Limits(2, 1, 2)),
-        (4, {"type": "Recreate"}, Limits(4, 0, 0)),
+        (10, rolling("25%", "25%"), RolloutLimits(10, 3, 2)),
+        (10, {"type": "RollingUpdate"}, RolloutLimits(10, 3, 2)),
+        (1, rolling("25%", "25%"), RolloutLimits(1, 1, 0)),
+        (3, rolling("0%", "10%"), RolloutLimits(3, 0, 1)),
+        (0, rolling("0%", "10%"), RolloutLimits(0, 0, 0)),
+        (2, rolling(1, 5), RolloutLimits(2, 1, 2)),
+        (4, {"type": "Recreate"}, RolloutLimits(4, 0, 0)),
     ],
 )
-def test_limits_follow_the_strategy(replicas: int, strategy: Any, expected: Limits) -> None:
+def test_limits_follow_the_strategy(replicas: int, strategy: Any, expected: RolloutLimits) -> None:
     spec = DeploymentSpec(replicas=replicas, strategy=strategy)
     assert limits(Deployment(Meta("web", "u"), spec)) == expected
 
@@ -113,55 +113,55 @@ def rs(
     ],
 )
 def test_room_counts_what_may_be_alive(sets: list[ReplicaSet], expected: int) -> None:
-    assert room(sets, Limits(4, 1, 1)) == expected
+    assert room(sets, RolloutLimits(4, 1, 1)) == expected
 
 
 def test_there_is_no_room_while_a_set_has_not_observed_its_size() -> None:
     meta = Meta("a", "u", generation=3)
     late = ReplicaSet(meta, ReplicaSetSpec(replicas=1), ReplicaSetStatus(1, observed_generation=2))
-    assert room([late], Limits(4, 1, 1)) == 0
-    assert first_size([late], Limits(4, 1, 1)) == 0
+    assert room([late], RolloutLimits(4, 1, 1)) == 0
+    assert first_size([late], RolloutLimits(4, 1, 1)) == 0
 
 
 @pytest.mark.parametrize(
     ("new", "olds", "bounds", "expected"),
     [
-        (rs("n", 0), [rs("a", 4)], Limits(4, 1, 1), {"n": 1}),
-        (rs("n", 1, 0), [rs("a", 4)], Limits(4, 1, 1), {"a": 3}),
-        (rs("n", 1, 0), [rs("a", 4)], Limits(4, 1, 0), {}),
-        (rs("n", 1), [rs("a", 4)], Limits(4, 1, 0), {"a": 3}),
-        (rs("n", 6), [], Limits(4, 1, 1), {"n": 4}),
-        (rs("n", 4, 0), [rs("a", 1, 0)], Limits(4, 1, 1), {}),
-        (rs("n", 2, 0), [rs("a", 3, 1)], Limits(4, 1, 3), {"a": 1}),
-        (rs("n", 3, 3), [rs("a", 1, 0), rs("b", 1)], Limits(4, 1, 1), {"a": 0, "b": 0}),
-        (rs("n", 1, 0), [rs("a", 2), rs("b", 2)], Limits(4, 1, 2), {"a": 0}),
-        (rs("n", 4), [rs("a", 1), rs("b", 0)], Limits(4, 1, 1), {"a": 0}),
-        (rs("n", 4), [], Limits(4, 1, 1), {}),
+        (rs("n", 0), [rs("a", 4)], RolloutLimits(4, 1, 1), {"n": 1}),
+        (rs("n", 1, 0), [rs("a", 4)], RolloutLimits(4, 1, 1), {"a": 3}),
+        (rs("n", 1, 0), [rs("a", 4)], RolloutLimits(4, 1, 0), {}),
+        (rs("n", 1), [rs("a", 4)], RolloutLimits(4, 1, 0), {"a": 3}),
+        (rs("n", 6), [], RolloutLimits(4, 1, 1), {"n": 4}),
+        (rs("n", 4, 0), [rs("a", 1, 0)], RolloutLimits(4, 1, 1), {}),
+        (rs("n", 2, 0), [rs("a", 3, 1)], RolloutLimits(4, 1, 3), {"a": 1}),
+        (rs("n", 3, 3), [rs("a", 1, 0), rs("b", 1)], RolloutLimits(4, 1, 1), {"a": 0, "b": 0}),
+        (rs("n", 1, 0), [rs("a", 2), rs("b", 2)], RolloutLimits(4, 1, 2), {"a": 0}),
+        (rs("n", 4), [rs("a", 1), rs("b", 0)], RolloutLimits(4, 1, 1), {"a": 0}),
+        (rs("n", 4), [], RolloutLimits(4, 1, 1), {}),
     ],
 )
 def test_a_step_grows_the_new_set_or_shrinks_old_ones(
-    new: ReplicaSet, olds: list[ReplicaSet], bounds: Limits, expected: dict[str, int]
+    new: ReplicaSet, olds: list[ReplicaSet], bounds: RolloutLimits, expected: dict[str, int]
 ) -> None:
-    assert rolled(new, olds, bounds) == expected
+    assert roll_step(new, olds, bounds) == expected
 
 
 @pytest.mark.parametrize(
     ("new", "olds", "bounds", "expected"),
     [
-        (rs("n", 3), [rs("a", 0)], Limits(5, 1, 1), {"n": 5}),
-        (rs("n", 3), [rs("a", 0, has=2)], Limits(5, 1, 1), {"n": 4}),
-        (rs("n", 0), [rs("a", 0)], Limits(2, 1, 1), {"n": 2}),
-        (None, [rs("a", 2)], Limits(4, 1, 1), {"a": 4}),
-        (rs("n", 4), [rs("a", 1)], Limits(4, 1, 1), {"a": 0, "n": 4}),
-        (rs("n", 5, 0, maximum=13), [rs("a", 8, maximum=13)], Limits(15, 3, 2), {"a": 11, "n": 7}),
-        (rs("n", 5, maximum=13), [rs("a", 8, maximum=13)], Limits(6, 2, 1), {"a": 5, "n": 3}),
-        (rs("n", 1, 0, maximum=4), [rs("a", 3, maximum=4)], Limits(3, 0, 0), {"a": 3, "n": 0}),
+        (rs("n", 3), [rs("a", 0)], RolloutLimits(5, 1, 1), {"n": 5}),
+        (rs("n", 3), [rs("a", 0, has=2)], RolloutLimits(5, 1, 1), {"n": 4}),
+        (rs("n", 0), [rs("a", 0)], RolloutLimits(2, 1, 1), {"n": 2}),
+        (None, [rs("a", 2)], RolloutLimits(4, 1, 1), {"a": 4}),
+        (rs("n", 4), [rs("a", 1)], RolloutLimits(4, 1, 1), {"a": 0, "n": 4}),
+        (rs("n", 5, 0, maximum=13), [rs("a", 8, maximum=13)], RolloutLimits(15, 3, 2), {"a": 11, "n": 7}),
+        (rs("n", 5, maximum=13), [rs("a", 8, maximum=13)], RolloutLimits(6, 2, 1), {"a": 5, "n": 3}),
+        (rs("n", 1, 0, maximum=4), [rs("a", 3, maximum=4)], RolloutLimits(3, 0, 0), {"a": 3, "n": 0}),
     ],
 )
 def test_scaling_keeps_the_shares(
-    new: ReplicaSet | None, olds: list[ReplicaSet], bounds: Limits, expected: dict[str, int]
+    new: ReplicaSet | None, olds: list[ReplicaSet], bounds: RolloutLimits, expected: dict[str, int]
 ) -> None:
-    assert scaled(new, olds, bounds, rolling=True) == expected
+    assert scale_sets(new, olds, bounds, rolling=True) == expected
 
 
 SETS = st.lists(st.tuples(st.integers(0, 8), st.integers(0, 8), st.integers(0, 8)), min_size=1, max_size=4)
@@ -174,13 +174,13 @@ def test_no_plan_has_too_many_replicas_or_gives_up_availability_that_must_stay(
     numbers: list[tuple[int, int, int]], bound: tuple[int, int, int], scaling: bool, maximum: int
 ) -> None:
     desired, surge, unavailable = bound
-    bounds = Limits(desired, surge, min(unavailable, desired))
+    bounds = RolloutLimits(desired, surge, min(unavailable, desired))
     sets = [
         rs(name, wanted, min(ready, has), has, maximum=maximum)
         for name, (wanted, has, ready) in zip("abcd", numbers, strict=False)
     ]
     new, olds = sets[-1], sets[:-1]
-    plan = scaled(new, olds, bounds, rolling=True) if scaling else rolled(new, olds, bounds)
+    plan = scale_sets(new, olds, bounds, rolling=True) if scaling else roll_step(new, olds, bounds)
     after = {found.metadata.name: plan.get(found.metadata.name, size(found)) for found in sets}
     before = {found.metadata.name: size(found) for found in sets}
     assert all(number >= 0 for number in after.values())

@@ -9,9 +9,17 @@ import pytest
 from fairlead.core.times import timestamp
 from fairlead.decision.contract import EFFECTS_MAX
 from fairlead.ledger import disruption
-from fairlead.model.views import BUDGETS, DAEMONSETS, DEPLOYMENTS, PODS, REPLICASETS, STATEFULSETS, Budget
+from fairlead.model.key import Key
+from fairlead.model.views import (
+    BUDGETS,
+    DAEMONSETS,
+    DEPLOYMENTS,
+    PODS,
+    REPLICASETS,
+    STATEFULSETS,
+    DisruptionBudget,
+)
 from fairlead.reconcile.disruption_budget import budget_decider
-from fairlead.store.contract import Key
 from tests.unit.reconcile.waking import woken
 from tests.unit.reconcile.world import NOW, Refused, World, selector, template
 
@@ -50,14 +58,14 @@ def budget(world: World, **spec: Any) -> None:
     world.add(BUDGETS, "web", spec={"selector": selector(), **spec})
 
 
-def settled(world: World) -> Budget:
+def settled(world: World) -> DisruptionBudget:
     world.settle([DECIDER])
     found = world.get(BUDGETS, "default", "web")
     assert found is not None
     return found
 
 
-def condition(found: Budget) -> tuple[str, str]:
+def condition(found: DisruptionBudget) -> tuple[str, str]:
     (only,) = found.status.conditions
     return only.status, only.reason
 
@@ -153,7 +161,7 @@ def test_a_failed_look_does_not_claim_to_have_seen_the_new_generation() -> None:
 
 def evict(world: World, name: str) -> None:
     """The eviction's own write, without the pod's deletion being seen yet."""
-    charged = disruption.charged(world.objects[KEY], name, world.now)
+    charged = disruption.charge(world.objects[KEY], name, world.now)
     world.edit_status(BUDGETS, "web", charged["status"])
 
 

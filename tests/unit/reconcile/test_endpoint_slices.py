@@ -10,6 +10,7 @@ import pytest
 
 from fairlead.decision.contract import Settled
 from fairlead.decision.effects import Change, Create, Delete
+from fairlead.model.key import Key
 from fairlead.model.marks import RELEASED, ZONE
 from fairlead.model.service_views import (
     ENDPOINT_SLICES,
@@ -24,7 +25,6 @@ from fairlead.model.views import NODES, PODS, Pod
 from fairlead.reconcile.endpoint_slices import endpoint_slice_decider
 from fairlead.reconcile.service_selectors import ServiceSelectors
 from fairlead.reconcile.slice_layout import SLICE_ENDPOINTS_MAX, laid_out
-from fairlead.store.contract import Key
 from tests.unit.reconcile import waking
 from tests.unit.reconcile.world import World
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 
 from fairlead.core.times import timestamp
+from fairlead.model.key import Key
 from fairlead.reconcile.event_expiry import EventExpiry
-from fairlead.store.contract import ADDED, DELETED, MODIFIED, Change, Entry, Key
+from fairlead.store.contract import ADDED, DELETED, MODIFIED, CommittedChange, Entry
 
 NOW = 1_700_000_000.0
 TTL = 3600.0
@@ -25,7 +26,7 @@ def due(expiry: EventExpiry, now: float, limit: int = 100) -> list[str]:
 
 def seen(expiry: EventExpiry, *changes: tuple[str, str, int, float]) -> None:
     for kind, name, revision, now in changes:
-        expiry.observe(Change(kind, entry(name, revision), None), now)
+        expiry.observe(CommittedChange(kind, entry(name, revision), None), now)
 
 
 def test_an_event_goes_when_it_was_not_written_for_so_long() -> None:
@@ -46,14 +47,14 @@ def test_a_deletion_is_bound_to_the_version_that_expired() -> None:
     expiry = EventExpiry(TTL)
     seen(expiry, (ADDED, "a", 17, NOW))
     (request,) = expiry.due(NOW + TTL, 100)
-    assert (request.verb, request.resource, request.namespace) == ("delete", "events", "default")
+    assert (request.verb, request.plural, request.namespace) == ("delete", "events", "default")
     assert json.loads(request.body)["preconditions"] == {"resourceVersion": "17"}
 
 
 def test_what_is_gone_is_forgotten_and_other_kinds_are_none_of_ours() -> None:
     expiry = EventExpiry(TTL)
     seen(expiry, (ADDED, "a", 1, NOW), (DELETED, "a", 2, NOW))
-    expiry.observe(Change(ADDED, entry("web", 3, "pods"), None), NOW)
+    expiry.observe(CommittedChange(ADDED, entry("web", 3, "pods"), None), NOW)
     assert due(expiry, NOW + 2 * TTL) == []
 
 

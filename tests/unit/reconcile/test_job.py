@@ -9,12 +9,12 @@ import pytest
 from fairlead.core.times import timestamp
 from fairlead.decision.contract import NOTHING, SETTLED, Waiting
 from fairlead.decision.effects import Create
+from fairlead.model.key import Key
 from fairlead.model.views import JOBS, PODS, Job, Pod
 from fairlead.reconcile.job import job_decider
 from fairlead.reconcile.job_orphans import job_orphan_decider
 from fairlead.reconcile.job_pods import INDEX, TRACKING
 from fairlead.reconcile.job_policies import format_indexes, parse_indexes
-from fairlead.store.contract import Key
 from tests.unit.reconcile.waking import woken
 from tests.unit.reconcile.world import NOW, Refused, World, template
 

@@ -9,12 +9,12 @@ import pytest
 
 from fairlead.core.times import timestamp
 from fairlead.decision.contract import NOTHING
+from fairlead.model.key import Key
 from fairlead.model.views import JOBS, PODS, Job, JobSpec, Meta, Pod, PodStatus
 from fairlead.reconcile.job import job_decider
 from fairlead.reconcile.job_indexes import FAILURES, IGNORED
 from fairlead.reconcile.job_pods import INDEX, is_tracked
-from fairlead.reconcile.job_policies import judged, success_of
-from fairlead.store.contract import Key
+from fairlead.reconcile.job_policies import judge_failure, success_of
 from tests.unit.reconcile.world import NOW, World, template
 
 DECIDER = job_decider()
@@ -126,7 +126,7 @@ def test_the_first_rule_that_matches_says_what_a_failure_means(
     rules: list[Json], pod: Pod, action: str, message: str
 ) -> None:
     found = Job(Meta("sum", "uid"), JobSpec(pod_failure_policy={"rules": rules}))
-    assert judged(found, pod) == (action, message)
+    assert judge_failure(found, pod) == (action, message)
 
 
 def test_a_job_fails_at_once_where_its_policy_says_so() -> None:

@@ -11,11 +11,11 @@ from fairlead.decision.contract import Decision, Reading
 from fairlead.decision.decider import Decider
 from fairlead.decision.effects import Change, ChangeStatus
 from fairlead.model.evidence_rows import default_spec
+from fairlead.model.key import Key
 from fairlead.model.marks import NODE_LEASES, SILENT_SINCE
 from fairlead.model.views import EVIDENCE_POLICIES, LEASES, NODES
 from fairlead.reconcile.node_health import ALL, node_health_decider
 from fairlead.reconcile.node_marks import STARTING_SECONDS
-from fairlead.store.contract import Key
 from tests.unit.reconcile.silent_world import SilentWorld
 from tests.unit.reconcile.world import Refused
 

@@ -9,7 +9,8 @@ from fairlead.core.times import timestamp
 from fairlead.decision.contract import Refusal, Regarding
 from fairlead.decision.decider import Decider
 from fairlead.decision.effects import Create, Delete
-from fairlead.decision.notes import failure
+from fairlead.decision.notes import note_failure
+from fairlead.model.key import Key
 from fairlead.model.views import (
     CRONJOBS,
     DAEMONSETS,
@@ -25,7 +26,6 @@ from fairlead.reconcile.deployment import deployment_decider
 from fairlead.reconcile.job import job_decider
 from fairlead.reconcile.replicaset import replicaset_decider
 from fairlead.reconcile.statefulset import statefulset_decider
-from fairlead.store.contract import Key
 from tests.unit.reconcile.world import NOW, World, selector, template
 
 Json = dict[str, Any]
@@ -86,7 +86,15 @@ def refusal(decider: Any, world: World, resource: Any, effect: Any, name: str = 
     return [(note.type, note.reason, note.message) for note in decision.events]
 
 
-CREATE = Create("id", "pods", "v1", "pods", "default", "web-1", {})
+CREATE = Create(
+    identity="id",
+    resource="pods",
+    api_version="v1",
+    plural="pods",
+    namespace="default",
+    name="web-1",
+    body={},
+)
 
 
 def test_pods_that_are_refused_are_told_by_their_owner() -> None:
@@ -117,8 +125,17 @@ def test_every_refusal_is_told_although_the_condition_says_it_already() -> None:
 
 def test_a_deletion_that_is_refused_and_a_message_of_another_form() -> None:
     regarding = Regarding("v1", "Pod", "default", "web", "uid")
-    delete = Delete("id", "pods", "v1", "pods", "default", "web-1", "uid", 1)
-    (note,) = failure(regarding, delete, "no")
+    delete = Delete(
+        identity="id",
+        resource="pods",
+        api_version="v1",
+        plural="pods",
+        namespace="default",
+        name="web-1",
+        uid="uid",
+        revision=1,
+    )
+    (note,) = note_failure(regarding, delete, "no")
     assert (note.reason, note.message) == ("FailedDelete", "Error deleting: no")
 
 

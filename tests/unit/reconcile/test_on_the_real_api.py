@@ -13,6 +13,7 @@ import pytest
 
 from fairlead.agent.hollow import hollow_decider
 from fairlead.decision.decider import Decider
+from fairlead.model.key import Key
 from fairlead.model.views import (
     BUDGETS,
     CRONJOBS,
@@ -30,7 +31,6 @@ from fairlead.reconcile.disruption_budget import budget_decider
 from fairlead.reconcile.job import job_decider
 from fairlead.reconcile.job_orphans import job_orphan_decider
 from fairlead.reconcile.statefulset import statefulset_decider
-from fairlead.store.contract import Key
 from tests.unit.reconcile.first_fit import BATCH, first_fit_decider
 from tests.unit.reconcile.world import World, selector, template
 

@@ -9,9 +9,9 @@ from msgspec import structs
 from fairlead.core.times import timestamp
 from fairlead.decision.contract import NOTHING, SETTLED, Reading, Stuck
 from fairlead.decision.effects import ChangeStatus
+from fairlead.model.key import Key
 from fairlead.model.views import PLANE_SETTINGS, Condition, Meta, PlaneSettings, PlaneSettingsStatus
 from fairlead.reconcile.plane_settings import plane_settings_decider
-from fairlead.store.contract import Key
 from tests.unit.reconcile.waking import woken
 
 DECIDER = plane_settings_decider()

@@ -30,10 +30,11 @@ from fairlead.decision.predicates import (
     Predicate,
     facts_of,
 )
+from fairlead.model.key import Key
 from fairlead.model.marks import DISRUPTION_TARGET, RELEASED
 from fairlead.model.views import LEASES, PODS, Pod, Resource, Stored, View
 from fairlead.port.driving import Started
-from fairlead.store.contract import Entry, Key
+from fairlead.store.contract import Entry
 
 AT = "2026-01-01T00:00:00Z"
 DECIDERS = {decider.name: decider for decider in default_deciders()}

@@ -11,9 +11,9 @@ import pytest
 from fairlead.control.roster import default_deciders
 from fairlead.decision.decider import WatchEvent
 from fairlead.decision.predicates import CHANGED, OWNED, facts_of
+from fairlead.model.key import Key
 from fairlead.model.marks import NODE_LEASES
 from fairlead.model.views import LEASES, Lease
-from fairlead.store.contract import Key
 from tests.unit.reconcile.test_predicates import AT, guarded, lost, world
 
 DECIDERS = {decider.name: decider for decider in default_deciders()}

@@ -6,12 +6,12 @@ from typing import Any
 
 from fairlead.core.times import timestamp
 from fairlead.decision.effects import ChangeStatus
+from fairlead.model.key import Key
 from fairlead.model.service_views import ENDPOINT_SLICES, SERVICES
 from fairlead.model.views import DEPLOYMENTS, JOBS, PODS, REPLICASETS, STATEFULSETS
 from fairlead.reconcile.deployment import deployment_decider
 from fairlead.reconcile.progress import progress_decider
 from fairlead.reconcile.replicaset import replicaset_decider
-from fairlead.store.contract import Key
 from tests.unit.reconcile.waking import woken
 from tests.unit.reconcile.world import World
 

@@ -9,6 +9,7 @@ import pytest
 from fairlead.core.times import timestamp
 from fairlead.decision.contract import Waiting
 from fairlead.decision.effects import ChangeStatus, Delete
+from fairlead.model.key import Key
 from fairlead.model.kinds.reservation import name_for
 from fairlead.model.views import (
     DEPLOYMENTS,
@@ -27,7 +28,6 @@ from fairlead.reconcile.reservation import ALL, EXPIRED_KEPT_SECONDS, reservatio
 from fairlead.reconcile.resource_quota import resource_quota_decider
 from fairlead.reconcile.scheduling_policy import ALL as POLICIES
 from fairlead.reconcile.scheduling_policy import scheduling_policy_decider
-from fairlead.store.contract import Key
 from tests.unit.reconcile.waking import woken
 from tests.unit.reconcile.world import NAMESPACE, NOW, World, selector, template
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from fairlead.model.key import Key
 from fairlead.model.marks import NODE_LEASES
 from fairlead.model.views import (
     BUDGETS,
@@ -21,7 +22,6 @@ from fairlead.reconcile.daemonset import daemonset_decider
 from fairlead.reconcile.deployment import deployment_decider
 from fairlead.reconcile.disruption_budget import budget_decider
 from fairlead.reconcile.reach import LOOK_AGAIN_SECONDS, is_out_of_reach
-from fairlead.store.contract import Key
 from tests.unit.reconcile.silent_world import SilentWorld, deciders
 from tests.unit.reconcile.waking import woken
 from tests.unit.reconcile.world import selector, template

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from fairlead.decision.effects import Create, Delete
+from fairlead.model.key import Key
 from fairlead.model.marks import RELEASED, REPLACES
 from fairlead.model.views import DAEMONSETS, JOBS, NODES, PODS, REPLICASETS
 from fairlead.reconcile.daemonset import daemonset_decider
 from fairlead.reconcile.job import job_decider
 from fairlead.reconcile.replicaset import replicaset_decider
-from fairlead.store.contract import Key
 from tests.unit.reconcile.world import Refused, World, selector, template
 
 

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from fairlead.decision.contract import EFFECTS_MAX, NOTHING, SETTLED, Refusal, Waiting
 from fairlead.decision.effects import OPERATION, ChangeStatus, Create, Delete, Effect, premise_of
+from fairlead.model.key import Key
 from fairlead.model.views import PODS, REPLICASETS, ReplicaSet
 from fairlead.reconcile.children import child_name
 from fairlead.reconcile.replicaset import replicaset_decider
-from fairlead.store.contract import Key
 from tests.unit.reconcile.waking import woken
 from tests.unit.reconcile.world import Refused, World, names, selector, template
 

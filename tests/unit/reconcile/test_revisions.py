@@ -10,6 +10,7 @@ from fairlead.control.requests import request_of
 from fairlead.decision.decider import Decider
 from fairlead.decision.effects import Create
 from fairlead.model.files import load_tables
+from fairlead.model.key import Key
 from fairlead.model.patch.strategic import strategic
 from fairlead.model.views import (
     CONTROLLER_REVISIONS,
@@ -23,7 +24,6 @@ from fairlead.model.views import (
 from fairlead.reconcile.daemonset import daemonset_decider
 from fairlead.reconcile.revisions import HASH_LABEL, REVISION_LABEL, in_order, template_in
 from fairlead.reconcile.statefulset import statefulset_decider
-from fairlead.store.contract import Key
 from tests.unit.reconcile.waking import woken
 from tests.unit.reconcile.world import World, selector, template
 

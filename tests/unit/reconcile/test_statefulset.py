@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from fairlead.decision.contract import NOTHING, SETTLED, Waiting
+from fairlead.model.key import Key
 from fairlead.model.views import CONTROLLER_REVISIONS, PODS, STATEFULSETS, Pod, StatefulSet
 from fairlead.reconcile.revisions import REVISION_LABEL
 from fairlead.reconcile.statefulset import statefulset_decider
 from fairlead.reconcile.statefulset_pods import ordinal_of
-from fairlead.store.contract import Key
 from tests.unit.reconcile.waking import woken
 from tests.unit.reconcile.world import NOW, World, names, selector, template
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from fairlead.decision.contract import Reading
 from fairlead.decision.decider import Decider, WatchEvent, key_of
+from fairlead.model.key import Key
 from fairlead.model.views import View
-from fairlead.store.contract import Key
 from tests.unit.reconcile.world import World
 
 

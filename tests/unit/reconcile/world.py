@@ -31,14 +31,15 @@ from fairlead.decision.contract import EFFECTS_MAX, Decision, Sighting, Silent
 from fairlead.decision.decider import Decider
 from fairlead.decision.effects import Effect, plural_of
 from fairlead.model.catalog import CATALOG
+from fairlead.model.key import Key
 from fairlead.model.kind import Kind
-from fairlead.model.selectors import LabelSelector
+from fairlead.model.selectors import LabelMatcher
 from fairlead.model.views import NAMESPACES, PODS, Pod, Resource, View
 from fairlead.port.outcome import Done, Outcome, Unknown, outcome_of
 from fairlead.port.request import JSON, MERGE_PATCH, Reply, Request
-from fairlead.reconcile.eligibility import pinned
+from fairlead.reconcile.eligibility import pinned_node
 from fairlead.reconcile.garbage import garbage_decider
-from fairlead.store.contract import Key, Transaction
+from fairlead.store.contract import Transaction
 from fairlead.store.machine import Store
 from tests.inprocess import ADMIN, InProcess
 from tests.unit.reconcile.mirrors import Mirrors
@@ -93,7 +94,7 @@ class World:
         return self.mirrors.view(resource).owned(resource, owner_uid)
 
     def select(
-        self, resource: Resource[T], namespace: str, selector: LabelSelector | Json | None
+        self, resource: Resource[T], namespace: str, selector: LabelMatcher | Json | None
     ) -> Sequence[T]:
         return self.mirrors.view(resource).select(resource, namespace, selector)
 
@@ -172,7 +173,7 @@ class World:
         """A pod's phase and readiness as its node reports them; binds it if it is not bound and can be."""
         pod = self._pod(namespace, name)
         if not pod.spec.node_name and not pod.metadata.deletion_timestamp:
-            target = {"kind": "Node", "name": pinned(pod.spec) or node}
+            target = {"kind": "Node", "name": pinned_node(pod.spec) or node}
             binding = {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": name}, "target": target}
             self._ask("create", PODS, namespace, name, "binding", binding)
         at = timestamp(self.now)
@@ -288,8 +289,8 @@ class World:
         group, _, version = resource.api_version.rpartition("/")
         plural, space = plural_of(resource), _space(resource, namespace)
         request = Request(
-            verb, group, version, plural, space, name, subresource,
-            body=codec.encode(body), content_type=content_type,
+            verb=verb, group=group, version=version, plural=plural, namespace=space, name=name,
+            subresource=subresource, body=codec.encode(body), content_type=content_type,
         )  # fmt: skip
         outcome = self._send(request, user)
         if not isinstance(outcome, Done):

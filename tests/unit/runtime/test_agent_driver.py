@@ -15,7 +15,7 @@ from fairlead.agent.machine import Agent
 from fairlead.port.driving import ListAll
 from fairlead.runtime.agent_driver import AgentDriver
 from fairlead.runtime.remote import Remote
-from fairlead.wire.client import Address, Client
+from fairlead.wire.client import Address, HttpClient
 
 NOW = 1000.0
 
@@ -53,10 +53,12 @@ class Clumsy(Agent):
         return ()
 
 
-def made(failed: Callable[[BaseException], None] = lambda error: None) -> tuple[AgentDriver, Clumsy, Client]:
+def made(
+    failed: Callable[[BaseException], None] = lambda error: None,
+) -> tuple[AgentDriver, Clumsy, HttpClient]:
     agent = Clumsy(NodeSettings("n1"))
     agent.seen = []
-    client = Client(Address("127.0.0.1", 1, None))
+    client = HttpClient(Address("127.0.0.1", 1, None))
     remote = Remote(client, "", lambda: "", lambda: NOW)
     return AgentDriver(agent, remote, lambda: NOW, lambda given: None, failed), agent, client
 

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from fairlead.runtime import clock as clocks
-from fairlead.runtime.clock import Clock, Step, follow_wall_clock
+from fairlead.runtime.clock import Clock, ClockStep, follow_wall_clock
 
 HOUR = 3600.0
 
@@ -48,11 +48,11 @@ def test_it_does_not_follow_the_wall_clock_and_tells_how_far_that_is_ahead(hands
     hands.passed, hands.set_by = 10.0, by
     assert clock() == before + 10
     assert clock.wall() == before + 10 + by
-    assert clock.look() == Step(before + 10, by, by)
+    assert clock.look() == ClockStep(before + 10, by, by)
     assert clock.look() is None
     assert (clock.ahead_seconds, clock.steps) == (by, 1)
     hands.set_by = 0.0
-    assert clock.look() == Step(before + 10, -by, 0.0)
+    assert clock.look() == ClockStep(before + 10, -by, 0.0)
     assert (clock.ahead_seconds, clock.steps) == (0.0, 2)
 
 
@@ -78,7 +78,7 @@ def test_a_process_that_is_stopped_while_it_looks_sees_no_step(hands: Hands) -> 
 
 
 def test_a_step_is_told_in_words() -> None:
-    assert str(Step(1_700_000_000.0, -HOUR, -HOUR)) == (
+    assert str(ClockStep(1_700_000_000.0, -HOUR, -HOUR)) == (
         "the wall clock was set back by 3600 s, from 2023-11-14T22:13:20Z to 2023-11-14T21:13:20Z"
     )
 
@@ -91,7 +91,7 @@ def test_who_follows_it_is_told_of_each_step(hands: Hands, monkeypatch: pytest.M
     async def follow() -> None:
         heard = asyncio.Event()
 
-        def stepped(step: Step) -> None:
+        def stepped(step: ClockStep) -> None:
             told.append(step.seconds)
             heard.set()
 

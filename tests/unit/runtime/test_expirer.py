@@ -8,9 +8,10 @@ from typing import Any, cast
 
 import pytest
 
+from fairlead.model.key import Key
 from fairlead.port.request import Reply, Request
 from fairlead.runtime.expirer import EXPIRED_AT_ONCE_MAX, Expirer
-from fairlead.store.contract import ADDED, DELETED, Change, Entry, Key
+from fairlead.store.contract import ADDED, DELETED, CommittedChange, Entry
 
 
 class SlowHost:
@@ -37,7 +38,7 @@ class SlowHost:
         for request, answered in waiting:
             if self._status == 200:
                 entry = Entry(Key("events", request.namespace, request.name), "u", 1, b"")
-                self.expirer.observe((Change(DELETED, entry, None),))
+                self.expirer.observe((CommittedChange(DELETED, entry, None),))
             answered.set_result(Reply(self._status, b""))
 
 
@@ -46,7 +47,7 @@ def expirer_of(host: SlowHost, events: int) -> Expirer:
     host.expirer = expirer
     for number in range(events):
         entry = Entry(Key("events", "default", f"e-{number}"), "u", number + 1, b"")
-        expirer.observe((Change(ADDED, entry, None),))
+        expirer.observe((CommittedChange(ADDED, entry, None),))
     return expirer
 
 

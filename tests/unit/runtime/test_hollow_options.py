@@ -10,9 +10,9 @@ import pytest
 from fairlead.cli import agent, hollow
 from fairlead.core.errors import UsageError
 from fairlead.runtime.agent_settings import HollowSettings
-from fairlead.runtime.kubeconfig import Connection
+from fairlead.runtime.kubeconfig import ServerAccess
 
-HERE = Connection("https://127.0.0.1:7443")
+HERE = ServerAccess("https://127.0.0.1:7443")
 
 
 def parsed(*words: str) -> argparse.Namespace:

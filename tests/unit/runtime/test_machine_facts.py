@@ -8,7 +8,7 @@ import pytest
 
 from fairlead.core import quantity
 from fairlead.runtime import machine_facts
-from fairlead.runtime.local_agents import named, shares
+from fairlead.runtime.local_agents import name_nodes, share_machine
 from fairlead.runtime.settings import ServeSettings
 
 
@@ -16,7 +16,7 @@ def test_nodes_of_one_machine_offer_all_its_processors_and_their_part_of_its_mem
     assert quantity.milli(machine_facts.cpus()) > 0
     assert quantity.value(machine_facts.memory()) > 0
     for count in (1, 3, 7):
-        cpu, memory = shares(count)
+        cpu, memory = share_machine(count)
         assert cpu == machine_facts.cpus()
         assert 0 < quantity.value(memory) * count <= quantity.value(machine_facts.memory())
 
@@ -41,10 +41,10 @@ def test_every_fact_is_a_text() -> None:
 
 
 def test_local_nodes_are_dealt_out_to_zones_in_turn(tmp_path: Path) -> None:
-    nodes = named(ServeSettings(tmp_path, "", 0, False, nodes=3, zones=("a", "b")))
+    nodes = name_nodes(ServeSettings(tmp_path, "", 0, False, nodes=3, zones=("a", "b")))
     assert [(node.name, node.zone) for node in nodes] == [
         ("local-1", "a"),
         ("local-2", "b"),
         ("local-3", "a"),
     ]
-    assert named(ServeSettings(tmp_path, "", 0, False, nodes=1))[0].zone == ""
+    assert name_nodes(ServeSettings(tmp_path, "", 0, False, nodes=1))[0].zone == ""

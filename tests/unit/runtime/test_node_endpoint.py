@@ -13,7 +13,7 @@ from typing import Any, cast
 import pytest
 import uvloop
 
-from fairlead.agent.drivers.logs import Wanted
+from fairlead.agent.drivers.logs import LogOptions
 from fairlead.agent.drivers.usage import Usage
 from fairlead.api.plan import NodeAddress, NodeQuestion, NodeStream
 from fairlead.api.users import User
@@ -36,19 +36,19 @@ class Machine:
 
     def __init__(self) -> None:
         self.lines = [b"one\n", b"two\n"]
-        self.wanted: list[Wanted] = []
+        self.wanted: list[LogOptions] = []
         self.reading = 0
         self.read = 0
         self.endless = False
         self.cpu_seconds = 0.0
 
-    def logs(self, uid: str, container: str, wanted: Wanted) -> AsyncIterator[bytes]:
+    def logs(self, uid: str, container: str, wanted: LogOptions) -> AsyncIterator[bytes]:
         if uid != "uid":
             raise LookupError(f"pod {uid} is not on this machine")
         self.wanted.append(wanted)
         return self._pieces(wanted)
 
-    async def _pieces(self, wanted: Wanted) -> AsyncIterator[bytes]:
+    async def _pieces(self, wanted: LogOptions) -> AsyncIterator[bytes]:
         self.reading += 1
         try:
             for line in self.lines:
@@ -171,7 +171,9 @@ def test_a_log_comes_through(tmp_path: Path, loop: Callable[[], Any] | None) -> 
         await until(lambda: client.ended)
         assert (client.body, room.began, room.refused) == (b"one\ntwo\n", 1, [])
         (wanted,) = room.machine.wanted
-        assert wanted == Wanted(True, 2, 1767225600.0, True, 9, False)
+        assert wanted == LogOptions(
+            previous=True, tail_lines=2, since=1767225600.0, timestamps=True, limit_bytes=9, follow=False
+        )
         assert room.machine.reading == 0
 
     run(tmp_path, test, loop)

@@ -13,7 +13,7 @@ from fairlead.port.driving import Started
 from fairlead.port.request import Reply, Request
 from fairlead.runtime.plane_driver import PlaneDriver
 
-GET = Request("get", "", "v1", "pods", "default", "web")
+GET = Request(verb="get", group="", version="v1", plural="pods", namespace="default", name="web")
 
 
 class Loop:

@@ -16,7 +16,7 @@ from fairlead.port.request import Reply, Request
 from fairlead.runtime import planes as under_test
 from fairlead.runtime.plane_driver import PlaneDriver
 from fairlead.runtime.planes import Planes
-from fairlead.store.contract import Change
+from fairlead.store.contract import CommittedChange
 from fairlead.store.watch import Subscription
 from tests.inprocess import InProcess
 
@@ -72,7 +72,7 @@ def test_another_takes_its_place_and_does_what_the_first_left(
         kept = Planes(loop, drive)
         publish = api.hub.publish
 
-        def publish_and_wake(changes: Iterable[Change]) -> list[Subscription]:
+        def publish_and_wake(changes: Iterable[CommittedChange]) -> list[Subscription]:
             woken = publish(changes)
             kept.wake(woken)
             return woken

@@ -7,19 +7,19 @@ import time
 from collections.abc import Coroutine
 from typing import Any
 
+from fairlead.model.key import Key
 from fairlead.runtime import store_driver
 from fairlead.runtime.store_driver import StoreDriver
 from fairlead.store.contract import (
     Absent,
     Batch,
-    Change,
+    CommitFailed,
     Committed,
-    Failed,
+    CommittedChange,
     JournalError,
-    Key,
     Note,
+    PreconditionFailed,
     Put,
-    Refused,
     Retention,
     Transaction,
 )
@@ -52,7 +52,7 @@ class Bench:
     def __init__(self, disk: Disk, retention: Retention | None = None) -> None:
         self.disk = disk
         self.store = Store(disk.recover(), disk)
-        self.published: list[Change] = []
+        self.published: list[CommittedChange] = []
         self.events: list[Event] = []
         self.driver = StoreDriver(
             asyncio.get_running_loop(),
@@ -111,8 +111,8 @@ def test_a_full_disk_fails_the_write_and_the_next_one_works() -> None:
         bench = Bench(disk)
         disk.fail_before = JournalError("StorageFull", "no space left")
         outcome = await bench.driver.commit(put("x"))
-        assert outcome == Failed("StorageFull", "no space left")
-        while isinstance(outcome := await bench.driver.commit(put("x")), Failed):
+        assert outcome == CommitFailed("StorageFull", "no space left")
+        while isinstance(outcome := await bench.driver.commit(put("x")), CommitFailed):
             assert outcome.reason in ("Halted", "StorageFull")
             await asyncio.sleep(0.01)
         assert isinstance(outcome, Committed)
@@ -126,10 +126,10 @@ def test_a_write_that_was_durable_although_it_failed_is_found_and_published() ->
         disk = Disk()
         bench = Bench(disk)
         disk.fail_after = JournalError("StorageFailed", "the disk said nothing")
-        assert isinstance(await bench.driver.commit(put("x")), Failed)
-        while isinstance(outcome := await bench.driver.commit(put("x")), Failed):
+        assert isinstance(await bench.driver.commit(put("x")), CommitFailed)
+        while isinstance(outcome := await bench.driver.commit(put("x")), CommitFailed):
             await asyncio.sleep(0.01)
-        assert isinstance(outcome, Refused), "it exists: the first attempt had been durable"
+        assert isinstance(outcome, PreconditionFailed), "it exists: the first attempt had been durable"
         assert [change.entry.key.name for change in bench.published] == ["x"]
         await bench.driver.stop(5)
 
@@ -141,8 +141,8 @@ def test_an_unforeseen_error_in_the_writer_thread_does_not_stop_writing_for_good
         disk = Disk()
         bench = Bench(disk)
         disk.fail_before = ZeroDivisionError("a bug")
-        assert isinstance(await bench.driver.commit(put("x")), Failed)
-        while isinstance(outcome := await bench.driver.commit(put("y")), Failed):
+        assert isinstance(await bench.driver.commit(put("x")), CommitFailed)
+        while isinstance(outcome := await bench.driver.commit(put("y")), CommitFailed):
             await asyncio.sleep(0.01)
         assert isinstance(outcome, Committed)
         await bench.driver.stop(5)

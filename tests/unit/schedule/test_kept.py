@@ -18,7 +18,7 @@ from fairlead.model.views.common import Owner
 from fairlead.schedule import changes as changes_module
 from fairlead.schedule import cycle as cycle_module
 from fairlead.schedule import nodes as nodes_module
-from fairlead.schedule.changes import CHANGES_MAX, Change, Changes
+from fairlead.schedule.changes import CHANGES_MAX, Changes, OccupancyChange
 from fairlead.schedule.contract import Yielding
 from fairlead.schedule.cycle import Cycle
 from fairlead.schedule.facts import Facts
@@ -58,7 +58,7 @@ def test_one_place_scores_what_it_scores_among_all(found: Any, cpu: int, memory:
         if mask is not None:
             mask[:] = False
         for slot in snapshot.nodes.slot.values():
-            assert by_one.touched(Change(slot, facts, 1)) is False
+            assert by_one.touched(OccupancyChange(slot, facts, 1)) is False
             assert scores[slot] == expected[slot]
             assert mask is None or expected_mask is None or mask[slot] == expected_mask[slot]
 
@@ -139,10 +139,10 @@ def test_whoever_is_too_far_behind_is_told_so(monkeypatch: pytest.MonkeyPatch) -
     facts = cluster(()).facts_of(pod("p"))
     changes = Changes()
     for slot in range(7):
-        changes.append(Change(slot, facts, 1))
+        changes.append(OccupancyChange(slot, facts, 1))
     assert [each.slot for each in changes.since(5) or ()] == [5, 6]
     assert changes.since(5, at_most=1) is None
-    changes.append(Change(7, facts, 1))
+    changes.append(OccupancyChange(7, facts, 1))
     assert (changes.end, changes.since(3)) == (8, None)
     assert [each.slot for each in changes.since(4) or ()] == [4, 5, 6, 7]
     assert changes.since(8) == []
@@ -243,7 +243,7 @@ def test_what_a_class_knows_of_others_is_bounded() -> None:
     )
     for number in range(3 * ANSWERS_KEPT):
         other = snapshot.facts_of(pod(f"p{number}", labels={"job": str(number)}))
-        state.catch_up((Change(0, other, 1), Change(0, other, -1)), state.seen + 2)
+        state.catch_up((OccupancyChange(0, other, 1), OccupancyChange(0, other, -1)), state.seen + 2)
     kept = [len(value) for value in dictionaries(state)]
     assert max(kept) <= ANSWERS_KEPT
 

@@ -8,8 +8,8 @@ import pytest
 
 from fairlead.model.selectors import from_object
 from fairlead.model.views import Pod
-from fairlead.schedule.budgets import Budget
-from fairlead.schedule.contract import Attempt
+from fairlead.schedule.budgets import EvictionBudget
+from fairlead.schedule.contract import SchedulingAttempt
 from fairlead.schedule.cycle import Cycle
 from fairlead.schedule.registry import default_policy
 from fairlead.schedule.snapshot import Snapshot
@@ -18,18 +18,18 @@ from tests.unit.schedule.clusters import HOSTNAME, ZONE, cluster, node, pod
 NOBODY: tuple[str, list[str]] = ("", [])
 
 
-def cycle_on(snapshot: Snapshot, *budgets: Budget) -> Cycle:
+def cycle_on(snapshot: Snapshot, *budgets: EvictionBudget) -> Cycle:
     cycle = Cycle(snapshot, default_policy())
     snapshot.budgets = budgets
     return cycle
 
 
-def came_of(attempt: Attempt) -> tuple[str, list[str]]:
+def came_of(attempt: SchedulingAttempt) -> tuple[str, list[str]]:
     return attempt.nominated, [victim.key.name for victim in attempt.victims]
 
 
-def budget(allowed: int, *disrupted: str, **labels: str) -> Budget:
-    return Budget("default", from_object({"matchLabels": labels}), allowed, frozenset(disrupted))
+def budget(allowed: int, *disrupted: str, **labels: str) -> EvictionBudget:
+    return EvictionBudget("default", from_object({"matchLabels": labels}), allowed, frozenset(disrupted))
 
 
 def high(cpu: str = "2", **more: Any) -> Pod:

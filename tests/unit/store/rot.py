@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from fairlead.core.errors import DataDirectoryError, FormatError
+from fairlead.model.key import Key
 from fairlead.runtime.datadir import open_data_directory
-from fairlead.store.contract import Change, Compacted, Delete, Entry, Key, Note, Put, Transaction
+from fairlead.store.contract import CommittedChange, Compacted, Entry, Note, Put, Remove, Transaction
 from fairlead.store.damage import is_stand_in
 from fairlead.store.events import Append, Appended, Flush, Submitted
 from fairlead.store.machine import Store
@@ -24,7 +25,7 @@ class Written(NamedTuple):
 
     revision: int
     entries: tuple[Entry, ...]
-    changes: tuple[Change, ...]
+    changes: tuple[CommittedChange, ...]
     notes: tuple[bytes, ...]
 
 
@@ -44,9 +45,9 @@ def fill(directory: Path, *, close: bool) -> Written:
             key = Key("configmaps", f"space-{turn % 3}", f"map-{turn % 40}")
             notes.append(b'{"turn":%d}' % turn)
             note = Note("audit", notes[-1])
-            operation: Put | Delete = put(key, str(turn), (turn * 37) % 3000)
+            operation: Put | Remove = put(key, str(turn), (turn * 37) % 3000)
             if turn % 11 == 10 and (there := store.get(key)) is not None:
-                operation = Delete(key, there.uid, operation.head, operation.tail)
+                operation = Remove(key, there.uid, operation.head, operation.tail)
             store.handle(Submitted(turn, Transaction((operation,), (), (note,))))
             (append,) = store.handle(Flush(NOW + turn))
             assert isinstance(append, Append)

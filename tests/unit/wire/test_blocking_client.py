@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from fairlead.cli.client import Client
+from fairlead.cli.client import ApiClient
 from fairlead.core.errors import Unreachable
 from fairlead.runtime import certificates
-from fairlead.runtime.kubeconfig import Connection
+from fairlead.runtime.kubeconfig import ServerAccess
 from fairlead.wire.blocking_client import BlockingClient
 from fairlead.wire.client_protocol import Address, Broken, NotSent
 
@@ -139,7 +139,7 @@ def test_a_person_is_told_why_a_certificate_is_refused(
     tls.load_cert_chain(tmp_path / "pair.pem")
     with serving(answering([], OK), tls) as port:
         authority = (ours if trusts_it else other).certificate.decode()
-        client = Client(Connection(f"https://127.0.0.1:{port}", ca=authority))
+        client = ApiClient(ServerAccess(f"https://127.0.0.1:{port}", ca=authority))
         try:
             if not told:
                 assert client.get("/") == {}

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from fairlead.wire.client import Address, Answer, Broken, Client, NotSent
+from fairlead.wire.client import Address, Broken, HttpAnswer, HttpClient, NotSent
 
 OK = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi"
 Script = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
@@ -23,7 +23,7 @@ class Server:
         self.connections = 0
         self.requests: list[str] = []
         self._tasks: list[asyncio.Task[None]] = []
-        self.client: Client
+        self.client: HttpClient
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
@@ -55,7 +55,7 @@ class Server:
 async def serving(script: Callable[[Server], Script], **options: Any) -> AsyncIterator[Server]:
     server = Server(lambda reader, writer: script(server)(reader, writer))
     listening = await asyncio.start_server(server._serve, "127.0.0.1", 0)
-    server.client = Client(Address("127.0.0.1", listening.sockets[0].getsockname()[1], None), **options)
+    server.client = HttpClient(Address("127.0.0.1", listening.sockets[0].getsockname()[1], None), **options)
     try:
         yield server
     finally:
@@ -81,14 +81,14 @@ def answering(*answers: bytes, close: bool = False) -> Callable[[Server], Script
     return of
 
 
-async def get(server: Server, method: str = "GET", body: bytes = b"", seconds: float = 5.0) -> Answer:
+async def get(server: Server, method: str = "GET", body: bytes = b"", seconds: float = 5.0) -> HttpAnswer:
     return await server.client.send(method, "/x", b"", body, seconds)
 
 
 def test_a_connection_is_used_again() -> None:
     async def run() -> None:
         async with serving(answering(OK, OK)) as server:
-            assert await get(server) == Answer(200, {b"content-length": b"2"}, b"hi")
+            assert await get(server) == HttpAnswer(200, {b"content-length": b"2"}, b"hi")
             assert (await get(server, "PATCH", b"{}")).body == b"hi"
             assert server.connections == 1
             assert server.requests == ["GET /x HTTP/1.1", "PATCH /x HTTP/1.1"]
@@ -152,7 +152,7 @@ def test_no_connection_is_not_sent() -> None:
         async with serving(answering(OK)) as server:
             address = server.client.address
         with pytest.raises(NotSent, match="cannot reach"):
-            await Client(address).send("POST", "/x", b"", b"{}", 5.0)
+            await HttpClient(address).send("POST", "/x", b"", b"{}", 5.0)
 
     asyncio.run(run())
 

@@ -23,7 +23,14 @@ from fairlead.wire.openapi import OpenApi
 V2 = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 V2BETA1 = V2.replace("v=v2", "v=v2beta1")
 TIDE = Kind(
-    "sea.example.com", "v1", "Tide", "tides", True, "x", short_names=("td",), openapi={"type": "object"}
+    group="sea.example.com",
+    version="v1",
+    kind="Tide",
+    plural="tides",
+    namespaced=True,
+    schema="x",
+    short_names=("td",),
+    openapi={"type": "object"},
 )
 
 

@@ -11,7 +11,7 @@ from fairlead.api.plan import Context, NodeAddress, NodeQuestion, NodeStream, Pl
 from fairlead.api.users import ANONYMOUS, User
 from fairlead.core.errors import NotFound, Unavailable
 from fairlead.port.request import Reply
-from fairlead.store.contract import Failed, Transaction
+from fairlead.store.contract import CommitFailed, Transaction
 from fairlead.wire.documents import Documents
 from fairlead.wire.exchange import Exchange
 from fairlead.wire.handler import Handler, Host
@@ -53,7 +53,7 @@ def ask(
         api=SimpleNamespace(plan=plan, serves=lambda _: True, desk=SimpleNamespace(audit=audit)),
         sign_in=lambda *_: ANONYMOUS,
         context=context,
-        submit=lambda transaction, done: done(Failed("StorageFull", "no room")),
+        submit=lambda transaction, done: done(CommitFailed("StorageFull", "no room")),
     )
     documents = SimpleNamespace(answer=lambda exchange, *_: exchange.respond(304, b"", b"") or 304)
     watches = SimpleNamespace(open=open_watch)
@@ -88,7 +88,18 @@ def test_a_watch_that_could_not_be_opened_is_counted_as_that_alone() -> None:
     def stopping(*_: object) -> None:
         raise Unavailable("the server is stopping")
 
-    watch = Watch("pods", "", 0, (), None, None, False, lambda *_: b"", False, 1.0)
+    watch = Watch(
+        resource="pods",
+        namespace="",
+        since=0,
+        initial=(),
+        accepts=None,
+        encode=None,
+        bookmarks=False,
+        bookmark=lambda *_: b"",
+        initial_end=False,
+        timeout_seconds=1.0,
+    )
     exchange, handler = ask(watch, PODS + b"?watch=1", open_watch=stopping)
     assert exchange.status == 503
     assert handler.requests == {("watch", "pods", 503): 1}

@@ -10,9 +10,9 @@ from typing import Any, cast
 
 import pytest
 
-from fairlead.wire.budget import Budget
+from fairlead.wire.budget import ByteBudget
 from fairlead.wire.exchange import Exchange
-from fairlead.wire.http import BODY_BYTES_MAX, HEADER_BYTES_MAX, Connection
+from fairlead.wire.http import BODY_BYTES_MAX, HEADER_BYTES_MAX, ServerConnection
 
 
 class Transport:
@@ -73,18 +73,18 @@ class Listener:
         self.loop = Loop()
         self.stopping = False
         self.refused: list[tuple[int, str]] = []
-        self.bodies = Budget(8 * BODY_BYTES_MAX)
+        self.bodies = ByteBudget(8 * BODY_BYTES_MAX)
         self.known = {b"Bearer known": "ann", b"Bearer t": "tom"}
 
     def now(self) -> float:
         return 1.0
 
-    def joined(self, connection: Connection) -> None: ...
+    def joined(self, connection: ServerConnection) -> None: ...
 
     def owner_of_body(self, exchange: Exchange) -> str | None:
         return self.known.get(exchange.headers.get(b"authorization", b"Bearer known"))
 
-    def left(self, connection: Connection) -> None: ...
+    def left(self, connection: ServerConnection) -> None: ...
 
     def refuse(self, exchange: Exchange, status: int, message: str) -> None:
         self.refused.append((status, message))
@@ -94,7 +94,7 @@ class Listener:
 class Peer:
     """A connection with both ends in view."""
 
-    def __init__(self, connection: type[Connection] = Connection) -> None:
+    def __init__(self, connection: type[ServerConnection] = ServerConnection) -> None:
         self.listener = Listener()
         self.exchanges: list[Exchange] = []
         self.connection = connection(cast(Any, self.listener), self.exchanges.append)
@@ -439,7 +439,7 @@ def test_bodies_are_paid_for_until_they_are_answered_or_their_client_is_gone() -
 @pytest.mark.parametrize("framing", [LENGTH, EXPECT + LENGTH, CHUNKED])
 def test_a_body_that_the_budget_has_no_room_for_is_refused_before_it_is_kept(framing: bytes) -> None:
     peer = Peer()
-    peer.listener.bodies = Budget(1500)
+    peer.listener.bodies = ByteBudget(1500)
     assert peer.listener.bodies.take("tom", 600)
     peer.send(post(framing), b"3e8\r\n" + b"x" * 1000 + b"\r\n")
     assert [status for status, _ in peer.listener.refused] == [429]
@@ -449,7 +449,7 @@ def test_a_body_that_the_budget_has_no_room_for_is_refused_before_it_is_kept(fra
 
 
 def test_a_user_may_hold_as_much_as_stays_free() -> None:
-    bodies = Budget(1200)
+    bodies = ByteBudget(1200)
     assert bodies.take("ann", 600)
     assert not bodies.take("ann", 1)
     assert bodies.take("tom", 300)

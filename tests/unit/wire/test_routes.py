@@ -37,7 +37,7 @@ def test_a_resource_address_names_verb_and_object(method: str, target: str, expe
     path, query = split_target(target.encode())
     request = resource_request(method.encode(), path, query, b"", "", "")
     assert request is not None
-    words = [request.resource, request.namespace, request.name, request.subresource]
+    words = [request.plural, request.namespace, request.name, request.subresource]
     found = [request.verb, f"{request.group}/{request.version}", *(word or "-" for word in words)]
     assert " ".join(found) == expected
 

@@ -11,9 +11,9 @@ import pytest
 
 from fairlead.core.times import parse_time
 from fairlead.runtime import certificates
-from fairlead.runtime.kubeconfig import Connection
+from fairlead.runtime.kubeconfig import ServerAccess
 from fairlead.runtime.reaching import address_of, tls_of
-from fairlead.wire.client import Client, NotSent
+from fairlead.wire.client import HttpClient, NotSent
 from fairlead.wire.validity import common_name, time_trouble
 
 DAY = 24 * 3600.0
@@ -59,8 +59,8 @@ def answered(tmp_path: Path, made_at: float, clock_at: float) -> int:
     async def ask() -> int:
         listening = await asyncio.start_server(serve, "127.0.0.1", 0, ssl=context)
         url = f"https://127.0.0.1:{listening.sockets[0].getsockname()[1]}"
-        trusted = tls_of(Connection(url, ca=authority.certificate.decode()))
-        client = Client(address_of(url, trusted, lambda: clock_at)[0])
+        trusted = tls_of(ServerAccess(url, ca=authority.certificate.decode()))
+        client = HttpClient(address_of(url, trusted, lambda: clock_at)[0])
         try:
             return (await client.send("GET", "/", b"", b"", 10.0)).status
         finally:

@@ -10,7 +10,8 @@ import pytest
 
 from fairlead.api.plan import Watch
 from fairlead.api.users import User
-from fairlead.store.contract import ADDED, Change, Entry, Key
+from fairlead.model.key import Key
+from fairlead.store.contract import ADDED, CommittedChange, Entry
 from fairlead.store.watch import Hub
 from fairlead.wire.exchange import Exchange
 from fairlead.wire.watching import PIECE_BYTES, Watches
@@ -73,14 +74,25 @@ class World:
     def open(self, encode: Any = None, room: int = 1 << 60) -> Client:
         client = Client()
         client.room = room
-        watch = Watch("configmaps", "", 1, (), None, encode, False, lambda *_: b"bookmark\n", False, 60.0)
+        watch = Watch(
+            resource="configmaps",
+            namespace="",
+            since=1,
+            initial=(),
+            accepts=None,
+            encode=encode,
+            bookmarks=False,
+            bookmark=lambda *_: b"bookmark\n",
+            initial_end=False,
+            timeout_seconds=60.0,
+        )
         self.watches.open(cast(Exchange, client), watch, User("ann"))
         return client
 
-    def change(self, data: bytes = LARGE) -> Change:
+    def change(self, data: bytes = LARGE) -> CommittedChange:
         self.revision += 1
         entry = Entry(Key("configmaps", "default", "a"), "uid", self.revision, data, self.revision)
-        change = Change(ADDED, entry, None)
+        change = CommittedChange(ADDED, entry, None)
         self.watches.wake(self.hub.publish([change]))
         return change
 

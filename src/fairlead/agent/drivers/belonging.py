@@ -13,13 +13,13 @@ from fairlead.agent.drivers import limits, procfs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from fairlead.agent.drivers.containers import Container
+    from fairlead.agent.drivers.containers import SupervisedContainer
     from fairlead.agent.drivers.side_processes import SideProcess
 
 UNKNOWN = ""
 
 
-def members(containers: dict[str, Container], sides: list[SideProcess]) -> dict[str, set[int]]:
+def members(containers: dict[str, SupervisedContainer], sides: list[SideProcess]) -> dict[str, set[int]]:
     """Processes that live, by container; those that nobody can tell apart under UNKNOWN."""
     found: dict[str, set[int]] = {}
     owners: dict[int, str] = {}
@@ -38,7 +38,7 @@ def below(branch: int) -> set[int]:
     return {pid for pid, each in procfs.descendants(os.getpid()).items() if each == branch}
 
 
-def _owner(branch: int, containers: dict[str, Container], sides: list[SideProcess]) -> str:
+def _owner(branch: int, containers: dict[str, SupervisedContainer], sides: list[SideProcess]) -> str:
     for side in sides:
         if side.pid == branch:
             return str(side.container.record["name"])

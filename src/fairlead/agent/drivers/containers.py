@@ -28,7 +28,7 @@ READ_BYTES = 65536
 _DRAIN_READS_MAX = 64  # more than the largest pipe holds
 
 
-class Container:
+class SupervisedContainer:
     def __init__(self, record: Json, poll: select.poll) -> None:
         self.record = record  # its entry in the state
         self.main = 0  # pid, until it is reaped

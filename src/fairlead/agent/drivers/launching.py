@@ -104,10 +104,10 @@ def _become(
             limits.limit_data(run["memory_bytes"])
         _take_view(run, beside)
         if run.get("capabilities") is not None:
-            privileges.bound(run["capabilities"])
+            privileges.limit_capabilities(run["capabilities"])
         _switch_user(run["user"], run["group"], run.get("supplementary") or [])
         if run.get("capabilities") is not None:
-            privileges.keep(run["capabilities"])
+            privileges.keep_capabilities(run["capabilities"])
         if not run.get("escalates"):
             privileges.gain_none()
         # After the switch, which would clear it.

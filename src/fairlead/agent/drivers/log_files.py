@@ -28,7 +28,7 @@ STAMP_LENGTH = len("2026-01-02T03:04:05.123456789Z")
 STDOUT, STDERR = b"stdout", b"stderr"
 
 
-def stamp(nanoseconds: int) -> bytes:
+def format_stamp(nanoseconds: int) -> bytes:
     """RFC 3339 with nine digits: text that sorts like the instants."""
     second, nano = divmod(nanoseconds, 10**9)
     whole = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second))
@@ -39,7 +39,7 @@ def log_file(attempt: int, age: int = 0) -> str:
     return f"{attempt}.log" + (f".{age}" if age else "")
 
 
-def attempts(directory: int) -> list[int]:
+def list_attempts(directory: int) -> list[int]:
     """Runs of a container that have a log, the newest last."""
     names = os.listdir(directory)
     return sorted({int(name.partition(".")[0]) for name in names if name.partition(".")[0].isdigit()})
@@ -49,7 +49,7 @@ def forget_old(directory: str, attempt: int) -> None:
     """Before a run starts: only it and the newest before it keep their logs."""
     place = _open_directory(directory)
     try:
-        old = [each for each in attempts(place) if each < attempt]
+        old = [each for each in list_attempts(place) if each < attempt]
         for each in old[: max(len(old) - (RUNS_KEPT_MAX - 1), 0)]:
             for age in range(FILES_MAX):
                 try:
@@ -90,7 +90,7 @@ class LogWriter:
             pass  # tried again with the first output
 
     def write(self, stream: bytes, data: bytes) -> None:
-        start = stamp(time.time_ns()) + b" " + stream
+        start = format_stamp(time.time_ns()) + b" " + stream
         records: list[bytes] = []
         *lines, rest = (self._unfinished[stream] + data).split(b"\n")
         for line in lines:
@@ -102,7 +102,7 @@ class LogWriter:
     def close(self) -> None:
         for stream, rest in self._unfinished.items():
             if rest:
-                self._append(b"%b %b F %b\n" % (stamp(time.time_ns()), stream, rest), len(rest))
+                self._append(b"%b %b F %b\n" % (format_stamp(time.time_ns()), stream, rest), len(rest))
                 self._unfinished[stream] = b""
         if self._lost_untold:
             self._append(b"", 0)
@@ -117,7 +117,7 @@ class LogWriter:
         told = b""
         if self._lost_untold:
             told = b"%b stderr F fairlead: %d bytes of output were lost: %b\n" % (
-                stamp(time.time_ns()),
+                format_stamp(time.time_ns()),
                 self._lost_untold,
                 self._why.encode(),
             )

@@ -1,6 +1,6 @@
 """Reading a run's log: the newest or the previous, its end, from an instant on, with times, and as it grows.
 
-    read(open_directory, Wanted(...), runs) -> pieces of bytes, for the node's endpoint (`kubectl logs`)
+    read(open_directory, LogOptions(...), runs) -> pieces of bytes, for the node's endpoint (`kubectl logs`)
 
 Spans the files of a run (`log_files.py`), also while they are rotated. Records of one line are joined; a record that is
 not yet whole is not seen. Memory is bounded by one piece, whatever the log.
@@ -18,7 +18,7 @@ from typing import BinaryIO, cast
 import msgspec
 
 from fairlead.agent.drivers import beneath
-from fairlead.agent.drivers.log_files import FILES_MAX, STAMP_LENGTH, attempts, log_file, stamp
+from fairlead.agent.drivers.log_files import FILES_MAX, STAMP_LENGTH, format_stamp, list_attempts, log_file
 
 PIECE_BYTES = 64 * 1024
 #: bound: processes | a followed log is looked at every | -
@@ -28,7 +28,7 @@ _FLAG_AT = STAMP_LENGTH + 1 + _STREAM_LENGTH + 1
 _TEXT_AT = _FLAG_AT + 2
 
 
-class Wanted(msgspec.Struct, frozen=True):
+class LogOptions(msgspec.Struct, frozen=True):
     """As PodLogOptions of Kubernetes has it."""
 
     previous: bool = False
@@ -40,7 +40,7 @@ class Wanted(msgspec.Struct, frozen=True):
 
 
 def read(
-    open_directory: Callable[[], int], wanted: Wanted, runs: Callable[[int], bool]
+    open_directory: Callable[[], int], wanted: LogOptions, runs: Callable[[int], bool]
 ) -> AsyncIterator[bytes]:
     """`open_directory`: a descriptor of where the logs are. `runs` says whether an attempt may still print. LookupError
     if there is no such log."""
@@ -49,7 +49,7 @@ def read(
     except OSError:
         raise LookupError("nothing was printed yet") from None
     try:
-        known = attempts(directory)
+        known = list_attempts(directory)
     finally:
         os.close(directory)
     if len(known) < (2 if wanted.previous else 1):
@@ -60,7 +60,7 @@ def read(
 
 
 async def _pieces(
-    open_directory: Callable[[], int], attempt: int, wanted: Wanted, runs: Callable[[int], bool]
+    open_directory: Callable[[], int], attempt: int, wanted: LogOptions, runs: Callable[[int], bool]
 ) -> AsyncIterator[bytes]:
     try:
         directory = open_directory()
@@ -98,9 +98,9 @@ async def _pieces(
 class _Shape:
     """From records to what was asked for."""
 
-    def __init__(self, wanted: Wanted) -> None:
+    def __init__(self, wanted: LogOptions) -> None:
         self._times = wanted.timestamps
-        self._since = stamp(int(wanted.since * 1e9)) if wanted.since is not None else b""
+        self._since = format_stamp(int(wanted.since * 1e9)) if wanted.since is not None else b""
         self._within: dict[bytes, bool] = {}  # by stream: in the middle of a line
 
     def show(self, records: bytes) -> bytes:

@@ -1,6 +1,6 @@
 """One pod of this machine: what the driver does for it, one thing after the other.
 
-    instruction ──> queue ──> Pod ──> directories.py, contact.py
+    instruction ──> queue ──> PodDriver ──> directories.py, contact.py
     supervisor's line, its end ──┘ └──> tell: Saw, Closed, Failed, Probed
 
 Made and owned by `process.py`. Before it says that a supervisor is gone, it has made sure that nothing of the pod
@@ -36,7 +36,7 @@ from fairlead.agent.drivers.sandboxes import explain, listed, sandbox
 from fairlead.agent.drivers.supervisor_link import SupervisorLink, reap, supervisor_runs
 from fairlead.agent.drivers.this_machine import ThisMachine
 
-Instruction = Open | Start | Stop | Refresh | Close
+QueuedInstruction = Open | Start | Stop | Refresh | Close
 #: bound: processes | instructions that wait for one pod | the next one fails
 WAITING_MAX = 256  # instructions for one pod
 CLEAN_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"  # nothing of the agent's own
@@ -52,7 +52,7 @@ class _Gone:
         self.hangs = hangs
 
 
-class Pod:
+class PodDriver:
     def __init__(self, machine: ThisMachine, uid: str) -> None:
         self.uid = uid
         self.directory = PodDirectory(machine.parent, uid)
@@ -63,13 +63,13 @@ class Pod:
         self._tell = machine.tell
         self._identity: PodIdentity | None = None
         self.contact = Contact(machine, uid, self._saw, self._gone)
-        self._waiting: deque[Instruction | _Gone] = deque()
+        self._waiting: deque[QueuedInstruction | _Gone] = deque()
         self._more = asyncio.Event()
         self._work = asyncio.create_task(self._serve(), name=f"pod {uid}")
 
     # Told by the driver
 
-    def put(self, instruction: Instruction) -> None:
+    def put(self, instruction: QueuedInstruction) -> None:
         if len(self._waiting) >= WAITING_MAX:
             self._fail(instruction, f"{WAITING_MAX} instructions already wait for this pod")
             return
@@ -103,7 +103,7 @@ class Pod:
         except OSError:
             directory = -1  # it was removed, or something else lies in its place
         try:
-            state = states.load(directory) or self.contact.state or states.fresh(0.0)
+            state = states.load(directory) or self.contact.state or states.new_state(0.0)
             reap(state["pid"])
             if states.mark_lost(state):
                 try:
@@ -151,7 +151,7 @@ class Pod:
             except Exception as error:  # noqa: BLE001  a defect in one pod must not end the others: it is told
                 self._fail(instruction, f"defect in the process driver: {error!r}")
 
-    async def _carry_out(self, instruction: Instruction | _Gone) -> None:
+    async def _carry_out(self, instruction: QueuedInstruction | _Gone) -> None:
         if self.contact.replaced and not isinstance(instruction, _Gone):
             raise ValueError("another agent has taken over this pod: only one may run on a node's directory")
         if not self.directory.exists and isinstance(instruction, Start | Stop | Refresh):

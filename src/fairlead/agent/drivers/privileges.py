@@ -12,8 +12,9 @@ _EINVAL = 22
 _LIBC = ctypes.CDLL(None, use_errno=True)
 
 
-def bound(mask: int) -> None:
-    """No program that it becomes ever has another capability than these. Needs the right to, so before `keep`."""
+def limit_capabilities(mask: int) -> None:
+    """No program that it becomes ever has another capability than these. Needs the right to, so before
+    `keep_capabilities`."""
     for number in range(_CAPABILITIES):
         if not mask >> number & 1 and _LIBC.prctl(_PR_CAPBSET_DROP, number, 0, 0, 0):
             error = ctypes.get_errno()
@@ -22,8 +23,8 @@ def bound(mask: int) -> None:
             raise OSError(error, f"prctl(PR_CAPBSET_DROP): {os.strerror(error)}")
 
 
-def keep(mask: int) -> None:
-    """Of those that it has, these."""
+def keep_capabilities(mask: int) -> None:
+    """Keeps these of those that it has."""
     head = (ctypes.c_uint32 * 2)(_VERSION_3, 0)
     sets = (ctypes.c_uint32 * 6)()  # effective, permitted, inheritable; low halves, then high ones
     if _LIBC.capget(head, sets):

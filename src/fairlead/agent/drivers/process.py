@@ -1,6 +1,6 @@
 """The process driver: pods as processes of this machine, each under a supervisor that outlives the agent.
 
-    runtime/agent_driver.py ──instruction──> ProcessDriver ──> Pod (`pod.py`), one per pod on this machine
+    runtime/agent_driver.py ──instruction──> ProcessDriver ──> PodDriver (`pod.py`), one per pod on this machine
                             <──── tell ─────
 
 Instructions for one pod are carried out one after the other, those for different pods side by side; a new deadline
@@ -34,7 +34,7 @@ from fairlead.agent.contract import (
 from fairlead.agent.drivers import limits, logs, procfs
 from fairlead.agent.drivers.directories import remove_directory, tidy
 from fairlead.agent.drivers.isolating import find_isolation
-from fairlead.agent.drivers.pod import Pod
+from fairlead.agent.drivers.pod import PodDriver
 from fairlead.agent.drivers.probing import look
 from fairlead.agent.drivers.sandboxes import listed
 from fairlead.agent.drivers.this_machine import ThisMachine
@@ -62,7 +62,7 @@ class ProcessDriver:
         self._hidden = hidden
         self._clock = clock
         self._tell = tell
-        self._pods: dict[str, Pod] = {}
+        self._pods: dict[str, PodDriver] = {}
         self._probes: set[asyncio.Task[None]] = set()
         self._probing = asyncio.Semaphore(PROBES_MAX)
         self._deadline = 0.0
@@ -87,10 +87,10 @@ class ProcessDriver:
                 await asyncio.to_thread(remove_directory, parent, uid)
         await asyncio.to_thread(self._machine.end_forgotten, frozenset(whole))
         for uid in whole:
-            self._pods[uid] = Pod(self._machine, uid)
+            self._pods[uid] = PodDriver(self._machine, uid)
         attaching = asyncio.Semaphore(ATTACHING_MAX)
 
-        async def attach(pod: Pod) -> bool:
+        async def attach(pod: PodDriver) -> bool:
             async with attaching:
                 return await pod.attach()
 
@@ -104,7 +104,7 @@ class ProcessDriver:
             await self._settle(lost)
         return Found(tuple(pod.sandbox() for pod in self._pods.values()), self._clock())
 
-    async def _settle(self, lost: list[Pod]) -> None:
+    async def _settle(self, lost: list[PodDriver]) -> None:
         """Nothing of a pod without a supervisor runs when it is reported."""
         uids = [pod.uid for pod in lost]
         while left := await asyncio.to_thread(self._machine.strays, uids):
@@ -138,7 +138,7 @@ class ProcessDriver:
             if pod is None and not isinstance(instruction, Open):
                 raise ValueError("the pod is not open on this machine")
             if pod is None:
-                pod = self._pods[uid] = Pod(self._machine, uid)
+                pod = self._pods[uid] = PodDriver(self._machine, uid)
                 pod.deadline = self._deadline
         except ValueError as error:
             self._tell(Failed(uid, what, str(error), self._clock()))
@@ -167,7 +167,7 @@ class ProcessDriver:
             good, message = await look(probe.action, probe.timeout_seconds)
         self._tell(Probed(probe.number, good, message, self._clock()))
 
-    def logs(self, uid: str, container: str, wanted: logs.Wanted) -> AsyncIterator[bytes]:
+    def logs(self, uid: str, container: str, wanted: logs.LogOptions) -> AsyncIterator[bytes]:
         """What a container printed, in pieces. LookupError if there is nothing to read."""
         pod = self._pods.get(uid)
         if pod is None or not pod.directory.exists:
@@ -182,7 +182,7 @@ class ProcessDriver:
         return await asyncio.to_thread(self._usage, {uid: pod.running() for uid, pod in self._pods.items()})
 
     def _usage(self, running: dict[str, list[str]]) -> dict[str, dict[str, Usage]]:
-        tagged = procfs.tagged() if self._machine.cgroups is None else {}
+        tagged = procfs.find_tagged() if self._machine.cgroups is None else {}
         used: dict[str, dict[str, Usage]] = {}
         for uid, names in running.items():
             for name in names:

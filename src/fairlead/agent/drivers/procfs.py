@@ -55,7 +55,7 @@ def stat(pid: int) -> list[bytes]:
     return read(f"/proc/{pid}/stat").rpartition(b") ")[2].split()
 
 
-def tagged() -> dict[str, set[int]]:
+def find_tagged() -> dict[str, set[int]]:
     """Processes that live, by the uid of the pod in their environment."""
     found: dict[str, set[int]] = {}
     wanted = f"{POD_TAG}=".encode()
@@ -128,7 +128,7 @@ def end_strays(uids: Iterable[str], others: Callable[[str], Iterable[int]]) -> d
     clear = 0
     until = time.monotonic() + _KILL_SECONDS
     while True:
-        present = tagged()
+        present = find_tagged()
         left = {uid: (present.get(uid, set()) | set(others(uid))) - {own} for uid in wanted}
         left = {uid: pids for uid, pids in left.items() if pids}
         # A process that is just becoming another shows no environment for an instant: look twice.

@@ -44,12 +44,12 @@ def sandbox(identity: PodIdentity, state: Json | None, alive: bool, boot: str, o
 
 def _container(record: Json, shift: float) -> ContainerState:
     return ContainerState(
-        record["name"],
-        record["attempt"],
-        record["started"] + shift,
-        record["pid"],
-        _ended(record["ended"], shift),
-        _ended(record["previous"], shift),
+        name=record["name"],
+        attempt=record["attempt"],
+        started_at=record["started"] + shift,
+        pid=record["pid"],
+        ended=_ended(record["ended"], shift),
+        previous=_ended(record["previous"], shift),
     )
 
 
@@ -57,13 +57,13 @@ def _ended(record: Json | None, shift: float) -> Ended | None:
     if record is None:
         return None
     return Ended(
-        record["attempt"],
-        record["exit_code"],
-        record["signal"],
-        record["reason"],
-        record["message"],
-        record["started"] + shift,
-        record["finished"] + shift,
+        attempt=record["attempt"],
+        exit_code=record["exit_code"],
+        signal=record["signal"],
+        reason=record["reason"],
+        message=record["message"],
+        started_at=record["started"] + shift,
+        finished_at=record["finished"] + shift,
     )
 
 

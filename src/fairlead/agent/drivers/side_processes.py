@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import select
 
-from fairlead.agent.drivers.containers import READ_BYTES, Container
+from fairlead.agent.drivers.containers import READ_BYTES, SupervisedContainer
 from fairlead.agent.drivers.launching import launch
 from fairlead.agent.drivers.lean import from_json
 
@@ -22,7 +22,7 @@ HOOK = -1
 
 class SideProcess:
     def __init__(
-        self, container: Container, argv: list[str], until: float, number: int, poll: select.poll
+        self, container: SupervisedContainer, argv: list[str], until: float, number: int, poll: select.poll
     ) -> None:
         """`number` of a probe, HOOK for a hook. OSError if it cannot be started."""
         self.container = container

@@ -50,7 +50,7 @@ def boot_id() -> str:
         return ""
 
 
-def fresh(deadline: float) -> Json:
+def new_state(deadline: float) -> Json:
     offset = time.time() - boottime()
     return {
         "format": FORMAT,

@@ -20,7 +20,7 @@ from fairlead.agent.drivers import state as states
 from fairlead.agent.drivers.agent_socket import AgentSocket
 from fairlead.agent.drivers.belonging import below, members
 from fairlead.agent.drivers.beneath import HERE
-from fairlead.agent.drivers.containers import Container
+from fairlead.agent.drivers.containers import SupervisedContainer
 from fairlead.agent.drivers.launching import adopt_orphans, boottime_timer, set_timer
 from fairlead.agent.drivers.lean import signal
 from fairlead.agent.drivers.side_processes import HOOK, SIDE_PROCESSES_MAX, SideProcess
@@ -47,14 +47,14 @@ TERMINATED_GRACE_SECONDS = 10.0  # when the supervisor itself is asked to end, a
 class Supervisor:
     def __init__(self, deadline: float, first: int) -> None:
         """In the pod's directory. `first`: the connection of the agent that started it."""
-        self.state = states.load(HERE) or states.fresh(deadline)
+        self.state = states.load(HERE) or states.new_state(deadline)
         states.mark_lost(self.state)
-        fresh = states.fresh(deadline)
+        fresh = states.new_state(deadline)
         self.state.update({key: fresh[key] for key in ("walls", "boot", "offset", "deadline")})
         self.state["pid"] = os.getpid()
         self._poll = select.poll()
         self._containers = {
-            record["name"]: Container(record, self._poll) for record in self.state["containers"]
+            record["name"]: SupervisedContainer(record, self._poll) for record in self.state["containers"]
         }
         self._sides: list[SideProcess] = []
         self._leaving = False  # as soon as nothing runs
@@ -173,7 +173,7 @@ class Supervisor:
             self._agent.tell({"failed": {"what": "Start", "message": message}})
             return
         if container is None:
-            container = self._containers[name] = Container(record, self._poll)
+            container = self._containers[name] = SupervisedContainer(record, self._poll)
         container.record = record
         try:
             container.begin(run, groups, now)
@@ -203,7 +203,7 @@ class Supervisor:
         elif not self._begin_side(container, argv, boottime() + timeout, number):
             self._answer(number, False, "too many probes at a time, or no more processes on this node")
 
-    def _begin_side(self, container: Container, argv: list[str], until: float, number: int) -> bool:
+    def _begin_side(self, container: SupervisedContainer, argv: list[str], until: float, number: int) -> bool:
         if len(self._sides) >= SIDE_PROCESSES_MAX or not container.record["pid"]:
             return False  # too many; or the container has not begun to run, and has nothing to be run beside
         try:
@@ -274,13 +274,13 @@ class Supervisor:
                 if side.number == HOOK and side.container.main and side.container.stopping:
                     self._signal(side.container, signal.SIGTERM)
 
-    def _signal(self, container: Container, number: int) -> None:
+    def _signal(self, container: SupervisedContainer, number: int) -> None:
         sides = {pid for side in self._sides for pid in below(side.pid)}
         procfs.kill(
             members(self._containers, self._sides).get(container.record["name"], set()) - sides, number
         )
 
-    def _running(self) -> list[Container]:
+    def _running(self) -> list[SupervisedContainer]:
         return [each for each in self._containers.values() if each.running]
 
     def _ask_to_leave(self) -> None:

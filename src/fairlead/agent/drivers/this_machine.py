@@ -63,7 +63,7 @@ class ThisMachine:
         self.strays(
             [
                 uid
-                for uid, pids in procfs.tagged().items()
+                for uid, pids in procfs.find_tagged().items()
                 if uid not in known and any(procfs.works_in(pid, f"{base}/{uid}") for pid in pids)
             ]
         )

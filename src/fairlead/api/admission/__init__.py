@@ -1,6 +1,7 @@
 """The ordered chain that every write passes between defaulting and validation.
 
-Later capabilities extend the chain by adding a Step (`step.py`) to the tuple; order is the order of the tuple.
+Later capabilities extend the chain by adding an AdmissionStep (`step.py`) to the tuple; order is the order of the
+tuple.
 """
 
 from __future__ import annotations
@@ -25,16 +26,16 @@ from fairlead.api.admission import (
     service_account,
     services,
 )
-from fairlead.api.admission.step import Step
+from fairlead.api.admission.step import AdmissionStep
 from fairlead.api.attempt import Attempt
-from fairlead.core.kept import Kept
+from fairlead.core.kept import BoundedDict
 from fairlead.model.kind import Kind
 from fairlead.store.contract import Entry, Reader
 
 # Custom kinds come and go: what is remembered of writes is bounded, and chosen anew past it.
 _CASES_KEPT = 1024
 
-DEFAULT_STEPS: tuple[Step, ...] = (
+DEFAULT_STEPS: tuple[AdmissionStep, ...] = (
     namespace_lifecycle.STEP,
     node_restriction.STEP,
     node_authors.STEP,
@@ -57,24 +58,24 @@ DEFAULT_STEPS: tuple[Step, ...] = (
 class _Case(NamedTuple):
     """One sort of write: who sees it, and who of them looks at more than a new spec."""
 
-    steps: tuple[Step, ...]
-    beside_spec: tuple[Step, ...]
+    steps: tuple[AdmissionStep, ...]
+    beside_spec: tuple[AdmissionStep, ...]
     names: frozenset[str]
 
 
-class Chain:
+class AdmissionChain:
     """The steps in order; remembers which of them see which kind of write."""
 
     __slots__ = ("_cases", "_resources", "steps")
 
-    def __init__(self, steps: tuple[Step, ...] = DEFAULT_STEPS) -> None:
+    def __init__(self, steps: tuple[AdmissionStep, ...] = DEFAULT_STEPS) -> None:
         self.steps = steps
-        self._cases: Kept[tuple[str, str, str], _Case] = Kept(_CASES_KEPT)
-        self._resources: Kept[str, tuple[str, ...]] = Kept(_CASES_KEPT)
+        self._cases: BoundedDict[tuple[str, str, str], _Case] = BoundedDict(_CASES_KEPT)
+        self._resources: BoundedDict[str, tuple[str, ...]] = BoundedDict(_CASES_KEPT)
 
     def admit(self, attempt: Attempt) -> None:
         case = self._case(attempt.kind.resource, attempt.verb, attempt.subresource)
-        # What the steps of a spec would do has been done to one that is known (`api/alike.py`).
+        # What the steps of a spec would do has been done to one that is known (`api/spec_cache.py`).
         for step in case.beside_spec if attempt.spec is not None else case.steps:
             step.admit(attempt)
 

@@ -6,7 +6,7 @@ this one does not understand is shown as such when it is read (`model/kinds/audi
 
 from __future__ import annotations
 
-from fairlead.api.admission.step import Step
+from fairlead.api.admission.step import AdmissionStep
 from fairlead.api.attempt import Attempt
 from fairlead.core.times import timestamp
 from fairlead.model.kind import Json
@@ -31,7 +31,7 @@ def _settle(attempt: Attempt) -> None:
     new["status"] = {"observedGeneration": generation, "conditions": [condition]}
 
 
-STEP = Step(
+STEP = AdmissionStep(
     "AuditPolicyStatus",
     _settle,
     frozenset({"create", "update", "patch"}),

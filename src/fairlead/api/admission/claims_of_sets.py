@@ -5,7 +5,7 @@ A pod that refers to a claim could never be made. A set that was stored before m
 
 from __future__ import annotations
 
-from fairlead.api.admission.step import Step
+from fairlead.api.admission.step import AdmissionStep
 from fairlead.api.attempt import Attempt
 from fairlead.api.status import invalid
 from fairlead.core.problems import Problems
@@ -23,4 +23,4 @@ def _admit(attempt: Attempt) -> None:
     raise invalid(attempt.kind, attempt.key.name, problems)
 
 
-STEP = Step("ClaimsOfSets", _admit, frozenset({"create"}), frozenset({"statefulsets.apps"}))
+STEP = AdmissionStep("ClaimsOfSets", _admit, frozenset({"create"}), frozenset({"statefulsets.apps"}))

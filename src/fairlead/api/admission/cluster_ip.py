@@ -13,9 +13,9 @@ from ipaddress import IPv4Address, IPv4Network
 from fairlead.api import claims
 from fairlead.api.attempt import Attempt
 from fairlead.core.problems import Problems
+from fairlead.model.key import Key
 from fairlead.model.kind import Json
 from fairlead.model.marks import SERVICE_NETWORK
-from fairlead.store.contract import Key
 
 _NETWORK = IPv4Network(SERVICE_NETWORK)
 _LOWEST = int(_NETWORK.network_address)
@@ -55,7 +55,7 @@ def give_address(attempt: Attempt, before: tuple[Key, ...], problems: Problems) 
             text = f"no address of {_NETWORK} is free: delete Services that are not used"
             problems.invalid("spec.clusterIPs", [], text)
             return
-        asked = claims.named(chosen)
+        asked = claims.claimed_value(chosen)
         spec["clusterIP"], spec["clusterIPs"] = asked, [asked]
         claims.take(attempt, chosen)
         return
@@ -69,7 +69,7 @@ def give_address(attempt: Attempt, before: tuple[Key, ...], problems: Problems) 
     usable = address is not None and address in _NETWORK and 0 < int(address) - _LOWEST < _size() - 1
     if wanted in before:
         # It was so before there were claims, or it has one.
-        if usable and claims.holder(attempt.read, wanted) is None:
+        if usable and claims.find_claim(attempt.read, wanted) is None:
             claims.take(attempt, wanted)
         return
     if any(claims.is_about(key, _WHAT) for key in before):

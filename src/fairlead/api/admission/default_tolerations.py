@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from fairlead.api.admission.step import Step
+from fairlead.api.admission.step import AdmissionStep
 from fairlead.api.attempt import Attempt
 from fairlead.model.kind import Json
 
@@ -31,4 +31,6 @@ def _tolerates(toleration: Json, key: str) -> bool:
     return toleration.get("key", "") in ("", key) and toleration.get("effect", "") in ("", "NoExecute")
 
 
-STEP = Step("DefaultTolerationSeconds", _admit, frozenset({"create"}), frozenset({"pods"}), of_spec=())
+STEP = AdmissionStep(
+    "DefaultTolerationSeconds", _admit, frozenset({"create"}), frozenset({"pods"}), of_spec=()
+)

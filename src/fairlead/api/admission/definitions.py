@@ -8,7 +8,7 @@ is judged again at commit: the create carries the definition's revision.
 from __future__ import annotations
 
 from fairlead.api.admission.namespace_lifecycle import NAMESPACES
-from fairlead.api.admission.step import Step
+from fairlead.api.admission.step import AdmissionStep
 from fairlead.api.attempt import Attempt
 from fairlead.api.objects import put, tree
 from fairlead.core.errors import Conflict, MethodNotAllowed
@@ -19,12 +19,13 @@ from fairlead.model.custom.definition import (
     FINALIZER,
     NAMES_ACCEPTED,
     TERMINATING,
-    brief,
+    decode_brief,
 )
 from fairlead.model.custom.naming import put_condition, settled_status, taken_by
+from fairlead.model.key import Key
 from fairlead.model.kind import Json
 from fairlead.model.kinds import namespace
-from fairlead.store.contract import AtRevision, Key
+from fairlead.store.contract import AtRevision
 
 #: bound: objects | CustomResourceDefinitions | 403
 DEFINITIONS_MAX = 1_000
@@ -45,7 +46,9 @@ def _settle(attempt: Attempt) -> None:
         _check_emptied(attempt, new, old)
     group = spec.get("group") or ""
     mark = f'"group":"{group}"'.encode()
-    others = [brief(entry.data) for entry in entries if entry.key != attempt.key and mark in entry.data]
+    others = [
+        decode_brief(entry.data) for entry in entries if entry.key != attempt.key and mark in entry.data
+    ]
     taken = taken_by(CATALOG, others, group, attempt.key.name)
     if old is None or old["spec"].get("names") != spec["names"]:
         _one_after_another(attempt)
@@ -53,7 +56,7 @@ def _settle(attempt: Attempt) -> None:
 
 
 def _one_after_another(attempt: Attempt) -> None:
-    """Of two definitions that claim names at the same moment the second must see the first: both write this object."""
+    """If two definitions claim names at the same moment, the second must see the first: both write this object."""
     key = Key(NAMESPACES, "", "kube-system")
     entry = attempt.read.get(key)
     if entry is not None:
@@ -107,7 +110,7 @@ def _hold_definition(attempt: Attempt) -> None:
     key = Key(DEFINITIONS, "", name)
     entry = attempt.read.get(key)
     ends = entry is None or (
-        b'"deletionTimestamp"' in entry.data and "deletionTimestamp" in brief(entry.data)["metadata"]
+        b'"deletionTimestamp"' in entry.data and "deletionTimestamp" in decode_brief(entry.data)["metadata"]
     )
     if attempt.verb == "create" and ends:
         raise MethodNotAllowed(
@@ -121,15 +124,15 @@ def _hold_definition(attempt: Attempt) -> None:
 
 
 STEPS = (
-    Step(
+    AdmissionStep(
         "CustomResourceNames",
         _settle,
         frozenset({"create", "update", "patch"}),
         frozenset({DEFINITIONS}),
         subresources=True,
     ),
-    Step("CustomResourceCleanup", _terminate, frozenset({"delete"}), frozenset({DEFINITIONS})),
-    Step(
+    AdmissionStep("CustomResourceCleanup", _terminate, frozenset({"delete"}), frozenset({DEFINITIONS})),
+    AdmissionStep(
         "CustomResourceLifecycle",
         _hold_definition,
         frozenset({"create", "update", "patch"}),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fairlead.api.admission.step import Step
+from fairlead.api.admission.step import AdmissionStep
 from fairlead.api.attempt import Attempt
 from fairlead.api.objects import tree
 from fairlead.core.errors import lifted_by
@@ -99,4 +99,4 @@ def _check_ratio(
         problems.append(f"{rule}, but provided ratio is {parse(limit).nano / parse(request).nano:f}")
 
 
-STEP = Step("LimitRanger", _admit, frozenset({"create"}), frozenset({"pods"}), of_spec=(RANGES,))
+STEP = AdmissionStep("LimitRanger", _admit, frozenset({"create"}), frozenset({"pods"}), of_spec=(RANGES,))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from fairlead.api.admission.step import Step
+from fairlead.api.admission.step import AdmissionStep
 from fairlead.api.attempt import Attempt
 from fairlead.api.objects import tree
 from fairlead.core.errors import Cause, Forbidden, NotFound
-from fairlead.store.contract import AtRevision, Key
+from fairlead.model.key import Key
+from fairlead.store.contract import AtRevision
 
 NAMESPACES = "namespaces"
 # The plane itself lives in these; without them it could not report or elect.
@@ -48,4 +49,4 @@ def _admit(attempt: Attempt) -> None:
     attempt.preconditions.append(AtRevision(namespace, entry.revision))
 
 
-STEP = Step("NamespaceLifecycle", _admit, frozenset({"create", "delete"}))
+STEP = AdmissionStep("NamespaceLifecycle", _admit, frozenset({"create", "delete"}))

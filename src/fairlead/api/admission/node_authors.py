@@ -11,7 +11,7 @@ Taints of controllers and nodes have no author: what they mean and which evidenc
 
 from __future__ import annotations
 
-from fairlead.api.admission.step import Step
+from fairlead.api.admission.step import AdmissionStep
 from fairlead.api.attempt import Attempt
 from fairlead.core import codec
 from fairlead.core.errors import BadRequest
@@ -85,4 +85,4 @@ def _annotated(node: Json, wanted: dict[str, str | None]) -> Json:
     return {**node, "metadata": {**metadata, "annotations": left} if left else metadata}
 
 
-STEP = Step("NodeAuthors", _admit, frozenset({"create", "update", "patch"}), frozenset({"nodes"}))
+STEP = AdmissionStep("NodeAuthors", _admit, frozenset({"create", "update", "patch"}), frozenset({"nodes"}))

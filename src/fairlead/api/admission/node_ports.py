@@ -7,8 +7,9 @@ from __future__ import annotations
 from fairlead.api import claims
 from fairlead.api.attempt import Attempt
 from fairlead.core.problems import Problems
+from fairlead.model.key import Key
 from fairlead.model.kind import Json
-from fairlead.store.contract import OPERATIONS_MAX, Key
+from fairlead.store.contract import OPERATIONS_MAX
 
 OUTSIDE = ("NodePort", "LoadBalancer")  # the types that have some
 # One transaction holds the Service, its address, and all ports it takes and gives up.
@@ -55,7 +56,7 @@ def give_ports(attempt: Attempt, before: tuple[Key, ...], problems: Problems) ->
                 return
             taken.add(chosen)
             claims.take(attempt, chosen)
-            shared = given[port.get("port", 0)] = int(claims.named(chosen))
+            shared = given[port.get("port", 0)] = int(claims.claimed_value(chosen))
         port["nodePort"] = shared
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fairlead.api.admission.step import Step
+from fairlead.api.admission.step import AdmissionStep
 from fairlead.api.attempt import Attempt
 from fairlead.api.node_access import foreign_endpoint, node_restriction
 from fairlead.core.errors import Forbidden
@@ -25,4 +25,6 @@ def _admit(attempt: Attempt) -> None:
         )
 
 
-STEP = Step("NodeRestriction", _admit, frozenset({"create", "update", "patch", "delete"}), subresources=True)
+STEP = AdmissionStep(
+    "NodeRestriction", _admit, frozenset({"create", "update", "patch", "delete"}), subresources=True
+)

@@ -8,7 +8,7 @@ People say that nothing of a node runs any more by a taint, which names them (do
 
 from __future__ import annotations
 
-from fairlead.api.admission.step import Step
+from fairlead.api.admission.step import AdmissionStep
 from fairlead.api.attempt import Attempt
 from fairlead.api.users import MASTERS, User
 from fairlead.model.kind import Json
@@ -45,7 +45,7 @@ def _ours(pod: Json | None) -> list[Json]:
     return [each for each in conditions if each.get("type") in PLANE_CONDITIONS]
 
 
-STEP = Step(
+STEP = AdmissionStep(
     "PlaneConditions",
     _admit,
     frozenset({"create", "update", "patch"}),

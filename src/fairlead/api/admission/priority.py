@@ -5,12 +5,12 @@ Of the classes one at most is the default of pods that name none.
 
 from __future__ import annotations
 
-from fairlead.api.admission.step import Step
+from fairlead.api.admission.step import AdmissionStep
 from fairlead.api.attempt import Attempt
 from fairlead.api.objects import tree
 from fairlead.core.errors import lifted_by
+from fairlead.model.key import Key
 from fairlead.model.kind import Json
-from fairlead.store.contract import Key
 
 _PREEMPTS = "PreemptLowerPriority"
 CLASSES = "priorityclasses.scheduling.k8s.io"
@@ -78,5 +78,5 @@ def _admit_class(attempt: Attempt) -> None:
 
 
 _WRITES = frozenset({"create", "update", "patch"})
-CLASS_STEP = Step("PriorityDefault", _admit_class, _WRITES, frozenset({CLASSES}))
-STEP = Step("Priority", _admit, _WRITES, frozenset({"pods"}), of_spec=(CLASSES,))
+CLASS_STEP = AdmissionStep("PriorityDefault", _admit_class, _WRITES, frozenset({CLASSES}))
+STEP = AdmissionStep("Priority", _admit, _WRITES, frozenset({"pods"}), of_spec=(CLASSES,))

@@ -7,7 +7,7 @@ from __future__ import annotations
 import msgspec
 
 from fairlead.api import charging
-from fairlead.api.admission.step import Step
+from fairlead.api.admission.step import AdmissionStep
 from fairlead.api.attempt import Attempt
 from fairlead.ledger import quota as ledger
 from fairlead.model.views import Pod, ResourceQuotaSpec
@@ -48,14 +48,16 @@ def _count(attempt: Attempt) -> None:
         used = charging.resource_usage_of(attempt.read, spec, attempt.key.namespace)
         # A limit that somebody writes here is shown until the controller puts spec.hard back; it limits nothing.
         shown = (quota.get("status") or {}).get("hard") or spec.hard
-        quota["status"] = {"hard": shown, "used": ledger.plus(spec.hard, used, {})}
+        quota["status"] = {"hard": shown, "used": ledger.add_usage(spec.hard, used, {})}
 
 
 _QUOTAS = frozenset({charging.RESOURCES, charging.PLACEMENT})
 STEPS = (
-    Step("QuotaChange", _announce, _CHANGES | {"create"}, _QUOTAS),
-    Step("PlacementQuotaCount", _count_placed, _CHANGES, frozenset({charging.PLACEMENT}), subresources=True),
-    Step("ResourceQuotaCount", _count, _CHANGES, frozenset({charging.RESOURCES}), subresources=True),
-    Step("PlacementQuota", _charge_placed, frozenset({"create"}), frozenset({"pods"})),
-    Step("ResourceQuota", _charge, frozenset({"create"})),
+    AdmissionStep("QuotaChange", _announce, _CHANGES | {"create"}, _QUOTAS),
+    AdmissionStep(
+        "PlacementQuotaCount", _count_placed, _CHANGES, frozenset({charging.PLACEMENT}), subresources=True
+    ),
+    AdmissionStep("ResourceQuotaCount", _count, _CHANGES, frozenset({charging.RESOURCES}), subresources=True),
+    AdmissionStep("PlacementQuota", _charge_placed, frozenset({"create"}), frozenset({"pods"})),
+    AdmissionStep("ResourceQuota", _charge, frozenset({"create"})),
 )

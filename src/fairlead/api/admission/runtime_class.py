@@ -5,12 +5,12 @@ The class must exist; what the pod says itself may not contradict it; an overhea
 
 from __future__ import annotations
 
-from fairlead.api.admission.step import Step
+from fairlead.api.admission.step import AdmissionStep
 from fairlead.api.attempt import Attempt
 from fairlead.api.objects import tree
 from fairlead.core.errors import Cause, Forbidden, lifted_by
+from fairlead.model.key import Key
 from fairlead.model.kind import Json
-from fairlead.store.contract import Key
 
 CLASSES = "runtimeclasses.node.k8s.io"
 
@@ -60,4 +60,4 @@ def _rejected(attempt: Attempt, why: str, *causes: Cause) -> Forbidden:
     return attempt.forbidden(f"pod rejected: {why}", *causes)
 
 
-STEP = Step("RuntimeClass", _admit, frozenset({"create"}), frozenset({"pods"}), of_spec=(CLASSES,))
+STEP = AdmissionStep("RuntimeClass", _admit, frozenset({"create"}), frozenset({"pods"}), of_spec=(CLASSES,))

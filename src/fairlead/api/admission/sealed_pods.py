@@ -10,7 +10,7 @@ that comes under the rule so has no deadline in its status, and is released by a
 from __future__ import annotations
 
 from fairlead.api.admission.plane_conditions import is_plane
-from fairlead.api.admission.step import Step
+from fairlead.api.admission.step import AdmissionStep
 from fairlead.api.attempt import Attempt
 from fairlead.api.status import invalid
 from fairlead.core.problems import Problems
@@ -46,4 +46,6 @@ def _controller(pod: Json) -> Json:
     return next((each for each in pod["metadata"].get("ownerReferences") or () if each.get("controller")), {})
 
 
-STEP = Step("SealedPods", _admit, frozenset({"update", "patch"}), frozenset({"pods"}), subresources=True)
+STEP = AdmissionStep(
+    "SealedPods", _admit, frozenset({"update", "patch"}), frozenset({"pods"}), subresources=True
+)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fairlead.api.admission.step import Step
+from fairlead.api.admission.step import AdmissionStep
 from fairlead.api.attempt import Attempt
 
 
@@ -13,4 +13,4 @@ def _admit(attempt: Attempt) -> None:
     spec["serviceAccountName"] = spec["serviceAccount"] = name
 
 
-STEP = Step("ServiceAccount", _admit, frozenset({"create"}), frozenset({"pods"}), of_spec=())
+STEP = AdmissionStep("ServiceAccount", _admit, frozenset({"create"}), frozenset({"pods"}), of_spec=())

@@ -11,14 +11,15 @@ from collections.abc import Iterable
 
 from fairlead.api import claims
 from fairlead.api.admission import cluster_ip, node_ports
-from fairlead.api.admission.step import Step
+from fairlead.api.admission.step import AdmissionStep
 from fairlead.api.attempt import Attempt
 from fairlead.api.objects import is_finished
 from fairlead.api.status import invalid
 from fairlead.core.problems import Problems
+from fairlead.model.key import Key
 from fairlead.model.kind import Json
 from fairlead.model.kinds import service
-from fairlead.store.contract import HasUid, Key
+from fairlead.store.contract import HasUid
 
 
 def _admit(attempt: Attempt) -> None:
@@ -105,4 +106,4 @@ def _drop_ports(new: Json, old: Json) -> None:
 
 
 _VERBS = frozenset({"create", "update", "patch", "delete"})
-STEP = Step("ServiceAddress", _admit, _VERBS, frozenset({service.KIND.resource}))
+STEP = AdmissionStep("ServiceAddress", _admit, _VERBS, frozenset({service.KIND.resource}))

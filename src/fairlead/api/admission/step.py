@@ -9,7 +9,7 @@ from fairlead.api.attempt import Attempt
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class AdmissionStep:
     """`admit` may change `attempt.new`, add warnings, preconditions or operations, or raise Forbidden."""
 
     name: str
@@ -18,7 +18,7 @@ class Step:
     resources: frozenset[str] | None = None  # None: all
     subresources: bool = False  # also sees writes to subresources
     # Given where all it does is to the spec of a new object, and follows from that spec, its namespace and the objects
-    # of these resources alone (`api/alike.py`).
+    # of these resources alone (`api/spec_cache.py`).
     of_spec: tuple[str, ...] | None = None
 
     def sees(self, resource: str, verb: str, subresource: str) -> bool:

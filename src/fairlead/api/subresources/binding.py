@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import msgspec
 
-from fairlead.api import alike, body, charging, options
+from fairlead.api import body, charging, options, spec_cache
 from fairlead.api.attempt import Attempt
 from fairlead.api.desk import Desk
 from fairlead.api.finding import find
@@ -29,10 +29,11 @@ from fairlead.core.errors import Conflict
 from fairlead.core.problems import Problems
 from fairlead.core.times import timestamp
 from fairlead.ledger.reservation import ANNOTATION
+from fairlead.model.key import Key
 from fairlead.model.kind import Json, Kind
 from fairlead.model.names import name_problems
 from fairlead.port.request import Reply, Request
-from fairlead.store.contract import AtRevision, Entry, Key
+from fairlead.store.contract import AtRevision, Entry
 
 
 def create(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply | Plan:
@@ -50,7 +51,8 @@ def create(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply 
     _check_free(kind, current, old, asked)
     new = _bound(old, node, asked, context.now)  # its generation stays: a node is no new intent
     attempt = Attempt(
-        kind, "create", "binding", current.key, context, desk.sound, new, old, current,
+        kind=kind, verb="create", subresource="binding", key=current.key, context=context, read=desk.sound,
+        new=new, old=old, current=current,
         spec=_on_node(spec, node) if spec is not None else None, dry_run=options.dry_run(request.query),
         managed_before=managed, managed=managed,  # the scheduler comes to own nothing by it, as in Kubernetes
     )  # fmt: skip
@@ -64,7 +66,7 @@ def create(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply 
 def _opened(current: Entry) -> tuple[Json, bytes | None, bytes]:
     """The pod as it is, and its managedFields. A spec that says nothing of what matters here is left as bytes, and
     empty in the tree."""
-    found = alike.opened(current)
+    found = spec_cache.split_entry(current)
     if found is not None:
         spec = bytes(found.opened.spec)
         if len(spec) > 2 and b'"nodeName"' not in spec and b'"schedulingGates"' not in spec:

@@ -25,10 +25,11 @@ from fairlead.core import codec
 from fairlead.core.spliced import Spliced
 from fairlead.core.times import timestamp
 from fairlead.model.diff import changed_fields
+from fairlead.model.key import Key
 from fairlead.model.kind import Json, Kind
 from fairlead.model.names import name_problems
 from fairlead.port.request import JSON, Reply, Request
-from fairlead.store.contract import AtRevision, Entry, Key, Note, Put, Transaction
+from fairlead.store.contract import AtRevision, Entry, Note, Put, Transaction
 
 # Steps of admission that have nothing to say to a binding of a pod which changes no metadata and comes from no node.
 _STEPS_WITHOUT_SAY = frozenset({"CustomResourceLifecycle", "NodeRestriction", "PlaneConditions"})
@@ -178,7 +179,14 @@ def _bound(desk: Desk, kind: Kind, context: Context, current: Entry, node: str) 
         scheduled.status.fill({b"time": timestamp(context.now).encode()}),
     )
     head = current.data[: at - len(str(current.revision))]
-    target = Target(kind.group, kind.plural, current.key.namespace, current.key.name, "binding", current.uid)
+    target = Target(
+        group=kind.group,
+        plural=kind.plural,
+        namespace=current.key.namespace,
+        name=current.key.name,
+        subresource="binding",
+        uid=current.uid,
+    )
     notes = desk.audit.accepted(
         context,
         "create",

@@ -17,7 +17,7 @@ from fairlead.api.finding import find
 from fairlead.api.objects import put, tree
 from fairlead.api.plan import Context, Plan
 from fairlead.api.status import accepted
-from fairlead.api.verbs.delete import planned
+from fairlead.api.verbs.delete import admit_deletion
 from fairlead.api.writing import plan_at, transaction_for
 from fairlead.core.errors import Cause, InternalError, TooManyRequests
 from fairlead.ledger import disruption
@@ -35,13 +35,13 @@ def create(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply 
     current = find(desk, kind, request)
     pod = tree(current)
     wanted = options_from(asked.get("deleteOptions") or {}, request)
-    attempt = planned(desk, kind, context, current, wanted, "create", "eviction")
+    attempt = admit_deletion(desk, kind, context, current, wanted, "create", "eviction")
     if disruption.needs_budget(pod):
         _spend(desk, attempt, pod)
     if wanted.dry_run or attempt.new == attempt.old:
         return accepted()
     assert attempt.new is not None
-    attempt.new = disruption.marked(attempt.new, context.now)
+    attempt.new = disruption.mark_evicted(attempt.new, context.now)
     return plan_at(transaction_for(desk, attempt), lambda _: accepted())
 
 
@@ -64,7 +64,7 @@ def _spend(desk: Desk, attempt: Attempt, pod: Json) -> None:
     pods = desk.sound.list(attempt.kind.resource, attempt.key.namespace)
     now = attempt.context.now
     out_of_reach = cache(lambda node: desk.heard.is_out_of_reach(desk.sound, node, now))
-    healthy = disruption.healthy(budget, (each.data for each in pods), out_of_reach)
+    healthy = disruption.count_healthy(budget, (each.data for each in pods), out_of_reach)
     # A missed renewal alone may be our own fault: it makes no pod count, and none free.
     lost = desk.heard.is_marked(desk.sound, pod["spec"].get("nodeName") or "")
     if disruption.is_free(budget, pod, healthy, lost=lost):
@@ -76,5 +76,5 @@ def _spend(desk: Desk, attempt: Attempt, pod: Json) -> None:
             causes=(Cause("DisruptionBudget", refused.why),),
             retry_after_seconds=refused.retry_after_seconds,
         )
-    charged = disruption.charged(budget, attempt.key.name, now)
+    charged = disruption.charge(budget, attempt.key.name, now)
     attempt.operations.append(put(kind, entry.key, charged))

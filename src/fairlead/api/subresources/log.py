@@ -13,15 +13,15 @@ from urllib.parse import quote, urlencode
 from fairlead.api import options
 from fairlead.api.desk import Desk
 from fairlead.api.finding import find
-from fairlead.api.node_addresses import announced, silent
+from fairlead.api.node_addresses import no_answer, parse_node_address
 from fairlead.api.objects import tree
 from fairlead.api.plan import Context, NodeAddress, NodeStream
 from fairlead.core.errors import ApiError, BadRequest, Invalid, NotFound, TooManyRequests
 from fairlead.core.problems import Problems
 from fairlead.core.times import parse_time
+from fairlead.model.key import Key
 from fairlead.model.kind import Json, Kind
 from fairlead.port.request import Request
-from fairlead.store.contract import Key
 
 _CONTAINERS = ("containers", "initContainers", "ephemeralContainers")
 _STATUSES = ("containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses")
@@ -47,7 +47,7 @@ def get(desk: Desk, request: Request, kind: Kind, context: Context) -> NodeStrea
             return _nothing(metadata["name"], container, status, "previous" in asked)
         if code == 429:
             return TooManyRequests(f'node "{node.name}": {message}')
-        return silent(node, message or f"it says {code}")
+        return no_answer(node, message or f"it says {code}")
 
     return NodeStream(node, target, refused)
 
@@ -80,7 +80,7 @@ def _listed(names: Iterable[str]) -> str:
 def _options(query: Mapping[str, str]) -> dict[str, str]:
     """Those that the node is to heed, checked."""
     problems = Problems()
-    asked: dict[str, str] = {name: "true" for name in _FLAGS if options.flag(query, name)}
+    asked: dict[str, str] = {name: "true" for name in _FLAGS if options.parse_flag(query, name)}
     for name, least in _NUMBERS.items():
         text = query.get(name, "")
         if not text:
@@ -140,7 +140,7 @@ def _node(desk: Desk, pod: Json, container: str) -> NodeAddress:
             kind="nodes",
             name=name,
         )
-    node = announced(entry.data)
+    node = parse_node_address(entry.data)
     if node is None:
         raise BadRequest(
             f'node "{name}" of pod "{pod_name}" tells no logs: no agent has announced where to ask (hollow nodes'

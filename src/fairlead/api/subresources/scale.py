@@ -15,7 +15,7 @@ from fairlead.api.plan import Again, Context, Plan
 from fairlead.api.status import invalid
 from fairlead.api.tables import render_one
 from fairlead.api.verbs.apply import configuration, conflict, owned_replicas
-from fairlead.api.verbs.patch import check_media, patched
+from fairlead.api.verbs.patch import apply_patch, check_media
 from fairlead.core import codec
 from fairlead.core.problems import Problems
 from fairlead.model.apply.applying import ConflictsError
@@ -24,7 +24,7 @@ from fairlead.model.cells import AGE
 from fairlead.model.kind import Cell, Column, Json, Kind, Scale
 from fairlead.model.selectors import from_object
 from fairlead.port.request import APPLY_PATCH, JSON, Reply, Request
-from fairlead.store.contract import Entry, Outcome
+from fairlead.store.contract import CommitOutcome, Entry
 
 
 def _desired(scale: Json, now: float) -> Cell:
@@ -69,7 +69,7 @@ def patch(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply |
         return _apply(desk, request, kind, context, current)
     options.check_patch(request.query)
     scale = _scale_of(kind, plain(current)[0])
-    asked, warnings = patched(desk, request, SCALE.schema, scale, options.field_validation(request.query))
+    asked, warnings = apply_patch(desk, request, SCALE.schema, scale, options.field_validation(request.query))
     return _replace(desk, request, kind, context, current, asked, warnings)
 
 
@@ -136,7 +136,7 @@ def _as_scale(request: Request, kind: Kind, context: Context, step: Reply | Plan
         return _shown(request, kind, step.body, context.now, step.status, step.warnings)
     inner = step.finish
 
-    def finish(outcome: Outcome) -> Reply | Plan | Again:
+    def finish(outcome: CommitOutcome) -> Reply | Plan | Again:
         result = inner(outcome)
         return result if isinstance(result, Again) else _as_scale(request, kind, context, result)
 

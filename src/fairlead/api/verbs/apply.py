@@ -7,11 +7,11 @@ conflict that names them. What is not there is created. `verbs/patch.py` and `su
 from __future__ import annotations
 
 from fairlead.api import body, options
-from fairlead.api.access import Attributes, forbidden
+from fairlead.api.access import Attributes, forbidden_error
 from fairlead.api.attempt import Attempt
 from fairlead.api.changing import change
 from fairlead.api.desk import Desk
-from fairlead.api.finding import find, missing
+from fairlead.api.finding import find, not_found
 from fairlead.api.last_applied import ANNOTATION, allowed_by, with_last_applied
 from fairlead.api.managing import encoded_entries, stored_entries
 from fairlead.api.objects import key_of, plain
@@ -20,15 +20,22 @@ from fairlead.api.plan import AGAIN, Context, Plan
 from fairlead.api.writing import admit_and_validate, drop_empty, plan_create, stamp_new
 from fairlead.core import codec, ids, yaml_text
 from fairlead.core.errors import BadRequest, Cause, Conflict
-from fairlead.core.problems import Problems, shown
+from fairlead.core.problems import Problems, show
 from fairlead.core.times import timestamp
 from fairlead.model import structure
-from fairlead.model.apply.applying import Applied, ConflictsError, applied
+from fairlead.model.apply.applying import Applied, ConflictsError, apply_configuration
 from fairlead.model.apply.elements import UndecodableError
-from fairlead.model.apply.managers import APPLY, BEFORE_FIRST_APPLY, UPDATE, Entry, Who, updated
+from fairlead.model.apply.managers import (
+    APPLY,
+    BEFORE_FIRST_APPLY,
+    UPDATE,
+    ManagedFieldsEntry,
+    Who,
+    record_update,
+)
 from fairlead.model.apply.merging import check_configuration
 from fairlead.model.apply.sets import NOTHING, path_text
-from fairlead.model.apply.trees import Difference, difference
+from fairlead.model.apply.trees import Difference, compare
 from fairlead.model.kind import Json, Kind
 from fairlead.model.shapes import fits
 from fairlead.port.request import Reply, Request
@@ -52,7 +59,7 @@ def _apply(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply 
     warnings = _checked(desk, request, kind, config, level)
     if desk.sound.get(key_of(kind, request.namespace, request.name)) is None:
         if request.subresource:
-            raise missing(kind, request.name)
+            raise not_found(kind, request.name)
         return _create(desk, request, kind, context, config, warnings)
     current = find(desk, kind, request)
     old, managed = plain(current)
@@ -143,7 +150,7 @@ def _applied(
     context: Context,
     live: Json,
     config: Json,
-    entries: tuple[Entry, ...],
+    entries: tuple[ManagedFieldsEntry, ...],
 ) -> Applied:
     rule, now = desk.managing.rule(desk.tables, kind), timestamp(context.now)
     sub, versions = request.subresource, desk.managing.versions(desk.tables, kind)
@@ -152,17 +159,19 @@ def _applied(
     who = Who(manager, APPLY, kind.api_version, sub)
     if live and not entries:
         # Written before anybody kept book: what is there belongs to those who were before.
-        found = Difference(kept(difference(rule, {}, live).changed), NOTHING)
-        entries = updated((), found, Who(BEFORE_FIRST_APPLY, UPDATE, kind.api_version, sub), now)
-    force = bool(options.flag(request.query, "force"))
+        found = Difference(kept(compare(rule, {}, live).changed), NOTHING)
+        entries = record_update((), found, Who(BEFORE_FIRST_APPLY, UPDATE, kind.api_version, sub), now)
+    force = bool(options.parse_flag(request.query, "force"))
     try:
-        return applied(rule, live, config, entries, who, now, kept, force=force, versions=versions)
+        return apply_configuration(
+            rule, live, config, entries, who, now, kept, force=force, versions=versions
+        )
     except ConflictsError:
         allowed = allowed_by(rule, kind, live) if manager == _KUBECTL and not sub else NOTHING
         if not allowed:
             raise
-    applied(rule, live, config, entries, who, now, kept, allowed=allowed, versions=versions)
-    return applied(rule, live, config, entries, who, now, kept, force=True, versions=versions)
+    apply_configuration(rule, live, config, entries, who, now, kept, allowed=allowed, versions=versions)
+    return apply_configuration(rule, live, config, entries, who, now, kept, force=True, versions=versions)
 
 
 def conflict(error: ConflictsError) -> Conflict:
@@ -224,7 +233,8 @@ def _create(
     stamp_new(kind, new, request.name, request.namespace, ids.uid(context.entropy), context.now)
     key = key_of(kind, request.namespace, request.name)
     attempt = Attempt(
-        kind, "create", "", key, context, desk.sound, new, None, None, managed=encoded_entries(result.entries),
+        kind=kind, verb="create", subresource="", key=key, context=context, read=desk.sound, new=new,
+        old=None, current=None, managed=encoded_entries(result.entries),
         dry_run=options.dry_run(request.query), warnings=list(warnings),
     )  # fmt: skip
     admit_and_validate(desk, attempt)
@@ -237,7 +247,7 @@ def _check_may_create(desk: Desk, request: Request, kind: Kind, context: Context
     )
     verdict = desk.authorizer.authorize(asked)
     if not verdict.allowed:
-        raise forbidden(asked, verdict)
+        raise forbidden_error(asked, verdict)
 
 
 def _check_new(kind: Kind, request: Request, metadata: Json) -> None:
@@ -248,12 +258,12 @@ def _check_new(kind: Kind, request: Request, metadata: Json) -> None:
         )
     if name != request.name:
         raise BadRequest(
-            f"the name of the object ({shown(name)}) does not match the name on the URL ({shown(request.name)})"
+            f"the name of the object ({show(name)}) does not match the name on the URL ({show(request.name)})"
         )
     if kind.namespaced and namespace and namespace != request.namespace:
         raise BadRequest(
-            f"the namespace of the object ({shown(namespace)}) does not match the namespace on the request "
-            f"({shown(request.namespace)})"
+            f"the namespace of the object ({show(namespace)}) does not match the namespace on the request "
+            f"({show(request.namespace)})"
         )
     for field in ("uid", "resourceVersion"):
         if metadata.get(field):

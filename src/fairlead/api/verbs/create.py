@@ -6,25 +6,25 @@ import copy
 
 import msgspec
 
-from fairlead.api import alike, body, options
+from fairlead.api import body, options, spec_cache
 from fairlead.api.attempt import Attempt, Manager
 from fairlead.api.audit_policy import Target
 from fairlead.api.desk import Desk
 from fairlead.api.managing import manager_of, taken_out
 from fairlead.api.objects import key_of
 from fairlead.api.plan import AGAIN, Again, Context, Plan
-from fairlead.api.repeats import Like, RecordedReads, Repeated, like
+from fairlead.api.repeats import Like, RecordedReads, RepeatedCreate, like
 from fairlead.api.status import invalid
 from fairlead.api.tables import render_one
-from fairlead.api.writing import admit_and_validate, exists_already, failed, plan_create, stamp_new
+from fairlead.api.writing import admit_and_validate, commit_error, exists_already, plan_create, stamp_new
 from fairlead.core import ids
 from fairlead.core.errors import BadRequest
-from fairlead.core.problems import Problems, shown
+from fairlead.core.problems import Problems, show
 from fairlead.model import structure
 from fairlead.model.kind import Json, Kind
 from fairlead.model.shapes import fits
 from fairlead.port.request import JSON, Reply, Request
-from fairlead.store.contract import Absent, Committed, Outcome, Refused, Transaction
+from fairlead.store.contract import Absent, CommitOutcome, Committed, PreconditionFailed, Transaction
 
 #: bound: requests | names tried for one `generateName` | 409 AlreadyExists
 _NAME_ATTEMPTS_MAX = 8
@@ -71,23 +71,25 @@ def create(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply 
 
 
 def _repeat(
-    desk: Desk, request: Request, kind: Kind, context: Context, name: str, repeated: Repeated
+    desk: Desk, request: Request, kind: Kind, context: Context, name: str, repeated: RepeatedCreate
 ) -> Plan:
     """What a create like it led to, under this name."""
     key = key_of(kind, request.namespace, name)
     put, absent = repeated.put(key, context), Absent(key)
-    target = Target(kind.group, kind.plural, key.namespace, name, "", put.uid)
+    target = Target(
+        group=kind.group, plural=kind.plural, namespace=key.namespace, name=name, subresource="", uid=put.uid
+    )
     notes = desk.audit.accepted(context, "create", target, 201)
 
-    def finish(outcome: Outcome) -> Reply | Plan | Again:
+    def finish(outcome: CommitOutcome) -> Reply | Plan | Again:
         if isinstance(outcome, Committed):
             data = outcome.entries[-1].data
             return render_one(request, kind, data, context.now, 201, repeated.warnings)
-        if isinstance(outcome, Refused):
+        if isinstance(outcome, PreconditionFailed):
             if outcome.precondition == absent:
                 raise exists_already(kind, key)
             return AGAIN
-        raise failed(outcome)
+        raise commit_error(outcome)
 
     return Plan(Transaction((put,), (absent, *repeated.preconditions), notes), finish)
 
@@ -101,17 +103,17 @@ class _Asked(msgspec.Struct, frozen=True, kw_only=True):
     context: Context
     obj: Json
     warnings: list[str]
-    parts: alike.Body | None  # the object with its spec as it came, if nothing is doubtful
-    known: alike.Taken | None  # what became of such a spec before
+    parts: spec_cache.SplitBody | None  # the object with its spec as it came, if nothing is doubtful
+    known: spec_cache.CachedSpec | None  # what became of such a spec before
     manager: Manager | None
     same: Like | None  # what others may repeat
 
 
-def _parts(desk: Desk, request: Request, kind: Kind) -> alike.Body | None:
+def _parts(desk: Desk, request: Request, kind: Kind) -> spec_cache.SplitBody | None:
     """The object with its spec as it came, if such a spec may be known and nothing is wrong with the rest."""
     if kind.beside_spec is None or body.media_type(request.content_type) not in ("", JSON):
         return None
-    parts = alike.peeled(request.body, kind)
+    parts = spec_cache.split_body(request.body, kind)
     if parts is None or not fits(desk.tables, _METADATA, parts.metadata):
         return None
     if b"null" in request.body:
@@ -119,10 +121,12 @@ def _parts(desk: Desk, request: Request, kind: Kind) -> alike.Body | None:
     return parts
 
 
-def _known(desk: Desk, request: Request, kind: Kind, parts: alike.Body | None) -> alike.Taken | None:
+def _known(
+    desk: Desk, request: Request, kind: Kind, parts: spec_cache.SplitBody | None
+) -> spec_cache.CachedSpec | None:
     if parts is None:
         return None
-    return desk.alike.taken(kind, request.namespace, parts.spec, desk.chain.rests_on(kind, desk.read))
+    return desk.spec_cache.find(kind, request.namespace, parts.spec, desk.chain.rests_on(kind, desk.read))
 
 
 def _named(asked: _Asked, tries: int) -> Reply | Plan:
@@ -150,17 +154,17 @@ def _named(asked: _Asked, tries: int) -> Reply | Plan:
         new["status"] = known.status.copy()
     reads = RecordedReads(desk.sound) if asked.same is not None else None
     attempt = Attempt(
-        kind, "create", "", key, context, reads or desk.sound, new, None, None,
-        spec=known.encoded if known is not None else None, manager=asked.manager,
-        spec_fields=known.fields if known is not None else b"",
-        dry_run=options.dry_run(request.query), warnings=list(asked.warnings),
+        kind=kind, verb="create", subresource="", key=key, context=context, read=reads or desk.sound, new=new,
+        old=None, current=None, spec=known.encoded if known is not None else None, manager=asked.manager,
+        spec_fields=known.fields if known is not None else b"", dry_run=options.dry_run(request.query),
+        warnings=list(asked.warnings),
     )  # fmt: skip
     rests_on = desk.chain.rests_on(kind, reads or desk.read) if parts is not None else ()
     admit_and_validate(desk, attempt)
     if known is not None:
         attempt.warnings.extend(known.warnings)
     elif parts is not None:
-        desk.alike.take(kind, request.namespace, parts.spec, new, attempt.spec_fields, rests_on)
+        desk.spec_cache.keep(kind, request.namespace, parts.spec, new, attempt.spec_fields, rests_on)
     if asked.same is not None and reads is not None:
         desk.repeats.learn(asked.same, attempt, reads)
 
@@ -177,5 +181,5 @@ def _check_namespace(metadata: Json, namespace: str) -> None:
     if given and given != namespace:
         raise BadRequest(
             f"the namespace of the provided object does not match the namespace sent on the request: "
-            f"metadata.namespace is {shown(given)}, the request is for {shown(namespace)}"
+            f"metadata.namespace is {show(given)}, the request is for {show(namespace)}"
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fairlead.api import deletion
-from fairlead.api.access import Attributes, forbidden
+from fairlead.api.access import Attributes, forbidden_error
 from fairlead.api.attempt import Attempt
 from fairlead.api.audit_policy import Target
 from fairlead.api.deletion import DeleteOptions
@@ -34,17 +34,24 @@ def _given_up(desk: Desk, kind: Kind, context: Context, entry: Entry, wanted: De
     """Remove what is damaged: what it asked for (finalizers, grace, dependents) cannot be read, and is not heeded."""
     key = entry.key
     asked = Attributes(
-        user=context.user, verb=GIVE_UP, group=kind.group, version=kind.version, resource=kind.plural,
+        user=context.user, verb=GIVE_UP, group=kind.group, version=kind.version, plural=kind.plural,
         namespace=key.namespace, name=key.name,
     )  # fmt: skip
     verdict = desk.authorizer.authorize(asked)
     if not verdict.allowed:
-        raise forbidden(asked, verdict)
+        raise forbidden_error(asked, verdict)
     deletion.check_preconditions(kind, entry, wanted)
     if wanted.dry_run:
         return success(kind, key.name, entry.uid)
     obj = {**tree(entry), "apiVersion": kind.api_version, "kind": kind.kind}
-    target = Target(kind.group, kind.plural, key.namespace, key.name, "", entry.uid)
+    target = Target(
+        group=kind.group,
+        plural=kind.plural,
+        namespace=key.namespace,
+        name=key.name,
+        subresource="",
+        uid=entry.uid,
+    )
     notes = desk.audit.accepted(context, "delete", target, 200, revision_before=entry.revision)
     operation = removal(kind, key, obj)
     return plan_at(Transaction((operation,), (), notes), lambda _: success(kind, key.name, entry.uid))
@@ -54,7 +61,7 @@ def delete_entry(
     desk: Desk, request: Request, kind: Kind, context: Context, entry: Entry, wanted: DeleteOptions
 ) -> Reply | Plan:
     """Plan the deletion of this very version."""
-    attempt = planned(desk, kind, context, entry, wanted)
+    attempt = admit_deletion(desk, kind, context, entry, wanted)
     new = attempt.new
     assert new is not None
     finished = deletion.is_finished(new)
@@ -71,7 +78,7 @@ def delete_entry(
     return plan_at(transaction_for(desk, attempt), lambda stored: answer(stored.entries[-1].data))
 
 
-def planned(
+def admit_deletion(
     desk: Desk,
     kind: Kind,
     context: Context,
@@ -83,10 +90,10 @@ def planned(
     """The admitted attempt; `new` is the object with its deletion begun."""
     deletion.check_preconditions(kind, entry, wanted)
     old, managed = plain(entry)
-    new = deletion.begun(kind, old, wanted, context.now)
+    new = deletion.begin_deletion(kind, old, wanted, context.now)
     attempt = Attempt(
-        kind, verb, subresource, entry.key, context, desk.sound, new, old, entry, dry_run=wanted.dry_run,
-        managed_before=managed, managed=managed,
+        kind=kind, verb=verb, subresource=subresource, key=entry.key, context=context, read=desk.sound,
+        new=new, old=old, current=entry, dry_run=wanted.dry_run, managed_before=managed, managed=managed,
     )  # fmt: skip
     desk.chain.admit(attempt)
     return attempt

@@ -11,18 +11,18 @@ from collections.abc import Sequence
 from fairlead.api import deletion
 from fairlead.api.deletion import DeleteOptions
 from fairlead.api.desk import Desk
-from fairlead.api.listing import chosen, render_list
+from fairlead.api.listing import render_list, select_entries
 from fairlead.api.plan import Again, Context, Plan
-from fairlead.api.verbs.delete import planned
-from fairlead.api.writing import failed, transaction_for
+from fairlead.api.verbs.delete import admit_deletion
+from fairlead.api.writing import commit_error, transaction_for
 from fairlead.model.kind import Kind
 from fairlead.port.request import Reply, Request
-from fairlead.store.contract import OPERATIONS_MAX, Committed, Entry, Failed, Outcome, Transaction
+from fairlead.store.contract import OPERATIONS_MAX, CommitFailed, CommitOutcome, Committed, Entry, Transaction
 
 
 def deletecollection(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply | Plan:
     wanted = deletion.read_options(request, desk)
-    entries = chosen(request, kind, desk.read.list(kind.resource, request.namespace))
+    entries = select_entries(request, kind, desk.read.list(kind.resource, request.namespace))
     return _from(0, desk, request, kind, context, wanted, entries)
 
 
@@ -40,9 +40,9 @@ def _from(
     if not transaction.operations:
         return render_list(request, kind, list(matched), desk.read.revision, context.now, "", None)
 
-    def finish(outcome: Outcome) -> Reply | Plan | Again:
-        if isinstance(outcome, Failed):
-            raise failed(outcome)
+    def finish(outcome: CommitOutcome) -> Reply | Plan | Again:
+        if isinstance(outcome, CommitFailed):
+            raise commit_error(outcome)
         done = isinstance(outcome, Committed)
         return _from(end if done else start, desk, request, kind, context, wanted, matched)
 
@@ -58,7 +58,7 @@ def _batch(
         entry = desk.read.get(matched[position].key)
         # Only what was listed is deleted: a namesake that came later was not asked for.
         if entry is not None and entry.uid == matched[position].uid and entry.key not in desk.read.damaged:
-            attempt = planned(desk, kind, context, entry, wanted)
+            attempt = admit_deletion(desk, kind, context, entry, wanted)
             if not attempt.dry_run and attempt.new != attempt.old:
                 one = transaction_for(desk, attempt)
                 if len(whole.operations) + len(one.operations) > OPERATIONS_MAX:

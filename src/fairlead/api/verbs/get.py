@@ -13,6 +13,6 @@ from fairlead.port.request import Reply, Request
 
 def get(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply:
     if request.query:
-        not_newer_than(desk, options.revision(request.query))
+        not_newer_than(desk, options.parse_revision(request.query))
     entry = find(desk, kind, request)
     return render_one(request, kind, entry.data, context.now, 200, ())

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import msgspec
 
-from fairlead.api import alike, body, options
+from fairlead.api import body, options, spec_cache
 from fairlead.api.changing import change
 from fairlead.api.desk import Desk
 from fairlead.api.finding import find
@@ -16,7 +16,7 @@ from fairlead.api.plan import Context, Plan
 from fairlead.api.verbs.apply import apply
 from fairlead.core import codec
 from fairlead.core.errors import BadRequest, UnsupportedMedia
-from fairlead.core.problems import shown
+from fairlead.core.problems import show
 from fairlead.model.fields import Ref
 from fairlead.model.kind import Json, Kind
 from fairlead.model.patch.jsonpatch import json_patch
@@ -40,7 +40,7 @@ def patch(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply |
     if managed and (b"managedFields" in request.body or b"\\u" in request.body):
         # The patch may be about them: then, and only then, it must find them.
         whole = {**old, "metadata": {**old["metadata"], "managedFields": codec.decode(managed)}}
-    new, warnings = patched(desk, request, kind.schema, whole, level, kind, settled=spec is not None)
+    new, warnings = apply_patch(desk, request, kind.schema, whole, level, kind, settled=spec is not None)
     return change(desk, request, kind, context, current, old, new, warnings, spec, managed)
 
 
@@ -50,9 +50,9 @@ def _opened(
     """The object as it is, the bytes of its spec if this is about its status and they are known to be right, and its
     managedFields."""
     if request.subresource == "status" and kind.beside_spec is not None:
-        found = alike.opened(current)
+        found = spec_cache.split_entry(current)
         if found is not None:
-            spec = desk.alike.settled(desk.tables, kind, found.opened.spec)
+            spec = desk.spec_cache.find_stored(desk.tables, kind, found.opened.spec)
             if spec is not None:
                 return found.opened.tree(spec), found.opened.spec, found.managed
     old, managed = plain(current)
@@ -67,12 +67,12 @@ def check_media(request: Request, kind: Kind | None = None) -> str:
     if media not in known:
         raise UnsupportedMedia(
             f"the body of the request was in an unknown format - accepted media types include: "
-            f"{', '.join(known)}; got {shown(media)}"
+            f"{', '.join(known)}; got {show(media)}"
         )
     return media
 
 
-def patched(
+def apply_patch(
     desk: Desk,
     request: Request,
     schema: str,
@@ -97,7 +97,7 @@ def patched(
     elif media == MERGE_PATCH:
         wanted = body.require_object(change_set)
         if request.subresource == "status" and "status" in wanted and None not in wanted.values():
-            # Of the rest no more is taken than metadata, and that is in the patch or as it was.
+            # Only metadata is taken of the rest, and that is in the patch or as it was.
             touched = {name: old[name] for name in wanted if name in old}
             new = {**old, **merge_patch(touched, wanted, share=settled)}
         else:
@@ -108,7 +108,7 @@ def patched(
     for field in ("apiVersion", "kind"):
         if obj.get(field) != old.get(field):
             raise BadRequest(
-                f"{field}: a patch may not change it from {shown(old.get(field))} to {shown(obj.get(field))}"
+                f"{field}: a patch may not change it from {show(old.get(field))} to {show(obj.get(field))}"
             )
     # What is stored has none.
     nulls = b"null" in request.body

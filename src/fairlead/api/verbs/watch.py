@@ -17,15 +17,15 @@ import msgspec
 from fairlead.api import options
 from fairlead.api.desk import Desk
 from fairlead.api.finding import not_newer_than
-from fairlead.api.forms import META, Form, included_of, wanted
+from fairlead.api.forms import META, Form, included_of, negotiate
 from fairlead.api.list_options import check_watch
-from fairlead.api.listing import acceptor, chosen
+from fairlead.api.listing import compile_selectors, select_entries
 from fairlead.api.plan import Context, Watch
 from fairlead.api.tables import bookmark_table, metadata_form, table_of
 from fairlead.core.errors import Expired
 from fairlead.model.kind import Json, Kind
 from fairlead.port.request import Request
-from fairlead.store.contract import Change
+from fairlead.store.contract import CommittedChange
 
 _encode = msgspec.json.encode
 # A watch that names no end lasts this long and up to twice as long, by chance: those that began together (after a
@@ -40,22 +40,22 @@ def watch(desk: Desk, request: Request, kind: Kind, context: Context) -> Watch:
     check_watch(request.query)
     since, initial_asked = _start(desk, request, kind)
     initial = (
-        tuple(chosen(request, kind, desk.read.list(kind.resource, request.namespace)))
+        tuple(select_entries(request, kind, desk.read.list(kind.resource, request.namespace)))
         if initial_asked
         else ()
     )
-    bookmarks = bool(options.flag(request.query, "allowWatchBookmarks"))
-    asked = options.whole(request.query, "timeoutSeconds")
+    bookmarks = bool(options.parse_flag(request.query, "allowWatchBookmarks"))
+    asked = options.parse_whole(request.query, "timeoutSeconds")
     return Watch(
         resource=kind.resource,
         namespace=request.namespace if kind.namespaced else "",
         since=since,
         initial=initial,
-        accepts=acceptor(request, kind),
+        accepts=compile_selectors(request, kind),
         encode=_encoder(desk, request, kind),
         bookmarks=bookmarks,
         bookmark=_bookmark(request, kind),
-        initial_end=bool(options.flag(request.query, "sendInitialEvents")) and bookmarks,
+        initial_end=bool(options.parse_flag(request.query, "sendInitialEvents")) and bookmarks,
         timeout_seconds=_timeout_seconds(asked, context),
     )
 
@@ -69,8 +69,8 @@ def _timeout_seconds(asked: int | None, context: Context) -> float:
 
 def _start(desk: Desk, request: Request, kind: Kind) -> tuple[int, bool]:
     """(revision to start after, whether what is there comes first)."""
-    revision, newest = options.revision(request.query), desk.read.revision
-    asked = options.flag(request.query, "sendInitialEvents")
+    revision, newest = options.parse_revision(request.query), desk.read.revision
+    asked = options.parse_flag(request.query, "sendInitialEvents")
     not_newer_than(desk, revision)
     if asked or (asked is None and not revision):
         return newest, True
@@ -83,8 +83,10 @@ def _start(desk: Desk, request: Request, kind: Kind) -> tuple[int, bool]:
     return revision, False
 
 
-def _encoder(desk: Desk, request: Request, kind: Kind) -> Callable[[str, Change, float], bytes] | None:
-    form, _, meta = wanted(request)
+def _encoder(
+    desk: Desk, request: Request, kind: Kind
+) -> Callable[[str, CommittedChange, float], bytes] | None:
+    form, _, meta = negotiate(request)
     if form is Form.OBJECT and kind.presented is None:
         return None
     if form is Form.METADATA and meta == META and kind.presented is None:
@@ -92,7 +94,7 @@ def _encoder(desk: Desk, request: Request, kind: Kind) -> Callable[[str, Change,
     include = included_of(request)
     first = True
 
-    def encode(event: str, change: Change, now: float) -> bytes:
+    def encode(event: str, change: CommittedChange, now: float) -> bytes:
         nonlocal first
         body = change.entry.data
         if kind.presented is not None:
@@ -110,7 +112,7 @@ def _encoder(desk: Desk, request: Request, kind: Kind) -> Callable[[str, Change,
     return encode
 
 
-def _metadata_frame(event: str, change: Change, now: float) -> bytes:
+def _metadata_frame(event: str, change: CommittedChange, now: float) -> bytes:
     """Encoded once for all who watch metadata alone."""
     if not change.metadata_frame:
         change.metadata_frame = _frame(event, metadata_form(change.entry.data, META))
@@ -122,7 +124,7 @@ def _frame(event: str, body: bytes) -> bytes:
 
 
 def _bookmark(request: Request, kind: Kind) -> Callable[[int, bool], bytes]:
-    form, _, meta = wanted(request)
+    form, _, meta = negotiate(request)
     partial = form is Form.METADATA
     name, version = ("PartialObjectMetadata", meta) if partial else (kind.kind, kind.api_version)
 

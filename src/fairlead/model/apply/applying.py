@@ -10,19 +10,19 @@ from typing import Any, NamedTuple
 
 from fairlead.core.errors import FairleadError
 from fairlead.model.apply.equal import same
-from fairlead.model.apply.managers import Entry, Who, ordered
-from fairlead.model.apply.merging import merged
+from fairlead.model.apply.managers import ManagedFieldsEntry, Who, sort_entries
+from fairlead.model.apply.merging import merge
 from fairlead.model.apply.rules import Rule
 from fairlead.model.apply.sets import NOTHING, FieldSet, Path, intersection, minus, path_text, paths, union
 from fairlead.model.apply.trees import (
     ABSENT,
     Difference,
-    covered,
-    difference,
-    named,
-    settled,
-    whole,
-    without,
+    add_parents,
+    collect_all,
+    collect_fields,
+    compare,
+    drop_absent,
+    remove_fields,
 )
 from fairlead.model.apply.versions import Versions
 
@@ -39,14 +39,14 @@ class ConflictsError(FairleadError):
 
 class Applied(NamedTuple):
     tree: Any  # the very same as before if nothing changed
-    entries: tuple[Entry, ...]
+    entries: tuple[ManagedFieldsEntry, ...]
 
 
-def applied(
+def apply_configuration(
     rule: Rule,
     live: Any,
     config: Any,
-    entries: Sequence[Entry],
+    entries: Sequence[ManagedFieldsEntry],
     who: Who,
     now: str,
     kept: Filter,
@@ -57,37 +57,39 @@ def applied(
 ) -> Applied:
     """Raises ConflictsError unless `force`, or all that is in the way is in `allowed`. `kept` takes from a set what
     nobody can own here. `versions`: of a kind that has others with other fields."""
-    mine = kept(covered(rule, config))
+    mine = kept(collect_fields(rule, config))
     last = next((each for each in entries if each.who.same(who)), None)
     others = [each for each in entries if each is not last]
-    tree = merged(rule, live, config)
+    tree = merge(rule, live, config)
     if last is not None and last.fields:
         known = [_in_this_version(each, tree, kept, versions) for each in (last, *others)]
         # Once more: a list that is applied as empty may have lost its last item just now, and gone with it.
-        tree = merged(rule, _pruned(rule, tree, known[0], mine, known[1:]), config)
-    this = _kept(difference(rule, live, tree), kept)
+        tree = merge(rule, _pruned(rule, tree, known[0], mine, known[1:]), config)
+    this = _kept(compare(rule, live, tree), kept)
     changes = [_changes(each, live, tree, this, kept, versions) for each in others]
     if not force:
         _check_conflicts(others, changes, allowed)
     after = [
-        each.having(minus(minus(each.fields, its.changed), its.removed))
+        each.with_fields(minus(minus(each.fields, its.changed), its.removed))
         for each, its in zip(others, changes, strict=True)
     ]
     unchanged = same(tree, live)  # an order of items is owned by nobody, and a change all the same
     if mine:
         settled = unchanged and last is not None and last.fields == mine and last.who == who
-        after.append(last if settled and last is not None else Entry(who, now, mine))
-    return Applied(live if unchanged else tree, ordered(each for each in after if each.fields))
+        after.append(last if settled and last is not None else ManagedFieldsEntry(who, now, mine))
+    return Applied(live if unchanged else tree, sort_entries(each for each in after if each.fields))
 
 
-def _in_this_version(entry: Entry, tree: Any, kept: Filter, versions: Versions | None) -> FieldSet:
+def _in_this_version(
+    entry: ManagedFieldsEntry, tree: Any, kept: Filter, versions: Versions | None
+) -> FieldSet:
     if versions is None:
         return entry.fields
     return kept(versions.fields(entry.who.api_version, entry.fields, tree))
 
 
 def _changes(
-    entry: Entry, live: Any, tree: Any, this: Difference, kept: Filter, versions: Versions | None
+    entry: ManagedFieldsEntry, live: Any, tree: Any, this: Difference, kept: Filter, versions: Versions | None
 ) -> Difference:
     """As the version of the entry has it; `this`: as the one that is written in."""
     found = versions.difference(entry.who.api_version, live, tree) if versions is not None else None
@@ -100,22 +102,24 @@ def _kept(found: Difference, kept: Filter) -> Difference:
 
 def _pruned(rule: Rule, tree: Any, last: FieldSet, mine: FieldSet, others: Sequence[FieldSet]) -> Any:
     """The merged tree without what the applier named last time, does not name now, and nobody else owns."""
-    # Who gave an object the last field that anybody owns takes it along, with what defaults had added to it. Of maps
-    # and lists what nobody owns stays.
-    last = named(rule, last, objects=True)
+    # An applier that gave an object the last field that anybody owns takes it along, with what defaults had added to
+    # it. In maps and lists, what nobody owns stays.
+    last = add_parents(rule, last, objects=True)
     owned = mine
     for each in others:
         owned = union(owned, each)
-    there = whole(rule, tree)
-    left = whole(rule, without(rule, tree, last))
-    # Of what is taken away with the applier's own, that which anybody else owns is given back ...
-    left = whole(rule, without(rule, tree, minus(there, union(left, named(rule, owned)))))
+    there = collect_all(rule, tree)
+    left = collect_all(rule, remove_fields(rule, tree, last))
+    # Fields that go with the applier's own, but belong to somebody else, are given back ...
+    left = collect_all(rule, remove_fields(rule, tree, minus(there, union(left, add_parents(rule, owned)))))
     # ... and that which nobody owns, and the applier did not.
-    pruned = settled(rule, without(rule, tree, intersection(minus(there, left), last)), owned)
+    pruned = drop_absent(rule, remove_fields(rule, tree, intersection(minus(there, left), last)), owned)
     return pruned if pruned is not ABSENT else {}
 
 
-def _check_conflicts(others: Sequence[Entry], changes: Sequence[Difference], allowed: FieldSet) -> None:
+def _check_conflicts(
+    others: Sequence[ManagedFieldsEntry], changes: Sequence[Difference], allowed: FieldSet
+) -> None:
     found: list[tuple[Who, Path]] = []
     both = sorted(
         zip(others, changes, strict=True), key=lambda one: (one[0].who.manager, one[0].who.operation)

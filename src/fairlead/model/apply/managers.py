@@ -1,6 +1,6 @@
 """The entries of metadata.managedFields: who did what when, and what became of the fields of the others.
 
-An entry is known by manager, operation, subresource and, for updates, apiVersion. `updated` is what an update, a
+An entry is known by manager, operation, subresource and, for updates, apiVersion. `record_update` is what an update, a
 create or a patch of another sort leaves behind; applying has its own file, `applying.py`. Called by `api/managing.py`.
 """
 
@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from fairlead.model.apply.elements import UndecodableError
-from fairlead.model.apply.sets import FieldSet, decoded, encoded, minus, union
+from fairlead.model.apply.sets import FieldSet, decode_fields, encode_fields, minus, union
 from fairlead.model.apply.trees import Difference
 
 APPLY, UPDATE = "Apply", "Update"
@@ -48,28 +48,28 @@ class Who(msgspec.Struct, frozen=True, gc=False):
         return f"{name} using {self.api_version}" if self.operation == UPDATE else name
 
 
-class Entry(msgspec.Struct, frozen=True, gc=False):
+class ManagedFieldsEntry(msgspec.Struct, frozen=True, gc=False):
     who: Who
     time: str  # RFC 3339; "" if it is not known
     fields: FieldSet
 
-    def having(self, fields: FieldSet) -> Entry:
-        return self if fields is self.fields else Entry(self.who, self.time, fields)
+    def with_fields(self, fields: FieldSet) -> ManagedFieldsEntry:
+        return self if fields is self.fields else ManagedFieldsEntry(self.who, self.time, fields)
 
 
-def entries_of(managed: object) -> tuple[Entry, ...]:
+def entries_of(managed: object) -> tuple[ManagedFieldsEntry, ...]:
     """From the wire. Raises UndecodableError, and leaves nothing half read."""
     if not isinstance(managed, list):
         raise UndecodableError("metadata.managedFields: must be a list")
-    found: list[Entry] = []
+    found: list[ManagedFieldsEntry] = []
     for index, item in enumerate(managed):
         entry = _entry(item, f"metadata.managedFields[{index}]")
         found = [each for each in found if not each.who.same(entry.who)]
         found.append(entry)
-    return ordered(found)
+    return sort_entries(found)
 
 
-def _entry(item: Any, path: str) -> Entry:
+def _entry(item: Any, path: str) -> ManagedFieldsEntry:
     if not isinstance(item, dict):
         raise UndecodableError(f"{path}: must be an object")
     if item.get("operation") not in (APPLY, UPDATE):
@@ -80,14 +80,14 @@ def _entry(item: Any, path: str) -> Entry:
         raise UndecodableError(f"{path}.fieldsType: must be `{FIELDS_TYPE}`")
     who = Who(item.get("manager") or "", item["operation"], item["apiVersion"], item.get("subresource") or "")
     try:
-        return Entry(who, item.get("time") or "", decoded(item.get("fieldsV1") or {}))
+        return ManagedFieldsEntry(who, item.get("time") or "", decode_fields(item.get("fieldsV1") or {}))
     except UndecodableError as error:
         raise UndecodableError(f"{path}.{error}") from None
 
 
-def managed_fields(entries: Iterable[Entry]) -> list[dict[str, Any]]:
+def managed_fields(entries: Iterable[ManagedFieldsEntry]) -> list[dict[str, Any]]:
     """For the wire. fieldsType comes last, which `api/objects.py` relies on."""
-    return [wire_entry(entry.who, entry.time, encoded(entry.fields)) for entry in entries]
+    return [wire_entry(entry.who, entry.time, encode_fields(entry.fields)) for entry in entries]
 
 
 def wire_entry(who: Who, time: str, fields: Any) -> dict[str, Any]:
@@ -102,30 +102,31 @@ def wire_entry(who: Who, time: str, fields: Any) -> dict[str, Any]:
     return found
 
 
-def ordered(entries: Iterable[Entry]) -> tuple[Entry, ...]:
+def sort_entries(entries: Iterable[ManagedFieldsEntry]) -> tuple[ManagedFieldsEntry, ...]:
     """Appliers first, then by time, then by name."""
     return tuple(sorted(entries, key=_rank))
 
 
-def _rank(entry: Entry) -> tuple[str, ...]:
+def _rank(entry: ManagedFieldsEntry) -> tuple[str, ...]:
     who = entry.who
     return who.operation, entry.time, who.manager, who.api_version, who.subresource
 
 
-def updated(
-    entries: Sequence[Entry],
+def record_update(
+    entries: Sequence[ManagedFieldsEntry],
     found: Difference,
     who: Who,
     now: str,
     found_in: Callable[[str], Difference | None] | None = None,
-) -> tuple[Entry, ...]:
-    """What was changed is theirs who changed it, and nobody else's; what was removed is nobody's.
+) -> tuple[ManagedFieldsEntry, ...]:
+    """Fields that were changed belong to whoever changed them, and to nobody else; removed ones belong to nobody.
 
-    Who only removes something leaves no trace but its absence. `found_in`: the difference as another version has it.
+    A manager that only removes something leaves no trace but its absence. `found_in`: the difference as another version
+    has it.
     """
     if not found:
         return tuple(entries)
-    left: list[Entry] = []
+    left: list[ManagedFieldsEntry] = []
     mine: FieldSet = {}
     for entry in entries:
         other = found_in(entry.who.api_version) if found_in is not None else None
@@ -134,18 +135,18 @@ def updated(
         if found.changed and entry.who.same(who):
             mine = fields
         elif fields:
-            left.append(entry.having(fields))
+            left.append(entry.with_fields(fields))
     if found.changed:
-        left.append(Entry(who, now, union(mine, found.changed)))
-    return ordered(capped(left))
+        left.append(ManagedFieldsEntry(who, now, union(mine, found.changed)))
+    return sort_entries(merge_oldest(left))
 
 
-def capped(entries: Sequence[Entry]) -> list[Entry]:
-    """Of too many updates the oldest become one, for each version."""
+def merge_oldest(entries: Sequence[ManagedFieldsEntry]) -> list[ManagedFieldsEntry]:
+    """If there are too many updates, the oldest become one, for each version."""
     updates = sorted((each for each in entries if each.who.operation == UPDATE), key=_age)
     left = list(entries)
     over = len(updates) - UPDATE_ENTRIES_MAX
-    buckets: dict[str, Entry] = {}
+    buckets: dict[str, ManagedFieldsEntry] = {}
     for entry in updates:
         if over <= 0:
             break
@@ -157,11 +158,11 @@ def capped(entries: Sequence[Entry]) -> list[Entry]:
         left.remove(entry)
         left.remove(bucket)
         who = Who(ANCIENT, UPDATE, version)
-        merged = Entry(who, entry.time, union(bucket.fields, entry.fields))
+        merged = ManagedFieldsEntry(who, entry.time, union(bucket.fields, entry.fields))
         known = next((each for each in left if each.who.same(who)), None)
         if known is not None:
             left.remove(known)
-            merged = Entry(who, entry.time, union(known.fields, merged.fields))
+            merged = ManagedFieldsEntry(who, entry.time, union(known.fields, merged.fields))
             over -= 1
         buckets[version] = merged
         left.append(merged)
@@ -169,5 +170,5 @@ def capped(entries: Sequence[Entry]) -> list[Entry]:
     return left
 
 
-def _age(entry: Entry) -> tuple[str, ...]:
+def _age(entry: ManagedFieldsEntry) -> tuple[str, ...]:
     return entry.time, entry.who.manager, entry.who.api_version, entry.who.subresource

@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 from fairlead.model.apply.elements import UndecodableError, element_text
-from fairlead.model.apply.rules import Mode, Repeated, Rule
+from fairlead.model.apply.rules import DuplicateItems, Mode, Rule
 
 
-def merged(rule: Rule, live: Any, config: Any) -> Any:
+def merge(rule: Rule, live: Any, config: Any) -> Any:
     """`config` wins where both have something to say. Shares what it can with both."""
     if rule.is_list:
         if isinstance(live, list) and isinstance(config, list):
@@ -26,7 +26,7 @@ def merged(rule: Rule, live: Any, config: Any) -> Any:
             before = live[name]
             member = rule.members[name]
             settled = before == value and not rule.strict
-            found[name] = before if settled else merged(member.rule, before, value)
+            found[name] = before if settled else merge(member.rule, before, value)
         else:
             found[name] = value
     return found
@@ -46,8 +46,8 @@ def _merged_items(rule: Rule, live: list[Any], config: list[Any]) -> list[Any]:
         before = lives.get(step) if step is not None else None
         if step is not None:
             done.add(step)
-        fresh = before is None or isinstance(before, Repeated)
-        out.append(item if fresh else merged(rule.item, before, item))
+        fresh = before is None or isinstance(before, DuplicateItems)
+        out.append(item if fresh else merge(rule.item, before, item))
 
     while here < len(live) or there < len(config):
         if here < len(live):
@@ -85,7 +85,7 @@ def _check_items(rule: Rule, items: list[Any], path: str) -> None:
     for index, (step, item) in enumerate(zip(steps, items, strict=True)):
         if step is None:
             raise UndecodableError(f"{path}: element {index}: {_why_none(rule, item)}")
-        if isinstance(found[step], Repeated):
+        if isinstance(found[step], DuplicateItems):
             raise UndecodableError(f"{path}: duplicate entries for key {element_text(step)}")
         if isinstance(item, dict):
             check_configuration(rule.item, item, path + element_text(step))

@@ -93,7 +93,7 @@ class Rule:
 
     def indexed(self, items: list[Any]) -> tuple[list[str | None], dict[str, Any]]:
         """The steps to all items, and the items by step; of several with the same step there is the list of them,
-        as `Repeated`."""
+        as `DuplicateItems`."""
         steps: list[str | None] = []
         found: dict[str, Any] = {}
         for item in items:
@@ -103,10 +103,10 @@ class Rule:
                 continue
             if step not in found:
                 found[step] = item
-            elif isinstance(found[step], Repeated):
+            elif isinstance(found[step], DuplicateItems):
                 found[step].append(item)
             else:
-                found[step] = Repeated((found[step], item))
+                found[step] = DuplicateItems((found[step], item))
         return steps, found
 
     def knows(self, name: str) -> bool:
@@ -118,7 +118,7 @@ class Rule:
         return self.members[element[2:]].rule if element[:2] == "f:" else self.item
 
 
-class Repeated(list[Any]):
+class DuplicateItems(list[Any]):
     """Items of a list that should be different from each other and are not."""
 
 

@@ -25,7 +25,7 @@ def is_member(node: FieldSet) -> bool:
     return not node or SELF in node
 
 
-def decoded(fields: object, depth: int = 0) -> FieldSet:
+def decode_fields(fields: object, depth: int = 0) -> FieldSet:
     """From the wire. Raises UndecodableError."""
     if not isinstance(fields, dict):
         raise UndecodableError("fieldsV1: every step must hold an object")
@@ -40,13 +40,13 @@ def decoded(fields: object, depth: int = 0) -> FieldSet:
                 found[SELF] = MEMBER
             continue
         check_element(element)
-        found[element] = MEMBER if below is None else _plain(decoded(below, depth + 1))
+        found[element] = MEMBER if below is None else _plain(decode_fields(below, depth + 1))
     return found
 
 
-def encoded(fields: FieldSet) -> FieldSet:
+def encode_fields(fields: FieldSet) -> FieldSet:
     """For the wire: in one order, whatever the order in which it was put together."""
-    return {element: encoded(fields[element]) for element in sorted(fields)}
+    return {element: encode_fields(fields[element]) for element in sorted(fields)}
 
 
 def union(one: FieldSet, other: FieldSet) -> FieldSet:

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from fairlead.model.apply.elements import SELF
 from fairlead.model.apply.equal import same
-from fairlead.model.apply.rules import Member, Mode, Repeated, Rule
+from fairlead.model.apply.rules import DuplicateItems, Member, Mode, Rule
 from fairlead.model.apply.sets import MEMBER, NOTHING, FieldSet, is_member
 
 ABSENT: Final = object()  # not there, which null is
@@ -26,14 +26,14 @@ class Difference(NamedTuple):
         return bool(self.changed or self.removed)
 
 
-def covered(rule: Rule, tree: Any) -> FieldSet:
+def collect_fields(rule: Rule, tree: Any) -> FieldSet:
     """The fields that a configuration names: its leaves, its items, and what is empty."""
     found: FieldSet = {}
     if rule.is_list:
         if type(tree) is list:
             _, items = rule.indexed(tree)
             for step, item in items.items():
-                below = None if isinstance(item, Repeated) else covered(rule.item, item)
+                below = None if isinstance(item, DuplicateItems) else collect_fields(rule.item, item)
                 found[step] = {SELF: MEMBER, **below} if below else MEMBER
     elif not rule.is_leaf and type(tree) is dict:
         for name, value in tree.items():
@@ -41,7 +41,7 @@ def covered(rule: Rule, tree: Any) -> FieldSet:
             if _is_leaf(below_rule, value):
                 found[step] = MEMBER
                 continue
-            below = covered(below_rule, value)
+            below = collect_fields(below_rule, value)
             if free:
                 found[step] = {SELF: MEMBER, **below} if below else MEMBER
             elif below:
@@ -57,7 +57,7 @@ def _is_leaf(rule: Rule, value: Any) -> bool:
     return not (type(value) is dict and value)
 
 
-def whole(rule: Rule, value: Any) -> FieldSet:
+def collect_all(rule: Rule, value: Any) -> FieldSet:
     """All of something that was not there before, or is not any more, itself included."""
     found: FieldSet = {SELF: MEMBER}
     if rule.is_leaf:
@@ -65,15 +65,15 @@ def whole(rule: Rule, value: Any) -> FieldSet:
     if rule.is_list:
         if type(value) is list:
             for step, item in rule.indexed(value)[1].items():
-                found[step] = MEMBER if isinstance(item, Repeated) else whole(rule.item, item)
+                found[step] = MEMBER if isinstance(item, DuplicateItems) else collect_all(rule.item, item)
     elif type(value) is dict:
         for name, below in value.items():
             member = rule.members[name]
-            found[member.element] = whole(member.rule, below)
+            found[member.element] = collect_all(member.rule, below)
     return found if len(found) > 1 else MEMBER
 
 
-def difference(rule: Rule, old: Any, new: Any) -> Difference:
+def compare(rule: Rule, old: Any, new: Any) -> Difference:
     """Of two objects of the same kind."""
     changed: FieldSet = {}
     removed: FieldSet = {}
@@ -81,7 +81,7 @@ def difference(rule: Rule, old: Any, new: Any) -> Difference:
     return Difference(changed, removed)
 
 
-def below(name: str, rule: Rule, old: Any, new: Any) -> Difference:
+def compare_field(name: str, rule: Rule, old: Any, new: Any) -> Difference:
     """The same, of one field of theirs and nothing else."""
     changed: FieldSet = {}
     removed: FieldSet = {}
@@ -123,9 +123,9 @@ def _compare(member: Member, before: Any, after: Any, changed: FieldSet, removed
         empty: Any = [] if rule.is_list else {}
         before, after = (empty if before is ABSENT else before), (empty if after is ABSENT else after)
     if before is ABSENT:
-        changed[step] = whole(rule, after)
+        changed[step] = collect_all(rule, after)
     elif after is ABSENT:
-        removed[step] = whole(rule, before)
+        removed[step] = collect_all(rule, before)
     else:
         _compare_present(step, rule, before, after, changed, removed)
 
@@ -148,8 +148,12 @@ def _compare_present(
             _compare_fields(rule, before, after, more, less)
     if not both:
         # Null, or not typed, and of another sort than before.
-        more = {SELF: MEMBER, **whole(rule, after)}
-        less = {name: node for name, node in whole(rule, before).items() if name != SELF and name not in more}
+        more = {SELF: MEMBER, **collect_all(rule, after)}
+        less = {
+            name: node
+            for name, node in collect_all(rule, before).items()
+            if name != SELF and name not in more
+        }
     if more:
         changed[step] = more if len(more) > 1 or SELF not in more else MEMBER
     if less:
@@ -177,19 +181,19 @@ def _compare_items(rule: Rule, before: Any, after: Any, changed: FieldSet, remov
     for step, new in news.items():
         old = olds.get(step)
         if old is None:
-            changed[step] = MEMBER if isinstance(new, Repeated) else whole(rule.item, new)
+            changed[step] = MEMBER if isinstance(new, DuplicateItems) else collect_all(rule.item, new)
         elif old != new or (rule.strict and not same(old, new)):
-            if isinstance(old, Repeated) or isinstance(new, Repeated):
+            if isinstance(old, DuplicateItems) or isinstance(new, DuplicateItems):
                 changed[step] = MEMBER
             else:
                 _compare_present(step, rule.item, old, new, changed, removed)
     for step, old in olds.items():
         if step not in news:
-            removed[step] = MEMBER if isinstance(old, Repeated) else whole(rule.item, old)
+            removed[step] = MEMBER if isinstance(old, DuplicateItems) else collect_all(rule.item, old)
 
 
-def without(rule: Rule, tree: Any, fields: FieldSet) -> Any:
-    """The tree without these fields. What is left with nothing in it is ABSENT: see `settled`."""
+def remove_fields(rule: Rule, tree: Any, fields: FieldSet) -> Any:
+    """The tree without these fields. What is left with nothing in it is ABSENT: see `drop_absent`."""
     if rule.is_list and type(tree) is list:
         items = [_item_without(rule, item, fields) for item in tree]
         left: Any = [item for item in items if item is not ABSENT]
@@ -203,7 +207,7 @@ def without(rule: Rule, tree: Any, fields: FieldSet) -> Any:
         if node is None:
             kept[name] = value
         elif not is_member(node):
-            kept[name] = without(member.rule, value, node)
+            kept[name] = remove_fields(member.rule, value, node)
     return kept if kept or not tree else ABSENT
 
 
@@ -212,15 +216,17 @@ def _item_without(rule: Rule, item: Any, fields: FieldSet) -> Any:
     node = fields.get(step) if step is not None else None
     if node is None:
         return item
-    return ABSENT if is_member(node) else without(rule.item, item, node)
+    return ABSENT if is_member(node) else remove_fields(rule.item, item, node)
 
 
-def settled(rule: Rule, tree: Any, owned: FieldSet) -> Any:
+def drop_absent(rule: Rule, tree: Any, owned: FieldSet) -> Any:
     """The tree without what nothing was left of, unless it is itself owned: then it is empty."""
     if type(tree) is list:
         if not rule.is_list:
             return tree
-        items = [settled(rule.item, each, owned.get(rule.element_of(each) or "", NOTHING)) for each in tree]
+        items = [
+            drop_absent(rule.item, each, owned.get(rule.element_of(each) or "", NOTHING)) for each in tree
+        ]
         return [each for each in items if each is not ABSENT]
     if rule.is_leaf or type(tree) is not dict or not tree:
         return tree
@@ -228,7 +234,7 @@ def settled(rule: Rule, tree: Any, owned: FieldSet) -> Any:
     for name, value in tree.items():
         member = rule.members[name]
         node = owned.get(member.element)
-        left = ABSENT if value is ABSENT else settled(member.rule, value, node or NOTHING)
+        left = ABSENT if value is ABSENT else drop_absent(member.rule, value, node or NOTHING)
         if left is not ABSENT:
             kept[name] = left
         elif node is not None and is_member(node):
@@ -236,7 +242,7 @@ def settled(rule: Rule, tree: Any, owned: FieldSet) -> Any:
     return kept or ABSENT
 
 
-def named(rule: Rule, fields: FieldSet, *, objects: bool = False) -> FieldSet:
+def add_parents(rule: Rule, fields: FieldSet, *, objects: bool = False) -> FieldSet:
     """The set with every known field as a member that something below is a member of; `objects`: only such as are
     objects of known fields."""
     found: FieldSet = {}
@@ -245,7 +251,7 @@ def named(rule: Rule, fields: FieldSet, *, objects: bool = False) -> FieldSet:
             found[step] = MEMBER
             continue
         inner_rule = rule.below(step)
-        inner = named(inner_rule, below, objects=objects)
+        inner = add_parents(inner_rule, below, objects=objects)
         if step[:2] == "f:" and rule.knows(step[2:]) and (not objects or inner_rule.mode is Mode.FIELDS):
             inner[SELF] = MEMBER
         found[step] = inner

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from fairlead.model.apply.rules import Rule
 from fairlead.model.apply.sets import FieldSet
-from fairlead.model.apply.trees import ABSENT, Difference, difference, without
+from fairlead.model.apply.trees import ABSENT, Difference, compare, remove_fields
 
 Convert = Callable[[Any], Any]
 
@@ -26,7 +26,7 @@ class Other(NamedTuple):
 
 
 class Versions:
-    """`others`: by apiVersion. Of versions that are not among them nothing is known: they are taken as alike."""
+    """`others`: by apiVersion. A version that is not among them is unknown, and taken to have the same fields."""
 
     __slots__ = ("_others", "_rule")
 
@@ -35,17 +35,17 @@ class Versions:
         self._others = others
 
     def difference(self, api_version: str, before: Any, after: Any) -> Difference | None:
-        """In what two objects of the version that is written in differ by that one; None if it is this very one."""
+        """How two objects of the version written differ as seen in `api_version`; None if that is the same version."""
         other = self._others.get(api_version)
         if other is None:
             return None
-        return difference(other.rule, other.convert(before) if before else {}, other.convert(after))
+        return compare(other.rule, other.convert(before) if before else {}, other.convert(after))
 
     def fields(self, api_version: str, owned: FieldSet, tree: Any) -> FieldSet:
-        """Fields that are owned in that version, as the version has them that is written in: what an object lacks
-        once they are taken out of it."""
+        """The fields owned in `api_version`, translated to the version that is written in: those that the object lacks
+        once the owned ones are removed."""
         other = self._others.get(api_version)
         if other is None or not owned:
             return owned
-        less = without(other.rule, other.convert(tree), owned)
-        return difference(self._rule, other.back(less) if less is not ABSENT else {}, tree).changed
+        less = remove_fields(other.rule, other.convert(tree), owned)
+        return compare(self._rule, other.back(less) if less is not ABSENT else {}, tree).changed

@@ -22,12 +22,12 @@ def column_of(given: Json) -> Column:
         return _shown(value, kind, now) if found else None
 
     return Column(
-        given.get("name") or "",
-        cell,
-        kind,
-        given.get("format") or "",
-        given.get("priority") or 0,
-        given.get("description")
+        name=given.get("name") or "",
+        cell=cell,
+        type=kind,
+        format=given.get("format") or "",
+        priority=given.get("priority") or 0,
+        description=given.get("description")
         or f"Custom resource definition column (in JSONPath format): {given.get('jsonPath')}",
     )
 

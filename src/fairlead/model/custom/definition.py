@@ -1,7 +1,7 @@
 """A CustomResourceDefinition that is established, as the parts that its kinds are made of. No judging here.
 
 Names and conditions are also what the planes and admission read, who need no schemas: those are most of a definition,
-and `brief` leaves them out unread.
+and `decode_brief` leaves them out unread.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _brief = msgspec.json.Decoder(_Brief).decode
 _spec_alone = msgspec.json.Decoder(_SpecAlone).decode
 
 
-def brief(data: bytes) -> Json:
+def decode_brief(data: bytes) -> Json:
     """A definition as it is stored, of its versions only the names and which are served and stored."""
     try:
         found: Json = msgspec.to_builtins(_brief(data))
@@ -89,7 +89,7 @@ def storage_version(definition: Json) -> str:
 
 def outline_of(data: bytes) -> tuple[Kind, ...]:
     """Of a definition as it is stored; nothing unless it is established."""
-    definition = brief(data)
+    definition = decode_brief(data)
     return outline(definition) if is_true(definition, ESTABLISHED) else ()
 
 

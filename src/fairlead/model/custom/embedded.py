@@ -10,12 +10,12 @@ from typing import Any
 
 from fairlead.core.problems import Problems
 from fairlead.model import structure
-from fairlead.model.custom.schema import Node
+from fairlead.model.custom.schema import SchemaNode
 from fairlead.model.fields import FieldTables
 from fairlead.model.names import name_problems
 
 
-def _embedded(value: Any, node: Node, path: str) -> Iterator[tuple[str, dict[str, Any]]]:
+def _embedded(value: Any, node: SchemaNode, path: str) -> Iterator[tuple[str, dict[str, Any]]]:
     if type(value) is dict:
         if node.embedded:
             yield path, value
@@ -29,7 +29,7 @@ def _embedded(value: Any, node: Node, path: str) -> Iterator[tuple[str, dict[str
             yield from _embedded(item, node.items, f"{path}[{index}]")
 
 
-def trim_embedded(obj: Any, node: Node, tables: FieldTables) -> None:
+def trim_embedded(obj: Any, node: SchemaNode, tables: FieldTables) -> None:
     known = tables["ObjectMeta"].fields
     for _, each in _embedded(obj, node, ""):
         metadata = each.get("metadata")
@@ -39,7 +39,7 @@ def trim_embedded(obj: Any, node: Node, tables: FieldTables) -> None:
             structure.drop_nulls(metadata)
 
 
-def check_embedded(obj: Any, node: Node, path: str, problems: Problems) -> None:
+def check_embedded(obj: Any, node: SchemaNode, path: str, problems: Problems) -> None:
     for at, each in _embedded(obj, node, path):
         for field in ("apiVersion", "kind"):
             value = each.get(field)

@@ -25,7 +25,7 @@ _FILTER = re.compile(
 )
 _CONSTANTS = {"true": True, "false": False, "null": None}
 
-Step = Callable[[Any], Iterator[Any]]
+PathStep = Callable[[Any], Iterator[Any]]
 
 
 class PathError(ValueError):
@@ -60,7 +60,7 @@ class JsonPath:
         return False, None
 
 
-def _follow(value: Any, steps: tuple[Step, ...], at: int) -> Iterator[Any]:
+def _follow(value: Any, steps: tuple[PathStep, ...], at: int) -> Iterator[Any]:
     if at == len(steps):
         yield value
         return
@@ -68,8 +68,8 @@ def _follow(value: Any, steps: tuple[Step, ...], at: int) -> Iterator[Any]:
         yield from _follow(below, steps, at + 1)
 
 
-def _read(text: str) -> tuple[Step, ...]:
-    steps: list[Step] = []
+def _read(text: str) -> tuple[PathStep, ...]:
+    steps: list[PathStep] = []
     at = 0
     while at < len(text):
         for expression, make in _STEPS:
@@ -89,7 +89,7 @@ def _plain(text: str) -> str:
     return re.sub(r"\\(.)", r"\1", text)
 
 
-def _key(name: str) -> Step:
+def _key(name: str) -> PathStep:
     def step(value: Any) -> Iterator[Any]:
         if isinstance(value, dict) and name in value:
             yield value[name]
@@ -97,7 +97,7 @@ def _key(name: str) -> Step:
     return step
 
 
-def _index(number: int) -> Step:
+def _index(number: int) -> PathStep:
     def step(value: Any) -> Iterator[Any]:
         if isinstance(value, list) and -len(value) <= number < len(value):
             yield value[number]
@@ -112,7 +112,7 @@ def _all(value: Any) -> Iterator[Any]:
         yield from value
 
 
-def _filter(found: re.Match[str]) -> Step:
+def _filter(found: re.Match[str]) -> PathStep:
     inner, operator = _read(found[1]), found[2]
     wanted: Any = found[3] if found[3] is not None else found[4]
     if wanted is None and found[5] is not None:
@@ -149,7 +149,7 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-_STEPS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Step]], ...] = (
+_STEPS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], PathStep]], ...] = (
     (_ALL, lambda found: _all),
     (_NAME, lambda found: _key(_plain(found[1]))),
     (_QUOTED, lambda found: _key(_plain(found[1] if found[1] is not None else found[2]))),

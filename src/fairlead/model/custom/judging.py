@@ -1,7 +1,8 @@
 """The schema of one version of a definition, judged. Called by `model/kinds/customresourcedefinition.py`.
 
 Definitions are large, and most writes of one leave its schemas as they are: which of them are right is remembered by
-their content, whoever brings it. What is wrong is looked at anew each time, by the rules that tell of it.
+their content, whoever brings it. A schema that is wrong is looked at anew each time, by the rules that tell what is
+wrong.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from fairlead.core import codec
-from fairlead.core.kept import Kept
+from fairlead.core.kept import BoundedDict
 from fairlead.core.problems import Problems
 from fairlead.model.custom import structural
 from fairlead.model.custom.schema_parts import check_types, first_rule
@@ -25,7 +26,7 @@ class Verdicts:
     __slots__ = ("_found", "looks")
 
     def __init__(self) -> None:
-        self._found: Kept[str, Look] = Kept(VERDICTS_KEPT)
+        self._found: BoundedDict[str, Look] = BoundedDict(VERDICTS_KEPT)
         self.looks = 0  # how many had to be looked at
 
     def of(self, schema: Any) -> Look:

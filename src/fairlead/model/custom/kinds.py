@@ -20,7 +20,7 @@ from fairlead.model.custom.columns import column_of
 from fairlead.model.custom.definition import names_of, storage_version
 from fairlead.model.custom.embedded import check_embedded, trim_embedded
 from fairlead.model.custom.jsonpath import simple_path
-from fairlead.model.custom.schema import Known, Node, compile_schema
+from fairlead.model.custom.schema import Known, SchemaNode, compile_schema
 from fairlead.model.custom.shaping import drop_nulls, fill_defaults, prune
 from fairlead.model.custom.types import types_of
 from fairlead.model.custom.validating import judge, judge_lists
@@ -52,7 +52,7 @@ class Made:
 class ReadSchema:
     """That of one version."""
 
-    node: Node
+    node: SchemaNode
     types: tuple[ObjectType, ...]
 
 
@@ -81,7 +81,7 @@ def _schema_of(version: Json) -> Json:
 
 
 def _kind(
-    definition: Json, version: Json, revision: int, tables: FieldTables, type_name: str, node: Node
+    definition: Json, version: Json, revision: int, tables: FieldTables, type_name: str, node: SchemaNode
 ) -> Kind:
     spec, names = definition["spec"], names_of(definition)
     group, name = spec["group"], version["name"]
@@ -136,7 +136,7 @@ def _scale(given: Json) -> Scale:
     )
 
 
-def _structure(node: Node, tables: FieldTables) -> Callable[[Json, list[str]], Problems]:
+def _structure(node: SchemaNode, tables: FieldTables) -> Callable[[Json, list[str]], Problems]:
     def check(obj: Json, unknown: list[str]) -> Problems:
         """Metadata is as it is for all kinds; the rest is made to fit the schema, which is judged later."""
         decode = Problems()
@@ -163,11 +163,11 @@ def _structure(node: Node, tables: FieldTables) -> Callable[[Json, list[str]], P
     return check
 
 
-def _defaults(node: Node) -> Callable[[Json], None]:
+def _defaults(node: SchemaNode) -> Callable[[Json], None]:
     return lambda obj: fill_defaults(obj, node)
 
 
-def _validate(node: Node) -> Callable[[Json, Problems], None]:
+def _validate(node: SchemaNode) -> Callable[[Json, Problems], None]:
     def validate(obj: Json, problems: Problems) -> None:
         judge(obj, node, problems)
         judge_lists(obj, node, "", problems)
@@ -176,13 +176,13 @@ def _validate(node: Node) -> Callable[[Json, Problems], None]:
     return validate
 
 
-def _validate_status(node: Node) -> Callable[[Json, Json, Problems], None]:
-    """Of a status no more is judged than itself: what else may be wrong with the object cannot be changed there."""
+def _validate_status(node: SchemaNode) -> Callable[[Json, Json, Problems], None]:
+    """A write of the status judges the status alone: whatever else is wrong with the object cannot be changed there."""
     below = node.properties.get("status")
 
     def validate(new: Json, old: Json, problems: Problems) -> None:
         if below is not None and "status" in new:
-            part = Node({"type": "object"})
+            part = SchemaNode({"type": "object"})
             part.properties = {"status": below}
             judge({"status": new["status"]}, part, problems)
             judge_lists({"status": new["status"]}, part, "", problems)
@@ -208,7 +208,9 @@ def _one_schema(spec: Json) -> bool:
     return all(each == served[0] for each in served)
 
 
-def _presented(node: Node, api_version: str, as_stored: bool, changed_at: int) -> Callable[[bytes], bytes]:
+def _presented(
+    node: SchemaNode, api_version: str, as_stored: bool, changed_at: int
+) -> Callable[[bytes], bytes]:
     """As it would be if it were written now, in this version. `as_stored`: it was, if that is not too long ago."""
 
     def presented(data: bytes) -> bytes:

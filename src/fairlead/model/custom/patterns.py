@@ -55,7 +55,7 @@ class Pattern:
 _compiled: WeakValueDictionary[str, Pattern] = WeakValueDictionary()
 
 
-def compiled(text: str) -> Pattern:
+def compile_pattern(text: str) -> Pattern:
     """The pattern, which is one for all who hold it: a schema says the same in many places. Raises PatternError."""
     found = _compiled.get(text)
     if found is None:

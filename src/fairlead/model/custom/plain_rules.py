@@ -4,8 +4,8 @@ whose parts are of the right types (`schema_parts.py`)."""
 from __future__ import annotations
 
 from fairlead.core.problems import PROBLEMS_MAX, Problems
-from fairlead.model.custom.patterns import Pattern, PatternError, compiled
-from fairlead.model.custom.schema_parts import below
+from fairlead.model.custom.patterns import Pattern, PatternError, compile_pattern
+from fairlead.model.custom.schema_parts import list_subschemas
 from fairlead.model.kind import Json
 
 #: bound: objects | states of all patterns of a version | 422
@@ -52,7 +52,7 @@ def check_plain(schema: Json, path: str, problems: Problems, patterns: Patterns)
     if schema.get("multipleOf") is not None and schema["multipleOf"] <= 0:
         problems.invalid(f"{path}.multipleOf", schema["multipleOf"], "must be greater than 0")
     check_lists(schema, path, problems)
-    for where, each in below(schema):
+    for where, each in list_subschemas(schema):
         check_plain(each, path + where, problems, patterns)
 
 
@@ -66,7 +66,7 @@ def check_pattern(text: str, at: str, problems: Problems, known: Patterns) -> No
         )
         return
     try:
-        known[text] = compiled(text)
+        known[text] = compile_pattern(text)
         known.states += known[text].states
     except PatternError as error:
         told = f"must be a valid regular expression, but isn't: error parsing regexp: {error}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairlead.model.custom.patterns import compiled
+from fairlead.model.custom.patterns import compile_pattern
 from fairlead.model.kind import Json
 
 # Stands for "no default": null is one.
@@ -16,7 +16,7 @@ MISSING: Any = type("Missing", (), {"__repr__": lambda self: "MISSING"})()
 ANY_OF_INT_OR_STRING = [{"type": "integer"}, {"type": "string"}]
 
 
-class Node:
+class SchemaNode:
     """One schema. `types` is empty where anything goes."""
 
     __slots__ = (
@@ -77,7 +77,7 @@ class Node:
         self.items = _node(items, known) if isinstance(items, dict) else None
         self.enum: list[Any] | None = schema.get("enum") or None
         self.default: Any = schema.get("default", MISSING)
-        self.pattern = compiled(schema["pattern"]) if schema.get("pattern") else None
+        self.pattern = compile_pattern(schema["pattern"]) if schema.get("pattern") else None
         self.min_length: int | None = schema.get("minLength")
         self.max_length: int | None = schema.get("maxLength")
         self.minimum: float | None = schema.get("minimum")
@@ -103,29 +103,29 @@ class Node:
         )
 
 
-Known = dict[tuple[tuple[str, Any], ...], Node]
+Known = dict[tuple[tuple[str, Any], ...], SchemaNode]
 _FOR_PEOPLE = frozenset({"description", "title", "example", "externalDocs"})
 _OF_ONE_WORD = frozenset({str, int, float, bool})
 
 
-def compile_schema(schema: Json, known: Known | None = None) -> Node:
+def compile_schema(schema: Json, known: Known | None = None) -> SchemaNode:
     """`known`: nodes of other schemas, which may be shared."""
-    return Node(schema, known)
+    return SchemaNode(schema, known)
 
 
-def _node(schema: Json, known: Known) -> Node:
-    # Of a default the type counts as well, and 1 and true are the same key.
+def _node(schema: Json, known: Known) -> SchemaNode:
+    # The type of a default counts as well: 1 and true are the same key.
     if "properties" in schema or "items" in schema or "default" in schema:
-        return Node(schema, known)
+        return SchemaNode(schema, known)
     said: list[tuple[str, Any]] = []
     for word in schema.items():
         if word[0] in _FOR_PEOPLE:
             continue
         if type(word[1]) not in _OF_ONE_WORD:
-            return Node(schema, known)
+            return SchemaNode(schema, known)
         said.append(word)
     words = tuple(said)
     found = known.get(words)
     if found is None:
-        found = known[words] = Node(schema, known)
+        found = known[words] = SchemaNode(schema, known)
     return found

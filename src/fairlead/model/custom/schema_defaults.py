@@ -7,14 +7,14 @@ from typing import Any
 
 from fairlead.core import codec
 from fairlead.core.problems import Problems
-from fairlead.model.custom.schema import MISSING, Node
+from fairlead.model.custom.schema import MISSING, SchemaNode
 from fairlead.model.custom.shaping import fill_defaults, prune
 from fairlead.model.custom.validating import Walk, judge, judge_lists
 from fairlead.model.kind import Json
 
 
 def check_defaults(
-    schema: Json, node: Node, path: str, problems: Problems, walk: Walk, *, inside_meta: bool
+    schema: Json, node: SchemaNode, path: str, problems: Problems, walk: Walk, *, inside_meta: bool
 ) -> None:
     """A default is an object like any other: pruned it must stay as it is, and nothing may be wrong with it."""
     if node.default is not MISSING:
@@ -33,14 +33,14 @@ def check_defaults(
         check_defaults(schema["items"], node.items, f"{path}.items", problems, walk, inside_meta=inside_meta)
 
 
-def _default(node: Node, path: str, problems: Problems, walk: Walk, inside_meta: bool) -> None:
+def _default(node: SchemaNode, path: str, problems: Problems, walk: Walk, inside_meta: bool) -> None:
     at = f"{path}.default"
     if inside_meta:
         problems.forbidden(at, "must not be set in top-level metadata")
         return
     value: Any = [node.default]  # held in something, so that it can be replaced
     unknown: list[str] = []
-    holder = Node({"type": "array"})
+    holder = SchemaNode({"type": "array"})
     holder.items = node
     copy = codec.clone(value)
     prune(copy, holder, unknown, root=False)

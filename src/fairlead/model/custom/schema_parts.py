@@ -42,12 +42,12 @@ def check_types(schema: Any, path: str, problems: Problems) -> None:
         if not all(isinstance(each, str) for each in schema.get(name) or ()):
             problems.invalid(f"{path}.{name}", schema[name], "must be a list of names")
             return
-    for where, each in below(schema):
+    for where, each in list_subschemas(schema):
         check_types(each, path + where, problems)
 
 
 def _tell_type(schema: Json, path: str, problems: Problems) -> None:
-    """Of what is of a wrong type, the first in our order: one is told of each schema."""
+    """The first, in our order, of those that have a wrong type: one is reported for each schema."""
     for name, kinds in _TYPED.items():
         value = schema.get(name)
         if value is not None and not is_of(value, kinds):
@@ -60,7 +60,7 @@ def is_of(value: Any, kinds: tuple[type, ...]) -> bool:
     return isinstance(value, kinds) and not (isinstance(value, bool) and bool not in kinds)
 
 
-def below(schema: Json) -> Iterator[tuple[str, Json]]:
+def list_subschemas(schema: Json) -> Iterator[tuple[str, Json]]:
     """Every schema right below this one, with the path that leads to it."""
     for name, each in (schema.get("properties") or {}).items():
         yield f".properties[{name}]", each
@@ -72,7 +72,7 @@ def below(schema: Json) -> Iterator[tuple[str, Json]]:
             yield f".{name}[{index}]", each
 
 
-def count(schema: Json, most: int) -> int:
+def count_schemas(schema: Json, most: int) -> int:
     """How many schemas this is; when there are more than `most`, no more are counted."""
     found, pending = 0, [schema]
     while pending and found <= most:
@@ -91,7 +91,7 @@ def first_rule(schema: Json, path: str) -> str:
     """Where the first rule in CEL is; "" if there is none."""
     if schema.get("x-kubernetes-validations"):
         return f"{path}.x-kubernetes-validations"
-    for where, each in below(schema):
+    for where, each in list_subschemas(schema):
         found = first_rule(each, path + where)
         if found:
             return found

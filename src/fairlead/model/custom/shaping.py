@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from fairlead.core import codec
-from fairlead.model.custom.schema import MISSING, Node
+from fairlead.model.custom.schema import MISSING, SchemaNode
 from fairlead.model.kind import Json
 
 #: bound: objects | unknown fields of a custom object named | dropped unnamed
@@ -17,7 +17,7 @@ UNKNOWN_FIELDS_MAX = 100
 _META = frozenset({"apiVersion", "kind", "metadata"})
 
 
-def prune(value: Any, node: Node, unknown: list[str], path: str = "", *, root: bool = True) -> None:
+def prune(value: Any, node: SchemaNode, unknown: list[str], path: str = "", *, root: bool = True) -> None:
     """Drop fields that the schema does not know; their paths are added to `unknown`, the first hundred of them."""
     if type(value) is dict:
         meta = root or node.embedded
@@ -40,7 +40,7 @@ def prune(value: Any, node: Node, unknown: list[str], path: str = "", *, root: b
                 prune(item, _NOTHING, unknown, f"{path}[{index}]", root=False)
 
 
-def drop_nulls(value: Any, node: Node) -> None:
+def drop_nulls(value: Any, node: SchemaNode) -> None:
     """A null in place of a field that may not be null counts as absent, unless a default will take its place."""
     if type(value) is dict:
         for key in list(value):
@@ -57,7 +57,7 @@ def drop_nulls(value: Any, node: Node) -> None:
             drop_nulls(item, node.items)
 
 
-def fill_defaults(value: Any, node: Node) -> None:
+def fill_defaults(value: Any, node: SchemaNode) -> None:
     """Put in the defaults of what is absent. A default of a field is filled in where its parent is there."""
     if type(value) is dict:
         for key, below in node.properties.items():
@@ -82,11 +82,11 @@ def fill_defaults(value: Any, node: Node) -> None:
                 fill_defaults(value[index], items)
 
 
-def shape(obj: Json, node: Node, unknown: list[str]) -> None:
+def shape(obj: Json, node: SchemaNode, unknown: list[str]) -> None:
     """All three, in Kubernetes' order."""
     prune(obj, node, unknown)
     drop_nulls(obj, node)
     fill_defaults(obj, node)
 
 
-_NOTHING = Node({"type": "object"})
+_NOTHING = SchemaNode({"type": "object"})

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 from fairlead.core.problems import Problems
 from fairlead.model.custom import structural
 from fairlead.model.custom.plain_rules import TYPES, Patterns, check_lists, check_pattern, check_plain
-from fairlead.model.custom.schema import ANY_OF_INT_OR_STRING, Node
+from fairlead.model.custom.schema import ANY_OF_INT_OR_STRING, SchemaNode
 from fairlead.model.custom.schema_defaults import check_defaults
-from fairlead.model.custom.schema_parts import check_types, count, first_rule, is_of
+from fairlead.model.custom.schema_parts import check_types, count_schemas, first_rule, is_of
 from fairlead.model.custom.structural import FIELD, ROOT, check_alternatives, check_resource
 from fairlead.model.custom.validating import TooCostlyError, Walk
 from fairlead.model.kind import Json
@@ -80,7 +80,7 @@ class _Glance:
             raise _DoubtfulError
         self._schema(schema, root=True, settled=False, meta=False)
         for each in self._costly:
-            check_defaults(each, Node(each), "", self._problems, self._walk, inside_meta=False)
+            check_defaults(each, SchemaNode(each), "", self._problems, self._walk, inside_meta=False)
         self._no_problems()
 
     def _no_problems(self) -> None:
@@ -171,7 +171,7 @@ class _Glance:
         inner = {name: schema[name] for name in _ALTERNATIVES if name in schema}
         check_types(inner, "", self._problems)
         self._no_problems()
-        self._count(count(inner, structural.SCHEMA_NODES_MAX))
+        self._count(count_schemas(inner, structural.SCHEMA_NODES_MAX))
         check_plain(inner, "", self._problems, self._patterns)
         check_alternatives(schema, "openAPIV3Schema" if root else "", self._problems)
         self.rules = self.rules or bool(first_rule(inner, ""))

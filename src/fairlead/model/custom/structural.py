@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from fairlead.core.problems import Problems
 from fairlead.model.custom.plain_rules import Patterns, check_plain
-from fairlead.model.custom.schema import ANY_OF_INT_OR_STRING, Node
+from fairlead.model.custom.schema import ANY_OF_INT_OR_STRING, SchemaNode
 from fairlead.model.custom.schema_defaults import check_defaults
-from fairlead.model.custom.schema_parts import check_types, count
+from fairlead.model.custom.schema_parts import check_types, count_schemas
 from fairlead.model.custom.validating import Walk
 from fairlead.model.kind import Json
 
@@ -45,13 +45,13 @@ def check_schema(schema: Json, path: str, problems: Problems) -> None:
     if found:
         problems.extend(found.causes)
         return
-    if count(schema, SCHEMA_NODES_MAX) > SCHEMA_NODES_MAX:
+    if count_schemas(schema, SCHEMA_NODES_MAX) > SCHEMA_NODES_MAX:
         problems.forbidden(path, f"a schema may hold at most {SCHEMA_NODES_MAX} schemas")
         return
     check_plain(schema, path, found, Patterns())
     _structural(schema, ROOT, path, found)
     if not found:
-        check_defaults(schema, Node(schema), path, found, Walk(), inside_meta=False)
+        check_defaults(schema, SchemaNode(schema), path, found, Walk(), inside_meta=False)
     problems.extend(found.causes)
 
 

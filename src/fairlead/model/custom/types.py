@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from fairlead.core import codec
-from fairlead.model.custom.schema import MISSING, Node
+from fairlead.model.custom.schema import MISSING, SchemaNode
 from fairlead.model.fields import Field, ListOf, MapOf, ObjectType, Ref, Scalar, Type
 
 _ANY = Scalar("any")
@@ -29,7 +29,7 @@ _STANDARD = {
 }
 
 
-def types_of(node: Node, name: str) -> tuple[ObjectType, ...]:
+def types_of(node: SchemaNode, name: str) -> tuple[ObjectType, ...]:
     """The type called `name` first, then those it refers to. Their fields are made when one is first asked for: a
     definition has thousands, most of which no object ever holds."""
     found: list[ObjectType] = []
@@ -44,7 +44,7 @@ class _Fields(Mapping[str, Field]):
 
     __slots__ = ("_found", "_name", "_node", "_standard")
 
-    def __init__(self, node: Node, name: str, standard: Mapping[str, Field] | None = None) -> None:
+    def __init__(self, node: SchemaNode, name: str, standard: Mapping[str, Field] | None = None) -> None:
         self._node = node
         self._name = name
         self._standard = standard or {}
@@ -68,7 +68,7 @@ class _Fields(Mapping[str, Field]):
         return len(self._made())
 
 
-def _collect(node: Node, name: str, found: list[ObjectType]) -> None:
+def _collect(node: SchemaNode, name: str, found: list[ObjectType]) -> None:
     """Every type that `_type` refers to, from this one on."""
     if node.int_or_string or node.preserve or node.embedded or not node.types:
         return
@@ -85,7 +85,7 @@ def _collect(node: Node, name: str, found: list[ObjectType]) -> None:
             found.append(ObjectType(name, _Fields(node, name), atomic=node.map_type == "atomic"))
 
 
-def _field(key: str, node: Node, name: str) -> Field:
+def _field(key: str, node: SchemaNode, name: str) -> Field:
     default = "" if node.default is MISSING else _text(node.default)
     list_type = node.list_type if "array" in node.types else "atomic" if node.map_type == "atomic" else ""
     kind = _type(node, name)
@@ -96,7 +96,7 @@ def _field(key: str, node: Node, name: str) -> Field:
     return Field(key, kind, list_type=list_type, list_keys=node.list_keys, default=default)
 
 
-def _type(node: Node, name: str) -> Type:
+def _type(node: SchemaNode, name: str) -> Type:
     if node.int_or_string:
         return _EITHER
     if node.preserve or node.embedded or not node.types:

@@ -12,7 +12,7 @@ from fairlead.core import codec
 from fairlead.core.problems import Problems
 from fairlead.model.custom.formats import FORMATS
 from fairlead.model.custom.patterns import Spend
-from fairlead.model.custom.schema import Node
+from fairlead.model.custom.schema import SchemaNode
 
 #: bound: objects | steps of judging one custom object | 422
 VALIDATION_STEPS_MAX = 1_000_000
@@ -33,7 +33,7 @@ class TooCostlyError(Exception):
     """Judging the object takes more steps than one request may."""
 
 
-def judge(value: Any, node: Node, problems: Problems, walk: Walk | None = None) -> None:
+def judge(value: Any, node: SchemaNode, problems: Problems, walk: Walk | None = None) -> None:
     """`walk`: where several values may cost no more than one."""
     if walk is None:
         walk = Walk()
@@ -64,7 +64,7 @@ class Walk:
         if self.steps > VALIDATION_STEPS_MAX:
             raise TooCostlyError
 
-    def value(self, value: Any, node: Node, path: str, problems: Problems) -> None:
+    def value(self, value: Any, node: SchemaNode, path: str, problems: Problems) -> None:
         self.spend(1)
         kind = type(value)
         if value is None and node.nullable:
@@ -91,7 +91,7 @@ class Walk:
         elif kind is dict:
             self._object(value, node, path, problems)
 
-    def _list(self, value: list[Any], node: Node, path: str, problems: Problems) -> None:
+    def _list(self, value: list[Any], node: SchemaNode, path: str, problems: Problems) -> None:
         if node.items is not None:
             for index, item in enumerate(value):
                 self.value(item, node.items, f"{path}[{index}]", problems)
@@ -100,7 +100,7 @@ class Walk:
         if node.max_items is not None and len(value) > node.max_items:
             problems.too_many(path, len(value), node.max_items)
 
-    def _object(self, value: dict[str, Any], node: Node, path: str, problems: Problems) -> None:
+    def _object(self, value: dict[str, Any], node: SchemaNode, path: str, problems: Problems) -> None:
         size = len(value)
         if node.min_properties is not None and size < node.min_properties:
             problems.invalid(
@@ -117,7 +117,7 @@ class Walk:
             if below is not None:
                 self.value(item, below, prefix + key, problems)
 
-    def _combined(self, value: Any, node: Node, path: str, problems: Problems) -> None:
+    def _combined(self, value: Any, node: SchemaNode, path: str, problems: Problems) -> None:
         """Alternatives. Those that come closest say what is missing, as in Kubernetes."""
         if node.any_of:
             valid, best = self._try(value, node.any_of, path)
@@ -148,7 +148,7 @@ class Walk:
             if not inner:
                 problems.invalid("<nil>", "", f'"{path}" must not validate the schema (not)')
 
-    def _try(self, value: Any, nodes: tuple[Node, ...], path: str) -> tuple[int, Problems]:
+    def _try(self, value: Any, nodes: tuple[SchemaNode, ...], path: str) -> tuple[int, Problems]:
         valid, best, most = 0, Problems(), -1
         for each in nodes:
             found, before = Problems(), self.steps
@@ -160,7 +160,7 @@ class Walk:
         return valid, best
 
 
-def _of_type(value: Any, node: Node) -> bool:
+def _of_type(value: Any, node: SchemaNode) -> bool:
     kind = _TYPES[type(value)]
     if kind in node.types:
         return True
@@ -169,7 +169,7 @@ def _of_type(value: Any, node: Node) -> bool:
     return kind == "number" and "integer" in node.types and value == int(value)
 
 
-def _string(value: str, node: Node, path: str, problems: Problems, spend: Spend) -> None:
+def _string(value: str, node: SchemaNode, path: str, problems: Problems, spend: Spend) -> None:
     if node.max_length is not None and len(value) > node.max_length:
         problems.too_long(path, node.max_length)
     if node.min_length is not None and len(value) < node.min_length:
@@ -181,7 +181,7 @@ def _string(value: str, node: Node, path: str, problems: Problems, spend: Spend)
         problems.type_invalid(path, value, f'{path} in body must be of type {node.format}: "{value[:200]}"')
 
 
-def _number(value: float, node: Node, path: str, problems: Problems) -> None:
+def _number(value: float, node: SchemaNode, path: str, problems: Problems) -> None:
     limit = _INTEGERS.get(node.format) if node.format else None
     if limit is None and type(value) is int and "integer" in node.types:
         limit = _INTEGERS["int64"]
@@ -218,7 +218,7 @@ def same(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
-def judge_lists(value: Any, node: Node, path: str, problems: Problems) -> None:
+def judge_lists(value: Any, node: SchemaNode, path: str, problems: Problems) -> None:
     """In lists that are sets or maps nothing may be there twice."""
     if type(value) is list and node.items is not None:
         if node.list_type in ("set", "map"):

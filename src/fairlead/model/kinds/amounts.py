@@ -22,7 +22,7 @@ def nanos(quantity: Any) -> int:
     return parse(quantity).nano if type(quantity) is str else from_json(quantity).nano
 
 
-def spelt(amount: int) -> str:
+def format_amount(amount: int) -> str:
     """An amount in billionths, as Kubernetes would print it."""
     return str(Quantity(amount, "binary" if amount and amount % (1024 * _NANO) == 0 else "decimal"))
 

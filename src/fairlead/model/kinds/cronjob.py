@@ -15,8 +15,8 @@ from fairlead.model.kinds.workload import (
     check_counters,
     choose,
     default_template,
+    ensure_object,
     fill,
-    made,
     part,
     show_status,
 )
@@ -35,12 +35,12 @@ def _default_status(obj: Json) -> None:
 
 def _defaults(obj: Json) -> None:
     _default_status(obj)
-    spec = made(obj, "spec")
+    spec = ensure_object(obj, "spec")
     choose(spec, "concurrencyPolicy", "Allow")
     fill(spec, "suspend", False)
     fill(spec, "successfulJobsHistoryLimit", 3)
     fill(spec, "failedJobsHistoryLimit", 1)
-    job = made(made(spec, "jobTemplate"), "spec")
+    job = ensure_object(ensure_object(spec, "jobTemplate"), "spec")
     default_failure_policy(job)
     default_template(job)
 

@@ -20,8 +20,8 @@ from fairlead.model.kinds.workload import (
     check_unchanged,
     choose,
     default_template,
+    ensure_object,
     fill,
-    made,
     part,
     show_status,
 )
@@ -47,11 +47,11 @@ def _default_status(obj: Json) -> None:
 
 def _defaults(obj: Json) -> None:
     _default_status(obj)
-    spec = made(obj, "spec")
-    strategy = made(spec, "updateStrategy")
+    spec = ensure_object(obj, "spec")
+    strategy = ensure_object(spec, "updateStrategy")
     choose(strategy, "type", "RollingUpdate")
     if strategy["type"] == "RollingUpdate":
-        rolling = made(strategy, "rollingUpdate")
+        rolling = ensure_object(strategy, "rollingUpdate")
         fill(rolling, "maxUnavailable", 1)
         fill(rolling, "maxSurge", 0)
     fill(spec, "revisionHistoryLimit", 10)

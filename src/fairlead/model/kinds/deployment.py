@@ -21,8 +21,8 @@ from fairlead.model.kinds.workload import (
     check_unchanged,
     choose,
     default_template,
+    ensure_object,
     fill,
-    made,
     part,
     show_status,
 )
@@ -48,12 +48,12 @@ def _default_status(obj: Json) -> None:
 
 def _defaults(obj: Json) -> None:
     _default_status(obj)
-    spec = made(obj, "spec")
+    spec = ensure_object(obj, "spec")
     fill(spec, "replicas", 1)
-    strategy = made(spec, "strategy")
+    strategy = ensure_object(spec, "strategy")
     choose(strategy, "type", "RollingUpdate")
     if strategy["type"] == "RollingUpdate":
-        rolling = made(strategy, "rollingUpdate")
+        rolling = ensure_object(strategy, "rollingUpdate")
         fill(rolling, "maxUnavailable", "25%")
         fill(rolling, "maxSurge", "25%")
     fill(spec, "revisionHistoryLimit", 10)

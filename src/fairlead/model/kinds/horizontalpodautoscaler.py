@@ -19,7 +19,7 @@ from fairlead.model.kinds.autoscaler_metrics import (
     targets_text,
 )
 from fairlead.model.kinds.autoscaler_versions import V1, as_v1, as_v2
-from fairlead.model.kinds.workload import check_counters, choose, fill, made, part, show_status
+from fairlead.model.kinds.workload import check_counters, choose, ensure_object, fill, part, show_status
 from fairlead.model.kinds.workload_columns import counter
 
 _WINDOW_MAX = 3600
@@ -30,7 +30,7 @@ _POLICIES = ("Percent", "Pods")
 
 def _defaults(obj: Json) -> None:
     show_status(obj, "desiredReplicas")
-    spec = made(obj, "spec")
+    spec = ensure_object(obj, "spec")
     fill(spec, "minReplicas", 1)
     if not spec.get("metrics"):
         target = {"type": "Utilization", "averageUtilization": 80}
@@ -39,7 +39,7 @@ def _defaults(obj: Json) -> None:
     behavior = spec.get("behavior")
     if behavior is None:
         return
-    up, down = made(behavior, "scaleUp"), made(behavior, "scaleDown")
+    up, down = ensure_object(behavior, "scaleUp"), ensure_object(behavior, "scaleDown")
     fill(up, "stabilizationWindowSeconds", 0)
     choose(up, "selectPolicy", "Max")
     fill(up, "policies", [_policy("Pods", 4), _policy("Percent", 100)])

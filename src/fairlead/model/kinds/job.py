@@ -18,7 +18,7 @@ from fairlead.model.kinds.job_validation import (
     validate_job,
     validate_job_update,
 )
-from fairlead.model.kinds.workload import choose, default_template, fill, made, part, show_status
+from fairlead.model.kinds.workload import choose, default_template, ensure_object, fill, part, show_status
 from fairlead.model.kinds.workload_columns import PROGRESS, template_columns
 
 _INT32_MAX = 2**31 - 1
@@ -44,7 +44,7 @@ def _default_status(obj: Json) -> None:
 
 def _defaults(obj: Json) -> None:
     _default_status(obj)
-    spec = made(obj, "spec")
+    spec = ensure_object(obj, "spec")
     if spec.get("completions") is None and spec.get("parallelism") is None:
         spec["completions"] = 1
     fill(spec, "parallelism", 1)
@@ -67,12 +67,12 @@ def _defaults(obj: Json) -> None:
 def _generate_selector(spec: Json, metadata: Json) -> None:
     """Labels that the user set are kept; validation then says what they should have been."""
     uid, name = metadata.get("uid") or "", metadata.get("name") or ""
-    labels = made(made(spec["template"], "metadata"), "labels")
+    labels = ensure_object(ensure_object(spec["template"], "metadata"), "labels")
     for key in NAME_LABELS:
         labels.setdefault(key, name)
     for key in UID_LABELS:
         labels.setdefault(key, uid)
-    made(made(spec, "selector"), "matchLabels").setdefault(UID_LABEL, uid)
+    ensure_object(ensure_object(spec, "selector"), "matchLabels").setdefault(UID_LABEL, uid)
 
 
 def _status(obj: Json, now: float) -> Cell:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from fairlead.core.problems import Problems, shown
+from fairlead.core.problems import Problems, show
 from fairlead.model.kind import Json
 from fairlead.model.kinds.workload import NOT_NEGATIVE, part
 from fairlead.model.names import label_key_problems
@@ -49,7 +49,7 @@ def check_failure_policy(spec: Json, path: str, problems: Problems) -> None:
 
 
 def _valid_values(values: tuple[str, ...]) -> str:
-    return "valid values: [" + " ".join(shown(value) for value in values) + "]"
+    return "valid values: [" + " ".join(show(value) for value in values) + "]"
 
 
 def _check_action(action: str | None, spec: Json, path: str, problems: Problems) -> None:
@@ -147,7 +147,7 @@ def index_intervals(text: str, completions: int) -> list[tuple[int, int]]:
         limits = piece.split("-")
         if len(limits) > 2:
             rule = "an index interval can have at most two parts separated by '-'"
-            raise ValueError(f"the fragment {shown(piece)} violates the requirement that {rule}")
+            raise ValueError(f"the fragment {show(piece)} violates the requirement that {rule}")
         first = _index(limits[0], completions)
         last = _index(limits[1], completions) if len(limits) == 2 else first
         if len(limits) == 2 and first >= last:
@@ -160,7 +160,7 @@ def index_intervals(text: str, completions: int) -> list[tuple[int, int]]:
 
 def _index(text: str, completions: int) -> int:
     if not (text.isascii() and text.isdigit()):
-        raise ValueError(f"cannot convert string to integer for index: {shown(text)}")
+        raise ValueError(f"cannot convert string to integer for index: {show(text)}")
     if len(text) > _DIGITS_MAX or int(text) >= completions:
-        raise ValueError(f"too large index: {shown(text)}")
+        raise ValueError(f"too large index: {show(text)}")
     return int(text)

@@ -93,8 +93,22 @@ def _initial(spec: Json, status: Json) -> _Initial:
             ready += 1 if each.get("ready") else 0
             continue
         word = _init_word(state, index, len(spec.get("initContainers") or ()))
-        return _Initial(word, ready, restarts, restarted_at, sidecar_restarts, sidecar_restarted_at)
-    return _Initial("", ready, restarts, restarted_at, sidecar_restarts, sidecar_restarted_at)
+        return _Initial(
+            word=word,
+            ready=ready,
+            restarts=restarts,
+            restarted_at=restarted_at,
+            sidecar_restarts=sidecar_restarts,
+            sidecar_restarted_at=sidecar_restarted_at,
+        )
+    return _Initial(
+        word="",
+        ready=ready,
+        restarts=restarts,
+        restarted_at=restarted_at,
+        sidecar_restarts=sidecar_restarts,
+        sidecar_restarted_at=sidecar_restarted_at,
+    )
 
 
 def _init_word(state: Json, index: int, total: int) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from fairlead.model.kind import Json
-from fairlead.model.kinds.amounts import spell_amounts, spelt
+from fairlead.model.kinds.amounts import format_amount, spell_amounts
 from fairlead.model.kinds.pod_resources import container_amounts
 
 _DEFAULT_MODE = 0o644
@@ -73,7 +73,7 @@ def _default_pod_requests(spec: Json) -> None:
     requests = resources.setdefault("requests", {})
     for name, limit in limits.items():
         if name not in requests:
-            requests[name] = spelt(asked[name]) if name in asked else limit
+            requests[name] = format_amount(asked[name]) if name in asked else limit
 
 
 def default_requests(resources: Json) -> None:

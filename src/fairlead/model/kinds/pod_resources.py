@@ -11,8 +11,8 @@ import msgspec
 
 from fairlead.core.problems import Problems
 from fairlead.model.kind import Json
-from fairlead.model.kinds.amounts import nanos, spelt, validate_amount
-from fairlead.model.pod_sums import summed
+from fairlead.model.kinds.amounts import format_amount, nanos, validate_amount
+from fairlead.model.pod_sums import sum_containers
 from fairlead.model.verdicts import label_key_problems
 from fairlead.model.views import PodSpec
 
@@ -82,7 +82,7 @@ def container_amounts(spec: Json, field: str) -> dict[str, int]:
         PodSpec,
         strict=False,
     )
-    return summed(
+    return sum_containers(
         view, lambda each: each.resources.requests if field == "requests" else each.resources.limits
     )
 
@@ -95,7 +95,7 @@ def validate_pod_resources(spec: Json, path: str, problems: Problems) -> None:
     asked = container_amounts(spec, "requests")
     for name, quantity in (resources.get("requests") or {}).items():
         if nanos(quantity) < asked.get(name, 0):
-            text = f"must be greater than or equal to aggregate container requests of {spelt(asked[name])}"
+            text = f"must be greater than or equal to aggregate container requests of {format_amount(asked[name])}"
             problems.invalid(f"{path}.resources.requests[{name}]", quantity, text)
     for field in ("containers", "initContainers"):
         for index, container in enumerate(spec.get(field) or ()):

@@ -6,7 +6,7 @@ usual pod passes with a few look-ups.
 
 from __future__ import annotations
 
-from fairlead.core.problems import shown
+from fairlead.core.problems import show
 from fairlead.model.kind import Json
 from fairlead.model.kinds.amounts import nanos
 
@@ -94,7 +94,7 @@ def _warn_container(container: Json, path: str, found: list[str]) -> None:
         for field in ("limits", "requests"):
             for name, quantity in (resources.get(field) or {}).items():
                 if name in ("memory", "ephemeral-storage") and nanos(quantity) % _NANO:
-                    text = f"fractional byte value {shown(quantity)} is invalid, must be an integer"
+                    text = f"fractional byte value {show(quantity)} is invalid, must be an integer"
                     found.append(f"{path}.resources.{field}[{name}]: {text}")
 
 
@@ -103,7 +103,7 @@ def _warn_variables(env: list[Json], path: str, found: list[str]) -> None:
     for index, variable in enumerate(env):
         name = variable.get("name") or ""
         if name in seen:
-            text = f"hides previous definition of {shown(name)}, which may be dropped when using apply"
+            text = f"hides previous definition of {show(name)}, which may be dropped when using apply"
             found.append(f"{path}.env[{index}]: {text}")
         seen.add(name)
 

@@ -16,8 +16,8 @@ from fairlead.model.kinds.workload import (
     check_template,
     check_unchanged,
     default_template,
+    ensure_object,
     fill,
-    made,
     part,
     show_status,
 )
@@ -39,7 +39,7 @@ def _default_status(obj: Json) -> None:
 
 def _defaults(obj: Json) -> None:
     _default_status(obj)
-    spec = made(obj, "spec")
+    spec = ensure_object(obj, "spec")
     fill(spec, "replicas", 1)
     default_template(spec)
 

@@ -1,7 +1,7 @@
 """RuntimeClass (node.k8s.io/v1): a way to run pods, what it costs for each pod, and which nodes have it.
 
-Read by `model/catalog.py`. What it means for a pod is admission's (`api/admission/runtime_class.py`): overhead, node
-selector and tolerations become part of the pod. The handler never changes: pods rely on it.
+Read by `model/catalog.py`. Admission applies it to pods (`api/admission/runtime_class.py`): overhead, node selector and
+tolerations become part of the pod. The handler never changes: pods rely on it.
 """
 
 from __future__ import annotations

@@ -22,8 +22,8 @@ from fairlead.model.kinds.workload import (
     check_template,
     choose,
     default_template,
+    ensure_object,
     fill,
-    made,
     part,
     show_status,
 )
@@ -61,15 +61,15 @@ def _default_status(obj: Json) -> None:
 
 def _defaults(obj: Json) -> None:
     _default_status(obj)
-    spec = made(obj, "spec")
+    spec = ensure_object(obj, "spec")
     choose(spec, "podManagementPolicy", "OrderedReady")
-    strategy = made(spec, "updateStrategy")
+    strategy = ensure_object(spec, "updateStrategy")
     if not strategy.get("type"):
         strategy["type"] = "RollingUpdate"
-        made(strategy, "rollingUpdate")
+        ensure_object(strategy, "rollingUpdate")
     if strategy["type"] == "RollingUpdate" and strategy.get("rollingUpdate") is not None:
         fill(strategy["rollingUpdate"], "partition", 0)
-    retention = made(spec, "persistentVolumeClaimRetentionPolicy")
+    retention = ensure_object(spec, "persistentVolumeClaimRetentionPolicy")
     choose(retention, "whenDeleted", "Retain")
     choose(retention, "whenScaled", "Retain")
     fill(spec, "replicas", 1)
@@ -82,8 +82,8 @@ def _defaults(obj: Json) -> None:
 def _default_claim(claim: Json) -> None:
     fill(claim, "apiVersion", "v1")
     fill(claim, "kind", "PersistentVolumeClaim")
-    fill(made(claim, "spec"), "volumeMode", "Filesystem")
-    fill(made(claim, "status"), "phase", "Pending")
+    fill(ensure_object(claim, "spec"), "volumeMode", "Filesystem")
+    fill(ensure_object(claim, "status"), "phase", "Pending")
 
 
 def _check_strategy(strategy: Json, problems: Problems) -> None:

@@ -42,7 +42,7 @@ def part(tree: Json, name: str) -> Json:
     return found if isinstance(found, dict) else {}
 
 
-def made(tree: Json, name: str) -> Json:
+def ensure_object(tree: Json, name: str) -> Json:
     """An object below `tree`, created if absent or null."""
     found = tree.get(name)
     if found is None:
@@ -52,14 +52,14 @@ def made(tree: Json, name: str) -> Json:
 
 def show_status(obj: Json, *counters: str) -> None:
     """Kubernetes shows a status from the first moment, with zeros that its type always has: clients count on it."""
-    status = made(obj, "status")
+    status = ensure_object(obj, "status")
     for counter in counters:
         fill(status, counter, 0)
 
 
 def default_template(spec: Json) -> None:
     """Fill in `spec.template` as kube-apiserver fills in the template of any owner of pods."""
-    default_pod_spec(made(made(spec, "template"), "spec"), template=True)
+    default_pod_spec(ensure_object(ensure_object(spec, "template"), "spec"), template=True)
 
 
 def check_counters(tree: Json, names: Iterable[str], path: str, problems: Problems) -> None:

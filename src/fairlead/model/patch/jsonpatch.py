@@ -13,7 +13,7 @@ from typing import Any
 
 from fairlead.core.codec import DEPTH_MAX, clone, depth, encode
 from fairlead.core.errors import BadRequest, Cause, Invalid, TooLarge
-from fairlead.core.problems import shown
+from fairlead.core.problems import show
 from fairlead.model.kind import Json
 
 #: bound: requests | operations of one JSON patch | 413
@@ -52,7 +52,7 @@ def json_patch(current: Json, operations: list[Any]) -> Json:
         copied += _check_growth(index, operation, document, copied)
         document = _apply(index, operation, document)
     if type(document) is not dict:
-        raise Invalid(f"the JSON patch leaves {shown(document)} where an object is expected")
+        raise Invalid(f"the JSON patch leaves {show(document)} where an object is expected")
     return document
 
 
@@ -64,7 +64,7 @@ def _check_form(index: int, operation: Any) -> None:
     name = operation.get("op")
     needs = _NEEDS.get(name) if isinstance(name, str) else None
     if needs is None:
-        raise BadRequest(f"{at}: op {shown(name)} is not supported: use one of {', '.join(sorted(_NEEDS))}")
+        raise BadRequest(f"{at}: op {show(name)} is not supported: use one of {', '.join(sorted(_NEEDS))}")
     for member in needs:
         if member not in operation:
             raise BadRequest(f"{at} ({name}): {member!r} is missing")
@@ -74,10 +74,10 @@ def _check_form(index: int, operation: Any) -> None:
 
 def _check_pointer(at: str, member: str, pointer: Any) -> None:
     if not isinstance(pointer, str):
-        raise BadRequest(f"{at}: {member!r} must be a string, got {shown(pointer)}")
+        raise BadRequest(f"{at}: {member!r} must be a string, got {show(pointer)}")
     if (pointer and pointer[0] != "/") or _MISWRITTEN.search(pointer):
         raise BadRequest(
-            f"{at}: {member!r} is {shown(pointer)}, which is no JSON pointer: it starts with '/', "
+            f"{at}: {member!r} is {show(pointer)}, which is no JSON pointer: it starts with '/', "
             "and inside a key '~' is written ~0 and '/' is written ~1"
         )
 
@@ -97,7 +97,7 @@ def _check_growth(index: int, operation: Json, document: Any, copied: int) -> in
     source = operation["from"]
     incoming = _found(document, _parts(source))
     if incoming is _MISSING:
-        raise _unfit(index, operation, f"nothing is at {shown(source)} to {name}")
+        raise _unfit(index, operation, f"nothing is at {show(source)} to {name}")
     if name == "move" and down <= source.count("/"):
         return 0
     size = len(encode(incoming))
@@ -182,7 +182,7 @@ def _equal(found: Any, tested: Any) -> bool:
 
 
 def _unfit(index: int, operation: Json, why: str) -> Invalid:
-    message = f"JSON patch operation {index} ({operation['op']} {shown(operation['path'])}): {why}"
+    message = f"JSON patch operation {index} ({operation['op']} {show(operation['path'])}): {why}"
     return Invalid(message, causes=(Cause("FieldValueInvalid", why, operation["path"]),))
 
 
@@ -192,18 +192,18 @@ def _reason(operation: Json, document: Any) -> str:
     if not parts:
         return "the whole object can't be removed by a patch: delete it instead"
     if operation["op"] == "move" and operation["path"].startswith(operation["from"] + "/"):
-        return f"{shown(operation['from'])} can't be moved into itself"
+        return f"{show(operation['from'])} can't be moved into itself"
     here, walked = document, ""
     for part in parts[:-1]:
         step = here.get(part, _MISSING) if type(here) is dict else _item(here, part)
         if step is _MISSING:
-            return f"{shown(walked + '/' + _escaped(part))} does not exist: add it first"
+            return f"{show(walked + '/' + _escaped(part))} does not exist: add it first"
         here, walked = step, f"{walked}/{_escaped(part)}"
     if type(here) is dict:
         return "the path does not exist: use add to create it"
     if type(here) is list:
         return f"the list has {len(here)} items: use an index below that, or add with '-' to append"
-    return f"{shown(walked)} is neither an object nor a list, so it has nothing inside"
+    return f"{show(walked)} is neither an object nor a list, so it has nothing inside"
 
 
 def _parts(pointer: str) -> list[str]:

@@ -20,7 +20,7 @@ from typing import Any
 
 from fairlead.core.codec import clone, field_path
 from fairlead.core.errors import BadRequest
-from fairlead.core.problems import shown
+from fairlead.core.problems import show
 from fairlead.model.fields import Field, FieldTables, ListOf, MapOf, ObjectType, Ref, Type
 from fairlead.model.kind import Json
 from fairlead.model.patch.ordering import ordered, out_of_order, places
@@ -142,7 +142,7 @@ class _Merge:
         merged, names, position = clone(kept), list(before), places(before)
         for item in plain:
             name = item[merge_key]
-            here = f"{path}[{merge_key}={shown(name)}]"
+            here = f"{path}[{merge_key}={show(name)}]"
             index = position.setdefault(name, len(merged))
             if index == len(merged):
                 merged.append({})
@@ -159,7 +159,7 @@ def _wrong(path: str, message: str) -> BadRequest:
 
 
 def _unknown_patch(path: str, directive: Any) -> BadRequest:
-    return _wrong(path, f"unknown $patch {shown(directive)}: use delete, replace or merge")
+    return _wrong(path, f"unknown $patch {show(directive)}: use delete, replace or merge")
 
 
 def _is_directive(key: str, schema: ObjectType | None, path: str) -> bool:
@@ -171,7 +171,7 @@ def _is_directive(key: str, schema: ObjectType | None, path: str) -> bool:
     if key.startswith((_DELETE_FROM, _SET_ORDER)):
         return True
     known = "$patch, $retainKeys, $deleteFromPrimitiveList/<field>, $setElementOrder/<field>"
-    raise _wrong(path, f"unknown directive {shown(key)}: use one of {known}")
+    raise _wrong(path, f"unknown directive {show(key)}: use one of {known}")
 
 
 def _directed(patch: Json) -> tuple[str, ...]:
@@ -184,7 +184,7 @@ def _retained(current: Json, patch: Json, path: str) -> Json:
     """`current` without the fields that $retainKeys leaves out."""
     keys = patch[_RETAIN]
     if type(keys) is not list or not all(type(key) is str for key in keys):
-        raise _wrong(path, f"$retainKeys must be a list of field names, got {shown(keys)}")
+        raise _wrong(path, f"$retainKeys must be a list of field names, got {show(keys)}")
     retained = set(keys)
     stray = [key for key in patch if key[:1] != "$" and patch[key] is not None and key not in retained]
     if stray:
@@ -195,14 +195,14 @@ def _retained(current: Json, patch: Json, path: str) -> Json:
 def _list_of(patch: Json, name: str, path: str) -> list[Any] | None:
     values = patch.get(name)
     if values is not None and type(values) is not list:
-        raise _wrong(path, f"{name} must be a list, got {shown(values)}")
+        raise _wrong(path, f"{name} must be a list, got {show(values)}")
     return values
 
 
 def _scalars(values: list[Any], path: str) -> list[Any]:
     for value in values:
         if type(value) not in _NAMES:
-            raise _wrong(path, f"must be a list of scalars, got {shown(value)} in it")
+            raise _wrong(path, f"must be a list of scalars, got {show(value)} in it")
     return values
 
 
@@ -214,7 +214,7 @@ def _split(change: list[Any], merge_key: str, path: str) -> tuple[list[Json], se
     for index, item in enumerate(change):
         here = f"{path}[{index}]"
         if type(item) is not dict:
-            raise _wrong(here, f"must be an object with the merge key {merge_key!r}, got {shown(item)}")
+            raise _wrong(here, f"must be an object with the merge key {merge_key!r}, got {show(item)}")
         directive = item.get(_PATCH)
         if directive == "replace":
             # As in Kubernetes, the item that carries it is a mark only and not part of the list.
@@ -249,7 +249,7 @@ def _follows(patched: list[Any], order: list[Any], path: str) -> list[Any]:
     stray = out_of_order(patched, order)
     if stray is not None:
         raise _wrong(
-            path, f"the patch's items must be in $setElementOrder, in its order: {shown(stray)} is not"
+            path, f"the patch's items must be in $setElementOrder, in its order: {show(stray)} is not"
         )
     return order
 

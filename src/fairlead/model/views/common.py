@@ -92,7 +92,9 @@ class Stored(View, frozen=True):
     @staticmethod
     def of(key: Key, uid: str, revision: int, data: bytes) -> Stored:
         owners, deletion = b'"ownerReferences"' in data, b'"deletionTimestamp"' in data
-        return Stored(key, uid, revision, data, owners, deletion)
+        return Stored(
+            key=key, uid=uid, revision=revision, data=data, mentions_owners=owners, mentions_deletion=deletion
+        )
 
     @property
     def metadata(self) -> Meta:

@@ -199,7 +199,7 @@ class BudgetStatus(View, frozen=True):
     conditions: tuple[Condition, ...] = ()
 
 
-class Budget(View, frozen=True):
+class DisruptionBudget(View, frozen=True):
     metadata: Meta
     spec: BudgetSpec = BudgetSpec()
     status: BudgetStatus = BudgetStatus()
@@ -214,4 +214,4 @@ CONTROLLER_REVISIONS = Resource(
 )
 JOBS = Resource("jobs.batch", "batch/v1", "Job", Job)
 CRONJOBS = Resource("cronjobs.batch", "batch/v1", "CronJob", CronJob)
-BUDGETS = Resource("poddisruptionbudgets.policy", "policy/v1", "PodDisruptionBudget", Budget)
+BUDGETS = Resource("poddisruptionbudgets.policy", "policy/v1", "PodDisruptionBudget", DisruptionBudget)

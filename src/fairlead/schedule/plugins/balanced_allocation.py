@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from fairlead.schedule.changes import Change
+from fairlead.schedule.changes import OccupancyChange
 from fairlead.schedule.contract import SCORE_MAX, Prepared
 from fairlead.schedule.facts import Facts
 from fairlead.schedule.nodes import Ints, Mask, Nodes
@@ -49,7 +49,7 @@ class _Balance:
     def scores(self, open_slots: Mask) -> Ints:
         return self._scores
 
-    def touched(self, change: Change) -> bool:
+    def touched(self, change: OccupancyChange) -> bool:
         self._scores[change.slot] = self._scored_at(change.slot)
         return False
 

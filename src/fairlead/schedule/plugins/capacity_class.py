@@ -12,7 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from fairlead.model.selectors import LabelSelector, from_object
+from fairlead.model.selectors import LabelMatcher, from_object
 from fairlead.model.views import Json
 from fairlead.schedule.contract import Prepared
 from fairlead.schedule.facts import Facts
@@ -27,9 +27,9 @@ class CapacityClass:
     """`None` is what is not asked for; a class for which nothing is asked is for reservations alone."""
 
     name: str
-    nodes: LabelSelector
+    nodes: LabelMatcher
     namespaces: frozenset[str] | None = None
-    pods: LabelSelector | None = None
+    pods: LabelMatcher | None = None
     priority_classes: frozenset[str] | None = None
 
     def allows(self, facts: Facts) -> bool:

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from fairlead.schedule.changes import Change
+from fairlead.schedule.changes import OccupancyChange
 from fairlead.schedule.contract import SCORE_MAX, Lower, Prepared
 from fairlead.schedule.domains import Domains
 from fairlead.schedule.facts import Facts, PodTerm
@@ -171,7 +171,7 @@ class _Neighbours:
 
     # Changes
 
-    def touched(self, change: Change) -> bool:
+    def touched(self, change: OccupancyChange) -> bool:
         facts = change.facts
         asked = facts.affinity or facts.anti_affinity or facts.preferred_pods
         if not asked and not self._asks:

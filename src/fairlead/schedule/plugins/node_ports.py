@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from fairlead.schedule.changes import Change
+from fairlead.schedule.changes import OccupancyChange
 from fairlead.schedule.contract import Lower, Prepared
 from fairlead.schedule.facts import Facts, Port
 from fairlead.schedule.nodes import Ints, Mask
@@ -47,7 +47,7 @@ class _Free:
     def scores(self, open_slots: Mask) -> None:
         return None
 
-    def touched(self, change: Change) -> bool:
+    def touched(self, change: OccupancyChange) -> bool:
         if change.facts.ports:
             self._mask[change.slot] = self.without(change.slot, ())
         return False

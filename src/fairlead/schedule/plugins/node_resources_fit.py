@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from fairlead.schedule.changes import Change
+from fairlead.schedule.changes import OccupancyChange
 from fairlead.schedule.contract import SCORE_MAX, Lower, Prepared
 from fairlead.schedule.facts import Facts
 from fairlead.schedule.nodes import Ints, Mask, Nodes
@@ -73,7 +73,7 @@ class _Room:
     def scores(self, open_slots: Mask) -> Ints:
         return self._scores
 
-    def touched(self, change: Change) -> bool:
+    def touched(self, change: OccupancyChange) -> bool:
         slot = change.slot
         fits = True
         for _, value, allocatable, used in self._needs:

@@ -8,7 +8,7 @@ from fairlead.schedule.contract import Prepared
 from fairlead.schedule.facts import Facts
 from fairlead.schedule.nodes import Taint
 from fairlead.schedule.plugins.static import Static, one_reason
-from fairlead.schedule.plugins.taint_toleration import tolerated
+from fairlead.schedule.plugins.taint_toleration import is_tolerated
 from fairlead.schedule.snapshot import Snapshot
 
 _CORDONED = Taint("node.kubernetes.io/unschedulable", "", "NoSchedule")
@@ -22,6 +22,6 @@ class NodeUnschedulable:
 
     def prepare(self, snapshot: Snapshot, facts: Facts) -> Prepared | None:
         cordoned = snapshot.nodes.unschedulable
-        if not cordoned.any() or tolerated(_CORDONED, facts.tolerations):
+        if not cordoned.any() or is_tolerated(_CORDONED, facts.tolerations):
             return None
         return Static(~cordoned, one_reason("node(s) were unschedulable"))

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from fairlead.schedule.changes import Change
+from fairlead.schedule.changes import OccupancyChange
 from fairlead.schedule.contract import Prepared
 from fairlead.schedule.facts import Facts
 from fairlead.schedule.holds import Quota
@@ -79,7 +79,7 @@ class _Limits:
     def scores(self, open_slots: Mask) -> Ints | None:
         return None
 
-    def touched(self, change: Change) -> bool:
+    def touched(self, change: OccupancyChange) -> bool:
         return change.facts.namespace == self._facts.namespace and self._judge()
 
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from fairlead.schedule.changes import Change
+from fairlead.schedule.changes import OccupancyChange
 from fairlead.schedule.contract import SCORE_MAX, Lower, Prepared
 from fairlead.schedule.domains import Domains
 from fairlead.schedule.facts import Facts, Spread
@@ -67,7 +67,7 @@ class _Constraint:
     def where(self) -> Mask:
         return self.domains.over(self._fine)
 
-    def add(self, change: Change) -> bool:
+    def add(self, change: OccupancyChange) -> bool:
         """Whether other nodes are judged otherwise now than before."""
         if not self.domains.add(change.slot, change.sign):
             return False
@@ -134,7 +134,7 @@ class _Spreading:
             left = left[has & ~skewed]
         return told
 
-    def touched(self, change: Change) -> bool:
+    def touched(self, change: OccupancyChange) -> bool:
         if change.leaving:
             return False
         here = elsewhere = False

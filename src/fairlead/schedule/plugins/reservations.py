@@ -10,7 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from fairlead.schedule.changes import Change
+from fairlead.schedule.changes import OccupancyChange
 from fairlead.schedule.contract import SCORE_MAX, Prepared
 from fairlead.schedule.facts import Amounts, Facts
 from fairlead.schedule.nodes import Ints, Mask, Nodes
@@ -72,7 +72,7 @@ class _Room:
     def scores(self, open_slots: Mask) -> Ints:
         return self._scores
 
-    def touched(self, change: Change) -> bool:
+    def touched(self, change: OccupancyChange) -> bool:
         if change.slot in self._held:
             self._look_at(change.slot)
         return False

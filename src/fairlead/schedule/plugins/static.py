@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from fairlead.schedule.changes import Change
+from fairlead.schedule.changes import OccupancyChange
 from fairlead.schedule.contract import SCORE_MAX
 from fairlead.schedule.nodes import Ints, Mask
 
@@ -29,13 +29,13 @@ class Static:
         return self._reasons(slots)
 
     def scores(self, open_slots: Mask) -> Ints | None:
-        return None if self._raw is None else normalised(self._raw, open_slots, self._reverse)
+        return None if self._raw is None else normalise(self._raw, open_slots, self._reverse)
 
-    def touched(self, change: Change) -> bool:
+    def touched(self, change: OccupancyChange) -> bool:
         return False
 
 
-def normalised(raw: Ints, open_slots: Mask, reverse: bool) -> Ints:
+def normalise(raw: Ints, open_slots: Mask, reverse: bool) -> Ints:
     largest = int(raw[open_slots].max(initial=0))
     if largest == 0:
         return np.full(len(raw), SCORE_MAX if reverse else 0, np.int64)

@@ -51,17 +51,17 @@ def _prepared(nodes: Nodes, facts: Facts) -> Static:
 
 def _first_repelling(taints: Iterable[Taint], tolerations: tuple[Toleration, ...]) -> Taint | None:
     for taint in taints:
-        if taint.effect in _REPELLING and not tolerated(taint, tolerations):
+        if taint.effect in _REPELLING and not is_tolerated(taint, tolerations):
             return taint
     return None
 
 
 def _disliked(taints: Iterable[Taint], tolerations: Iterable[Toleration]) -> int:
     tolerations = tuple(tolerations)
-    return sum(each.effect == "PreferNoSchedule" and not tolerated(each, tolerations) for each in taints)
+    return sum(each.effect == "PreferNoSchedule" and not is_tolerated(each, tolerations) for each in taints)
 
 
-def tolerated(taint: Taint, tolerations: Iterable[Toleration]) -> bool:
+def is_tolerated(taint: Taint, tolerations: Iterable[Toleration]) -> bool:
     return any(_covers(each, taint) for each in tolerations)
 
 

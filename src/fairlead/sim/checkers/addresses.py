@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from fairlead.model.key import Key
 from fairlead.model.service_views import SERVICES
 from fairlead.model.views import NODES
-from fairlead.sim.checkers.contract import Objects, Sight
+from fairlead.sim.checkers.contract import CommittedObjects, Sight
 from fairlead.sim.violation import Violation
-from fairlead.store.contract import Key
 
 
 class OneAddress:
@@ -39,7 +39,7 @@ class OneAddress:
                 raise Violation(self.name, f"{key.resource} {key.name} and {other.name} both have {each}")
         self._held[key] = now
 
-    def quiesced(self, objects: Objects, seconds: float) -> None:
+    def quiesced(self, objects: CommittedObjects, seconds: float) -> None:
         """Says nothing about rest."""
 
 

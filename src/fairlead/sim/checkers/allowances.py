@@ -1,19 +1,20 @@
 """No eviction on an old allowance: when a healthy pod is evicted, the rest are as many as its budget wants.
 
-The budget counts as it is written at that commit, so an allowance for an earlier generation is no excuse. Of the pods'
-health what is younger than `_USABLE_SECONDS` need not be known: a pod that fell ill, or was deleted, a moment ago still
-counts. Evictions are known at once. Pods of a node that has missed a renewal of its lease are not healthy, whatever
-they last said: nodes renew every quarter of the time of their lease, and are waited for half as long again.
+The budget counts as it is written at that commit, so an allowance for an earlier generation is no excuse. Changes of
+the pods' health that are younger than `_USABLE_SECONDS` need not be known: a pod that fell ill, or was deleted, a
+moment ago still counts. Evictions are known at once. Pods of a node that has missed a renewal of its lease are not
+healthy, whatever they last said: nodes renew every quarter of the time of their lease, and are waited for half as long
+again.
 """
 
 from __future__ import annotations
 
+from fairlead.model.key import Key
 from fairlead.model.marks import NODE_LEASES
 from fairlead.model.views import LEASES
 from fairlead.sim.checkers.budgets import Guarded, is_healthy, was_evicted
-from fairlead.sim.checkers.contract import Objects, Sight
+from fairlead.sim.checkers.contract import CommittedObjects, Sight
 from fairlead.sim.violation import Violation
-from fairlead.store.contract import Key
 
 # Two batches of the journal can take as long, and what is in them cannot be read yet.
 _USABLE_SECONDS = 5.0
@@ -41,7 +42,7 @@ class FreshAllowance:
         elif is_healthy(sight.before) and any(guarded.over(sight.key, sight.before.metadata.labels)):
             self._lost[sight.key] = (sight.seconds, sight.before.metadata.labels)
 
-    def quiesced(self, objects: Objects, seconds: float) -> None:
+    def quiesced(self, objects: CommittedObjects, seconds: float) -> None:
         """Says nothing about rest."""
 
     def _lease(self, sight: Sight) -> None:

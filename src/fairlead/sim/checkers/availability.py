@@ -21,11 +21,11 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
+from fairlead.model.key import Key
 from fairlead.model.views import DEPLOYMENTS, PODS, REPLICASETS
-from fairlead.sim.checkers.contract import Objects, Sight
+from fairlead.sim.checkers.contract import CommittedObjects, Sight
 from fairlead.sim.checkers.live_children import GRACE_SECONDS
 from fairlead.sim.violation import Violation
-from fairlead.store.contract import Key
 
 
 @dataclass(slots=True)
@@ -65,7 +65,7 @@ class Availability:
         elif resource == REPLICASETS.name:
             self._set(sight)
 
-    def quiesced(self, objects: Objects, seconds: float) -> None:
+    def quiesced(self, objects: CommittedObjects, seconds: float) -> None:
         """How many there are at rest is judged against the run without faults."""
 
     def _deployment(self, sight: Sight) -> None:

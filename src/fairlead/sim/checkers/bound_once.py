@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fairlead.model.views import PODS
-from fairlead.sim.checkers.contract import Objects, Sight
+from fairlead.sim.checkers.contract import CommittedObjects, Sight
 from fairlead.sim.violation import Violation
 
 
@@ -18,7 +18,7 @@ class BoundOnce:
         if node and last.metadata.uid == before.metadata.uid and last.spec.node_name != node:
             raise Violation(self.name, f"{sight.key.name} moved from {node} to {last.spec.node_name}")
 
-    def quiesced(self, objects: Objects, seconds: float) -> None:
+    def quiesced(self, objects: CommittedObjects, seconds: float) -> None:
         nodes = {key.name for key in objects.of("nodes")}
         for key, pod in objects.of(PODS.name).items():
             if pod.spec.node_name and pod.spec.node_name not in nodes:

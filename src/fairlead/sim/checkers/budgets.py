@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from fairlead.model.key import Key
 from fairlead.model.selectors import matches_label_selector
 from fairlead.model.views import BUDGETS, PODS, REPLICASETS, STATEFULSETS
 from fairlead.sim.checkers.contract import Sight
-from fairlead.store.contract import Key
 
 _SCALED = (REPLICASETS.name, STATEFULSETS.name)
 

@@ -7,8 +7,8 @@ not told what it has, is not judged.
 from __future__ import annotations
 
 from fairlead.model.views import NODES
-from fairlead.sim.checkers.contract import Objects, Sight
-from fairlead.sim.checkers.room import Amounts, Bound, amounts, exceeded
+from fairlead.sim.checkers.contract import CommittedObjects, Sight
+from fairlead.sim.checkers.room import Amounts, Bound, describe_excess, parse_amounts
 from fairlead.sim.violation import Violation
 
 
@@ -22,13 +22,13 @@ class Capacity:
     def saw(self, sight: Sight) -> None:
         if sight.key.resource == NODES.name:
             if sight.before is None or sight.before.status.allocatable != sight.last.status.allocatable:
-                self._room[sight.key.name] = amounts(sight.last.status.allocatable)
+                self._room[sight.key.name] = parse_amounts(sight.last.status.allocatable)
             return
         node = self._bound.saw(sight)
         if node and (room := self._room.get(node)):
-            over = exceeded(self._bound.total(node), room)
+            over = describe_excess(self._bound.total(node), room)
             if over:
                 raise Violation(self.name, f"{node} has {over} with {sight.key.name}")
 
-    def quiesced(self, objects: Objects, seconds: float) -> None:
+    def quiesced(self, objects: CommittedObjects, seconds: float) -> None:
         """Says nothing about rest."""

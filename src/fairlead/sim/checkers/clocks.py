@@ -10,7 +10,7 @@ from __future__ import annotations
 from fairlead.control.leadership import FENCE, LEASE
 from fairlead.model.views import JOBS, LEASES, PODS
 from fairlead.reconcile.cronjob import SCHEDULED_AT
-from fairlead.sim.checkers.contract import Objects, Sight
+from fairlead.sim.checkers.contract import CommittedObjects, Sight
 from fairlead.sim.violation import Violation
 
 # Those of a few may have been lost with planes that crashed and requests that were lost.
@@ -35,7 +35,7 @@ class SlotsRunOnce:
         if self._jobs.setdefault((owner.uid, slot), meta.uid) != meta.uid:
             raise Violation(self.name, f"{owner.name} runs its instant {slot} a second time, as {meta.name}")
 
-    def quiesced(self, objects: Objects, seconds: float) -> None:
+    def quiesced(self, objects: CommittedObjects, seconds: float) -> None:
         """Says nothing about rest."""
 
 
@@ -51,7 +51,7 @@ class EventsFlow:
         elif sight.key.resource == PODS.name and sight.by_scheduler and _is_binding(sight):
             self._untold.append(sight.seconds)
 
-    def quiesced(self, objects: Objects, seconds: float) -> None:
+    def quiesced(self, objects: CommittedObjects, seconds: float) -> None:
         waited = [at for at in self._untold if at < seconds - _UNTOLD_SECONDS]
         if len(waited) > _UNTOLD_MAX:
             raise Violation(
@@ -74,6 +74,6 @@ class LedAtRest:
         if sight.key.resource == LEASES.name and sight.key.name in (LEASE, FENCE):
             self._renewed_at = sight.seconds
 
-    def quiesced(self, objects: Objects, seconds: float) -> None:
+    def quiesced(self, objects: CommittedObjects, seconds: float) -> None:
         if self._renewed_at is not None and seconds - self._renewed_at > _RENEWED_SECONDS:
             raise Violation(self.name, f"nobody has renewed the plane's lease since {self._renewed_at:.0f} s")

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from fairlead.model.metadata import FOREGROUND, ORPHAN
 from fairlead.reconcile.garbage import NAME
-from fairlead.sim.checkers.contract import Objects, Sight
+from fairlead.sim.checkers.contract import CommittedObjects, Sight
 from fairlead.sim.violation import Violation
 
 _BY_COLLECTOR = f"{NAME} of plane-"
@@ -51,5 +51,5 @@ class CollectedJustly:
         else:
             self._there[meta.uid] = bool(meta.deletion_timestamp) and FOREGROUND in meta.finalizers
 
-    def quiesced(self, objects: Objects, seconds: float) -> None:
+    def quiesced(self, objects: CommittedObjects, seconds: float) -> None:
         """What is left over is for `no-orphan` to find."""

@@ -13,6 +13,7 @@ from typing import Any, Protocol, runtime_checkable
 import msgspec
 from msgspec import structs
 
+from fairlead.model.key import Key
 from fairlead.model.marks import KEEP_REPLACEMENT, ON_RETURN, REPLACES
 from fairlead.model.service_views import ENDPOINT_SLICES, SERVICES
 from fairlead.model.views import (
@@ -35,7 +36,7 @@ from fairlead.model.views import (
     View,
 )
 from fairlead.sim.decoded import Decoded
-from fairlead.store.contract import DELETED, Change, Key
+from fairlead.store.contract import DELETED, CommittedChange
 from fairlead.store.damage import is_stand_in
 
 LATE = "late "  # before the origin of what was carried out after its sender gave up
@@ -95,7 +96,7 @@ class Checker(Protocol):
 
     def saw(self, sight: Sight) -> None: ...
 
-    def quiesced(self, objects: Objects, seconds: float) -> None: ...
+    def quiesced(self, objects: CommittedObjects, seconds: float) -> None: ...
 
 
 @runtime_checkable
@@ -112,7 +113,7 @@ class Lasts(Checker, Protocol):
     outlives_loss: bool
 
 
-class Objects:
+class CommittedObjects:
     """The newest committed state."""
 
     __slots__ = ("_by_resource",)
@@ -147,7 +148,7 @@ class Observed:
         decoded = decoded or Decoded()
         self._decoders = {each.name: decoded.decoder(each.type) for each in _TYPED}
         self._decode_any = decoded.decoder(Anything)
-        self.objects = Objects()
+        self.objects = CommittedObjects()
         self._checkers: tuple[Checker, ...] = ()
         self._saw: tuple[Callable[[Sight], None], ...] = ()
         for checker in checkers:
@@ -164,11 +165,13 @@ class Observed:
             if isinstance(checker, Decays):
                 checker.decayed(key, self.objects.of(key.resource).get(key), seconds)
 
-    def begin_again(self, changes: Iterable[Change], fresh: Sequence[Checker], seconds: float) -> None:
+    def begin_again(
+        self, changes: Iterable[CommittedChange], fresh: Sequence[Checker], seconds: float
+    ) -> None:
         """The newest changes were lost, and this is all there is: what was seen of them is forgotten. But revisions
         go on: whoever judges those has seen them."""
         lasting = tuple(each for each in self._checkers if isinstance(each, Lasts))
-        self.objects, self._checkers, self._saw = Objects(), (), ()
+        self.objects, self._checkers, self._saw = CommittedObjects(), (), ()
         for checker in fresh:
             if not isinstance(checker, Lasts):
                 self.add(checker)
@@ -176,7 +179,7 @@ class Observed:
         for checker in lasting:
             self.add(checker)
 
-    def committed(self, changes: Iterable[Change], origins: dict[int, str], seconds: float) -> None:
+    def committed(self, changes: Iterable[CommittedChange], origins: dict[int, str], seconds: float) -> None:
         put = self.objects.put
         decoders, decode_any = self._decoders, self._decode_any
         for change in changes:
@@ -189,7 +192,15 @@ class Observed:
                 # Given up by people: it is gone as it was, though nobody could read it.
                 metadata = structs.replace(before.metadata, resource_version=str(entry.revision))
                 last = structs.replace(before, metadata=metadata)
-            sight = Sight(key, entry.revision, before, after, last, origins.get(entry.revision, ""), seconds)
+            sight = Sight(
+                key=key,
+                revision=entry.revision,
+                before=before,
+                after=after,
+                last=last,
+                origin=origins.get(entry.revision, ""),
+                seconds=seconds,
+            )
             for saw in self._saw:
                 saw(sight)
 

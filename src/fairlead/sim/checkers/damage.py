@@ -10,10 +10,10 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from fairlead.model.key import Key
 from fairlead.model.views import PODS, REPLICASETS, RESOURCE_QUOTAS
-from fairlead.sim.checkers.contract import EVENTS, LATE, Objects, Sight
+from fairlead.sim.checkers.contract import EVENTS, LATE, CommittedObjects, Sight
 from fairlead.sim.violation import Violation
-from fairlead.store.contract import Key
 
 _COUNTED = (PODS.name, RESOURCE_QUOTAS.name)  # before a pod is made
 _NAMED = (PODS.name, REPLICASETS.name)
@@ -73,7 +73,7 @@ class DamagedIsThere:
             if sight.after is None and uid in owners and key.namespace not in self._ending:
                 raise Violation(self.name, f"{key} went, and {damaged}, which owns it, is only damaged")
 
-    def quiesced(self, objects: Objects, seconds: float) -> None:
+    def quiesced(self, objects: CommittedObjects, seconds: float) -> None:
         """Says nothing about rest: people have given everything up by then."""
 
 

@@ -6,10 +6,10 @@ never more in flight than pods missing, so one that needs no replacement (its ow
 
 from __future__ import annotations
 
+from fairlead.model.key import Key
 from fairlead.sim.checkers.budgets import Guarded, is_healthy, was_evicted
-from fairlead.sim.checkers.contract import Objects, Sight
+from fairlead.sim.checkers.contract import CommittedObjects, Sight
 from fairlead.sim.violation import Violation
-from fairlead.store.contract import Key
 
 
 class DisruptionsInFlight:
@@ -28,7 +28,7 @@ class DisruptionsInFlight:
         elif is_healthy(sight.after) and not is_healthy(sight.before):
             self._came(sight)
 
-    def quiesced(self, objects: Objects, seconds: float) -> None:
+    def quiesced(self, objects: CommittedObjects, seconds: float) -> None:
         """Says nothing about rest."""
 
     def _evicted(self, sight: Sight) -> None:

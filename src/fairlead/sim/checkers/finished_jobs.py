@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from fairlead.model.views import JOBS, PODS
-from fairlead.sim.checkers.contract import Objects, Sight
+from fairlead.sim.checkers.contract import CommittedObjects, Sight
 from fairlead.sim.checkers.live_children import GRACE_SECONDS
 from fairlead.sim.violation import Violation
 
@@ -29,7 +29,7 @@ class FinishedJobs:
             if since is not None and sight.seconds - since >= GRACE_SECONDS:
                 raise Violation(self.name, f"{sight.key.name} begins, but {owner.name} has finished")
 
-    def quiesced(self, objects: Objects, seconds: float) -> None:
+    def quiesced(self, objects: CommittedObjects, seconds: float) -> None:
         """Says nothing about rest."""
 
     def _job(self, sight: Sight) -> None:

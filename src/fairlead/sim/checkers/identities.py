@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from fairlead.decision.effects import OPERATION
 from fairlead.model.views import PODS, REPLICASETS
-from fairlead.sim.checkers.contract import Objects, Sight
+from fairlead.sim.checkers.contract import CommittedObjects, Sight
 from fairlead.sim.violation import Violation
 
 
@@ -26,7 +26,7 @@ class OneIdentity:
         elif resource == PODS.name and sight.before is None and sight.after is not None:
             self._pod(sight)
 
-    def quiesced(self, objects: Objects, seconds: float) -> None:
+    def quiesced(self, objects: CommittedObjects, seconds: float) -> None:
         """Says nothing about rest."""
 
     def _pod(self, sight: Sight) -> None:

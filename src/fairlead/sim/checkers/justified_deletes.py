@@ -15,11 +15,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from fairlead.model.key import Key
 from fairlead.model.marks import RELEASED, REPLACES, RETURNED
 from fairlead.model.views import PODS, REPLICASETS
-from fairlead.sim.checkers.contract import Objects, Sight
+from fairlead.sim.checkers.contract import CommittedObjects, Sight
 from fairlead.sim.violation import Violation
-from fairlead.store.contract import Key
 
 NAMESPACES = "namespaces"
 
@@ -53,7 +53,7 @@ class JustifiedDeletes:
         elif resource == NAMESPACES and sight.last.metadata.deletion_timestamp:
             self._going.add(sight.key.name)
 
-    def quiesced(self, objects: Objects, seconds: float) -> None:
+    def quiesced(self, objects: CommittedObjects, seconds: float) -> None:
         """Says nothing about rest."""
 
     def _changed(self, sight: Sight) -> None:

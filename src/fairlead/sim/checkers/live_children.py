@@ -17,10 +17,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from fairlead.model.key import Key
 from fairlead.model.views import DEPLOYMENTS, JOBS, PODS, REPLICASETS, STATEFULSETS
-from fairlead.sim.checkers.contract import Objects, Sight
+from fairlead.sim.checkers.contract import CommittedObjects, Sight
 from fairlead.sim.violation import Violation
-from fairlead.store.contract import Key
 
 GRACE_SECONDS = 20.0  # longer than the network holds a request, see network.py
 
@@ -60,7 +60,7 @@ class LiveChildren:
         elif resource in _LIMITS and sight.after is not None:
             self._owner(sight)
 
-    def quiesced(self, objects: Objects, seconds: float) -> None:
+    def quiesced(self, objects: CommittedObjects, seconds: float) -> None:
         """How many there are at rest is judged against the run without faults."""
 
     def _owner(self, sight: Sight) -> None:

@@ -8,7 +8,7 @@ create that was on its way when the owner went can still arrive, for as long as 
 from __future__ import annotations
 
 from fairlead.model.views import DAEMONSETS, JOBS, PODS, REPLICASETS, STATEFULSETS
-from fairlead.sim.checkers.contract import Objects, Sight
+from fairlead.sim.checkers.contract import CommittedObjects, Sight
 from fairlead.sim.violation import Violation
 
 _OWNERS = {each.name: each.kind for each in (REPLICASETS, STATEFULSETS, DAEMONSETS, JOBS)}
@@ -40,5 +40,5 @@ class NoGhost:
                     return
                 raise Violation(self.name, f"{sight.key.name} was made for {owner.name}, which is gone")
 
-    def quiesced(self, objects: Objects, seconds: float) -> None:
+    def quiesced(self, objects: CommittedObjects, seconds: float) -> None:
         """Says nothing about rest."""

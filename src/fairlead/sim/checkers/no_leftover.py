@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from fairlead.ledger import repair
 from fairlead.model.views import NODES, PODS
-from fairlead.sim.checkers.contract import Objects, Sight
+from fairlead.sim.checkers.contract import CommittedObjects, Sight
 from fairlead.sim.violation import Violation
 
 
@@ -18,7 +18,7 @@ class NoLeftover:
     def saw(self, sight: Sight) -> None:
         """Leftovers are allowed on the way: they have their time."""
 
-    def quiesced(self, objects: Objects, seconds: float) -> None:
+    def quiesced(self, objects: CommittedObjects, seconds: float) -> None:
         nodes = {key.name for key in objects.of(NODES.name)}
         for pod in objects.of(PODS.name).values():
             node = pod.spec.node_name

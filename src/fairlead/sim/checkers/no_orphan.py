@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fairlead.sim.checkers.contract import Objects, Sight
+from fairlead.sim.checkers.contract import CommittedObjects, Sight
 from fairlead.sim.violation import Violation
 
 
@@ -12,7 +12,7 @@ class NoOrphan:
     def saw(self, sight: Sight) -> None:
         """Orphans are allowed on the way: their collection takes time."""
 
-    def quiesced(self, objects: Objects, seconds: float) -> None:
+    def quiesced(self, objects: CommittedObjects, seconds: float) -> None:
         uids = {view.metadata.uid for _, view in objects.all()}
         for key, view in objects.all():
             meta = view.metadata

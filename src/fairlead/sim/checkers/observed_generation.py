@@ -3,7 +3,7 @@ every object whose status can name one has it."""
 
 from __future__ import annotations
 
-from fairlead.sim.checkers.contract import Objects, Sight
+from fairlead.sim.checkers.contract import CommittedObjects, Sight
 from fairlead.sim.violation import Violation
 
 
@@ -21,7 +21,7 @@ class ObservedGeneration:
         if before is not None and before.metadata.uid == after.metadata.uid and _observed(before) > observed:
             raise Violation(self.name, f"{_named(sight)} observed {_observed(before)}, and then {observed}")
 
-    def quiesced(self, objects: Objects, seconds: float) -> None:
+    def quiesced(self, objects: CommittedObjects, seconds: float) -> None:
         for key, view in objects.all():
             observed = _observed(view)
             tells = hasattr(getattr(view, "status", None), "observed_generation")

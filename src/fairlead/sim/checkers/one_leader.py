@@ -7,9 +7,9 @@ stop: that is not judged here, and the other checkers see what comes of it.
 from __future__ import annotations
 
 from fairlead.control.leadership import FENCE, LEASE, NAMESPACE, RESOURCE
-from fairlead.sim.checkers.contract import LATE, Objects, Sight
+from fairlead.model.key import Key
+from fairlead.sim.checkers.contract import LATE, CommittedObjects, Sight
 from fairlead.sim.violation import Violation
-from fairlead.store.contract import Key
 
 
 class OneLeader:
@@ -31,5 +31,5 @@ class OneLeader:
                 f"{sight.key.resource} {sight.key.name} was written by {sight.origin} while {self._holder} led",
             )
 
-    def quiesced(self, objects: Objects, seconds: float) -> None:
+    def quiesced(self, objects: CommittedObjects, seconds: float) -> None:
         """Says nothing about rest."""

@@ -11,7 +11,7 @@ from typing import Any
 
 from fairlead.model.at_most_one import is_at_most_one
 from fairlead.model.views import PODS
-from fairlead.sim.checkers.contract import Objects, Sight
+from fairlead.sim.checkers.contract import CommittedObjects, Sight
 from fairlead.sim.process_runs import CLOSED, DEADLINE, STOPPED, ProcessRun
 from fairlead.sim.violation import Violation
 
@@ -41,5 +41,5 @@ class OutlivesThePlane:
         if run.cause in (STOPPED, CLOSED) or (run.cause == DEADLINE and not wanted):
             raise Violation(self.name, f"{run} was ended ({run.cause}), and nobody had asked for that")
 
-    def quiesced(self, objects: Objects, seconds: float) -> None:
+    def quiesced(self, objects: CommittedObjects, seconds: float) -> None:
         """Says nothing about rest."""

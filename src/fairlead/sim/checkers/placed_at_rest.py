@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 from fairlead.model.views import NODES, PLACEMENT_QUOTAS, PODS
-from fairlead.reconcile.eligibility import repelled, selected
-from fairlead.sim.checkers.contract import Objects, Sight
-from fairlead.sim.checkers.room import Amounts, add, amounts, exceeded, requested
+from fairlead.reconcile.eligibility import is_repelled, is_selected
+from fairlead.sim.checkers.contract import CommittedObjects, Sight
+from fairlead.sim.checkers.room import Amounts, add, describe_excess, parse_amounts, sum_requests
 from fairlead.sim.violation import Violation
 
 
@@ -21,7 +21,7 @@ class PlacedAtRest:
     def saw(self, sight: Sight) -> None:
         """Says nothing about the way to rest."""
 
-    def quiesced(self, objects: Objects, seconds: float) -> None:
+    def quiesced(self, objects: CommittedObjects, seconds: float) -> None:
         pods = objects.of(PODS.name)
         limited = {key.namespace for key in objects.of(PLACEMENT_QUOTAS.name)}
         waiting = [(key, pod) for key, pod in pods.items() if _waits(pod) and key.namespace not in limited]
@@ -32,12 +32,12 @@ class PlacedAtRest:
             # Room that was promised to another is not free.
             node = pod.spec.node_name or pod.status.nominated_node_name
             if node and not pod.finished:
-                add(taken.setdefault(node, {}), requested(pod))
+                add(taken.setdefault(node, {}), sum_requests(pod))
         for key, pod in waiting:
             for node in objects.of(NODES.name).values():
                 total = dict(taken.get(node.metadata.name, {}))
-                add(total, requested(pod))
-                if _open(node, pod) and not exceeded(total, amounts(node.status.allocatable)):
+                add(total, sum_requests(pod))
+                if _open(node, pod) and not describe_excess(total, parse_amounts(node.status.allocatable)):
                     raise Violation(
                         self.name, f"{key.name} has no node, and {node.metadata.name} has room for it"
                     )
@@ -53,6 +53,6 @@ def _open(node: Any, pod: Any) -> bool:
     return (
         node.ready
         and not node.spec.unschedulable
-        and not repelled(node.spec.taints, pod.spec.tolerations)
-        and selected(pod.spec, node)
+        and not is_repelled(node.spec.taints, pod.spec.tolerations)
+        and is_selected(pod.spec, node)
     )

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from fairlead.model.key import Key
 from fairlead.model.views import PODS
-from fairlead.sim.checkers.contract import Objects, Sight
+from fairlead.sim.checkers.contract import CommittedObjects, Sight
 from fairlead.sim.violation import Violation
-from fairlead.store.contract import Key
 
 _EVICTIONS_MAX = 8
 
@@ -46,7 +46,7 @@ class PreemptionEnds:
         if was is not None and is_going and was.live and sight.by_scheduler:
             self._evicted(sight)
 
-    def quiesced(self, objects: Objects, seconds: float) -> None:
+    def quiesced(self, objects: CommittedObjects, seconds: float) -> None:
         for key in sorted(self._leaving):
             raise Violation(self.name, f"{key.name} was evicted and does not go")
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from fairlead.model.marks import AT_MOST_ONE
 from fairlead.model.views import PODS, REPLICASETS, STATEFULSETS
-from fairlead.sim.checkers.contract import Objects, Sight
+from fairlead.sim.checkers.contract import CommittedObjects, Sight
 from fairlead.sim.process_runs import ProcessRun
 from fairlead.sim.violation import Violation
 
@@ -56,7 +56,7 @@ class AtMostOne:
         if place is not None:
             self._running[place].pop(run, None)
 
-    def quiesced(self, objects: Objects, seconds: float) -> None:
+    def quiesced(self, objects: CommittedObjects, seconds: float) -> None:
         """What runs at rest is judged below."""
 
 
@@ -82,7 +82,7 @@ class RunsOnce:
     def ended(self, run: ProcessRun) -> None:
         self._running.pop((run.uid, run.container), None)
 
-    def quiesced(self, objects: Objects, seconds: float) -> None:
+    def quiesced(self, objects: CommittedObjects, seconds: float) -> None:
         """Says nothing about rest."""
 
 
@@ -103,7 +103,7 @@ class TruthfulAtRest:
     def ended(self, run: ProcessRun) -> None:
         self._running.pop(run, None)
 
-    def quiesced(self, objects: Objects, seconds: float) -> None:
+    def quiesced(self, objects: CommittedObjects, seconds: float) -> None:
         told: dict[tuple[str, str, int], str] = {}
         for pod in objects.of(PODS.name).values():
             if pod.spec.node_name in self._nodes:

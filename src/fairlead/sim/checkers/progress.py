@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 from fairlead.model.views import DAEMONSETS, DEPLOYMENTS, JOBS, STATEFULSETS
-from fairlead.sim.checkers.contract import Objects, Sight
+from fairlead.sim.checkers.contract import CommittedObjects, Sight
 from fairlead.sim.violation import Violation
 
 _WORKLOADS = frozenset(each.name for each in (DEPLOYMENTS, STATEFULSETS, DAEMONSETS, JOBS))
@@ -24,7 +24,7 @@ class TruthfulProgress:
         if any(later > earlier for earlier, later in pairwise(numbers)):
             raise Violation(self.name, f"{sight.key.name} gained pods on the way: {numbers}")
 
-    def quiesced(self, objects: Objects, seconds: float) -> None:
+    def quiesced(self, objects: CommittedObjects, seconds: float) -> None:
         for resource, counted in ((DEPLOYMENTS, "ready_replicas"), (STATEFULSETS, "ready_replicas")):
             for key, view in objects.of(resource.name).items():
                 told: dict[str, Any] = view.status.progress

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fairlead.model.views import LEASES
-from fairlead.sim.checkers.contract import Objects, Sight
+from fairlead.sim.checkers.contract import CommittedObjects, Sight
 from fairlead.sim.violation import Violation
 
 
@@ -20,5 +20,5 @@ class QuietAtRest:
                 f"{sight.key.resource} {sight.key.name} was written {sight.seconds - self._since:.1f} s after rest",
             )
 
-    def quiesced(self, objects: Objects, seconds: float) -> None:
+    def quiesced(self, objects: CommittedObjects, seconds: float) -> None:
         self._since = seconds

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from fairlead.model.key import Key
 from fairlead.model.marks import QUOTA_GIVEN
 from fairlead.model.selectors import matches_label_selector
 from fairlead.model.views import NODES, PLACEMENT_QUOTAS, PODS, RESOURCE_QUOTAS
-from fairlead.sim.checkers.contract import Objects, Sight
-from fairlead.sim.checkers.room import Amounts, Bound, add, amounts, exceeded
+from fairlead.sim.checkers.contract import CommittedObjects, Sight
+from fairlead.sim.checkers.room import Amounts, Bound, add, describe_excess, parse_amounts
 from fairlead.sim.violation import Violation
-from fairlead.store.contract import Key
 
 _BOUND = "Bound"  # reason of the condition: the other has a node
 
@@ -55,7 +55,7 @@ class QuotaKept:
         elif key.resource == PODS.name:
             self._pod(sight)
 
-    def quiesced(self, objects: Objects, seconds: float) -> None:
+    def quiesced(self, objects: CommittedObjects, seconds: float) -> None:
         """Says nothing about rest."""
 
     def _pod(self, sight: Sight) -> None:
@@ -82,8 +82,8 @@ class QuotaKept:
             self._quotas.pop(sight.key, None)
             return
         self._quotas[sight.key] = quota = sight.after
-        used = amounts(quota.status.used)
-        before = amounts(sight.before.status.used) if sight.before is not None else {}
+        used = parse_amounts(quota.status.used)
+        before = parse_amounts(sight.before.status.used) if sight.before is not None else {}
         if any(value > before.get(name, 0) for name, value in used.items()):
             self._judge(sight.key, used, quota, "what it says is used", self._used(sight.key, quota))
 
@@ -98,8 +98,8 @@ class QuotaKept:
 
     def _judge(self, at: Key, used: Amounts, quota: Any, what: str, excused: Amounts) -> None:
         """`excused`: as much may be used, though it be beyond the limit."""
-        hard = amounts(quota.spec.hard)
-        over = exceeded(used, {name: max(value, excused.get(name, 0)) for name, value in hard.items()})
+        hard = parse_amounts(quota.spec.hard)
+        over = describe_excess(used, {name: max(value, excused.get(name, 0)) for name, value in hard.items()})
         if over:
             raise Violation(self.name, f"{at.name} has {over} with {what}")
 
@@ -151,7 +151,7 @@ class ResourceQuotaKept:
                 told = f"{sight.key.name} counts again, and {staying} pods are to stay, where {limit} may"
                 raise Violation(self.name, f"{at.name}: {told}")
 
-    def quiesced(self, objects: Objects, seconds: float) -> None:
+    def quiesced(self, objects: CommittedObjects, seconds: float) -> None:
         for key in self._limits:
             told = objects.of(RESOURCE_QUOTAS.name)[key].status.used.get("pods")
             counted = len(self._counted.get(key.namespace, ()))

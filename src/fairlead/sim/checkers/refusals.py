@@ -10,10 +10,10 @@ from __future__ import annotations
 from typing import Any
 
 from fairlead.core.quantity import parse
+from fairlead.model.key import Key
 from fairlead.model.views import PODS, REPLICASETS, RESOURCE_QUOTAS
-from fairlead.sim.checkers.contract import Objects, Sight
+from fairlead.sim.checkers.contract import CommittedObjects, Sight
 from fairlead.sim.violation import Violation
-from fairlead.store.contract import Key
 
 _MADE_SECONDS = 90.0
 _TOLD_SECONDS = 100.0
@@ -51,7 +51,7 @@ class RefusalsEnd:
             if sight.seconds - self._silent.get(key, sight.seconds) > _TOLD_SECONDS:
                 raise Violation(self.name, f"{key.name} says {told} (pods, ready), there are {there}")
 
-    def quiesced(self, objects: Objects, seconds: float) -> None:
+    def quiesced(self, objects: CommittedObjects, seconds: float) -> None:
         """Says nothing about rest: what is refused for good is tried, and told of, for ever."""
 
     def _note(self, sight: Sight) -> None:

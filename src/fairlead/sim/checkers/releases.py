@@ -14,13 +14,13 @@ from typing import Any
 
 from fairlead.ledger import brake
 from fairlead.ledger.evidence import zone_of
+from fairlead.model.key import Key
 from fairlead.model.marks import REPLACES, UNREACHABLE
 from fairlead.model.views import EVIDENCE_POLICIES, NODES, PODS, REPLICASETS
 from fairlead.reconcile.pod_marks import released_condition
-from fairlead.sim.checkers.contract import Objects, Sight
+from fairlead.sim.checkers.contract import CommittedObjects, Sight
 from fairlead.sim.checkers.live_children import GRACE_SECONDS
 from fairlead.sim.violation import Violation
-from fairlead.store.contract import Key
 
 _BRAKED = frozenset({"NodeSilent", "NodeFenced"})
 _SPARE = 2
@@ -52,7 +52,7 @@ class ReleasesKeepLimits:
         elif resource == PODS.name and is_release(sight):
             self._judge(sight)
 
-    def quiesced(self, objects: Objects, seconds: float) -> None:
+    def quiesced(self, objects: CommittedObjects, seconds: float) -> None:
         """Says nothing about rest."""
 
     def _judge(self, sight: Sight) -> None:
@@ -103,7 +103,7 @@ class ReplacementsFollowReleases:
         elif other == sight.key.name:
             del self._replaced[replaces]
 
-    def quiesced(self, objects: Objects, seconds: float) -> None:
+    def quiesced(self, objects: CommittedObjects, seconds: float) -> None:
         """Says nothing about rest."""
 
 
@@ -141,13 +141,13 @@ class RepairGoesOn:
                 )
 
     def _begin_anew(self, owner: str, seconds: float) -> None:
-        """Who has as many as it wants waits for nothing."""
+        """A workload that has as many as it wants waits for nothing."""
         if len(self._live.get(owner, ())) >= self._wanted.get(owner, 0):
             for uid, (_, of, name) in self._released.items():
                 if of == owner:
                     self._released[uid] = seconds, of, name
 
-    def quiesced(self, objects: Objects, seconds: float) -> None:
+    def quiesced(self, objects: CommittedObjects, seconds: float) -> None:
         """Says nothing about rest."""
 
 
@@ -194,7 +194,7 @@ class OriginalsAreKept:
                 self.name, f"{sight.origin} deleted {meta.name}, and no replacement of it was running"
             )
 
-    def quiesced(self, objects: Objects, seconds: float) -> None:
+    def quiesced(self, objects: CommittedObjects, seconds: float) -> None:
         """Says nothing about rest."""
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from fairlead.model.key import Key
 from fairlead.model.views import RESERVATIONS
-from fairlead.sim.checkers.contract import Objects, Sight
+from fairlead.sim.checkers.contract import CommittedObjects, Sight
 from fairlead.sim.violation import Violation
-from fairlead.store.contract import Key
 
 ACTIVE = ("Active", "Allocated")
 
@@ -29,5 +29,5 @@ class OneReservation:
             names = ", ".join(sorted(key.name for key in held))
             raise Violation(self.name, f"{spec.owner.name} holds {names} for {spec.intent}")
 
-    def quiesced(self, objects: Objects, seconds: float) -> None:
+    def quiesced(self, objects: CommittedObjects, seconds: float) -> None:
         """Says nothing about rest."""

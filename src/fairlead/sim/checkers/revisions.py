@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fairlead.sim.checkers.contract import Objects, Sight
+from fairlead.sim.checkers.contract import CommittedObjects, Sight
 from fairlead.sim.violation import Violation
 
 
@@ -22,5 +22,5 @@ class RevisionsIncrease:
             )
         self._newest = sight.revision
 
-    def quiesced(self, objects: Objects, seconds: float) -> None:
+    def quiesced(self, objects: CommittedObjects, seconds: float) -> None:
         """Says nothing about rest."""

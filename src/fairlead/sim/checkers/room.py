@@ -9,26 +9,26 @@ from __future__ import annotations
 from typing import Any
 
 from fairlead.core import quantity
+from fairlead.model.key import Key
 from fairlead.model.views import PODS
 from fairlead.sim.checkers.contract import Sight
-from fairlead.store.contract import Key
 
 Amounts = dict[str, int]
 
 
-def amounts(told: dict[str, Any]) -> Amounts:
+def parse_amounts(told: dict[str, Any]) -> Amounts:
     return {name: quantity.milli(str(value)) for name, value in told.items()}
 
 
-def requested(pod: Any) -> Amounts:
+def sum_requests(pod: Any) -> Amounts:
     found: Amounts = {"pods": 1000}
     for container in pod.spec.containers:
-        add(found, amounts(container.resources.requests))
+        add(found, parse_amounts(container.resources.requests))
     for container in pod.spec.init_containers:
-        for name, value in amounts(container.resources.requests).items():
+        for name, value in parse_amounts(container.resources.requests).items():
             found[name] = max(found.get(name, 0), value)
-    found.update(amounts(pod.spec.resources.requests))
-    add(found, amounts(pod.spec.overhead))
+    found.update(parse_amounts(pod.spec.resources.requests))
+    add(found, parse_amounts(pod.spec.overhead))
     return found
 
 
@@ -37,7 +37,7 @@ def add(total: Amounts, more: Amounts) -> None:
         total[name] = total.get(name, 0) + value
 
 
-def exceeded(total: Amounts, limit: Amounts) -> str:
+def describe_excess(total: Amounts, limit: Amounts) -> str:
     """The first amount that is over its limit, in words; "" if none is. What has no limit is not counted."""
     for name in sorted(limit):
         if total.get(name, 0) > limit[name]:
@@ -66,7 +66,7 @@ class Bound:
             del self.on[former][key]
         if node:
             self._node_of[key] = node
-            self.on.setdefault(node, {})[key] = requested(pod)
+            self.on.setdefault(node, {})[key] = sum_requests(pod)
         return str(node)
 
     def total(self, node: str) -> Amounts:

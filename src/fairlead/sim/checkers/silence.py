@@ -15,7 +15,7 @@ from fairlead.model.at_most_one import accepted_seconds
 from fairlead.model.marks import NODE_LEASES, SUSPECT, UNREACHABLE
 from fairlead.model.views import EVIDENCE_POLICIES, LEASES, NODES, PODS
 from fairlead.reconcile.pod_marks import released_condition
-from fairlead.sim.checkers.contract import Objects, Sight
+from fairlead.sim.checkers.contract import CommittedObjects, Sight
 from fairlead.sim.checkers.releases import is_release
 from fairlead.sim.process_runs import ProcessRun
 from fairlead.sim.violation import Violation
@@ -69,7 +69,7 @@ class SilenceIsReal:
                 needed = self._renewals.deadlines.get(after.metadata.uid, NEVER)
             self._judge(sight, node, needed, f"lost its pod {sight.key.name}")
 
-    def quiesced(self, objects: Objects, seconds: float) -> None:
+    def quiesced(self, objects: CommittedObjects, seconds: float) -> None:
         """Says nothing about rest."""
 
     def _judge(self, sight: Sight, node: str, needed: float, what: str) -> None:
@@ -96,7 +96,7 @@ class EndsInTime:
     def ended(self, run: ProcessRun) -> None:
         self._judge(run, run.until_ms or 0, "ran")
 
-    def quiesced(self, objects: Objects, seconds: float) -> None:
+    def quiesced(self, objects: CommittedObjects, seconds: float) -> None:
         """Says nothing about rest."""
 
     def _judge(self, run: ProcessRun, ms: int, what: str) -> None:

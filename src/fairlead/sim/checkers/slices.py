@@ -10,7 +10,7 @@ from typing import Any
 from fairlead.model.marks import RELEASED
 from fairlead.model.service_views import ENDPOINT_SLICES, MANAGED_BY, SERVICE_NAME, SERVICES, SLICE_CONTROLLER
 from fairlead.model.views import PODS
-from fairlead.sim.checkers.contract import Objects, Sight
+from fairlead.sim.checkers.contract import CommittedObjects, Sight
 from fairlead.sim.violation import Violation
 
 _FULL = 100
@@ -23,7 +23,7 @@ class SlicesAtRest:
     def saw(self, sight: Sight) -> None:
         """Says nothing about the way to rest."""
 
-    def quiesced(self, objects: Objects, seconds: float) -> None:
+    def quiesced(self, objects: CommittedObjects, seconds: float) -> None:
         for key, service in objects.of(SERVICES.name).items():
             if service.spec.selector and service.spec.type != "ExternalName":
                 wanted = {
@@ -33,7 +33,7 @@ class SlicesAtRest:
                 }
                 self._compare(key.name, wanted, self._told(objects, key.namespace, key.name))
 
-    def _told(self, objects: Objects, namespace: str, name: str) -> dict[str, _Told]:
+    def _told(self, objects: CommittedObjects, namespace: str, name: str) -> dict[str, _Told]:
         found: dict[str, _Told] = {}
         for key, cut in objects.of(ENDPOINT_SLICES.name).items():
             labels = cut.metadata.labels

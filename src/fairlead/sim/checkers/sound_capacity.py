@@ -15,13 +15,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from fairlead.model.key import Key
 from fairlead.model.marks import OUT_OF_SERVICE, RELEASED, SUSPECT, UNREACHABLE
 from fairlead.model.views import DEPLOYMENTS, NODES, PODS, REPLICASETS
 from fairlead.sim.checkers.availability import least_available
-from fairlead.sim.checkers.contract import Objects, Sight
+from fairlead.sim.checkers.contract import CommittedObjects, Sight
 from fairlead.sim.checkers.live_children import GRACE_SECONDS, most_replicas
 from fairlead.sim.violation import Violation
-from fairlead.store.contract import Key
 
 _BY = "deployment of plane-"
 _LONG_AGO = -1e9
@@ -72,7 +72,7 @@ class SoundCapacity:
         elif resource == DEPLOYMENTS.name and sight.after is not None:
             self._deployment(sight)
 
-    def quiesced(self, objects: Objects, seconds: float) -> None:
+    def quiesced(self, objects: CommittedObjects, seconds: float) -> None:
         """Says nothing about rest."""
 
     def _node(self, sight: Sight) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fairlead.model.marks import NODE_LEASES, RELEASED, SILENT_SINCE, SUSPECT, UNREACHABLE
 from fairlead.model.views import LEASES, NODES, PODS
-from fairlead.sim.checkers.contract import Objects, Sight
+from fairlead.sim.checkers.contract import CommittedObjects, Sight
 from fairlead.sim.violation import Violation
 
 _FRESH_SECONDS = 15.0
@@ -24,7 +24,7 @@ class NoStrandedMarks:
             else:
                 self._renewed[key.name] = sight.seconds
 
-    def quiesced(self, objects: Objects, seconds: float) -> None:
+    def quiesced(self, objects: CommittedObjects, seconds: float) -> None:
         fresh = {name for name, at in self._renewed.items() if at > seconds - _FRESH_SECONDS}
         for key, node in objects.of(NODES.name).items():
             if key.name not in fresh:

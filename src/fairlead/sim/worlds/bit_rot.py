@@ -18,7 +18,7 @@ from fairlead.core import codec
 from fairlead.model.views import PODS, REPLICASETS, RESOURCE_QUOTAS
 from fairlead.port.request import Request
 from fairlead.sim.faults import Faults
-from fairlead.sim.scenario import DiskMishap, Json, Scenario, Step, create, delete
+from fairlead.sim.scenario import DiskMishap, Json, Scenario, ScenarioStep, create, delete
 
 SPACE = "shop"
 LEADERSHIP = LeadershipSettings(duration_seconds=8.0, renew_seconds=3.0, retry_seconds=2.0)
@@ -75,7 +75,7 @@ def _quota() -> Json:
     return {"kind": "ResourceQuota", "metadata": {"name": "limit"}, "spec": {"hard": {"pods": "3"}}}
 
 
-def _pods_deleted(at: float) -> Step:
+def _pods_deleted(at: float) -> ScenarioStep:
     body = {"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": 0}
     request = Request("deletecollection", "", "v1", "pods", SPACE, body=codec.encode(body))
-    return Step(at, request)
+    return ScenarioStep(at, request)

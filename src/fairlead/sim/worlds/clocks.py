@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from fairlead.control.leadership import LeadershipSettings
 from fairlead.sim.faults import NodeFaults
-from fairlead.sim.scenario import Json, Scenario, Step, create, delete, patch
+from fairlead.sim.scenario import Json, Scenario, ScenarioStep, create, delete, patch
 from fairlead.sim.worlds import nodes
 
 FAULTS = NodeFaults(
@@ -44,7 +44,7 @@ def scenario() -> Scenario:
     )
 
 
-def _steps() -> tuple[Step, ...]:
+def _steps() -> tuple[ScenarioStep, ...]:
     web = nodes.workload("ReplicaSet", "web", 3, nodes.template("web"))
     return (
         create(3.0, "apps/v1", "replicasets", web),

@@ -22,13 +22,13 @@ from fairlead.control.roster import collecting_deciders
 from fairlead.decision.decider import Decider
 from fairlead.model.catalog import CATALOG
 from fairlead.model.custom.definition import DEFINITIONS
+from fairlead.model.key import Key
 from fairlead.model.served import Served
 from fairlead.port.capabilities import KUBERNETES
 from fairlead.reconcile.custom_definition import definition_decider
 from fairlead.sim.faults import Faults
-from fairlead.sim.scenario import Json, Scenario, Step, create, create_owned, delete, patch
+from fairlead.sim.scenario import Json, Scenario, ScenarioStep, create, create_owned, delete, patch
 from fairlead.sim.worlds import sched_kubernetes
-from fairlead.store.contract import Key
 
 GROUP, VERSION = "example.com", "example.com/v1"
 HELD = "example.com/not-yet"
@@ -70,7 +70,7 @@ def scenario() -> Scenario:
     )
 
 
-def _steps() -> tuple[Step, ...]:
+def _steps() -> tuple[ScenarioStep, ...]:
     space = {"kind": "Namespace", "metadata": {"name": "team"}}
     return (
         create(1.0, *_CRDS, _definition("beacons", "Beacon"), ""),
@@ -120,15 +120,15 @@ def _object(kind: str, name: str, *finalizers: str) -> Json:
     return {"kind": kind, "metadata": {"name": name, "finalizers": list(finalizers)}}
 
 
-def _lamp(at: float, name: str, plural: str, kind: str, owner: str) -> Step:
+def _lamp(at: float, name: str, plural: str, kind: str, owner: str) -> ScenarioStep:
     return _owned(at, VERSION, "lamps", _object("Lamp", name), plural, kind, owner)
 
 
-def _configmap(at: float, name: str, plural: str, kind: str, owner: str, *finalizers: str) -> Step:
+def _configmap(at: float, name: str, plural: str, kind: str, owner: str, *finalizers: str) -> ScenarioStep:
     return _owned(at, "v1", "configmaps", _object("ConfigMap", name, *finalizers), plural, kind, owner)
 
 
-def _owned(at: float, version: str, plural: str, body: Json, of: str, kind: str, owner: str) -> Step:
+def _owned(at: float, version: str, plural: str, body: Json, of: str, kind: str, owner: str) -> ScenarioStep:
     """`of`: the owners' plural, "" for a ConfigMap."""
     resource, api_version = (f"{of}.{GROUP}", VERSION) if of else ("configmaps", "v1")
     return create_owned(at, version, plural, body, api_version, kind, Key(resource, "default", owner))

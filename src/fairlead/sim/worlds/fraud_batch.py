@@ -17,7 +17,7 @@ from __future__ import annotations
 from fairlead.core import codec
 from fairlead.port.request import Request
 from fairlead.sim.faults import Faults
-from fairlead.sim.scenario import Json, Scenario, Step, create, delete, patch
+from fairlead.sim.scenario import Json, Scenario, ScenarioStep, create, delete, patch
 
 SILENT = "node-gpu-7"
 FAULTS = Faults(
@@ -48,7 +48,7 @@ def scenario() -> Scenario:
     )
 
 
-def _steps() -> tuple[Step, ...]:
+def _steps() -> tuple[ScenarioStep, ...]:
     return (
         *(_node(0.1, name) for name in ("node-gpu-10", "node-gpu-11", SILENT)),
         create(2.0, "apps/v1", "replicasets", _workload()),
@@ -61,7 +61,7 @@ def _steps() -> tuple[Step, ...]:
     )
 
 
-def _node(at: float, name: str) -> Step:
+def _node(at: float, name: str) -> ScenarioStep:
     room = {"cpu": "32", "memory": "256Gi", "pods": "110"}
     status = {"allocatable": room, "capacity": room, "conditions": [_ready("True")]}
     return create(at, "v1", "nodes", {"kind": "Node", "metadata": {"name": name}, "status": status}, "")
@@ -88,9 +88,9 @@ def _workload() -> Json:
     }
 
 
-def _released(at: float, options: Json) -> Step:
+def _released(at: float, options: Json) -> ScenarioStep:
     """What is bound to the silent node goes, as its owner's monitor asks for it."""
     body = {"kind": "DeleteOptions", "apiVersion": "v1", **options}
     query = {"fieldSelector": f"spec.nodeName={SILENT}"}
     request = Request("deletecollection", "", "v1", "pods", "default", query=query, body=codec.encode(body))
-    return Step(at, request)
+    return ScenarioStep(at, request)

@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from fairlead.sim.scenario import DiskMishap, Scenario, Step, create, delete, patch
+from fairlead.sim.scenario import DiskMishap, Scenario, ScenarioStep, create, delete, patch
 from fairlead.sim.worlds import bit_rot
 
 FAULTS = bit_rot.FAULTS
@@ -42,7 +42,7 @@ def scenario() -> Scenario:
     )
 
 
-def _renewed(at: float) -> Step:
+def _renewed(at: float) -> ScenarioStep:
     return patch(
         at, _LEASES, "leases", "held", {"spec": {"holderIdentity": f"people-{at:.0f}"}}, "kube-system"
     )

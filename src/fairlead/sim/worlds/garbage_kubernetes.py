@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from fairlead.port.capabilities import KUBERNETES
 from fairlead.sim.faults import Faults
-from fairlead.sim.scenario import Json, Scenario, Step, create, delete, patch
+from fairlead.sim.scenario import Json, Scenario, ScenarioStep, create, delete, patch
 from fairlead.sim.worlds import sched_kubernetes
 
 HELD = "example.com/not-yet"
@@ -47,7 +47,7 @@ def scenario() -> Scenario:
     )
 
 
-def _steps() -> tuple[Step, ...]:
+def _steps() -> tuple[ScenarioStep, ...]:
     apps = ("apps/v1", "deployments")
     held = _deployment("held")
     held["metadata"]["finalizers"] = [HELD]

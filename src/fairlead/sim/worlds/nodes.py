@@ -1,4 +1,4 @@
-"""`nodes`: six machines in three zones, agents that run processes on them, and all that can befall both.
+"""`nodes`: six machines in three zones, agents that run processes on them, and every fault that both can have.
 
 Leases are short, and so are the times of the EvidencePolicy, so that a node is suspected, given up and taken back
 within a minute. Machines lose power, agents are stopped for longer than their lease, zones are cut off, and the plane
@@ -26,7 +26,7 @@ from fairlead.port.request import Request
 from fairlead.reconcile.endpoint_slices import endpoint_slice_decider
 from fairlead.reconcile.pod_networks import pod_network_decider
 from fairlead.sim.faults import NodeFaults
-from fairlead.sim.scenario import Json, Scenario, Step, create, delete, patch
+from fairlead.sim.scenario import Json, Scenario, ScenarioStep, create, delete, patch
 
 NODES = ("node-a1", "node-a2", "node-b1", "node-b2", "node-c1", "node-c2")
 _LEASE_SECONDS = 20
@@ -107,7 +107,9 @@ def settings(name: str) -> NodeSettings:
     )
 
 
-def policy(unknown_seconds: float = 20.0, forget_seconds: float = 45.0, suspect_seconds: float = 8.0) -> Step:
+def policy(
+    unknown_seconds: float = 20.0, forget_seconds: float = 45.0, suspect_seconds: float = 8.0
+) -> ScenarioStep:
     """The default one with shorter times."""
     spec = rows.default_spec()
     silence = {
@@ -125,7 +127,7 @@ def policy(unknown_seconds: float = 20.0, forget_seconds: float = 45.0, suspect_
     return create(0.1, "fairlead.dev/v1", "evidencepolicies", body, "")
 
 
-def _steps() -> tuple[Step, ...]:
+def _steps() -> tuple[ScenarioStep, ...]:
     return (
         create(3.0, "v1", "services", _service("web")),
         create(3.0, "apps/v1", "deployments", _deployment("web", 4, {ON_RETURN: KEEP_ORIGINAL})),
@@ -140,10 +142,10 @@ def _steps() -> tuple[Step, ...]:
     )
 
 
-def _forced(at: float, app: str) -> Step:
+def _forced(at: float, app: str) -> ScenarioStep:
     body = codec.encode({"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": 0})
     query = {"labelSelector": f"app={app}"}
-    return Step(at, Request("deletecollection", "", "v1", "pods", "default", query=query, body=body))
+    return ScenarioStep(at, Request("deletecollection", "", "v1", "pods", "default", query=query, body=body))
 
 
 def template(app: str, *command: str, image: str = "", annotations: dict[str, str] | None = None) -> Json:

@@ -12,7 +12,7 @@ Nothing but the quota of the pod that was released could make room for its repla
 from __future__ import annotations
 
 from fairlead.sim.faults import Faults
-from fairlead.sim.scenario import Json, Mishap, Scenario, Step, create
+from fairlead.sim.scenario import Json, Mishap, Scenario, ScenarioStep, create
 from fairlead.sim.worlds import fraud_batch, nodes
 
 LOST = "node-a1"
@@ -38,7 +38,7 @@ def scenario() -> Scenario:
     )
 
 
-def _steps() -> tuple[Step, ...]:
+def _steps() -> tuple[ScenarioStep, ...]:
     return (
         nodes.policy(forget_seconds=3600.0),
         create(2.0, "v1", "resourcequotas", _quota("ResourceQuota")),

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from fairlead.model.marks import ZONE
 from fairlead.sim.faults import Faults
-from fairlead.sim.scenario import Json, Mishap, Scenario, Step, create, patch
+from fairlead.sim.scenario import Json, Mishap, Scenario, ScenarioStep, create, patch
 from fairlead.sim.worlds import fraud_batch, nodes
 
 LOST = "node-a1"
@@ -38,7 +38,7 @@ def scenario() -> Scenario:
     )
 
 
-def _steps() -> tuple[Step, ...]:
+def _steps() -> tuple[ScenarioStep, ...]:
     quota = {"kind": "ResourceQuota", "metadata": {"name": "q"}, "spec": {"hard": {"pods": "2"}}}
     return (
         nodes.policy(forget_seconds=3600.0),

@@ -21,11 +21,11 @@ from fairlead.decision.decider import Decider, Wake, WatchEvent
 from fairlead.decision.effects import Effect, premise_of
 from fairlead.decision.ensure import ensure_child, ensure_fields
 from fairlead.ledger.reservation import ACTIVE, ANNOTATION
+from fairlead.model.key import Key
 from fairlead.model.kinds.reservation import name_for
 from fairlead.model.views import PODS, RESERVATIONS, Pod, Reservation
 from fairlead.sim.faults import Faults
-from fairlead.sim.scenario import Json, Scenario, Step, create, delete
-from fairlead.store.contract import Key
+from fairlead.sim.scenario import Json, Scenario, ScenarioStep, create, delete
 
 NAME = "recovery"
 INTENT = "recovery.fairlead.dev/intent"
@@ -127,7 +127,7 @@ def scenario() -> Scenario:
     )
 
 
-def _steps() -> tuple[Step, ...]:
+def _steps() -> tuple[ScenarioStep, ...]:
     return (
         *(
             create(0.1, "v1", "nodes", {"kind": "Node", "metadata": {"name": f"node-{number}"}}, "")

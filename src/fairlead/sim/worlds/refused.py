@@ -16,7 +16,7 @@ from fairlead.decision.contract import NOTHING
 from fairlead.decision.decider import Decider
 from fairlead.model.views import Resource, Stored
 from fairlead.sim.faults import Faults
-from fairlead.sim.scenario import Json, Scenario, Step, create, patch
+from fairlead.sim.scenario import Json, Scenario, ScenarioStep, create, patch
 
 TEAM, SOON = "team", "soon"
 FAULTS = Faults(
@@ -54,7 +54,7 @@ def scenario() -> Scenario:
     )
 
 
-def _steps() -> tuple[Step, ...]:
+def _steps() -> tuple[ScenarioStep, ...]:
     return (
         *(
             create(0.1, "v1", "nodes", {"kind": "Node", "metadata": {"name": f"node-{number}"}}, "")

@@ -14,7 +14,7 @@ from __future__ import annotations
 from msgspec import structs
 
 from fairlead.sim.faults import Faults
-from fairlead.sim.scenario import Mishap, Scenario, Step, create, patch
+from fairlead.sim.scenario import Mishap, Scenario, ScenarioStep, create, patch
 from fairlead.sim.worlds import fraud_batch, nodes
 
 LATE = "node-b7"
@@ -41,7 +41,7 @@ def scenario() -> Scenario:
     )
 
 
-def _steps() -> tuple[Step, ...]:
+def _steps() -> tuple[ScenarioStep, ...]:
     workload = nodes.workload("Deployment", "risk-api", 1, nodes.template("risk-api"))
     return (
         nodes.policy(unknown_seconds=_LEASE_SECONDS),

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from fairlead.control.leadership import LeadershipSettings
 from fairlead.sim.faults import Faults
-from fairlead.sim.scenario import Json, Scenario, Step, create, delete, evict, patch
+from fairlead.sim.scenario import Json, Scenario, ScenarioStep, create, delete, evict, patch
 
 URGENT, TEAM = "urgent", "team"
 FAULTS = Faults(
@@ -55,7 +55,7 @@ def scenario() -> Scenario:
     )
 
 
-def _standing() -> tuple[Step, ...]:
+def _standing() -> tuple[ScenarioStep, ...]:
     return (
         *(
             create(0.1, "v1", "nodes", {"kind": "Node", "metadata": {"name": f"node-{number}"}}, "")
@@ -71,11 +71,11 @@ def _standing() -> tuple[Step, ...]:
     )
 
 
-def _steps() -> tuple[Step, ...]:
+def _steps() -> tuple[ScenarioStep, ...]:
     return tuple(sorted((*_placing(), *_draining()), key=lambda step: step.at_seconds))
 
 
-def _draining() -> tuple[Step, ...]:
+def _draining() -> tuple[ScenarioStep, ...]:
     return (
         *_ill_and_drained(12.0, ill=(1, 2, 3), drained=0),
         *_ill_and_drained(40.0, ill=(0, 2, 3), drained=1),
@@ -86,7 +86,7 @@ def _draining() -> tuple[Step, ...]:
     )
 
 
-def _ill_and_drained(at: float, ill: tuple[int, ...], drained: int) -> tuple[Step, ...]:
+def _ill_and_drained(at: float, ill: tuple[int, ...], drained: int) -> tuple[ScenarioStep, ...]:
     status = {"status": {"conditions": [{"type": "Ready", "status": "False", "reason": "Unwell"}]}}
     return (
         *(patch(at, "v1", "pods", f"store-{number}", status, subresource="status") for number in ill),
@@ -94,7 +94,7 @@ def _ill_and_drained(at: float, ill: tuple[int, ...], drained: int) -> tuple[Ste
     )
 
 
-def _placing() -> tuple[Step, ...]:
+def _placing() -> tuple[ScenarioStep, ...]:
     return (
         create(20.0, "apps/v1", "replicasets", _set("urgent", 2, "16", URGENT)),
         create(40.0, "batch/v1", "jobs", _job("batch", 6, 3), TEAM),
@@ -107,11 +107,11 @@ def _placing() -> tuple[Step, ...]:
     )
 
 
-def _cordon(at: float, node: str, closed: bool) -> Step:
+def _cordon(at: float, node: str, closed: bool) -> ScenarioStep:
     return patch(at, "v1", "nodes", node, {"spec": {"unschedulable": closed or None}}, "")
 
 
-def _scale(at: float, name: str, replicas: int) -> Step:
+def _scale(at: float, name: str, replicas: int) -> ScenarioStep:
     return patch(at, "apps/v1", "replicasets", name, {"spec": {"replicas": replicas}})
 
 
@@ -158,7 +158,7 @@ def _job(name: str, completions: int, parallelism: int) -> Json:
     spec = {
         "completions": completions,
         "parallelism": parallelism,
-        # Who is evicted for others has not failed.
+        # A pod that is evicted for others has not failed.
         "podFailurePolicy": {
             "rules": [
                 {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]}

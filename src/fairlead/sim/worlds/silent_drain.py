@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from fairlead.model.marks import ZONE
 from fairlead.sim.faults import Faults
-from fairlead.sim.scenario import Json, Mishap, Scenario, Step, create, evict
+from fairlead.sim.scenario import Json, Mishap, Scenario, ScenarioStep, create, evict
 from fairlead.sim.worlds import fraud_batch, nodes
 
 SILENT = "node-a1"
@@ -39,7 +39,7 @@ def scenario() -> Scenario:
     )
 
 
-def _steps() -> tuple[Step, ...]:
+def _steps() -> tuple[ScenarioStep, ...]:
     spec = {"minAvailable": 1, "selector": {"matchLabels": _GUARDED}}
     budget = {"kind": "PodDisruptionBudget", "metadata": {"name": "both"}, "spec": spec}
     return (

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from fairlead.model.marks import ZONE
 from fairlead.sim.faults import Faults
-from fairlead.sim.scenario import Json, Mishap, Scenario, Step, create, patch
+from fairlead.sim.scenario import Json, Mishap, Scenario, ScenarioStep, create, patch
 from fairlead.sim.worlds import fraud_batch, nodes
 
 SILENT = "node-a1"
@@ -42,7 +42,7 @@ def scenario() -> Scenario:
     )
 
 
-def _steps() -> tuple[Step, ...]:
+def _steps() -> tuple[ScenarioStep, ...]:
     return (
         nodes.policy(40.0, forget_seconds=3600.0),
         create(3.0, "apps/v1", "deployments", _deployment()),

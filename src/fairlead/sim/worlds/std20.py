@@ -16,7 +16,7 @@ backup. Faults fire in the first four minutes; then the world must come to rest,
 from __future__ import annotations
 
 from fairlead.control.leadership import LeadershipSettings
-from fairlead.sim.scenario import Json, Scenario, Step, create, delete, patch
+from fairlead.sim.scenario import Json, Scenario, ScenarioStep, create, delete, patch
 
 NODES = 20
 
@@ -39,7 +39,7 @@ def scenario() -> Scenario:
     )
 
 
-def _standing() -> tuple[Step, ...]:
+def _standing() -> tuple[ScenarioStep, ...]:
     nodes = tuple(
         create(0.1, "v1", "nodes", {"kind": "Node", "metadata": {"name": f"node-{number:02}"}}, "")
         for number in range(NODES)
@@ -56,7 +56,7 @@ def _standing() -> tuple[Step, ...]:
     )
 
 
-def _steps() -> tuple[Step, ...]:
+def _steps() -> tuple[ScenarioStep, ...]:
     return (
         create(20.0, "batch/v1", "jobs", _job("batch", 5, 2)),
         patch(50.0, "apps/v1", "deployments", "web", {"spec": {"template": _template("web", "web:2")}}),

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from fairlead.control.leadership import LeadershipSettings
 from fairlead.sim.faults import Faults
-from fairlead.sim.scenario import Json, Scenario, Step, create, delete, patch
+from fairlead.sim.scenario import Json, Scenario, ScenarioStep, create, delete, patch
 
 FAULTS = Faults(
     request_lost=0.02,
@@ -45,8 +45,8 @@ def scenario() -> Scenario:
     )
 
 
-def _steps() -> tuple[Step, ...]:
-    steps: list[Step] = []
+def _steps() -> tuple[ScenarioStep, ...]:
+    steps: list[ScenarioStep] = []
     for number, at in enumerate(_ROUNDS):
         quota = f"{_QUOTA}-{number}"
         steps += (

@@ -17,7 +17,7 @@ from __future__ import annotations
 from msgspec import structs
 
 from fairlead.sim.faults import Faults
-from fairlead.sim.scenario import Mishap, Scenario, Step, create, patch
+from fairlead.sim.scenario import Mishap, Scenario, ScenarioStep, create, patch
 from fairlead.sim.worlds import nodes
 
 NAME = "node-a1"
@@ -43,7 +43,7 @@ def scenario() -> Scenario:
     )
 
 
-def _steps() -> tuple[Step, ...]:
+def _steps() -> tuple[ScenarioStep, ...]:
     web = nodes.workload("Deployment", "web", 3, nodes.template("web"))
     other = {"metadata": {"annotations": {"example.com/change": "1"}}}
     return (

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from fairlead.control.leadership import LeadershipSettings
 from fairlead.sim.faults import Faults
-from fairlead.sim.scenario import Json, Scenario, Step, create, patch
+from fairlead.sim.scenario import Json, Scenario, ScenarioStep, create, patch
 
 FAULTS = Faults(
     request_lost=0.02,
@@ -44,7 +44,7 @@ def scenario() -> Scenario:
     )
 
 
-def _steps() -> tuple[Step, ...]:
+def _steps() -> tuple[ScenarioStep, ...]:
     return (
         *(create(10.0, "apps/v1", "replicasets", _set(name)) for name in _SETS),
         *(

@@ -11,7 +11,7 @@ from fairlead.api.plan import Context, Step
 from fairlead.api.server import Api
 from fairlead.api.status import accepted
 from fairlead.api.subresources.eviction import BUDGETS
-from fairlead.api.verbs.delete import planned
+from fairlead.api.verbs.delete import admit_deletion
 from fairlead.api.writing import plan_at, transaction_for
 from fairlead.core.errors import TooManyRequests
 from fairlead.ledger import disruption
@@ -33,13 +33,13 @@ class CredulousApi(Api):
         desk, kind = self.desk, self.desk.catalog.by_resource("", "v1", "pods")
         current = find(desk, kind, request)
         wanted = options_from(body.read_json(desk, request).get("deleteOptions") or {}, request)
-        attempt = planned(desk, kind, context, current, wanted, "create", "eviction")
+        attempt = admit_deletion(desk, kind, context, current, wanted, "create", "eviction")
         if attempt.new is None or attempt.new == attempt.old:
             return accepted()
         pod = tree(current)
         if disruption.needs_budget(pod):
             self._spend(attempt, pod)
-        attempt.new = disruption.marked(attempt.new, context.now)
+        attempt.new = disruption.mark_evicted(attempt.new, context.now)
         return plan_at(transaction_for(desk, attempt), lambda _: accepted())
 
     def _spend(self, attempt: Attempt, pod: Json) -> None:
@@ -51,7 +51,7 @@ class CredulousApi(Api):
             refused = disruption.refusal(budget, self.healthy(budget))
             if refused is not None:
                 raise TooManyRequests(refused.why)
-            charged = disruption.charged(budget, attempt.key.name, attempt.context.now)
+            charged = disruption.charge(budget, attempt.key.name, attempt.context.now)
             attempt.preconditions.append(AtRevision(entry.key, entry.revision))
             attempt.operations.append(put(kind, entry.key, charged))
 

@@ -13,12 +13,12 @@ from fairlead.decision.contract import Decision, Reading
 from fairlead.decision.decider import Decider
 from fairlead.decision.effects import ChangeStatus, Effect
 from fairlead.ledger import disruption
+from fairlead.model.key import Key
 from fairlead.model.kind import Json
 from fairlead.model.views import BUDGETS
 from fairlead.sim.parts import Parts
 from fairlead.sim.zoo.budget_from_dead_controller import CredulousApi
 from fairlead.sim.zoo.wrapping import wrap
-from fairlead.store.contract import Key
 
 
 def stubborn(inner: Decider) -> Decider:

@@ -11,10 +11,10 @@ from fairlead.decision.contract import Decision, Reading
 from fairlead.decision.decider import Decider
 from fairlead.decision.effects import ChangeStatus, Effect
 from fairlead.model.at_most_one import ACCEPTED, DEADLINE, accepted_message, accepted_seconds
+from fairlead.model.key import Key
 from fairlead.model.views import Condition, Pod
 from fairlead.sim.parts import Parts
 from fairlead.sim.zoo.wrapping import deciding, wrap
-from fairlead.store.contract import Key
 
 _ASSUMED = Condition(DEADLINE, "True", ACCEPTED, accepted_message(19))
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from fairlead.decision.contract import Decision, Reading
 from fairlead.decision.decider import Decider
+from fairlead.model.key import Key
 from fairlead.model.views import DEPLOYMENTS
 from fairlead.sim.parts import Parts
 from fairlead.sim.zoo.wrapping import deciding, wrap
-from fairlead.store.contract import Key
 
 
 @deciding

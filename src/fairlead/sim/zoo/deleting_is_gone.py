@@ -7,12 +7,12 @@ from msgspec import structs
 from fairlead.decision.contract import Decision, Reading, Waiting
 from fairlead.decision.decider import Decider
 from fairlead.decision.ensure import ensure_gone
+from fairlead.model.key import Key
 from fairlead.model.metadata import FOREGROUND, ORPHAN
 from fairlead.model.views import DEPLOYMENTS, REPLICASETS
 from fairlead.reconcile.garbage import NAME
 from fairlead.sim.parts import Parts
 from fairlead.sim.zoo.wrapping import deciding, wrap
-from fairlead.store.contract import Key
 
 
 @deciding

@@ -8,9 +8,9 @@ from dataclasses import replace
 from fairlead.decision.contract import Decision, Reading
 from fairlead.decision.decider import Decider, Wake, WatchEvent
 from fairlead.decision.predicates import CHANGED
+from fairlead.model.key import Key
 from fairlead.model.views import PODS, Pod, Resource, View
 from fairlead.sim.parts import Parts
-from fairlead.store.contract import Key
 
 
 def edge_nodes(inner: Decider) -> Decider:

@@ -11,11 +11,11 @@ from msgspec import structs
 from fairlead.decision.contract import Decision, Reading
 from fairlead.decision.decider import Decider
 from fairlead.decision.effects import Change, Effect
+from fairlead.model.key import Key
 from fairlead.model.marks import SUSPECT
 from fairlead.model.views import NODES
 from fairlead.sim.parts import Parts
 from fairlead.sim.zoo.wrapping import deciding, wrap
-from fairlead.store.contract import Key
 
 
 @deciding

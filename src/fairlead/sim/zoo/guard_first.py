@@ -8,10 +8,10 @@ from fairlead.decision.contract import Decision, Reading
 from fairlead.decision.decider import Decider
 from fairlead.decision.effects import Create
 from fairlead.decision.ensure import ensure_field
+from fairlead.model.key import Key
 from fairlead.model.views import REPLICASETS
 from fairlead.sim.parts import Parts
 from fairlead.sim.zoo.wrapping import deciding, wrap
-from fairlead.store.contract import Key
 
 MARK = "zoo.fairlead.dev/filled-for"
 

@@ -6,10 +6,10 @@ from typing import Any
 
 from fairlead.decision.contract import Decision, Reading
 from fairlead.decision.decider import Decider
+from fairlead.model.key import Key
 from fairlead.model.views import Resource
 from fairlead.sim.parts import Parts
 from fairlead.sim.zoo.wrapping import deciding, wrap
-from fairlead.store.contract import Key
 
 
 class SureView:

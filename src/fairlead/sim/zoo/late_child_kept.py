@@ -8,11 +8,11 @@ from dataclasses import replace
 from functools import partial
 
 from fairlead.decision.decider import Decider, KeysOf, WatchEvent
+from fairlead.model.key import Key
 from fairlead.model.views import View
 from fairlead.reconcile.garbage import NAME
 from fairlead.sim.parts import Parts
 from fairlead.sim.zoo.wrapping import wrap
-from fairlead.store.contract import Key
 
 
 def unwary(inner: Decider) -> Decider:

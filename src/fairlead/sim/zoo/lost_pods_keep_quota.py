@@ -13,9 +13,10 @@ from msgspec import structs
 from fairlead.api.authn import Tokens
 from fairlead.api.desk import Desk
 from fairlead.api.server import Api
+from fairlead.model.key import Key
 from fairlead.model.marks import RELEASED
 from fairlead.sim.parts import Parts
-from fairlead.store.contract import Entry, Key, Reader
+from fairlead.store.contract import Entry, Reader
 
 _RELEASED, _UNKNOWN = RELEASED.encode(), RELEASED.lower().encode()
 

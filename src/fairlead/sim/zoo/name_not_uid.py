@@ -9,10 +9,10 @@ from fairlead.decision.contract import Decision, Reading
 from fairlead.decision.decider import Decider, Wake, WatchEvent
 from fairlead.decision.ensure import ensure_gone
 from fairlead.decision.predicates import GONE
+from fairlead.model.key import Key
 from fairlead.model.views import PODS, REPLICASETS, ReplicaSet
 from fairlead.sim.parts import Parts
 from fairlead.sim.zoo.wrapping import wrap
-from fairlead.store.contract import Key
 
 
 def name_cleaner(inner: Decider) -> Decider:

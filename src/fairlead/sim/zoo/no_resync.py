@@ -26,7 +26,7 @@ class TrustingPlane(Plane):
         super().__init__(*given)
         for name, each in self.mirrors.items():
             self.mirrors[name] = SilentMirror(each.resource)
-            self.mirrors[name].hearing = each.hearing
+            self.mirrors[name].failure_detector = each.failure_detector
 
     def _resync(self, now: float, spread: float) -> None:
         if not self._resync_at:

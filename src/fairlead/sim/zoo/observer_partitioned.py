@@ -15,12 +15,12 @@ from fairlead.control.plane import Plane
 from fairlead.decision.contract import Decision, Reading
 from fairlead.decision.decider import Decider
 from fairlead.decision.effects import Change, ChangeStatus
-from fairlead.decision.hearing import Hearing
+from fairlead.decision.failure_detector import FailureDetector
+from fairlead.model.key import Key
 from fairlead.model.views import LEASES
 from fairlead.port.driving import Woke
 from fairlead.sim.parts import Parts
 from fairlead.sim.zoo.wrapping import deciding, wrap
-from fairlead.store.contract import Key
 
 
 @deciding
@@ -34,22 +34,22 @@ def convinced(inner: Decider, view: Reading, key: Key, now: float) -> Decision:
     return structs.replace(decision, effects=effects)
 
 
-class ImpatientHearing(Hearing):
+class ImpatientHearing(FailureDetector):
     """Knows no time in which nothing could be heard."""
 
-    def heard(self, now: float) -> None:
+    def heartbeat(self, now: float) -> None:
         self.heard_at = max(self.heard_at, now)
 
 
 class ImpatientPlane(Plane):
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
-        self.mirrors[LEASES.name].hearing = ImpatientHearing()
+        self.mirrors[LEASES.name].failure_detector = ImpatientHearing()
 
     def handle(self, event: PlaneEvent) -> tuple[PlaneInstruction, ...]:
-        hearing = self.mirrors[LEASES.name].hearing
+        hearing = self.mirrors[LEASES.name].failure_detector
         if isinstance(event, Woke) and not event.timer and hearing is not None and hearing.heard_at:
-            hearing.heard(event.now)
+            hearing.heartbeat(event.now)
         return super().handle(event)
 
 

@@ -28,7 +28,7 @@ class ProudPlane(Plane):
         super().__init__(*given)
         for name, each in self.mirrors.items():
             self.mirrors[name] = ProudMirror(each.resource)
-            self.mirrors[name].hearing = each.hearing
+            self.mirrors[name].failure_detector = each.failure_detector
 
 
 def plant(parts: Parts) -> Parts:

@@ -10,11 +10,11 @@ from fairlead.decision.contract import Decision, Reading
 from fairlead.decision.decider import Decider
 from fairlead.decision.effects import ChangeStatus, Effect
 from fairlead.decision.ensure import ensure_gone
+from fairlead.model.key import Key
 from fairlead.model.marks import RETURNED
 from fairlead.model.views import PODS
 from fairlead.sim.parts import Parts
 from fairlead.sim.zoo.wrapping import deciding, wrap
-from fairlead.store.contract import Key
 
 
 @deciding

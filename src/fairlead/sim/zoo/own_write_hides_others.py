@@ -8,9 +8,9 @@ from fairlead.control.needless import Needless
 from fairlead.control.placing import Placer
 from fairlead.control.plane import Plane
 from fairlead.decision.decider import Decider
+from fairlead.model.key import Key
 from fairlead.port.capabilities import FAIRLEAD, Capabilities
 from fairlead.sim.parts import Parts
-from fairlead.store.contract import Key
 
 
 class _Careless(Needless):

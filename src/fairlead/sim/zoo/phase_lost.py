@@ -14,11 +14,11 @@ from msgspec import structs
 from fairlead.decision.contract import Decision, Reading
 from fairlead.decision.decider import Decider
 from fairlead.decision.effects import ChangeStatus, Delete, Effect
+from fairlead.model.key import Key
 from fairlead.model.marks import REPLACES
 from fairlead.model.views import PODS
 from fairlead.sim.parts import Parts
 from fairlead.sim.zoo.wrapping import wrap
-from fairlead.store.contract import Key
 
 
 def remembering(inner: Decider) -> Decider:

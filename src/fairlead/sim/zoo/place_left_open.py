@@ -8,11 +8,11 @@ from msgspec import structs
 from fairlead.decision.contract import Decision, Reading
 from fairlead.decision.decider import Decider
 from fairlead.decision.effects import ChangeStatus, Effect
+from fairlead.model.key import Key
 from fairlead.model.marks import QUOTA_GIVEN
 from fairlead.model.views import PODS
 from fairlead.sim.parts import Parts
 from fairlead.sim.zoo.wrapping import deciding, wrap
-from fairlead.store.contract import Key
 
 
 @deciding

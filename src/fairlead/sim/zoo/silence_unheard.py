@@ -11,10 +11,11 @@ from fairlead.api.heard_nodes import HeardNodes
 from fairlead.api.server import Api
 from fairlead.decision.contract import Decision, Reading, Sighting
 from fairlead.decision.decider import Decider
+from fairlead.model.key import Key
 from fairlead.model.views import Resource
 from fairlead.sim.parts import Parts
 from fairlead.sim.zoo.wrapping import deciding, wrap
-from fairlead.store.contract import Key, Reader
+from fairlead.store.contract import Reader
 
 
 class MarkedNodes(HeardNodes):

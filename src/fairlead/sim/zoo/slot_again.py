@@ -9,10 +9,10 @@ from msgspec import structs
 
 from fairlead.decision.contract import Decision, Reading
 from fairlead.decision.decider import Decider
+from fairlead.model.key import Key
 from fairlead.model.views import CronJob
 from fairlead.sim.parts import Parts
 from fairlead.sim.zoo.wrapping import deciding, wrap
-from fairlead.store.contract import Key
 
 
 class _WithoutMemory:

@@ -25,7 +25,7 @@ class NarrowPlane(Plane):
         super().__init__(*given)
         for name, each in self.mirrors.items():
             self.mirrors[name] = NarrowMirror(each.resource)
-            self.mirrors[name].hearing = each.hearing
+            self.mirrors[name].failure_detector = each.failure_detector
 
 
 def plant(parts: Parts) -> Parts:

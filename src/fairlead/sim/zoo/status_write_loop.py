@@ -8,10 +8,10 @@ from fairlead.core.times import timestamp
 from fairlead.decision.contract import Decision, Reading
 from fairlead.decision.decider import Decider
 from fairlead.decision.ensure import ensure_status
+from fairlead.model.key import Key
 from fairlead.model.views import REPLICASETS, Condition
 from fairlead.sim.parts import Parts
 from fairlead.sim.zoo.wrapping import deciding, wrap
-from fairlead.store.contract import Key
 
 
 @deciding

@@ -11,11 +11,11 @@ from msgspec import structs
 
 from fairlead.decision.contract import Decision, Reading, Sighting
 from fairlead.decision.decider import Decider
+from fairlead.model.key import Key
 from fairlead.model.marks import SILENT_SINCE, SUSPECT
 from fairlead.model.views import Node, Resource, View
 from fairlead.sim.parts import Parts
 from fairlead.sim.zoo.wrapping import deciding, wrap
-from fairlead.store.contract import Key
 
 
 class Unsuspecting:

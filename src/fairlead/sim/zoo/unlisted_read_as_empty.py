@@ -6,11 +6,11 @@ from __future__ import annotations
 from fairlead.cache.view import MirrorView
 from fairlead.decision.contract import Decision, Reading
 from fairlead.decision.decider import Decider
+from fairlead.model.key import Key
 from fairlead.reconcile.garbage import NAME
 from fairlead.sim.parts import Parts
 from fairlead.sim.zoo.lag_read_as_absence import SureView
 from fairlead.sim.zoo.wrapping import deciding, wrap
-from fairlead.store.contract import Key
 
 
 @deciding

@@ -11,8 +11,8 @@ from msgspec import structs
 from fairlead.decision.contract import Decision, Reading
 from fairlead.decision.decider import Decider
 from fairlead.decision.effects import Create, Effect
+from fairlead.model.key import Key
 from fairlead.sim.parts import Parts
-from fairlead.store.contract import Key
 
 Spoiling = Callable[[Decider], Decider]
 

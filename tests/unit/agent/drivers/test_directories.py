@@ -17,7 +17,12 @@ FILES = Volume("files", (("a", b"one", 0o644), ("deep/b", b"two", 0o400)))
 
 def opened(parent: Path, *volumes: Volume) -> PodDirectory:
     pod = PodDirectory(parent, "uid-1")
-    pod.make(Open("uid-1", "default", "web", "127.128.0.1", volumes, 0.0), None)
+    pod.make(
+        Open(
+            uid="uid-1", namespace="default", name="web", address="127.128.0.1", volumes=volumes, deadline=0.0
+        ),
+        None,
+    )
     return pod
 
 
@@ -251,7 +256,12 @@ def test_a_pod_is_closed_to_everybody_else(tmp_path: Path) -> None:
     assert status.st_mode & 0o007 == 0
     if os.geteuid() == 0:
         other = PodDirectory(tmp_path, "uid-2")
-        other.make(Open("uid-2", "default", "web", "127.128.0.2", (), 0.0), None)
+        other.make(
+            Open(
+                uid="uid-2", namespace="default", name="web", address="127.128.0.2", volumes=(), deadline=0.0
+            ),
+            None,
+        )
         assert 0 not in (status.st_gid, other.path.stat().st_gid)
         assert status.st_gid != other.path.stat().st_gid
     else:
@@ -262,7 +272,18 @@ def test_a_pod_is_closed_to_everybody_else(tmp_path: Path) -> None:
 def test_volumes_belong_to_the_group_that_was_asked_for(tmp_path: Path) -> None:
     pod = PodDirectory(tmp_path, "uid-1")
     secret = Volume("secret", (("deep/key", b"hidden", 0o400),))
-    pod.make(Open("uid-1", "default", "web", "", (secret, Volume("scratch", None)), 0.0, fs_group=4321), None)
+    pod.make(
+        Open(
+            uid="uid-1",
+            namespace="default",
+            name="web",
+            address="",
+            volumes=(secret, Volume("scratch", None)),
+            deadline=0.0,
+            fs_group=4321,
+        ),
+        None,
+    )
     pod.refresh([Volume("secret", (("deep/key", b"new", 0o400),))])
     key, scratch = pod.path / "volumes/secret/deep/key", pod.path / "volumes/scratch"
     assert (key.read_text(), key.stat().st_gid, key.stat().st_mode & 0o777) == ("new", 4321, 0o440)

@@ -20,10 +20,10 @@ from fairlead.agent.drivers.log_files import (
     STDOUT,
     TEXT_BYTES_MAX,
     LogWriter,
-    attempts,
     forget_old,
+    list_attempts,
 )
-from fairlead.agent.drivers.logs import Wanted, read
+from fairlead.agent.drivers.logs import LogOptions, read
 
 RECORD = re.compile(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z (stdout|stderr) [FP] [^\n]*\n")
 
@@ -39,12 +39,12 @@ def opening(directory: Path) -> Callable[[], int]:
     return lambda: os.open(directory, os.O_RDONLY)
 
 
-async def _collect(directory: Path, wanted: Wanted) -> bytes:
+async def _collect(directory: Path, wanted: LogOptions) -> bytes:
     return b"".join([piece async for piece in read(opening(directory), wanted, lambda attempt: False)])
 
 
 def shown(directory: Path, **options: Any) -> bytes:
-    return asyncio.run(_collect(directory, Wanted(**options)))
+    return asyncio.run(_collect(directory, LogOptions(**options)))
 
 
 def records(directory: Path) -> list[bytes]:
@@ -142,7 +142,7 @@ def test_the_newest_two_runs_keep_their_logs(tmp_path: Path) -> None:
     for attempt in (0, 1, 5):
         forget_old(str(tmp_path), attempt)
         printed(tmp_path, b"%d\n" % attempt, attempt=attempt)
-    assert attempts(opening(tmp_path)()) == [1, 5]
+    assert list_attempts(opening(tmp_path)()) == [1, 5]
     assert (shown(tmp_path), shown(tmp_path, previous=True)) == (b"5\n", b"1\n")
     printed(tmp_path / "other", b"")
     with pytest.raises(LookupError, match="no previous run"):
@@ -156,7 +156,7 @@ def test_following_sees_everything_through_rotations_and_ends_with_the_run(tmp_p
         got = bytearray()
 
         async def follow() -> None:
-            async for piece in read(opening(tmp_path), Wanted(follow=True), lambda attempt: running):
+            async for piece in read(opening(tmp_path), LogOptions(follow=True), lambda attempt: running):
                 got.extend(piece)
 
         following = asyncio.create_task(follow())

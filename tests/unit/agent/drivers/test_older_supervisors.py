@@ -139,7 +139,16 @@ def test_a_supervisor_does_what_an_older_agent_says_and_answers_as_the_older_one
         events: list[Any] = []
         driver = ProcessDriver(tmp_path, clock, events.append)
         await driver.start()
-        driver.carry_out(Open(uid, "default", "pod-a", "127.128.0.1", (), clock() + 600))
+        driver.carry_out(
+            Open(
+                uid=uid,
+                namespace="default",
+                name="pod-a",
+                address="127.128.0.1",
+                volumes=(),
+                deadline=clock() + 600,
+            )
+        )
         await until(lambda: any(isinstance(each, Saw) for each in events))
         await driver.close()
         pod = tmp_path / "pods" / uid

@@ -28,7 +28,7 @@ RUN = {"name": "c", "attempt": 1, "started": 7.5, "pid": 12, "ended": None, "pre
 
 
 def sound() -> dict[str, Any]:
-    return {**states.fresh(100.0), "containers": [copy.deepcopy(RUN)]}
+    return {**states.new_state(100.0), "containers": [copy.deepcopy(RUN)]}
 
 
 def load(directory: Path) -> dict[str, Any] | None:
@@ -103,7 +103,7 @@ def test_a_state_without_a_word_of_walls_is_an_older_supervisors(tmp_path: Path)
     assert not sandbox(identity, None, True, "", 0.0).outdated, "nothing was started yet"
 
 
-@pytest.mark.parametrize("key", sorted(states.fresh(0.0).keys() - {"walls"}))
+@pytest.mark.parametrize("key", sorted(states.new_state(0.0).keys() - {"walls"}))
 def test_nothing_may_be_missing(tmp_path: Path, key: str) -> None:
     state = sound()
     del state[key]

@@ -61,7 +61,7 @@ def test_a_supervisor_needs_little_of_the_standard_library() -> None:
 
 
 def test_the_state_file_is_whole_or_as_before(tmp_path: Path) -> None:
-    kept = state.fresh(5.0)
+    kept = state.new_state(5.0)
     place = os.open(tmp_path, os.O_RDONLY)
     state.save(place, kept)
     assert state.load(place) == kept
@@ -82,7 +82,7 @@ def test_a_state_file_that_cannot_be_read_is_none(tmp_path: Path, content: str) 
 
 
 def test_runs_without_an_end_are_marked_once() -> None:
-    known = state.fresh(math.inf)
+    known = state.new_state(math.inf)
     ended = {
         "attempt": 0,
         "exit_code": 0,
@@ -126,12 +126,12 @@ def test_processes_are_found_by_the_pod_in_their_environment() -> None:
     uid = f"unit-{os.getpid()}"
     process = subprocess.Popen(["sleep", "600"], env={**os.environ, "FAIRLEAD_POD_UID": uid})
     try:
-        while uid not in procfs.tagged():
+        while uid not in procfs.find_tagged():
             pass
-        assert procfs.tagged()[uid] == {process.pid}
+        assert procfs.find_tagged()[uid] == {process.pid}
         assert procfs.end_strays([uid], lambda _: ()) == {}
         assert process.wait() == -9
-        assert uid not in procfs.tagged()
+        assert uid not in procfs.find_tagged()
     finally:
         process.kill()
         process.wait()

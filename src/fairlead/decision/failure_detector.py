@@ -1,4 +1,4 @@
-"""When an observer got the present version of each object, and for how long since then it could have heard of another.
+"""A failure detector: when each object's version arrived, and how long another could have been heard since.
 
 Kept by the mirror (`cache/mirror.py`) of a resource whose silence somebody judges, such as the leases of nodes, and by
 the API for these leases (`api/heard_nodes.py`). Silence is measured by the observer's own clock, and only up to when
@@ -17,7 +17,7 @@ from fairlead.model.key import Key
 PAUSE_SECONDS_MAX = 15.0
 
 
-class Hearing:
+class FailureDetector:
     __slots__ = ("_deaf", "_sightings", "heard_at")
 
     def __init__(self) -> None:
@@ -25,17 +25,17 @@ class Hearing:
         self._deaf = 0.0  # seconds in which nothing could be heard, all in all
         self._sightings: dict[Key, tuple[float, float]] = {}  # -> (when, deaf then)
 
-    def heard(self, now: float) -> None:
+    def heartbeat(self, now: float) -> None:
         """Anything at all arrived."""
         if self.heard_at:
             self._deaf += max(0.0, now - self.heard_at - PAUSE_SECONDS_MAX)
         self.heard_at = max(self.heard_at, now)
 
-    def saw(self, key: Key) -> None:
+    def observe(self, key: Key) -> None:
         """This version arrived with what was just heard."""
         self._sightings[key] = (self.heard_at, self._deaf)
 
-    def lost(self, key: Key) -> None:
+    def forget(self, key: Key) -> None:
         self._sightings.pop(key, None)
 
     def sighting(self, key: Key) -> Sighting | None:
@@ -43,7 +43,7 @@ class Hearing:
         return None if found is None else Sighting(found[0], self._silence(*found))
 
     def silent(self, namespace: str, seconds: float) -> Silent:
-        """Whose version of now has been the newest for so long."""
+        """Objects whose present version has been the newest for so long."""
         names: dict[str, Sighting] = {}
         longest = -1.0
         for key, found in self._sightings.items():

@@ -1,10 +1,10 @@
-"""Objects whose spec is, byte for byte, one that was seen before: what was found of it then holds for them as well.
+"""A cache by spec: an object whose spec is, byte for byte, one that was seen before gets what was found out then.
 
-Pods are made by the thousand from one template, and a pod is written several times while its spec stays as it is.
-Of kinds that say so (`Kind.beside_spec`) a spec is a matter of its own: structure, defaults, validation and warnings
-follow from nothing else, nor does what some steps of admission make of it, but for the resources which those name
-(`Step.of_spec`). `verbs/create.py`, `verbs/patch.py` and `subresources/binding.py` ask here first and go the long way
-otherwise, which is also the only one that refuses anything.
+Pods are made by the thousand from one template, and a pod is written several times while its spec stays as it is. In
+kinds that say so (`Kind.beside_spec`) the spec stands alone: its structure, defaults, validation and warnings depend on
+nothing else. The same holds for what some steps of admission make of it, except for the resources that these steps name
+(`AdmissionStep.of_spec`). `verbs/create.py`, `verbs/patch.py` and `subresources/binding.py` ask here first and go the
+long way otherwise, which is also the only one that refuses anything.
 
 Trees of specs that are handed out are shared: nobody changes them.
 """
@@ -18,10 +18,10 @@ import msgspec
 
 from fairlead.api import objects
 from fairlead.core import codec
-from fairlead.core.kept import Kept
+from fairlead.core.kept import BoundedDict
 from fairlead.model.fields import FieldTables
 from fairlead.model.kind import Json, Kind
-from fairlead.model.pod_decoder import apart
+from fairlead.model.pod_decoder import split_node
 from fairlead.model.shapes import fits
 from fairlead.store.contract import Entry
 
@@ -30,7 +30,7 @@ _BYTES_MAX = 8 * 1024  # of a spec that is kept
 _NOTHING, _EMPTY = msgspec.Raw(), msgspec.Raw(b"{}")
 
 
-class Body(msgspec.Struct, frozen=True, gc=False, forbid_unknown_fields=True, rename="camel"):
+class SplitBody(msgspec.Struct, frozen=True, gc=False, forbid_unknown_fields=True, rename="camel"):
     """An object that is to be created, its spec as it came."""
 
     metadata: dict[str, Any]
@@ -40,7 +40,7 @@ class Body(msgspec.Struct, frozen=True, gc=False, forbid_unknown_fields=True, re
     status: msgspec.Raw = _NOTHING
 
 
-class Opened(msgspec.Struct, frozen=True, gc=False, forbid_unknown_fields=True, rename="camel"):
+class SplitObject(msgspec.Struct, frozen=True, gc=False, forbid_unknown_fields=True, rename="camel"):
     """A stored object of which the spec is left as it is."""
 
     api_version: str
@@ -60,7 +60,7 @@ class Opened(msgspec.Struct, frozen=True, gc=False, forbid_unknown_fields=True, 
         }
 
 
-class Taken(msgspec.Struct, frozen=True):
+class CachedSpec(msgspec.Struct, frozen=True):
     """What a spec of a new object became."""
 
     spec: Json
@@ -71,25 +71,25 @@ class Taken(msgspec.Struct, frozen=True):
     rests_on: tuple[Sequence[Entry], ...]  # what admission looked at; another list is another answer
 
 
-_peel = msgspec.json.Decoder(Body).decode
-_open = msgspec.json.Decoder(Opened).decode
+_peel = msgspec.json.Decoder(SplitBody).decode
+_open = msgspec.json.Decoder(SplitObject).decode
 _tree = msgspec.json.Decoder(dict[str, Any]).decode
 
 
-class Alike:
+class SpecCache:
     """One per desk. Bounded: the oldest go."""
 
     __slots__ = ("_settled", "_taken")
 
     def __init__(self) -> None:
-        self._taken: Kept[tuple[str, str, bytes], Taken] = Kept(_KEPT)
-        self._settled: Kept[tuple[str, bytes], Json | None] = Kept(_KEPT)
+        self._taken: BoundedDict[tuple[str, str, bytes], CachedSpec] = BoundedDict(_KEPT)
+        self._settled: BoundedDict[tuple[str, bytes], Json | None] = BoundedDict(_KEPT)
 
     # New objects
 
-    def taken(
+    def find(
         self, kind: Kind, namespace: str, spec: msgspec.Raw, rests_on: tuple[Sequence[Entry], ...]
-    ) -> Taken | None:
+    ) -> CachedSpec | None:
         found = self._taken.get((kind.resource, namespace, bytes(spec)))
         if found is None:
             return None
@@ -99,7 +99,7 @@ class Alike:
                 return None
         return found
 
-    def take(
+    def keep(
         self,
         kind: Kind,
         namespace: str,
@@ -115,17 +115,24 @@ class Alike:
         spec = _tree(encoded)
         warnings = tuple(kind.warnings({"metadata": {}, "spec": spec}))
         status = codec.clone(new["status"])
-        taken = Taken(spec, msgspec.Raw(encoded), status, fields, warnings, rests_on)
+        taken = CachedSpec(
+            spec=spec,
+            encoded=msgspec.Raw(encoded),
+            status=status,
+            fields=fields,
+            warnings=warnings,
+            rests_on=rests_on,
+        )
         self._taken.keep((kind.resource, namespace, given), taken)
 
     # Stored objects
 
-    def settled(self, tables: FieldTables, kind: Kind, encoded: msgspec.Raw) -> Json | None:
+    def find_stored(self, tables: FieldTables, kind: Kind, encoded: msgspec.Raw) -> Json | None:
         """The tree of a stored spec whose structure is right and which defaults would leave as it is; None: not so.
 
         The node, which a binding adds at the end, makes no difference to either.
         """
-        rest, node = apart(bytes(encoded))
+        rest, node = split_node(bytes(encoded))
         spec = self._settled_spec(tables, kind, rest)
         return {**spec, "nodeName": node.decode()} if spec is not None and node else spec
 
@@ -145,7 +152,7 @@ class Alike:
         return settled.keep(key, spec if known else None)
 
 
-def peeled(body: bytes, kind: Kind) -> Body | None:
+def split_body(body: bytes, kind: Kind) -> SplitBody | None:
     """The parts of an object that is to be created; None where there is more to say of it than that."""
     if body.count(b"[") + body.count(b"{") > codec.DEPTH_MAX or b"\\u0022" in body:
         return None
@@ -168,14 +175,14 @@ def peeled(body: bytes, kind: Kind) -> Body | None:
     return parts if body.count(b'"') == marks else None
 
 
-class Found(NamedTuple):
-    opened: Opened
+class SplitEntry(NamedTuple):
+    opened: SplitObject
     managed: bytes  # its managedFields, which are not in there
 
 
-def opened(entry: Entry) -> Found | None:
+def split_entry(entry: Entry) -> SplitEntry | None:
     """A stored object with a spec and a status, in this order, as most have them; None for others."""
-    data, managed = objects.apart(entry.data)
+    data, managed = objects.split_managed(entry.data)
     try:
         found = _open(data)
     except (msgspec.MsgspecError, UnicodeDecodeError):
@@ -183,7 +190,7 @@ def opened(entry: Entry) -> Found | None:
     if "managedFields" in found.metadata:
         return None
     return (
-        Found(found, managed)
+        SplitEntry(found, managed)
         if data.endswith(b'},"spec":%b,"status":%b}' % (found.spec, found.status))
         else None
     )

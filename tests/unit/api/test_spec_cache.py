@@ -11,13 +11,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from fairlead.api import alike
-from fairlead.api.alike import Alike, Taken
+from fairlead.api import spec_cache
 from fairlead.api.authn import Tokens
-from fairlead.api.repeats import Repeated, Repeats
+from fairlead.api.repeats import RepeatedCreate, Repeats
 from fairlead.api.server import Api
+from fairlead.api.spec_cache import CachedSpec, SpecCache
 from fairlead.api.subresources import binding, binding_in_place
-from fairlead.model.pod_decoder import PodDecoder, apart
+from fairlead.model.pod_decoder import PodDecoder, split_node
 from fairlead.model.views import Pod
 from fairlead.port.request import JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, Reply, Request
 from fairlead.schedule.facts import FactsOf, facts_of
@@ -46,31 +46,31 @@ WRONG = {"containers": [{"name": "Main", "image": "web:1"}]}
 SPECS: tuple[dict[str, Any], ...] = (SPEC, JOB, LATEST, GATED, PLACED, ESCAPED, WRONG)
 
 
-class Counting(Alike):
+class Counting(SpecCache):
     """Says how often it knew something."""
 
     def __init__(self) -> None:
         super().__init__()
         self.known = {"taken": 0, "settled": 0}
 
-    def taken(self, *asked: Any) -> Taken | None:
-        found = super().taken(*asked)
+    def find(self, *asked: Any) -> CachedSpec | None:
+        found = super().find(*asked)
         self.known["taken"] += found is not None
         return found
 
-    def settled(self, *asked: Any) -> Any:
-        found = super().settled(*asked)
+    def find_stored(self, *asked: Any) -> Any:
+        found = super().find_stored(*asked)
         self.known["settled"] += found is not None
         return found
 
 
-class Forgetful(Alike):
+class Forgetful(SpecCache):
     """Knows nothing, so that every request goes the long way."""
 
-    def taken(self, *asked: object) -> Taken | None:
+    def find(self, *asked: object) -> CachedSpec | None:
         return None
 
-    def settled(self, *asked: object) -> None:
+    def find_stored(self, *asked: object) -> None:
         return None
 
 
@@ -79,7 +79,7 @@ class CountingRepeats(Repeats):
 
     known = 0
 
-    def find(self, *asked: Any) -> Repeated | None:
+    def find(self, *asked: Any) -> RepeatedCreate | None:
         found = super().find(*asked)
         self.known += found is not None
         return found
@@ -101,12 +101,31 @@ def create(body: Any, query: dict[str, str] | None = None, space: str = "default
 
 def bind(name: str, node: str, **metadata: Any) -> Request:
     body = {"metadata": {"name": name, **metadata}, "target": {"kind": "Node", "name": node}}
-    return Request("create", "", "v1", "pods", "default", name, "binding", body=json.dumps(body).encode())
+    return Request(
+        verb="create",
+        group="",
+        version="v1",
+        plural="pods",
+        namespace="default",
+        name=name,
+        subresource="binding",
+        body=json.dumps(body).encode(),
+    )
 
 
 def patch(name: str, body: Any, media: str = MERGE_PATCH, sub: str = "status") -> Request:
     data = json.dumps(body).encode()
-    return Request("patch", "", "v1", "pods", "default", name, sub, body=data, content_type=media)
+    return Request(
+        verb="patch",
+        group="",
+        version="v1",
+        plural="pods",
+        namespace="default",
+        name=name,
+        subresource=sub,
+        body=data,
+        content_type=media,
+    )
 
 
 def other(plural: str, group: str, space: str, body: dict[str, Any]) -> Request:
@@ -202,8 +221,8 @@ def requests() -> Iterator[Request]:
         )[round_]
 
 
-def remembering(server: InProcess, memory: Alike, repeats: Repeats) -> InProcess:
-    server.desk = replace(server.desk, alike=memory, repeats=repeats)
+def remembering(server: InProcess, memory: SpecCache, repeats: Repeats) -> InProcess:
+    server.desk = replace(server.desk, spec_cache=memory, repeats=repeats)
     server.api = Api(server.desk, Tokens({}))
     return server
 
@@ -225,7 +244,7 @@ def test_what_is_known_ends_as_what_is_not(monkeypatch: pytest.MonkeyPatch) -> N
         context.setattr(binding, "bind_in_place", bind_in_place)
         told = [short.send(request) for request in asked]
     with monkeypatch.context() as context:
-        context.setattr(alike, "opened", lambda entry: None)
+        context.setattr(spec_cache, "split_entry", lambda entry: None)
         context.setattr(binding, "bind_in_place", lambda *asked: None)
         assert [long.send(request) for request in asked] == told
     assert [(each.type, each.entry) for each in short.published] == [
@@ -250,7 +269,7 @@ def test_what_is_known_ends_as_what_is_not(monkeypatch: pytest.MonkeyPatch) -> N
     ],
 )
 def test_the_node_at_the_end_of_a_spec(spec: str, node: str) -> None:
-    rest, found = apart(spec.encode())
+    rest, found = split_node(spec.encode())
     assert found.decode() == node
     assert json.loads(rest) == {k: v for k, v in json.loads(spec).items() if k != "nodeName" or not node}
 

@@ -9,10 +9,11 @@ import pytest
 from fairlead.cache.events import Broke, Framed, Listed, Marked
 from fairlead.cache.mirror import Mirror
 from fairlead.cache.view import MirrorView, NotMirrored
-from fairlead.decision.hearing import PAUSE_SECONDS_MAX, Hearing
+from fairlead.decision.failure_detector import PAUSE_SECONDS_MAX, FailureDetector
+from fairlead.model.key import Key
 from fairlead.model.views import LEASES, Lease
 from fairlead.port.driving import Started, Woke
-from fairlead.store.contract import ADDED, DELETED, MODIFIED, Entry, Key
+from fairlead.store.contract import ADDED, DELETED, MODIFIED, Entry
 
 NODES = "kube-node-lease"
 
@@ -24,15 +25,15 @@ def entry(name: str, revision: int, namespace: str = NODES) -> Entry:
 
 def mirror(*names: str) -> Mirror[Lease]:
     made: Mirror[Lease] = Mirror(LEASES)
-    made.hearing = Hearing()
+    made.failure_detector = FailureDetector()
     made.handle(Started(100.0))
     made.handle(Listed(5, tuple(entry(name, 3) for name in names), 100.0))
     return made
 
 
 def silence(made: Mirror[Lease], name: str) -> float | None:
-    assert made.hearing is not None
-    found = made.hearing.sighting(Key(LEASES.name, NODES, name))
+    assert made.failure_detector is not None
+    found = made.failure_detector.sighting(Key(LEASES.name, NODES, name))
     return None if found is None else found.silent_seconds
 
 
@@ -76,8 +77,8 @@ def test_what_is_gone_is_not_silent() -> None:
     made = mirror("n1", "n2")
     made.handle(Framed(DELETED, entry("n1", 6), 130.0))
     assert silence(made, "n1") is None
-    assert made.hearing is not None
-    assert list(made.hearing.silent(NODES, 1.0).names) == ["n2"]
+    assert made.failure_detector is not None
+    assert list(made.failure_detector.silent(NODES, 1.0).names) == ["n2"]
 
 
 def test_who_is_silent_in_a_namespace_and_how_soon_the_next_may_be() -> None:
@@ -85,11 +86,11 @@ def test_who_is_silent_in_a_namespace_and_how_soon_the_next_may_be() -> None:
     made.handle(Framed(ADDED, entry("leader", 6, "kube-system"), 102.0))
     made.handle(Framed(MODIFIED, entry("n3", 7), 108.0))
     made.handle(Marked(8, 112.0))
-    assert made.hearing is not None
-    found = made.hearing.silent(NODES, 10.0)
+    assert made.failure_detector is not None
+    found = made.failure_detector.silent(NODES, 10.0)
     assert list(found.names) == ["n1", "n2"]
     assert found.next_seconds == 6.0
-    assert made.hearing.silent(NODES, 1.0).next_seconds == 0.0
+    assert made.failure_detector.silent(NODES, 1.0).next_seconds == 0.0
 
 
 def test_a_view_remembers_what_was_asked_about_silence() -> None:
