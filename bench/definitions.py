@@ -49,7 +49,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from bench import definition_shapes as shapes
 
-from fairlead.runtime.settings import ServeSettings
+from fairlead.runtime.server.settings import ServeSettings
 from fairlead.testing.in_process import InProcess
 from fairlead.testing.planes import Plane
 
@@ -259,7 +259,7 @@ def main() -> int:
         plane = Plane(backend, directory)
         gc.collect()
         gc.freeze()
-        gc.set_threshold(50_000, 20, 100)  # as runtime/server.py does
+        gc.set_threshold(50_000, 20, 100)  # as runtime/server/process.py does
         try:
             admin = plane.user("admin")
             bench = Bench(backend, Client(admin.url, admin.token, admin.ca), options.profile)

@@ -22,7 +22,7 @@ BLOCK = 250  # creates
 def without_digests(arguments: list[str]) -> int:
     sys.path.remove(str(HERE))  # its queue.py is not the one that programs mean
     from fairlead.cli.main import main
-    from fairlead.runtime.revision_mark import RevisionMark
+    from fairlead.runtime.data.revision_mark import RevisionMark
     from fairlead.store import lines, sqlite
     from fairlead.store.seal import Seal
 

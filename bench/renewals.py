@@ -22,8 +22,8 @@ import turns
 
 from fairlead.agent.lease import lease_request
 from fairlead.core import codec
-from fairlead.model import evidence_rows
 from fairlead.model.marks import NODE_LEASES
+from fairlead.model.policy import evidence_rows
 from fairlead.port.driving import Woke
 from fairlead.port.request import Request
 
@@ -89,7 +89,7 @@ def main() -> None:
     )
     parser.add_argument("--json", action="store_true", help="on one line instead of many")
     options = parser.parse_args()
-    gc.set_threshold(50_000, 20, 100)  # as runtime/server.py does
+    gc.set_threshold(50_000, 20, 100)  # as runtime/server/process.py does
     bench = Bench(options.nodes)
     bench.round()
     gc.collect()

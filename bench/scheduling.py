@@ -27,7 +27,7 @@ from typing import Any
 
 import api
 
-from fairlead.agent.hollow import ALLOCATABLE
+from fairlead.agent.hollow.decider import ALLOCATABLE
 
 ZONES = 3
 PODS = "/api/v1/namespaces/default/pods"

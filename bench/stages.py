@@ -33,10 +33,10 @@ _STAGES: dict[tuple[str, str], str] = {
     ("wire/watching.py", ""): "watch",
     ("wire/handler.py", ""): "create",
     ("wire/http.py", ""): "create",
-    ("runtime/expirer.py", ""): "store",
-    ("runtime/store_driver.py", ""): "store",
+    ("runtime/server/expirer.py", ""): "store",
+    ("runtime/server/store_driver.py", ""): "store",
     ("runtime/driving.py", ""): "plane",
-    ("runtime/plane_driver.py", ""): "plane",
+    ("runtime/server/plane_driver.py", ""): "plane",
 }
 _BY_CALLER = {"scheduler": "bind", "events": "events"}
 
@@ -76,7 +76,7 @@ def _stage_of(frame: FrameType | None) -> str:
     while frame is not None:
         code = frame.f_code
         file = _short(code.co_filename)
-        if file == "runtime/plane_driver.py" and code.co_name == "_call":
+        if file == "runtime/server/plane_driver.py" and code.co_name == "_call":
             caller = frame.f_locals["call"].controller
             return _BY_CALLER.get(caller, f"controllers: {caller}")
         if file == "control/controller.py":
@@ -92,7 +92,9 @@ def _stage_of(frame: FrameType | None) -> str:
 
 
 def _short(path: str) -> str:
-    return "/".join(path.split("/")[-2:])
+    """Below `fairlead/`; of the files of others, the last folder."""
+    _, ours, below = path.rpartition("/fairlead/")
+    return below if ours else "/".join(path.split("/")[-2:])
 
 
 if __name__ == "__main__":

@@ -30,12 +30,12 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from fairlead.agent.hollow import hollow_decider
+from fairlead.agent.hollow.decider import hollow_decider
+from fairlead.api.access.authn import Tokens
+from fairlead.api.access.users import MASTERS, User
 from fairlead.api.assembly import Assembly
-from fairlead.api.authn import Tokens
 from fairlead.api.conversation import Conversation, stored_reply
 from fairlead.api.plan import Context
-from fairlead.api.users import MASTERS, User
 from fairlead.cache.events import Framed, Listed, Marked, Mirrored
 from fairlead.control.instructions import (
     Answers,
@@ -58,7 +58,7 @@ from fairlead.store.events import Append, Appended, Flush, Instruction, Publish,
 from fairlead.store.machine import Store
 from fairlead.store.memory import MemoryJournal
 
-CHANGES_AT_ONCE = 256  # as runtime/plane_driver.py takes them
+CHANGES_AT_ONCE = 256  # as runtime/server/plane_driver.py takes them
 NAMESPACES = 20
 USER = User("bench", groups=(MASTERS,))
 
@@ -321,7 +321,7 @@ def main() -> None:
     parser.add_argument("--nodes", type=int, default=200)
     parser.add_argument("--profile", default="", metavar="PHASE")
     options = parser.parse_args()
-    gc.set_threshold(50_000, 20, 100)  # as runtime/server.py does
+    gc.set_threshold(50_000, 20, 100)  # as runtime/server/process.py does
     phases = Bench(options.deployments, options.nodes, options.profile).run()
     peak = round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
     if options.json:

@@ -24,12 +24,13 @@ from fairlead.api.admission import DEFAULT_STEPS
 from fairlead.cli.main import INTERRUPTED, PIPE_CLOSED
 from fairlead.core import errors
 from fairlead.ledger import repair
-from fairlead.model import evidence_rows, plane_knobs, reasons
+from fairlead.model import reasons
 from fairlead.model.catalog import CATALOG
 from fairlead.model.fields import MapOf
 from fairlead.model.files import load_tables
-from fairlead.runtime.server import retention as kept_history
-from fairlead.runtime.settings import ServeSettings
+from fairlead.model.policy import evidence_rows, plane_knobs
+from fairlead.runtime.server.process import retention as kept_history
+from fairlead.runtime.server.settings import ServeSettings
 from fairlead.schedule.registry import PLUGINS
 
 DOCS = Path(__file__).parent

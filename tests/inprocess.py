@@ -9,12 +9,12 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from fairlead.api.access.authn import Tokens
+from fairlead.api.access.users import MASTERS, User
 from fairlead.api.assembly import Assembly, Remembered
-from fairlead.api.authn import Tokens
 from fairlead.api.conversation import Conversation, stored_reply
 from fairlead.api.plan import Context, Step, Watch
 from fairlead.api.status import failure
-from fairlead.api.users import MASTERS, User
 from fairlead.core.errors import BadRequest
 from fairlead.port.request import Reply, Request
 from fairlead.store.contract import CommitOutcome, CommittedChange, Transaction

@@ -1,7 +1,7 @@
 """Bodies in protobuf as kubectl 1.32 sends them, each with the object that it stands for.
 
 The objects are what the same command prints with `--dry-run=client -o json`, without nulls; `auth` and `drain`
-have no dry run, so theirs are written out. Used by `unit/test_protobuf_clients.py`.
+have no dry run, so theirs are written out. Used by `unit/api/test_protobuf_clients.py`.
 """
 
 from __future__ import annotations

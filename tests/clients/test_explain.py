@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from fairlead.api.reviews import REVIEWS
+from fairlead.api.access.reviews import REVIEWS
 from fairlead.model.catalog import CATALOG
 from fairlead.model.kind import Kind
 from tests.clients.kubectl import Operator

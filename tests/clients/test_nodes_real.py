@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from fairlead.core.times import parse_time
-from fairlead.reconcile.node_marks import STARTING_SECONDS
+from fairlead.reconcile.nodes.marks import STARTING_SECONDS
 from tests.clients.converging import items, names, rolled_out
 from tests.clients.kubectl import Operator
 from tests.e2e.testimony import Testimony, deployment, end_all, eventually

@@ -22,7 +22,7 @@ from fairlead.agent.contract import Route
 from fairlead.agent.services import routes
 from fairlead.model.marks import POD_NETWORK, SERVICE_NETWORK
 from fairlead.model.service_views import EndpointSlice, Service
-from fairlead.runtime.service_proxy import ServiceProxy
+from fairlead.runtime.node.service_proxy import ServiceProxy
 from tests.clients.converging import eventually, items, rolled_out
 from tests.clients.kubectl import Operator, table
 from tests.clients.manifests import node, pod, workload

@@ -17,8 +17,8 @@ from typing import Any
 
 import msgspec
 
+from fairlead.api.access.users import User
 from fairlead.api.plan import Context
-from fairlead.api.users import User
 from tests.differential.asking import Ask
 from tests.differential.quota import ROW
 from tests.inprocess import ADMIN, InProcess

@@ -18,7 +18,7 @@ from tests.docs.pages import ROOT
 NOT_LISTED = {
     "queue.histogram.BOUNDS_SECONDS",
     "sim.checkers.live_children.GRACE_SECONDS",
-    "sim.driving.RESTART_MS_MAX",
+    "sim.processes.driving.RESTART_MS_MAX",
     "cli.client.TIMEOUT_SECONDS",  # of the command line's own requests
 }
 

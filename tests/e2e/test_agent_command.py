@@ -212,7 +212,7 @@ def test_an_agent_without_a_server_leaves_when_it_was_told_how_long_to_wait(
 
 
 def test_an_agent_needs_no_scheduler_and_no_server() -> None:
-    script = "import fairlead.cli.agent, fairlead.runtime.agent_process, sys; print(*sys.modules)"
+    script = "import fairlead.cli.agent, fairlead.runtime.node.process, sys; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
     loaded = set(done.stdout.split())
     heavy = {

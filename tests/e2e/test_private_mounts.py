@@ -17,7 +17,7 @@ import pytest
 from fairlead.agent.contract import Mount, Probe, Stop, Volume
 from fairlead.agent.drivers import limits
 from fairlead.agent.drivers.isolating import find_isolation
-from fairlead.agent.isolation import capabilities
+from fairlead.agent.pod.isolation import capabilities
 from fairlead.model.views import SecurityContext
 from tests.e2e.machine import Machine
 from tests.e2e.test_isolation import ONE, ROOT, SCRATCH, SECRET, Scenario, said

@@ -19,9 +19,9 @@ from fairlead.cache.events import Broke, Expired, Framed, Listed, ListFailed, Ma
 from fairlead.model.views import NAMESPACES, NODES, PODS
 from fairlead.port.outcome import Conflict, Done, Refused, Unknown
 from fairlead.port.request import MERGE_PATCH, Request
-from fairlead.runtime import remote as remotes
-from fairlead.runtime.reaching import TokenFromFile, address_of
-from fairlead.runtime.remote import Remote
+from fairlead.runtime.remote import api as remotes
+from fairlead.runtime.remote.api import Remote
+from fairlead.runtime.remote.reaching import TokenFromFile, address_of
 from fairlead.wire.client import HttpClient
 from tests.running import Running
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from fairlead.runtime.holding import Holder, holder
+from fairlead.runtime.data.holding import Holder, holder
 
 COMMAND = [sys.executable, "-m", "fairlead.cli.main"]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2] / "src")}

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from fairlead.runtime.token_file import TokenFile, new_token
+from fairlead.runtime.credentials.token_file import TokenFile, new_token
 from tests.e2e.raw import Raw, assert_no_traceback
 from tests.e2e.testimony import eventually
 from tests.running import FAIRLEAD, Running

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
-from fairlead.runtime import node_locks
+from fairlead.runtime.node import locks as node_locks
 
 WITNESS = Path(__file__).with_name("pod_witness.py")
 T = TypeVar("T")

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 import requests
 
-from fairlead.api.openapi import groups
+from fairlead.api.openapi.documents import groups
 from fairlead.model.catalog import CATALOG
 from tests.conftest import SOAK
 from tests.e2e.raw import assert_no_traceback

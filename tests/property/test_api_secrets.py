@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.api.audit_policy import Target
+from fairlead.api.audit.rules import Target
 from fairlead.core import codec
 from fairlead.core.errors import ApiError
 from fairlead.port.request import Request

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairlead.api.managing import Managing
+from fairlead.api.apply.managing import Managing
 from fairlead.model.apply.applying import Applied, apply_configuration
 from fairlead.model.apply.managers import APPLY, Who, entries_of, managed_fields
 from fairlead.model.apply.rules import Rules

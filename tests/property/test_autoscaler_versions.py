@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlead.model.kind import Json
-from fairlead.model.kinds.autoscaler_versions import as_v1, as_v2
-from fairlead.model.kinds.horizontalpodautoscaler import KIND as SECOND
+from fairlead.model.kinds.horizontalpodautoscaler.kind import KIND as SECOND
+from fairlead.model.kinds.horizontalpodautoscaler.versions import as_v1, as_v2
 
 names = st.sampled_from(["cpu", "memory", "depth"])
 amounts = st.sampled_from(["1", "0", "250m", "1Gi", "2k"])

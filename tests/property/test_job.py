@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from fairlead.decision.effects import Create
 from fairlead.model.key import Key
 from fairlead.model.views import JOBS, PODS, Job, Pod
-from fairlead.reconcile.job import job_decider
-from fairlead.reconcile.job_pods import index_of, is_tracked
-from fairlead.reconcile.job_policies import parse_indexes
-from fairlead.reconcile.job_status import finished_condition
+from fairlead.reconcile.job.decider import job_decider
+from fairlead.reconcile.job.pods import index_of, is_tracked
+from fairlead.reconcile.job.policies import parse_indexes
+from fairlead.reconcile.job.status import finished_condition
 from tests.unit.reconcile.world import World, template
 
 DECIDER = job_decider()

@@ -10,7 +10,7 @@ import pytest
 
 from fairlead.model.marks import UNREACHABLE
 from fairlead.model.views import JOBS, NODES
-from fairlead.reconcile.cronjob import SCHEDULED_AT
+from fairlead.reconcile.job.cronjob import SCHEDULED_AT
 from fairlead.sim.checkers.contract import CommittedObjects, Sight
 from fairlead.sim.faults import CALM
 from fairlead.sim.parts import default_parts

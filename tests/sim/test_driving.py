@@ -8,7 +8,7 @@ import pytest
 
 from fairlead.port.driving import Started, WakeAt, Woke
 from fairlead.sim.digest import Digest
-from fairlead.sim.driving import SimulatedProcess
+from fairlead.sim.processes.driving import SimulatedProcess
 from fairlead.sim.tape import Tape
 from fairlead.sim.time import Timeline
 

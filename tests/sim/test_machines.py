@@ -9,8 +9,8 @@ import pytest
 
 from fairlead.agent.contract import Close, Closed, ContainerRun, Extend, Failed, Found, Open, Saw, Start, Stop
 from fairlead.sim.digest import Digest
-from fairlead.sim.machines import SimulatedMachine
-from fairlead.sim.process_runs import ProcessRun, RunLog
+from fairlead.sim.processes.machines import SimulatedMachine
+from fairlead.sim.processes.runs import ProcessRun, RunLog
 from fairlead.sim.tape import Tape
 from fairlead.sim.time import Timeline
 

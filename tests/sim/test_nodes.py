@@ -10,9 +10,9 @@ import pytest
 
 from fairlead.model.marks import SUSPECT, UNREACHABLE
 from fairlead.model.views import NODES, PODS
-from fairlead.sim import node_incidents
 from fairlead.sim.checkers.contract import CommittedObjects, Sight
 from fairlead.sim.faults import CALM
+from fairlead.sim.incidents import nodes as node_incidents
 from fairlead.sim.run import Runner, RunTally
 from fairlead.sim.sample import replay_command
 from fairlead.sim.scenario import Mishap, Scenario

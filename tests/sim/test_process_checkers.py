@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from fairlead.model import evidence_rows as rows
 from fairlead.model.at_most_one import ACCEPTED, DEADLINE, accepted_message
 from fairlead.model.marks import AT_MOST_ONE, NODE_LEASES, RELEASED, SUSPECT, UNREACHABLE
-from fairlead.sim import process_runs as causes
+from fairlead.model.policy import evidence_rows as rows
 from fairlead.sim.checkers.contract import Checker, Observed
 from fairlead.sim.checkers.outliving import OutlivesThePlane
 from fairlead.sim.checkers.processes import AtMostOne, RunsOnce, TruthfulAtRest
 from fairlead.sim.checkers.silence import EndsInTime, SilenceIsReal
-from fairlead.sim.process_runs import ProcessRun, RunLog
+from fairlead.sim.processes import runs as causes
+from fairlead.sim.processes.runs import ProcessRun, RunLog
 from fairlead.sim.violation import Violation
 from tests.sim.checkers.story import Story
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from fairlead.agent.hollow import hollow_decider
+from fairlead.agent.hollow.decider import hollow_decider
 from fairlead.control.roster import default_deciders
 from fairlead.port.request import Request
 from fairlead.sim.worlds.recovery import GATE, INTENT, recovery_decider

@@ -8,8 +8,8 @@ from pathlib import Path
 import apsw
 
 from fairlead.model.key import Key
-from fairlead.runtime import archive
-from fairlead.runtime.datadir import open_data_directory
+from fairlead.runtime.data import archive
+from fairlead.runtime.data.directory import open_data_directory
 from fairlead.store.contract import ADDED, MODIFIED, Batch, CommittedChange, Entry, Note
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from fairlead.cli.main import main
-from fairlead.runtime import identity, kubeconfig
+from fairlead.runtime.credentials import identity, kubeconfig
 from tests.transcript import planes, stub_api
 
 TRANSCRIPTS = sorted((Path(__file__).parent / "cli").glob("*.txt"))

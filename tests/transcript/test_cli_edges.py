@@ -18,7 +18,7 @@ from fairlead.cli.about import asked_about
 from fairlead.cli.client import find_kubeconfig
 from fairlead.cli.main import main
 from fairlead.core.errors import UsageError
-from fairlead.runtime.settings import ServeSettings
+from fairlead.runtime.server.settings import ServeSettings
 from fairlead.store.lines import NOTES_MAX
 
 COMMAND = [sys.executable, "-m", "fairlead.cli.main"]
@@ -43,8 +43,8 @@ def test_help_and_version_are_also_found_where_other_commands_have_them(
 
 def serve_with(monkeypatch: pytest.MonkeyPatch, run: Callable[[ServeSettings], int]) -> None:
     server = types.SimpleNamespace(run=lambda settings, agents=None: run(settings))
-    monkeypatch.setitem(sys.modules, "fairlead.runtime.server", server)
-    monkeypatch.setattr("fairlead.runtime.server", server, raising=False)
+    monkeypatch.setitem(sys.modules, "fairlead.runtime.server.process", server)
+    monkeypatch.setattr("fairlead.runtime.server.process", server, raising=False)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ vocabulary of `port/driving.py` and what mirrors are told (`cache/events.py`).
     time ──────────────────────────┘                    └─> WakeAt
 
 `machine.py` is the Agent. A driver (`drivers/process.py` for real processes, the simulator's own) carries the
-instructions out; `runtime/agent_driver.py` joins them with the API. All instants are of the agent's clock: seconds
+instructions out; `runtime/node/driver.py` joins them with the API. All instants are of the agent's clock: seconds
 since the epoch that never jump (boot time plus an offset fixed when the agent starts), so that a deadline handed to a
 driver means the same there.
 

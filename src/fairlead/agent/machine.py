@@ -1,7 +1,8 @@
 """The agent of one node: what it hears of its pods, its machine and the API becomes what is to be done. A machine.
 
-Its events and instructions are in `contract.py`; `runtime/agent_driver.py` and the simulator drive it. Inside: the heartbeat (`lease.py`), the Node (`node.py`), one PodWorker for every pod (`pod.py`), what they share
-(`means.py`). No clock, no chance, no waiting: time and chance come with the events.
+Its events and instructions are in `contract.py`; `runtime/node/driver.py` and the simulator drive it. Inside: the
+heartbeat (`lease.py`), the Node (`node.py`), one PodWorker for every pod (`pod/worker.py`), what they share
+(`pod/means.py`). No clock, no chance, no waiting: time and chance come with the events.
 
 A pod's Life (rows), and where an event may lead it. `pod`: its object changed; `gone`: its object went; `Saw`,
 `Failed`, `Closed`: of the driver; `other`: an answer, a probe, time, another object.
@@ -27,14 +28,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import assert_never
 
-from fairlead.agent import at_most_one, disk, lease, node, notes, pod_writes, references
 from fairlead.agent import contract as c
-from fairlead.agent.life import Life
-from fairlead.agent.means import Means
+from fairlead.agent import disk, lease, node, notes, references
 from fairlead.agent.mirrors import Mirrors
 from fairlead.agent.pace import Pace
-from fairlead.agent.pod import PodWorker
-from fairlead.agent.pod_run import run
+from fairlead.agent.pod import at_most_one
+from fairlead.agent.pod import writes as pod_writes
+from fairlead.agent.pod.life import Life
+from fairlead.agent.pod.means import Means
+from fairlead.agent.pod.run import run
+from fairlead.agent.pod.worker import PodWorker
 from fairlead.agent.views import BOUND_PODS, OWN_NODE, BoundPod
 from fairlead.cache import events as mirrored
 from fairlead.cache.events import Mirrored

@@ -1,9 +1,9 @@
 """Events about this node's pods, and about itself: what happened to them, for people, few enough to be paid for.
 
-`tell` is called by `pod.py`, `tell_of_node` by `machine.py`; `step` makes the requests that the rate allows. Notes with
-the same object, reason and message are one Event whose count grows. Each object has an allowance that refills slowly,
-and so has the node as a whole. Best effort: what does not fit, is refused or has no answer is counted in `dropped` and
-left. Memory is bounded.
+`tell` is called by `pod/worker.py`, `tell_of_node` by `machine.py`; `step` makes the requests that the rate allows.
+Notes with the same object, reason and message are one Event whose count grows. Each object has an allowance that
+refills slowly, and so has the node as a whole. Best effort: what does not fit, is refused or has no answer is counted
+in `dropped` and left. Memory is bounded.
 """
 
 from __future__ import annotations

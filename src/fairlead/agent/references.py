@@ -4,8 +4,8 @@
 allows no more), and for a new pod anew, so that it starts with what was stored before it; where no API answers, with
 what an earlier agent kept on the machine. While a pod uses them they are watched, and read again when they changed. A
 watch is a hint only: about every minute they are read in any case, and those beyond `Pace.attended_max` by that alone.
-Asked by `pod.py`, read by `environment.py` and `volumes.py`, driven by `machine.py`. Bounded by the references of the
-pods on this node: what no pod uses any more is forgotten.
+Asked by `pod/worker.py`, read by `pod/environment.py` and `pod/volumes.py`, driven by `machine.py`. Bounded by the
+references of the pods on this node: what no pod uses any more is forgotten.
 """
 
 from __future__ import annotations

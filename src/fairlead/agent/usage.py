@@ -1,6 +1,6 @@
 """From what containers have used so far to what they use now: CPU as the rate between two samples.
 
-The node's endpoint (`runtime/node_endpoint.py`) takes a sample now and then and when somebody asks, and keeps the last
+The node's endpoint (`runtime/node/endpoint.py`) takes a sample now and then and when somebody asks, and keeps the last
 few here. A container that was read only once is not told yet, as with Kubernetes' metrics server.
 """
 

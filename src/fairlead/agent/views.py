@@ -1,7 +1,7 @@
 """What an agent reads of its pods and its node. Wider than `model/views/`: a node runs all of a pod's spec.
 
 Decoded by the mirrors of `machine.py`. Parts that are walked once and whose shape has many branches (variables,
-volumes, hooks) stay plain JSON; `environment.py`, `volumes.py` and `launch.py` read those.
+volumes, hooks) stay plain JSON; `pod/environment.py`, `pod/volumes.py` and `pod/launch.py` read those.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Everything that answers requests over one store: hub, kinds, audit, desk and API, made in one place.
 
-Used by `runtime/server.py`, `sim/server.py` and `tests/inprocess.py`. The store's driver hands each batch of changes to
-`observe` before anybody is told of it, and then publishes it at the hub.
+Used by `runtime/server/process.py`, `sim/processes/server.py` and `tests/inprocess.py`. The store's driver hands each
+batch of changes to `observe` before anybody is told of it, and then publishes it at the hub.
 """
 
 from __future__ import annotations
@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from fairlead.api.access.authn import Tokens
+from fairlead.api.access.authz import builtin_chain
 from fairlead.api.admission import AdmissionChain
-from fairlead.api.audit import Audit
-from fairlead.api.audit_in_force import PolicyInForce
-from fairlead.api.authn import Tokens
-from fairlead.api.authz import builtin_chain
+from fairlead.api.apply.managing import Managing
+from fairlead.api.audit.in_force import PolicyInForce
+from fairlead.api.audit.recording import Audit
 from fairlead.api.custom import CustomKinds
 from fairlead.api.desk import Desk
 from fairlead.api.heard_nodes import HeardNodes
-from fairlead.api.managing import Managing
 from fairlead.api.server import Api
 from fairlead.api.spec_cache import SpecCache
 from fairlead.model.files import load_tables

@@ -35,7 +35,7 @@ class Attempt(msgspec.Struct):
     spec: msgspec.Raw | None = (
         None  # the bytes of its spec, where that is known to be right (`api/spec_cache.py`)
     )
-    # metadata.managedFields is in neither tree. As bytes: what is stored, and what will be (`api/managing.py`).
+    # metadata.managedFields is in neither tree. As bytes: what is stored, and what will be (`api/apply/managing.py`).
     managed_before: bytes = b""
     managed: bytes = b""
     manager: Manager | None = None  # whose write it is; None: nobody comes to own anything by it

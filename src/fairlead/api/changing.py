@@ -9,9 +9,9 @@ from __future__ import annotations
 import msgspec
 
 from fairlead.api import options
+from fairlead.api.apply.managing import manager_of, taken_out
 from fairlead.api.attempt import Attempt
 from fairlead.api.desk import Desk
-from fairlead.api.managing import manager_of, taken_out
 from fairlead.api.objects import key_of
 from fairlead.api.plan import Context, Plan
 from fairlead.api.writing import admit_and_validate, conflict_error, plan_change, stamp_changed

@@ -1,7 +1,8 @@
 """One request, from its first plan to what answers it: plan, submit, finish, and again where the state moved.
 
 A machine like the store's: it is told what happened and says what comes next. Driven by `wire/handler.py` for HTTP, by
-`runtime/host.py` for code in the server's process, by `sim/server.py` for the simulator and by `tests/inprocess.py`.
+`runtime/server/host.py` for code in the server's process, by `sim/processes/server.py` for the simulator and by
+`tests/inprocess.py`.
 
     begin() ----+--> Transaction  the driver submits it to the store and tells `resolved` what became of it
                 |       |

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from fairlead.api.access import Authorizer
+from fairlead.api.access.contract import Authorizer
 from fairlead.api.admission import AdmissionChain
-from fairlead.api.audit import Audit
+from fairlead.api.apply.managing import Managing
+from fairlead.api.audit.recording import Audit
 from fairlead.api.heard_nodes import HeardNodes
-from fairlead.api.managing import Managing
 from fairlead.api.repeats import Repeats
 from fairlead.api.sound import Sound
 from fairlead.api.spec_cache import SpecCache

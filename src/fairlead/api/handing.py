@@ -14,7 +14,7 @@ import msgspec
 from fairlead.api.attempt import Attempt
 from fairlead.api.objects import plain, put
 from fairlead.ledger import handover
-from fairlead.model.kinds import pod as pods
+from fairlead.model.kinds.pod import kind as pods
 from fairlead.model.marks import RELEASED, REPLACES
 from fairlead.model.views import Pod
 from fairlead.store.contract import AtRevision, Entry

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
+from fairlead.api.access.node_references import bound_node
 from fairlead.api.desk import Desk
 from fairlead.api.listing import render_list, select_entries
 from fairlead.api.node_addresses import no_answer, parse_node_address
-from fairlead.api.node_references import bound_node
 from fairlead.api.plan import Context, NodeAddress, NodeQuestion
 from fairlead.api.tables import render_one
 from fairlead.core import codec

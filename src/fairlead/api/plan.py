@@ -3,7 +3,7 @@
 A verb is two pure functions: planning reads durable state and yields a Transaction; `finish` turns the
 store's outcome into a Reply, into a further Plan, or into AGAIN: the state moved, plan the request anew.
 `conversation.py` runs `plan -> submit -> finish` until something answers. What only a node knows
-(what a pod printed, what it uses) is asked of it by `runtime/node_connections.py`.
+(what a pod printed, what it uses) is asked of it by `runtime/server/node_connections.py`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from enum import Enum
 
 import msgspec
 
-from fairlead.api.users import User
+from fairlead.api.access.users import User
 from fairlead.port.request import Reply
 from fairlead.store.contract import CommitOutcome, CommittedChange, Entry, Transaction
 

@@ -11,15 +11,15 @@ from collections.abc import Callable, Mapping
 from msgspec import structs
 
 from fairlead.api import body
-from fairlead.api.access import Attributes, forbidden_error
-from fairlead.api.authn import Tokens
+from fairlead.api.access.authn import Tokens
+from fairlead.api.access.contract import Attributes, forbidden_error
+from fairlead.api.access.reviews import find_review, review
 from fairlead.api.desk import Desk
 from fairlead.api.empty import check_reads, find_empty
 from fairlead.api.fencing import add_premises
 from fairlead.api.forms import Form, check_whole, form_of, included_of
 from fairlead.api.metrics import find_metrics, measure
 from fairlead.api.plan import Context, Step
-from fairlead.api.reviews import find_review, review
 from fairlead.api.subresources import TEXTS
 from fairlead.api.subresources import VERBS as SUBRESOURCE_VERBS
 from fairlead.api.verbs.create import create

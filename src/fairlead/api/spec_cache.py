@@ -66,7 +66,7 @@ class CachedSpec(msgspec.Struct, frozen=True):
     spec: Json
     encoded: msgspec.Raw
     status: Json
-    fields: bytes  # which fields of the spec its author came to own (`api/managing.py`)
+    fields: bytes  # which fields of the spec its author came to own (`api/apply/managing.py`)
     warnings: tuple[str, ...]
     rests_on: tuple[Sequence[Entry], ...]  # what admission looked at; another list is another answer
 

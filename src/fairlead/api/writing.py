@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from fairlead.api.apply.managing import same_but_times
+from fairlead.api.apply.ownable import touches_metadata
 from fairlead.api.attempt import Attempt
-from fairlead.api.audit_policy import Target
+from fairlead.api.audit.rules import Target
 from fairlead.api.deletion import is_finished
 from fairlead.api.desk import Desk
-from fairlead.api.managing import same_but_times
 from fairlead.api.objects import delete, preview, put
-from fairlead.api.ownable import touches_metadata
 from fairlead.api.plan import AGAIN, Again, Plan
 from fairlead.api.status import invalid
 from fairlead.api.tables import render_one

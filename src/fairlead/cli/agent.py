@@ -15,8 +15,8 @@ from fairlead.core.errors import UsageError
 from fairlead.core.times import parse_duration
 from fairlead.model.marks import ZONE
 from fairlead.model.names import label_key_problems, label_value_problems, subdomain_problems
-from fairlead.runtime import kubeconfig
-from fairlead.runtime.agent_settings import AgentSettings
+from fairlead.runtime.credentials import kubeconfig
+from fairlead.runtime.node.settings import AgentSettings
 
 #: bound: plane | a node's lease, if nothing is said | -
 DEFAULT_LEASE_SECONDS = 40
@@ -132,7 +132,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     if options.server == "-":
-        from fairlead.runtime import agent_process  # load all while we wait
+        from fairlead.runtime.node import process as agent_process  # load all while we wait
 
         options.server = sys.stdin.readline().strip()
         if not options.server:
@@ -140,12 +140,12 @@ def run(options: argparse.Namespace) -> int:
     if options.hollow:
         check_lease(options)
         played = hollow.settings(options, _connection(options), _labels(options), _capacity(options))
-        from fairlead.runtime import hollow_agent
+        from fairlead.runtime.node import hollow as hollow_agent
 
         return hollow_agent.run(played)
     hollow.check_is_one(options)
     chosen = settings(options)
-    from fairlead.runtime import agent_process  # only once the options are known to be good
+    from fairlead.runtime.node import process as agent_process  # only once the options are known to be good
 
     return agent_process.run(chosen)
 

@@ -29,7 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from fairlead.runtime import archive  # brings the database library along
+    from fairlead.runtime.data import archive  # brings the database library along
 
     manifest = archive.write_backup(options.data_dir, options.file, time.time())
     if options.output == "json":

@@ -11,7 +11,7 @@ from fairlead.cli.output import cell, print_json
 from fairlead.core.times import timestamp
 
 if TYPE_CHECKING:
-    from fairlead.runtime.checking import Checked, Offer
+    from fairlead.runtime.data.checking import Checked, Offer
 
 DAMAGED = 1  # the exit code
 
@@ -44,7 +44,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from fairlead.runtime.checking import check_directory  # brings the database library along
+    from fairlead.runtime.data.checking import check_directory  # brings the database library along
 
     checked = check_directory(options.directory, options.backup)
     if options.output == "json":

@@ -24,8 +24,8 @@ from fairlead.core.errors import (
     Unreachable,
     UsageError,
 )
-from fairlead.runtime import kubeconfig
-from fairlead.runtime.reaching import address_of, tls_of
+from fairlead.runtime.credentials import kubeconfig
+from fairlead.runtime.remote.reaching import address_of, tls_of
 from fairlead.wire.blocking_client import BlockingClient
 from fairlead.wire.client_protocol import Broken, HttpAnswer, NotSent, Untrusted, bearer
 

@@ -11,8 +11,8 @@ from fairlead.cli import options as shared
 from fairlead.cli.client import find_kubeconfig
 from fairlead.core.errors import UsageError
 from fairlead.model.names import subdomain_problems
-from fairlead.runtime import kubeconfig
-from fairlead.runtime.control_settings import DEFAULT_SCHEDULER_NAME, ControlSettings
+from fairlead.runtime.credentials import kubeconfig
+from fairlead.runtime.remote.settings import DEFAULT_SCHEDULER_NAME, ControlSettings
 
 DEFAULT_DATA_DIR = Path("fairlead-control")
 
@@ -67,7 +67,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     chosen = settings(options)
-    from fairlead.runtime import control_process  # only once the options are known to be good
+    # Only once the options are known to be good.
+    from fairlead.runtime.remote import process as control_process
 
     return control_process.run(chosen)
 

@@ -57,7 +57,7 @@ def run(options: argparse.Namespace) -> int:
     if not 1 <= options.limit <= _LIMIT_MAX:
         raise UsageError(f"--limit takes a number from 1 to {_LIMIT_MAX}: the log keeps no more")
     if options.data_dir is not None:
-        from fairlead.runtime.decisions_file import read_decisions  # only for those who ask for a file
+        from fairlead.runtime.data.decisions_file import read_decisions  # only for those who ask for a file
 
         about = asked_about_offline(options.object, options.namespace)
         found = _found(options, about, read_decisions(options.data_dir))

@@ -9,8 +9,8 @@ from fairlead.cli.serving import HOLLOW_NODES_MAX
 from fairlead.core.errors import UsageError
 from fairlead.core.times import SECOND, parse_duration
 from fairlead.model.names import subdomain_problems
-from fairlead.runtime.agent_settings import HollowSettings
-from fairlead.runtime.kubeconfig import ServerAccess
+from fairlead.runtime.credentials.kubeconfig import ServerAccess
+from fairlead.runtime.node.settings import HollowSettings
 
 DEFAULT_NAME_PREFIX = "hollow-"
 _OF_ONE_NODE = {

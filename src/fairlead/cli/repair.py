@@ -21,13 +21,13 @@ from fairlead.core.errors import ApiError, NotFound
 from fairlead.core.times import human_duration, parse_time, timestamp
 from fairlead.ledger import handover, repair
 from fairlead.ledger.evidence import Evidence, confirmed_by_human
-from fairlead.model import evidence_rows, plane_knobs
 from fairlead.model.at_most_one import is_at_most_one
 from fairlead.model.catalog import CATALOG
 from fairlead.model.custom.definition import ESTABLISHED, is_true, outline
 from fairlead.model.kind import Kind
 from fairlead.model.kinds import customresourcedefinition
 from fairlead.model.marks import RELEASED
+from fairlead.model.policy import evidence_rows, plane_knobs
 from fairlead.model.served import Served
 from fairlead.model.views import (
     EVIDENCE_POLICIES,
@@ -171,7 +171,7 @@ def _served(client: ApiClient, unread: list[str]) -> Served:
 
 def _released(world: RepairView, now: float) -> Iterator[tuple[str, ...]]:
     """Pods that were released and hold something still; and those on a Node that is gone, about to be released.
-    Evidence decides about both (`reconcile/release.py`, `returned.py`)."""
+    Evidence decides about both (`reconcile/nodes/release.py`, `reconcile/nodes/returned.py`)."""
     nodes = {each.metadata.name: each for each in world.list(NODES)}
     evidence = Evidence(world.get(EVIDENCE_POLICIES, "", evidence_rows.NAME))
     for pod in world.list(PODS):

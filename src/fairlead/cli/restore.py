@@ -27,7 +27,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from fairlead.runtime import archive  # brings the database library along
+    from fairlead.runtime.data import archive  # brings the database library along
 
     manifest = archive.restore_backup(options.file, options.data_dir)
     if options.output == "json":

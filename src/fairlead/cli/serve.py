@@ -22,6 +22,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     chosen = settings(options, banner=False)
-    from fairlead.runtime import server  # the whole server: only once the options are known to be good
+    # The whole server: only once the options are known to be good.
+    from fairlead.runtime.server import process as server
 
     return server.run(chosen)

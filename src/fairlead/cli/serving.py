@@ -8,7 +8,7 @@ import ipaddress
 from fairlead.cli import options as shared
 from fairlead.core.errors import UsageError
 from fairlead.core.times import parse_duration
-from fairlead.runtime.settings import ServeSettings
+from fairlead.runtime.server.settings import ServeSettings
 
 DEFAULT_PORT = 7443
 DEFAULT_LISTEN = "127.0.0.1"

@@ -35,7 +35,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from fairlead.runtime.holding import holder
+    from fairlead.runtime.data.holding import holder
 
     directory = options.data_dir
     if not directory.is_dir():

@@ -36,7 +36,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from fairlead.runtime.holding import HolderProcess, holder
+    from fairlead.runtime.data.holding import HolderProcess, holder
 
     directory = options.data_dir
     if options.timeout < 1:

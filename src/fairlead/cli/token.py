@@ -14,9 +14,9 @@ from pathlib import Path
 from fairlead.cli import options as shared
 from fairlead.cli.output import hint, print_json, print_table
 from fairlead.core.errors import DataDirectoryError
-from fairlead.runtime import identity, kubeconfig
+from fairlead.runtime.credentials import identity, kubeconfig
+from fairlead.runtime.credentials.token_file import ADMIN_NAME, ROLES, TokenEntry
 from fairlead.runtime.private_files import new_private
-from fairlead.runtime.token_file import ADMIN_NAME, ROLES, TokenEntry
 
 _EPILOG = """examples:
   fairlead token create --role viewer --name dashboard

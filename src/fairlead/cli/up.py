@@ -10,7 +10,7 @@ from fairlead.cli.agent import DEFAULT_LEASE_SECONDS, DEFAULT_RENEW_SECONDS, che
 from fairlead.cli.serving import add_options, settings
 from fairlead.core.errors import UsageError
 from fairlead.model.names import label_value_problems
-from fairlead.runtime.settings import LOCAL_NODES_MAX, ServeSettings
+from fairlead.runtime.server.settings import LOCAL_NODES_MAX, ServeSettings
 
 _EPILOG = """examples:
   fairlead up                                       https://127.0.0.1:7443, data in ./fairlead-data
@@ -61,10 +61,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     chosen = with_nodes(settings(options, banner=True), options)
-    from fairlead.runtime import local_agents
+    from fairlead.runtime.server import local_agents
 
     waiting = local_agents.start_all(chosen)  # they load while the server does
-    from fairlead.runtime import server  # the whole server: only once the options are known to be good
+    # The whole server: only once the options are known to be good.
+    from fairlead.runtime.server import process as server
 
     return server.run(chosen, waiting)
 

@@ -1,6 +1,6 @@
 """Leadership of a plane that needs none: what it does nobody else can do, so it asks nobody and always acts.
 
-In place of `leadership.py` where a plane plays hollow nodes from a process of its own (`runtime/hollow_agent.py`). Its
+In place of `leadership.py` where a plane plays hollow nodes from a process of its own (`runtime/node/hollow.py`). Its
 writes carry no fence: two such processes with the same names would play the same nodes, and conflicts would show it.
 """
 

@@ -58,7 +58,7 @@ class LeadershipSettings:
     margin_seconds: float = 3.0
 
 
-# Without fences: the margin is longer than a request may take (`runtime/control_process.py`).
+# Without fences: the margin is longer than a request may take (`runtime/remote/process.py`).
 UNFENCED = LeadershipSettings(duration_seconds=20.0, renew_seconds=3.0, retry_seconds=2.0, margin_seconds=6.0)
 
 

@@ -34,9 +34,9 @@ from fairlead.control.settings import PlacingSettings, Settings
 from fairlead.control.turn import Turn
 from fairlead.decision.contract import SETTLED, Decision, EventNote, Waiting
 from fairlead.decision.effects import Effect
-from fairlead.model import plane_knobs
 from fairlead.model.key import Key
-from fairlead.model.policy_in_use import policy_in_use
+from fairlead.model.policy import plane_knobs
+from fairlead.model.policy.in_use import policy_in_use
 from fairlead.model.views import (
     NODES,
     PLACEMENT_QUOTAS,

@@ -39,9 +39,9 @@ from fairlead.control.turn import Turn, Write
 from fairlead.decision.contract import EventNote, Regarding
 from fairlead.decision.decider import Decider, WatchEvent, key_of
 from fairlead.decision.notes import WARNING
-from fairlead.model import plane_knobs
 from fairlead.model.custom.definition import DEFINITIONS
 from fairlead.model.key import Key
+from fairlead.model.policy import plane_knobs
 from fairlead.model.views import LEASES, PLANE_SETTINGS, PODS, PlaneSettings, View
 from fairlead.port.capabilities import FAIRLEAD, Capabilities
 from fairlead.port.driving import Started, Stepped, WakeAt, Woke
@@ -51,7 +51,6 @@ from fairlead.queue.work import WorkQueue
 
 _COMPONENT = "fairlead-plane"
 _SOON_SECONDS = 2.0
-_ASK_SECONDS = 5.0
 
 _Out = list[PlaneInstruction]  # what the event that is being handled leads to, in order
 
@@ -120,7 +119,6 @@ class Plane:
         self._led = False
         self._resync_at = 0.0
         self._ask_at = 0.0  # when to ask again how far the watches are; 0: nothing to ask
-        self._asked_at: dict[str, float] = {}  # when a decision last wanted to know how far a watch is
         self._wake_at = 0.0  # what the driver was last asked for
 
     @property
@@ -366,7 +364,7 @@ class Plane:
         self, controller: Controller | Placer, instruction: Instruction, now: float
     ) -> tuple[Instruction, ...]:
         if isinstance(instruction, AskProgress):
-            return self._ask_soon(instruction, now)
+            return self._sources.ask_soon(instruction, now)
         if not isinstance(instruction, Call):
             return (instruction,)
         self._callers[instruction.call] = controller
@@ -375,13 +373,6 @@ class Plane:
             if self.narrow is not None
             else (self._fenced(instruction),)
         )
-
-    def _ask_soon(self, asked: AskProgress, now: float) -> tuple[Instruction, ...]:
-        """Beside Kubernetes that is a list of the whole resource: not again before the last one could be answered."""
-        if now < self._asked_at.get(asked.resource, 0.0) + _ASK_SECONDS:
-            return ()
-        self._asked_at[asked.resource] = now
-        return (asked,)
 
     def _fenced(self, call: Call) -> Call:
         request, fence = call.request, self.leadership.fence

@@ -10,34 +10,34 @@ from fairlead.model.catalog import CATALOG, Catalog
 from fairlead.model.custom.definition import DEFINITIONS
 from fairlead.model.served import Served
 from fairlead.model.service_views import SERVICES
-from fairlead.reconcile.cronjob import cronjob_decider
 from fairlead.reconcile.custom_definition import definition_decider
-from fairlead.reconcile.daemonset import daemonset_decider
-from fairlead.reconcile.deployment import deployment_decider
+from fairlead.reconcile.daemonset.decider import daemonset_decider
+from fairlead.reconcile.deployment.decider import deployment_decider
 from fairlead.reconcile.disruption_budget import budget_decider
-from fairlead.reconcile.endpoint_slices import endpoint_slice_decider
-from fairlead.reconcile.evidence_policy import evidence_policy_decider
 from fairlead.reconcile.garbage import garbage_decider
-from fairlead.reconcile.job import job_decider
-from fairlead.reconcile.job_orphans import job_orphan_decider
+from fairlead.reconcile.job.cronjob import cronjob_decider
+from fairlead.reconcile.job.decider import job_decider
+from fairlead.reconcile.job.orphans import job_orphan_decider
 from fairlead.reconcile.namespace import namespace_decider
-from fairlead.reconcile.node_health import node_health_decider
+from fairlead.reconcile.nodes.evidence_policy import evidence_policy_decider
+from fairlead.reconcile.nodes.health import node_health_decider
+from fairlead.reconcile.nodes.pod_networks import pod_network_decider
+from fairlead.reconcile.nodes.release import release_decider
+from fairlead.reconcile.nodes.returned import returned_decider
+from fairlead.reconcile.nodes.taint_eviction import taint_eviction_decider
 from fairlead.reconcile.placement_quota import placement_quota_decider
 from fairlead.reconcile.plane_settings import plane_settings_decider
-from fairlead.reconcile.pod_networks import pod_network_decider
 from fairlead.reconcile.progress import progress_decider
-from fairlead.reconcile.release import release_decider
 from fairlead.reconcile.repair import repair_decider
 from fairlead.reconcile.replicaset import replicaset_decider
 from fairlead.reconcile.reservation import reservation_decider
 from fairlead.reconcile.resource_quota import resource_quota_decider
-from fairlead.reconcile.returned import returned_decider
 from fairlead.reconcile.root_certificate import root_certificate_decider
 from fairlead.reconcile.scheduling_policy import scheduling_policy_decider
 from fairlead.reconcile.service_account import SERVICE_ACCOUNTS, service_account_decider
+from fairlead.reconcile.services.endpoint_slices import endpoint_slice_decider
 from fairlead.reconcile.stale_disruption import stale_disruption_decider
 from fairlead.reconcile.statefulset import statefulset_decider
-from fairlead.reconcile.taint_eviction import taint_eviction_decider
 
 
 def deletion_deciders(catalog: Catalog = CATALOG) -> tuple[Decider, ...]:

@@ -1,7 +1,8 @@
 """What the plane works with: the PlaneSettings object as typed, frozen records; without one, what is built in.
 
 `plane.py` reads the object through a mirror and makes these anew on each change; controllers, queues, the breaker and
-the rest take theirs from here while they run. The numbers themselves, and their bounds, are in `model/plane_knobs.py`.
+the rest take theirs from here while they run. The numbers themselves, and their bounds, are in
+`model/policy/plane_knobs.py`.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from fairlead.control.writes import WriteLoopSettings
 from fairlead.core.problems import Problems
 from fairlead.decision.effects import RETRY
 from fairlead.decision.retry import RetryPolicy
-from fairlead.model import plane_knobs
 from fairlead.model.kind import Json
+from fairlead.model.policy import plane_knobs
 from fairlead.model.views import PlaneSettings
 from fairlead.queue.settings import QueueSettings
 from fairlead.schedule.waiting import WaitingSettings

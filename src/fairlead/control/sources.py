@@ -14,7 +14,7 @@ from fairlead.cache.mirror import Mirror
 from fairlead.cache.view import MirrorView
 from fairlead.cache.wall import WallClock
 from fairlead.control.controller import Controller
-from fairlead.control.instructions import Forget, Report
+from fairlead.control.instructions import AskProgress, Forget, Report
 from fairlead.control.narrow import Versions
 from fairlead.control.placing import Placer
 from fairlead.control.turn import Write
@@ -30,6 +30,7 @@ from fairlead.port.driving import Started
 
 # So many custom kinds are known for a while after their definitions went.
 _GONE_MAX = 16
+_ASK_SECONDS = 5.0
 
 
 class Learned(NamedTuple):
@@ -70,6 +71,7 @@ class MirrorSources:
         self._fixed = frozenset(self.mirrors)
         self._finalizes = finalizes
         self._gone: dict[str, None] = {}  # definitions that went, the last few, in order
+        self._asked_at: dict[str, float] = {}  # when a decision last wanted to know how far a watch is
         self.wall = WallClock()
         self._synced = False
 
@@ -189,6 +191,14 @@ class MirrorSources:
         for name in custom:
             self.mirrors[name].floor = max(self.mirrors[name].floor, fence)
         return behind, tuple(name for name in custom if not self.mirrors[name].passed(fence))
+
+    def ask_soon(self, asked: AskProgress, now: float) -> tuple[AskProgress, ...]:
+        """A decision wants to know how far a watch is. Beside Kubernetes that takes a list of the whole resource: it is
+        not asked for again before the last one could be answered."""
+        if now < self._asked_at.get(asked.resource, 0.0) + _ASK_SECONDS:
+            return ()
+        self._asked_at[asked.resource] = now
+        return (asked,)
 
     def address_of(self, resource: str) -> tuple[str, str] | None:
         """The group and version in which objects of a custom kind are read; None if there are none any more."""

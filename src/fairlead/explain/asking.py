@@ -6,7 +6,8 @@ An `Asking` is a generator. It touches the running server only between its yield
     a call    run this and send me what it returns, or throw in what it raises. It touches nothing that changes: it may
               run in another thread, while everything goes on
 
-and returns the answer. `runtime/answering.py` drives it beside a running server; `answered` at one go, for tests.
+and returns the answer. `runtime/server/answering.py` drives it beside a running server; `answered` at one go, for
+tests.
 """
 
 from __future__ import annotations

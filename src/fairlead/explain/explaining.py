@@ -1,7 +1,7 @@
 """The answers to `explain` and `why-not`, as plain data that the command line turns into tables.
 
 An attempt's record is shown as it was written; then the attempt is run again on history (`again.py`), which also gives
-the world in which to say what would have to change. Called by `runtime/explanations.py`.
+the world in which to say what would have to change. Called by `runtime/server/explanations.py`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Where pods would go that do not exist, and whom they would evict: placed on a copy of the world, nothing is written.
 
 Pods are tried as the queue would: by priority, then in the order given. Pods that have to leave for one are gone for
-those after it. Called by `runtime/explanations.py` for `fairlead plan`, with pods that the API has defaulted (dry run).
+those after it. Called by `runtime/server/explanations.py` for `fairlead plan`, with pods that the API has defaulted
+(dry run).
 """
 
 from __future__ import annotations

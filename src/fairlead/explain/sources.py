@@ -17,9 +17,9 @@ from fairlead.control.placing import Placer
 from fairlead.control.plane import Plane
 from fairlead.core.errors import NotFound, Unavailable
 from fairlead.ledger.progress import standing_of
-from fairlead.model import plane_knobs
 from fairlead.model.key import Key
-from fairlead.model.policy_in_use import policy_in_use
+from fairlead.model.policy import plane_knobs
+from fairlead.model.policy.in_use import policy_in_use
 from fairlead.model.reasons import GATED, OTHER_SCHEDULER
 from fairlead.model.stages import Standing
 from fairlead.model.views import JOBS, PLANE_SETTINGS, PODS, SCHEDULING_POLICIES, Pod, Resource, View

@@ -1,6 +1,6 @@
 """The brake of a zone: how many of its nodes are silent decides how fast pods may be released there.
 
-Pure; used by `reconcile/evidence_policy.py`, which writes the result into the EvidencePolicy's status, and by the
+Pure; used by `reconcile/nodes/evidence_policy.py`, which writes the result into the EvidencePolicy's status, and by the
 simulator's checkers. Many nodes that fall silent together are more likely one broken switch, or a broken observer,
 than many broken nodes.
 
@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from fairlead.core.times import parse_time
-from fairlead.model import evidence_rows as rows
 from fairlead.model.kind import Json
+from fairlead.model.policy import evidence_rows as rows
 from fairlead.model.views import EvidenceRelease
 
 NORMAL, SLOWED, STOPPED = "Normal", "Slowed", "Stopped"

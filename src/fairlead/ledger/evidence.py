@@ -15,7 +15,6 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from fairlead.core.times import parse_time
-from fairlead.model import evidence_rows as rows
 from fairlead.model.at_most_one import accepted_seconds
 from fairlead.model.kind import Json
 from fairlead.model.marks import (
@@ -26,6 +25,7 @@ from fairlead.model.marks import (
     UNREACHABLE,
     ZONE,
 )
+from fairlead.model.policy import evidence_rows as rows
 from fairlead.model.views import EvidencePolicy, Lease, Node, Pod, Toleration
 
 HEARD, SUSPECTED, UNKNOWN = "Heard", "Suspect", "Unknown"

@@ -5,8 +5,9 @@ it happens. Ownership decides: an object is clear when whoever would have to tak
 can depend on it. Whatever else looks stuck is ambiguous: it is told, with what a person can do, and left.
 
 What other controllers take away is not found twice: dependents of owners that are gone (`garbage.py`), Reservations
-(`reservation.py`), pods held for a Job that is gone (`job_orphans.py`), pods that still run on a node that is gone
-(`release.py`, `returned.py`). The API itself removes a pod that was never bound as soon as its deletion is asked for.
+(`reservation.py`), pods held for a Job that is gone (`reconcile/job/orphans.py`), pods that still run on a node that is
+gone (`reconcile/nodes/release.py`, `reconcile/nodes/returned.py`). The API itself removes a pod that was never bound as
+soon as its deletion is asked for.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What a pod asks of the walls around it, as far as nodes differ in them: users of its own, files of its own.
 
 Shared by the scheduler, which keeps such a pod from nodes that say they have no such wall (`fairlead.dev/isolates-*`),
-and by the agent, which refuses it before a start, field by field (`agent/isolation.py`). Pure.
+and by the agent, which refuses it before a start, field by field (`agent/pod/isolation.py`). Pure.
 """
 
 from __future__ import annotations

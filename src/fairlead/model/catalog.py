@@ -21,16 +21,12 @@ from fairlead.model.kinds import (
     endpointslice,
     event,
     evidencepolicy,
-    horizontalpodautoscaler,
-    horizontalpodautoscaler_v1,
-    job,
     lease,
     limitrange,
     namespace,
     node,
     placementquota,
     planesettings,
-    pod,
     poddisruptionbudget,
     priorityclass,
     replicaset,
@@ -43,6 +39,10 @@ from fairlead.model.kinds import (
     serviceaccount,
     statefulset,
 )
+from fairlead.model.kinds.horizontalpodautoscaler import kind as horizontalpodautoscaler
+from fairlead.model.kinds.horizontalpodautoscaler import kind_v1 as horizontalpodautoscaler_v1
+from fairlead.model.kinds.job import kind as job
+from fairlead.model.kinds.pod import kind as pod
 
 
 class Catalog:

@@ -1,6 +1,6 @@
 """Views of Services and EndpointSlices (see `model/views/`), and the names of the labels that join them.
 
-Read by the controller of slices (`reconcile/endpoint_slices.py`), by the node that turns both into routes
+Read by the controller of slices (`reconcile/services/endpoint_slices.py`), by the node that turns both into routes
 (`agent/services.py`), and by the simulator's checkers. Endpoints stay plain JSON: they are compared and passed on.
 """
 

@@ -3,8 +3,8 @@
 A machine is a class whose only mutator is `handle(event) -> tuple[Instruction, ...]`: frozen events in (past tense),
 frozen instructions out (imperative), no clock and no chance but what the events bring, and its step is finished before
 the first of its instructions is carried out. The plane, the agent, leadership and each mirror are such machines;
-`runtime/driving.py` drives them in production and `sim/driving.py` in virtual time. What is of one machine only is
-declared beside it: `cache/events.py`, `control/instructions.py`, `agent/contract.py`.
+`runtime/driving.py` drives them in production and `sim/processes/driving.py` in virtual time. What is of one machine
+only is declared beside it: `cache/events.py`, `control/instructions.py`, `agent/contract.py`.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
     expected pods    what the owners of the pods are scaled to (Deployment, ReplicaSet, StatefulSet)
     desired healthy  minAvailable, or expected pods less maxUnavailable
-    healthy          ready, not deleted, not evicted a moment ago (disruptedPods), and within reach (`reach.py`): on a
-                     node that has missed no renewal of its lease
+    healthy          ready, not deleted, not evicted a moment ago (disruptedPods), and within reach (`nodes/reach.py`):
+                     on a node that has missed no renewal of its lease
     allowed          healthy less desired healthy
 
 Evictions spend the allowance themselves, in the transaction that deletes the pod (`ledger/disruption.py`). Here it is
@@ -50,8 +50,8 @@ from fairlead.model.views import (
     Resource,
     View,
 )
-from fairlead.reconcile.deployment_rollout import resolve_amount
-from fairlead.reconcile.reach import LOOK_AGAIN_SECONDS, find_overdue, has_missed, is_out_of_reach
+from fairlead.reconcile.deployment.rollout import resolve_amount
+from fairlead.reconcile.nodes.reach import LOOK_AGAIN_SECONDS, find_overdue, has_missed, is_out_of_reach
 
 _NAME = "disruption"
 # An evicted pod that is still not being deleted after so long will not be.

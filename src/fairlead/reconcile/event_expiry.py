@@ -1,7 +1,7 @@
 """Events go an hour after they were last written, and the oldest when there are too many (kube-apiserver's event TTL).
 
-Fed with every change of an Event by `runtime/expirer.py`, which asks `due` now and then and sends what it gives. Events
-are kept in the order of their last write, so that a change costs one step and nothing is searched. A deletion is
+Fed with every change of an Event by `runtime/server/expirer.py`, which asks `due` now and then and sends what it gives.
+Events are kept in the order of their last write, so that a change costs one step and nothing is searched. A deletion is
 bound to the revision that was known: an Event that was written again in the meantime stays. Pure.
 """
 

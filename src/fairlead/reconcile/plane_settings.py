@@ -3,8 +3,8 @@ SchedulingPolicy in use, so that it can stay in use when the one that is named l
 
 Taking settings up is the plane's own doing (`control/plane.py`): it reads them from the mirror that this view shows,
 before any turn begins. So a turn that sees a spec is a turn of a plane that works with it, unless the spec cannot be
-used; what that means is judged by the same table (`model/plane_knobs.py`). Which policy is in use is the same function
-of the same objects here and in the scheduler (`model/policy_in_use.py`).
+used; what that means is judged by the same table (`model/policy/plane_knobs.py`). Which policy is in use is the same
+function of the same objects here and in the scheduler (`model/policy/in_use.py`).
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from fairlead.decision.decider import Decider, Wake
 from fairlead.decision.ensure import ensure_status
 from fairlead.decision.predicates import PRESENT
 from fairlead.decision.wakes import always, changed, itself
-from fairlead.model import plane_knobs
 from fairlead.model.key import Key
-from fairlead.model.policy_in_use import MISSING, InUse, policy_in_use, to_keep
+from fairlead.model.policy import plane_knobs
+from fairlead.model.policy.in_use import MISSING, InUse, policy_in_use, to_keep
 from fairlead.model.views import (
     PLANE_SETTINGS,
     SCHEDULING_POLICIES,

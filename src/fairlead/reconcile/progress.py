@@ -43,7 +43,7 @@ from fairlead.model.views import (
     Resource,
     StatefulSet,
 )
-from fairlead.reconcile.deployment_caution import is_paused
+from fairlead.reconcile.deployment.caution import is_paused
 
 SECONDS_BETWEEN = 1.0
 _NAME = "progress"

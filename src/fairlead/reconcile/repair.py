@@ -21,10 +21,10 @@ from fairlead.decision.notes import NORMAL, WARNING, regarding_of
 from fairlead.decision.wakes import always
 from fairlead.ledger import repair
 from fairlead.ledger.evidence import Evidence
-from fairlead.model import evidence_rows as rows
-from fairlead.model import plane_knobs
 from fairlead.model.key import Key
 from fairlead.model.marks import NODE_LEASES
+from fairlead.model.policy import evidence_rows as rows
+from fairlead.model.policy import plane_knobs
 from fairlead.model.premise import Premise
 from fairlead.model.views import (
     EVIDENCE_POLICIES,
@@ -38,7 +38,7 @@ from fairlead.model.views import (
     Resource,
     View,
 )
-from fairlead.reconcile.job_pods import release_pod
+from fairlead.reconcile.job.pods import release_pod
 
 NAME = "repair"
 ALL = Key(PODS.name, "", "")

@@ -17,7 +17,7 @@ from fairlead.model.marks import AT_MOST_ONE, REPLACES, RETURNED
 from fairlead.model.premise import Premise
 from fairlead.model.views import PODS, REPLICASETS, Pod, ReplicaSet
 from fairlead.reconcile.children import child_name, from_template
-from fairlead.reconcile.pod_marks import mark_pod, released_condition
+from fairlead.reconcile.nodes.pod_marks import mark_pod, released_condition
 
 
 def make_replacements(

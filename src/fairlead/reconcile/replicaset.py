@@ -56,7 +56,7 @@ from fairlead.reconcile.children import (
     from_template,
     readiness,
 )
-from fairlead.reconcile.reach import is_out_of_reach
+from fairlead.reconcile.nodes.reach import is_out_of_reach
 from fairlead.reconcile.replacements import delete_unwanted, make_replacements, still_there, swap_back
 from fairlead.reconcile.waiting import add_waiting, drop_waiting, refused_owner, strip_name
 

@@ -1,6 +1,6 @@
 """The SchedulingPolicy controller: says in each policy's status whether the scheduler works with it.
 
-Which one is in use follows from PlaneSettings and the policies (`model/policy_in_use.py`); the scheduler takes it up
+Which one is in use follows from PlaneSettings and the policies (`model/policy/in_use.py`); the scheduler takes it up
 from the same mirrors (`control/placing.py`) before any turn begins. So a turn that sees the choice is a turn of a plane
 that works with it, be it the one that is named or one that stays in use because that cannot be.
 """
@@ -13,9 +13,9 @@ from fairlead.decision.decider import Decider, Wake
 from fairlead.decision.effects import ChangeStatus
 from fairlead.decision.ensure import ensure_status
 from fairlead.decision.wakes import always
-from fairlead.model import plane_knobs
 from fairlead.model.key import Key
-from fairlead.model.policy_in_use import InUse, policy_in_use
+from fairlead.model.policy import plane_knobs
+from fairlead.model.policy.in_use import InUse, policy_in_use
 from fairlead.model.views import (
     PLANE_SETTINGS,
     SCHEDULING_POLICIES,

@@ -10,8 +10,8 @@ One turn reports what was observed and then does the first of these that is need
         With maxUnavailable so many at a time, whichever are not healthy counted
     forget old revisions
 
-Healthy is a pod only where its node is within reach (`reach.py`). A pod is made under a name only when no pod has it,
-on its way out or not. Claim templates are not acted upon (there are no volumes yet).
+Healthy is a pod only where its node is within reach (`nodes/reach.py`). A pod is made under a name only when no pod has
+it, on its way out or not. Claim templates are not acted upon (there are no volumes yet).
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from fairlead.model.views import (
     StatefulSetStatus,
 )
 from fairlead.reconcile.children import claim, readiness
-from fairlead.reconcile.reach import LOOK_AGAIN_SECONDS, is_out_of_reach
+from fairlead.reconcile.nodes.reach import LOOK_AGAIN_SECONDS, is_out_of_reach
 from fairlead.reconcile.revisions import REVISION_LABEL, forget_revisions, in_order, record_revision
 from fairlead.reconcile.statefulset_pods import (
     Ranks,

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from fairlead.model.views import STATEFULSETS, ControllerRevision, Json, Pod, StatefulSet
 from fairlead.reconcile.children import available_at, from_template
-from fairlead.reconcile.deployment_rollout import resolve_amount
+from fairlead.reconcile.deployment.rollout import resolve_amount
 from fairlead.reconcile.revisions import REVISION_LABEL, template_in
 
 _POD_NAME_LABEL = "statefulset.kubernetes.io/pod-name"

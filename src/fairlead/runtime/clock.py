@@ -1,10 +1,10 @@
 """The clock of a process: steady, anchored to the wall clock at its start; and the wall clock itself, which may be set.
 
-Made once by what starts a process (`server.py`, `agent_process.py`, `control_process.py`, `hollow_agent.py`) and handed
-to all that needs the time. `clock()` is the time of everything: of durations, of expiry, and of the times written into
-objects, which are compared with one another; it never jumps, whatever is done to the wall clock, and goes on while the
-machine sleeps. `clock.wall()` is what the wall clock shows, for what is due by it. `follow_wall_clock` asks `look` now
-and then whether the wall clock was set, and whoever is concerned is told. Why: docs/adr/0015.
+Made once by what starts a process (`server/process.py`, `node/process.py`, `remote/process.py`, `node/hollow.py`) and
+handed to all that needs the time. `clock()` is the time of everything: of durations, of expiry, and of the times
+written into objects, which are compared with one another; it never jumps, whatever is done to the wall clock, and goes
+on while the machine sleeps. `clock.wall()` is what the wall clock shows, for what is due by it. `follow_wall_clock`
+asks `look` now and then whether the wall clock was set, and whoever is concerned is told. Why: docs/adr/0015.
 """
 
 from __future__ import annotations

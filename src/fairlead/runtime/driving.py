@@ -1,8 +1,8 @@
 """Drives one machine (`port/driving.py`) on the event loop: its events, its timers, the work that its instructions ask
 for, its end.
 
-`plane_driver.py`, `remote_plane.py` and `agent_driver.py` have one each, and add how they list, follow and call. Every
-event goes through `tell`: who wants to know all that a machine was told has one place to listen. An error, of the
+`server/plane_driver.py`, `remote/plane.py` and `node/driver.py` have one each, and add how they list, follow and call.
+Every event goes through `tell`: who wants to know all that a machine was told has one place to listen. An error, of the
 machine or of what carries its instructions out, leaves it in no known state: it is asked nothing more, and `failed`
 hears of it.
 """

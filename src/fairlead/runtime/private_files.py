@@ -1,7 +1,7 @@
 """Files that only their owner may read, replaced whole or not at all: keys, digests, kubeconfigs, backups.
 
-Used by `identity.py`, `token_file.py`, `kubeconfig.py` and the backup command. Whatever the operating system
-refuses becomes a DataDirectoryError that names the file and the next step.
+Used by `credentials/identity.py`, `credentials/token_file.py`, `credentials/kubeconfig.py` and the backup command.
+Whatever the operating system refuses becomes a DataDirectoryError that names the file and the next step.
 """
 
 from __future__ import annotations

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from fairlead.model.plugin_names import SCORING
-from fairlead.model.policy_in_use import InUse
+from fairlead.model.policy.in_use import InUse
+from fairlead.model.policy.plugin_names import SCORING
 from fairlead.model.views import SchedulingPolicy
 from fairlead.schedule.contract import Plugin
 from fairlead.schedule.plugins.balanced_allocation import BalancedAllocation

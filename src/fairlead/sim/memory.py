@@ -1,9 +1,9 @@
 """What runs of one process leave to those after them: answers that follow from nothing but what was asked.
 
 A server that has been up for a while has met most specs and most sets of owned fields before, and answers from what it
-remembers of them (`api/spec_cache.py`, `api/managing.py`). A run is too short for that, so runs of one `Runner` share
-it, and the views of what they all start from (`decoded.py`). It changes what a run costs and nothing else: a seed has
-the same digest whichever seeds ran before it, which `tests/sim/test_determinism.py` looks at.
+remembers of them (`api/spec_cache.py`, `api/apply/managing.py`). A run is too short for that, so runs of one `Runner`
+share it, and the views of what they all start from (`decoded.py`). It changes what a run costs and nothing else: a seed
+has the same digest whichever seeds ran before it, which `tests/sim/test_determinism.py` looks at.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec import structs
 
-from fairlead.api.authn import Tokens
+from fairlead.api.access.authn import Tokens
 from fairlead.api.charging import PLACEMENT
 from fairlead.api.desk import Desk
 from fairlead.api.plan import Context, Step

@@ -17,13 +17,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from fairlead.api.users import User
+from fairlead.api.access.users import User
 from fairlead.cache import events as mirrored
 from fairlead.port.outcome import Outcome, Unknown, outcome_of
 from fairlead.port.request import Reply, Request
 from fairlead.sim.checkers.contract import LATE
 from fairlead.sim.faults import Faults
-from fairlead.sim.server import SimulatedServer
+from fairlead.sim.processes.server import SimulatedServer
 from fairlead.sim.tape import Tape
 from fairlead.sim.time import Timeline
 from fairlead.store.contract import Compacted, Entry, FutureRevision

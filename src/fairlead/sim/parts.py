@@ -18,7 +18,7 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
-from fairlead.agent.hollow import hollow_decider
+from fairlead.agent.hollow.decider import hollow_decider
 from fairlead.agent.machine import Agent
 from fairlead.api.server import Api
 from fairlead.control.placing import Placer

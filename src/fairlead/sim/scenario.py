@@ -30,7 +30,7 @@ class ScenarioStep:
 
 @dataclass(frozen=True, slots=True)
 class Mishap:
-    """A fault of a node at a certain time, in every run: a name from `node_incidents.py`."""
+    """A fault of a node at a certain time, in every run: a name from `incidents/nodes.py`."""
 
     at_seconds: float
     name: str
@@ -40,7 +40,7 @@ class Mishap:
 
 @dataclass(frozen=True, slots=True)
 class DiskMishap:
-    """A fault of the server's disk at a certain time, in every run: a name from `disk_mishaps.py`."""
+    """A fault of the server's disk at a certain time, in every run: a name from `incidents/disk.py`."""
 
     at_seconds: float
     name: str

@@ -16,7 +16,7 @@ from msgspec import structs
 
 from fairlead.agent.contract import NodeSettings
 from fairlead.agent.machine import Agent
-from fairlead.api.users import MASTERS, User
+from fairlead.api.access.users import MASTERS, User
 from fairlead.control.leadership import FENCE, LEASE
 from fairlead.control.plane import Plane
 from fairlead.core import codec
@@ -25,22 +25,19 @@ from fairlead.model.marks import NODE_LEASES
 from fairlead.model.views import LEASES
 from fairlead.port.request import Reply, Request
 from fairlead.schedule.facts import FactsOf
-from fairlead.sim.agents import AgentProcess, NodeLink
 from fairlead.sim.backup import EMPTY, Backup
 from fairlead.sim.checkers.contract import CommittedObjects, Observed
 from fairlead.sim.checkers.roster import all_checkers, process_checkers
 from fairlead.sim.decoded import Decoded
 from fairlead.sim.digest import Digest
-from fairlead.sim.disk_mishaps import DiskMishaps
 from fairlead.sim.faults import CALM, Faults
 from fairlead.sim.fence import Trespass
-from fairlead.sim.incidents import EVERY_MS, Incidents
-from fairlead.sim.machines import SimulatedMachine
+from fairlead.sim.incidents.disk import DiskMishaps
+from fairlead.sim.incidents.processes import EVERY_MS, Incidents
 from fairlead.sim.memory import Memory
 from fairlead.sim.narrow_api import narrow
 from fairlead.sim.network import Link
 from fairlead.sim.parts import Parts, default_parts
-from fairlead.sim.planes import PlaneProcess
 from fairlead.sim.probes import (
     CALLS,
     CRASH_BETWEEN_WRITES,
@@ -48,9 +45,12 @@ from fairlead.sim.probes import (
     TAKEOVER_MID_TURN,
     timeout_after_commit,
 )
-from fairlead.sim.process_runs import RunLog
+from fairlead.sim.processes.agents import AgentProcess, NodeLink
+from fairlead.sim.processes.machines import SimulatedMachine
+from fairlead.sim.processes.planes import PlaneProcess
+from fairlead.sim.processes.runs import RunLog
+from fairlead.sim.processes.server import SimulatedServer
 from fairlead.sim.scenario import Scenario, ScenarioStep, owned_by
-from fairlead.sim.server import SimulatedServer
 from fairlead.sim.tape import Tape
 from fairlead.sim.time import EPOCH, Timeline
 from fairlead.sim.violation import Violation

@@ -1,7 +1,7 @@
 """Who knows from outside the database how far revisions were given out. The journal asks it when it is read.
 
-`runtime/revision_mark.py` is the one of a data directory. A database that lost its newest transactions is as consistent
-as any; only what was written elsewhere can tell. Pure.
+`runtime/data/revision_mark.py` is the one of a data directory. A database that lost its newest transactions is as
+consistent as any; only what was written elsewhere can tell. Pure.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from fairlead.runtime.kubeconfig import CLUSTER
+from fairlead.runtime.credentials.kubeconfig import CLUSTER
 
 _ANSWER_SECONDS = 60.0
 

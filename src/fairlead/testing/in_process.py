@@ -1,8 +1,8 @@
 """A server on a loop in a thread of this process: started, stopped, crashed and started again on what it kept.
 
-Made by `planes.py`. It is the Server of `runtime/server.py` with its listener, verbs, store and controllers; only what
-`fairlead serve` does to its process is left out. Without a data directory the journal is in memory, and outlives the
-server for as long as this object.
+Made by `planes.py`. It is the Server of `runtime/server/process.py` with its listener, verbs, store and controllers;
+only what `fairlead serve` does to its process is left out. Without a data directory the journal is in memory, and
+outlives the server for as long as this object.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from typing import Any, TypeVar
 
 import uvloop
 
-from fairlead.runtime import identity
 from fairlead.runtime.clock import Clock
-from fairlead.runtime.datadir import open_data_directory
-from fairlead.runtime.identity import Identity
-from fairlead.runtime.server import Server
-from fairlead.runtime.settings import ServeSettings
+from fairlead.runtime.credentials import identity
+from fairlead.runtime.credentials.identity import Identity
+from fairlead.runtime.data.directory import open_data_directory
+from fairlead.runtime.server.process import Server
+from fairlead.runtime.server.settings import ServeSettings
 from fairlead.store.contract import Journal
 from fairlead.store.memory import MemoryJournal
 from fairlead.testing import material

@@ -14,11 +14,11 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from fairlead.api.authn import token_digest
+from fairlead.api.access.authn import token_digest
 from fairlead.core.times import timestamp
-from fairlead.runtime import identity, kubeconfig
-from fairlead.runtime.identity import Identity
-from fairlead.runtime.token_file import ADMIN_NAME, TokenEntry, check_name, new_token, render
+from fairlead.runtime.credentials import identity, kubeconfig
+from fairlead.runtime.credentials.identity import Identity
+from fairlead.runtime.credentials.token_file import ADMIN_NAME, TokenEntry, check_name, new_token, render
 
 
 class _Material(NamedTuple):
@@ -38,7 +38,7 @@ def _material() -> _Material:
 @cache
 def _made() -> _Material:
     """One authority for all planes of this process; its key is kept nowhere."""
-    from fairlead.runtime import certificates
+    from fairlead.runtime.credentials import certificates
 
     now = time.time()
     authority = certificates.new_authority(now)

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from fairlead.core.errors import UsageError
-from fairlead.runtime import identity, kubeconfig
-from fairlead.runtime.settings import ServeSettings
-from fairlead.runtime.token_file import ADMIN_NAME, check_name
+from fairlead.runtime.credentials import identity, kubeconfig
+from fairlead.runtime.credentials.token_file import ADMIN_NAME, check_name
+from fairlead.runtime.server.settings import ServeSettings
 from fairlead.testing import seeding
 from fairlead.testing.access import Access, Answer
 

@@ -15,8 +15,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from fairlead.core.errors import OperatorError
-from fairlead.runtime import identity, kubeconfig
-from fairlead.runtime.settings import ServeSettings
+from fairlead.runtime.credentials import identity, kubeconfig
+from fairlead.runtime.server.settings import ServeSettings
 from fairlead.testing import material
 
 _START_SECONDS = 60.0

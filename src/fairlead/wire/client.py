@@ -1,9 +1,9 @@
 """HTTP/1.1 out: requests over a few kept connections, and streams over connections of their own.
 
-`runtime/remote.py` sends the requests of agents through it; `wire/http.py` is the other end. `client_protocol.py` makes
-the requests and reads the answers, as it does for the command line's `blocking_client.py`. Everything is bounded: how
-many connections are open at once, how long one may take, how large an answer may be, and what a stream gathers before
-its reader takes it. One connection is `client_connection.py`.
+`runtime/remote/api.py` sends the requests of agents through it; `wire/http.py` is the other end. `client_protocol.py`
+makes the requests and reads the answers, as it does for the command line's `blocking_client.py`. Everything is bounded:
+how many connections are open at once, how long one may take, how large an answer may be, and what a stream gathers
+before its reader takes it. One connection is `client_connection.py`.
 """
 
 from __future__ import annotations

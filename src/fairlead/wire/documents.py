@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from fairlead.api.access import Attributes, Authorizer, forbidden_error
+from fairlead.api.access.contract import Attributes, Authorizer, forbidden_error
 from fairlead.api.discovery import AGGREGATED_VERSIONS, Discovery
 from fairlead.api.forms import parse_accept
 from fairlead.api.plan import Context

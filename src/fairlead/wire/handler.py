@@ -10,8 +10,10 @@ import logging
 from collections.abc import Callable
 from typing import Protocol
 
-from fairlead.api import impersonation
-from fairlead.api.audit_policy import Target
+from fairlead.api.access import impersonation
+from fairlead.api.access.reviews import REVIEWS
+from fairlead.api.access.users import ANONYMOUS, User
+from fairlead.api.audit.rules import Target
 from fairlead.api.conversation import Conversation, Next
 from fairlead.api.metrics import METRICS
 from fairlead.api.plan import (
@@ -20,10 +22,8 @@ from fairlead.api.plan import (
     NodeStream,
     Watch,
 )
-from fairlead.api.reviews import REVIEWS
 from fairlead.api.server import Api
 from fairlead.api.status import failure
-from fairlead.api.users import ANONYMOUS, User
 from fairlead.core.errors import (
     ApiError,
     BadRequest,

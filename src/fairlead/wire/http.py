@@ -10,19 +10,20 @@ A body is read only of somebody who is known by the headers, and only if the bud
 connection is closed, and nothing that follows on it is taken for a request.
 
 Clients that keep a connection send the same headers again and again. A request that arrives in one piece, with a head
-that is to the last byte that of the one before, is not parsed anew (`_Head`).
+that is to the last byte that of the one before, is not parsed anew (`heads.py`).
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import httptools
 
-from fairlead.api.impersonation import PREFIX as IMPERSONATE
+from fairlead.api.access.impersonation import PREFIX as IMPERSONATE
 from fairlead.wire.exchange import Exchange
+from fairlead.wire.heads import Head, head_of
 
 if TYPE_CHECKING:
     from fairlead.wire.listener import Listener
@@ -59,17 +60,6 @@ class _StopParsing(Exception):
     """What follows on this connection is not parsed."""
 
 
-class _Head(NamedTuple):
-    """Request line and headers of a request that came whole, and what was read in them."""
-
-    text: bytes
-    length: int  # of the body
-    method: bytes
-    target: bytes
-    headers: dict[bytes, bytes]
-    impersonation: list[tuple[bytes, bytes]]
-
-
 class ServerConnection(asyncio.Protocol):
     """One client. The listener owns the set of these and sweeps out the idle ones."""
 
@@ -103,7 +93,7 @@ class ServerConnection(asyncio.Protocol):
         self._unread: Exchange | None = None  # the last request of this connection, whose body is not read
         self._continue_due = False  # the client waits to be told to send its body
         self._completed: Exchange | None = None  # the last one of the bytes that are being parsed
-        self._head: _Head | None = None  # of the last request, if it came whole and by itself
+        self._head: Head | None = None  # of the last request, if it came whole and by itself
 
     # asyncio
 
@@ -143,7 +133,7 @@ class ServerConnection(asyncio.Protocol):
         if self._refused is not None or self._unread is not None:
             return  # it is dropped
         head = self._head
-        if head is not None and len(data) == len(head.text) + head.length and data.startswith(head.text):
+        if head is not None and head.begins(data):
             self._receive_like(head, data)
         else:
             self._parse(data)
@@ -179,14 +169,10 @@ class ServerConnection(asyncio.Protocol):
 
     def _remember_head(self, data: bytes) -> None:
         """One request came, and nothing else."""
-        last, size = self._completed, len(data) - self._length
-        if last is None or not last.keep_alive or not last.chunked:
-            return
-        if not self._is_chunked and b"expect" not in last.headers and data.find(b"\r\n\r\n") + 4 == size:
-            head = (last.method, last.target, last.headers, self._impersonation)
-            self._head = _Head(data[:size], self._length, *head)
+        if self._completed is not None and not self._is_chunked:
+            self._head = head_of(data, self._length, self._completed)
 
-    def _receive_like(self, head: _Head, data: bytes) -> None:
+    def _receive_like(self, head: Head, data: bytes) -> None:
         exchange = Exchange(self, head.method, head.target, head.headers)
         exchange.impersonation = head.impersonation
         if head.length:

@@ -7,8 +7,8 @@ kinds have come or gone, only the documents of their groups are built again, and
 
 from __future__ import annotations
 
-from fairlead.api.openapi import groups, v2_document, v3_document, v3_index
-from fairlead.api.openapi_proto import ASKED, MEDIA_TYPE, encode_v2
+from fairlead.api.openapi.documents import groups, v2_document, v3_document, v3_index
+from fairlead.api.openapi.proto import ASKED, MEDIA_TYPE, encode_v2
 from fairlead.core.codec import digest, encode
 from fairlead.model.catalog import Catalog
 from fairlead.model.fields import FieldTables

@@ -1,8 +1,9 @@
 """Whom a certificate names, and whether it is valid now: by the clock of this process, not by the wall clock.
 
 OpenSSL knows the wall clock alone: an hour back, and what was made a moment ago is "not yet valid" to an agent, which
-then misses its lease. Contexts of long-lived processes (`runtime/reaching.py`, `runtime/node_endpoint.py`) leave the
-time out, and who is shown a certificate asks here. It is the certificate itself that is judged, not those that signed.
+then misses its lease. Contexts of long-lived processes (`runtime/remote/reaching.py`, `runtime/node/endpoint.py`) leave
+the time out, and who is shown a certificate asks here. It is the certificate itself that is judged, not those that
+signed.
 """
 
 from __future__ import annotations

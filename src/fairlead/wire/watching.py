@@ -14,9 +14,9 @@ from collections import deque
 from collections.abc import Callable, Collection
 from dataclasses import replace
 
+from fairlead.api.access.users import User
 from fairlead.api.plan import Watch
 from fairlead.api.status import failure
-from fairlead.api.users import User
 from fairlead.core.errors import Expired, Unavailable
 from fairlead.store.contract import ADDED, CommittedChange, Compacted
 from fairlead.store.watch import FRAME_END, FRAME_STARTS, Hub, Subscription, frame

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from fairlead.reconcile.cronjob import SCHEDULED_AT
+from fairlead.reconcile.job.cronjob import SCHEDULED_AT
 from tests.sim.checkers.story import (
     GOING,
     SCHEDULER,

@@ -16,8 +16,8 @@ import msgspec
 from fairlead.agent import contract as c
 from fairlead.agent.machine import Agent
 from fairlead.agent.pace import Pace
+from fairlead.api.access.users import MASTERS, User
 from fairlead.api.plan import Watch
-from fairlead.api.users import MASTERS, User
 from fairlead.cache.events import Framed, Listed, ListFailed, Mirrored
 from fairlead.model.key import Key
 from fairlead.model.marks import RELEASED

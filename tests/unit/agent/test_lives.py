@@ -8,8 +8,8 @@ from typing import Any
 
 from fairlead.agent import contract as c
 from fairlead.agent import machine
-from fairlead.agent.life import Life
 from fairlead.agent.machine import Agent
+from fairlead.agent.pod.life import Life
 from fairlead.cache.events import Changed, Mirrored
 from fairlead.port.driving import Woke
 from tests.property.test_agent import ACTS, NAMES, Judge, act

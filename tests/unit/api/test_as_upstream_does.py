@@ -9,10 +9,10 @@ import pytest
 from fairlead.api.plan import Watch
 from fairlead.core import codec
 from fairlead.port.request import Reply, Request
-from fairlead.reconcile.deployment_history import REVISION, revision_of
+from fairlead.reconcile.deployment.history import REVISION, revision_of
 from tests.inprocess import InProcess
+from tests.unit.api.custom.definitions import CRDS, definition
 from tests.unit.api.things import PODS, made, pod, sample
-from tests.unit.custom.definitions import CRDS, definition
 
 QUOTAS = "/api/v1/namespaces/default/resourcequotas"
 REVIEW = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"

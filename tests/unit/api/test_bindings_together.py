@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from fairlead.api.users import User
+from fairlead.api.access.users import User
 from fairlead.core import codec
 from fairlead.model.key import Key
 from fairlead.model.premise import Premise

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from fairlead.api.users import User
+from fairlead.api.access.users import User
 from fairlead.model.catalog import CATALOG
 from fairlead.model.key import Key
 from fairlead.port.request import Request

@@ -9,10 +9,10 @@ import pytest
 
 from fairlead.api.definitions import GROUP, definitions
 from fairlead.core.problems import Problems
-from fairlead.model import evidence_rows
 from fairlead.model.catalog import CATALOG
 from fairlead.model.custom.structural import check_schema
 from fairlead.model.files import load_tables
+from fairlead.model.policy import evidence_rows
 from tests.inprocess import InProcess
 
 Json = dict[str, Any]

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from fairlead.api.access.users import User
 from fairlead.api.discovery import Discovery
 from fairlead.api.subresources import VERBS
-from fairlead.api.users import User
 from fairlead.model.catalog import CATALOG
 from tests.inprocess import InProcess
 from tests.unit.api.things import KINDS

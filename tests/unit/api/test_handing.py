@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from fairlead.api.users import MASTERS, NODES, User
+from fairlead.api.access.users import MASTERS, NODES, User
 from tests.inprocess import ADMIN, InProcess
 from tests.unit.api.test_quotas import PLACEMENT, QUOTAS, asking, bind, placement, quota, used
 from tests.unit.api.things import PODS, made

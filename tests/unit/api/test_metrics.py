@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from fairlead.api.access.users import VIEWERS, User
 from fairlead.api.plan import NodeQuestion
-from fairlead.api.users import VIEWERS, User
 from fairlead.core.errors import ApiError
 from fairlead.port.request import Reply, Request
 from fairlead.port.usage import Amount, ContainerUsage, NodeUsage, PodUsage

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from fairlead.api.users import MASTERS, User
+from fairlead.api.access.users import MASTERS, User
 from tests.inprocess import ADMIN, InProcess
 
 Json = dict[str, Any]

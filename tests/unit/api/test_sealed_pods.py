@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from fairlead.api.users import MASTERS, User
+from fairlead.api.access.users import MASTERS, User
 from fairlead.model.marks import AT_MOST_ONE
 from fairlead.port.request import MERGE_PATCH
 from tests.inprocess import InProcess

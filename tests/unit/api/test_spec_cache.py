@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from fairlead.api import spec_cache
-from fairlead.api.authn import Tokens
+from fairlead.api.access.authn import Tokens
 from fairlead.api.repeats import RepeatedCreate, Repeats
 from fairlead.api.server import Api
 from fairlead.api.spec_cache import CachedSpec, SpecCache

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from fairlead.agent.hollow import hollow_decider
+from fairlead.agent.hollow.decider import hollow_decider
 from fairlead.cache.events import Framed, Listed, Marked, Mirrored
 from fairlead.control.instructions import (
     Answers,

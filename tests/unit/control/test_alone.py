@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fairlead.agent.hollow import hollow_decider
+from fairlead.agent.hollow.decider import hollow_decider
 from fairlead.control.alone import Alone
 from fairlead.control.plane import Plane
 from tests.inprocess import InProcess

@@ -9,7 +9,7 @@ import pytest
 from fairlead.cache.view import MirrorView
 from fairlead.core.times import microtime, parse_time
 from fairlead.model.key import Key
-from fairlead.reconcile.cronjob import cronjob_decider
+from fairlead.reconcile.job.cronjob import cronjob_decider
 from tests.inprocess import InProcess
 from tests.unit.control.driving import Driver
 

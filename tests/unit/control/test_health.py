@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 import pytest
 from msgspec import structs
 
-from fairlead.agent.hollow import hollow_decider
+from fairlead.agent.hollow.decider import hollow_decider
 from fairlead.control.instructions import Answers, Call, PlaneEvent, Report
 from fairlead.control.roster import default_deciders
 from fairlead.decision.contract import NOTHING, Decision, Reading
@@ -20,7 +20,7 @@ from fairlead.model.key import Key
 from fairlead.model.views import DEPLOYMENTS
 from fairlead.port.outcome import Unknown
 from fairlead.port.request import Reply, Request
-from fairlead.runtime.extensions import scheduler_queue
+from fairlead.runtime.server.extensions import scheduler_queue
 from fairlead.sim.zoo.status_write_loop import chatty
 from tests.inprocess import InProcess
 from tests.unit.control.driving import Driver

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from fairlead.cli import queues as command
-from fairlead.runtime import extensions
+from fairlead.runtime.server import extensions
 from tests.inprocess import InProcess
 from tests.unit.control.driving import Driver
 from tests.unit.control.test_health import set_plane, stubborn

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from fairlead.control.tally import SCHEDULED, Distribution, PlacementTally
-from fairlead.runtime import extensions
-from fairlead.runtime.scheduler_metrics import scheduler_samples
+from fairlead.runtime.server import extensions
+from fairlead.runtime.server.scheduler_metrics import scheduler_samples
 from fairlead.schedule.waiting import FLUSH, TakenPod
 from tests.inprocess import InProcess
 from tests.unit.control.driving import Driver

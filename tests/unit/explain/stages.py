@@ -9,12 +9,12 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from fairlead.agent.pod_conditions import ConditionFacts, conditions, with_owner
-from fairlead.api.users import MASTERS, User
+from fairlead.agent.pod.conditions import ConditionFacts, conditions, with_owner
+from fairlead.api.access.users import MASTERS, User
 from fairlead.cli.objects import NamedObject
 from fairlead.cli.resources import ApiResource
 from fairlead.core.times import microtime
-from fairlead.model import evidence_rows
+from fairlead.model.policy import evidence_rows
 from fairlead.port.request import Reply, Request
 from tests.inprocess import InProcess
 from tests.unit.explain.asking import Asked

@@ -12,14 +12,14 @@ import msgspec
 import pytest
 from msgspec import structs
 
-from fairlead.agent.pod_conditions import ConditionFacts, with_owner
-from fairlead.agent.pod_conditions import conditions as conditions_of
+from fairlead.agent.pod.conditions import ConditionFacts, with_owner
+from fairlead.agent.pod.conditions import conditions as conditions_of
 from fairlead.cli.workloads import observe
 from fairlead.ledger.progress import progress, standing_of
 from fairlead.model import reasons
 from fairlead.model.marks import RELEASED
 from fairlead.model.views import Condition, Job, Pod
-from fairlead.reconcile.pod_marks import mark_pod
+from fairlead.reconcile.nodes.pod_marks import mark_pod
 from fairlead.reconcile.progress import told_of
 from fairlead.schedule.registry import PLUGINS
 from tests.unit.explain.asking import Asked, InProcessClient, explain

@@ -11,7 +11,7 @@ from fairlead.decision.effects import Bind, identity
 from fairlead.decision.wakes import always
 from fairlead.model.key import Key
 from fairlead.model.views import NODES, PODS, Node, PodSpec
-from fairlead.reconcile.eligibility import is_repelled, is_selected
+from fairlead.reconcile.daemonset.eligibility import is_repelled, is_selected
 
 _NAME = "first-fit"
 BATCH = Key("pods", "", "")

@@ -12,8 +12,8 @@ from fairlead.decision.effects import OPERATION, identity
 from fairlead.decision.wakes import by_selector
 from fairlead.model.key import Key
 from fairlead.model.views import DAEMONSETS, DEPLOYMENTS, PODS, REPLICASETS, STATEFULSETS, Meta, Owner, Pod
-from fairlead.reconcile.daemonset import daemonset_decider
-from fairlead.reconcile.deployment import deployment_decider
+from fairlead.reconcile.daemonset.decider import daemonset_decider
+from fairlead.reconcile.deployment.decider import deployment_decider
 from fairlead.reconcile.replicaset import replicaset_decider
 from fairlead.reconcile.statefulset import statefulset_decider
 from tests.unit.reconcile.waking import woken

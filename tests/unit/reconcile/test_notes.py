@@ -20,10 +20,10 @@ from fairlead.model.views import (
     REPLICASETS,
     STATEFULSETS,
 )
-from fairlead.reconcile.cronjob import cronjob_decider
-from fairlead.reconcile.daemonset import daemonset_decider
-from fairlead.reconcile.deployment import deployment_decider
-from fairlead.reconcile.job import job_decider
+from fairlead.reconcile.daemonset.decider import daemonset_decider
+from fairlead.reconcile.deployment.decider import deployment_decider
+from fairlead.reconcile.job.cronjob import cronjob_decider
+from fairlead.reconcile.job.decider import job_decider
 from fairlead.reconcile.replicaset import replicaset_decider
 from fairlead.reconcile.statefulset import statefulset_decider
 from tests.unit.reconcile.world import NOW, World, selector, template

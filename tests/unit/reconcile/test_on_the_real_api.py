@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from fairlead.agent.hollow import hollow_decider
+from fairlead.agent.hollow.decider import hollow_decider
 from fairlead.decision.decider import Decider
 from fairlead.model.key import Key
 from fairlead.model.views import (
@@ -25,11 +25,11 @@ from fairlead.model.views import (
     Pod,
     View,
 )
-from fairlead.reconcile.cronjob import cronjob_decider
-from fairlead.reconcile.daemonset import daemonset_decider
+from fairlead.reconcile.daemonset.decider import daemonset_decider
 from fairlead.reconcile.disruption_budget import budget_decider
-from fairlead.reconcile.job import job_decider
-from fairlead.reconcile.job_orphans import job_orphan_decider
+from fairlead.reconcile.job.cronjob import cronjob_decider
+from fairlead.reconcile.job.decider import job_decider
+from fairlead.reconcile.job.orphans import job_orphan_decider
 from fairlead.reconcile.statefulset import statefulset_decider
 from tests.unit.reconcile.first_fit import BATCH, first_fit_decider
 from tests.unit.reconcile.world import World, selector, template

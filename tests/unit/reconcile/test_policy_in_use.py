@@ -8,7 +8,7 @@ import pytest
 from msgspec import structs
 
 from fairlead.model.key import Key
-from fairlead.model.policy_in_use import policy_in_use, problem_of, to_keep
+from fairlead.model.policy.in_use import policy_in_use, problem_of, to_keep
 from fairlead.model.views import (
     PLANE_SETTINGS,
     SCHEDULING_POLICIES,

@@ -9,7 +9,7 @@ from fairlead.decision.effects import ChangeStatus
 from fairlead.model.key import Key
 from fairlead.model.service_views import ENDPOINT_SLICES, SERVICES
 from fairlead.model.views import DEPLOYMENTS, JOBS, PODS, REPLICASETS, STATEFULSETS
-from fairlead.reconcile.deployment import deployment_decider
+from fairlead.reconcile.deployment.decider import deployment_decider
 from fairlead.reconcile.progress import progress_decider
 from fairlead.reconcile.replicaset import replicaset_decider
 from tests.unit.reconcile.waking import woken

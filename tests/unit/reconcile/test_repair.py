@@ -10,9 +10,9 @@ from fairlead.core.times import timestamp
 from fairlead.decision.contract import EFFECTS_MAX, SETTLED, Waiting
 from fairlead.decision.effects import Delete
 from fairlead.ledger import repair
-from fairlead.model.evidence_rows import default_spec
 from fairlead.model.key import Key
-from fairlead.model.plane_knobs import SECTIONS
+from fairlead.model.policy.evidence_rows import default_spec
+from fairlead.model.policy.plane_knobs import SECTIONS
 from fairlead.model.premise import Premise
 from fairlead.model.views import EVIDENCE_POLICIES, LEASES, NODES, PLANE_SETTINGS, PODS
 from fairlead.reconcile.repair import ALL, repair_decider

@@ -21,7 +21,7 @@ from fairlead.model.views import (
     ControllerRevision,
     Resource,
 )
-from fairlead.reconcile.daemonset import daemonset_decider
+from fairlead.reconcile.daemonset.decider import daemonset_decider
 from fairlead.reconcile.revisions import HASH_LABEL, REVISION_LABEL, in_order, template_in
 from fairlead.reconcile.statefulset import statefulset_decider
 from tests.unit.reconcile.waking import woken

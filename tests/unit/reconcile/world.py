@@ -21,9 +21,9 @@ from typing import Any, TypeVar
 import msgspec
 
 from fairlead.api import objects
+from fairlead.api.access.users import MASTERS, User
 from fairlead.api.admission.plane_conditions import PLANE
 from fairlead.api.assembly import Remembered
-from fairlead.api.users import MASTERS, User
 from fairlead.control.turn import Next, Turn
 from fairlead.core import codec
 from fairlead.core.times import timestamp
@@ -37,7 +37,7 @@ from fairlead.model.selectors import LabelMatcher
 from fairlead.model.views import NAMESPACES, PODS, Pod, Resource, View
 from fairlead.port.outcome import Done, Outcome, Unknown, outcome_of
 from fairlead.port.request import JSON, MERGE_PATCH, Reply, Request
-from fairlead.reconcile.eligibility import pinned_node
+from fairlead.reconcile.daemonset.eligibility import pinned_node
 from fairlead.reconcile.garbage import garbage_decider
 from fairlead.store.contract import Transaction
 from fairlead.store.machine import Store

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from fairlead.core.errors import DataDirectoryError, FormatError
 from fairlead.model.key import Key
-from fairlead.runtime.datadir import open_data_directory
+from fairlead.runtime.data.directory import open_data_directory
 from fairlead.store.contract import CommittedChange, Compacted, Entry, Note, Put, Remove, Transaction
 from fairlead.store.damage import is_stand_in
 from fairlead.store.events import Append, Appended, Flush, Submitted

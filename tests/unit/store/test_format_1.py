@@ -18,8 +18,9 @@ import apsw
 import pytest
 
 from fairlead.core.errors import DataDirectoryError, FormatError
-from fairlead.runtime import archive, datadir
-from fairlead.runtime.datadir import open_data_directory
+from fairlead.runtime.data import archive
+from fairlead.runtime.data import directory as datadir
+from fairlead.runtime.data.directory import open_data_directory
 from fairlead.store import schema
 from fairlead.store.contract import Retention
 from fairlead.store.seal import Seal
@@ -197,7 +198,7 @@ def replace(self, target):
 def fsync(descriptor):
     step(); return real_fsync(descriptor)
 Path.replace, os.fsync = replace, fsync
-from fairlead.runtime.datadir import open_data_directory
+from fairlead.runtime.data.directory import open_data_directory
 with open_data_directory(Path(sys.argv[1])) as directory:
     directory.journal().close()
 """

@@ -9,8 +9,8 @@ from pathlib import Path
 import apsw
 import pytest
 
-from fairlead.runtime.datadir import open_data_directory
-from fairlead.runtime.revision_mark import (
+from fairlead.runtime.data.directory import open_data_directory
+from fairlead.runtime.data.revision_mark import (
     BLOCK,
     FILE,
     Mark,

@@ -22,7 +22,7 @@ import pytest
 import yaml
 
 from fairlead.core.errors import DataDirectoryBusy, OperatorError, UsageError
-from fairlead.runtime.store_driver import StoreDriver
+from fairlead.runtime.server.store_driver import StoreDriver
 from fairlead.testing import Plane, plane
 from tests.clients.converging import eventually
 from tests.running import free_port, need_kubectl

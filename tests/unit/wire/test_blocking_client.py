@@ -14,8 +14,8 @@ import pytest
 
 from fairlead.cli.client import ApiClient
 from fairlead.core.errors import Unreachable
-from fairlead.runtime import certificates
-from fairlead.runtime.kubeconfig import ServerAccess
+from fairlead.runtime.credentials import certificates
+from fairlead.runtime.credentials.kubeconfig import ServerAccess
 from fairlead.wire.blocking_client import BlockingClient
 from fairlead.wire.client_protocol import Address, Broken, NotSent
 

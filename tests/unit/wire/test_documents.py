@@ -8,10 +8,10 @@ from typing import Any, cast
 
 import pytest
 
-from fairlead.api.access import Authorizer
+from fairlead.api.access.contract import Authorizer
+from fairlead.api.access.users import ANONYMOUS
 from fairlead.api.discovery import Discovery
 from fairlead.api.plan import Context
-from fairlead.api.users import ANONYMOUS
 from fairlead.core.errors import ApiError, NotAcceptable
 from fairlead.model.files import load_tables
 from fairlead.model.kind import Kind

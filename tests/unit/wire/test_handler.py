@@ -7,8 +7,8 @@ from typing import Any, cast
 
 import pytest
 
+from fairlead.api.access.users import ANONYMOUS, User
 from fairlead.api.plan import Context, NodeAddress, NodeQuestion, NodeStream, Plan, Watch
-from fairlead.api.users import ANONYMOUS, User
 from fairlead.core.errors import NotFound, Unavailable
 from fairlead.port.request import Reply
 from fairlead.store.contract import CommitFailed, Transaction

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from fairlead.core.times import parse_time
-from fairlead.runtime import certificates
-from fairlead.runtime.kubeconfig import ServerAccess
-from fairlead.runtime.reaching import address_of, tls_of
+from fairlead.runtime.credentials import certificates
+from fairlead.runtime.credentials.kubeconfig import ServerAccess
+from fairlead.runtime.remote.reaching import address_of, tls_of
 from fairlead.wire.client import HttpClient, NotSent
 from fairlead.wire.validity import common_name, time_trouble
 

@@ -8,8 +8,8 @@ from typing import Any, cast
 
 import pytest
 
+from fairlead.api.access.users import User
 from fairlead.api.plan import Watch
-from fairlead.api.users import User
 from fairlead.model.key import Key
 from fairlead.store.contract import ADDED, CommittedChange, Entry
 from fairlead.store.watch import Hub

@@ -1,6 +1,6 @@
 """Finding out what keeps pods apart on this machine: by trying it, once, when the agent starts.
 
-Called by `runtime/agent_process.py`, which publishes it, and by `process.py`. Blocks for a moment.
+Called by `runtime/node/process.py`, which publishes it, and by `process.py`. Blocks for a moment.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The process driver: pods as processes of this machine, each under a supervisor that outlives the agent.
 
-    runtime/agent_driver.py ──instruction──> ProcessDriver ──> PodDriver (`pod.py`), one per pod on this machine
-                            <──── tell ─────
+    runtime/node/driver.py ──instruction──> ProcessDriver ──> PodDriver (`pod.py`), one per pod on this machine
+                           <──── tell ─────
 
 Instructions for one pod are carried out one after the other, those for different pods side by side; a new deadline
 overtakes them all. `logs`, `usage` and `limits` are for the node's own endpoint and status. Clock: the agent's,

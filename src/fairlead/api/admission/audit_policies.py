@@ -1,6 +1,6 @@
 """The status of the AuditPolicy, settled with each write of it: the server follows it from this commit on.
 
-Nobody else writes it. What validation lets pass is followed (`api/audit_in_force.py`); what another version wrote and
+Nobody else writes it. What validation lets pass is followed (`api/audit/in_force.py`); what another version wrote and
 this one does not understand is shown as such when it is read (`model/kinds/auditpolicy.py`).
 """
 

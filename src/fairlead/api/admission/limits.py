@@ -8,7 +8,7 @@ from fairlead.api.objects import tree
 from fairlead.core.errors import lifted_by
 from fairlead.core.quantity import compare, parse, total
 from fairlead.model.kind import Json
-from fairlead.model.kinds.pod_resources import qos_class
+from fairlead.model.kinds.pod.resources import qos_class
 
 RANGES = "limitranges"
 

@@ -1,10 +1,10 @@
-"""A node's credentials write only its own Node and what is bound to it; the rule itself is in `authz.py`."""
+"""A node's credentials write only its own Node and what is bound to it; the rule itself is in `api/access/authz.py`."""
 
 from __future__ import annotations
 
+from fairlead.api.access.node_access import foreign_endpoint, node_restriction
 from fairlead.api.admission.step import AdmissionStep
 from fairlead.api.attempt import Attempt
-from fairlead.api.node_access import foreign_endpoint, node_restriction
 from fairlead.core.errors import Forbidden
 
 

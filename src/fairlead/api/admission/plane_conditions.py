@@ -8,9 +8,9 @@ People say that nothing of a node runs any more by a taint, which names them (do
 
 from __future__ import annotations
 
+from fairlead.api.access.users import MASTERS, User
 from fairlead.api.admission.step import AdmissionStep
 from fairlead.api.attempt import Attempt
-from fairlead.api.users import MASTERS, User
 from fairlead.model.kind import Json
 from fairlead.model.marks import OUT_OF_SERVICE, PLANE_CONDITIONS
 

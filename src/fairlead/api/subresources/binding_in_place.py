@@ -15,7 +15,7 @@ from typing import NamedTuple
 import msgspec
 
 from fairlead.api import charging
-from fairlead.api.audit_policy import Target
+from fairlead.api.audit.rules import Target
 from fairlead.api.desk import Desk
 from fairlead.api.finding import find
 from fairlead.api.objects import after_revision

@@ -7,15 +7,15 @@ conflict that names them. What is not there is created. `verbs/patch.py` and `su
 from __future__ import annotations
 
 from fairlead.api import body, options
-from fairlead.api.access import Attributes, forbidden_error
+from fairlead.api.access.contract import Attributes, forbidden_error
+from fairlead.api.apply.last_applied import ANNOTATION, allowed_by, with_last_applied
+from fairlead.api.apply.managing import encoded_entries, stored_entries
+from fairlead.api.apply.ownable import filter_of
 from fairlead.api.attempt import Attempt
 from fairlead.api.changing import change
 from fairlead.api.desk import Desk
 from fairlead.api.finding import find, not_found
-from fairlead.api.last_applied import ANNOTATION, allowed_by, with_last_applied
-from fairlead.api.managing import encoded_entries, stored_entries
 from fairlead.api.objects import key_of, plain
-from fairlead.api.ownable import filter_of
 from fairlead.api.plan import AGAIN, Context, Plan
 from fairlead.api.writing import admit_and_validate, drop_empty, plan_create, stamp_new
 from fairlead.core import codec, ids, yaml_text

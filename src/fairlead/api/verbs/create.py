@@ -7,10 +7,10 @@ import copy
 import msgspec
 
 from fairlead.api import body, options, spec_cache
+from fairlead.api.apply.managing import manager_of, taken_out
 from fairlead.api.attempt import Attempt, Manager
-from fairlead.api.audit_policy import Target
+from fairlead.api.audit.rules import Target
 from fairlead.api.desk import Desk
-from fairlead.api.managing import manager_of, taken_out
 from fairlead.api.objects import key_of
 from fairlead.api.plan import AGAIN, Again, Context, Plan
 from fairlead.api.repeats import Like, RecordedReads, RepeatedCreate, like

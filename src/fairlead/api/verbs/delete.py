@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from fairlead.api import deletion
-from fairlead.api.access import Attributes, forbidden_error
+from fairlead.api.access.contract import Attributes, forbidden_error
 from fairlead.api.attempt import Attempt
-from fairlead.api.audit_policy import Target
+from fairlead.api.audit.rules import Target
 from fairlead.api.deletion import DeleteOptions
 from fairlead.api.desk import Desk
 from fairlead.api.finding import find

@@ -1,7 +1,8 @@
 """The entries of metadata.managedFields: who did what when, and what became of the fields of the others.
 
 An entry is known by manager, operation, subresource and, for updates, apiVersion. `record_update` is what an update, a
-create or a patch of another sort leaves behind; applying has its own file, `applying.py`. Called by `api/managing.py`.
+create or a patch of another sort leaves behind; applying has its own file, `applying.py`. Called by
+`api/apply/managing.py`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Objects against sets of fields: what an object covers, in what two of them differ, one without some of its fields.
 
-All of it goes by the rules of `rules.py`. Called by `managers.py` and `api/managing.py`. Trees that come out share
-what they can with those that went in; nobody changes either.
+All of it goes by the rules of `rules.py`. Called by `managers.py` and `api/apply/managing.py`. Trees that come out
+share what they can with those that went in; nobody changes either.
 """
 
 from __future__ import annotations

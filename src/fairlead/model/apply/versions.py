@@ -2,7 +2,7 @@
 
 Entries of managedFields name fields as their version has them. Whoever writes in another version changes those fields
 all the same; so the objects before and after are compared in the version of each entry. Used by `applying.py` and
-`api/managing.py`, and only for kinds with conversions (`model/kind.py`).
+`api/apply/managing.py`, and only for kinds with conversions (`model/kind.py`).
 """
 
 from __future__ import annotations

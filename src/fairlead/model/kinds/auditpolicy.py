@@ -1,8 +1,8 @@
 """AuditPolicy (fairlead.dev/v1): what the audit log keeps of which request. One object for the whole plane: `default`.
 
 Read by `model/catalog.py`. Its rules have the conditions of Kubernetes' audit.k8s.io/v1 Policy. Without the object, and
-for requests that none of its rules matches, the built-in rules apply (`api/audit_policy.py`). A server follows a change
-as it is committed (`api/audit_in_force.py`).
+for requests that none of its rules matches, the built-in rules apply (`api/audit/rules.py`). A server follows a change
+as it is committed (`api/audit/in_force.py`).
 """
 
 from __future__ import annotations

@@ -9,8 +9,8 @@ from fairlead.core.problems import Problems
 from fairlead.model.cells import AGE, NONE, since
 from fairlead.model.cron import problem_with
 from fairlead.model.kind import Cell, Column, Json, Kind
-from fairlead.model.kinds.job import default_failure_policy
-from fairlead.model.kinds.job_validation import check_job_spec
+from fairlead.model.kinds.job.kind import default_failure_policy
+from fairlead.model.kinds.job.validation import check_job_spec
 from fairlead.model.kinds.workload import (
     check_counters,
     choose,

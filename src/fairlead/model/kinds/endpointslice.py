@@ -55,7 +55,8 @@ def _validate(obj: Json, problems: Problems) -> None:
 
 
 def _is_servers(obj: Json) -> bool:
-    """Whether it is that of the API itself, which may listen on this machine alone (`runtime/own_service.py`)."""
+    """Whether it is that of the API itself, which may listen on this machine alone
+    (`runtime/server/own_service.py`)."""
     metadata: Json = obj.get("metadata") or {}
     service = (metadata.get("labels") or {}).get("kubernetes.io/service-name")
     return (metadata.get("namespace"), metadata.get("name"), service) == (

@@ -1,18 +1,18 @@
 """EvidencePolicy (fairlead.dev/v1): what each signal of failure may decide. One object for the whole plane: `default`.
 
-Read by `model/catalog.py`. The closed sets and bounds are in `model/evidence_rows.py`. A server makes the object when
-it starts and there is none; controllers take a change up from their mirror while they run. Its status says which zones
-are slowed or stopped, since when and why (`reconcile/evidence_policy.py`).
+Read by `model/catalog.py`. The closed sets and bounds are in `model/policy/evidence_rows.py`. A server makes the object
+when it starts and there is none; controllers take a change up from their mirror while they run. Its status says which
+zones are slowed or stopped, since when and why (`reconcile/nodes/evidence_policy.py`).
 """
 
 from __future__ import annotations
 
 from fairlead.core.problems import Problems
-from fairlead.model import evidence_rows as rows
 from fairlead.model.cells import AGE
 from fairlead.model.kind import Cell, Column, Json, Kind
 from fairlead.model.kinds.workload import part
 from fairlead.model.names import label_problems
+from fairlead.model.policy import evidence_rows as rows
 
 
 def _validate(policy: Json, problems: Problems) -> None:

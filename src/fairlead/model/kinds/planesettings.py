@@ -1,17 +1,17 @@
 """PlaneSettings (fairlead.dev/v1): how the control plane works. One object for the whole plane, named `default`.
 
 Read by `model/catalog.py`. Without it everything is as built in; a field that is absent is as built in too, so
-there are no defaults to fill in and an upgrade may improve them. The knobs are in `model/plane_knobs.py`. Planes
+there are no defaults to fill in and an upgrade may improve them. The knobs are in `model/policy/plane_knobs.py`. Planes
 take a change up from their mirror while they run (`control/plane.py`).
 """
 
 from __future__ import annotations
 
 from fairlead.core.problems import Problems
-from fairlead.model import plane_knobs
 from fairlead.model.cells import AGE
 from fairlead.model.kind import Cell, Column, Json, Kind
 from fairlead.model.kinds.workload import part
+from fairlead.model.policy import plane_knobs
 
 
 def _validate(obj: Json, problems: Problems) -> None:

@@ -10,7 +10,7 @@ from fairlead.core.problems import Problems
 from fairlead.model.cells import AGE
 from fairlead.model.kind import Column, Json, Kind
 from fairlead.model.kinds.amounts import spell_amounts, validate_amount
-from fairlead.model.kinds.pod_placement import validate_tolerations
+from fairlead.model.kinds.pod.placement import validate_tolerations
 from fairlead.model.kinds.workload import part
 from fairlead.model.metadata import validate_immutable, validate_labels
 from fairlead.model.names import name_problems

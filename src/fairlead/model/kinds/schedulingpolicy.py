@@ -11,7 +11,7 @@ from fairlead.model.cells import AGE
 from fairlead.model.kind import Cell, Column, Json, Kind
 from fairlead.model.kinds.workload import part
 from fairlead.model.names import label_key_problems, label_problems
-from fairlead.model.plugin_names import PLUGINS, SCORING, WEIGHT_MAX
+from fairlead.model.policy.plugin_names import PLUGINS, SCORING, WEIGHT_MAX
 from fairlead.model.selectors import validate_label_selector
 
 #: bound: objects | classes of a policy | 422

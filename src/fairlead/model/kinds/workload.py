@@ -13,7 +13,7 @@ from typing import Any, cast
 
 from fairlead.core.problems import Problems
 from fairlead.model.kind import Json
-from fairlead.model.kinds.pod_template import default_pod_spec, validate_pod_template
+from fairlead.model.kinds.pod.template import default_pod_spec, validate_pod_template
 from fairlead.model.selectors import matches_label_selector, validate_label_selector
 
 NOT_NEGATIVE = "must be greater than or equal to 0"

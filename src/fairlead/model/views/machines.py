@@ -127,7 +127,7 @@ class Pod(View, frozen=True):
 
     @property
     def released(self) -> bool:
-        """It no longer counts for its owner: its node was silent for too long (`reconcile/release.py`)."""
+        """It no longer counts for its owner: its node was silent for too long (`reconcile/nodes/release.py`)."""
         for condition in self.status.conditions:
             if condition.type == RELEASED:
                 return condition.status == "True"

@@ -8,12 +8,12 @@ from fairlead.model.views.common import Condition, Json, Meta, Resource, View
 class PlaneSettingsStatus(View, frozen=True):
     observed_generation: int = 0
     conditions: tuple[Condition, ...] = ()
-    scheduling_policy: Json = {}  # the one in use; read by model/policy_in_use.py
+    scheduling_policy: Json = {}  # the one in use; read by model/policy/in_use.py
 
 
 class PlaneSettings(View, frozen=True):
     metadata: Meta
-    spec: Json = {}  # read by model/plane_knobs.py
+    spec: Json = {}  # read by model/policy/plane_knobs.py
     status: PlaneSettingsStatus = PlaneSettingsStatus()
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from fairlead.control.leadership import FENCE, LEASE
 from fairlead.model.views import JOBS, LEASES, PODS
-from fairlead.reconcile.cronjob import SCHEDULED_AT
+from fairlead.reconcile.job.cronjob import SCHEDULED_AT
 from fairlead.sim.checkers.contract import CommittedObjects, Sight
 from fairlead.sim.violation import Violation
 

@@ -1,8 +1,8 @@
 """outlives-the-plane: no process ends because the control plane is away, but those of which at most one may run.
 
-Judged from what ended a run (`process_runs.py`). A supervisor may end a process by its deadline only if at most one of
-its pod may run, and because it was told to only if the pod's object is gone, is being deleted or has finished. That
-processes end by themselves, or with their machine, is nobody's fault.
+Judged from what ended a run (`sim/processes/runs.py`). A supervisor may end a process by its deadline only if at most
+one of its pod may run, and because it was told to only if the pod's object is gone, is being deleted or has finished.
+That processes end by themselves, or with their machine, is nobody's fault.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 from fairlead.model.at_most_one import is_at_most_one
 from fairlead.model.views import PODS
 from fairlead.sim.checkers.contract import CommittedObjects, Sight
-from fairlead.sim.process_runs import CLOSED, DEADLINE, STOPPED, ProcessRun
+from fairlead.sim.processes.runs import CLOSED, DEADLINE, STOPPED, ProcessRun
 from fairlead.sim.violation import Violation
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from fairlead.model.views import NODES, PLACEMENT_QUOTAS, PODS
-from fairlead.reconcile.eligibility import is_repelled, is_selected
+from fairlead.reconcile.daemonset.eligibility import is_repelled, is_selected
 from fairlead.sim.checkers.contract import CommittedObjects, Sight
 from fairlead.sim.checkers.room import Amounts, add, describe_excess, parse_amounts, sum_requests
 from fairlead.sim.violation import Violation

@@ -12,7 +12,7 @@ from typing import Any
 from fairlead.model.marks import AT_MOST_ONE
 from fairlead.model.views import PODS, REPLICASETS, STATEFULSETS
 from fairlead.sim.checkers.contract import CommittedObjects, Sight
-from fairlead.sim.process_runs import ProcessRun
+from fairlead.sim.processes.runs import ProcessRun
 from fairlead.sim.violation import Violation
 
 

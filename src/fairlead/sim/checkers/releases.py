@@ -17,7 +17,7 @@ from fairlead.ledger.evidence import zone_of
 from fairlead.model.key import Key
 from fairlead.model.marks import REPLACES, UNREACHABLE
 from fairlead.model.views import EVIDENCE_POLICIES, NODES, PODS, REPLICASETS
-from fairlead.reconcile.pod_marks import released_condition
+from fairlead.reconcile.nodes.pod_marks import released_condition
 from fairlead.sim.checkers.contract import CommittedObjects, Sight
 from fairlead.sim.checkers.live_children import GRACE_SECONDS
 from fairlead.sim.violation import Violation

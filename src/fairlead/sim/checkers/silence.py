@@ -10,14 +10,14 @@ from __future__ import annotations
 from typing import Any
 
 from fairlead.ledger.evidence import NEVER
-from fairlead.model import evidence_rows as rows
 from fairlead.model.at_most_one import accepted_seconds
 from fairlead.model.marks import NODE_LEASES, SUSPECT, UNREACHABLE
+from fairlead.model.policy import evidence_rows as rows
 from fairlead.model.views import EVIDENCE_POLICIES, LEASES, NODES, PODS
-from fairlead.reconcile.pod_marks import released_condition
+from fairlead.reconcile.nodes.pod_marks import released_condition
 from fairlead.sim.checkers.contract import CommittedObjects, Sight
 from fairlead.sim.checkers.releases import is_release
-from fairlead.sim.process_runs import ProcessRun
+from fairlead.sim.processes.runs import ProcessRun
 from fairlead.sim.violation import Violation
 
 _SLACK = 0.01  # instants are whole milliseconds

@@ -20,11 +20,11 @@ from fairlead.agent.contract import NodeSettings
 from fairlead.agent.pace import Pace
 from fairlead.control.leadership import LeadershipSettings
 from fairlead.core import codec
-from fairlead.model import evidence_rows as rows
 from fairlead.model.marks import AT_MOST_ONE, DRIVER, KEEP_ORIGINAL, ON_RETURN, ZONE
+from fairlead.model.policy import evidence_rows as rows
 from fairlead.port.request import Request
-from fairlead.reconcile.endpoint_slices import endpoint_slice_decider
-from fairlead.reconcile.pod_networks import pod_network_decider
+from fairlead.reconcile.nodes.pod_networks import pod_network_decider
+from fairlead.reconcile.services.endpoint_slices import endpoint_slice_decider
 from fairlead.sim.faults import NodeFaults
 from fairlead.sim.scenario import Json, Scenario, ScenarioStep, create, delete, patch
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fairlead.api.authn import Tokens
+from fairlead.api.access.authn import Tokens
 from fairlead.api.desk import Desk
 from fairlead.api.server import Api
 from fairlead.control.plane import Plane

@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec import structs
 
-from fairlead.api.authn import Tokens
+from fairlead.api.access.authn import Tokens
 from fairlead.api.desk import Desk
 from fairlead.api.server import Api
 from fairlead.model.key import Key

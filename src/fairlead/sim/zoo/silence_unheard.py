@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from fairlead.api.authn import Tokens
+from fairlead.api.access.authn import Tokens
 from fairlead.api.desk import Desk
 from fairlead.api.heard_nodes import HeardNodes
 from fairlead.api.server import Api

@@ -1,0 +1,1 @@
+"""Hollow nodes: Nodes, heartbeats and pods that are told of, and nothing runs."""

@@ -1,0 +1,1 @@
+"""Whose fields are whose: where verbs meet `model/apply/`."""

@@ -1,0 +1,1 @@
+"""DaemonSets: `decider.py` decides; which nodes are meant, whose pod is where, and the rolling update."""

@@ -1,0 +1,178 @@
+"""Drives a plane against an API server elsewhere: its mirrors and calls go through `api.py`, over HTTPS.
+
+The counterpart of `runtime/server/plane_driver.py`, which drives one in the server's own process. Used by
+`runtime/node/hollow.py` and `process.py`. What such a plane decides goes to `record`, before what follows from it is
+sent: the server's log of decisions is the server's own.
+
+No server tells on demand how far a watch is. A mirror that has to know (a new leader's, which must have seen all that
+the former one did) lists once more. Resources that the server lacks are empty and stay so, but for the EvidencePolicy:
+without one nothing would be made of any node's health, so the rows that a Fairlead server begins with hold there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import assert_never
+
+from fairlead.cache.events import Expired, Listed, ListFailed, Marked, Mirrored, MirrorEvent
+from fairlead.cache.mirror import MirrorPhase
+from fairlead.control.instructions import (
+    Answers,
+    AskProgress,
+    Call,
+    Forget,
+    PlaneInstruction,
+    Record,
+    Replied,
+    Report,
+)
+from fairlead.control.plane import Plane
+from fairlead.core import codec
+from fairlead.model.key import Key
+from fairlead.model.policy import evidence_rows
+from fairlead.model.views import EVIDENCE_POLICIES, Resource, View
+from fairlead.port.driving import Follow, ListAll, Stepped, WakeAt
+from fairlead.runtime.clock import ClockStep
+from fairlead.runtime.driving import Driver
+from fairlead.runtime.remote.api import Remote
+from fairlead.store.contract import Entry
+
+log = logging.getLogger("fairlead.agent")
+
+
+def built_in(resource: str) -> tuple[Entry, ...]:
+    """The objects that are taken to be there of a resource which the server lacks. Nobody can write them."""
+    if resource != EVIDENCE_POLICIES.name:
+        return ()
+    policy = evidence_rows.default_policy()
+    policy["metadata"] |= {"uid": evidence_rows.BUILT_IN_UID, "resourceVersion": "1"}
+    return (
+        Entry(Key(resource, "", evidence_rows.NAME), evidence_rows.BUILT_IN_UID, 1, codec.encode(policy)),
+    )
+
+
+class RemotePlaneDriver:
+    """`failed` hears of an error that leaves the plane in no known state."""
+
+    def __init__(
+        self,
+        plane: Plane,
+        remote: Remote,
+        clock: Callable[[], float],
+        failed: Callable[[BaseException], None],
+        record: Callable[[Sequence[bytes]], None] = lambda records: None,
+    ) -> None:
+        self.plane = plane
+        self._remote = remote
+        self._clock = clock
+        self._record = record
+        self._follows: dict[str, asyncio.Task[None]] = {}
+        self._loop = asyncio.get_running_loop()
+        self._unlisted: dict[str, str] = {}  # resources that could not be listed, and why
+        self._driver = Driver(self._loop, plane, self._carry_out, clock, failed)
+
+    def start(self) -> None:
+        self._driver.start()
+
+    def stepped(self, step: ClockStep) -> None:
+        """The wall clock was set."""
+        self._driver.tell(Stepped(step.ahead_seconds, str(step), self._clock()))
+
+    async def stop(self) -> None:
+        await self._driver.stop()
+
+    # Carrying out
+
+    def _carry_out(self, instructions: tuple[PlaneInstruction, ...]) -> None:
+        records: list[bytes] = []
+        for instruction in instructions:
+            if isinstance(instruction, Record):
+                records.append(instruction.body)
+                continue
+            if records:
+                self._record(records)
+                records = []
+            match instruction:
+                case Call():
+                    self._driver.do(self._call(instruction))
+                case WakeAt():
+                    self._driver.wake_at(instruction)
+                case ListAll(resource, attempt):
+                    self._unfollow(resource)
+                    if (
+                        mirror := self.plane.mirrors.get(resource)
+                    ) is not None:  # not forgotten in the same step
+                        self._driver.do(self._list(mirror.resource, attempt))
+                case Follow(resource, since, attempt):
+                    self._unfollow(resource)
+                    mirror = self.plane.mirrors.get(resource)
+                    if mirror is not None and resource not in self.plane.capabilities.lacks:
+                        self._follows[resource] = self._driver.do(
+                            self._follow(mirror.resource, since, attempt)
+                        )
+                case Forget(resource):
+                    self._unfollow(resource)
+                    self._unlisted.pop(resource, None)
+                    self._driver.drop_timer(resource)
+                case AskProgress(resource):
+                    self._loop.call_soon(self._tell_progress, resource)
+                case Report():
+                    log.warning("%s", instruction.message, exc_info=instruction.error)
+                case _:
+                    assert_never(instruction)
+        if records:
+            self._record(records)
+
+    def _unfollow(self, resource: str) -> None:
+        """Whatever still came of it would be ignored."""
+        task = self._follows.pop(resource, None)
+        if task is not None:
+            task.cancel()
+
+    async def _call(self, call: Call) -> None:
+        outcome = await self._remote.ask(call.request)
+        self._driver.tell(Answers((Replied(call.call, outcome, self._clock(), self._driver.chance()),)))
+
+    # Mirrors
+
+    def _tell(self, resource: str, events: Iterable[MirrorEvent]) -> None:
+        mirrored = Mirrored(resource, tuple(events))
+        if mirrored.events:
+            self._driver.tell(mirrored)
+
+    async def _list(self, kind: Resource[View], attempt: int) -> None:
+        resource = kind.name
+        found: MirrorEvent
+        if resource in self.plane.capabilities.lacks:
+            entries = built_in(resource)
+            revision = max((each.revision for each in entries), default=0)
+            found = Listed(revision, entries, self._clock(), attempt)
+        else:
+            found = await self._remote.list_all(kind, "", attempt)
+            self._notice(resource, found.reason if isinstance(found, ListFailed) else "")
+        self._tell(resource, (found,))
+
+    def _notice(self, resource: str, trouble: str) -> None:
+        """Each reason why a resource cannot be listed is told once."""
+        if trouble and self._unlisted.get(resource) != trouble:
+            log.warning("%s cannot be listed: %s; what rests on them waits", resource, trouble)
+        if trouble:
+            self._unlisted[resource] = trouble
+        else:
+            self._unlisted.pop(resource, None)
+
+    async def _follow(self, kind: Resource[View], since: int, attempt: int) -> None:
+        await self._remote.follow(kind, "", since, attempt, partial(self._tell, kind.name))
+
+    def _tell_progress(self, resource: str) -> None:
+        plane, now = self.plane, self._clock()
+        mirror = plane.mirrors.get(resource)
+        if mirror is None:
+            return  # it was forgotten meanwhile
+        if resource in plane.capabilities.lacks:
+            self._tell(resource, (Marked(plane.leadership.fence_revision, now),))
+        elif mirror.phase is MirrorPhase.FOLLOWING and not mirror.passed(plane.leadership.fence_revision):
+            self._tell(resource, (Expired(now),))

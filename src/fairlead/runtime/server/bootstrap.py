@@ -1,0 +1,72 @@
+"""What every plane has from its first moment: namespaces and priority classes that clients take for granted, and the
+EvidencePolicy, without which nothing is made of a silent node."""
+
+from __future__ import annotations
+
+from fairlead.core import codec
+from fairlead.core.errors import DataDirectoryError
+from fairlead.model.key import Key
+from fairlead.model.kind import Json
+from fairlead.model.policy import evidence_rows
+from fairlead.model.views import EVIDENCE_POLICIES
+from fairlead.port.request import MERGE_PATCH, Request
+from fairlead.reconcile.root_certificate import CONFIG_MAP
+from fairlead.runtime.server.host import ServingHost
+
+_NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
+# Where clients in Go find by whose word they know the API, and where servers beside it find whose certificates count.
+_CERTIFICATES = ((CONFIG_MAP, "ca.crt"), ("extension-apiserver-authentication", "client-ca-file"))
+_PRIORITY_CLASSES = (
+    (
+        "system-cluster-critical",
+        2_000_000_000,
+        "For pods that the cluster needs, and that may move to another node.",
+    ),
+    ("system-node-critical", 2_000_001_000, "For pods that a node needs, and that must not move from it."),
+)
+
+
+async def ensure_initial_objects(host: ServingHost, authority: str = "") -> None:
+    """Create what is missing; what exists is left as it is, but for the certificate of the authority (as PEM), which is
+    published if it is given."""
+    read = host.api.desk.read
+    for name in _NAMESPACES:
+        if read.get(Key("namespaces", "", name)) is None:
+            namespace: Json = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+            await _create(host, Request("create", "", "v1", "namespaces", body=codec.encode(namespace)))
+    for name, key in _CERTIFICATES if authority else ():
+        await _publish(host, name, {key: authority})
+    for name, value, description in _PRIORITY_CLASSES:
+        if read.get(Key("priorityclasses.scheduling.k8s.io", "", name)) is None:
+            body: Json = {
+                "apiVersion": "scheduling.k8s.io/v1",
+                "kind": "PriorityClass",
+                "metadata": {"name": name},
+                "value": value,
+                "description": description,
+            }
+            await _create(
+                host, Request("create", "scheduling.k8s.io", "v1", "priorityclasses", body=codec.encode(body))
+            )
+
+    if read.get(Key(EVIDENCE_POLICIES.name, "", evidence_rows.NAME)) is None:
+        policy = codec.encode(evidence_rows.default_policy())
+        await _create(host, Request("create", "fairlead.dev", "v1", "evidencepolicies", body=policy))
+
+
+async def _publish(host: ServingHost, name: str, data: dict[str, str]) -> None:
+    found = host.api.desk.read.get(Key("configmaps", "kube-system", name))
+    at = ("", "v1", "configmaps", "kube-system")
+    if found is None:
+        body: Json = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data}
+        await _create(host, Request("create", *at, body=codec.encode(body)))
+    elif not (codec.decode(found.data).get("data") or {}).items() >= data.items():
+        body = {"data": data}
+        await _create(host, Request("patch", *at, name, body=codec.encode(body), content_type=MERGE_PATCH))
+
+
+async def _create(host: ServingHost, request: Request) -> None:
+    reply = await host.call(request)
+    if reply.status >= 400:
+        message = codec.decode(reply.body).get("message", "")
+        raise DataDirectoryError(f"the first objects of the plane could not be written: {message}")

@@ -1,0 +1,205 @@
+"""Drives a plane in the process of the API: carries its instructions out and feeds back what happened.
+
+Calls go through the same verbs, admission and audit as any client's; mirrors list from the store and follow its hub,
+sharing its immutable entries. Everything runs on the event loop, a bounded number of answers or changes per turn, so
+that requests of clients get theirs in between.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import assert_never
+
+from fairlead.api.access.users import MASTERS, User
+from fairlead.api.status import failure
+from fairlead.cache.events import Broke, Expired, Framed, Listed, Marked, Mirrored, MirrorEvent
+from fairlead.control.instructions import (
+    Answers,
+    AskProgress,
+    Call,
+    Forget,
+    PlaneInstruction,
+    Record,
+    Replied,
+    Report,
+)
+from fairlead.control.plane import Plane
+from fairlead.control.record import STREAM
+from fairlead.core.errors import InternalError
+from fairlead.port.driving import Follow, ListAll, Stepped, WakeAt
+from fairlead.port.outcome import outcome_of
+from fairlead.port.request import Reply
+from fairlead.runtime.clock import ClockStep
+from fairlead.runtime.driving import Driver
+from fairlead.runtime.server.host import ServingHost
+from fairlead.store.contract import Compacted, FutureRevision, Note, Reader
+from fairlead.store.watch import Hub, Subscription
+
+log = logging.getLogger("fairlead.plane")
+
+_CHANGES_PER_TURN = 256
+_REPLIES_PER_TURN = 64
+
+
+class PlaneDriver:
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        plane: Plane,
+        host: ServingHost,
+        store: Reader,
+        hub: Hub,
+        clock: Callable[[], float],
+        failed: Callable[[BaseException], None],
+    ) -> None:
+        """`failed` hears of an error that leaves the plane in no known state."""
+        self._loop = loop
+        self.plane = plane
+        self._host = host
+        self._store = store
+        self._hub = hub
+        self._clock = clock
+        self._driver = Driver(loop, plane, self._carry_out, clock, failed)
+        self._follows: dict[Subscription, tuple[str, int]] = {}  # -> (resource, attempt)
+        self._users: dict[str, User] = {}
+        self._replies: deque[tuple[int, Reply]] = deque()
+
+    def start(self) -> None:
+        self._driver.start()
+
+    def stop(self) -> None:
+        """Answers that still come are dropped; leadership ends with its lease."""
+        self._driver.end()
+        for subscription in self._follows:
+            self._hub.unsubscribe(subscription)
+
+    def stepped(self, step: ClockStep) -> None:
+        """The wall clock was set."""
+        self._driver.tell(Stepped(step.ahead_seconds, str(step), self._clock()))
+
+    def wake(self, subscriptions: Iterable[Subscription]) -> None:
+        """Called after each publish with those who have something new."""
+        for subscription in subscriptions:
+            if subscription in self._follows:
+                self._loop.call_soon(self._deliver, subscription)
+
+    # Carrying out
+
+    def _carry_out(self, instructions: tuple[PlaneInstruction, ...]) -> None:
+        records: list[Note] = []
+        for instruction in instructions:
+            if isinstance(instruction, Record):
+                records.append(Note(STREAM, instruction.body))
+                continue
+            if records:  # in one transaction, and before what was decided
+                self._host.note(tuple(records))
+                records = []
+            match instruction:
+                case Call():
+                    self._call(instruction)
+                case WakeAt():
+                    self._driver.wake_at(instruction)
+                case Report():
+                    log.warning("%s", instruction.message, exc_info=instruction.error)
+                case ListAll(resource, attempt):
+                    self._loop.call_soon(self._list, resource, attempt)
+                case Follow(resource, since, attempt):
+                    self._loop.call_soon(self._follow, resource, since, attempt)
+                case Forget(resource):
+                    self._forget(resource)
+                case AskProgress(resource):
+                    self._loop.call_soon(self._tell_progress, resource)
+                case _:
+                    assert_never(instruction)
+        if records:
+            self._host.note(tuple(records))
+
+    def _call(self, call: Call) -> None:
+        user = self._users.get(call.controller)
+        if user is None:
+            name = f"system:fairlead:{call.controller}"
+            user = self._users[call.controller] = User(name, groups=(MASTERS,))
+        answer = partial(self._reply_soon, call.call)
+        try:
+            self._host.send(call.request, user, answer)
+        except Exception:  # a fault of the API's, as `wire/handler.py` answers it: the plane is sound
+            log.exception("a request could not be handled: %s %s", call.request.verb, call.request.plural)
+            answer(failure(InternalError("an internal error occurred; the server's log has the details")))
+
+    def _reply_soon(self, call: int, reply: Reply) -> None:
+        self._replies.append((call, reply))
+        if len(self._replies) == 1:
+            self._loop.call_soon(self._replied)
+
+    def _replied(self) -> None:
+        """Those of one commit come together."""
+        replies = self._replies
+        if self._driver.stopped or not replies:
+            return
+        now, chance = self._clock(), self._driver.chance
+        taken = [replies.popleft() for _ in range(min(_REPLIES_PER_TURN, len(replies)))]
+        if replies:
+            self._loop.call_soon(self._replied)
+        answers = [Replied(call, outcome_of(reply), now, chance()) for call, reply in taken]
+        self._driver.tell(Answers(tuple(answers)))
+
+    # Mirrors
+
+    def _tell(self, resource: str, *events: MirrorEvent) -> None:
+        self._driver.tell(Mirrored(resource, events))
+
+    def _list(self, resource: str, attempt: int) -> None:
+        entries = tuple(self._store.list(resource))
+        self._tell(resource, Listed(self._store.revision, entries, self._clock(), attempt))
+
+    def _follow(self, resource: str, since: int, attempt: int) -> None:
+        try:
+            subscription = self._hub.subscribe(resource, "", None, since)
+        except Compacted:
+            self._tell(resource, Expired(self._clock(), attempt))
+            return
+        except FutureRevision as error:
+            self._tell(resource, Broke(str(error), self._clock(), attempt))
+            return
+        self._follows[subscription] = (resource, attempt)
+        if subscription.ready:
+            self._loop.call_soon(self._deliver, subscription)
+
+    def _deliver(self, subscription: Subscription) -> None:
+        follow = self._follows.get(subscription)
+        if follow is None or self._driver.stopped:
+            return
+        resource, attempt = follow
+        try:
+            changes = self._hub.take(subscription, _CHANGES_PER_TURN)
+        except Compacted:
+            self._unfollow(subscription)
+            self._tell(resource, Expired(self._clock(), attempt))
+            return
+        now = self._clock()
+        if changes:
+            self._tell(resource, *[Framed(each.type, each.entry, now, attempt) for each in changes])
+        if subscription.cut:
+            self._unfollow(subscription)
+            self._tell(resource, Broke("the watch was cut", now, attempt))
+        elif subscription.ready:
+            self._loop.call_soon(self._deliver, subscription)
+
+    def _tell_progress(self, resource: str) -> None:
+        for subscription, (followed, attempt) in list(self._follows.items()):
+            revision = self._hub.progress(subscription) if followed == resource else 0
+            if revision:
+                self._tell(resource, Marked(revision, self._clock(), attempt))
+
+    def _forget(self, resource: str) -> None:
+        for subscription in [each for each, (name, _) in self._follows.items() if name == resource]:
+            self._unfollow(subscription)
+        self._driver.drop_timer(resource)
+
+    def _unfollow(self, subscription: Subscription) -> None:
+        self._follows.pop(subscription, None)
+        self._hub.unsubscribe(subscription)

@@ -1,0 +1,188 @@
+"""A plane as a process: `runtime/server/plane_driver.py` in virtual time. Each start is a new plane with a new
+identity."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import assert_never
+
+from fairlead.api.access.users import MASTERS, User
+from fairlead.cache.events import Framed, Mirrored
+from fairlead.cache.mirror import MirrorPhase
+from fairlead.control.instructions import (
+    Answers,
+    AskProgress,
+    Call,
+    Forget,
+    PlaneEvent,
+    PlaneInstruction,
+    Record,
+    Replied,
+    Report,
+)
+from fairlead.control.plane import Plane
+from fairlead.port.driving import Follow, ListAll, Started, Stepped, WakeAt, Woke
+from fairlead.port.outcome import Outcome
+from fairlead.port.request import READ_VERBS
+from fairlead.sim.digest import Digest
+from fairlead.sim.faults import Faults
+from fairlead.sim.network import Link
+from fairlead.sim.processes.driving import SimulatedProcess
+from fairlead.sim.tape import Tape
+from fairlead.sim.time import Timeline
+from fairlead.sim.violation import Violation
+
+MakePlane = Callable[[str], Plane]
+
+
+class PlaneProcess(SimulatedProcess[Answers | Stepped, PlaneInstruction]):
+    chance_label, restart_label = "plane.chance", "restart"
+    skew_ms_max = 30_000
+    in_order = False
+
+    def __init__(
+        self,
+        slot: int,
+        make: MakePlane,
+        timeline: Timeline,
+        tape: Tape,
+        digest: Digest,
+        link: Link,
+        tells_progress: bool = True,  # of watches, when asked; otherwise the mirror lists again, as over HTTPS
+    ) -> None:
+        super().__init__(timeline, tape, digest, link)
+        self.faults = Faults()
+        self.crashes_between_writes = 0
+        self._slot = slot
+        self._tells_progress = tells_progress
+        self._make = make
+        self._died_mid_turn = False
+        self._users: dict[str, User] = {}
+
+    @property
+    def identity(self) -> str:
+        return f"plane-{self._slot}-{self._life}"
+
+    def start(self) -> None:
+        self._begin_life(self.faults.clock_skew)
+        self.plane = self._make(self.identity)
+        self._digest.add(b"start", self.identity)
+        self._start_machine(self.plane)
+
+    def crash(self) -> None:
+        if not self.up:
+            return
+        self.up = False
+        self.link.close()
+        self._digest.add(b"crash", self.identity)
+        if any(turn.position for turn in self.plane.turns()):
+            self.crashes_between_writes += 1
+        self._died_mid_turn = bool(self.plane.turns())
+        self._restart_later()
+
+    @property
+    def follows(self) -> bool:
+        """All its mirrors are up to date, or will be soon; none waits before it tries again."""
+        return self.up and all(
+            mirror.phase is MirrorPhase.FOLLOWING for mirror in self.plane.mirrors.values()
+        )
+
+    @property
+    def mid_turn(self) -> bool:
+        """Something it began has no answer yet, or never will have."""
+        return bool(self.plane.turns()) if self.up else self._died_mid_turn
+
+    def set_wall_clock(self, ahead_seconds: float) -> None:
+        """Of its machine, so far ahead of the right time. Its own time goes on; it is told."""
+        self._hear(self._life, partial(self._stepped, ahead_seconds))
+
+    def _stepped(self, ahead_seconds: float) -> Stepped:
+        self._digest.add(b"stepped", f"{self._slot} {ahead_seconds:g}")
+        told = f"the wall clock was set, {ahead_seconds:g} s ahead"
+        return Stepped(ahead_seconds - self._skew_ms / 1000, told, self.now)
+
+    def _note_event(self, event: PlaneEvent) -> None:
+        match event:
+            case Answers(replies):
+                for each in replies:
+                    self._digest.add(b"replied", f"{self._slot} {each.call} {type(each.outcome).__name__}")
+            case Mirrored(resource, events):
+                revisions = [each.entry.revision for each in events if isinstance(each, Framed)]
+                self._digest.add(b"told", f"{self._slot} {resource} {type(events[0]).__name__} {revisions}")
+            case Woke(timer=""):
+                self._digest.add(b"woke", str(self._slot))
+            case Woke(timer=resource):
+                self._digest.add(b"told", f"{self._slot} {resource} Woke []")
+            case Started() | Stepped():
+                pass
+            case _:
+                assert_never(event)
+
+    # What it asks for
+
+    def _carry_out(self, instruction: PlaneInstruction) -> None:
+        add, slot = self._digest.add, self._slot
+        match instruction:
+            case Call():
+                self._call(instruction)
+            case WakeAt():
+                if not instruction.timer:
+                    add(b"wake at", f"{slot} {instruction.at!r}")
+                self._wake_at(instruction)
+            case Record(body):
+                add(b"record", str(slot), body)
+            case Report(_, message, error):
+                add(b"report", f"{slot} {message}")
+                if error is not None:
+                    raise Violation("deciders-do-not-raise", message) from error
+            case Forget(resource):
+                self.link.forget(resource)
+            case AskProgress(resource):
+                if self._tells_progress:
+                    self.link.ask_progress(resource)
+                else:
+                    self.link.expire(resource)
+            case ListAll(resource):
+                add(b"list", f"{slot} {resource}")
+                self._list(instruction)
+            case Follow(resource, since):
+                add(b"follow", f"{slot} {resource} {since}")
+                self._follow(instruction)
+            case _:
+                assert_never(instruction)
+
+    def _call(self, call: Call) -> None:
+        request = call.request
+        self._digest.add(
+            b"call",
+            f"{self._slot} {call.call} {call.controller} {request.verb} {request.plural} "
+            f"{request.namespace}/{request.name}/{request.subresource}",
+            request.body + repr(request.bindings).encode() if request.bindings else request.body,
+        )
+        if request.verb not in READ_VERBS and self._tape.happens(
+            "crash_at_write", self.faults.crash_at_write
+        ):
+            if self._tape.choose("crash.sent", 2):
+                self._send(call)
+            self.crash()
+            return
+        self._send(call)
+
+    def _send(self, call: Call) -> None:
+        user = self._users.get(call.controller)
+        if user is None:
+            name = f"system:fairlead:{call.controller}"
+            user = self._users[call.controller] = User(name, groups=(MASTERS,))
+        # Leases are how leadership itself is settled: only what a leader does is a leader's.
+        origin = "" if call.controller == "leadership" else f"{call.controller} of {self.identity}"
+        life = self._life
+        self.link.call(
+            call.request,
+            user,
+            origin,
+            lambda outcome: self._hear(life, partial(self._replied, call.call, outcome)),
+        )
+
+    def _replied(self, call: int, outcome: Outcome) -> Answers:
+        return Answers((Replied(call, outcome, self.now, self._chance()),))

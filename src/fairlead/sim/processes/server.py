@@ -1,0 +1,335 @@
+"""The API server as a process that can die: store machine, API and hub of production over a journal that takes time.
+
+It does on the timeline what `runtime/server/host.py` and `runtime/server/store_driver.py` do with a loop and a thread.
+A batch is in the journal only when its sync has come; a crash before that loses it, or not, as the tape says; nobody is
+answered before. Whoever waits when the server dies learns nothing (None in place of a Reply): the outcome is open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Protocol
+
+from fairlead.api.access.authn import Tokens
+from fairlead.api.access.users import User
+from fairlead.api.assembly import Assembly
+from fairlead.api.conversation import Conversation, Next, stored_reply
+from fairlead.api.desk import Desk
+from fairlead.api.plan import Context
+from fairlead.api.server import Api
+from fairlead.core.errors import StorageFull
+from fairlead.model.key import Key
+from fairlead.port.request import Reply, Request
+from fairlead.sim.backup import EMPTY, Backup, backup_of
+from fairlead.sim.digest import Digest
+from fairlead.sim.faults import Faults
+from fairlead.sim.memory import Memory
+from fairlead.sim.processes.disk import SimulatedDisk
+from fairlead.sim.tape import Tape
+from fairlead.sim.time import Timeline
+from fairlead.sim.violation import Violation
+from fairlead.store.contract import (
+    Batch,
+    CommitOutcome,
+    Committed,
+    CommittedChange,
+    Entry,
+    Lost,
+    Note,
+    Recovered,
+    Transaction,
+)
+from fairlead.store.events import (
+    Append,
+    Appended,
+    AppendFailed,
+    FloorsMoved,
+    Flush,
+    FlushSoon,
+    Instruction,
+    Publish,
+    ReadAgain,
+    Reread,
+    Resolve,
+    RoomFound,
+    Submitted,
+)
+from fairlead.store.machine import Store
+from fairlead.store.memory import MemoryJournal
+from fairlead.store.watch import Subscription
+
+Answer = Callable[[Reply | None], None]
+
+# Invariants that are judged here, because no commit shows them.
+ACKNOWLEDGED_IS_KEPT = "acknowledged-is-kept"
+FULL_DISK_SERVES = "full-disk-serves"
+LOST_ARE_GONE = "lost-revisions-are-gone"
+
+
+class CommitObserver(Protocol):
+    """Who is told of what has been committed, with the writer of each revision, before anybody else is."""
+
+    def committed(self, changes: tuple[CommittedChange, ...], origins: dict[int, str]) -> None: ...
+
+    def wake_watches(self, subscriptions: list[Subscription]) -> None: ...
+
+    def server_died(self) -> None: ...
+
+
+@dataclass(slots=True)
+class _Waiting:
+    origin: str
+    done: Callable[[CommitOutcome | None], None] | None
+
+
+class SimulatedServer:
+    def __init__(
+        self,
+        timeline: Timeline,
+        tape: Tape,
+        digest: Digest,
+        witness: CommitObserver,
+        backup: Backup = EMPTY,
+        api: Callable[[Desk, Tokens], Api] = Api,
+        memory: Memory | None = None,
+        store: Callable[[Recovered, MemoryJournal], Store] = Store,
+    ) -> None:
+        self.faults = Faults()
+        self.disk = SimulatedDisk()
+        self.lost: tuple[Lost, ...] = ()  # ranges of revisions, as they really are
+        self.up = False
+        self._timeline = timeline
+        self._tape = tape
+        self._digest = digest
+        self._witness = witness
+        self._make_api = api
+        self._make_store = store
+        self._memory = memory or Memory()
+        self._journal = MemoryJournal()
+        self._durable = 0  # the newest revision that is
+        self._keep(Batch(backup.changes, (), timeline.now))
+        self._life = 0  # what was asked of a former life is not carried out
+        self._tickets = 0
+        self._requests = backup.requests
+        self._waiting: dict[int, _Waiting] = {}
+        self._in_flight: Batch | None = None
+        self._witnessed = len(backup.changes)  # the newest revision that the witness was told of
+        self.crashes = 0
+        self.start()
+
+    def start(self) -> None:
+        self._life += 1
+        self.up = True
+        self.disk.reopen()
+        self.store = self._make_store(self._journal.recover(), self._journal)
+        self._assembly = Assembly(self.store, Tokens({}), self._memory.remembered, self._make_api)
+        self.hub, self.served, self.api = self._assembly.hub, self._assembly.served, self._assembly.api
+        # What became durable as the last life ended: nobody was told yet.
+        missed = self._journal.changes_after(self._witnessed, "", self.store.revision)
+        if missed:
+            self._witness_commit(tuple(missed), {})
+
+    def backup(self) -> Backup:
+        return backup_of(self._journal.recover().entries, self._requests)
+
+    def crash(self) -> None:
+        """Everything in memory is gone. The batch that was being synced is durable or not, nobody knows."""
+        if not self.up:
+            return
+        self.crashes += 1
+        self.up = False
+        self._life += 1
+        batch, self._in_flight = self._in_flight, None
+        if batch is not None and self._tape.choose("crash.synced", 2):
+            self._keep(batch)
+        waiting, self._waiting = self._waiting, {}
+        self._digest.add(b"server crash")
+        for each in waiting.values():
+            if each.done is not None:
+                each.done(None)
+        self._witness.server_died()
+
+    def expire_history(self) -> None:
+        """History up to the present is compacted: watches that start earlier get 410."""
+        if self.up:
+            revision = self.store.revision
+            floors = {kind.resource: revision for kind in self.served}
+            self._carry_out(self.store.handle(FloorsMoved(floors)))
+
+    # Faults of its disk, while it is down or not
+
+    def stored(self) -> tuple[Entry, ...]:
+        return self._journal.recover().entries
+
+    def rot(self, key: Key) -> None:
+        self._journal.rot(key, self._timeline.now)
+
+    def lose(self, changes: int, mark: int) -> None:
+        """The newest changes are gone, and numbering goes on so far above what there was."""
+        newest = self._journal.recover().revision
+        lost = Lost(max(0, newest - changes), newest + mark)
+        self._journal.lose(lost.after, lost.until, self._timeline.now)
+        self.lost = (*self.lost, lost)
+        self._witnessed = self._durable = lost.until
+
+    def free_disk(self) -> None:
+        self.disk.is_full = False
+        if self.up:
+            self._carry_out(self.store.handle(RoomFound()))
+
+    def watched(self, since: int) -> None:
+        """A watch goes on from this revision: nobody may who has seen what was lost."""
+        for lost in self.lost:
+            if lost.after < since < lost.until:
+                raise Violation(LOST_ARE_GONE, f"a watch goes on from {since}, which was lost: {lost}")
+
+    # Requests
+
+    def send(self, request: Request, user: User, origin: str, done: Answer) -> None:
+        """One request through the verbs of production; `done` gets the reply, or None when the server died."""
+        if not self.up:
+            done(None)
+            return
+        self._requests += 1
+        number = self._requests
+        if self.disk.is_full:
+            done = partial(_on_full_disk, request, done)
+        context = Context(
+            user=user,
+            now=self._timeline.now,
+            entropy=number.to_bytes(16, "big"),
+            request_id=str(number),
+            user_agent="sim",
+            source="",
+        )
+        conversation = Conversation(self.api, request, context)
+
+        def resolved(outcome: CommitOutcome | None) -> None:
+            if outcome is None:
+                done(None)
+            else:
+                go(conversation.resolved(outcome))
+
+        def go(step: Next) -> None:
+            if isinstance(step, Transaction):
+                self.submit(step, origin, resolved)
+            else:
+                done(stored_reply(step))
+
+        go(conversation.begin())
+
+    def submit(
+        self, transaction: Transaction, origin: str, done: Callable[[CommitOutcome | None], None] | None
+    ) -> None:
+        self._tickets += 1
+        self._waiting[self._tickets] = _Waiting(origin, done)
+        self._carry_out(self.store.handle(Submitted(self._tickets, transaction)))
+
+    def note(self, note: Note, origin: str) -> None:
+        if self.up:
+            self.submit(Transaction(notes=(note,)), origin, None)
+
+    def later(self, ms: int, act: Callable[[], None]) -> None:
+        """Something this life of the server does after a while."""
+        self._timeline.after(ms, self._if_alive, self._life, act)
+
+    def _if_alive(self, life: int, act: Callable[[], None]) -> None:
+        if life == self._life:
+            act()
+
+    # The store, driven
+
+    def _carry_out(self, instructions: tuple[Instruction, ...]) -> None:
+        origins: dict[int, str] = {}
+        resolved: list[tuple[_Waiting, CommitOutcome]] = []
+        for instruction in instructions:
+            if isinstance(instruction, Resolve):
+                waiting = self._waiting.pop(instruction.ticket)
+                outcome = instruction.outcome
+                resolved.append((waiting, outcome))
+                if isinstance(outcome, Committed):
+                    for entry in outcome.entries:
+                        if entry.revision > self._durable:
+                            told = f"{entry.key} at {entry.revision}, while {self._durable} is the newest"
+                            raise Violation(ACKNOWLEDGED_IS_KEPT, told)
+                        origins[entry.revision] = waiting.origin
+        life = self._life
+        for instruction in instructions:
+            if isinstance(instruction, Publish):
+                self._publish(instruction.changes, origins)
+            elif isinstance(instruction, FlushSoon):
+                self._timeline.after(0, self._if_alive, life, self._flush)
+            elif isinstance(instruction, Append):
+                self._append(instruction.batch)
+            elif isinstance(instruction, ReadAgain):
+                self.later(2, self._reread)
+        for waiting, outcome in resolved:
+            if waiting.done is not None and life == self._life:
+                waiting.done(outcome)
+
+    def _flush(self) -> None:
+        self._carry_out(self.store.handle(Flush(self._timeline.now)))
+
+    def _append(self, batch: Batch) -> None:
+        if not self.disk.takes(batch):
+            self.later(2, self._found_full)
+            return
+        self._in_flight = batch
+        slow = self._tape.happens("sync_slow", self.faults.sync_slow)
+        delay = 200 + self._tape.choose("sync.delay", 1800) if slow else 2
+        if self._tape.happens("sync_failed", self.faults.sync_failed):
+            self.later(delay, self._sync_failed)
+        else:
+            self.later(delay, self._synced)
+
+    def _synced(self) -> None:
+        batch, self._in_flight = self._in_flight, None
+        assert batch is not None
+        self._keep(batch)
+        self._carry_out(self.store.handle(Appended()))
+
+    def _sync_failed(self) -> None:
+        """An error was reported; what was to be written is there all the same, or not."""
+        batch, self._in_flight = self._in_flight, None
+        assert batch is not None
+        if self._tape.choose("failed.synced", 2):
+            self._keep(batch)
+        self._carry_out(self.store.handle(AppendFailed("StorageFailed", "the disk reported an error")))
+
+    def _found_full(self) -> None:
+        failed = AppendFailed("StorageFull", "the disk is full", self.disk.left)
+        self._carry_out(self.store.handle(failed))
+
+    def _reread(self) -> None:
+        self._carry_out(self.store.handle(Reread(self._journal.recover())))
+
+    def _keep(self, batch: Batch) -> None:
+        self._journal.append(batch)
+        if batch.changes:
+            self._durable = batch.changes[-1].entry.revision
+        add = self._digest.add
+        for change in batch.changes:
+            add(b"commit", change.type, change.entry.data)
+        for note in batch.notes:
+            add(b"note", note.stream, note.body)
+
+    def _witness_commit(self, changes: tuple[CommittedChange, ...], origins: dict[int, str]) -> None:
+        self._witnessed = changes[-1].entry.revision
+        self._witness.committed(changes, origins)
+
+    def _publish(self, changes: tuple[CommittedChange, ...], origins: dict[int, str]) -> None:
+        self._assembly.observe(changes, self._timeline.now)
+        self._witness_commit(changes, origins)
+        woken = self.hub.publish(changes)
+        if woken:
+            self._witness.wake_watches(woken)
+
+
+def _on_full_disk(request: Request, done: Answer, reply: Reply | None) -> None:
+    """Leases and deletions have room of their own."""
+    has_room = request.verb == "delete" or request.plural == "leases"
+    if has_room and reply is not None and reply.status == StorageFull.status:
+        raise Violation(FULL_DISK_SERVES, f"{request.verb} of {request.plural} {request.name} had no room")
+    done(reply)
