@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from fairlead.api.apply.managing import Managing
@@ -208,6 +208,13 @@ class Forgetful(Managing):
 
 
 @settings(max_examples=60)
+@example(
+    writes=[
+        ("one", "merge", {"labels": {"c": "1"}}),
+        ("one", "force", {"replicas": 0, "labels": {"a": "1", "c": "2"}, "image": "1"}),
+        ("one", "apply", {"labels": {}, "image": "1"}),  # the last label goes, which an update had made
+    ]
+)
 @given(WRITES)
 def test_what_is_remembered_makes_no_difference(writes: Any) -> None:
     """The same writes twice on one plane, so that the second time all is known, and on one that remembers nothing."""

@@ -66,7 +66,7 @@ _OWNED = (
 # Nodes are heard through these, and planes lead by them.
 _LEASES, _LEASE_NAMESPACES = "leases.coordination.k8s.io", ("kube-node-lease", "kube-system")
 _NOT_INTENT = frozenset({"metadata", "status", "apiVersion", "kind"})
-_DROPPED_EMPTY = ("labels", "annotations", "finalizers", "ownerReferences")
+DROPPED_EMPTY = ("labels", "annotations", "finalizers", "ownerReferences")
 
 
 def stamp_new(kind: Kind, obj: Json, name: str, namespace: str, uid: str, now: float) -> None:
@@ -121,7 +121,7 @@ def _intends_otherwise(new: Json, old: Json, strict: bool) -> bool:
 
 def drop_empty(metadata: Json) -> None:
     """Without its last entry a map or list of the metadata is gone, as Kubernetes shows it."""
-    for field in _DROPPED_EMPTY:
+    for field in DROPPED_EMPTY:
         if field in metadata and not metadata[field]:
             del metadata[field]
 

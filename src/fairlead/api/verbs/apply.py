@@ -17,7 +17,7 @@ from fairlead.api.desk import Desk
 from fairlead.api.finding import find, not_found
 from fairlead.api.objects import key_of, plain
 from fairlead.api.plan import AGAIN, Context, Plan
-from fairlead.api.writing import admit_and_validate, drop_empty, plan_create, stamp_new
+from fairlead.api.writing import DROPPED_EMPTY, admit_and_validate, drop_empty, plan_create, stamp_new
 from fairlead.core import codec, ids, yaml_text
 from fairlead.core.errors import BadRequest, Cause, Conflict
 from fairlead.core.problems import Problems, show
@@ -34,7 +34,7 @@ from fairlead.model.apply.managers import (
     record_update,
 )
 from fairlead.model.apply.merging import check_configuration
-from fairlead.model.apply.sets import NOTHING, path_text
+from fairlead.model.apply.sets import MEMBER, NOTHING, minus, path_text
 from fairlead.model.apply.trees import Difference, compare
 from fairlead.model.kind import Json, Kind
 from fairlead.model.shapes import fits
@@ -64,7 +64,7 @@ def _apply(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply 
     current = find(desk, kind, request)
     old, managed = plain(current)
     wanted = _within(kind, request.subresource, config)
-    result = _applied(desk, request, kind, context, old, wanted, stored_entries(managed))
+    result = _without_empty(_applied(desk, request, kind, context, old, wanted, stored_entries(managed)))
     new = _merged(kind, request, old, config, result.tree)
     if not request.subresource:
         new = _annotated(request, config, new)
@@ -172,6 +172,16 @@ def _applied(
             raise
     apply_configuration(rule, live, config, entries, who, now, kept, allowed=allowed, versions=versions)
     return apply_configuration(rule, live, config, entries, who, now, kept, force=True, versions=versions)
+
+
+def _without_empty(found: Applied) -> Applied:
+    """What of the metadata has lost its last entry is not stored: nobody owns it, whoever wrote it."""
+    metadata: Json = found.tree.get("metadata") or {}
+    empty = {f"f:{name}": MEMBER for name in DROPPED_EMPTY if name in metadata and not metadata[name]}
+    if not empty:
+        return found
+    entries = [each.with_fields(minus(each.fields, {"f:metadata": empty})) for each in found.entries]
+    return Applied(found.tree, tuple(each for each in entries if each.fields))
 
 
 def conflict(error: ConflictsError) -> Conflict:
