@@ -15,7 +15,7 @@ from fairlead.control.turn import Turn
 from fairlead.core import codec
 from fairlead.core.times import microtime, timestamp
 from fairlead.decision.contract import EventNote, Regarding
-from fairlead.decision.effects import Bind, ChangeStatus, Delete, Effect, identity, premise_of
+from fairlead.decision.effects import Bind, ChangeStatus, Delete, Effect, delete_object, identity, premise_of
 from fairlead.decision.ensure import ensure_status
 from fairlead.model.reasons import (
     NOMINATED,
@@ -207,17 +207,7 @@ def plan_evictions(preemptor: Pod, victims: Iterable[Pod], now: float) -> Iterat
             assert mark is not None
             yield structs.replace(mark, premises=premises)
         label = identity(SCHEDULER, meta.uid, "preempt", preemptor.metadata.uid)
-        yield Delete(
-            identity=label,
-            resource=PODS.name,
-            api_version="v1",
-            plural="pods",
-            namespace=meta.namespace,
-            name=meta.name,
-            uid=meta.uid,
-            revision=meta.revision,
-            premises=premises,
-        )
+        yield delete_object(label, PODS, meta, premises=premises)
 
 
 def notes_for(pod: Pod, attempt: SchedulingAttempt, effects: Sequence[Effect]) -> tuple[EventNote, ...]:

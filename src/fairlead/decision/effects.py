@@ -124,6 +124,31 @@ def plural_of(resource: Resource[Any]) -> str:
     return resource.name.partition(".")[0]
 
 
+def delete_object(
+    label: str,
+    resource: Resource[Any],
+    meta: Meta,
+    *,
+    policy: str = "Background",
+    grace_seconds: int | None = None,
+    premises: Premises = (),
+) -> Delete:
+    """The deletion of an object as it was looked at."""
+    return Delete(
+        identity=label,
+        resource=resource.name,
+        api_version=resource.api_version,
+        plural=plural_of(resource),
+        namespace=meta.namespace,
+        name=meta.name,
+        uid=meta.uid,
+        revision=meta.revision,
+        policy=policy,
+        grace_seconds=grace_seconds,
+        premises=premises,
+    )
+
+
 def _uid(found: Json) -> str:
     return str(found["metadata"].get("uid", ""))
 

@@ -18,6 +18,7 @@ from fairlead.decision.effects import (
     Create,
     Delete,
     Json,
+    delete_object,
     identity,
     plural_of,
 )
@@ -86,11 +87,7 @@ def ensure_gone(
         return None
     meta = found.metadata
     label = identity(controller, owner.uid, "delete", meta.uid)
-    return Delete(
-        identity=label, resource=resource.name, api_version=resource.api_version, plural=plural_of(resource),
-        namespace=meta.namespace, name=meta.name, uid=meta.uid, revision=meta.revision, policy=policy,
-        premises=premises,
-    )  # fmt: skip
+    return delete_object(label, resource, meta, policy=policy, premises=premises)
 
 
 def ensure_fields(

@@ -31,7 +31,7 @@ from fairlead.decision.contract import (
     Waiting,
 )
 from fairlead.decision.decider import Decider, Wake
-from fairlead.decision.effects import Create, Delete, Effect, identity, premise_of
+from fairlead.decision.effects import Create, Delete, Effect, delete_object, identity, premise_of
 from fairlead.decision.ensure import ensure_child, ensure_gone, ensure_status
 from fairlead.decision.notes import note_children, note_failure, regarding_of
 from fairlead.decision.wakes import claiming, workload_itself
@@ -201,17 +201,7 @@ def _given_up(found: StatefulSet, pod: Pod) -> Delete | None:
     if meta.deletion_timestamp and not meta.deletion_grace_period_seconds:
         return None
     label = identity(_NAME, found.metadata.uid, "give-up", meta.uid)
-    return Delete(
-        identity=label,
-        resource=PODS.name,
-        api_version="v1",
-        plural="pods",
-        namespace=meta.namespace,
-        name=meta.name,
-        uid=meta.uid,
-        revision=meta.revision,
-        grace_seconds=0,
-    )
+    return delete_object(label, PODS, meta, grace_seconds=0)
 
 
 def _update(

@@ -16,7 +16,7 @@ from fairlead.agent.hollow.script import NEVER, silent_until
 from fairlead.core.times import timestamp
 from fairlead.decision.contract import EFFECTS_MAX, NOTHING, Decision, Reading, Waiting
 from fairlead.decision.decider import Decider, Wake, WatchEvent
-from fairlead.decision.effects import OPERATION, ChangeStatus, Create, Delete, Effect, identity
+from fairlead.decision.effects import OPERATION, ChangeStatus, Create, Effect, delete_object, identity
 from fairlead.model.key import Key
 from fairlead.model.marks import HOSTNAME, UNREACHABLE
 from fairlead.model.views import NODES, PODS, Json, Meta, Node, Pod
@@ -167,17 +167,7 @@ def _effect(pod: Pod, step: HollowStep) -> Effect:
     if not step.remove:
         return _change_status(PODS.name, meta, step.intent, step.status or {})
     label = identity(_NAME, meta.uid, step.intent)
-    return Delete(
-        identity=label,
-        resource=PODS.name,
-        api_version="v1",
-        plural="pods",
-        namespace=meta.namespace,
-        name=meta.name,
-        uid=meta.uid,
-        revision=meta.revision,
-        grace_seconds=0,
-    )
+    return delete_object(label, PODS, meta, grace_seconds=0)
 
 
 def _change_status(plural: str, meta: Meta, intent: str, status: Json) -> ChangeStatus:

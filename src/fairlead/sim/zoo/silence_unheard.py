@@ -9,12 +9,10 @@ from fairlead.api.access.authn import Tokens
 from fairlead.api.desk import Desk
 from fairlead.api.heard_nodes import HeardNodes
 from fairlead.api.server import Api
-from fairlead.decision.contract import Decision, Reading, Sighting
-from fairlead.decision.decider import Decider
-from fairlead.model.key import Key
+from fairlead.decision.contract import Sighting
 from fairlead.model.views import Resource
 from fairlead.sim.parts import Parts
-from fairlead.sim.zoo.wrapping import deciding, wrap
+from fairlead.sim.zoo.wrapping import SpoiltView, looking_through, wrap
 from fairlead.store.contract import Reader
 
 
@@ -34,25 +32,13 @@ class MarksApi(Api):
         super().__init__(replace(desk, heard=MarkedNodes()), tokens)
 
 
-class Patient:
+class Patient(SpoiltView):
     """A view in which every lease was renewed a moment ago."""
-
-    def __init__(self, inner: Reading) -> None:
-        self._inner = inner
 
     def sighting(self, resource: Resource[Any], namespace: str, name: str) -> Sighting | None:
         found = self._inner.sighting(resource, namespace, name)
         return None if found is None else found._replace(silent_seconds=0.0)
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._inner, name)
-
-
-@deciding
-def trusting(inner: Decider, view: Reading, key: Key, now: float) -> Decision:
-    patient: Any = Patient(view)
-    return inner.decide(patient, key, now)
-
 
 def plant(parts: Parts) -> Parts:
-    return wrap({**parts, "api": MarksApi}, "disruption", trusting)
+    return wrap({**parts, "api": MarksApi}, "disruption", looking_through(Patient))

@@ -3,6 +3,8 @@ its dependents lets go of itself, and those that turn up later are taken for gar
 
 from __future__ import annotations
 
+from typing import Any
+
 from fairlead.cache.view import MirrorView
 from fairlead.decision.contract import Decision, Reading
 from fairlead.decision.decider import Decider
@@ -16,7 +18,8 @@ from fairlead.sim.zoo.wrapping import deciding, wrap
 @deciding
 def hasty(inner: Decider, view: Reading, key: Key, now: float) -> Decision:
     """Decides on what it sees, and forgets what it could not see."""
-    decision = inner.decide(SureView(view), key, now)  # what lags would be waited for as well
+    sure: Any = SureView(view)  # what lags would be waited for as well
+    decision = inner.decide(sure, key, now)
     if isinstance(view, MirrorView):
         view._missed = None
     return decision

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from msgspec import structs
 
@@ -25,6 +26,27 @@ def deciding(decide: Callable[[Decider, Reading, Key, float], Decision]) -> Spoi
         return structs.replace(decide(inner, view, key, now), is_final=False)
 
     return lambda inner: replace(inner, decide=partial(decided, inner))
+
+
+class SpoiltView:
+    """A view that shows what another does, but for what a plant shows otherwise."""
+
+    def __init__(self, inner: Reading) -> None:
+        self._inner = inner
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+
+def looking_through(view: type[SpoiltView]) -> Spoiling:
+    """A controller that decides on what such a view shows."""
+
+    @deciding
+    def decide(inner: Decider, seen: Reading, key: Key, now: float) -> Decision:
+        spoilt: Any = view(seen)
+        return inner.decide(spoilt, key, now)
+
+    return decide
 
 
 def wrap(parts: Parts, controller: str, spoil: Spoiling) -> Parts:
