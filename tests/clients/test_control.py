@@ -298,7 +298,7 @@ BARE = """#!{python}
 import sys
 from fairlead.model.served import Served
 from fairlead.reconcile.custom_definition import definition_decider
-from fairlead.runtime import server
+from fairlead.runtime.server import process as server
 
 # It waits for nobody's garbage collection, as Kubernetes' API server does.
 server.deletion_deciders = lambda: (definition_decider(Served(), awaits_dependents=False),)

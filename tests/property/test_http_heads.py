@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fairlead.wire.heads import HEAD_BYTES_KEPT_MAX
 from fairlead.wire.http import ServerConnection
 from tests.unit.wire.test_http import Peer
 
@@ -103,3 +104,13 @@ def test_a_token_that_is_revoked_in_between_is_none_for_the_same_head() -> None:
     del peer.listener.known[b"Bearer t"]
     peer.send(post)
     assert (peer.exchanges[1].body_unread, peer.exchanges[1].body) == (True, b"")
+
+
+def test_a_long_head_is_not_kept() -> None:
+    """Nobody who has not signed in has more of it kept than there is a bound for."""
+    peer = Peer()
+    peer.send(request(b"GET", b"/a", (b"X-Long: " + b"x" * HEAD_BYTES_KEPT_MAX,), b"", "whole"))
+    assert peer.connection._head is None
+    peer.exchanges[0].respond(200, b"text/plain", b"ok")
+    peer.send(request(b"GET", b"/a", (), b"", "whole"))
+    assert peer.connection._head is not None

@@ -44,6 +44,7 @@ T = TypeVar("T", bound=View)
 
 # In a row, about half a minute of back-off: so long a resource is taken to be about to answer.
 FAILURES_OF_PATIENCE = 8
+_DELETING = b'"deletionTimestamp"'
 _METADATA = msgspec.json.Decoder(Anything)
 _NOTHING: tuple[Instruction, ...] = ()
 
@@ -113,9 +114,12 @@ class Mirror(Generic[T]):
         self.decode: Callable[[bytes], T] = _decoder(resource)
         # When things were heard, for those who judge silence; kept only where that is asked for.
         self.failure_detector: FailureDetector | None = None
-        self._as_stored = issubclass(resource.type, Stored)
+        # Where any view will do, nothing is decoded.
+        self._as_stored = resource.type is View or issubclass(resource.type, Stored)
         self._name = resource.name
         self._revisions: dict[Key, int] = {}  # of every object, unreadable ones included
+        self.deleting: dict[Key, int] = {}  # the first version of an object that was seen being deleted
+        self.has_ended = False  # its resource is gone: it shows all that there ever will be
         self._attempt = 0
         self._followed_at = 0.0
         self._wake_at = 0.0
@@ -134,7 +138,7 @@ class Mirror(Generic[T]):
 
     def passed(self, revision: int) -> bool:
         """Whether everything up to this revision is in the copy."""
-        return self.synced and revision <= self.revision
+        return self.synced and (self.has_ended or revision <= self.revision)
 
     def revision_of(self, key: Key) -> int:
         """The version of an object that the copy has; 0 if it is not there."""
@@ -261,6 +265,8 @@ class Mirror(Generic[T]):
     def _hold(self, entry: Entry) -> tuple[Changed, ...]:
         key = entry.key
         self._revisions[key] = entry.revision
+        if _DELETING in entry.data or key in self.deleting:
+            self._note_deletion(entry)
         if self.failure_detector is not None:
             self.failure_detector.observe(key)
         if is_stand_in(entry.data):
@@ -276,12 +282,20 @@ class Mirror(Generic[T]):
             return changes
         return self._replace(key, view)
 
+    def _note_deletion(self, entry: Entry) -> None:
+        if _metadata(entry).deletion_timestamp:
+            self.deleting.setdefault(entry.key, entry.revision)
+        else:
+            self.deleting.pop(entry.key, None)
+
     def _replace(self, key: Key, after: T | None) -> tuple[Changed, ...]:
         if self.unreadable:
             self.unreadable.pop(key, None)
         before = self.index.put(key, after)
-        if after is None and self.failure_detector is not None:
-            self.failure_detector.forget(key)
+        if after is None:
+            self.deleting.pop(key, None)
+            if self.failure_detector is not None:
+                self.failure_detector.forget(key)
         if before is None:
             return () if after is None else (Changed(None, after, key),)
         if after is not None and _uid(before) != _uid(after):

@@ -38,14 +38,14 @@ class NotMirrored(Exception):
 class MirrorView:
     """Reading over mirrors by resource name. Two resources with one name are one mirror."""
 
-    __slots__ = ("_behind", "_mirrors", "_missed", "_reads", "_sightings", "_silent", "_wall", "_walls")
+    __slots__ = ("_mirrors", "_missed", "_reads", "_sightings", "_silent", "_unshown", "_wall", "_walls")
 
     def __init__(self, mirrors: Mapping[str, Mirror[Any]], wall: WallClock | None = None) -> None:
         self._mirrors = mirrors
         self._wall = wall
         self._walls: dict[float, float] | None = None
         self._reads: dict[str, tuple[int, int]] = {}
-        self._behind: tuple[str, ...] = ()
+        self._unshown: dict[str, int] | None = None
         self._missed: dict[Key, None] | None = None
         self._sightings: dict[Key, Sighting | None] | None = None
         self._silent: dict[tuple[str, str, float], Silent] | None = None
@@ -151,13 +151,19 @@ class MirrorView:
         """Whether all that had happened to a resource by this revision is in the view."""
         if self._mirror(resource).passed(revision):
             return True
-        self._behind = (*self._behind, resource.name)
+        if self._unshown is None:
+            self._unshown = {}
+        self._unshown[resource.name] = revision
         return False
 
+    def deleting_since(self, resource: Resource[T], key: Key) -> int:
+        """The first version of an object that was seen being deleted; 0: none was."""
+        return self._mirror(resource).deleting.get(key, 0)
+
     @property
-    def behind(self) -> tuple[str, ...]:
-        """Resources of which more was asked than is known to be shown."""
-        return self._behind
+    def unshown(self) -> Mapping[str, int]:
+        """Resources of which more was asked than is known to be shown, and up to which revision."""
+        return self._unshown or {}
 
     def revision_of(self, key: Key) -> int:
         """The version of an object that is shown; 0: none. For the loop: no part of what a Decider reads."""

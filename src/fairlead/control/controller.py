@@ -62,6 +62,8 @@ class Controller:
         self._released: list[Key] = []  # no longer
         self._raised: dict[Key, int] = {}  # turns in a row that ended with an error of the Decider
         self._causes: dict[Key, Key] = {}  # of the turns to come
+        self._wanted: dict[Key, None] = {}  # whose turns are to come in any case
+        self._unshown: dict[Key, dict[str, None]] = {}  # what mirrors must show before they are decided again
         self._by_wall: dict[Key, None] = {}  # whose last decision asked for the wall clock
         self.refusals = Refusals(decider, health, self._complain)
         self._complaints = Complaints(decider.name)
@@ -110,27 +112,40 @@ class Controller:
     def ease(self, key: Key, now: float) -> None:
         """What this key waited for may refuse it no more."""
         self.refusals.end(key)
-        self.queue.add(key, now)
-        self._causes[key] = _SEVERAL
-        self.stirred = True
+        self._want(key, now)
 
     def lead(self) -> None:
         """Everything is decided anew: who was refused in a former time as leader is tried again."""
         self.refusals.clear()
         self.needless.forget()
 
-    def caught_up(self, now: float) -> None:
-        """The mirrors moved: keys that waited for their own writes may go on."""
+    def caught_up(self, resource: str, now: float) -> None:
+        """A mirror moved: keys that waited for their own writes, or for it, may go on."""
         for key in self.underway.unpark():
             self.queue.add(key, now)
             self.stirred = True
+        for key in [key for key, left in self._unshown.items() if resource in left] if self._unshown else ():
+            left = self._unshown[key]
+            del left[resource]
+            if not left:
+                del self._unshown[key]
+                self._want(key, now)
 
     def stepped(self, now: float) -> None:
         """The wall clock was set: what was decided by it is decided again."""
         for key in self._by_wall:
-            self.queue.add(key, now)
-            self._causes[key] = _SEVERAL
-            self.stirred = True
+            self._want(key, now)
+
+    def resync(self, keys: Sequence[Key], now: float, spread: float) -> None:
+        """Each of these is looked at within so many seconds, whatever is known of it."""
+        self._wanted.update(dict.fromkeys(keys))
+        self.queue.resync(keys, now, spread)
+
+    def _want(self, key: Key, now: float) -> None:
+        """This one is looked at, whatever changed."""
+        self._wanted[key] = None
+        self.queue.add(key, now)
+        self.stirred = True
 
     def step(self, now: float, out: Outbox) -> None:
         """Begin as many turns as there is room for."""
@@ -147,7 +162,7 @@ class Controller:
             if not self.underway.shows(key):
                 self.underway.park(key)
                 self.queue.done(key, now)
-            elif self.needless.is_own(key, self._causes.get(key)):
+            elif key not in self._wanted and self.needless.is_own(key, self._causes.get(key)):
                 self._leave_out(key, now)
             elif key in self._attempts and not self._health.budget.take_or_wait(
                 (self.decider.name, key), now
@@ -200,6 +215,8 @@ class Controller:
         self.decided += 1
         cause = self._causes.pop(key, None)
         self.needless.began(key)
+        self._wanted.pop(key, None)
+        self._unshown.pop(key, None)
         decision = try_call(self.decider.decide, view, key, now)
         if isinstance(decision, Exception):
             self._failed(Turn(key, Decision(), now), decision, now, out)
@@ -207,8 +224,10 @@ class Controller:
         self._by_wall.pop(key, None)
         if view.walls:
             self._by_wall[key] = None
-        for resource in view.behind:
-            out.append(AskProgress(resource))
+        if view.unshown:
+            self._unshown[key] = dict.fromkeys(view.unshown)
+            for resource, revision in view.unshown.items():
+                out.append(AskProgress(resource, revision))
         missed = view.missed()
         if missed:
             decision = wait_until_readable(self.decider, view, key, missed, now)

@@ -9,7 +9,8 @@ What an answer to a Bind means:
     Refused   it cannot be so: the assumption is dropped, and the pod is tried again after a back-off
 
 Bindings that were decided together go as one request, and are one transaction. Of one that is not in it nothing is
-known but that: it is asked for alone, and so are all if the whole was refused.
+known but that: it is asked for alone, and so are all if the whole was refused. If nobody knows what became of it, each
+is looked at.
 
 What follows from a refusal (its condition, then the evictions) goes the same way, one after the other. Used by
 `placing.py`, which decides; both work on the same snapshot and the same queue. Calls, postponed looks and writes that
@@ -36,7 +37,7 @@ from fairlead.decision.effects import Bind, Effect
 from fairlead.model.key import Key
 from fairlead.model.marks import SUSPECT, UNREACHABLE
 from fairlead.model.views import NODES, PODS, Pod
-from fairlead.port.outcome import Conflict, Done, Outcome, Unknown
+from fairlead.port.outcome import Conflict, Done, Outcome, Refused, Unknown
 from fairlead.schedule.snapshot import Snapshot
 from fairlead.schedule.waiting import TakenPod, WaitingPods
 from fairlead.store.contract import OPERATIONS_MAX
@@ -107,6 +108,8 @@ class Flights:
                 self._answered(flight, outcome, now, chance, out)
             elif place < len(made) and made[place]:
                 self._answered(flight, _DONE, now, chance, out)
+            elif isinstance(outcome, Refused) and outcome.retry == "later":
+                self.underway.postpone(flight, now, chance)
             else:
                 self.send(flight, out)
 

@@ -62,9 +62,11 @@ class Report(msgspec.Struct, frozen=True):
 
 
 class AskProgress(msgspec.Struct, frozen=True):
-    """Tell this mirror (Marked) how far its watch is, once that has delivered all there was. No answer is no harm."""
+    """See to it that this mirror passes a revision which it is not known to show. Tell it how far its watch is
+    (Marked), once that has delivered all there was, or list anew where a watch does not tell. No answer is no harm."""
 
     resource: str
+    revision: int
 
 
 Instruction = Call | Record | Report | AskProgress

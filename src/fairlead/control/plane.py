@@ -173,7 +173,7 @@ class Plane:
             self._resync_at = min(self._resync_at, now + _SOON_SECONDS)
         if mirror.revision != before:
             for controller in self._sources.readers[resource]:
-                controller.caught_up(now)
+                controller.caught_up(resource, now)
         self._step(now, out)
 
     def _take_answers(self, replies: Sequence[Replied], now: float, out: _Out) -> None:
@@ -321,7 +321,8 @@ class Plane:
             self._ask_at = 0.0
         elif now >= self._ask_at:
             self._ask_at = now + self.health.settings.loop.ask_progress_seconds
-            out += map(AskProgress, behind)
+            fence = self.leadership.fence_revision
+            out += [AskProgress(name, fence) for name in behind]
 
     def _next_at(self, leads: bool, now: float) -> float:
         """When there is something to do next without being told; 0 if there is nothing."""
@@ -342,16 +343,16 @@ class Plane:
             if not self._led:
                 controller.lead()
             decider, view = controller.decider, self._sources.view()
-            controller.queue.resync(decider.initial_keys, now, spread)
+            controller.resync(decider.initial_keys, now, spread)
             if decider.unsettled is not None:
-                controller.queue.resync(controller.guarded(decider.unsettled, view), now, spread)
+                controller.resync(controller.guarded(decider.unsettled, view), now, spread)
                 continue
             named = decider.reads[0].name  # what is not there needs no turn
             keys: dict[Key, None] = {}
             for each in self.mirrors[named].index.all():
                 event = WatchEvent(view, key_of(named, each), None, each)
                 keys.update(dict.fromkeys(controller.guarded(decider.woken_by, event)))
-            controller.queue.resync(tuple(keys), now, spread)
+            controller.resync(tuple(keys), now, spread)
         if self.placer is not None:
             if self._led:
                 self.placer.resync(now)

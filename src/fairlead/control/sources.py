@@ -30,7 +30,8 @@ from fairlead.port.driving import Started
 
 # So many custom kinds are known for a while after their definitions went.
 _GONE_MAX = 16
-_ASK_SECONDS = 5.0
+#: bound: plane | a mirror that a decision waits for, and that does not move, is asked for again after | -
+ASK_AGAIN_SECONDS = 5.0
 
 
 class Learned(NamedTuple):
@@ -71,7 +72,7 @@ class MirrorSources:
         self._fixed = frozenset(self.mirrors)
         self._finalizes = finalizes
         self._gone: dict[str, None] = {}  # definitions that went, the last few, in order
-        self._asked_at: dict[str, float] = {}  # when a decision last wanted to know how far a watch is
+        self._asked: dict[str, tuple[float, int]] = {}  # when a mirror was last to move on, and from where
         self.wall = WallClock()
         self._synced = False
 
@@ -141,6 +142,7 @@ class MirrorSources:
         empty = self.mirrors[name] = Mirror(lost.resource)
         empty.handle(Started(0.0))
         empty.handle(Listed(lost.revision, (), 0.0))
+        empty.has_ended = True
         self._gone[name] = None
         forgotten: tuple[Report | Forget, ...] = (Forget(name),)
         if len(self._gone) > _GONE_MAX:
@@ -170,6 +172,7 @@ class MirrorSources:
         ]
         for each in gone:
             del self.mirrors[each]
+            self._asked.pop(each, None)
         new = [name for name in served if name not in self.mirrors]
         for each in new:
             kind = served[each][0]
@@ -193,11 +196,15 @@ class MirrorSources:
         return behind, tuple(name for name in custom if not self.mirrors[name].passed(fence))
 
     def ask_soon(self, asked: AskProgress, now: float) -> tuple[AskProgress, ...]:
-        """A decision wants to know how far a watch is. Beside Kubernetes that takes a list of the whole resource: it is
-        not asked for again before the last one could be answered."""
-        if now < self._asked_at.get(asked.resource, 0.0) + _ASK_SECONDS:
+        """A decision wants a mirror to pass a revision. Beside Kubernetes that takes a list of the whole resource:
+        while the mirror has not moved it is not asked for again so soon."""
+        mirror = self.mirrors.get(asked.resource)
+        if mirror is None:
             return ()
-        self._asked_at[asked.resource] = now
+        at, revision = self._asked.get(asked.resource, (0.0, -1))
+        if mirror.revision == revision and now < at + ASK_AGAIN_SECONDS:
+            return ()
+        self._asked[asked.resource] = (now, mirror.revision)
         return (asked,)
 
     def address_of(self, resource: str) -> tuple[str, str] | None:
@@ -219,14 +226,14 @@ class MirrorSources:
 
 def _resources(deciders: Sequence[Decider | type[Placer]]) -> dict[str, Resource[View]]:
     """What all of them read, and the settings. One mirror serves all readers of a resource, so they must mean the
-    same view of it; who needs no more than what is stored is served by any."""
+    same view of it; who reads metadata alone (`View`) is served by any."""
     found: dict[str, Resource[View]] = {PLANE_SETTINGS.name: PLANE_SETTINGS}
     for decider in deciders:
         for resource in decider.reads:
             known = found.get(resource.name)
-            if known is None or known.type is Stored:
+            if known is None or known.type is View:
                 found[resource.name] = resource
-            elif resource.type not in (known.type, Stored):
+            elif resource.type not in (known.type, View):
                 raise ValueError(
                     f"{decider.name} reads {resource.name} as {resource.type.__name__}, "
                     f"another controller as {known.type.__name__}"

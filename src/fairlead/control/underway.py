@@ -79,7 +79,7 @@ class Underway(Generic[T, W]):
         out.append(Call(call, self._name, request))
 
     def answered(self, call: int, outcome: Outcome, now: float) -> tuple[T, ...]:
-        """Who sent it; nobody: somebody of a former time as leader."""
+        """Who sent it; nobody: it was forgotten, as the scheduler does when it comes to lead."""
         self._health.record_outcome(outcome, now)
         together = self.calls.pop(call, ())
         self._called -= len(together)

@@ -175,6 +175,10 @@ class Reading(Protocol):
         finds out: decide again after a while."""
         ...
 
+    def deleting_since(self, resource: Resource[T], key: Key) -> int:
+        """The first version of an object that was seen being deleted; 0: none was."""
+        ...
+
     def missed(self) -> Sequence[Key]:
         """What would have been read but could not be understood: such a decision is not carried out."""
         ...

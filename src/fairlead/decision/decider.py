@@ -66,7 +66,7 @@ class Decider:
     """One controller. Stateless: all that it knows is in the view.
 
     `name`          as records, metrics and field managers show it: `deployment`, `replicaset`
-    `reads`         every resource it may ask the view for; the first is what its keys name
+    `reads`         every resource it may ask the view for; a resync offers the objects of the first to the wakes
     `wakes`         what gives a key a turn, in the order in which keys are queued
     `decide`        pure; see `contract.py`
     `refused`       the report on an object while the API keeps refusing an effect

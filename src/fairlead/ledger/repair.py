@@ -4,10 +4,10 @@ Pure; used by `reconcile/repair.py`, which removes what is clear, and by `fairle
 it happens. Ownership decides: an object is clear when whoever would have to take it away is gone for good, and nothing
 can depend on it. Whatever else looks stuck is ambiguous: it is told, with what a person can do, and left.
 
-What other controllers take away is not found twice: dependents of owners that are gone (`garbage.py`), Reservations
-(`reservation.py`), pods held for a Job that is gone (`reconcile/job/orphans.py`), pods that still run on a node that is
-gone (`reconcile/nodes/release.py`, `reconcile/nodes/returned.py`). The API itself removes a pod that was never bound as
-soon as its deletion is asked for.
+What other controllers take away is not found twice: dependents of owners that are gone (`reconcile/garbage.py`),
+Reservations (`reservation.py`), pods held for a Job that is gone (`reconcile/job/orphans.py`), pods that still run on
+a node that is gone (`reconcile/nodes/release.py`, `reconcile/nodes/returned.py`). The API itself removes a pod that
+was never bound as soon as its deletion is asked for.
 """
 
 from __future__ import annotations

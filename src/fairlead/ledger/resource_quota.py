@@ -15,6 +15,7 @@ import msgspec
 from fairlead.core.quantity import NANO, parse
 from fairlead.ledger.handover import holds_quota
 from fairlead.ledger.pod_needs import Usage, add, limits_of, requests_of
+from fairlead.model.service_views import ServiceSpec
 from fairlead.model.views import Container, Json, Pod, PodSpec, ResourceQuotaSpec
 
 PODS, SERVICES = "pods", "services"
@@ -25,17 +26,13 @@ _MUST_SAY = frozenset({"cpu", "memory", "requests.cpu", "requests.memory", "limi
 _ALSO_PLAIN = ("cpu", "memory", "ephemeral-storage")
 
 
-class _ServiceSpec(msgspec.Struct, frozen=True, rename="camel"):
-    type: str = "ClusterIP"
-    ports: tuple[Any, ...] = ()
-    allocate_load_balancer_node_ports: bool | None = None
+class _WithSpec(msgspec.Struct, frozen=True):
+    """A Service that may have no metadata yet."""
+
+    spec: ServiceSpec = ServiceSpec()
 
 
-class _Service(msgspec.Struct, frozen=True):
-    spec: _ServiceSpec = _ServiceSpec()
-
-
-_service = msgspec.json.Decoder(_Service).decode
+_service = msgspec.json.Decoder(_WithSpec).decode
 
 
 def is_about(hard: Iterable[str], resource: str) -> bool:
@@ -54,16 +51,24 @@ def counted_resources(hard: Iterable[str]) -> list[str]:
 
 def usage_of_object(resource: str, data: bytes) -> Usage:
     """What any object but a pod counts for."""
+    return usage_of_service(_service(data).spec) if resource == SERVICES else usage_of_any(resource)
+
+
+def usage_of_any(resource: str) -> Usage:
+    """What an object counts for of which nothing matters but that it is there."""
     used = {f"count/{resource}": NANO}
     if resource in _PLAIN_COUNTS:
         used[resource] = NANO
-    if resource == SERVICES:
-        spec = _service(data).spec
-        balanced = spec.type == "LoadBalancer"
-        if balanced:
-            used["services.loadbalancers"] = NANO
-        if spec.type == "NodePort" or (balanced and spec.allocate_load_balancer_node_ports is not False):
-            used["services.nodeports"] = NANO * len(spec.ports)
+    return used
+
+
+def usage_of_service(spec: ServiceSpec) -> Usage:
+    used = usage_of_any(SERVICES)
+    balanced = spec.type == "LoadBalancer"
+    if balanced:
+        used["services.loadbalancers"] = NANO
+    if spec.type == "NodePort" or (balanced and spec.allocate_load_balancer_node_ports is not False):
+        used["services.nodeports"] = NANO * len(spec.ports)
     return used
 
 

@@ -32,6 +32,7 @@ class ServiceSpec(View, frozen=True):
     selector: dict[str, str] = msgspec.field(default_factory=dict)
     ports: tuple[ServicePort, ...] = ()
     publish_not_ready_addresses: bool = False
+    allocate_load_balancer_node_ports: bool | None = None
 
 
 class Service(View, frozen=True):

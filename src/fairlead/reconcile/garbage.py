@@ -43,7 +43,8 @@ NAME = "garbage-collector"
 # One fence is the leader's own.
 _PREMISES_MAX = FENCES_MAX - 1
 _SHOWN = 3
-_LOOK_AGAIN_SECONDS = 1.0
+#: bound: plane | a deletion without dependents looks again whether all kinds are shown after | -
+_LOOK_AGAIN_SECONDS = 5.0
 
 
 def garbage_decider(catalog: Catalog = CATALOG) -> Decider:
@@ -165,8 +166,10 @@ class _Collector:
         for each in self.reads:
             # A kind that cannot be read may hold some: with this finalizer gone they would be taken for garbage.
             view.get(each, "", "")
-        # So may one whose watch lags: what was made before the deletion is shown by then.
-        behind = [each.name for each in self.reads if not view.shows(each, revision_of(found))]
+        # So may one whose watch lags: what was made before the deletion is shown by then. Whoever writes the owner
+        # meanwhile moves nothing.
+        since = view.deleting_since(resource, key) or revision_of(found)
+        behind = [each.name for each in self.reads if not view.shows(each, since)]
         if behind:
             told = f"whether there are {', '.join(behind[:_SHOWN])} that it owns is not known yet"
             return Decision(Waiting("DependentsUnknown", told), again_at=now + _LOOK_AGAIN_SECONDS)

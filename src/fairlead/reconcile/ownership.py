@@ -19,10 +19,10 @@ FREE: Ties = ((), False, ())
 
 
 def resources_of(catalog: Catalog) -> dict[str, Resource[View]]:
-    """Every stored resource as it is stored, in the order of the catalog."""
+    """Every stored resource, in the order of the catalog. Any view of its objects will do: only metadata is read."""
     found: dict[str, Resource[View]] = {}
     for kind in catalog:
-        found.setdefault(kind.resource, Resource(kind.resource, kind.api_version, kind.kind, Stored))
+        found.setdefault(kind.resource, Resource(kind.resource, kind.api_version, kind.kind, View))
     return found
 
 

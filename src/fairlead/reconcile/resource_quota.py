@@ -23,6 +23,7 @@ from fairlead.ledger.handover import holds_quota
 from fairlead.ledger.pod_needs import Usage, add
 from fairlead.model.catalog import CATALOG, Catalog
 from fairlead.model.key import Key
+from fairlead.model.service_views import SERVICES, Service
 from fairlead.model.views import (
     PODS,
     RESOURCE_QUOTAS,
@@ -30,13 +31,11 @@ from fairlead.model.views import (
     Resource,
     ResourceQuota,
     ResourceQuotaStatus,
-    Stored,
     View,
 )
 from fairlead.reconcile.ownership import resources_of
 
 _NAME = "resource-quota"
-_NOTHING_SAID = b"{}"
 
 
 def resource_quota_decider(catalog: Catalog = CATALOG) -> Decider:
@@ -72,7 +71,7 @@ class _Counter:
         spaced = {kind.resource for kind in catalog if kind.namespaced}
         known = {name: each for name, each in resources_of(catalog).items() if name in spaced}
         first: dict[str, Resource[View]] = {RESOURCE_QUOTAS.name: RESOURCE_QUOTAS}
-        self.resources = {**first, **known, **first, PODS.name: PODS}
+        self.resources = {**first, **known, **first, PODS.name: PODS, SERVICES.name: SERVICES}
 
     def decide(self, view: Reading, key: Key, now: float) -> Decision:
         return in_batches((self._recounted(view, each) for each in named_by(view, RESOURCE_QUOTAS, key)), now)
@@ -102,6 +101,10 @@ class _Counter:
             if resource is None:
                 continue
             for each in view.list(resource, space):
-                data = each.data if isinstance(each, Stored) else _NOTHING_SAID
-                add(total, resource_quota.usage_of_object(name, data))
+                counted = (
+                    resource_quota.usage_of_service(each.spec)
+                    if isinstance(each, Service)
+                    else resource_quota.usage_of_any(name)
+                )
+                add(total, counted)
         return total

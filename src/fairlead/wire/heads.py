@@ -11,6 +11,9 @@ from typing import NamedTuple
 
 from fairlead.wire.exchange import Exchange
 
+# Nobody who has not signed in can have more of it kept.
+#: bound: connections | the head of a request that is remembered for the next | it is parsed anew
+HEAD_BYTES_KEPT_MAX = 4096
 _END = b"\r\n\r\n"
 
 
@@ -32,7 +35,7 @@ def head_of(data: bytes, length: int, exchange: Exchange) -> Head | None:
     size = len(data) - length
     if not exchange.keep_alive or not exchange.chunked or b"expect" in exchange.headers:
         return None  # the connection ends, is of HTTP/1.0, or the client waits for a word of ours
-    if data.find(_END) + len(_END) != size:
+    if size > HEAD_BYTES_KEPT_MAX or data.find(_END) + len(_END) != size:
         return None
     return Head(
         text=data[:size],

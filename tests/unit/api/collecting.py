@@ -112,3 +112,5 @@ class Collecting:
                     told = WatchEvent(self.view, instruction.key, instruction.before, instruction.after)
                     for decider in self.deciders:
                         self._wake(decider, decider.woken_by(told))
+        for mirror in self.mirrors.values():  # nothing is under way here
+            mirror.handle(mirrored.Marked(self.plane.store.revision, 0.0))

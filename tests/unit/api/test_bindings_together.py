@@ -206,3 +206,15 @@ def test_who_may_not_bind_binds_nothing() -> None:
     assert isinstance(outcome, Refused)
     assert outcome.status == 403
     assert "nodeName" not in plane.get(f"{PODS}/a")[1]["spec"]
+
+
+@pytest.mark.parametrize("what", ["pod", "namespace"])
+def test_one_that_is_damaged_keeps_nobody_else(what: str) -> None:
+    plane = InProcess()
+    made(plane, SPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team"}})
+    sound = [to(made(plane, PODS, pod(name))) for name in ("a", "b")]
+    hurt = to(made(plane, PODS.replace("default", "team"), pod("c")))
+    key = Key("pods", "team", "c") if what == "pod" else Key("namespaces", "", "team")
+    plane.journal.rot(key, plane.now)
+    plane.store._durable.reload(plane.journal.recover())
+    assert send(plane, together(sound[0], hurt, sound[1])) == Done(each=(True, False, True))

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import random
+from typing import Any
+
 import pytest
 
+from fairlead.control.controller import Controller
 from fairlead.control.needless import Needless
 from fairlead.control.turn import Turn, Write
 from fairlead.decision.contract import Decision
@@ -117,3 +121,76 @@ def test_a_status_that_somebody_else_spoils_is_mended() -> None:
     driver.run(10)
     _, web = api.get(f"{PATH}/web")
     assert web["status"]["availableReplicas"] == 1
+
+
+def test_a_deployment_that_goes_on_after_a_pause_says_what_follows_from_it() -> None:
+    """That it goes on is one report, and what follows another: the first is not the last."""
+    api = InProcess()
+    driver = Driver(api)
+    api.post(PATH, deployment(1))
+    driver.run(30)
+    for paused, reason in ((True, "DeploymentPaused"), (False, "NewReplicaSetAvailable")):
+        api.patch(f"{PATH}/web", {"spec": {"paused": paused}})
+        driver.run(5)
+        _, web = api.get(f"{PATH}/web")
+        assert [each["reason"] for each in web["status"]["conditions"] if each["type"] == "Progressing"] == [
+            reason
+        ]
+
+
+def test_a_resync_looks_also_at_what_has_just_been_written() -> None:
+    api = InProcess()
+    driver = Driver(api)
+    api.post(PATH, deployment(1))
+    driver.run(30)
+    controller = next(each for each in driver.plane.controllers if each.decider.name == "deployment")
+    before = controller.decided
+    controller.needless.finished(
+        Turn(WEB, Decision(is_final=True), driver.now, writes=[written(driver)]), driver.now
+    )
+    controller._causes[WEB] = WEB
+    controller.resync((WEB,), driver.now, 0.0)
+    controller.stirred = True
+    driver.run(10)
+    assert controller.decided == before + 1
+
+
+def written(driver: Driver) -> Write:
+    return Write(WEB, driver.plane.mirrors[WEB.resource].revision_of(WEB), creates=False)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_turn_that_is_left_out_would_have_done_nothing(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever is done to a Deployment: each turn that is left out is decided all the same, and has no effects."""
+    leave_out, left_out = Controller._leave_out, []
+
+    def checked(controller: Controller, key: Key, now: float) -> None:
+        decision = controller.decider.decide(controller._view(), key, now)
+        assert decision.effects == (), (controller.decider.name, decision.effects)
+        left_out.append(key)
+        leave_out(controller, key, now)
+
+    monkeypatch.setattr(Controller, "_leave_out", checked)
+    chance = random.Random(seed)
+    api = InProcess()
+    driver = Driver(api)
+    body = deployment(chance.randrange(4))
+    body["spec"]["progressDeadlineSeconds"] = chance.choice([600, 3])
+    if chance.random() < 0.3:
+        body["spec"]["strategy"] = {"type": "Recreate"}
+    api.post(PATH, body)
+    driver.run(chance.choice([1, 20]))
+    image = {"template": {"spec": {"containers": [{"name": "main", "image": f"web:{seed}"}]}}}
+    acts: list[tuple[str, Any]] = [
+        ("", {"spec": {"replicas": chance.randrange(5)}}),
+        ("", {"spec": image}),
+        ("", {"spec": {"paused": True}}),
+        ("", {"spec": {"paused": False}}),
+        ("", {"metadata": {"labels": {"seed": str(seed)}}}),
+        ("/status", {"status": {"conditions": None}}),
+    ]
+    for _ in range(8):
+        part, patch = chance.choice(acts)
+        api.patch(f"{PATH}/web{part}", patch)
+        driver.run(chance.choice([0.3, 3, 30]))
+    assert left_out

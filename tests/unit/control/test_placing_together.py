@@ -66,7 +66,7 @@ def test_one_that_was_left_out_is_asked_for_alone_and_for_the_same_node() -> Non
     "outcome",
     [
         Conflict("Conflict", "the write was bound to a state that is gone"),
-        Refused(503, "ServiceUnavailable", "not now", "later"),
+        Refused(403, "Forbidden", "never"),
         Done(),
         Done(each=(True,)),
     ],
@@ -76,6 +76,12 @@ def test_where_the_whole_is_refused_each_is_asked_for_alone(outcome: Outcome) ->
     scheduler, call = three()
     first = len(outcome.each) if isinstance(outcome, Done) else 0
     assert named(scheduler.answer(call, outcome)) == [("create", name) for name in NAMES[first:]]
+
+
+def test_where_the_api_is_busy_each_is_asked_for_alone_after_a_while() -> None:
+    scheduler, call = three()
+    assert scheduler.answer(call, Refused(503, "ServiceUnavailable", "not now", "later")) == []
+    assert named(scheduler.later(10.0)) == [("create", name) for name in NAMES]
 
 
 def test_without_an_answer_each_is_looked_at() -> None:

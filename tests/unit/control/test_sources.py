@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from fairlead.cache import events as mirrored
-from fairlead.control.instructions import Forget
+from fairlead.control.instructions import AskProgress, Forget
 from fairlead.control.roster import collecting_deciders
-from fairlead.control.sources import MirrorSources
+from fairlead.control.sources import ASK_AGAIN_SECONDS, MirrorSources
 from fairlead.model.catalog import CATALOG
 from fairlead.model.key import Key
 from fairlead.model.served import Served
@@ -119,6 +119,7 @@ def test_the_kinds_of_a_definition_that_went_are_known_for_a_while_where_nobody_
     view = sources.view()
     assert view.list(sources.mirrors[NAME].resource) == ()
     assert not view.missed(), "that they are gone is known"
+    assert view.shows(sources.mirrors[NAME].resource, 1000), "and that there will be no more"
     assert kinds.find_kind("example.com", "v1", "Beacons") is not None
     assert sources.address_of(NAME) is None
     assert sources.behind(FENCE)[1] == ()
@@ -159,3 +160,16 @@ def test_definitions_of_our_own_kinds_are_no_custom_kinds() -> None:
         (),
     )
     assert kinds.custom == ()
+
+
+def test_a_mirror_that_a_decision_waits_for_is_asked_for_again_when_it_moved_or_after_a_while() -> None:
+    sources, _ = made()
+    sources.learn(NAME, definition())
+    fill(sources, NAME, 5)
+    asked = AskProgress(NAME, 9)
+    assert sources.ask_soon(asked, 10.0) == (asked,)
+    assert sources.ask_soon(asked, 11.0) == ()
+    sources.mirrors[NAME].handle(mirrored.Marked(6, 11.0))
+    assert sources.ask_soon(asked, 11.0) == (asked,)
+    assert sources.ask_soon(asked, 11.0 + ASK_AGAIN_SECONDS) == (asked,)
+    assert sources.ask_soon(AskProgress("nothing.example.com", 9), 10.0) == ()

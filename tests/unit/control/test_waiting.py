@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from fairlead.model.key import Key
 from tests.inprocess import InProcess
 from tests.unit.control.driving import Driver
 from tests.unit.control.test_plane import DEPLOYMENTS, deployment
@@ -348,3 +349,28 @@ def test_other_rolling_updates_under_such_a_quota_complete(kind: str) -> None:
     driver.run(120)
     assert len(pods(api)) == wanted
     assert rolled_out(api, "web:2")
+
+
+def test_node_ports_are_counted_by_the_plane_as_by_the_api() -> None:
+    """What mirrors show of Services is enough to count them: at rest there is nothing to correct."""
+    api = InProcess()
+    driver = Driver(api)
+    quota(api, services="5", services_nodeports="5", services_loadbalancers="5")
+    for name, kind in (("a", "NodePort"), ("b", "LoadBalancer"), ("c", "ClusterIP")):
+        ports = [{"name": "one", "port": 80}, {"name": "two", "port": 81}]
+        spec: Json = {"type": kind, "selector": {"app": "x"}, "ports": ports}
+        if kind == "LoadBalancer":
+            spec["allocateLoadBalancerNodePorts"] = False
+        body = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": name}, "spec": spec}
+        assert api.post("/api/v1/namespaces/default/services", body)[0] == 201
+    driver.run(30)
+    _, found = api.get("/api/v1/namespaces/default/resourcequotas/q")
+    assert found["status"]["used"] == {
+        "services": "3",
+        "services.nodeports": "2",
+        "services.loadbalancers": "1",
+    }
+    controller = next(each for each in driver.plane.controllers if each.decider.name == "resource-quota")
+    view = driver.plane._sources.view()
+    key = Key("resourcequotas", "default", "q")
+    assert controller.decider.decide(view, key, driver.now).effects == ()

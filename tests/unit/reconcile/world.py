@@ -104,6 +104,9 @@ class World:
     def shows(self, resource: Resource[T], revision: int) -> bool:
         return self.mirrors.view(resource).shows(resource, revision)
 
+    def deleting_since(self, resource: Resource[T], key: Key) -> int:
+        return self.mirrors.view(resource).deleting_since(resource, key)
+
     def missed(self) -> Sequence[Key]:
         return ()
 
@@ -300,6 +303,7 @@ class World:
     def _send(self, request: Request, user: User) -> Outcome:
         reply = self.plane.send(request, user)
         assert isinstance(reply, Reply)
+        assert user is ADMIN or not reply.warnings, f"{request.verb} {request.name}: {reply.warnings}"
         return outcome_of(reply)
 
 

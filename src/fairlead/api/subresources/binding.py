@@ -5,7 +5,8 @@ caller's own earlier attempt or somebody else's. Binding again to the same node 
 Kubernetes: after an unknown outcome the next step is to look.
 
 Binding, charging every PlacementQuota that is about the node, and using the reservation which the Binding names
-(annotation `fairlead.dev/reservation`) are one transaction: `api/charging.py`.
+(annotation `fairlead.dev/reservation`) are one transaction: `api/charging.py`. Plain bindings, and several of them at
+once, are made in `binding_in_place.py`.
 """
 
 from __future__ import annotations

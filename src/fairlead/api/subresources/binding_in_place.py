@@ -9,8 +9,9 @@ left out of it: the answer says which were made, and who wants to know why anoth
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
@@ -22,6 +23,7 @@ from fairlead.api.objects import after_revision
 from fairlead.api.plan import Context, Plan
 from fairlead.api.writing import plan_at
 from fairlead.core import codec
+from fairlead.core.errors import StorageReadError
 from fairlead.core.spliced import Spliced
 from fairlead.core.times import timestamp
 from fairlead.model.diff import changed_fields
@@ -36,6 +38,7 @@ _STEPS_WITHOUT_SAY = frozenset({"CustomResourceLifecycle", "NodeRestriction", "P
 _STATUSES_KEPT = 256
 _TIME = "@time@"
 _NOTHING = msgspec.Raw()
+A = TypeVar("A")
 
 
 class _Meta(msgspec.Struct, frozen=True, gc=False, forbid_unknown_fields=True):
@@ -108,12 +111,14 @@ def bind_in_place(desk: Desk, request: Request, kind: Kind, context: Context) ->
 
 
 def bind_together(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply | Plan:
-    spaces = {name: _uncharged(desk, name) for name in {each.namespace for each in request.bindings}}
+    spaces = {
+        name: _if_sound(_uncharged, desk, name) for name in {each.namespace for each in request.bindings}
+    }
     is_plain = _is_plain(desk, kind, context)
     bound: list[_Bound] = []
     made: list[bool] = []
     for each in request.bindings:
-        current = desk.sound.get(Key(kind.resource, each.namespace, each.name))
+        current = _if_sound(_current, desk, Key(kind.resource, each.namespace, each.name))
         found = None
         if (
             is_plain
@@ -134,6 +139,18 @@ def bind_together(desk: Desk, request: Request, kind: Kind, context: Context) ->
         tuple([note for each in bound for note in each.notes]),
     )
     return plan_at(transaction, lambda _: answer)
+
+
+def _if_sound(read: Callable[[Desk, A], Entry | None], desk: Desk, what: A) -> Entry | None:
+    """What cannot be read is left out, and keeps nobody else."""
+    try:
+        return read(desk, what)
+    except StorageReadError:
+        return None
+
+
+def _current(desk: Desk, key: Key) -> Entry | None:
+    return desk.sound.get(key)
 
 
 def _is_plain(desk: Desk, kind: Kind, context: Context) -> bool:

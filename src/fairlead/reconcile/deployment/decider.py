@@ -49,6 +49,7 @@ from fairlead.reconcile.deployment.history import TEMPLATE_HASH, split_sets
 from fairlead.reconcile.deployment.rollout import limits, without_surge
 from fairlead.reconcile.deployment.status import (
     PROGRESSING,
+    RESUMED,
     create_failed,
     deadline,
     is_complete,
@@ -109,7 +110,9 @@ def _decide(view: Reading, key: Key, now: float) -> Decision:
     report = ensure_status(NAME, DEPLOYMENTS, found, status)
     notes = late_notes(found, status) if report is not None else ()
     effects = (report,) if report is not None else ()
-    return Decision(_verdict(scene, status), effects, again_at, notes, is_final=True)
+    # That it goes on is told once; what follows from it is told next.
+    is_final = not any(each.type == PROGRESSING and each.reason == RESUMED for each in status.conditions)
+    return Decision(_verdict(scene, status), effects, again_at, notes, is_final=is_final)
 
 
 def _refused(view: Reading, key: Key, refusal: Refusal, now: float) -> Decision:

@@ -14,7 +14,7 @@ clock.
 
 Instants are of the wall clock, which unlike the plane's time may be set: what it passes by when it is set ahead counts
 as missed; what it shows a second time after it was set back has had its turn, which an Event tells as well.
-Zones: see `cron_zones.py`; in one that is not known there, nothing is started.
+Zones: see `model/time_zones.py`; in one that is not known there, nothing is started.
 """
 
 from __future__ import annotations

@@ -117,8 +117,8 @@ class RemotePlaneDriver:
                     self._unfollow(resource)
                     self._unlisted.pop(resource, None)
                     self._driver.drop_timer(resource)
-                case AskProgress(resource):
-                    self._loop.call_soon(self._tell_progress, resource)
+                case AskProgress(resource, revision):
+                    self._loop.call_soon(self._tell_progress, resource, revision)
                 case Report():
                     log.warning("%s", instruction.message, exc_info=instruction.error)
                 case _:
@@ -167,12 +167,12 @@ class RemotePlaneDriver:
     async def _follow(self, kind: Resource[View], since: int, attempt: int) -> None:
         await self._remote.follow(kind, "", since, attempt, partial(self._tell, kind.name))
 
-    def _tell_progress(self, resource: str) -> None:
+    def _tell_progress(self, resource: str, revision: int) -> None:
         plane, now = self.plane, self._clock()
         mirror = plane.mirrors.get(resource)
         if mirror is None:
             return  # it was forgotten meanwhile
         if resource in plane.capabilities.lacks:
-            self._tell(resource, (Marked(plane.leadership.fence_revision, now),))
-        elif mirror.phase is MirrorPhase.FOLLOWING and not mirror.passed(plane.leadership.fence_revision):
+            self._tell(resource, (Marked(revision, now),))
+        elif mirror.phase is MirrorPhase.FOLLOWING and not mirror.passed(revision):
             self._tell(resource, (Expired(now),))

@@ -111,7 +111,7 @@ class PlaneDriver:
                     self._loop.call_soon(self._follow, resource, since, attempt)
                 case Forget(resource):
                     self._forget(resource)
-                case AskProgress(resource):
+                case AskProgress(resource, _):
                     self._loop.call_soon(self._tell_progress, resource)
                 case _:
                     assert_never(instruction)

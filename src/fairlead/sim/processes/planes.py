@@ -138,10 +138,10 @@ class PlaneProcess(SimulatedProcess[Answers | Stepped, PlaneInstruction]):
                     raise Violation("deciders-do-not-raise", message) from error
             case Forget(resource):
                 self.link.forget(resource)
-            case AskProgress(resource):
+            case AskProgress(resource, revision):
                 if self._tells_progress:
                     self.link.ask_progress(resource)
-                else:
+                elif not self.plane.mirrors[resource].passed(revision):
                     self.link.expire(resource)
             case ListAll(resource):
                 add(b"list", f"{slot} {resource}")

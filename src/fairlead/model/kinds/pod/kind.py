@@ -1,7 +1,7 @@
 """Pod: containers that run together on one node. The kind everything else exists for.
 
-This file joins the parts: defaults, validation, updates, columns and warnings each have their own
-`pod_*.py`. Admission (service account, priority, tolerations, limit ranges) runs between `defaults` and
+This file joins the parts: defaults, validation, updates, columns and warnings each have a file of their own
+here. Admission (service account, priority, tolerations, limit ranges) runs between `defaults` and
 `validate`; what it changes in requests changes the QoS class, so whoever does that sets `status.qosClass`
 by `qos_class` again.
 """

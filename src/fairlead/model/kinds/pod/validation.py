@@ -1,4 +1,4 @@
-"""Validation of a PodSpec as a whole; the parts live in the other `pod_*.py` files.
+"""Validation of a PodSpec as a whole; the parts live in the other files here.
 
 `kind.py` calls it for pods and `template.py` for templates, with the path where the spec sits. The order is that of
 Kubernetes: volumes, containers, the pod's own fields, placement. Types and enums are right when this runs.
