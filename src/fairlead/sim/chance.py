@@ -1,0 +1,199 @@
+"""All chance of a run, in streams: a choice is named by what it is about, who makes it, and how many were made before.
+
+    chance = Chance(seed)                        every choice follows from the seed and its own name
+    chance = Chance.replay(choices)              what was chosen before, at the same names; calm everywhere else
+    chance = Chance(seed, forced=..., turn=...)  drawn from the seed, but for what is forced or turned
+
+    delays = chance.stream("watch.delay", "plane-0 pods")    choose(n) -> 0..n-1
+    losses = chance.faults("call.fate", "plane-0 ...")       happens(p) -> bool, pick(weights) -> which
+
+0 is the calmest answer everywhere: no fault, the shortest delay, first in, first out. Because a choice is found by its
+name and not by its place among all choices, one can be taken away or changed and the others stay what they were: that is
+what replaying an edited run, planning faults and shrinking stand on. A fault that cannot happen draws nothing and is
+counted all the same, so that names do not depend on probabilities. Everything in `sim/` that a world's file does not
+decide is drawn here, and by nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from hashlib import blake2b
+from typing import NamedTuple
+
+_MASK = (1 << 64) - 1
+_GAMMA = 0x9E3779B97F4A7C15
+_UNIT = 1 << 20  # chances are drawn in this many steps: exact as floats, short when written down
+_ORDER = "order"
+
+
+class Choice(NamedTuple):
+    """One choice that was made; `fault` tells it from a delay or an order."""
+
+    label: str
+    actor: str
+    count: int
+    n: int
+    value: int
+    fault: bool = False
+
+    @property
+    def name(self) -> ChoiceName:
+        return self.label, self.actor, self.count
+
+
+ChoiceName = tuple[str, str, int]
+# What a search makes of a choice: (label, actor, count, n, drawn) -> value. Called for delays and orders, not for faults.
+Turn = Callable[[str, str, int, int, int], int]
+_NOTHING: Mapping[int, int] = {}
+
+
+class Stream:
+    """Choices of one label and actor, one after the other."""
+
+    __slots__ = ("_calm", "_forced", "_log", "_state", "_turn", "actor", "count", "label")
+
+    def __init__(self, chance: Chance, label: str, actor: str) -> None:
+        self.label, self.actor = label, actor
+        self.count = 0
+        self._log, self._calm, self._turn = chance.choices, chance.calm, chance.turn
+        self._forced = chance.forced_in(label, actor)
+        self._state = _begin(chance.seed, label, actor)
+
+    def choose(self, n: int) -> int:
+        """One of 0..n-1; 0 is the calmest."""
+        count = self.count
+        self.count = count + 1
+        forced = self._forced.get(count) if self._forced else None
+        if forced is not None:
+            value = forced if forced < n else 0
+        elif self._calm:
+            value = 0
+        else:
+            value = self._draw() % n
+            if self._turn is not None:
+                value = self._turn(self.label, self.actor, count, n, value)
+        self._log.append((self.label, self.actor, count, n, value, False))
+        return value
+
+    def unit(self) -> float:
+        """0 <= unit < 1."""
+        return self.choose(_UNIT) / _UNIT
+
+    def _draw(self) -> int:
+        self._state = z = (self._state + _GAMMA) & _MASK
+        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
+        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & _MASK
+        return z ^ (z >> 31)
+
+
+class FaultStream(Stream):
+    """Whether something goes wrong, again and again."""
+
+    __slots__ = ("_fired",)
+
+    def __init__(self, chance: Chance, label: str, actor: str) -> None:
+        super().__init__(chance, label, actor)
+        self._fired = chance.fired
+
+    def happens(self, probability: float) -> bool:
+        """Whether this fault fires now; counted under its label if it does."""
+        if not self._decide(probability, 2):
+            return False
+        self._fired[self.label] = self._fired.get(self.label, 0) + 1
+        return True
+
+    def pick(self, weights: tuple[tuple[str, float], ...]) -> str:
+        """Which of several faults fires now, each with its own probability; "" if none does."""
+        value = self._decide(sum(weight for _, weight in weights), 1 + len(weights), weights)
+        if not value:
+            return ""
+        name = weights[value - 1][0]
+        self._fired[name] = self._fired.get(name, 0) + 1
+        return name
+
+    def _decide(self, probability: float, n: int, weights: tuple[tuple[str, float], ...] = ()) -> int:
+        count = self.count
+        self.count = count + 1
+        forced = self._forced.get(count) if self._forced else None
+        if forced is not None:
+            value = forced if forced < n else 0
+        elif self._calm or probability <= 0.0:
+            return 0
+        else:
+            value = self._weigh(probability, weights)
+        self._log.append((self.label, self.actor, count, n, value, True))
+        return value
+
+    def _weigh(self, probability: float, weights: tuple[tuple[str, float], ...]) -> int:
+        drawn = (self._draw() % _UNIT) / _UNIT
+        if drawn >= probability:
+            return 0
+        for position, (_, weight) in enumerate(weights, start=1):
+            drawn -= weight
+            if drawn < 0.0:
+                return position
+        return max(1, len(weights))
+
+
+class Chance:
+    __slots__ = ("_faults", "_forced", "_order", "_order_forced", "_order_ms", "_streams", "calm", "choices", "fired",
+                 "seed", "turn")  # fmt: skip
+
+    def __init__(
+        self,
+        seed: int,
+        forced: Mapping[ChoiceName, int] | None = None,
+        turn: Turn | None = None,
+        calm: bool = False,
+    ) -> None:
+        """`calm`: what is not forced is 0."""
+        self.seed, self.turn, self.calm = seed, turn, calm
+        self.choices: list[tuple[str, str, int, int, int, bool]] = []
+        self.fired: dict[str, int] = {}  # fault -> how often
+        self._streams: dict[tuple[str, str], Stream] = {}
+        self._faults: dict[tuple[str, str], FaultStream] = {}
+        self._forced: dict[tuple[str, str], dict[int, int]] = {}
+        for (label, actor, count), value in (forced or {}).items():
+            self._forced.setdefault((label, actor), {})[count] = value
+        self._order = Stream(self, _ORDER, "")
+        self._order_ms = -1
+        self._order_forced = any(label == _ORDER for label, _ in self._forced)
+
+    @classmethod
+    def replay(cls, choices: Iterable[Choice | tuple[str, str, int, int, int, bool]]) -> Chance:
+        return cls(0, {(each[0], each[1], each[2]): each[4] for each in choices if each[4]}, calm=True)
+
+    def stream(self, label: str, actor: str = "") -> Stream:
+        found = self._streams.get((label, actor))
+        if found is None:
+            found = self._streams[label, actor] = Stream(self, label, actor)
+        return found
+
+    def faults(self, label: str, actor: str = "") -> FaultStream:
+        found = self._faults.get((label, actor))
+        if found is None:
+            found = self._faults[label, actor] = FaultStream(self, label, actor)
+        return found
+
+    def forced_in(self, label: str, actor: str) -> Mapping[int, int]:
+        return self._forced.get((label, actor), _NOTHING)
+
+    def order(self, ms: int, n: int) -> int:
+        """Which of `n` events that are due at this instant runs next: named by the instant, so that what happens at
+        one does not move what happens at another."""
+        order = self._order
+        if ms != self._order_ms:
+            self._order_ms = ms
+            order.actor, order.count = str(ms), 0
+            order._state = (self.seed * 0xD1342543DE82EF95 + ms * 0x2545F4914F6CDD1D) & _MASK
+            if self._order_forced:
+                order._forced = self.forced_in(_ORDER, order.actor)
+        return order.choose(n)
+
+    def count(self, label: str) -> None:
+        """A fault fired that was not drawn: a scenario scripted it."""
+        self.fired[label] = self.fired.get(label, 0) + 1
+
+
+def _begin(seed: int, label: str, actor: str) -> int:
+    return int.from_bytes(blake2b(f"{seed}\0{label}\0{actor}".encode(), digest_size=8).digest(), "big")
