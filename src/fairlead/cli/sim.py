@@ -17,9 +17,9 @@ from fairlead.cli.output import print_json, print_table
 from fairlead.cli.sim_check import check
 from fairlead.core.errors import UsageError
 from fairlead.runtime.seeds import run_in_processes
+from fairlead.sim.chance import Chance
 from fairlead.sim.run import Failure, Runner, RunTally
 from fairlead.sim.sample import SHARE_MIN, fault_lines, probe_lines, replay_command, report
-from fairlead.sim.tape import Tape
 from fairlead.sim.worlds.roster import STANDARD, WORLDS
 
 _EPILOG = """examples:
@@ -146,7 +146,7 @@ def _tell(failure: Failure, options: argparse.Namespace) -> None:
 def _print_trail(runner: Runner, options: argparse.Namespace) -> int:
     if options.seeds != 1:
         raise UsageError("a trail is of one seed: add --seeds 1")
-    run = runner.play(Tape(options.seed), trail=True)
+    run = runner.play(Chance(options.seed), trail=True)
     for line in run.trail or ():
         print(line)
     print(f"digest {run.digest}")

@@ -15,13 +15,13 @@ from hashlib import blake2b
 from traceback import format_exception
 
 from fairlead.sim.backup import EMPTY, Backup
+from fairlead.sim.chance import Chance
 from fairlead.sim.endstate import EndState, difference, end_state
 from fairlead.sim.faults import CALM, DEFAULT, Faults
 from fairlead.sim.fence import raise_fence
 from fairlead.sim.memory import Memory
 from fairlead.sim.parts import default_parts, load_plant
 from fairlead.sim.scenario import Scenario
-from fairlead.sim.tape import Tape
 from fairlead.sim.time import EPOCH
 from fairlead.sim.violation import Violation
 from fairlead.sim.world import Run, World
@@ -102,7 +102,7 @@ class Runner:
         return result
 
     def _judged(self, seed: int) -> SeedResult:
-        run = self.play(Tape(seed))
+        run = self.play(Chance(seed))
         broken = run.violation
         failure = None
         if broken is not None:
@@ -118,15 +118,15 @@ class Runner:
             probes=run.probes,
         )
 
-    def play(self, tape: Tape, trail: bool = False) -> Run:
-        """One tape, drawn or replayed, with everything that came of it."""
+    def play(self, chance: Chance, trail: bool = False) -> Run:
+        """One run, drawn or replayed, with everything that came of it."""
         parts = default_parts(*self.scenario.controllers, deciders=self.scenario.deciders)
         if self._plant is not None:
             parts = self._plant(parts)
         backup = self.backup()
         if self._memory is None:
             self._memory = Memory(backup.changes)
-        world = World(self.scenario, tape, self.faults, parts, trail, backup, memory=self._memory)
+        world = World(self.scenario, chance, self.faults, parts, trail, backup, memory=self._memory)
         run = _fenced_run(world)
         if run.violation is None:
             told = difference(self.wanted(), end_state(run.objects, loses_pods=bool(self.scenario.nodes)))
@@ -145,7 +145,7 @@ class Runner:
     def wanted(self) -> EndState:
         """What it must come to: the end of a run without faults and without plant."""
         if self._wanted is None:
-            calm = _fenced_run(World(self.scenario, Tape(0), CALM, backup=self.backup()))
+            calm = _fenced_run(World(self.scenario, Chance(0), CALM, backup=self.backup()))
             if calm.violation is not None:
                 raise calm.violation
             self._wanted = end_state(calm.objects, loses_pods=bool(self.scenario.nodes))
@@ -162,7 +162,7 @@ def run_seeds(runner: Runner, seeds: Iterable[int]) -> RunTally:
 def stand_up(scenario: Scenario) -> Backup:
     """Everything that is stored when the standing fleet of a scenario has come to rest."""
     before = replace(scenario, steps=scenario.standing, faults_until_seconds=0, seconds_min=0, rest_seconds=0)
-    world = World(before, Tape(0), CALM, epoch=EPOCH - int(scenario.seconds_max))
+    world = World(before, Chance(0), CALM, epoch=EPOCH - int(scenario.seconds_max))
     run = _fenced_run(world)
     if run.violation is not None:
         raise run.violation
