@@ -66,7 +66,7 @@ class Link:
         self.stalled: dict[str, int] = {}  # a resource whose lists and watches alone bring nothing until then
         self._timeline = timeline
         self._chance = chance
-        self._calls: dict[tuple[str, str, str, str], tuple[Stream, FaultStream, Stream]] = {}
+        self._calls: dict[tuple[str, str, str], tuple[Stream, FaultStream, Stream]] = {}
         self._progress_delay = chance.stream("progress.delay", name)
         self._server = server
         self._follows: dict[Subscription, _Follow] = {}
@@ -81,7 +81,7 @@ class Link:
     # Calls
 
     def call(self, request: Request, user: User, origin: str, heard: Heard) -> None:
-        kind = (user.name, request.verb, request.plural, request.subresource)
+        kind = (user.name, request.verb, what_of(request))
         delays, fates, late = self._calls.get(kind) or self._chances_of(kind)
         delay = delays.choose(_DELAYS * _DELAYS)
         there, back = 1 + delay % _DELAYS, 1 + delay // _DELAYS
@@ -94,10 +94,9 @@ class Link:
             there = TIMEOUT_MS + 1 + late.choose(_LATE_MS_MAX)
         self._timeline.after(there, self._arrive, request, user, origin, heard, fate, back)
 
-    def _chances_of(self, kind: tuple[str, str, str, str]) -> tuple[Stream, FaultStream, Stream]:
+    def _chances_of(self, kind: tuple[str, str, str]) -> tuple[Stream, FaultStream, Stream]:
         """Calls of one kind draw from streams of their own: one call more or less of another moves none of them."""
-        user, verb, plural, subresource = kind
-        what = f"{plural}/{subresource}" if subresource else plural
+        user, verb, what = kind
         actor = f"{self.name} {user.rpartition(':')[2]} {verb} {what}"
         chance = self._chance
         streams = (
@@ -283,6 +282,11 @@ class Link:
         del self._follows[subscription]
         self._server.hub.unsubscribe(subscription)
         follow.tell(event)
+
+
+def what_of(request: Request) -> str:
+    """What a call is about, as a part of the names of choices: pods/binding."""
+    return f"{request.plural}/{request.subresource}" if request.subresource else request.plural
 
 
 def _nobody(reply: Reply | None) -> None:

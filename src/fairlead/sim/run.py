@@ -22,6 +22,7 @@ from fairlead.sim.fence import raise_fence
 from fairlead.sim.memory import Memory
 from fairlead.sim.parts import default_parts, load_plant
 from fairlead.sim.scenario import Scenario
+from fairlead.sim.search.contract import Attempt
 from fairlead.sim.time import EPOCH
 from fairlead.sim.violation import Violation
 from fairlead.sim.world import Run, World
@@ -118,15 +119,22 @@ class Runner:
             probes=run.probes,
         )
 
-    def play(self, chance: Chance, trail: bool = False) -> Run:
-        """One run, drawn or replayed, with everything that came of it."""
+    def attempt(self, attempt: Attempt) -> Run:
+        """What a search proposes."""
+        with _collected_seldom():
+            run = self.play(attempt.chance(), attempt.watched, attempt.faults)
+            gc.collect(0)
+        return run
+
+    def play(self, chance: Chance, trail: bool = False, faults: Faults | None = None) -> Run:
+        """One run, drawn or replayed, with everything that came of it; with other faults than the world's, if given."""
         parts = default_parts(*self.scenario.controllers, deciders=self.scenario.deciders)
         if self._plant is not None:
             parts = self._plant(parts)
         backup = self.backup()
         if self._memory is None:
             self._memory = Memory(backup.changes)
-        world = World(self.scenario, chance, self.faults, parts, trail, backup, memory=self._memory)
+        world = World(self.scenario, chance, faults or self.faults, parts, trail, backup, memory=self._memory)
         run = _fenced_run(world)
         if run.violation is None:
             told = difference(self.wanted(), end_state(run.objects, loses_pods=bool(self.scenario.nodes)))

@@ -250,6 +250,7 @@ class World:
     def _calm_down(self) -> None:
         """Faults stop: what is cut is joined, what is down comes up, clocks stay as they are."""
         self.digest.tell("calm", WORLD, "faults stop")
+        self.chance.end_faults()
         self._set_faults(CALM)
         self._quiet_since_ms = (
             self.timeline.ms

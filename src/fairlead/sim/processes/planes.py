@@ -28,7 +28,7 @@ from fairlead.port.request import READ_VERBS
 from fairlead.sim.chance import Chance, FaultStream, Stream
 from fairlead.sim.digest import Digest
 from fairlead.sim.faults import Faults
-from fairlead.sim.network import Link
+from fairlead.sim.network import Link, what_of
 from fairlead.sim.processes.driving import SimulatedProcess
 from fairlead.sim.time import Timeline
 from fairlead.sim.violation import Violation
@@ -171,7 +171,7 @@ class PlaneProcess(SimulatedProcess[Answers | Stepped, PlaneInstruction]):
         self._send(call)
 
     def _crashes_of(self, call: Call) -> tuple[FaultStream, Stream]:
-        kind = (call.controller, call.request.verb, call.request.plural)
+        kind = (call.controller, call.request.verb, what_of(call.request))
         found = self._crashes.get(kind)
         if found is None:
             actor = " ".join((self.name, *kind))
