@@ -88,11 +88,18 @@ class RunTally:
 
 
 class Runner:
-    def __init__(self, scenario: Scenario | None = None, faults: Faults = DEFAULT, plant: str = "") -> None:
+    def __init__(
+        self,
+        scenario: Scenario | None = None,
+        faults: Faults = DEFAULT,
+        plant: str = "",
+        backup: Backup | None = None,
+    ) -> None:
+        """`backup`: what runs start from, if it is not what comes of the scenario's standing steps."""
         self.scenario = scenario or std20.scenario()
         self.faults = faults
         self._plant = load_plant(plant) if plant else None
-        self._backup: Backup | None = None
+        self._backup = backup
         self._memory: Memory | None = None  # of the seeds that were run
         self._wanted: EndState | None = None
 
