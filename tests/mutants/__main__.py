@@ -14,7 +14,9 @@ from tests.mutants.table import MUTANTS
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.mutants", description=__doc__)
-    parser.add_argument("--point", type=int, choices=sorted(PROMISES), help="only the mutants of this promise")
+    parser.add_argument(
+        "--point", type=int, choices=sorted(PROMISES), help="only the mutants of this promise"
+    )
     parser.add_argument("--from", dest="begin", type=int, default=0, help="only from this promise on")
     parser.add_argument("--file", default="", help="only mutants of files whose path has this in it")
     options = parser.parse_args()

@@ -28,8 +28,10 @@ PROMISES: dict[int, str] = {
     17: "beside a Kubernetes the controllers work as well",
 }
 
-#: What a broken promise looks like in a test: a failed assertion, or `pytest.raises` without its error.
-ASSERTED = ("AssertionError", "Failed")
+#: What a broken promise looks like in a test: a failed assertion, `pytest.raises` without its error, or `(one,) = found`
+#: where none was found.
+UNPACKED = "Unpacked"
+ASSERTED = ("AssertionError", "Failed", UNPACKED)
 
 
 @dataclass(frozen=True)

@@ -76,7 +76,13 @@ class Copy:
         done = subprocess.run(words, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
         output = done.stdout + done.stderr
         if not told.exists():
-            return {"imported": "", "failures": [], "passed": [], "not_collected": [output[-600:]], "output": output}
+            return {
+                "imported": "",
+                "failures": [],
+                "passed": [],
+                "not_collected": [output[-600:]],
+                "output": output,
+            }
         return {**json.loads(told.read_text()), "output": output}
 
     def is_imported(self, told: dict[str, Any]) -> bool:

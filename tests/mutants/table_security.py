@@ -1,4 +1,4 @@
-"""Mutants of the promises 7 to 14: isolation, security, damage, and what runs out."""
+"""Mutants of the promises 7 to 11: isolation, bodies, audit, impersonation and tokens."""
 
 from __future__ import annotations
 
@@ -30,6 +30,7 @@ ISOLATION = (
         "os.stat(name, dir_fd=base)\n    except FileNotFoundError:\n        pass\n"
         "    return os.open(\n        name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC",
         (f"{_DRIVERS}/test_beneath.py::test_a_new_file_is_not_written_through_an_old_name",),
+        errors=("AssertionError", "OSError"),  # a link in its place is not followed all the same
     ),
     Mutant(
         7,
@@ -71,7 +72,7 @@ BODIES = (
         "the body of somebody unknown is read before they are refused",
         "wire/http.py",
         "            if owner is None:\n                exchange.body_unread",
-        '            if owner is None and self._length < 0:\n                exchange.body_unread',
+        "            if owner is None and self._length < 0:\n                exchange.body_unread",
         (f"{_HTTP}::test_the_body_of_somebody_unknown_is_never_kept_and_the_request_is_handled_at_once",),
     ),
     Mutant(
@@ -108,10 +109,10 @@ BODIES = (
     ),
     Mutant(
         8,
-        "a connection that never finishes TLS keeps its place for ever",
+        "connections that never finish TLS are not counted, and take all files there are",
         "wire/accepting.py",
-        "del self._handshakes[task]\n        task.cancel()\n        return True",
-        "self._rest(60.0)\n        return False",
+        "if len(self._handshakes) >= self._handshakes_max and not self._end_the_oldest():",
+        "if len(self._handshakes) < 0 and not self._end_the_oldest():",
         (
             "tests/e2e/test_strangers.py"
             "::test_who_is_known_gets_in_though_more_connections_never_finish_tls_than_there_are_files",
@@ -213,7 +214,9 @@ TOKENS = (
         "api/access/authn.py",
         "return user in self._known",
         "return user.name in {each.name for each in self._known}",
-        ("tests/unit/api/access/test_authn.py::test_another_token_of_the_same_name_is_not_the_one_that_signed_in",),
+        (
+            "tests/unit/api/access/test_authn.py::test_another_token_of_the_same_name_is_not_the_one_that_signed_in",
+        ),
     ),
     Mutant(
         11,
@@ -229,7 +232,9 @@ TOKENS = (
         "runtime/credentials/renewing.py",
         "                self._renewed()\n",
         "",
-        ("tests/unit/runtime/credentials/test_renewing.py::test_new_connections_see_the_new_certificate_and_trust_it_as_before",),
+        (
+            "tests/unit/runtime/credentials/test_renewing.py::test_new_connections_see_the_new_certificate_and_trust_it_as_before",
+        ),
     ),
     Mutant(
         11,
@@ -241,164 +246,4 @@ TOKENS = (
     ),
 )
 
-DAMAGE = (
-    Mutant(
-        12,
-        "rows of the store are not compared with their digests",
-        "store/recovery.py",
-        "elif digest != version_digest(revision, key, uid, code, previous, repr(at), data):",
-        "elif digest == 0:",
-        ("tests/unit/store/test_bit_flips.py::test_of_the_database",),
-    ),
-    Mutant(
-        12,
-        "pointers to objects are not compared with their digests",
-        "store/recovery.py",
-        "            elif digest != pointer_digest(key, revision):\n                return None",
-        "            elif digest == 0:\n                return None",
-        ("tests/unit/store/test_bit_flips.py::test_of_the_database",),
-    ),
-    Mutant(
-        12,
-        "revisions that were lost are given out again",
-        "store/sqlite.py",
-        "until = max(promised, recovered.revision) + 1",
-        "until = recovered.revision + 1",
-        ("tests/unit/store/test_lost_revisions.py::test_a_log_that_was_removed_is_missed_and_numbering_goes_on_above_the_mark",),
-    ),
-    Mutant(
-        12,
-        "a store that is older than its mark is taken as it is",
-        "runtime/data/revision_mark.py",
-        "return self._log_lost or mark_doubt(self._mark, newest, self._acknowledged)",
-        "return self._log_lost",
-        (
-            "tests/unit/store/test_lost_revisions.py::test_an_older_database_that_was_put_back_is_noticed",
-            "tests/unit/store/test_lost_revisions.py::test_when_a_mark_disagrees",
-        ),
-    ),
-    Mutant(
-        12,
-        "an ordinary power cut raises an alarm",
-        "runtime/data/revision_mark.py",
-        "if newest < mark.promised - BLOCK - _SLACK:",
-        "if newest < mark.promised:",
-        ("tests/unit/store/test_lost_revisions.py::test_a_transaction_that_was_cut_off_while_it_was_written_raises_no_alarm",),
-    ),
-    Mutant(
-        12,
-        "a damaged object can be overwritten as if it were absent",
-        "api/sound.py",
-        "    def newest(self, key: Key) -> Entry | None:\n        if self._read.damaged and key in self._read.damaged:\n"
-        "            raise damage_error(self._read.damaged[key])\n        return self._read.newest(key)",
-        "    def newest(self, key: Key) -> Entry | None:\n        return None",
-        ("tests/unit/api/test_damaged.py::test_what_a_damaged_quota_allows_is_not_known",),
-    ),
-    Mutant(
-        12,
-        "a damaged object reads as whatever stands in for it",
-        "api/sound.py",
-        "    def get(self, key: Key) -> Entry | None:\n        if self._read.damaged and key in self._read.damaged:\n"
-        "            raise damage_error(self._read.damaged[key])",
-        "    def get(self, key: Key) -> Entry | None:",
-        ("tests/unit/api/test_damaged.py::test_a_namespace_that_is_damaged_takes_nothing_and_is_named",),
-    ),
-    Mutant(
-        12,
-        "check does not compare old versions with their digests",
-        "store/checking.py",
-        "if isinstance(entry, str) and (key, revision) not in known:",
-        "if isinstance(entry, str) and not revision:",
-        ("tests/unit/store/test_bit_flips.py::test_of_the_database",),
-    ),
-)
-
-WATCHES = (
-    Mutant(
-        13,
-        "a turn of the fan-out ends when everybody was told",
-        "wire/fanout.py",
-        "if now() >= deadline:",
-        "if now() < 0:",
-        ("tests/unit/wire/test_fanout.py::test_a_turn_ends_in_time_however_many_wait_and_all_get_everything",),
-    ),
-    Mutant(
-        13,
-        "a user with many watches keeps others waiting",
-        "wire/fanout.py",
-        "            del ready[user]\n            if queue:\n                ready[user] = queue  # the next user comes first",
-        "            if not queue:\n                del ready[user]",
-        ("tests/unit/wire/test_fanout.py::test_a_user_with_many_watches_does_not_keep_another_waiting",),
-    ),
-    Mutant(
-        13,
-        "watchers that do not read hold as much memory as they like",
-        "wire/fanout.py",
-        "if not self.budget.take(user, size):",
-        "if not self.budget.take(user, size) and not user:",
-        ("tests/unit/wire/test_fanout.py::test_clients_that_do_not_read_hold_no_more_than_their_users_share",),
-    ),
-    Mutant(
-        13,
-        "who does not read for long is never cut",
-        "wire/fanout.py",
-        "if receiver.user_name in self._waiting:",
-        "if not receiver.user_name:",
-        ("tests/unit/wire/test_fanout.py::test_who_does_not_read_for_long_is_cut_if_others_wait",),
-    ),
-)
-
-RUNNING_OUT = (
-    Mutant(
-        14,
-        "the proxy does not bind again what it could not bind",
-        "runtime/node/service_proxy.py",
-        "self._timer = self._loop.call_later(BIND_AGAIN_SECONDS, self._bind)",
-        "self._timer = None",
-        ("tests/unit/runtime/node/test_service_proxy.py::test_a_process_without_file_descriptors_binds_as_soon_as_it_has_some",),
-        errors=("AssertionError", "TimeoutError"),
-    ),
-    Mutant(
-        14,
-        "a node may give itself a role",
-        "api/access/node_access.py",
-        '_OWN_DOMAINS = ("kubelet.kubernetes.io", "node.kubernetes.io")',
-        '_OWN_DOMAINS = ("kubelet.kubernetes.io", "node.kubernetes.io", "node-role.kubernetes.io")',
-        ("tests/unit/api/access/test_authz.py::test_what_a_node_may_write",),
-    ),
-    Mutant(
-        14,
-        "a node announces the endpoint of another for its own",
-        "api/access/node_access.py",
-        "if wanted[NODE_CERTIFICATE] == other.certificate or (same_address and _is_ready(data)):",
-        "if wanted[NODE_CERTIFICATE] == other.certificate and same_address and not _is_ready(data):",
-        ("tests/unit/api/access/test_authz.py::test_a_node_cannot_announce_the_endpoint_of_another",),
-    ),
-    Mutant(
-        14,
-        "a deletion is refused on a full disk",
-        "store/room.py",
-        "if transaction.claim != FREEING or size > self._left:",
-        "if transaction.claim or size > self._left:",
-        ("tests/unit/store/test_machine.py::test_short_of_room_only_leases_deletions_and_questions_are_taken",),
-    ),
-    Mutant(
-        14,
-        "deletions take the room that leases need",
-        "runtime/data/reserve.py",
-        "return max(0, self._pages.free_bytes() - LEASES_BYTES)",
-        "return self._pages.free_bytes()",
-        ("tests/unit/runtime/data/test_reserve.py::test_deletions_leave_what_leases_need",),
-    ),
-)
-
-SECURITY = (
-    *ISOLATION,
-    *BODIES,
-    *AUDIT,
-    *IMPERSONATION,
-    *TOKENS,
-    *DAMAGE,
-    *WATCHES,
-    *RUNNING_OUT,
-)
+SECURITY = (*ISOLATION, *BODIES, *AUDIT, *IMPERSONATION, *TOKENS)

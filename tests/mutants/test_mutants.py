@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -64,8 +63,8 @@ def test_names_are_unique_and_told_in_words() -> None:
 
 
 @pytest.fixture(scope="module")
-def copy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Copy]:
-    yield Copy(tmp_path_factory.mktemp("mutants"))
+def copy(tmp_path_factory: pytest.TempPathFactory) -> Copy:
+    return Copy(tmp_path_factory.mktemp("mutants"))
 
 
 @pytest.mark.soak
@@ -96,7 +95,14 @@ def test_what_does_not_count_as_noticed(copy: Copy, replacement: str, said: str)
     """A break that no test sees, one that is none, and one that fails otherwise than the row says."""
     killer = "tests/unit/agent/pod/test_at_most_one.py::test_others_are_started_at_once"
     text = "return True, []\n        if is_released"
-    row = Mutant(1, "for this test", "agent/pod/at_most_one.py", text, replacement + "\n        if is_released", (killer,))
+    row = Mutant(
+        1,
+        "for this test",
+        "agent/pod/at_most_one.py",
+        text,
+        replacement + "\n        if is_released",
+        (killer,),
+    )
     verdict = copy.try_mutant(row)
     assert not verdict.killed
     assert said in verdict.why

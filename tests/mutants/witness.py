@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 
+from tests.mutants.mutant import UNPACKED
+
 VARIABLE = "FAIRLEAD_MUTANT_WITNESS"
 
 
@@ -29,9 +31,8 @@ class Witness:
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         report = yield
         if report.failed and call.excinfo is not None:
-            self.failures.append(
-                {"test": item.nodeid, "when": report.when or "", "error": call.excinfo.typename}
-            )
+            error = _name(call.excinfo.value)
+            self.failures.append({"test": item.nodeid, "when": report.when or "", "error": error})
         elif report.passed and report.when == "call":
             self.passed.append(item.nodeid)
         return report
@@ -50,6 +51,12 @@ class Witness:
             "not_collected": self.not_collected,
         }
         Path(os.environ[VARIABLE]).write_text(json.dumps(told))
+
+
+def _name(error: BaseException) -> str:
+    """`(one,) = found` asserts how many were found."""
+    unpacked = isinstance(error, ValueError) and "values to unpack" in str(error)
+    return UNPACKED if unpacked else type(error).__name__
 
 
 def pytest_configure(config: pytest.Config) -> None:

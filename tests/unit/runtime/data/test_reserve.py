@@ -57,7 +57,8 @@ def test_a_write_that_met_a_full_disk_gets_its_place(store: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("free", "left"), [(0, 0), (LEASES_BYTES, 0), (LEASES_BYTES + 5, 5), (PAGES_BYTES, PAGES_BYTES - LEASES_BYTES)]
+    ("free", "left"),
+    [(0, 0), (LEASES_BYTES, 0), (LEASES_BYTES + 5, 5), (PAGES_BYTES, PAGES_BYTES - LEASES_BYTES)],
 )
 def test_deletions_leave_what_leases_need(store: Path, free: int, left: int) -> None:
     assert Reserve(store, Pages(free)).left() == left
