@@ -15,15 +15,14 @@ from tests.mutants.table import MUTANTS
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.mutants", description=__doc__)
     parser.add_argument(
-        "--point", type=int, choices=sorted(PROMISES), help="only the mutants of this promise"
+        "--point", type=int, action="append", choices=sorted(PROMISES), help="only mutants of this promise"
     )
-    parser.add_argument("--from", dest="begin", type=int, default=0, help="only from this promise on")
     parser.add_argument("--file", default="", help="only mutants of files whose path has this in it")
     options = parser.parse_args()
     chosen = [
         each
         for each in MUTANTS
-        if options.point in (None, each.point) and each.point >= options.begin and options.file in each.file
+        if (options.point is None or each.point in options.point) and options.file in each.file
     ]
     survivors = 0
     with tempfile.TemporaryDirectory(prefix="fairlead-mutants-") as directory:
