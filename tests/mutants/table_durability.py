@@ -43,14 +43,6 @@ DAMAGE = (
     ),
     Mutant(
         12,
-        "what a damaged quota allows is taken from what stands in for it",
-        "api/sound.py",
-        'if key.resource == resource and namespace in ("", key.namespace):',
-        'if key.resource == resource and namespace in ("", key.name):',
-        ("tests/unit/api/test_damaged.py::test_what_a_damaged_quota_allows_is_not_known",),
-    ),
-    Mutant(
-        12,
         "whose an address is, is taken from what stands in for a damaged claim",
         "api/sound.py",
         "    def newest(self, key: Key) -> Entry | None:\n        if self._read.damaged and key in self._read.damaged:\n"

@@ -107,18 +107,6 @@ BODIES = (
         "if self._hosts > 9 and",
         (f"{_HTTP}::test_an_ambiguous_head_is_refused",),
     ),
-    Mutant(
-        8,
-        "connections that never finish TLS are not counted, and take all files there are",
-        "wire/accepting.py",
-        "if len(self._handshakes) >= self._handshakes_max and not self._end_the_oldest():",
-        "if len(self._handshakes) < 0 and not self._end_the_oldest():",
-        (
-            "tests/e2e/test_strangers.py"
-            "::test_who_is_known_gets_in_though_more_connections_never_finish_tls_than_there_are_files",
-        ),
-        errors=("AssertionError", "TimeoutError", "ConnectionResetError"),
-    ),
 )
 
 AUDIT = (

@@ -145,7 +145,7 @@ def test_what_a_damaged_quota_allows_is_not_known(plane: InProcess) -> None:
 
 def test_whose_an_address_is_whose_claim_is_damaged_is_not_known(plane: InProcess) -> None:
     services = "/api/v1/namespaces/default/services"
-    service = {
+    service: dict[str, Any] = {
         "apiVersion": "v1",
         "kind": "Service",
         "metadata": {"name": "web"},
