@@ -15,6 +15,8 @@ from fairlead.sim.shrink import Case
 from fairlead.sim.violation import Violation
 from fairlead.sim.world import Run
 
+_SLACK_SECONDS = 15.0
+
 
 def case_of(scenario: Scenario, faults: Faults, run: Run) -> Case:
     chosen = tuple(((each[0], each[1], each[2]), each[4], each[5]) for each in run.chance.choices if each[4])
@@ -22,8 +24,10 @@ def case_of(scenario: Scenario, faults: Faults, run: Run) -> Case:
 
 
 class CaseJudge:
-    def __init__(self, plant: str, invariant: str) -> None:
-        self._plant, self._invariant = plant, invariant
+    def __init__(self, plant: str, invariant: str, seconds: float) -> None:
+        """`seconds`: after which it was broken. While faults go on a case that is sound for half as long again is taken
+        for sound: most of what is tried then costs a fraction."""
+        self._plant, self._invariant, self._seconds = plant, invariant, seconds
         self._runner: Runner | None = None
 
     def __call__(self, case: Case) -> Case | None:
@@ -35,9 +39,14 @@ class CaseJudge:
     def play(self, case: Case, trail: bool = False) -> Run | None:
         """None if the world makes no sense without faults either."""
         try:
-            return self._runner_of(case).play(Chance(0, case.forced, calm=True), trail, case.faults_of)
+            chance = Chance(0, case.forced, calm=True)
+            return self._runner_of(case).play(chance, trail, case.faults_of, self._stop(case.scenario))
         except Violation:
             return None
+
+    def _stop(self, scenario: Scenario) -> float | None:
+        stop, calm = self._seconds * 1.5 + _SLACK_SECONDS, scenario.faults_until_seconds
+        return None if self._seconds >= calm else min(stop, calm)
 
     def _runner_of(self, case: Case) -> Runner:
         if self._runner is None or self._runner.scenario is not case.scenario:

@@ -133,17 +133,33 @@ class Runner:
             gc.collect(0)
         return run
 
-    def play(self, chance: Chance, trail: bool = False, faults: Faults | None = None) -> Run:
-        """One run, drawn or replayed, with everything that came of it; with other faults than the world's, if given."""
+    def play(
+        self,
+        chance: Chance,
+        trail: bool = False,
+        faults: Faults | None = None,
+        stop_seconds: float | None = None,
+    ) -> Run:
+        """One run, drawn or replayed, with everything that came of it; with other faults than the world's, if given, and
+        no further than `stop_seconds`."""
         parts = default_parts(*self.scenario.controllers, deciders=self.scenario.deciders)
         if self._plant is not None:
             parts = self._plant(parts)
         backup = self.backup()
         if self._memory is None:
             self._memory = Memory(backup.changes)
-        world = World(self.scenario, chance, faults or self.faults, parts, trail, backup, memory=self._memory)
+        world = World(
+            self.scenario,
+            chance,
+            faults or self.faults,
+            parts,
+            trail,
+            backup,
+            memory=self._memory,
+            stop_seconds=stop_seconds,
+        )
         run = _fenced_run(world)
-        if run.violation is None:
+        if run.violation is None and stop_seconds is None:
             told = difference(self.wanted(), end_state(run.objects, loses_pods=bool(self.scenario.nodes)))
             if told:
                 run.violation = Violation("ends-as-without-faults", told)

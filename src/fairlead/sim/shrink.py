@@ -76,6 +76,7 @@ class _Shrinking:
         try:
             while True:
                 size = self._case.size
+                self._without_what_came_later()
                 self._without_idle_choices()
                 self._fewer_faults()
                 self._calmer()
@@ -98,14 +99,25 @@ class _Shrinking:
 
     # Passes
 
+    def _without_what_came_later(self) -> None:
+        """Steps that nobody had taken when it broke: a good guess is that half of them were."""
+        scenario = self._case.scenario
+        for last in range(1, len(scenario.steps)):
+            if scenario.steps[last].at_seconds > scenario.steps[last - 1].at_seconds:
+                kept = replace(scenario, steps=scenario.steps[:last])
+                if self._accepts(replace(self._case, scenario=kept)):
+                    return
+
     def _without_idle_choices(self) -> None:
         """The quickest gains: all delays and orders at once, then those of one label."""
         faults = tuple(each for each in self._case.choices if each[2])
         if self._accepts(replace(self._case, choices=faults)):
             return
-        for label in sorted({name[0] for name, _, fault in self._case.choices if not fault}):
-            rest = tuple(each for each in self._case.choices if each[2] or each[0][0] != label)
-            self._accepts(replace(self._case, choices=rest))
+        for part in (0, 1):  # by what they are about, then by whose they are
+            for word in sorted({_part(name, part) for name, _, fault in self._case.choices if not fault}):
+                rest = tuple(each for each in self._case.choices if each[2] or _part(each[0], part) != word)
+                if len(rest) < len(self._case.choices):
+                    self._accepts(replace(self._case, choices=rest))
 
     def _fewer_faults(self) -> None:
         self._fewest(lambda case: [each for each in case.choices if each[2]], _without_choices)
@@ -147,6 +159,10 @@ class _Shrinking:
                 if not self._accepts(without(self._case, piece)):
                     at += size
             size //= 2
+
+
+def _part(name: ChoiceName, part: int) -> str:
+    return name[0] if part == 0 else f"{name[0]} {name[1].partition(' ')[0]}"
 
 
 def _without_choices(case: Case, gone: Sequence[Chosen]) -> Case:
