@@ -58,9 +58,8 @@ class Account:
             ]
         yield from _listed("unseen", [f"{seconds(each.step)} s  {each.step.text}" for each in self.unseen])
         yield from _listed("faults", [f"{seconds(each)} s  {each.text}" for each in self.faults])
-        yield from _listed(
-            "causes", [f"{seconds(each)} s  {each.actor}: {shown(each)}" for each in self.causes]
-        )
+        causes = [f"{seconds(each)} s  {each.actor}: {shown(each)}" for each in self.causes]
+        yield from _listed("causes", causes[-_SHOWN:])
 
 
 def account(trail: Trail) -> Account | None:

@@ -73,8 +73,8 @@ def record(case: Case, plant: str, found: FoundBy) -> Artifact:
     deciders = default_parts(*case.scenario.controllers, deciders=case.scenario.deciders)["deciders"]()
     return Artifact(
         head=head,
-        scenario=scenario_document(case.scenario),
-        faults=faults_document(case.faults_of),
+        scenario=_plain(scenario_document(case.scenario)),
+        faults=_plain(faults_document(case.faults_of)),
         controllers=tuple(
             {"name": each.name, "reads": [resource.name for resource in each.reads]} for each in deciders
         ),
@@ -98,6 +98,12 @@ def play_again(artifact: Artifact, plant: str | None = None) -> Replayed:
 
 def trail_of(artifact: Artifact) -> Trail:
     return Trail(TrailStep(number, *step) for number, step in enumerate(artifact.steps))
+
+
+def _plain(document: Json) -> Json:
+    """As it will be read: lists, not tuples."""
+    plain: Json = codec.decode(codec.encode(document))
+    return plain
 
 
 def _recorded(step: TrailStep) -> RecordedStep:

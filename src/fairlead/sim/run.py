@@ -110,21 +110,7 @@ class Runner:
         return result
 
     def _judged(self, seed: int) -> SeedResult:
-        run = self.play(Chance(seed))
-        broken = run.violation
-        failure = None
-        if broken is not None:
-            trace = "".join(format_exception(broken.__cause__)) if broken.__cause__ else ""
-            failure = Failure(seed, broken.invariant, broken.message, trace)
-        return SeedResult(
-            seed=seed,
-            digest=run.digest,
-            failure=failure,
-            seconds=run.seconds,
-            commits=run.commits,
-            faults=run.faults,
-            probes=run.probes,
-        )
+        return result_of(seed, self.play(Chance(seed)))
 
     def attempt(self, attempt: Attempt) -> Run:
         """What a search proposes."""
@@ -140,8 +126,8 @@ class Runner:
         faults: Faults | None = None,
         stop_seconds: float | None = None,
     ) -> Run:
-        """One run, drawn or replayed, with everything that came of it; with other faults than the world's, if given, and
-        no further than `stop_seconds`."""
+        """One run, drawn or replayed, with everything that came of it; with other faults than the world's, if given,
+        and no further than `stop_seconds`."""
         parts = default_parts(*self.scenario.controllers, deciders=self.scenario.deciders)
         if self._plant is not None:
             parts = self._plant(parts)
@@ -181,6 +167,23 @@ class Runner:
                 raise calm.violation
             self._wanted = end_state(calm.objects, loses_pods=bool(self.scenario.nodes))
         return self._wanted
+
+
+def result_of(seed: int, run: Run) -> SeedResult:
+    broken = run.violation
+    failure = None
+    if broken is not None:
+        trace = "".join(format_exception(broken.__cause__)) if broken.__cause__ else ""
+        failure = Failure(seed, broken.invariant, broken.message, trace)
+    return SeedResult(
+        seed=seed,
+        digest=run.digest,
+        failure=failure,
+        seconds=run.seconds,
+        commits=run.commits,
+        faults=run.faults,
+        probes=run.probes,
+    )
 
 
 def run_seeds(runner: Runner, seeds: Iterable[int]) -> RunTally:
