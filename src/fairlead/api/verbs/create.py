@@ -9,7 +9,7 @@ import msgspec
 from fairlead.api import body, options
 from fairlead.api.apply.managing import manager_of, taken_out
 from fairlead.api.attempt import Attempt, Manager
-from fairlead.api.audit.rules import Target
+from fairlead.api.audit.rules import object_target
 from fairlead.api.desk import Desk
 from fairlead.api.objects import key_of
 from fairlead.api.plan import AGAIN, Again, Context, Plan
@@ -78,10 +78,7 @@ def _repeat(
     """What a create like it led to, under this name."""
     key = key_of(kind, request.namespace, name)
     put, absent = repeated.put(key, context), Absent(key)
-    target = Target(
-        group=kind.group, plural=kind.plural, namespace=key.namespace, name=name, subresource="", uid=put.uid
-    )
-    notes = desk.audit.accepted(context, "create", target, 201)
+    notes = desk.audit.accepted(context, "create", object_target(kind, key, put.uid), 201)
 
     def finish(outcome: CommitOutcome) -> Reply | Plan | Again:
         if isinstance(outcome, Committed):
