@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache, wraps
-from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
+from typing import Any, NamedTuple, TypeVar, TypeVarTuple
 
 #: bound: requests | specs that are remembered with what follows from them | found out anew
 SPECS_MAX = 1024
@@ -31,8 +31,8 @@ SPECS_MAX = 1024
 SPEC_BYTES_MAX = 8 * 1024
 _NODE = b',"nodeName":"'
 
-P = ParamSpec("P")
 T = TypeVar("T")
+Means = TypeVarTuple("Means")
 
 
 class KnownSpec:
@@ -46,16 +46,16 @@ class KnownSpec:
         self.found: dict[object, Any] = {}  # by who found it; `derived` alone reads and writes it
 
 
-def derived(find: Callable[Concatenate[KnownSpec, P], T]) -> Callable[Concatenate[KnownSpec, P], T]:
+def derived(find: Callable[[KnownSpec, *Means], T]) -> Callable[[KnownSpec, *Means], T]:
     """Makes a function of a spec one that is called once for each. What it gives is shared: nobody changes it. Further
     arguments are means of finding the answer, not a part of the question: they are the same for all specs of a kind."""
 
     @wraps(find)
-    def known(spec: KnownSpec, /, *means: P.args, **more: P.kwargs) -> T:
+    def known(spec: KnownSpec, /, *means: *Means) -> T:
         try:
             answer: T = spec.found[find]
         except KeyError:
-            answer = spec.found[find] = find(spec, *means, **more)
+            answer = spec.found[find] = find(spec, *means)
         return answer
 
     return known
@@ -70,15 +70,10 @@ def spec_of(resource: str, encoded: bytes) -> KnownSpec:
 
 def stored_spec(resource: str, encoded: bytes) -> tuple[KnownSpec, bytes]:
     """The record of a stored spec without the node that was added at its end, and that node; b"" if there is none."""
-    rest, node = split_node(encoded)
-    return spec_of(resource, rest), node
-
-
-def split_node(spec: bytes) -> tuple[bytes, bytes]:
-    rest, found, node = spec.rpartition(_NODE)
+    rest, found, node = encoded.rpartition(_NODE)
     if len(node) > 2 and found and node.count(b'"') == 1 and node[-2:] == b'"}' and b"\\" not in node:
-        return rest + b"}", node[:-2]
-    return spec, b""
+        return spec_of(resource, rest + b"}"), node[:-2]
+    return spec_of(resource, encoded), b""
 
 
 class Counts(NamedTuple):

@@ -119,7 +119,7 @@ class FactsOf:
         self._encode = msgspec.json.Encoder().encode
         self._last: tuple[Pod, Facts] | None = None  # who is placed is asked about twice
         # By the identity of their containers, which views of one spec share.
-        self._specs: BoundedDict[int, tuple[tuple[Any, ...], bytes]] = BoundedDict(SPECS_MAX)
+        self._specs: BoundedDict[int, tuple[PodSpec, tuple[Any, ...], bytes]] = BoundedDict(SPECS_MAX)
 
     def __call__(self, pod: Pod) -> Facts:
         if self._last is not None and self._last[0] is pod:
@@ -146,10 +146,9 @@ class FactsOf:
 
     def _encoded(self, spec: PodSpec) -> bytes:
         """All of a spec that matters, encoded once for the views of one spec."""
-        parts = _parts(spec)
         known = self._specs.get(id(spec.containers))
-        if known is not None and known[0] == parts:
-            return known[1]
+        if known is not None and (known[0] is spec or known[1] == _parts(spec)):
+            return known[2]
         encoded = self._encode(
             (
                 [(c.resources.requests, c.ports) for c in spec.containers],
@@ -164,7 +163,7 @@ class FactsOf:
                 spec.preemption_policy,
             )
         )
-        self._specs.keep(id(spec.containers), (parts, encoded))
+        self._specs.keep(id(spec.containers), (spec, _parts(spec), encoded))
         return encoded
 
 

@@ -18,7 +18,7 @@ from fairlead.api.server import Api
 from fairlead.api.spec_cache import CachedSpec, SpecCache
 from fairlead.api.subresources import binding, binding_in_place
 from fairlead.model.pod_decoder import decode_pod
-from fairlead.model.specs import SPEC_BYTES_MAX, SPECS_MAX, KnownSpec, counts, derived, spec_of, split_node
+from fairlead.model.specs import SPEC_BYTES_MAX, SPECS_MAX, KnownSpec, counts, derived, spec_of, stored_spec
 from fairlead.model.views import Pod
 from fairlead.port.request import JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, Reply, Request
 from fairlead.schedule.facts import FactsOf, facts_of
@@ -269,9 +269,11 @@ def test_what_is_known_ends_as_what_is_not(monkeypatch: pytest.MonkeyPatch) -> N
     ],
 )
 def test_the_node_at_the_end_of_a_spec(spec: str, node: str) -> None:
-    rest, found = split_node(spec.encode())
+    rest, found = stored_spec("pods", spec.encode())
     assert found.decode() == node
-    assert json.loads(rest) == {k: v for k, v in json.loads(spec).items() if k != "nodeName" or not node}
+    assert json.loads(rest.encoded) == {
+        k: v for k, v in json.loads(spec).items() if k != "nodeName" or not node
+    }
 
 
 def test_pods_are_decoded_as_without_memory() -> None:
