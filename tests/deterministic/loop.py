@@ -37,7 +37,7 @@ class _Selector(selectors.BaseSelector):
 
     def __init__(self, loop: DeterministicLoop) -> None:
         self._loop = loop
-        self._real = selectors.SelectSelector()
+        self._real = selectors.EpollSelector()
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         ready = sorted(self._real.select(0), key=lambda each: each[0].fd)
@@ -76,6 +76,7 @@ class DeterministicLoop(asyncio.SelectorEventLoop):
         self._digest = blake2b(digest_size=16)
         self._late = chance.stream("timer.late")
         self._threads = chance.stream("thread")
+        self._working: set[asyncio.TimerHandle] = set()  # work in threads that has not been done yet
         super().__init__(_Selector(self))
         self._clock_resolution = 1e-6
         self.set_exception_handler(self._failed)
@@ -95,7 +96,9 @@ class DeterministicLoop(asyncio.SelectorEventLoop):
         if self._now > self._ends_at:
             raise Stalled(f"it does not end: {self._now - START:.0f} s have passed")
 
-    def call_at(self, when: float, callback: Any, *args: Any, context: Any = None) -> asyncio.TimerHandle:
+    def call_at(  # type: ignore[override]
+        self, when: float, callback: Any, *args: Any, context: Any = None
+    ) -> asyncio.TimerHandle:
         return super().call_at(when + self._late.choose(_LATE_MS) / 1000, callback, *args, context=context)
 
     # Threads
@@ -109,6 +112,7 @@ class DeterministicLoop(asyncio.SelectorEventLoop):
                 setter(news)
 
         def do() -> None:
+            self._working.discard(working)
             try:
                 result = func(*args)
             except BaseException as error:  # noqa: BLE001 - as an executor does
@@ -116,8 +120,15 @@ class DeterministicLoop(asyncio.SelectorEventLoop):
             else:
                 self.call_later(self.draw_thread(), tell, told.set_result, result)
 
-        self.call_later(self.draw_thread(), do)
+        working = self.call_later(self.draw_thread(), do)
+        self._working.add(working)
         return told
+
+    def kill_threads(self) -> None:
+        """With the process that they belong to: what they have not done, they never do."""
+        for each in self._working:
+            each.cancel()
+        self._working.clear()
 
     def draw_thread(self) -> float:
         return self._threads.choose(_THREAD_MS) / 1000

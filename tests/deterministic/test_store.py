@@ -60,9 +60,9 @@ def test_the_weather_is_met() -> None:
 
 
 def test_a_store_that_does_not_wait_for_its_syncs_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    from fairlead.store import sqlite
+    from fairlead.store import files, sqlite
 
-    real = sqlite.pragma
+    real = files.pragma
     monkeypatch.setattr(
         sqlite,
         "pragma",

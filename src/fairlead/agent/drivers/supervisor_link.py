@@ -53,6 +53,9 @@ class SupervisorLink:
                 message = await self.receive()
         except TimeoutError:
             return None
+        except asyncio.CancelledError:
+            self._writer.close()  # the driver ends, and nobody else knows of this connection
+            raise
         state = (message or {}).get("state")
         return state if isinstance(state, dict) else None
 
