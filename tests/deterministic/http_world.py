@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from fairlead.cache.events import Broke, Expired, Framed, Listed, Marked, MirrorEvent
@@ -151,9 +152,7 @@ class _Watcher:
             else:
                 follow = Follow(self.position)
                 self._told.follows.append(follow)
-                await self._api.follow(
-                    CONFIG_MAPS, "", self.position, 0, lambda told, to=follow: self._hear(to, told)
-                )
+                await self._api.follow(CONFIG_MAPS, "", self.position, 0, partial(self._hear, follow))
                 if isinstance(follow.end, Expired):
                     self.position = -1
             await asyncio.sleep(0.2)

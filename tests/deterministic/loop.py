@@ -137,7 +137,7 @@ class DeterministicLoop(asyncio.SelectorEventLoop):
 
     async def create_connection(
         self, protocol_factory: Any, host: Any = None, port: Any = None, **options: Any
-    ) -> Any:  # type: ignore[override]
+    ) -> Any:
         if options.get("sock") is not None or self.connect is None:
             return await super().create_connection(protocol_factory, host, port, **options)
         return await self.connect(protocol_factory, host, port)

@@ -128,7 +128,7 @@ class ServerProcess:
             port=port,
             controllers=controllers,
             banner=False,
-            publishes_authority=False,
+            publishes_authority=controllers,
         )
         self.changes: list[CommittedChange] = []
         self.served = served
