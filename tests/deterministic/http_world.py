@@ -1,6 +1,6 @@
 """Writers and watchers over HTTP on a bad network, under a server that is killed: who asked for what, and what came back.
 
-Everything from `runtime/remote/api.py` down to the bytes and up to the store is production's; `Testimony` keeps what the
+Everything from `runtime/remote/api.py` down to the bytes and up to the store is production's; `Witnessed` keeps what the
 clients were told, and `contradictions` compares it with the journal.
 """
 
@@ -49,7 +49,7 @@ class Follow:
 
 
 @dataclass(slots=True)
-class Testimony:
+class Witnessed:
     writes: list[Write] = field(default_factory=list)
     lists: list[Listed] = field(default_factory=list)
     follows: list[Follow] = field(default_factory=list)
@@ -59,8 +59,8 @@ class Testimony:
     faults: dict[str, int] = field(default_factory=dict)
 
 
-async def http_world(loop: DeterministicLoop, faults: NetworkFaults = FAULTS) -> Testimony:
-    told = Testimony()
+async def http_world(loop: DeterministicLoop, faults: NetworkFaults = FAULTS) -> Witnessed:
+    told = Witnessed()
     with chance_for_entropy(loop):
         network = Network(loop)
         server = ServerProcess(network)
@@ -94,7 +94,7 @@ async def _die(loop: DeterministicLoop, server: ServerProcess) -> None:
 
 
 async def _all_told(
-    loop: DeterministicLoop, server: ServerProcess, watching: list[_Watcher], told: Testimony
+    loop: DeterministicLoop, server: ServerProcess, watching: list[_Watcher], told: Witnessed
 ) -> None:
     until = loop.time() + _QUIET_SECONDS
     changes = server.journal.changes_after(0, "configmaps", 100_000)
@@ -104,7 +104,7 @@ async def _all_told(
     told.unreached = [f"{each.position} of {newest}" for each in watching if each.position < newest]
 
 
-async def _write(loop: DeterministicLoop, told: Testimony, number: int) -> None:
+async def _write(loop: DeterministicLoop, told: Witnessed, number: int) -> None:
     client, api = remote(loop)
     chance = loop.chance.stream("writer", str(number))
     for count in range(_WRITES):
@@ -123,7 +123,7 @@ async def _write(loop: DeterministicLoop, told: Testimony, number: int) -> None:
     client.close()
 
 
-async def _delete(api: Remote, told: Testimony, name: str) -> None:
+async def _delete(api: Remote, told: Witnessed, name: str) -> None:
     found = await api.ask(Request("get", *_AT, name))
     if isinstance(found, Done):
         uid = codec.decode(found.body)["metadata"]["uid"]
@@ -134,7 +134,7 @@ async def _delete(api: Remote, told: Testimony, name: str) -> None:
 class _Watcher:
     """List, follow, follow again from the last revision that was told; list again when that is gone."""
 
-    def __init__(self, loop: DeterministicLoop, told: Testimony) -> None:
+    def __init__(self, loop: DeterministicLoop, told: Witnessed) -> None:
         self.position = -1
         self._told = told
         self._client, self._api = remote(loop)
@@ -172,7 +172,7 @@ class _Watcher:
 # The oracle
 
 
-def contradictions(told: Testimony) -> list[str]:
+def contradictions(told: Witnessed) -> list[str]:
     return [
         *_of_writes(told),
         *_of_lists(told),
@@ -181,7 +181,7 @@ def contradictions(told: Testimony) -> list[str]:
     ]
 
 
-def _of_writes(told: Testimony) -> Iterator[str]:
+def _of_writes(told: Witnessed) -> Iterator[str]:
     applied: dict[str, list[int]] = {}
     for change in told.history:
         marker = change.entry.uid if change.type == DELETED else _marker(change.entry.data)
@@ -199,7 +199,7 @@ def _of_writes(told: Testimony) -> Iterator[str]:
             yield f"{write.marker} was refused ({outcome}), and was done at {found}"
 
 
-def _of_lists(told: Testimony) -> Iterator[str]:
+def _of_lists(told: Witnessed) -> Iterator[str]:
     for listed in told.lists:
         present: dict[Any, bytes] = {}
         for change in told.history:
@@ -211,7 +211,7 @@ def _of_lists(told: Testimony) -> Iterator[str]:
             yield f"the list at {listed.revision} is not what was there"
 
 
-def _of_follows(told: Testimony) -> Iterator[str]:
+def _of_follows(told: Witnessed) -> Iterator[str]:
     for follow in told.follows:
         after = [each for each in told.history if each.entry.revision > follow.since]
         for change, frame in zip(after, follow.frames, strict=False):

@@ -10,7 +10,7 @@ import pytest
 
 from fairlead.port.outcome import Done
 from fairlead.wire.client import HttpClient
-from tests.deterministic.http_world import Testimony, contradictions, http_world
+from tests.deterministic.http_world import Witnessed, contradictions, http_world
 from tests.deterministic.loop import DeterministicLoop, Stalled, play
 from tests.deterministic.network import CALM
 
@@ -18,7 +18,7 @@ SEEDS, SOAK_SEEDS = 24, 1500
 
 
 @cache
-def told(seed: int) -> Testimony:
+def told(seed: int) -> Witnessed:
     return play(seed, http_world)
 
 

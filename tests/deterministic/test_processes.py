@@ -13,7 +13,7 @@ from fairlead.agent.drivers.this_machine import ThisMachine
 from tests.deterministic.loop import play
 from tests.deterministic.process_world import Account, process_world
 
-SEEDS, SOAK_SEEDS = 12, 1000
+SEEDS, SOAK_SEEDS = 8, 1000
 _SECONDS_MAX = 600.0
 
 
