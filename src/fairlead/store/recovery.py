@@ -317,6 +317,9 @@ def _floors(connection: apsw.Connection, digests: bool) -> tuple[dict[str, int],
     for name, floor, swept, digest in connection.execute(
         f"SELECT CAST(resource AS BLOB), floor, swept, {column} FROM floors"
     ):
+        if type(name) is not bytes:  # a page that is no longer one of this table
+            sound = False
+            continue
         resource = name.decode(errors="replace")
         if digests and digest != floor_digest(resource, floor, swept):
             sound = False
