@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import count
+from math import inf
 from typing import assert_never
 
 from msgspec import structs
@@ -330,11 +331,23 @@ class Plane:
         if self._ask_at > now and self.leadership.leads:
             due.append(self._ask_at)
         if leads:
-            due += (self._resync_at, self.recorder.next_at)
-            if self.health.budget.waiting:
-                due.append(self.health.budget.ready_at(now))
-            due += [worker.due_at for worker in self._workers]
+            due += (self._resync_at, self._work_at(now))
         return min(filter(None, due), default=0.0)
+
+    def _work_at(self, now: float) -> float:
+        """When one that leads goes on with what it has to do; 0: when it is told something."""
+        due = [self.recorder.next_at, *(worker.due_at for worker in self._workers)]
+        if self.health.budget.waiting:
+            due.append(self.health.budget.ready_at(now))
+        return min(filter(None, due), default=0.0)
+
+    def rests_until(self, now: float) -> float:
+        """Until when it has nothing to do but to renew its lease and to resync as often as it is set to, if it is told
+        nothing; 0: it has something to do."""
+        if not self.leadership.may_act(now):
+            return 0.0 if self.turns() else inf
+        soon = self._ask_at or self._resync_at < now + _SOON_SECONDS
+        return 0.0 if soon or not (self._led and self.idle) else self._work_at(now) or inf
 
     def _resync(self, now: float, spread: float) -> None:
         """Look at everything again: what was missed, by us or by a former leader, is found."""
