@@ -21,7 +21,9 @@ class Health:
         self.budget: RetryBudget[tuple[str, Key]] = RetryBudget()  # waiting: controller and key
         self.writes = WriteLoops()
         self.waits = Waits()
-        self.answered: dict[Next, int] = {}  # what answers led to, for metrics and for who wants to have met them all
+        self.answered: dict[
+            Next, int
+        ] = {}  # what answers led to, for metrics and for who wants to have met them all
 
     def apply(self, settings: Settings) -> None:
         self.settings = settings

@@ -21,6 +21,11 @@ def nothing_is_due(timeline: Timeline, planes: Sequence[PlaneProcess], quiet_sec
             return False
     if not any(each.plane.leadership.may_act(each.now) for each in planes):
         return False  # somebody will come to lead, and look at everything
-    if any(each.plane.rests_until(each.now) < each.now + quiet_seconds for each in planes):
-        return False
-    return all(PlaneProcess.is_timer(act, arguments) for act, arguments in timeline.waiting())
+    return are_idle(planes, quiet_seconds) and all(
+        PlaneProcess.is_timer(act, arguments) for act, arguments in timeline.waiting()
+    )
+
+
+def are_idle(planes: Sequence[PlaneProcess], seconds: float) -> bool:
+    """For so long, if they are told nothing."""
+    return all(each.up and each.plane.rests_until(each.now) >= each.now + seconds for each in planes)

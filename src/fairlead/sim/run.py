@@ -170,10 +170,7 @@ class Runner:
 
     def _end_state(self, run: Run) -> EndState:
         found = end_state(run.objects, loses_pods=bool(self.scenario.nodes))
-        if not self.scenario.contends:
-            return found
-        people = {f"{step.request.plural}" for step in self.scenario.steps}
-        return {name: "is there" for name in found if name.partition("/")[0].partition(".")[0] in people}
+        return self.scenario.compared(found) if self.scenario.compared is not None else found
 
 
 def run_seeds(runner: Runner, seeds: Iterable[int]) -> RunTally:

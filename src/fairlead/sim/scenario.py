@@ -91,9 +91,8 @@ class Scenario:
     standing: tuple[ScenarioStep, ...] = ()  # done long before: runs start from what came of it (`backup.py`)
     # It is at rest as soon as nothing is due within `quiet_seconds`, instead of after them (`rest.py`).
     looks_ahead: bool = False
-    contends: bool = (
-        False  # who has what only some can have is chance's: fewer things are compared at the end
-    )
+    # Of what two runs ended in, the part that must be the same; None: all of it (`endstate.py`).
+    compared: Callable[[dict[str, str]], dict[str, str]] | None = None
 
 
 def create(at: float, api_version: str, plural: str, body: Json, namespace: str = "default") -> ScenarioStep:

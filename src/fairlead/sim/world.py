@@ -48,7 +48,7 @@ from fairlead.sim.processes.machines import SimulatedMachine
 from fairlead.sim.processes.planes import PlaneProcess
 from fairlead.sim.processes.runs import RunLog
 from fairlead.sim.processes.server import SimulatedServer
-from fairlead.sim.rest import nothing_is_due
+from fairlead.sim.rest import are_idle, nothing_is_due
 from fairlead.sim.scenario import Scenario
 from fairlead.sim.time import EPOCH, Timeline
 from fairlead.sim.trail import Trail
@@ -202,7 +202,7 @@ class World:
             body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
             self.people.ask(Request("create", "", "v1", "namespaces", body=codec.encode(body)), counts=False)
         for step in self.scenario.steps:
-            self.timeline.at(int(step.at_seconds * 1000), self.people.take, step)
+            self.timeline.at(round(step.at_seconds * 1000), self.people.take, step)
         for plane in self.planes:
             self.timeline.after(10 + self.chance.stream("start", plane.name).choose(1000), plane.start)
         for agent in self.agents:
@@ -244,10 +244,11 @@ class World:
         self._until(max(scenario.seconds_min, self._rested_at + rest))
 
     def _is_quiet(self, quiet_ms: int) -> bool:
-        if self.timeline.ms - self._quiet_since_ms >= quiet_ms:
-            return True
-        if not self.scenario.looks_ahead or self.agents:
-            return False
+        was_quiet = self.timeline.ms - self._quiet_since_ms >= quiet_ms
+        if not self.scenario.looks_ahead:
+            return was_quiet
+        if self.agents:
+            return was_quiet and are_idle(self.planes, self.scenario.rest_seconds)
         return nothing_is_due(self.timeline, self.planes, quiet_ms / 1000)
 
     def _until(self, seconds: float) -> None:

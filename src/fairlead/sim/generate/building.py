@@ -50,7 +50,7 @@ def scenario_of(
     """`steps`: what people do besides; `more`: fields of the Scenario that are to be other than usual."""
     things = [each if isinstance(each, Thing) else thing_of(as_wanted(each)) for each in objects]
     made = tuple(make(0.1, thing) for thing in things)
-    later = tuple(steps)
+    later = in_turn(steps)
     kinds = kinds_of((*(thing.resource for thing in things), *map(_resource, later)))
     if any(step.request.plural == "namespaces" and step.request.verb == "delete" for step in later):
         kinds |= {"events"}  # of which a namespace that goes must be emptied as well
@@ -68,6 +68,18 @@ def scenario_of(
         looks_ahead=True,
     )
     return replace(base, **more)
+
+
+def in_turn(steps: Iterable[ScenarioStep]) -> tuple[ScenarioStep, ...]:
+    """Steps of one lane at instants of their own, in the order given: which of several at one instant comes first is
+    chance's."""
+    last: dict[str, float] = {}
+    found = []
+    for step in steps:
+        at = max(step.at_seconds, last.get(step.lane, 0.0) + 0.001) if step.lane else step.at_seconds
+        last[step.lane] = at
+        found.append(replace(step, at_seconds=round(at, 3)))
+    return tuple(found)
 
 
 def as_wanted(shown: Json) -> Json:

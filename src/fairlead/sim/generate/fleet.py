@@ -20,8 +20,8 @@ def cleared(setting: Setting) -> list[Thing]:
     made = [thing_of(each) for each in setting.nodes]
     if setting.namespace == TEAM:
         made.insert(0, thing_of({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": TEAM}}))
-    if setting.machines and not any(each.plural == "evidencepolicies" for each in setting.things):
-        spec = nodes.policy_spec()
+    if not setting.is_narrow and not any(each.plural == "evidencepolicies" for each in setting.things):
+        spec = nodes.policy_spec() if setting.machines else evidence_rows.default_spec()
         body = {"kind": "EvidencePolicy", "metadata": {"name": evidence_rows.NAME}, "spec": spec}
         made.append(thing_of({"apiVersion": "fairlead.dev/v1", **body}))
     return made
@@ -42,7 +42,7 @@ def of_nodes(draw: Draw, setting: Setting) -> list[ScenarioStep]:
     if draw.happens("opened again", 0.6):
         change = {"spec": {"unschedulable": None}}
         steps.append(_of_node(patch(at + 4.0, "v1", "nodes", node, change, ""), node, "uncordon"))
-    elif draw.happens("taken away", 0.4):
+    elif draw.happens("taken away", 0.4) and not setting.is_narrow:
         steps.append(_of_node(delete(at + 6.0, "v1", "nodes", node, ""), node, "delete a node"))
     return steps
 
@@ -55,4 +55,5 @@ def of_spaces(draw: Draw, setting: Setting) -> list[ScenarioStep]:
     if setting.namespace != TEAM or not draw.happens("goes", 0.4):
         return []
     at = draw.one_of("at", (1.2, *_AT))
-    return [replace(delete(at, "v1", "namespaces", TEAM, ""), action="delete a namespace")]
+    gone = delete(at, "v1", "namespaces", TEAM, "")
+    return [replace(gone, action="delete a namespace", lane=f"namespaces/{TEAM}")]

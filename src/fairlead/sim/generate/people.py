@@ -28,7 +28,7 @@ _POLICIES = ("Background", "Foreground", "Orphan")
 _SOON, _FAR = (0.0, 0.02, 0.3, 1.0), (4.0, 9.0)
 
 
-def make(at: float, thing: Thing, tries: int = 0) -> ScenarioStep:
+def make(at: float, thing: Thing, tries: int = 20) -> ScenarioStep:
     """The step that creates it."""
     body = {key: value for key, value in thing.manifest.items() if key != "apiVersion"}
     if thing.owner is not None and "spec" in body and "owner" in body["spec"]:
@@ -124,7 +124,15 @@ def _recreate(draw: Draw, thing: Thing, at: float) -> Taken:
     soon = draw.happens("soon", 0.7)
     later = at + (draw.one_of("gap", _SOON) if soon else draw.one_of("gap", _FAR))
     name = "recreate at once" if soon else "recreate far apart"
-    made = replace(make(later, thing), action=name, anew=True)
+    made = replace(
+        make(
+            later,
+            thing,
+            tries=20 if "." in thing.api_version.partition("/")[0] and thing.plural == "beacons" else 400,
+        ),
+        action=name,
+        anew=True,
+    )
     return Taken(thing, (_deleted(at, thing, policy), made))
 
 

@@ -10,13 +10,16 @@ kinds of faults (`swarm.py`). Runs are short: that a world is at rest is found b
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from fairlead.control.leadership import LeadershipSettings
+from fairlead.model.key import Key
 from fairlead.port.capabilities import FAIRLEAD, KUBERNETES
 from fairlead.sim.chance import Chance
 from fairlead.sim.generate.building import ALL_KINDS, deciders_for, scenario_of
 from fairlead.sim.generate.contract import GeneratedWorld, Ingredient, Setting, Thing
 from fairlead.sim.generate.draw import Draw
+from fairlead.sim.generate.ending import compared
 from fairlead.sim.generate.fleet import cleared, of_nodes, of_spaces
 from fairlead.sim.generate.ingredients.roster import INGREDIENTS
 from fairlead.sim.generate.people import TRIES, make
@@ -49,7 +52,9 @@ def generate(seed: int) -> GeneratedWorld:
     if goes:  # what people want in a namespace that goes, they may come too late for
         steps = [replace(step, tries=step.tries or TRIES) for step in steps] + goes
     faults = swarm(draw.of("faults"), machines=setting.machines > 0)
-    contends = setting.is_tight or any(ingredient.contends for ingredient, _ in drawn)
+    # What is left of a workload that goes without its dependents depends on how much of it there was.
+    left = any(step.action == "delete Orphan" for step in steps)
+    contends = left or setting.is_tight or any(ingredient.contends for ingredient, _ in drawn)
     scenario = _scenario(draw.of("scenario"), setting, steps, contends)
     return GeneratedWorld(scenario, faults, _told(setting, scenario, steps, told(faults)))
 
@@ -72,7 +77,7 @@ def _things(draw: Draw, setting: Setting) -> list[tuple[Ingredient, Thing]]:
 def _life(draw: Draw, ingredient: Ingredient, thing: Thing) -> list[ScenarioStep]:
     """It is made, and people do this and that with it, until it is gone."""
     at = draw.one_of("start", _STARTS)
-    steps = [make(at, thing, TRIES if thing.owner is not None else 0)]
+    steps = [make(at, thing)]
     left: Thing | None = thing
     for _ in range(draw.one_of("actions", _ACTIONS)):
         if left is None or not left.actions:
@@ -97,7 +102,7 @@ def _scenario(draw: Draw, setting: Setting, steps: list[ScenarioStep], contends:
         planes=draw.weighted("planes", ((1, 9), (2, 8), (3, 3))),
         faults_until_seconds=draw.one_of("faults until", _FAULTS_UNTIL),
         leadership=usual,
-        contends=contends,
+        compared=partial(compared, _undecided(setting), contends),
         rest_seconds=2.0,
     )
     if setting.is_narrow:
@@ -118,6 +123,20 @@ def _scenario(draw: Draw, setting: Setting, steps: list[ScenarioStep], contends:
     elif draw.happens("all controllers", 0.03):
         made = replace(made, deciders=deciders_for(ALL_KINDS))
     return made
+
+
+def _undecided(setting: Setting) -> frozenset[Key]:
+    """Whether people can make these depends on what became of others by then."""
+    counted = {
+        limit.removeprefix("count/")
+        for thing in setting.things
+        if thing.plural == "resourcequotas"
+        for limit in thing.manifest["spec"]["hard"]
+    }
+    custom = [thing for thing in setting.things if thing.plural == "beacons"]
+    owned = [thing for thing in setting.things if thing.owner is not None]
+    of_counted = [thing for thing in setting.things if thing.resource in counted]
+    return frozenset(thing.key for thing in (*custom, *owned, *of_counted))
 
 
 def _told(setting: Setting, scenario: Scenario, steps: list[ScenarioStep], faults: str) -> str:

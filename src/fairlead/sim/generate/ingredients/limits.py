@@ -22,7 +22,7 @@ def _resource_quota(draw: Draw, setting: Setting, name: str) -> tuple[Thing, ...
     if draw.happens("cpu", 0.3):
         hard["requests.cpu"] = draw.one_of("how much cpu", ("1", "3"))
     if draw.happens("count", 0.3):
-        hard["count/deployments.apps"] = "2"
+        hard["count/replicasets.apps"] = "2"
     made = manifest("v1", "ResourceQuota", name, setting.namespace, spec={"hard": hard})
     return (thing_of(made, _QUOTA, _QUOTA, APPLY, DELETE, RECREATE),)
 
