@@ -28,4 +28,8 @@ def nothing_is_due(timeline: Timeline, planes: Sequence[PlaneProcess], quiet_sec
 
 def are_idle(planes: Sequence[PlaneProcess], seconds: float) -> bool:
     """For so long, if they are told nothing."""
-    return all(each.up and each.plane.rests_until(each.now) >= each.now + seconds for each in planes)
+    for each in planes:
+        until = each.now + seconds
+        if not each.up or each.plane.rests_until(each.now, until) < until:
+            return False
+    return True
