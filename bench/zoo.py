@@ -85,7 +85,9 @@ class ZooTable:
             tries = [hunts[f"{name} {mode}"] for mode in modes]
             told = sorted({each["invariant"] for hunt in tries for each in hunt if each["invariant"]})
             cells = " | ".join(map(_cell, tries))
-            lines.append(f"| `{name}` | {WORLD_OF.get(name, STANDARD)} | {', '.join(told) or 'none'} | {cells} |")
+            lines.append(
+                f"| `{name}` | {WORLD_OF.get(name, STANDARD)} | {', '.join(told) or 'none'} | {cells} |"
+            )
         before, _, rest = PAGE.read_text(encoding="utf-8").partition(_BEGIN)
         after = rest.partition(_END)[2]
         table = "\n".join(lines)

@@ -20,7 +20,7 @@ from fairlead.sim.endstate import EndState, difference, end_state
 from fairlead.sim.faults import CALM, DEFAULT, Faults
 from fairlead.sim.fence import raise_fence
 from fairlead.sim.memory import Memory
-from fairlead.sim.parts import default_parts, load_plant
+from fairlead.sim.parts import Plant, default_parts, load_plant
 from fairlead.sim.scenario import Scenario
 from fairlead.sim.search.contract import Attempt
 from fairlead.sim.time import EPOCH
@@ -39,6 +39,7 @@ class Failure:
     invariant: str
     message: str
     trace: str = ""  # of the exception, if it was one
+    drew: str = ""  # what the seed's own world is, where each has one
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,30 +93,41 @@ class Runner:
         self,
         scenario: Scenario | None = None,
         faults: Faults = DEFAULT,
-        plant: str = "",
+        plant: str | Plant = "",
+        calm: Scenario | None = None,
+        memory: Memory | None = None,
+        drew: str = "",
         backup: Backup | None = None,
     ) -> None:
-        """`backup`: what runs start from, if it is not what comes of the scenario's standing steps."""
+        """`calm`: the scenario of the run without faults, where it may be a simpler one that comes to the same. `drew`:
+        what a seed drew, where its world is its own. `backup`: what runs start from, if it is not what comes of the
+        scenario's standing steps."""
         self.scenario = scenario or std20.scenario()
         self.faults = faults
-        self._plant = load_plant(plant) if plant else None
+        self.drew = drew
+        self._calm = calm or self.scenario
+        self._plant = load_plant(plant) if isinstance(plant, str) and plant else plant
         self._backup = backup
-        self._memory: Memory | None = None  # of the seeds that were run
+        self._memory = memory  # of the seeds that were run
         self._wanted: EndState | None = None
 
     def run(self, seed: int) -> SeedResult:
         with _collected_seldom():
-            result = self._judged(seed)
+            result = self.at(seed)._judged(seed)
             gc.collect(0)  # what is left of its world are cycles, all of them young
         return result
 
+    def at(self, seed: int) -> Runner:
+        """Whoever runs this seed: another where each seed has a world of its own (`generate/runner.py`)."""
+        return self
+
     def _judged(self, seed: int) -> SeedResult:
-        return result_of(seed, self.play(Chance(seed)))
+        return result_of(seed, self.play(Chance(seed)), self.drew)
 
     def attempt(self, attempt: Attempt) -> Run:
         """What a search proposes."""
         with _collected_seldom():
-            run = self.play(attempt.chance(), attempt.watched, attempt.faults)
+            run = self.at(attempt.seed).play(attempt.chance(), attempt.watched, attempt.faults)
             gc.collect(0)
         return run
 
@@ -129,7 +141,7 @@ class Runner:
         """One run, drawn or replayed, with everything that came of it; with other faults than the world's, if given,
         and no further than `stop_seconds`."""
         parts = default_parts(*self.scenario.controllers, deciders=self.scenario.deciders)
-        if self._plant is not None:
+        if callable(self._plant):
             parts = self._plant(parts)
         backup = self.backup()
         if self._memory is None:
@@ -146,7 +158,7 @@ class Runner:
         )
         run = _fenced_run(world)
         if run.violation is None and stop_seconds is None:
-            told = difference(self.wanted(), end_state(run.objects, loses_pods=bool(self.scenario.nodes)))
+            told = difference(self.wanted(), self._end_state(run))
             if told:
                 run.violation = Violation("ends-as-without-faults", told)
         return run
@@ -155,26 +167,31 @@ class Runner:
         """What every run starts from: what came of the scenario's standing steps, without faults and without plant."""
         if self._backup is None:
             self._backup = stand_up(self.scenario) if self.scenario.standing else EMPTY
-            gc.collect()
-            gc.freeze()  # what is there by now stays: no need to look through it while seeds run
+            if self._backup.changes:
+                gc.collect()
+                gc.freeze()  # what is there by now stays: no need to look through it while seeds run
         return self._backup
 
     def wanted(self) -> EndState:
         """What it must come to: the end of a run without faults and without plant."""
         if self._wanted is None:
-            calm = _fenced_run(World(self.scenario, Chance(0), CALM, backup=self.backup()))
+            calm = _fenced_run(World(self._calm, Chance(0), CALM, backup=self.backup()))
             if calm.violation is not None:
                 raise calm.violation
-            self._wanted = end_state(calm.objects, loses_pods=bool(self.scenario.nodes))
+            self._wanted = self._end_state(calm)
         return self._wanted
 
+    def _end_state(self, run: Run) -> EndState:
+        found = end_state(run.objects, loses_pods=bool(self.scenario.nodes))
+        return self.scenario.compared(found) if self.scenario.compared is not None else found
 
-def result_of(seed: int, run: Run) -> SeedResult:
+
+def result_of(seed: int, run: Run, drew: str = "") -> SeedResult:
     broken = run.violation
     failure = None
     if broken is not None:
         trace = "".join(format_exception(broken.__cause__)) if broken.__cause__ else ""
-        failure = Failure(seed, broken.invariant, broken.message, trace)
+        failure = Failure(seed, broken.invariant, broken.message, trace, drew)
     return SeedResult(
         seed=seed,
         digest=run.digest,

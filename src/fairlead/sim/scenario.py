@@ -22,10 +22,26 @@ Json = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
+class Pick:
+    """Objects that are known only when a step is taken: the first few, by name, that are so then."""
+
+    resource: str
+    namespace: str
+    labels: tuple[tuple[str, str], ...] = ()
+    node: str = ""  # on which pods are
+    most: int = 1
+
+
+@dataclass(frozen=True, slots=True)
 class ScenarioStep:
     at_seconds: float
     request: Request
     owner: Key | None = None  # of what is created, which waits until that is there
+    lane: str = ""  # steps of one lane wait for those before them; "": for none
+    action: str = ""  # what people call it, for the count of what they did
+    tries: int = 0  # given up after so many refusals; 0: asked until it is taken
+    anew: bool = False  # an object of this name that is being deleted is not what was asked for
+    pick: Pick | None = None  # asked of each of these instead of one that has a name
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +89,10 @@ class Scenario:
         tuple[str, float], ...
     ] = ()  # resources that no plane may list or watch before this second
     standing: tuple[ScenarioStep, ...] = ()  # done long before: runs start from what came of it (`backup.py`)
+    # It is at rest as soon as nothing is due within `quiet_seconds`, instead of after them (`rest.py`).
+    looks_ahead: bool = False
+    # Of what two runs ended in, the part that must be the same; None: all of it (`endstate.py`).
+    compared: Callable[[dict[str, str]], dict[str, str]] | None = None
 
 
 def create(at: float, api_version: str, plural: str, body: Json, namespace: str = "default") -> ScenarioStep:
@@ -92,8 +112,10 @@ def create_owned(
 
 
 def owned_by(body: bytes, uid: str) -> bytes:
+    """A reservation names its owner in its spec, everything else in its metadata."""
     made: Json = codec.decode(body)
-    made["metadata"]["ownerReferences"][0]["uid"] = uid
+    references = made["metadata"].get("ownerReferences")
+    (references[0] if references else made["spec"]["owner"])["uid"] = uid
     return codec.encode(made)
 
 

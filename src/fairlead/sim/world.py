@@ -10,20 +10,16 @@ written for `quiet_seconds`. From then on nothing may be written, until the run 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import partial
-
-from msgspec import structs
 
 from fairlead.agent.contract import NodeSettings
 from fairlead.agent.machine import Agent
-from fairlead.api.access.users import MASTERS, User
 from fairlead.control.leadership import FENCE, LEASE
 from fairlead.control.plane import Plane
 from fairlead.core import codec
 from fairlead.model.key import Key
 from fairlead.model.marks import NODE_LEASES
 from fairlead.model.views import LEASES
-from fairlead.port.request import Reply, Request
+from fairlead.port.request import Request
 from fairlead.schedule.facts import FactsOf
 from fairlead.sim.backup import EMPTY, Backup
 from fairlead.sim.chance import Chance
@@ -39,6 +35,7 @@ from fairlead.sim.memory import Memory
 from fairlead.sim.narrow_api import narrow
 from fairlead.sim.network import Link
 from fairlead.sim.parts import Parts, default_parts
+from fairlead.sim.people import People
 from fairlead.sim.probes import (
     CALLS,
     CRASH_BETWEEN_WRITES,
@@ -51,7 +48,8 @@ from fairlead.sim.processes.machines import SimulatedMachine
 from fairlead.sim.processes.planes import PlaneProcess
 from fairlead.sim.processes.runs import RunLog
 from fairlead.sim.processes.server import SimulatedServer
-from fairlead.sim.scenario import Scenario, ScenarioStep, owned_by
+from fairlead.sim.rest import are_idle, nothing_is_due
+from fairlead.sim.scenario import Scenario
 from fairlead.sim.time import EPOCH, Timeline
 from fairlead.sim.trail import Trail
 from fairlead.sim.violation import Violation
@@ -59,10 +57,8 @@ from fairlead.store.contract import ADDED, CommittedChange, Entry
 from fairlead.store.damage import DELETE_OPTION
 from fairlead.store.watch import Subscription
 
-PEOPLE = User("admin", groups=(MASTERS, "system:authenticated"))
 _NAMESPACES = ("default", "kube-system")
-_ASK_AGAIN_MS = 500
-WORLD, PEOPLE_LANE = "world", "people"  # as actors
+WORLD = "world"  # as an actor
 
 
 @dataclass(slots=True)
@@ -114,11 +110,12 @@ class World:
         self._rested_at: float | None = None
         self._takeovers_mid_turn = 0
         self._holder = ""  # of the lease, where there are no fences
-        self._steps_left = len(scenario.steps) + len(scenario.disk_mishaps)
         parts = parts or default_parts(*scenario.controllers, deciders=scenario.deciders)
         api = parts["api"] if scenario.capabilities.complete else narrow(parts["api"], scenario.capabilities)
         store = parts["store"]
         self.server = SimulatedServer(self.timeline, chance, self.digest, self, backup, api, memory, store)
+        left = len(scenario.steps) + len(scenario.disk_mishaps)
+        self.people = People(self.timeline, self.server, self.digest, self.observed, left)
         self.observed.committed(backup.changes, {}, 0.0)
         self.planes = tuple(self._plane(slot, parts) for slot in range(scenario.planes))
         self.agents = self._agents(parts)
@@ -206,9 +203,9 @@ class World:
     def _begin(self) -> None:
         for name in (*_NAMESPACES, NODE_LEASES) if self.agents else _NAMESPACES:
             body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
-            self._ask(Request("create", "", "v1", "namespaces", body=codec.encode(body)), False)
+            self.people.ask(Request("create", "", "v1", "namespaces", body=codec.encode(body)), counts=False)
         for step in self.scenario.steps:
-            self.timeline.at(int(step.at_seconds * 1000), self._take_step, step)
+            self.timeline.at(round(step.at_seconds * 1000), self.people.take, step)
         for plane in self.planes:
             self.timeline.after(10 + self.chance.stream("start", plane.name).choose(1000), plane.start)
         for agent in self.agents:
@@ -238,7 +235,7 @@ class World:
         self._until(scenario.faults_until_seconds)
         self._calm_down()
         quiet_ms = int(scenario.quiet_seconds * 1000)
-        while self._steps_left or timeline.ms - self._quiet_since_ms < quiet_ms:
+        while self.people.left or not self._is_quiet(quiet_ms):
             if timeline.ms >= scenario.seconds_max * 1000:
                 raise Violation("converges", f"still writing after {scenario.seconds_max:.0f} s")
             if not all(each.follows for each in self._processes):
@@ -248,7 +245,17 @@ class World:
         self.digest.tell("rests", WORLD, "nothing was written for a while, and everybody follows")
         self.observed.quiesced(self._rested_at)
         rest = max(scenario.quiet_seconds, scenario.rest_seconds)
+        if scenario.looks_ahead:
+            rest = scenario.rest_seconds
         self._until(max(scenario.seconds_min, self._rested_at + rest))
+
+    def _is_quiet(self, quiet_ms: int) -> bool:
+        was_quiet = self.timeline.ms - self._quiet_since_ms >= quiet_ms
+        if not self.scenario.looks_ahead:
+            return was_quiet
+        if self.agents:
+            return was_quiet and are_idle(self.planes, self.scenario.rest_seconds)
+        return nothing_is_due(self.timeline, self.planes, quiet_ms / 1000)
 
     def _until(self, seconds: float) -> None:
         self.timeline.run_until(int(seconds * 1000))
@@ -278,32 +285,6 @@ class World:
             self._incidents.perhaps(self._faults)
             self.timeline.after(EVERY_MS, self._tick)
 
-    # People
-
-    def _take_step(self, step: ScenarioStep) -> None:
-        request = step.request
-        if step.owner is not None:
-            owner = self.observed.objects.of(step.owner.resource).get(step.owner)
-            if owner is None:
-                self.timeline.after(_ASK_AGAIN_MS, self._take_step, step)
-                return
-            request = structs.replace(request, body=owned_by(request.body, owner.metadata.uid))
-        self._ask(request, True)
-
-    def _ask(self, request: Request, counts: bool) -> None:
-        self.digest.tell("asks", PEOPLE_LANE, describe(request))
-        self.server.send(request, PEOPLE, "people", partial(self._answered, request, counts))
-
-    def _answered(self, request: Request, counts: bool, reply: Reply | None) -> None:
-        """Asked again until it is so: what was done although nobody was told exists, or is gone, by then."""
-        done = {"create": 409, "delete": 404}.get(request.verb)
-        if reply is None or (reply.status >= 400 and reply.status != done):
-            if reply is not None and reply.status in (400, 403, 422):
-                raise RuntimeError(f"the world's own step was refused: {reply.body.decode()}")
-            self.timeline.after(_ASK_AGAIN_MS, self._ask, request, counts)
-        elif counts:
-            self._steps_left -= 1
-
     def _fault(self, label: str, actor: str) -> None:
         self.digest.tell("fault", actor.partition(" ")[0] or WORLD, f"{label} {actor}".rstrip())
 
@@ -330,10 +311,10 @@ class World:
             name=key.name,
             query={DELETE_OPTION: "true"},
         )
-        self._ask(request, True)
+        self.people.ask(request)
 
     def mishap_over(self) -> None:
-        self._steps_left -= 1
+        self.people.left -= 1
 
     # Witness of the server
 
@@ -376,10 +357,3 @@ class World:
             timeouts = sum(p.link.timeouts_after_commit.get(call, 0) for p in self.planes)
             probes[timeout_after_commit(effect)] = timeouts
         return probes
-
-
-def describe(request: Request) -> str:
-    """A request in a line, for the trail."""
-    below = f"/{request.subresource}" if request.subresource else ""
-    at = "/".join(filter(None, (request.namespace, request.name)))
-    return f"{request.verb} {request.plural}{below} {at} {request.body.decode()}".rstrip()

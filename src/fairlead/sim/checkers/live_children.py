@@ -32,9 +32,9 @@ class _Owner:
     limits: list[tuple[int, float, int]] = field(default_factory=list)  # (generation, since, limit), rising
     observed: int = 0
 
-    def allowed(self, seconds: float) -> int:
+    def allowed(self, seconds: float, premises: bool) -> int:
         """The highest limit that may still be acted on."""
-        if self.key.resource == REPLICASETS.name:
+        if self.key.resource == REPLICASETS.name and premises:
             return self.limits[-1][2]
         most = 0
         for position, (_, _, limit) in enumerate(self.limits):
@@ -47,7 +47,9 @@ class _Owner:
 class LiveChildren:
     name = "live-children"
 
-    def __init__(self) -> None:
+    def __init__(self, premises: bool = True) -> None:
+        """`premises`: whether the API judges them; where it does not, a set's number is as that of the others."""
+        self._premises = premises
         self._owners: dict[str, _Owner] = {}  # by uid
         self._owned: dict[str, list[str]] = {}  # uid -> uids of what it controls
         self._owner_of: dict[Key, str] = {}  # live pods -> uid of their controller
@@ -92,7 +94,7 @@ class LiveChildren:
     def _judge(self, uid: str, sight: Sight) -> None:
         while uid and (owner := self._owners.get(uid)) is not None:
             live = self._live.get(uid, 0) + sum(self._live.get(each, 0) for each in self._owned.get(uid, ()))
-            allowed = owner.allowed(sight.seconds)
+            allowed = owner.allowed(sight.seconds, self._premises)
             if live > allowed:
                 raise Violation(
                     self.name,

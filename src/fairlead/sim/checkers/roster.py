@@ -62,7 +62,7 @@ def all_checkers(fencing: bool = True) -> tuple[Checker, ...]:
         PreemptionEnds(lag),
         DisruptionsInFlight(),
         FreshAllowance(),
-        LiveChildren(),
+        LiveChildren(premises=fencing),
         JustifiedDeletes(),
         Availability(),
         SoundCapacity(),
