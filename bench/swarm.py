@@ -48,8 +48,8 @@ def run(pieces: Pieces, cpu: float, jobs: int) -> Json:
         }
         pieces.write(told)
         rate = told["seeds"] / max(told["cpu_seconds"], 1e-9)
-        say(f"{told['seeds']} seeds, {told['cpu_seconds']:.0f} CPU s, {rate:.1f} seeds/CPU s, {len(told['failures'])}
-        failed")
+        spent = f"{told['cpu_seconds']:.0f} CPU s, {rate:.1f} seeds/CPU s"
+        say(f"{told['seeds']} seeds, {spent}, {len(told['failures'])} failed")
     return told
 
 

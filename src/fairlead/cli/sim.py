@@ -12,11 +12,11 @@ import argparse
 import sys
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from fairlead.cli import options as shared
 from fairlead.cli.output import print_json, print_table
+from fairlead.cli.sim_artifacts import add_folder, make_folder, parse_seconds
 from fairlead.cli.sim_check import check
 from fairlead.cli.sim_failures import FailureReport
 from fairlead.cli.sim_files import configure_files
@@ -63,13 +63,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     run.add_argument(
         "--shrink",
         nargs="?",
-        type=float,
+        type=parse_seconds,
         const=60.0,
         default=0.0,
         metavar="SECONDS",
-        help="make the first failure as small as can be, in so much processor time (60)",
+        help="make the first failure of each invariant as small as can be, in so much processor time (60)",
     )
-    run.add_argument("--artifacts", type=Path, metavar="DIR", help="keep an artifact of each failure there")
+    add_folder(run, "invariant's first failure")
     run.add_argument(
         "--strict",
         action="store_true",
@@ -120,6 +120,7 @@ def _run(options: argparse.Namespace) -> int:
     runner = Runner(scenario(), faults, options.plant)
     if options.output == "trail":
         return _print_trail(runner, options)
+    make_folder(options.artifacts)
     tally = RunTally()
     started = time.monotonic()
     shows = options.output == "text" and sys.stderr.isatty()
@@ -127,16 +128,18 @@ def _run(options: argparse.Namespace) -> int:
     for attempt, result in _tried(runner, options):
         tally.add(result)
         if shows:
-            _progress(tally, options.seeds)
+            _progress(tally, options.seeds, time.monotonic() - started)
         if result.failure is not None:
             failures.add(attempt, result.failure)
     if shows:
         print("\r\033[K", end="", file=sys.stderr, flush=True)
     told = report(tally, runner.faults, time.monotonic() - started, options.plant, options.world)
+    for each in told["failures"]:
+        each["again"] = failures.again.get((each["seed"], each["invariant"]), each["again"])
     if options.output == "json":
         print_json(told)
     else:
-        _summary(told, tally, runner, options.strict)
+        _summary(told, tally, runner, options.strict, options.seeds)
     return 1 if told["failures"] or (options.strict and told["shortfalls"]) else 0
 
 
@@ -149,8 +152,10 @@ def _tried(runner: Runner, options: argparse.Namespace) -> Iterator[tuple[Attemp
         yield Attempt(result.seed), result
 
 
-def _summary(told: dict[str, Any], tally: RunTally, runner: Runner, strict: bool) -> None:
+def _summary(told: dict[str, Any], tally: RunTally, runner: Runner, strict: bool, asked: int) -> None:
     print(f"{told['seeds']} seeds, {len(told['failures'])} failed; digest {told['digest']}")
+    if tally.seeds < asked:
+        print(f"the search has nothing more to try: {tally.seeds} runs were all there are")
     print(
         f"{told['seeds_per_second']} seeds/s, {told['commits_per_second']} commits/s, "
         f"{told['simulated_seconds_per_second']} simulated seconds/s\n"
@@ -167,12 +172,14 @@ def _summary(told: dict[str, Any], tally: RunTally, runner: Runner, strict: bool
             print(f"  {sentence}")
 
 
-def _progress(tally: RunTally, seeds: int) -> None:
+def _progress(tally: RunTally, seeds: int, elapsed: float) -> None:
     width = 30
     full = width * tally.seeds // seeds
     bar = "#" * full + "." * (width - full)
-    failed = f", {len(tally.failures)} failed" if tally.failures else ""
-    print(f"\r\033[K[{bar}] {tally.seeds}/{seeds}{failed}", end="", file=sys.stderr, flush=True)
+    met = [line.hits > 0 for line in probe_lines(tally)]
+    told = [f"{tally.seeds}/{seeds}", f"{tally.seeds / max(elapsed, 1e-3):.1f}/s"]
+    told += [f"{sum(met)}/{len(met)} probes", f"{len(tally.failures)} failed"]
+    print(f"\r\033[K[{bar}] {', '.join(told)}", end="", file=sys.stderr, flush=True)
 
 
 def _print_trail(runner: Runner, options: argparse.Namespace) -> int:

@@ -9,35 +9,21 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable
 from dataclasses import MISSING, fields
-from typing import Any
+from typing import Any, get_type_hints
 
 import msgspec
 
-from fairlead.agent.contract import NodeSettings
-from fairlead.agent.pace import Pace
-from fairlead.control.leadership import LeadershipSettings
 from fairlead.core import codec
 from fairlead.core.errors import UsageError
 from fairlead.model.key import Key
-from fairlead.port.capabilities import Capabilities
 from fairlead.port.request import JSON, Request
 from fairlead.sim.faults import Faults, NodeFaults
-from fairlead.sim.scenario import DiskMishap, Mishap, Scenario, ScenarioStep
+from fairlead.sim.scenario import Scenario, ScenarioStep
 
 Json = dict[str, Any]
 
-# Fields that are records, or tuples of records.
-_RECORDS: dict[str, Any] = {
-    "nodes": tuple[NodeSettings, ...],
-    "pace": Pace,
-    "leadership": LeadershipSettings,
-    "mishaps": tuple[Mishap, ...],
-    "disk_mishaps": tuple[DiskMishap, ...],
-    "capabilities": Capabilities,
-    "unlisted": tuple[tuple[str, float], ...],
-    "without_deadlines": tuple[str, ...],
-}
-_STEPS, _CODE = ("steps", "standing"), ("controllers", "deciders")
+_STEPS = ("steps", "standing")
+_CODE = ("deciders", "compared")  # fields that are one function
 
 
 def scenario_document(scenario: Scenario) -> Json:
@@ -51,7 +37,7 @@ def scenario_document(scenario: Scenario) -> Json:
             document[each.name] = [step_document(step) for step in value]
         elif each.name == "controllers":
             document[each.name] = [path_of(made) for made in value]
-        elif each.name == "deciders":
+        elif each.name in _CODE:
             document[each.name] = path_of(value)
         else:
             document[each.name] = msgspec.to_builtins(value)
@@ -62,18 +48,16 @@ def scenario_of(document: Json) -> Scenario:
     known = {each.name for each in fields(Scenario)}
     if unknown := sorted(document.keys() - known):
         raise UsageError(f'a scenario has no field "{unknown[0]}"; it has: {", ".join(sorted(known))}')
-    given: Json = {}
+    types, given = get_type_hints(Scenario), Json()
     for name, value in document.items():
         if name in _STEPS:
-            given[name] = tuple(step_of(each) for each in value)
+            given[name] = tuple(step_of(each) for each in _converted(value, list[Json], name))
         elif name == "controllers":
-            given[name] = tuple(code_at(path) for path in value)
-        elif name == "deciders":
-            given[name] = code_at(value)
-        elif name in _RECORDS:
-            given[name] = _converted(value, _RECORDS[name], name)
+            given[name] = tuple(code_at(path) for path in _converted(value, list[str], name))
+        elif name in _CODE:
+            given[name] = code_at(_converted(value, str, name))
         else:
-            given[name] = value
+            given[name] = _converted(value, types[name], name)
     try:
         return Scenario(**given)
     except TypeError as error:
@@ -117,9 +101,16 @@ def step_document(step: ScenarioStep) -> Json:
 def step_of(document: Json) -> ScenarioStep:
     given = {name: value for name, value in document.items() if name not in ("at", "body", "owner", "more")}
     body = codec.encode(document["body"]) if "body" in document else b""
-    owner = Key(*document["owner"]) if "owner" in document else None
-    request = Request(**{"group": "", **given}, body=body)
-    return ScenarioStep(document["at"], request, owner, **document.get("more", {}))
+    try:
+        owner = Key(*document["owner"]) if "owner" in document else None
+        request = Request(**{"group": "", **given}, body=body)
+        types = get_type_hints(ScenarioStep)
+        more = {
+            name: _converted(value, types[name], name) for name, value in document.get("more", {}).items()
+        }
+        return ScenarioStep(float(document["at"]), request, owner, **more)
+    except (KeyError, TypeError, ValueError) as error:
+        raise UsageError(f"a step cannot be read ({type(error).__name__}: {error}): {document}") from None
 
 
 def path_of(code: Callable[..., Any]) -> str:

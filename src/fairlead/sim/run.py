@@ -25,7 +25,7 @@ from fairlead.sim.scenario import Scenario
 from fairlead.sim.search.contract import Attempt
 from fairlead.sim.time import EPOCH
 from fairlead.sim.violation import Violation
-from fairlead.sim.world import Run, World
+from fairlead.sim.world import WORLD, Run, World
 from fairlead.sim.worlds import std20
 
 # A run makes many objects that live as long as it does: looking for garbage before its end finds none. So many more
@@ -161,6 +161,7 @@ class Runner:
             told = difference(self.wanted(), self._end_state(run))
             if told:
                 run.violation = Violation("ends-as-without-faults", told)
+                world.digest.tell("violation", WORLD, str(run.violation))
         return run
 
     def backup(self) -> Backup:

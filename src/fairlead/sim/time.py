@@ -37,6 +37,10 @@ class Timeline:
         """Seconds since the epoch, on a clock that is right."""
         return self.epoch + self.ms / 1000
 
+    def last_step(self) -> int:
+        """Of the trail: what was noted last, in what happens now or in what led to it."""
+        return self.cause
+
     def at(self, ms: int, act: Act, *arguments: Any) -> None:
         if ms <= self.ms:
             self._ready.append((act, arguments, self.cause))

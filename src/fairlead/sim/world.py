@@ -98,6 +98,7 @@ class World:
         self.timeline = Timeline(chance, epoch)
         self.digest = Digest(self.timeline, trail)
         chance.on_fault = self._fault
+        chance.step = self.timeline.last_step
         memory = memory or Memory()
         self._decoded = Decoded(memory.start)
         self._facts_of = FactsOf()  # like views, found out once for all planes

@@ -40,7 +40,8 @@ class SimulatedProcess(ABC, Generic[E, I]):
         self._timeline, self._chance, self._digest = timeline, chance, digest
         name = self.name = link.name
         self._luck = chance.stream("luck", name)
-        self._skews, self._skew = chance.faults("clock_skew", name), chance.stream("skew", name)
+        self._skews = chance.faults("clock_skew", name)
+        self._skew = chance.details("skew", self._skews)
         self._restart_delay = chance.stream("restart", name)
         self._life = 0
         self._skew_ms = 0

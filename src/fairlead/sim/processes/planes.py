@@ -175,9 +175,8 @@ class PlaneProcess(SimulatedProcess[Answers | Stepped, PlaneInstruction]):
         found = self._crashes.get(kind)
         if found is None:
             actor = " ".join((self.name, *kind))
-            chance = self._chance
-            found = chance.faults("crash_at_write", actor), chance.stream("crash.sent", actor)
-            self._crashes[kind] = found
+            crashes = self._chance.faults("crash_at_write", actor)
+            found = self._crashes[kind] = crashes, self._chance.details("crash.sent", crashes)
         return found
 
     def _send(self, call: Call) -> None:

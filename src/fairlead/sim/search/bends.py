@@ -67,6 +67,18 @@ def swarm(faults: Faults, seed: int) -> Faults:
     return replace(faults, **levels, incidents=kept or faults.incidents)
 
 
+def _differences(faults: Faults, drawn: Faults) -> str:
+    """In words, what a swarm left out and what it has more of."""
+    rates = {each.name: getattr(faults, each.name) for each in fields(faults)}
+    rates = {name: rate for name, rate in rates.items() if isinstance(rate, float) and rate}
+    gone = [name for name in rates if not getattr(drawn, name)]
+    gone += [name for name, _ in faults.incidents if name not in dict(drawn.incidents)]
+    more = [f"{name} {getattr(drawn, name):g}" for name, rate in rates.items() if getattr(drawn, name) > rate]
+    return "; ".join(
+        f"{word} {', '.join(names)}" for word, names in (("without", gone), ("more", more)) if names
+    )
+
+
 class _Drawn:
     def __init__(self, name: str, seed: int, make: Callable[[int], Attempt]) -> None:
         self.name = name
@@ -85,7 +97,11 @@ def uniform_search(faults: Faults, seed: int) -> _Drawn:
 
 
 def swarm_search(faults: Faults, seed: int) -> _Drawn:
-    return _Drawn("swarm", seed, lambda each: Attempt(each, faults=swarm(faults, each)))
+    def make(each: int) -> Attempt:
+        drawn = swarm(faults, each)
+        return Attempt(each, faults=drawn, told=_differences(faults, drawn))
+
+    return _Drawn("swarm", seed, make)
 
 
 def pct_search(faults: Faults, seed: int) -> _Drawn:

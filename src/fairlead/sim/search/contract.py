@@ -29,10 +29,11 @@ class Attempt:
     bend: Bend | None = None
     faults: Faults | None = None  # None: the world's
     told: str = ""  # what it tries, in words
-    watched: bool = False  # its search wants to see the trail
+    watched: bool = False  # its search wants to see the trail, and where faults could be
+    search: str = ""  # whose it is, where several take turns
 
-    def chance(self, notes_all: bool = False) -> Chance:
-        return Chance(self.seed, dict(self.forced), self.bend, notes_all=notes_all)
+    def chance(self) -> Chance:
+        return Chance(self.seed, dict(self.forced), self.bend, notes_places=self.watched)
 
 
 class Search(Protocol):
