@@ -25,11 +25,12 @@ from fairlead.core.errors import UsageError
 from fairlead.runtime.searching import search_in_processes
 from fairlead.runtime.seeds import run_in_processes
 from fairlead.sim.chance import Chance
+from fairlead.sim.generate.runner import NAMES, runner_of
 from fairlead.sim.run import Runner, RunTally, SeedResult
 from fairlead.sim.sample import SHARE_MIN, fault_lines, probe_lines, report
 from fairlead.sim.search.contract import Attempt
 from fairlead.sim.search.roster import SEARCHES, UNIFORM
-from fairlead.sim.worlds.roster import STANDARD, WORLDS
+from fairlead.sim.worlds.roster import STANDARD
 
 _EPILOG = """examples:
   fairlead sim run --seeds 100
@@ -96,7 +97,7 @@ def _seeds(parser: argparse.ArgumentParser, default: int) -> None:
     )
     parser.add_argument(
         "--world",
-        choices=sorted(WORLDS),
+        choices=NAMES,
         default=STANDARD,
         help=f"the world they are of (default: {STANDARD})",
     )
@@ -116,8 +117,7 @@ def _count(text: str) -> int:
 
 
 def _run(options: argparse.Namespace) -> int:
-    scenario, faults = WORLDS[options.world]
-    runner = Runner(scenario(), faults, options.plant)
+    runner = runner_of(options.world, options.plant)
     if options.output == "trail":
         return _print_trail(runner, options)
     make_folder(options.artifacts)
@@ -185,7 +185,7 @@ def _progress(tally: RunTally, seeds: int, elapsed: float) -> None:
 def _print_trail(runner: Runner, options: argparse.Namespace) -> int:
     if options.seeds != 1:
         raise UsageError("a trail is of one seed: add --seeds 1")
-    run = runner.play(Chance(options.seed), trail=True)
+    run = runner.at(options.seed).play(Chance(options.seed), trail=True)
     for line in run.trail or ():
         print(line)
     print(f"digest {run.digest}")

@@ -74,7 +74,8 @@ class FailureReport:
                 "  it does not break when it is played again: the run depends on something that is not chance"
             )
             return
-        case, before = case_of(self._runner.scenario, attempt.faults or self._runner.faults, run), 0
+        runner = self._runner.at(attempt.seed)
+        case, before = case_of(runner.scenario, attempt.faults or runner.faults, run), 0
         shrunk = (
             shrink_case(case, options.plant, run, time.process_time, options.shrink)
             if options.shrink
