@@ -92,7 +92,7 @@ def test_a_deleted_definition_leaves_nothing_behind_and_takes_nothing_else_along
 
 def test_what_a_plane_is_asked_to_follow_ends_with_the_definition() -> None:
     """Nothing of a kind that is gone is kept: not its mirror, not its watch."""
-    world = _World(
+    world = World(
         _scenario(),
         Chance(0),
         CALM,
