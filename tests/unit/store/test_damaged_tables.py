@@ -5,6 +5,7 @@ from __future__ import annotations
 import apsw
 import pytest
 
+from fairlead.store import schema
 from fairlead.store.compaction import Compaction
 from fairlead.store.lines import Lines
 from fairlead.store.recovery import _floors
@@ -55,3 +56,10 @@ def test_values_that_do_not_rise_are_damage_and_no_loop_without_end() -> None:
     connection: apsw.Connection = Circling()  # type: ignore[assignment]
     with pytest.raises(apsw.CorruptError, match="index"):
         list(distinct_values(connection, "resource", "log"))
+
+
+def test_a_schema_that_is_no_text_any_more_is_not_sound() -> None:
+    connection = table("CREATE TABLE a (b)")
+    connection.execute("PRAGMA writable_schema = ON")
+    connection.execute("UPDATE sqlite_schema SET sql = CAST(x'4352e32041' AS TEXT)")
+    assert not schema.is_sound(connection, schema.FORMAT)
