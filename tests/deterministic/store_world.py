@@ -264,12 +264,12 @@ def _judge(recovered: Recovered, ledger: Ledger, weather: Weather, heard: int) -
     damaged = {each.entry.key for each in recovered.damaged}
     served = {entry.key: entry for entry in recovered.entries if entry.key not in damaged}
     states = ledger.states.get(before, [])
+    said = bool(damaged or recovered.reports or before != revision)
     invented = [entry.key for entry in served.values() if entry not in ledger.written]
     if invented:
         yield f"served are objects that nobody wrote: {invented}"
-    elif not any(_serves(served, damaged, state) for state in states):
-        if not (damaged or recovered.reports or before != revision):
-            yield f"the objects at {before} are not what was written, and nothing is said of it"
+    elif not said and not any(_serves(served, damaged, state) for state in states):
+        yield f"the objects at {before} are not what was written, and nothing is said of it"
 
 
 def _serves(served: dict[Key, Entry], damaged: set[Key], state: Objects) -> bool:
