@@ -42,7 +42,8 @@ class _Poll:
         del self.files[fd]
 
     def poll(self, timeout: float | None = None) -> list[tuple[int, int]]:
-        return sorted(self._real.poll(0))
+        order = list(self.files)
+        return sorted(self._real.poll(0), key=lambda each: order.index(each[0]))
 
     def wait(self) -> None:
         for fd, events in self.files.items():
