@@ -92,11 +92,12 @@ async def cluster_world(loop: DeterministicLoop, directory: Path, faults: Networ
         outcome.came_up_after = loop.time() - START
         await _insist(api, _scaled(0))
         await _until(loop, outcome, lambda: not _pods(server) and _run(kernel) == 0, "all of it goes")
+        outcome.digest = loop.digest
         for node in nodes:
             await node.stop()
         client.close()
         await server.stop()
-    outcome.launches, outcome.digest = kernel.launches, loop.digest
+    outcome.launches = kernel.launches
     outcome.problems += [
         f"launched twice: {each}" for each in kernel.launches if kernel.launches.count(each) > 1
     ]

@@ -38,9 +38,11 @@ class _Selector(selectors.BaseSelector):
     def __init__(self, loop: DeterministicLoop) -> None:
         self._loop = loop
         self._real = selectors.EpollSelector()
+        self._registered = 0
+        self._order: dict[int, int] = {}  # of registration: numbers of files are the machine's affair
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
-        ready = sorted(self._real.select(0), key=lambda each: each[0].fd)
+        ready = sorted(self._real.select(0), key=lambda each: self._order[each[0].fd])
         if len(ready) > 1:
             first = self._loop.chance.stream("loop.ready").choose(len(ready))
             ready = ready[first:] + ready[:first]
@@ -49,7 +51,9 @@ class _Selector(selectors.BaseSelector):
         return ready
 
     def register(self, fileobj: Any, events: int, data: Any = None) -> selectors.SelectorKey:
-        return self._real.register(fileobj, events, data)
+        key = self._real.register(fileobj, events, data)
+        self._order[key.fd] = self._registered = self._registered + 1
+        return key
 
     def unregister(self, fileobj: Any) -> selectors.SelectorKey:
         return self._real.unregister(fileobj)

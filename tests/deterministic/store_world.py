@@ -37,6 +37,7 @@ from fairlead.store.wal import examine
 from tests.deterministic.disk import Disk, DiskFaults, DiskOs, DiskPath
 
 STORE = "/store.db"
+_READINGS = 20
 LIVES, BATCHES = 4, 12
 FAULTLESS = DiskFaults()
 Objects = tuple[Entry, ...]
@@ -175,7 +176,8 @@ def _work(
             if disk.dead:
                 return
             ledger.failed += 1
-            _read_again(disk, journal, store, AppendFailed(error.reason, str(error)))
+            if not _read_again(disk, journal, store, AppendFailed(error.reason, str(error))):
+                return
             continue
         if append.batch.changes:
             ledger.acknowledged = append.batch.changes[-1].entry.revision
@@ -190,14 +192,15 @@ def _work(
             return
 
 
-def _read_again(disk: Disk, journal: SqliteJournal, store: Store, failed: AppendFailed) -> None:
-    """As the store's driver does: until the journal can be read."""
+def _read_again(disk: Disk, journal: SqliteJournal, store: Store, failed: AppendFailed) -> bool:
+    """As the store's driver does. False if it cannot be read: it then serves what it has, and writes nothing."""
     instructions = store.handle(failed)
-    while any(isinstance(each, ReadAgain) for each in instructions):
+    for _ in range(_READINGS):
+        if disk.dead or not any(isinstance(each, ReadAgain) for each in instructions):
+            return not disk.dead
         with contextlib.suppress(JournalError, apsw.Error, DataDirectoryError):
             instructions = store.handle(Reread(journal.recover()))
-        if disk.dead:
-            return
+    return False
 
 
 def _transaction(chance: Any, store: Store) -> Transaction:
@@ -261,10 +264,11 @@ def _judge(recovered: Recovered, ledger: Ledger, weather: Weather, heard: int) -
     damaged = {each.entry.key for each in recovered.damaged}
     served = {entry.key: entry for entry in recovered.entries if entry.key not in damaged}
     states = ledger.states.get(before, [])
+    said = bool(damaged or recovered.reports or before != revision)
     invented = [entry.key for entry in served.values() if entry not in ledger.written]
     if invented:
         yield f"served are objects that nobody wrote: {invented}"
-    elif not any(_serves(served, damaged, state) for state in states) and not (damaged or recovered.reports):
+    elif not said and not any(_serves(served, damaged, state) for state in states):
         yield f"the objects at {before} are not what was written, and nothing is said of it"
 
 

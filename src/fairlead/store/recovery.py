@@ -62,13 +62,15 @@ def read_all(connection: apsw.Connection, version: int) -> RowsRead:
     digests = version >= 2
     reports: list[str] = []
     seal = read_seal(connection) if digests else Seal()
-    if seal is None:
-        reports.append("the seal of the database is damaged: whether rows are missing cannot be told")
-    floors, floors_total, floors_sound = _floors(connection, digests)
     last: list[Any] = connection.execute(
         "SELECT revision, at FROM log ORDER BY revision DESC LIMIT 1"
     ).fetchall()
     newest, at = last[0] if last else (0, 0.0)
+    if digests and seal is not None and newest > seal.revision:
+        seal = None  # it is of an earlier state than the log: what it would confirm may be of that one, too
+    if seal is None:
+        reports.append("the seal of the database is damaged: whether rows are missing cannot be told")
+    floors, floors_total, floors_sound = _floors(connection, digests)
     lost = _lost(connection) if digests else ()
     # A swept tombstone may have been the newest row: its floor still remembers the revision.
     sealed = seal.revision if seal else 0
