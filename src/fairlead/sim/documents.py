@@ -22,7 +22,7 @@ from fairlead.model.key import Key
 from fairlead.port.capabilities import Capabilities
 from fairlead.port.request import JSON, Request
 from fairlead.sim.faults import Faults, NodeFaults
-from fairlead.sim.scenario import DiskMishap, Mishap, Scenario, ScenarioStep
+from fairlead.sim.scenario import DiskMishap, Expected, Mishap, PinnedFault, Scenario, ScenarioStep
 
 Json = dict[str, Any]
 
@@ -33,6 +33,8 @@ _RECORDS: dict[str, Any] = {
     "leadership": LeadershipSettings,
     "mishaps": tuple[Mishap, ...],
     "disk_mishaps": tuple[DiskMishap, ...],
+    "pinned": tuple[PinnedFault, ...],
+    "expected": tuple[Expected, ...],
     "capabilities": Capabilities,
     "unlisted": tuple[tuple[str, float], ...],
     "without_deadlines": tuple[str, ...],

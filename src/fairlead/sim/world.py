@@ -34,6 +34,7 @@ from fairlead.sim.digest import Digest
 from fairlead.sim.faults import CALM, Faults
 from fairlead.sim.fence import Trespass
 from fairlead.sim.incidents.disk import DiskMishaps
+from fairlead.sim.incidents.pinned import PinnedFaults
 from fairlead.sim.incidents.processes import EVERY_MS, Incidents
 from fairlead.sim.memory import Memory
 from fairlead.sim.narrow_api import narrow
@@ -51,6 +52,7 @@ from fairlead.sim.processes.machines import SimulatedMachine
 from fairlead.sim.processes.planes import PlaneProcess
 from fairlead.sim.processes.runs import RunLog
 from fairlead.sim.processes.server import SimulatedServer
+from fairlead.sim.draining import drained, is_done
 from fairlead.sim.scenario import Scenario, ScenarioStep, owned_by
 from fairlead.sim.time import EPOCH, Timeline
 from fairlead.sim.trail import Trail
@@ -125,6 +127,7 @@ class World:
         self._processes: tuple[PlaneProcess | AgentProcess, ...] = (*self.planes, *self.agents)
         self._links = tuple(each.link for each in self._processes)
         self._incidents = Incidents(self.timeline, chance, self.server, self.planes, self.agents)
+        self._pinned = PinnedFaults(self.timeline, chance, self.server, self.planes)
         self._disk_mishaps = DiskMishaps(self.timeline, chance, self.server, self.planes, self)
         self._faults = CALM
         self._set_faults(faults if not scenario.faults_from_seconds else Faults(clock_skew=faults.clock_skew))
@@ -219,6 +222,8 @@ class World:
                 (mishap.name, mishap.node, int(mishap.seconds * 1000)),
             )
             self.timeline.at(at, self._incidents.of_nodes.inject, *arguments)
+        for pinned in self.scenario.pinned:
+            self.timeline.at(int(pinned.at_seconds * 1000), self._pinned.begin, pinned)
         for of_disk in self.scenario.disk_mishaps:
             self.timeline.at(int(of_disk.at_seconds * 1000), self._disk_mishaps.begin, of_disk)
         for plane in self.planes:
@@ -289,6 +294,11 @@ class World:
                 return
             request = structs.replace(request, body=owned_by(request.body, owner.metadata.uid))
         self._ask(request, True)
+        if step.drains:
+            evictions = drained(self.observed.objects, step.drains)
+            self._steps_left += len(evictions)
+            for each in evictions:
+                self._ask(each, True)
 
     def _ask(self, request: Request, counts: bool) -> None:
         self.digest.tell("asks", PEOPLE_LANE, describe(request))
@@ -296,8 +306,7 @@ class World:
 
     def _answered(self, request: Request, counts: bool, reply: Reply | None) -> None:
         """Asked again until it is so: what was done although nobody was told exists, or is gone, by then."""
-        done = {"create": 409, "delete": 404}.get(request.verb)
-        if reply is None or (reply.status >= 400 and reply.status != done):
+        if reply is None or not is_done(request, reply.status):
             if reply is not None and reply.status in (400, 403, 422):
                 raise RuntimeError(f"the world's own step was refused: {reply.body.decode()}")
             self.timeline.after(_ASK_AGAIN_MS, self._ask, request, counts)
