@@ -18,7 +18,7 @@ from fairlead.sim.cases import case_of
 from fairlead.sim.hunt import shrink_case
 from fairlead.sim.player import FoundBy, record, trail_of
 from fairlead.sim.run import Failure, Runner
-from fairlead.sim.sample import replay_command
+from fairlead.sim.sample import replay_command, world_name
 from fairlead.sim.search.contract import Attempt
 from fairlead.sim.search.roster import UNIFORM
 
@@ -73,13 +73,13 @@ class FailureReport:
             self._say(
                 f"  shrunk    from {before} choices and steps to {case.size}, {case.faults} of them faults"
             )
-        found = FoundBy(options.world, failure.seed, options.search, attempt.told, before)
+        found = FoundBy(world_name(options.world), failure.seed, options.search, attempt.told, before)
         artifact = record(case, options.plant, found)
         told = account(trail_of(artifact))
         for line in list(told.lines())[1:] if told is not None else ():
             self._say(line)
         if options.artifacts is not None:
-            self._keep(options.artifacts, f"{options.world}-{failure.invariant}.jsonl", artifact)
+            self._keep(options.artifacts, f"{world_name(options.world)}-{failure.invariant}.jsonl", artifact)
 
     def _keep(self, folder: Path, name: str, artifact: Artifact) -> None:
         folder.mkdir(parents=True, exist_ok=True)

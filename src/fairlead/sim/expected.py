@@ -17,7 +17,7 @@ from fairlead.sim.scenario import Expected
 
 
 def unmet(expected: Iterable[Expected], objects: CommittedObjects) -> str:
-    """"" if all is as it should be."""
+    """ "" if all is as it should be."""
     for each in expected:
         told = _one(each, objects) if each.number is None else _several(each, objects)
         if told:

@@ -31,6 +31,7 @@ from fairlead.sim.checkers.contract import CommittedObjects, Observed
 from fairlead.sim.checkers.roster import all_checkers, process_checkers
 from fairlead.sim.decoded import Decoded
 from fairlead.sim.digest import Digest
+from fairlead.sim.draining import drained, is_done
 from fairlead.sim.faults import CALM, Faults
 from fairlead.sim.fence import Trespass
 from fairlead.sim.incidents.disk import DiskMishaps
@@ -52,7 +53,6 @@ from fairlead.sim.processes.machines import SimulatedMachine
 from fairlead.sim.processes.planes import PlaneProcess
 from fairlead.sim.processes.runs import RunLog
 from fairlead.sim.processes.server import SimulatedServer
-from fairlead.sim.draining import drained, is_done
 from fairlead.sim.scenario import Scenario, ScenarioStep, owned_by
 from fairlead.sim.time import EPOCH, Timeline
 from fairlead.sim.trail import Trail

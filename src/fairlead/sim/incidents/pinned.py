@@ -56,10 +56,16 @@ class PinnedFaults:
     def _meant(self, process: str) -> list[PlaneProcess]:
         if process == EVERY:
             return list(self._planes)
-        leads = next((each for each in self._planes if each.up and each.plane.leadership.leads), self._planes[0])
+        leads = next(
+            (each for each in self._planes if each.up and each.plane.leadership.leads), self._planes[0]
+        )
         if process == LEADER:
             return [leads]
-        return [each for each in self._planes if (each is not leads if process == STANDBY else each.name == process)]
+        return [
+            each
+            for each in self._planes
+            if (each is not leads if process == STANDBY else each.name == process)
+        ]
 
     def _strike(self, plane: PlaneProcess, fault: PinnedFault) -> None:
         link, ms = plane.link, int(fault.seconds * 1000)

@@ -27,7 +27,9 @@ def _line(entry: Field) -> Expected:
         kind, space, name = object_named(given["object"], namespace or "default")
         return Expected(kind.resource, _fields(given, "has"), space, name)
     if "count" not in given or "is" not in given:
-        raise entry.refused('is an object ("object: KIND/NAME, has: {...}") or a number ("count: KIND, is: N")')
+        raise entry.refused(
+            'is an object ("object: KIND/NAME, has: {...}") or a number ("count: KIND, is: N")'
+        )
     kind = kind_named(given["count"], given["count"].text())
     return Expected(kind.resource, _fields(given, "where"), namespace, number=given["is"].whole())
 

@@ -15,7 +15,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
+from typing import Any
 
 from fairlead.control.roster import default_deciders
 from fairlead.sim.faults import CALM, DEFAULT, Faults, NodeFaults
@@ -81,24 +82,23 @@ class PinnedFaultsOf:
 
     @property
     def last_seconds(self) -> float:
-        ends = (each.at_seconds + each.seconds for each in (*self.of_planes, *self.of_nodes))
-        return max(ends, default=0.0)
+        of_planes = [each.at_seconds + each.seconds for each in self.of_planes]
+        return max([*of_planes, *(each.at_seconds + each.seconds for each in self.of_nodes)], default=0.0)
 
 
 def rates_of(field: Field, machines: bool) -> Faults:
     kinds: type[Faults] = NodeFaults if machines else Faults
-    if not field.is_list and isinstance(field.value, str):
-        usual = field.choice(("usual", "none")) == "usual"
-        chosen = DEFAULT if usual else CALM
-        return chosen if not machines else kinds(**{each.name: getattr(chosen, each.name) for each in fields(chosen)})
     known = [each.name for each in fields(kinds)]
-    given = field.mapping(known)
-    rates = {name: each.share() for name, each in given.items() if name != "incidents"}
-    faults = replace(kinds(), **rates)
-    if "incidents" in given:
-        weights = tuple((name, each.whole()) for name, each in given["incidents"].mapping().items())
-        faults = replace(faults, incidents=weights)
-    return faults
+    if isinstance(field.value, str):
+        chosen = DEFAULT if field.choice(("usual", "none")) == "usual" else CALM
+        return kinds(**{each.name: getattr(chosen, each.name) for each in fields(chosen)})
+    rates: dict[str, Any] = {}
+    for name, each in field.mapping(known).items():
+        if name == "incidents":
+            rates[name] = tuple((what, weight.whole()) for what, weight in each.mapping().items())
+        else:
+            rates[name] = each.share()
+    return kinds(**rates)
 
 
 def pinned_of(field: Field, cast: Cast) -> PinnedFaultsOf:
@@ -171,7 +171,9 @@ def _of_node(entry: Field, at: float, cast: Cast) -> Mishap:
     node = given["node"].choice(cast.machines)
     if "suffers" not in given:
         raise entry.refused(f'needs "suffers": one of {", ".join(_SUFFERINGS)}')
-    return Mishap(at, given["suffers"].choice(_SUFFERINGS), node, given["for"].seconds() if "for" in given else 0.0)
+    return Mishap(
+        at, given["suffers"].choice(_SUFFERINGS), node, given["for"].seconds() if "for" in given else 0.0
+    )
 
 
 def _lasts(entry: Field, given: dict[str, Field]) -> float:
@@ -186,5 +188,7 @@ def _process(entry: Field, given: dict[str, Field], at: float, cast: Cast) -> st
 
 def _at_instant(entry: Field, who: str, at: float) -> str:
     if who in (LEADER, STANDBY) and not at:
-        raise entry.refused(f'nobody leads at the beginning: say from which instant ("at: 2s"), or which plane instead of {who}')
+        raise entry.refused(
+            'nobody leads at the beginning: say from which instant ("at: 2s"), or name a plane'
+        )
     return who

@@ -109,7 +109,7 @@ def read_document(data: bytes) -> Field:
 
     loader = yaml.SafeLoader(data)
     try:
-        node = loader.get_single_node()  # type: ignore[no-untyped-call]
+        node = loader.get_single_node()
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark is not None else 1
         raise UsageError(f"line {line}: this is not YAML: {error.problem}") from None

@@ -56,7 +56,10 @@ _HOLLOW, _NO_HOLLOW = "node-", "hollow-"
 _OF_FAULTS, _OF_RUN = ("from", "until", "rates", "pinned"), ("at-least", "at-most", "quiet")
 _QUIET_SECONDS, _QUIET_WITH_MACHINES = 50.0, 125.0  # longer than any back-off and grace
 _FIRST_SECONDS = 0.1
-_AFTER_SECONDS, _LONGER_SECONDS = 60.0, 900.0  # that faults go on after the last step, and a run after them at most
+_AFTER_SECONDS, _LONGER_SECONDS = (
+    60.0,
+    900.0,
+)  # that faults go on after the last step, and a run after them at most
 _LEASE_SECONDS_MIN = 2.0
 
 
