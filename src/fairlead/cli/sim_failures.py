@@ -17,7 +17,7 @@ from fairlead.sim.cases import case_of
 from fairlead.sim.hunt import shrink_case
 from fairlead.sim.player import FoundBy, record, trail_of
 from fairlead.sim.run import Failure, Runner
-from fairlead.sim.sample import replay_command
+from fairlead.sim.sample import replay_command, world_name
 from fairlead.sim.search.contract import Attempt
 from fairlead.sim.search.roster import UNIFORM
 
@@ -86,11 +86,12 @@ class FailureReport:
             self._say(
                 f"  shrunk    from {before} choices and steps to {case.size}, {case.faults} of them faults"
             )
-        found = FoundBy(options.world, failure.seed, attempt.search or options.search, attempt.told, before)
+        world = world_name(options.world)
+        found = FoundBy(world, failure.seed, attempt.search or options.search, attempt.told, before)
         artifact = record(case, options.plant, found)
         told = account(trail_of(artifact))
         for line in list(told.lines())[1:] if told is not None else ():
             self._say(line)
         if options.artifacts is not None:
-            file = keep_artifact(options.artifacts, f"{options.world}-{failure.invariant}", artifact)
+            file = keep_artifact(options.artifacts, f"{world}-{failure.invariant}", artifact)
             self._note_again(attempt, failure, str(file))

@@ -17,6 +17,7 @@ from fairlead.api.access.users import MASTERS, User
 from fairlead.core import codec
 from fairlead.port.request import Reply, Request
 from fairlead.sim.digest import Digest
+from fairlead.sim.draining import drained, is_done
 from fairlead.sim.processes.server import SimulatedServer
 from fairlead.sim.scenario import Pick, ScenarioStep, owned_by
 from fairlead.sim.time import Timeline
@@ -65,6 +66,10 @@ class People:
                 return
             request = structs.replace(request, body=owned_by(request.body, owner.metadata.uid))
         if step.pick is None:
+            evictions = drained(self._observed.objects, step.drains) if step.drains else []
+            self.left += len(evictions)
+            for each in evictions:
+                self._ask(each, replace(step, lane="", drains=""))
             self._ask(request, step)
             return
         names = self._picked(step.pick)
@@ -110,7 +115,7 @@ class People:
             return True
         if request.verb == "create" and reply.status == 409:
             return not (step is not None and step.anew and self._is_going(request))
-        return request.verb == "delete" and reply.status == 404
+        return is_done(request, reply.status)
 
     def _is_going(self, request: Request) -> bool:
         """Whether the object that has the name is on its way out."""

@@ -17,6 +17,7 @@ from traceback import format_exception
 from fairlead.sim.backup import EMPTY, Backup
 from fairlead.sim.chance import Chance
 from fairlead.sim.endstate import EndState, difference, end_state
+from fairlead.sim.expected import unmet
 from fairlead.sim.faults import CALM, DEFAULT, Faults
 from fairlead.sim.fence import raise_fence
 from fairlead.sim.memory import Memory
@@ -161,6 +162,9 @@ class Runner:
             told = difference(self.wanted(), self._end_state(run))
             if told:
                 run.violation = Violation("ends-as-without-faults", told)
+            elif told := unmet(self.scenario.expected, run.objects):
+                run.violation = Violation("ends-as-written", told)
+            if run.violation is not None:
                 world.digest.tell("violation", WORLD, str(run.violation))
         return run
 
@@ -176,7 +180,8 @@ class Runner:
     def wanted(self) -> EndState:
         """What it must come to: the end of a run without faults and without plant."""
         if self._wanted is None:
-            calm = _fenced_run(World(self._calm, Chance(0), CALM, backup=self.backup()))
+            unpinned = replace(self._calm, pinned=())
+            calm = _fenced_run(World(unpinned, Chance(0), CALM, backup=self.backup()))
             if calm.violation is not None:
                 raise calm.violation
             self._wanted = self._end_state(calm)
@@ -213,7 +218,14 @@ def run_seeds(runner: Runner, seeds: Iterable[int]) -> RunTally:
 
 def stand_up(scenario: Scenario) -> Backup:
     """Everything that is stored when the standing fleet of a scenario has come to rest."""
-    before = replace(scenario, steps=scenario.standing, faults_until_seconds=0, seconds_min=0, rest_seconds=0)
+    before = replace(
+        scenario,
+        steps=scenario.standing,
+        pinned=(),
+        faults_until_seconds=0,
+        seconds_min=0,
+        rest_seconds=0,
+    )
     world = World(before, Chance(0), CALM, epoch=EPOCH - int(scenario.seconds_max))
     run = _fenced_run(world)
     if run.violation is not None:

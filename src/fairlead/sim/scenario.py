@@ -42,6 +42,7 @@ class ScenarioStep:
     tries: int = 0  # given up after so many refusals; 0: asked until it is taken
     anew: bool = False  # an object of this name that is being deleted is not what was asked for
     pick: Pick | None = None  # asked of each of these instead of one that has a name
+    drains: str = ""  # the node whose pods people then evict, one request each
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,31 @@ class DiskMishap:
     name: str
     seconds: float = 0.0  # how long the disk is full, or until people give up what decayed
     resources: tuple[str, ...] = ()  # of one of which an object decays
+
+
+@dataclass(frozen=True, slots=True)
+class PinnedFault:
+    """A fault of planes or the server at a certain time, in every run but the one without faults: a name from
+    `incidents/pinned.py`."""
+
+    at_seconds: float
+    name: str
+    process: str  # or LEADER, STANDBY, EVERY: whoever that is at this time
+    seconds: float = 0.0
+    resource: str = ""  # whose watch it is about
+    call: str = ""  # controller, verb and plural of the write it is about
+    nth: int = 0  # of those writes, counted from this time
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What must be there at the end: an object with these fields, or so many of them."""
+
+    resource: str
+    fields: tuple[tuple[str, Any], ...]  # path and value
+    namespace: str = ""
+    name: str = ""
+    number: int | None = None  # None: that one object
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +114,8 @@ class Scenario:
     unlisted: tuple[
         tuple[str, float], ...
     ] = ()  # resources that no plane may list or watch before this second
+    pinned: tuple[PinnedFault, ...] = ()
+    expected: tuple[Expected, ...] = ()  # at the end of every run
     standing: tuple[ScenarioStep, ...] = ()  # done long before: runs start from what came of it (`backup.py`)
     # It is at rest as soon as nothing is due within `quiet_seconds`, instead of after them (`rest.py`).
     looks_ahead: bool = False

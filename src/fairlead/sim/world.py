@@ -30,6 +30,7 @@ from fairlead.sim.digest import Digest
 from fairlead.sim.faults import CALM, Faults
 from fairlead.sim.fence import Trespass
 from fairlead.sim.incidents.disk import DiskMishaps
+from fairlead.sim.incidents.pinned import PinnedFaults
 from fairlead.sim.incidents.processes import EVERY_MS, Incidents
 from fairlead.sim.memory import Memory
 from fairlead.sim.narrow_api import narrow
@@ -123,6 +124,7 @@ class World:
         self._processes: tuple[PlaneProcess | AgentProcess, ...] = (*self.planes, *self.agents)
         self._links = tuple(each.link for each in self._processes)
         self._incidents = Incidents(self.timeline, chance, self.server, self.planes, self.agents)
+        self._pinned = PinnedFaults(self.timeline, chance, self.server, self.planes)
         self._disk_mishaps = DiskMishaps(self.timeline, chance, self.server, self.planes, self)
         self._faults = CALM
         self._set_faults(faults if not scenario.faults_from_seconds else Faults(clock_skew=faults.clock_skew))
@@ -217,6 +219,8 @@ class World:
                 (mishap.name, mishap.node, int(mishap.seconds * 1000)),
             )
             self.timeline.at(at, self._incidents.of_nodes.inject, *arguments)
+        for pinned in self.scenario.pinned:
+            self.timeline.at(int(pinned.at_seconds * 1000), self._pinned.begin, pinned)
         for of_disk in self.scenario.disk_mishaps:
             self.timeline.at(int(of_disk.at_seconds * 1000), self._disk_mishaps.begin, of_disk)
         for plane in self.planes:
