@@ -50,7 +50,7 @@ def test_seed_82219_breaks_with_its_plant_and_holds_without() -> None:
     assert "generation-42" in run.violation.message
     # Played by its choices alone it is the same run, also when what was pinned to a write is one of them.
     case = case_of(planted.scenario, planted.faults, run)
-    again = CaseJudge(PLANT, "one-reservation", run.seconds).play(case)
+    again = CaseJudge(PLANT, run.violation, run.seconds).play(case)
     assert again is not None
     assert again.digest == run.digest
 
