@@ -114,7 +114,10 @@ def _release(job: Job, pods: Iterable[Pod]) -> tuple[Effect, ...]:
 
 
 def _delete(job: Job, pods: Iterable[Pod]) -> tuple[Effect, ...]:
-    effects = (ensure_gone(_NAME, job.metadata, PODS, pod) for pod in islice(pods, EFFECTS_MAX))
+    premises = (premise_of(JOBS, job.metadata),)
+    effects = (
+        ensure_gone(_NAME, job.metadata, PODS, pod, premises=premises) for pod in islice(pods, EFFECTS_MAX)
+    )
     return tuple(effect for effect in effects if effect is not None)
 
 
