@@ -9,6 +9,7 @@ written for `quiet_seconds`. From then on nothing may be written, until the run 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -27,13 +28,16 @@ from fairlead.port.request import Reply, Request
 from fairlead.schedule.facts import FactsOf
 from fairlead.sim.backup import EMPTY, Backup
 from fairlead.sim.checkers.contract import CommittedObjects, Observed
+from fairlead.sim.checkers.mirrors import Mirroring, MirrorsAtRest
 from fairlead.sim.checkers.roster import all_checkers, process_checkers
+from fairlead.sim.counts import CountedWrites, Counts
 from fairlead.sim.decoded import Decoded
 from fairlead.sim.digest import Digest
 from fairlead.sim.faults import CALM, Faults
 from fairlead.sim.fence import Trespass
 from fairlead.sim.incidents.disk import DiskMishaps
 from fairlead.sim.incidents.processes import EVERY_MS, Incidents
+from fairlead.sim.liveness import LastWrites, why_restless
 from fairlead.sim.memory import Memory
 from fairlead.sim.narrow_api import narrow
 from fairlead.sim.network import Link
@@ -76,6 +80,7 @@ class Run:
     probes: dict[str, int]
     rested_at: float | None
     objects: CommittedObjects
+    counts: Counts
     tape: Tape
     trail: list[str] | None = field(default=None, repr=False)
 
@@ -108,6 +113,8 @@ class World:
         self._rested_at: float | None = None
         self._takeovers_mid_turn = 0
         self._holder = ""  # of the lease, where there are no fences
+        self._last_writes, self._counted = LastWrites(), CountedWrites()
+        self._open_steps: dict[int, tuple[Request, int]] = {}  # refused so far, with the last answer
         self._steps_left = len(scenario.steps) + len(scenario.disk_mishaps)
         parts = parts or default_parts(*scenario.controllers, deciders=scenario.deciders)
         api = parts["api"] if scenario.capabilities.complete else narrow(parts["api"], scenario.capabilities)
@@ -119,6 +126,9 @@ class World:
         self._processes: tuple[PlaneProcess | AgentProcess, ...] = (*self.planes, *self.agents)
         self._links = tuple(each.link for each in self._processes)
         self._incidents = Incidents(self.timeline, tape, self.server, self.planes, self.agents)
+        self.observed.add(MirrorsAtRest(self._mirroring))
+        self.observed.add(self._last_writes)
+        self.observed.add(self._counted)
         self._disk_mishaps = DiskMishaps(self.timeline, tape, self.server, self.planes, self)
         self._faults = CALM
         self._set_faults(faults if not scenario.faults_from_seconds else Faults(clock_skew=faults.clock_skew))
@@ -183,6 +193,7 @@ class World:
             probes=self._probes(),
             rested_at=self._rested_at,
             objects=self.observed.objects,
+            counts=self._counted.counts(),
             tape=self.tape,
             trail=self.digest.trail,
         )
@@ -221,7 +232,7 @@ class World:
         quiet_ms = int(scenario.quiet_seconds * 1000)
         while self._steps_left or timeline.ms - self._quiet_since_ms < quiet_ms:
             if timeline.ms >= scenario.seconds_max * 1000:
-                raise Violation("converges", f"still writing after {scenario.seconds_max:.0f} s")
+                raise self._restless()
             if not all(each.follows for each in self._processes):
                 self._quiet_since_ms = timeline.ms  # who does not see what is to be done is not at rest
             self._until(timeline.ms / 1000 + 1.0)
@@ -230,12 +241,21 @@ class World:
         rest = max(scenario.quiet_seconds, scenario.rest_seconds)
         self._until(max(scenario.seconds_min, self._rested_at + rest))
 
+    def _restless(self) -> Violation:
+        told, steps = self._last_writes, self._open_steps.values()
+        return why_restless(self.server, self._processes, self.timeline.ms, told, steps, self._steps_left)
+
+    def _mirroring(self) -> Iterator[Mirroring]:
+        for each in self._processes:
+            yield Mirroring(each.called, each.mirrors, each.link.listed)
+
     def _until(self, seconds: float) -> None:
         self.timeline.run_until(int(seconds * 1000))
 
     def _calm_down(self) -> None:
         """Faults stop: what is cut is joined, what is down comes up, clocks stay as they are."""
         self._set_faults(CALM)
+        self._last_writes.forget()
         self._quiet_since_ms = (
             self.timeline.ms
         )  # quiet is counted from here: before it, nobody might have been able to write
@@ -276,8 +296,11 @@ class World:
         if reply is None or (reply.status >= 400 and reply.status != done):
             if reply is not None and reply.status in (400, 403, 422):
                 raise RuntimeError(f"the world's own step was refused: {reply.body.decode()}")
+            self._open_steps[id(request)] = request, 0 if reply is None else reply.status
             self.timeline.after(_ASK_AGAIN_MS, self._ask, request, counts)
-        elif counts:
+            return
+        self._open_steps.pop(id(request), None)
+        if counts:
             self._steps_left -= 1
 
     # Who is told of faults of the disk
@@ -319,6 +342,10 @@ class World:
             elif self._is_takeover(change) and any(plane.mid_turn for plane in self.planes):
                 self._takeovers_mid_turn += 1
         self.observed.committed(changes, origins, timeline.ms / 1000)
+
+    def answered(self, request: Request, origin: str, reply: Reply) -> None:
+        if self._faults is CALM:
+            self.observed.answered(request, origin, reply, self.timeline.ms / 1000)
 
     def _is_takeover(self, change: CommittedChange) -> bool:
         if self.scenario.capabilities.fencing:

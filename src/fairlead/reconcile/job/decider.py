@@ -109,7 +109,8 @@ def _refused(view: Reading, key: Key, refusal: Refusal, now: float) -> Decision:
 
 
 def _release(job: Job, pods: Iterable[Pod]) -> tuple[Effect, ...]:
-    effects = (release_pod(_NAME, job.metadata, pod) for pod in pods)
+    premises = (premise_of(JOBS, job.metadata),)
+    effects = (release_pod(_NAME, job.metadata, pod, premises) for pod in pods)
     return tuple(islice((effect for effect in effects if effect is not None), EFFECTS_MAX))
 
 
