@@ -1,8 +1,8 @@
 """How many objects were made and removed on the way, by owner: what an end state does not show.
 
 A plane that makes a pod twice and takes one away again ends as one that does neither. So pods, ReplicaSets and Jobs are
-counted as they come and go, under the outermost owner that can be named in every run (a Deployment rather than its sets).
-`World` adds one to those who look on; `endstate.py` compares what two runs counted.
+counted as they come and go, under the outermost owner that can be named in every run (a Deployment rather than its
+sets). `World` adds one to those who look on; `endstate.py` compares what two runs counted.
 """
 
 from __future__ import annotations

@@ -15,7 +15,8 @@ from hashlib import blake2b
 from traceback import format_exception
 
 from fairlead.sim.backup import EMPTY, Backup
-from fairlead.sim.endstate import EndState, difference, end_state
+from fairlead.sim.counts import Counts
+from fairlead.sim.endstate import EndState, allowed_in, difference, end_state, made_too_much
 from fairlead.sim.faults import CALM, DEFAULT, Faults
 from fairlead.sim.fence import raise_fence
 from fairlead.sim.memory import Memory
@@ -94,6 +95,7 @@ class Runner:
         self._backup: Backup | None = None
         self._memory: Memory | None = None  # of the seeds that were run
         self._wanted: EndState | None = None
+        self._made: Counts = {}
 
     def run(self, seed: int) -> SeedResult:
         with _collected_seldom():
@@ -129,9 +131,12 @@ class Runner:
         world = World(self.scenario, tape, self.faults, parts, trail, backup, memory=self._memory)
         run = _fenced_run(world)
         if run.violation is None:
-            told = difference(self.wanted(), end_state(run.objects, loses_pods=bool(self.scenario.nodes)))
+            allowed = allowed_in(self.scenario)
+            told = difference(self.wanted(), end_state(run.objects, allowed))
             if told:
                 run.violation = Violation("ends-as-without-faults", told)
+            elif more := made_too_much(self._made, run.counts, allowed):
+                run.violation = Violation("makes-no-more", more)
         return run
 
     def backup(self) -> Backup:
@@ -148,7 +153,7 @@ class Runner:
             calm = _fenced_run(World(self.scenario, Tape(0), CALM, backup=self.backup()))
             if calm.violation is not None:
                 raise calm.violation
-            self._wanted = end_state(calm.objects, loses_pods=bool(self.scenario.nodes))
+            self._wanted, self._made = end_state(calm.objects, allowed_in(self.scenario)), calm.counts
         return self._wanted
 
 

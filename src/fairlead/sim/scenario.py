@@ -72,6 +72,7 @@ class Scenario:
     unlisted: tuple[
         tuple[str, float], ...
     ] = ()  # resources that no plane may list or watch before this second
+    allowed: tuple[str, ...] = ()  # ways in which runs may differ from the one without faults (`endstate.py`)
     standing: tuple[ScenarioStep, ...] = ()  # done long before: runs start from what came of it (`backup.py`)
 
 
@@ -89,6 +90,12 @@ def create_owned(
     reference = {**named, "blockOwnerDeletion": True}
     owned = {**body, "metadata": {**body["metadata"], "ownerReferences": [reference]}}
     return replace(create(at, api_version, plural, owned, owner.namespace), owner=owner)
+
+
+def told_of(request: Request) -> tuple[str, str, str]:
+    """The object that a request is about."""
+    name = request.name or (codec.decode(request.body).get("metadata") or {}).get("name", "")
+    return request.plural, request.namespace, name
 
 
 def owned_by(body: bytes, uid: str) -> bytes:

@@ -54,7 +54,7 @@ from fairlead.sim.processes.machines import SimulatedMachine
 from fairlead.sim.processes.planes import PlaneProcess
 from fairlead.sim.processes.runs import RunLog
 from fairlead.sim.processes.server import SimulatedServer
-from fairlead.sim.scenario import Scenario, ScenarioStep, owned_by
+from fairlead.sim.scenario import Scenario, ScenarioStep, owned_by, told_of
 from fairlead.sim.tape import Tape
 from fairlead.sim.time import EPOCH, Timeline
 from fairlead.sim.violation import Violation
@@ -114,7 +114,7 @@ class World:
         self._takeovers_mid_turn = 0
         self._holder = ""  # of the lease, where there are no fences
         self._last_writes, self._counted = LastWrites(), CountedWrites()
-        self._open_steps: dict[int, tuple[Request, int]] = {}  # refused so far, with the last answer
+        self._open_steps: dict[int, tuple[Request, int]] = {}  # asked for, not done yet; with the last answer
         self._steps_left = len(scenario.steps) + len(scenario.disk_mishaps)
         parts = parts or default_parts(*scenario.controllers, deciders=scenario.deciders)
         api = parts["api"] if scenario.capabilities.complete else narrow(parts["api"], scenario.capabilities)
@@ -148,7 +148,7 @@ class World:
                 plane.placer.snapshot.facts_of = self._facts_of
             return plane
 
-        link = Link(self.timeline, self.tape, self.server)
+        link: Link = parts["link"](self.timeline, self.tape, self.server)
         tells_progress = self.scenario.capabilities.complete
         return PlaneProcess(slot, make, self.timeline, self.tape, self.digest, link, tells_progress)
 
@@ -279,12 +279,16 @@ class World:
 
     def _take_step(self, step: ScenarioStep) -> None:
         request = step.request
+        if any(told_of(each) == told_of(request) for each, _ in self._open_steps.values()):
+            self.timeline.after(_ASK_AGAIN_MS, self._take_step, step)  # people do one thing after the other
+            return
         if step.owner is not None:
             owner = self.observed.objects.of(step.owner.resource).get(step.owner)
             if owner is None:
                 self.timeline.after(_ASK_AGAIN_MS, self._take_step, step)
                 return
             request = structs.replace(request, body=owned_by(request.body, owner.metadata.uid))
+        self._open_steps[id(request)] = request, 0
         self._ask(request, True)
 
     def _ask(self, request: Request, counts: bool) -> None:
@@ -296,7 +300,8 @@ class World:
         if reply is None or (reply.status >= 400 and reply.status != done):
             if reply is not None and reply.status in (400, 403, 422):
                 raise RuntimeError(f"the world's own step was refused: {reply.body.decode()}")
-            self._open_steps[id(request)] = request, 0 if reply is None else reply.status
+            if counts:
+                self._open_steps[id(request)] = request, 0 if reply is None else reply.status
             self.timeline.after(_ASK_AGAIN_MS, self._ask, request, counts)
             return
         self._open_steps.pop(id(request), None)

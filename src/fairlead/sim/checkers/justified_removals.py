@@ -6,8 +6,8 @@
     Job            one that is not suspended and not over gives up none of those that it may have at a time; a pod that
                    it gives up loses the Job's finalizer, and is deleted after that
 
-A deletion commits only while the owner is as it was when that was decided (its premise), so a request that comes late is
-no excuse; but where the API judges no premises, for what its sender had given up (`judges_late`). ReplicaSets have a
+A deletion commits only while the owner is as it was when that was decided (its premise), so a request that comes late
+is no excuse; but where the API judges no premises, for what its sender had given up (`judges_late`). ReplicaSets have a
 checker of their own, which counts (`justified_deletes.py`).
 """
 

@@ -1,9 +1,9 @@
-"""Nobody takes a lease before it ran out: another holder is written only when its term has passed since the last renewal.
+"""Nobody takes a lease before it ran out: another holder comes only when its term has passed since the last renewal.
 
 Judged by true time, at the commits: whoever takes a lease counts from when it read it, which is never before the
 renewal was committed, and clocks that are ahead or behind run as fast as others. So there is no allowance. A lease that
-nobody holds is free, and so is one that was deleted. The fence is no lease, though it is kept as one: it changes when the
-holder of the lease does.
+nobody holds is free, and so is one that was deleted. The fence is no lease, though it is kept as one: it changes when
+the holder of the lease does.
 """
 
 from __future__ import annotations

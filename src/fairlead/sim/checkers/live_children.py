@@ -4,6 +4,7 @@ ReplicaSets, StatefulSets and Jobs are judged by their spec as it is at that ver
 commits only while the owner is as it was when that was decided (its premise), so neither a count that sank unseen nor a
 request that comes late is an excuse. Where the API judges no premises, a create that its sender had given up can come
 when the number has sunk; for as long as a request may be under way (`lag_seconds`) the higher number counts for it.
+A StatefulSet is judged by the ordinal of the new pod: it fills the places that it wants before others are given up.
 
 Of a Deployment what is desired may sink while its sets have not been told: until a status tells that a generation was
 observed, and for `GRACE_SECONDS`, the higher number still counts. Its number is carried out by its sets, each of which
@@ -19,6 +20,7 @@ from typing import Any
 from fairlead.model.key import Key
 from fairlead.model.views import DEPLOYMENTS, JOBS, PODS, REPLICASETS, STATEFULSETS
 from fairlead.sim.checkers.contract import LATE, CommittedObjects, Sight
+from fairlead.sim.checkers.templates import ordinal_of
 from fairlead.sim.violation import Violation
 
 GRACE_SECONDS = 20.0  # longer than the network holds a request, see network.py
@@ -94,9 +96,14 @@ class LiveChildren:
         if uid != counted:
             self._judge(uid, sight)
 
+    def _count(self, uid: str, owner: _Owner, sight: Sight) -> int:
+        if owner.key.resource == STATEFULSETS.name:
+            return ordinal_of(sight.after) + 1
+        return self._live.get(uid, 0) + sum(self._live.get(each, 0) for each in self._owned.get(uid, ()))
+
     def _judge(self, uid: str, sight: Sight) -> None:
         while uid and (owner := self._owners.get(uid)) is not None:
-            live = self._live.get(uid, 0) + sum(self._live.get(each, 0) for each in self._owned.get(uid, ()))
+            live = self._count(uid, owner, sight)
             allowed = owner.allowed(
                 sight.seconds, self._lag_seconds if sight.origin.startswith(LATE) else 0.0
             )
@@ -107,6 +114,11 @@ class LiveChildren:
                     f"{owner.key.name}, which may have {allowed}",
                 )
             uid = owner.parent
+
+
+def _places(view: Any) -> int:
+    """Of a StatefulSet: below this are the ordinals that it wants."""
+    return int(view.spec.replicas) + int(view.spec.ordinals.get("start") or 0)
 
 
 def most_replicas(view: Any) -> int:
@@ -123,7 +135,7 @@ def most_replicas(view: Any) -> int:
 
 _LIMITS = {
     REPLICASETS.name: lambda view: view.spec.replicas,
-    STATEFULSETS.name: lambda view: view.spec.replicas,
+    STATEFULSETS.name: _places,
     JOBS.name: lambda view: view.spec.parallelism,
     DEPLOYMENTS.name: most_replicas,
 }

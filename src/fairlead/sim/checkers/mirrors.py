@@ -1,8 +1,8 @@
-"""At rest every mirror shows what is stored: of each kind the same objects, at the same revisions, with the same content.
+"""At rest every mirror shows what is stored: of each kind the same objects, at the same revisions, with the same text.
 
-Compared with what a list would bring to the same process just then, so that a node's mirrors are judged by what that node
-may see. Also those of planes that stand by. Only what was written within the last `_DELIVERY_SECONDS` may still be on its
-way: leases, which are renewed at rest as well. A mirror of a kind that has ended shows what there was.
+Compared with what a list would bring to the same process just then, so that a node's mirrors are judged by what that
+node may see. Also those of planes that stand by. Only what was written within the last `_DELIVERY_SECONDS` may still be
+on its way: leases, which are renewed at rest as well. A mirror of a kind that has ended shows what there was.
 """
 
 from __future__ import annotations

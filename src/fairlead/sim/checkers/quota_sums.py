@@ -1,8 +1,8 @@
 """At rest what a quota says is used is the sum over what it counts: pods, what they request, and objects of a kind.
 
-The sums are the checker's own (`room.py`). A ResourceQuota counts the pods of its namespace that have not ended
-(under `count/pods` also those that have), a PlacementQuota those of them that have a node it is about; a released pod counts until it says that another has its
-quota. Quotas with scopes are not judged.
+The sums are the checker's own (`room.py`). A ResourceQuota counts the pods of its namespace that have not ended (under
+`count/pods` also those that have), a PlacementQuota those of them that have a node it is about; a released pod counts
+until it says that another has its quota. Quotas with scopes are not judged.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""At rest what a workload's template says has reached its pods: image, requests, labels, annotations and what else it sets.
+"""At rest what a workload's template says has reached its pods: image, requests, labels, annotations and more.
 
 Judged by content, field by field, and not by the hashes and labels that controllers go by. Of Deployments, StatefulSets
 and DaemonSets, each live pod; but not where people asked for something else: a Deployment that is paused, the strategy

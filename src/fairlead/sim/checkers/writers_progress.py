@@ -1,9 +1,9 @@
 """Every writer gets on: what it wants is not refused for ever because it decided on an old read.
 
-Judged while faults are off: so many conflicts in a row (`_TRIES`), of one controller of one plane, or of one agent, about
-one object, without a write of its own to that object in between, are a writer that does not look. Each conflict by right
-says that somebody else came first, and the next attempt is made on what that one wrote; with one leader, and nodes that
-write of their own pods, few come together.
+Judged while faults are off: so many conflicts in a row (`_TRIES`), of one controller of one plane, or of one agent,
+about one object, without a write of its own to that object in between, are a writer that does not look. Each conflict by
+right says that somebody else came first, and the next attempt is made on what that one wrote; with one leader, and nodes
+that write of their own pods, few come together.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from fairlead.sim.violation import Violation
 
 _TRIES = 6
 _CONFLICT = 409
+_EXEMPT = "finalize"  # of a namespace: refused so for as long as it is not empty
 
 
 class WritersProgress:
@@ -27,6 +28,8 @@ class WritersProgress:
     def answered(self, request: Request, origin: str, reply: Reply, seconds: float) -> None:
         """A request was answered while no fault could have been the reason for it."""
         if reply.status != _CONFLICT or request.verb in READ_VERBS or not origin:
+            return
+        if request.subresource == _EXEMPT:
             return
         at = (origin, _key(request))
         tries = self._refused[at] = self._refused.get(at, 0) + 1

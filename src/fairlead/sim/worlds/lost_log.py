@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+from fairlead.sim.endstate import MADE
 from fairlead.sim.scenario import DiskMishap, Scenario, create, patch
 from fairlead.sim.worlds import bit_rot
 
@@ -34,5 +35,6 @@ def scenario() -> Scenario:
         seconds_max=500.0,
         quiet_seconds=40.0,
         leadership=bit_rot.LEADERSHIP,
+        allowed=(MADE,),
         disk_mishaps=(DiskMishap(21.5, "log_lost"),),
     )

@@ -2,9 +2,9 @@
 
 0 s     node-0, node-1, node-2
 2 s     StatefulSet db and Deployment web of three, DaemonSet log
-20 s    all get another image; 23 s: db and web get the first again, as their rollouts are under way; log follows at 25 s
+20 s    all get another image; 23 s: db and web get the first again, as their rollouts are under way; 25 s: log too
 40 s    db is scaled down to 1, 43 s: back to 3
-50 s    Job batch of six, two at a time, each two seconds; 53 s: it is suspended; 56 s: it goes on
+50 s    Job batch of six, two at a time, each six seconds; 53 s: it is suspended; 56 s: it goes on
 60 s    all get a third image, and a label
 70 s    db is scaled down to 2; 71.5 s: back to 3
 """
@@ -12,6 +12,7 @@
 from __future__ import annotations
 
 from fairlead.control.leadership import LeadershipSettings
+from fairlead.sim.endstate import FINISHED_PODS, HISTORY
 from fairlead.sim.faults import Faults
 from fairlead.sim.scenario import Json, Scenario, ScenarioStep, create, patch
 
@@ -40,6 +41,7 @@ def scenario() -> Scenario:
         seconds_min=150.0,
         seconds_max=600.0,
         quiet_seconds=50.0,
+        allowed=(FINISHED_PODS, HISTORY),
         leadership=LeadershipSettings(duration_seconds=8.0, renew_seconds=3.0, retry_seconds=2.0),
     )
 
@@ -97,6 +99,6 @@ def _workload(kind: str, name: str, replicas: int = 0) -> Json:
 def _job() -> Json:
     template = _template("batch")
     template["spec"]["restartPolicy"] = "Never"
-    template["metadata"]["annotations"] = {"hollow.fairlead.dev/runs-for": "2s"}
+    template["metadata"]["annotations"] = {"hollow.fairlead.dev/runs-for": "6s"}
     spec = {"completions": 6, "parallelism": 2, "template": template}
     return {"kind": "Job", "metadata": {"name": "batch"}, "spec": spec}
