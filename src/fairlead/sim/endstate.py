@@ -39,10 +39,10 @@ FINISHED_PODS, HISTORY, MADE = "finished-pods", "history", "made"
 ALLOWED = {
     FINISHED_PODS: "which finished pods are kept, and how many failed: nodes are lost, and their pods with"
     " them; or a Job is suspended as its pods end",
-    HISTORY: "ReplicaSets without pods, ControllerRevisions, the number of a rollout, that a Job was suspended: what was"
-    " undone before a plane saw it leaves no trace",
-    MADE: "how much is made on the way: pods are lost or evicted for others, a clock says when, the store forgets, or the"
-    " API judges no premises",
+    HISTORY: "ReplicaSets without pods, ControllerRevisions, the number of a rollout, that a Job was suspended: what"
+    " was undone before a plane saw it leaves no trace",
+    MADE: "how much is made on the way: pods are lost or evicted for others, a clock says when, the store forgets, or"
+    " the API judges no premises",
 }
 
 EndState = dict[str, str]

@@ -1,9 +1,9 @@
 """Every writer gets on: what it wants is not refused for ever because it decided on an old read.
 
 Judged while faults are off: so many conflicts in a row (`_TRIES`), of one controller of one plane, or of one agent,
-about one object, without a write of its own to that object in between, are a writer that does not look. Each conflict by
-right says that somebody else came first, and the next attempt is made on what that one wrote; with one leader, and nodes
-that write of their own pods, few come together.
+about one object, without a write of its own to that object in between, are a writer that does not look. Each conflict
+by right says that somebody else came first, and the next attempt is made on what that one wrote; with one leader, and
+nodes that write of their own pods, few come together.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
 3 s     ReplicaSet web of two
 20 s    web wants 4
 21.5 s  up to 24 changes are lost; numbering goes on above the mark
-40 s    people make node-0 and web again, and ask for 4, as they may have to: what was lost may be all there was
+40 s    people make namespaces, node-0 and web again, and ask for 4, as they may have to: all there was may be lost
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from fairlead.sim.scenario import DiskMishap, Scenario, create, patch
 from fairlead.sim.worlds import bit_rot
 
 FAULTS = bit_rot.FAULTS
+_SPACES = ("default", "kube-system")
 
 
 def scenario() -> Scenario:
@@ -23,6 +24,10 @@ def scenario() -> Scenario:
             create(0.1, "v1", "nodes", {"kind": "Node", "metadata": {"name": "node-0"}}, ""),
             create(3.0, "apps/v1", "replicasets", bit_rot.workload("ReplicaSet", "web", 2)),
             patch(20.0, "apps/v1", "replicasets", "web", {"spec": {"replicas": 4}}),
+            *(
+                create(38.0, "v1", "namespaces", {"kind": "Namespace", "metadata": {"name": name}}, "")
+                for name in _SPACES
+            ),
             create(39.0, "v1", "nodes", {"kind": "Node", "metadata": {"name": "node-0"}}, ""),
             create(39.0, "apps/v1", "replicasets", bit_rot.workload("ReplicaSet", "web", 2)),
             patch(40.0, "apps/v1", "replicasets", "web", {"spec": {"replicas": 4}}),
