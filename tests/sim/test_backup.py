@@ -9,9 +9,9 @@ import pytest
 from fairlead.core import codec
 from fairlead.model.key import Key
 from fairlead.sim.backup import Backup, backup_of
+from fairlead.sim.chance import Chance
 from fairlead.sim.faults import CALM
 from fairlead.sim.run import Runner
-from fairlead.sim.tape import Tape
 from fairlead.sim.world import World
 from fairlead.store.contract import Entry
 
@@ -53,7 +53,7 @@ def test_the_fleet_stands_before_a_run_begins(backup: Backup) -> None:
 
 def test_nothing_is_done_to_a_fleet_that_stands(backup: Backup) -> None:
     scenario = replace(Runner().scenario, steps=())
-    run = World(scenario, Tape(3), CALM, backup=backup).run()
+    run = World(scenario, Chance(3), CALM, backup=backup).run()
     assert run.violation is None
     standing = {change.entry.key: change.entry.revision for change in backup.changes}
     assert {key: view.metadata.revision for key, view in run.objects.all() if key in standing} == standing
@@ -61,7 +61,7 @@ def test_nothing_is_done_to_a_fleet_that_stands(backup: Backup) -> None:
 
 def test_identities_of_a_run_are_not_those_of_the_fleet(backup: Backup) -> None:
     scenario = Runner().scenario
-    run = World(scenario, Tape(3), CALM, backup=backup).run()
+    run = World(scenario, Chance(3), CALM, backup=backup).run()
     before = {change.entry.uid: change.entry.key for change in backup.changes}
     for key, view in run.objects.all():
         uid = view.metadata.uid

@@ -11,12 +11,12 @@ import pytest
 from fairlead.model.marks import UNREACHABLE
 from fairlead.model.views import JOBS, NODES
 from fairlead.reconcile.job.cronjob import SCHEDULED_AT
+from fairlead.sim.chance import Chance
 from fairlead.sim.checkers.contract import CommittedObjects, Sight
 from fairlead.sim.faults import CALM
 from fairlead.sim.parts import default_parts
 from fairlead.sim.run import Runner, run_seeds
 from fairlead.sim.scenario import Mishap
-from fairlead.sim.tape import Tape
 from fairlead.sim.world import World
 from fairlead.sim.worlds import clocks
 from fairlead.sim.zoo import judged_by_wall_clock
@@ -59,7 +59,7 @@ def everywhere(ahead_seconds: float, plant: bool = False) -> tuple[World, Notice
     mishap = Mishap(120.0, "power_loss", "node-a1", seconds=60.0)
     world = World(
         replace(clocks.scenario(), mishaps=(mishap,)),
-        Tape(0),
+        Chance(0),
         CALM,
         judged_by_wall_clock.plant(parts) if plant else parts,
     )

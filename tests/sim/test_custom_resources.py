@@ -9,10 +9,10 @@ import pytest
 from fairlead.control.roster import deletion_deciders
 from fairlead.model.catalog import CATALOG, Catalog
 from fairlead.port.request import Reply, Request
+from fairlead.sim.chance import Chance
 from fairlead.sim.faults import CALM, Faults
 from fairlead.sim.parts import default_parts
 from fairlead.sim.scenario import Scenario, create, delete, patch
-from fairlead.sim.tape import Tape
 from fairlead.sim.world import Run, World
 from fairlead.sim.worlds import fraud_batch
 
@@ -80,7 +80,7 @@ def _run(seed: int, faults: Faults) -> Run:
     parts: Any = default_parts()
     parts["deciders"] = lambda: deletion_deciders(_KINDS)
     parts["scheduler"] = None
-    return _World(_scenario(), Tape(seed), faults, parts).run()
+    return _World(_scenario(), Chance(seed), faults, parts).run()
 
 
 def _names(run: Run, resource: str) -> set[str]:
@@ -100,7 +100,7 @@ def test_what_a_plane_is_asked_to_follow_ends_with_the_definition() -> None:
     """Nothing of a kind that is gone is kept: not its mirror, not its watch."""
     world = _World(
         _scenario(),
-        Tape(0),
+        Chance(0),
         CALM,
         {**default_parts(), "deciders": lambda: deletion_deciders(_KINDS), "scheduler": None},  # type: ignore[dict-item]
     )

@@ -7,12 +7,12 @@ from dataclasses import replace
 from fairlead.control.roster import default_deciders
 from fairlead.decision.decider import Decider
 from fairlead.model.views import NODES, PODS
+from fairlead.sim.backup import EMPTY
+from fairlead.sim.chance import Chance
 from fairlead.sim.declared_reads import NotedReads
 from fairlead.sim.faults import CALM, Faults
 from fairlead.sim.parts import Parts, default_parts
 from fairlead.sim.run import stand_up
-from fairlead.sim.backup import EMPTY
-from fairlead.sim.tape import Tape
 from fairlead.sim.world import World
 from fairlead.sim.worlds.roster import WORLDS
 
@@ -36,7 +36,7 @@ def _note(seen: NotedReads, world: str, parts: Parts | None = None, faults: Faul
     parts = parts or default_parts(*scenario.controllers, deciders=scenario.deciders)
     backup = stand_up(scenario) if scenario.standing else EMPTY
     run = World(
-        scenario, Tape(1), usual if faults is None else faults, seen.parts(parts), backup=backup
+        scenario, Chance(1), usual if faults is None else faults, seen.parts(parts), backup=backup
     ).run()
     assert run.violation is None
 

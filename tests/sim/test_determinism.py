@@ -10,15 +10,17 @@ import pytest
 
 from fairlead.cli.main import main
 from fairlead.cli.sim_check import HASH_SEEDS
+from fairlead.sim.chance import Chance
 from fairlead.sim.digest import Digest
 from fairlead.sim.divergence import Divergence, first_divergence
 from fairlead.sim.run import Runner
+from fairlead.sim.time import Timeline
 
 
 def digest_of(*steps: tuple[bytes, str, bytes]) -> str:
-    digest = Digest()
-    for step in steps:
-        digest.add(*step)
+    digest = Digest(Timeline(Chance(0)))
+    for kind, text, data in steps:
+        digest.add(kind, "plane-0", text, data)
     return digest.hex()
 
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from fairlead.port.driving import Started, WakeAt, Woke
+from fairlead.sim.chance import Chance
 from fairlead.sim.digest import Digest
 from fairlead.sim.processes.driving import SimulatedProcess
-from fairlead.sim.tape import Tape
 from fairlead.sim.time import Timeline
 
 
@@ -26,18 +26,19 @@ class Machine:
 
 
 class Link:
+    name = "mortal"
     paused_until = 0
 
 
 class Mortal(SimulatedProcess[Any, Any]):
-    chance_label, restart_label, skew_ms_max, in_order = "chance", "restart", 1, True
+    skew_ms_max, in_order = 1, True
 
     def __init__(self, answers: dict[Any, tuple[Any, ...]] | None = None) -> None:
-        tape = Tape(0)
-        self.timeline = Timeline(tape)
+        chance = Chance(0)
+        self.timeline = Timeline(chance)
         self.answers, self.done = answers or {}, list[Any]()
         link: Any = Link()
-        super().__init__(self.timeline, tape, Digest(), link)
+        super().__init__(self.timeline, chance, Digest(self.timeline), link)
         self.start()
 
     def start(self) -> None:

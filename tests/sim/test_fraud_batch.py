@@ -32,10 +32,9 @@ def undisturbed(runner: Runner) -> Run:
 def pods(run: Run) -> list[tuple[str, dict[str, Any]]]:
     """Every committed change of a pod: its type and the pod."""
     found = []
-    for line in run.trail or ():
-        if line.startswith("commit "):
-            _, change, body = line.split(" ", 2)
-            obj = json.loads(body)
+    for step in run.trail or ():
+        if step.kind == "commit":
+            change, obj = step.text, json.loads(step.data)
             if obj["kind"] == "Pod":
                 found.append((change, obj))
     return found
@@ -80,7 +79,7 @@ def test_whatever_happens_to_any_one_write_no_step_is_done_twice_or_out_of_order
     struck = writes(undisturbed)
     assert len(struck) >= 12
     for asked in struck:
-        run = strike(runner, undisturbed, asked, fault)
+        run = strike(runner, asked, fault)
         assert run.violation is None, (asked, run.violation)
         assert stages(run) == wanted, asked
 
@@ -88,9 +87,9 @@ def test_whatever_happens_to_any_one_write_no_step_is_done_twice_or_out_of_order
 def test_each_fault_strikes_the_call_it_was_meant_for(runner: Runner, undisturbed: Run) -> None:
     binding = next(asked for asked in writes(undisturbed) if asked.subresource == "binding")
     for fault in ("request_lost", "request_late", "reply_lost"):
-        assert strike(runner, undisturbed, binding, fault).faults == {fault: 1}
+        assert strike(runner, binding, fault).faults == {fault: 1}
     for fault in ("crash_unsent", "crash_sent"):
-        assert strike(runner, undisturbed, binding, fault).faults == {"crash_at_write": 1}
+        assert strike(runner, binding, fault).faults == {"crash_at_write": 1}
 
 
 def test_with_many_faults_at_once_it_holds_as_well(runner: Runner) -> None:
@@ -104,7 +103,7 @@ def test_a_plane_that_takes_a_timeout_for_a_refusal_makes_a_fourth_copy() -> Non
     planted = Runner(fraud_batch.scenario(), fraud_batch.FAULTS, plant=plant)
     run = calm(planted)
     replacement = [asked for asked in writes(run) if asked.resource == "pods" and not asked.subresource][3]
-    found = strike(planted, run, replacement, "request_late").violation
+    found = strike(planted, replacement, "request_late").violation
     assert found is not None
     assert found.invariant == "live-children"
     assert "is live child 4 of replicasets.apps fraud-batch, which may have 3" in found.message

@@ -17,10 +17,10 @@ from fairlead.decision.effects import Change, Delete
 from fairlead.model.key import Key
 from fairlead.port.capabilities import KUBERNETES
 from fairlead.port.request import Request
+from fairlead.sim.chance import Chance
 from fairlead.sim.faults import CALM
 from fairlead.sim.parts import Parts, default_parts
 from fairlead.sim.scenario import Scenario, ScenarioStep, create, patch
-from fairlead.sim.tape import Tape
 from fairlead.sim.world import Run, World
 from fairlead.sim.worlds import bit_rot, rollouts, sched_kubernetes
 from fairlead.sim.zoo.wrapping import deciding, wrap
@@ -51,7 +51,7 @@ def _run(scenario: Scenario, matches: Matches, bare: str = "") -> Run:
     parts: Parts = {**default_parts(), "link": late_link(matches)}
     if bare:
         parts = wrap(parts, bare, _without_premises)
-    return World(scenario, Tape(0), CALM, parts).run()
+    return World(scenario, Chance(0), CALM, parts).run()
 
 
 def _deletes(name: str) -> Matches:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from fairlead.sim.chance import Chance
 from fairlead.sim.faults import CALM
 from fairlead.sim.parts import default_parts
 from fairlead.sim.scenario import Scenario
-from fairlead.sim.tape import Tape
 from fairlead.sim.violation import Violation
 from fairlead.sim.world import Run, World
 from fairlead.sim.worlds import bit_rot, lost_log
@@ -16,7 +16,7 @@ from fairlead.sim.zoo import status_write_loop
 
 def _forgetting(scenario: Scenario) -> Run:
     """The store loses all that there ever was, also what people made, and the namespaces."""
-    world = World(replace(scenario, disk_mishaps=()), Tape(0), CALM)
+    world = World(replace(scenario, disk_mishaps=()), Chance(0), CALM)
 
     def lose() -> None:
         world.server.crash()
@@ -46,14 +46,14 @@ def test_a_step_that_people_ask_for_in_vain_is_named() -> None:
 
 def test_whoever_still_writes_is_named_with_what_and_when() -> None:
     scenario = replace(_small(), seconds_max=130.0)
-    violation = _told(World(scenario, Tape(0), CALM, status_write_loop.plant(default_parts())).run())
+    violation = _told(World(scenario, Chance(0), CALM, status_write_loop.plant(default_parts())).run())
     assert violation.invariant == "converges"
     assert "replicaset of plane-0-1 writes replicasets.apps web, " in violation.message
     assert "last at 12" in violation.message
 
 
 def test_a_disk_that_stays_full_is_a_fault_that_remains() -> None:
-    world = World(replace(_small(), seconds_max=130.0), Tape(0), CALM)
+    world = World(replace(_small(), seconds_max=130.0), Chance(0), CALM)
     world.timeline.at(19_500, setattr, world.server.disk, "is_full", True)
     violation = _told(world.run())
     assert violation.invariant == "faults-end"

@@ -8,19 +8,19 @@ from typing import Any
 import pytest
 
 from fairlead.agent.contract import Close, Closed, ContainerRun, Extend, Failed, Found, Open, Saw, Start, Stop
+from fairlead.sim.chance import Chance
 from fairlead.sim.digest import Digest
 from fairlead.sim.processes.machines import SimulatedMachine
 from fairlead.sim.processes.runs import ProcessRun, RunLog
-from fairlead.sim.tape import Tape
 from fairlead.sim.time import Timeline
 
 
 class Bench:
     def __init__(self) -> None:
-        tape = Tape.replay(())
-        self.timeline = Timeline(tape)
+        chance = Chance.replay(())
+        self.timeline = Timeline(chance)
         self.log = RunLog(())
-        self.machine = SimulatedMachine("a", self.timeline, tape, Digest(), self.log)
+        self.machine = SimulatedMachine("a", self.timeline, chance, Digest(self.timeline), self.log)
         self.told: list[Any] = []
         self.attach()
 

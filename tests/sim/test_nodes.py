@@ -10,13 +10,13 @@ import pytest
 
 from fairlead.model.marks import SUSPECT, UNREACHABLE
 from fairlead.model.views import NODES, PODS
+from fairlead.sim.chance import Chance
 from fairlead.sim.checkers.contract import CommittedObjects, Sight
 from fairlead.sim.faults import CALM
 from fairlead.sim.incidents import nodes as node_incidents
 from fairlead.sim.run import Runner, RunTally
 from fairlead.sim.sample import replay_command
 from fairlead.sim.scenario import Mishap, Scenario
-from fairlead.sim.tape import Tape
 from fairlead.sim.world import World
 from fairlead.sim.worlds import nodes
 
@@ -104,7 +104,7 @@ def befallen(
 
 
 def watched(scenario: Scenario) -> tuple[World, Marks]:
-    world = World(scenario, Tape(0), CALM)
+    world = World(scenario, Chance(0), CALM)
     marks = Marks()
     world.observed.add(marks)
     run = world.run()
@@ -203,7 +203,7 @@ def test_a_machine_that_loses_power_begins_again_with_new_attempts() -> None:
 
 
 def test_an_unknown_mishap_is_wrong() -> None:
-    world = World(replace(nodes.scenario(), mishaps=(Mishap(1.0, "earthquake", "node-a1"),)), Tape(0), CALM)
+    world = World(replace(nodes.scenario(), mishaps=(Mishap(1.0, "earthquake", "node-a1"),)), Chance(0), CALM)
     broken = world.run().violation
     assert broken is not None
     assert "earthquake" in broken.message

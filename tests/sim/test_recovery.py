@@ -31,10 +31,9 @@ def undisturbed(runner: Runner) -> Run:
 def lives(run: Run) -> dict[str, list[str]]:
     """By replica, what became of its Reservations, in the order of the commits."""
     told: dict[str, list[str]] = {}
-    for line in run.trail or ():
-        if line.startswith("commit "):
-            _, change, body = line.split(" ", 2)
-            obj = json.loads(body)
+    for step in run.trail or ():
+        if step.kind == "commit":
+            change, obj = step.text, json.loads(step.data)
             if obj["kind"] == "Reservation":
                 phase = obj.get("status", {}).get("phase", "made")
                 life = told.setdefault(obj["spec"]["owner"]["name"], [])
@@ -63,7 +62,7 @@ def test_whatever_happens_to_any_one_write_no_reservation_is_made_or_used_twice(
     struck = writes(undisturbed)
     assert len(struck) >= 4
     for asked in struck:
-        run = strike(runner, undisturbed, asked, fault)
+        run = strike(runner, asked, fault)
         assert run.violation is None, (asked, run.violation)
         assert lives(run) == wanted(), asked
 

@@ -1,4 +1,4 @@
-"""Runs of the standard world: faults fire, runs replay from their tape, the command reports what was found."""
+"""Runs of the standard world: faults fire, runs replay from their chance, the command reports what was found."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from fairlead.cli.main import main
+from fairlead.sim.chance import Chance
 from fairlead.sim.endstate import difference
 from fairlead.sim.faults import CALM
 from fairlead.sim.run import Runner
-from fairlead.sim.tape import Tape
 from fairlead.sim.world import World
 from fairlead.sim.worlds import std20
 
@@ -37,7 +37,7 @@ def test_the_order_of_events_does_not_change_what_it_comes_to(runner: Runner) ->
 
 
 def test_the_standard_world_is_as_large_and_as_long_as_it_says(runner: Runner) -> None:
-    run = World(std20.scenario(), Tape(4), CALM, backup=runner.backup()).run()
+    run = World(std20.scenario(), Chance(4), CALM, backup=runner.backup()).run()
     assert run.violation is None
     assert run.seconds >= 600
     assert len(run.objects.of("nodes")) == 20
@@ -46,8 +46,8 @@ def test_the_standard_world_is_as_large_and_as_long_as_it_says(runner: Runner) -
 
 
 def test_a_tape_played_again_is_the_same_run(runner: Runner) -> None:
-    first = runner.play(Tape(9))
-    again = runner.play(Tape.replay(first.tape.choices))
+    first = runner.play(Chance(9))
+    again = runner.play(Chance.replay(first.chance.choices))
     assert again.digest == first.digest
     assert again.faults == first.faults
 

@@ -14,9 +14,9 @@ import pytest
 
 from fairlead.core.errors import UsageError
 from fairlead.sim import zoo
+from fairlead.sim.chance import Chance
 from fairlead.sim.parts import Parts, Plant, default_parts, load_plant
 from fairlead.sim.run import Failure, Runner
-from fairlead.sim.tape import Tape
 from fairlead.sim.world import World
 from fairlead.sim.worlds.roster import STANDARD, WORLDS
 from fairlead.sim.zoo.budget_overwritten import HalfSightedApi, stubborn
@@ -119,7 +119,7 @@ def test_a_planted_bug_is_found_and_nothing_without_it(
 def test_an_allowance_that_is_overwritten_needs_an_eviction_that_believes_it(half: Plant) -> None:
     """Where the two faults of `budget_overwritten` are found together, either alone breaks nothing."""
     clean, (start, _) = runner_for("sched"), PLANTS["budget_overwritten"]
-    world = World(clean.scenario, Tape(start), clean.faults, half(default_parts()), backup=clean.backup())
+    world = World(clean.scenario, Chance(start), clean.faults, half(default_parts()), backup=clean.backup())
     assert world.run().violation is None
 
 

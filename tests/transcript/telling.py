@@ -9,6 +9,9 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+from fairlead.sim.processes.server import SERVER
+from fairlead.sim.trail import TrailStep
+
 Json = dict[str, Any]
 
 HEADER = ("SECOND", "STATE", "DECISION", "EFFECT", "OUTCOME")
@@ -17,7 +20,7 @@ _OUTCOMES = {"Done": "done", "Unknown": "unknown", "Conflict": "conflict", "Refu
 
 
 class Telling:
-    def __init__(self, trail: Sequence[str]) -> None:
+    def __init__(self, steps: Sequence[TrailStep]) -> None:
         self.rows: list[list[str]] = []
         self._wanted = 0
         self._pods: dict[str, Json] = {}
@@ -25,6 +28,7 @@ class Telling:
         self._copies: dict[str, str] = {}
         self._decided: dict[str, tuple[str, str]] = {}  # controller -> (second, what it decided)
         self._row_of: dict[str, list[str]] = {}  # "slot call" -> its row
+        trail = [told_line(step) for step in steps if not _by_the_server(step)]
         # The record of a decision follows the call of its first effect: it is told first.
         records = [line if line.startswith("record ") else "" for line in (*trail[1:], "")]
         for line, following in zip(trail, records, strict=True):
@@ -178,7 +182,18 @@ class Telling:
 
 
 _CONDITIONS = ("running", "bound", "waiting", "unknown", "released")
+_OF_PLANES = ("call", "record", "replied", "told", "woke")
 _REPORTED = {"replicas": "live", "readyReplicas": "ready"}
+
+
+def told_line(step: TrailStep) -> str:
+    """Kind first; then, of what planes do, the plane's number."""
+    number = step.actor.removeprefix("plane-") if step.kind in _OF_PLANES else ""
+    return " ".join(filter(None, (step.kind, number, step.text, step.data)))
+
+
+def _by_the_server(step: TrailStep) -> bool:
+    return step.kind == "crash" and step.actor == SERVER
 
 
 def _ready(obj: Json) -> str:

@@ -10,6 +10,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from fairlead.sim.trail import TrailStep
 from tests.transcript.telling import Telling
 
 Json = dict[str, Any]
@@ -20,7 +21,7 @@ _WAY = ("bound", "starting", "ready", "serving")
 
 
 class NodeFailureTelling(Telling):
-    def __init__(self, trail: Sequence[str]) -> None:
+    def __init__(self, trail: Sequence[TrailStep]) -> None:
         self._marked: dict[str, str] = {}
         self._said: dict[str, str] = {}
         super().__init__(trail)

@@ -7,6 +7,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from fairlead.sim.trail import TrailStep
 from tests.transcript.telling import Telling
 
 Json = dict[str, Any]
@@ -16,7 +17,7 @@ _TOLD = ("recovery", "reservation", "scheduler")
 
 
 class ReservationTelling(Telling):
-    def __init__(self, trail: Sequence[str], replica: str) -> None:
+    def __init__(self, trail: Sequence[TrailStep], replica: str) -> None:
         self._replica = replica
         self._latest_pod: Json = {}
         self._called: dict[str, str] = {}  # name of a Reservation -> what it is called here

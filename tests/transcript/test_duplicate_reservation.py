@@ -55,7 +55,7 @@ def test_the_duplicate_reservation_reads_as_the_transcript_shows() -> None:
     for title, fault, told_late, plant, broken in SCENES:
         run = undisturbed[plant]
         asked = [each for each in calls(run) if is_create(each)][recovery.REPLICAS.index(REPLICA)]
-        struck = strike(runners[plant], run, asked, fault, told_late)
+        struck = strike(runners[plant], asked, fault, told_late)
         assert (struck.violation.invariant if struck.violation else "") == broken, title
         telling = ReservationTelling(struck.trail or (), REPLICA)
         scenes.append(f"# {title}; from there on\n" + telling.text(unlike=first))

@@ -45,7 +45,7 @@ def test_the_repair_of_fraud_batch_reads_as_the_transcript_shows() -> None:
     scenes = ["# nothing goes wrong\n" + first.text()]
     for title, fault, is_meant, number in SCENES:
         asked = [each for each in calls(run) if is_meant(each)][number]
-        struck = strike(runner, run, asked, fault)
+        struck = strike(runner, asked, fault)
         assert struck.violation is None, title
         scenes.append(f"# {title}; from there on\n" + Telling(struck.trail or ()).text(unlike=first))
     text = "\n".join(scenes)

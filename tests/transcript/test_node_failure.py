@@ -49,7 +49,7 @@ def test_the_binding_during_node_failure_reads_as_the_transcript_shows(
     first = NodeFailureTelling(undisturbed.trail or ())
     scenes = ["# the node is late, nothing else goes wrong\n" + first.text()]
     for title, fault in SCENES:
-        struck = strike(runner, undisturbed, binding(undisturbed), fault)
+        struck = strike(runner, binding(undisturbed), fault)
         assert struck.violation is None, title
         telling = NodeFailureTelling(struck.trail or ())
         scenes.append(f"# {title}; from there on\n" + telling.text(unlike=first))
@@ -70,9 +70,9 @@ def test_the_binding_during_node_failure_reads_as_the_transcript_shows(
 def test_there_is_one_binding_per_replica_none_to_a_suspect_node_and_nothing_is_deleted(
     runner: Runner, undisturbed: Run, fault: str, bindings: list[str]
 ) -> None:
-    struck = strike(runner, undisturbed, binding(undisturbed), fault)
+    struck = strike(runner, binding(undisturbed), fault)
     rows = NodeFailureTelling(struck.trail or ()).rows
     assert [row[3].removeprefix("bind ") for row in rows if row[3].startswith("bind ")] == bindings
     assert not [row for row in rows if "released" in row[3] or "gone" in row[3]]
-    deleted = [line for line in struck.trail or () if line.startswith("commit DELETED")]
+    deleted = [step for step in struck.trail or () if step.kind == "commit" and step.text == "DELETED"]
     assert deleted == []

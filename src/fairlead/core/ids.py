@@ -1,6 +1,6 @@
 """Identities derived from entropy that arrives with the request: uids, name suffixes.
 
-The runtime draws the entropy (16 bytes a request); the simulator draws it from its tape. Nothing here is random.
+The runtime draws the entropy (16 bytes a request); the simulator numbers requests. Nothing here is random.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Layer 7: the plane in virtual time. The same store, API, mirrors and planes as production, driven by one tape.
+"""Layer 7: the plane in virtual time. The same store, API, mirrors and planes as production, driven by chance.
 
-Read `world.py` first, then `tape.py`; `worlds/` says what happens in a run, `checkers/` what must always hold.
+Read `world.py` first, then `chance.py`; `worlds/` says what happens in a run, `checkers/` what must always hold.
 """

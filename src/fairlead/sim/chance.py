@@ -2,15 +2,16 @@
 
     chance = Chance(seed)                        every choice follows from the seed and its own name
     chance = Chance.replay(choices)              what was chosen before, at the same names; calm everywhere else
-    chance = Chance(seed, forced=..., turn=...)  drawn from the seed, but for what is forced or turned
+    chance = Chance(seed, forced=..., bend=...)  drawn from the seed, but for what is forced or bent
 
     delays = chance.stream("watch.delay", "plane-0 pods")    choose(n) -> 0..n-1
     losses = chance.faults("call.fate", "plane-0 ...")       happens(p) -> bool, pick(weights) -> which
 
 0 is the calmest answer everywhere: no fault, the shortest delay, first in, first out. Because a choice is found by its
-name and not by its place among all choices, one can be taken away or changed and the others stay what they were: that is
-what replaying an edited run, planning faults and shrinking stand on. A fault that cannot happen draws nothing and is
-counted all the same, so that names do not depend on probabilities. Everything in `sim/` that a world's file does not
+name and not by its place among all choices, one can be taken away or changed and the others stay what they were.
+Replaying an edited run, planning faults and shrinking stand on that. A fault that cannot happen draws nothing and is
+counted all the same, so that names do not depend on probabilities. When faults are over (`end_faults`), none fires any
+more, forced or not: whoever judges how a run ends may rely on it. Everything in `sim/` that a world's file does not
 decide is drawn here, and by nothing else.
 """
 
@@ -31,48 +32,48 @@ class Choice(NamedTuple):
 
     label: str
     actor: str
-    count: int
+    nth: int  # of this label and actor
     n: int
     value: int
     fault: bool = False
 
     @property
     def name(self) -> ChoiceName:
-        return self.label, self.actor, self.count
+        return self.label, self.actor, self.nth
 
 
 ChoiceName = tuple[str, str, int]
-# What a search makes of a choice: (label, actor, count, n, drawn) -> value. Called for delays and orders, not for faults.
-Turn = Callable[[str, str, int, int, int], int]
+# What a search makes of a delay or an order, not of a fault: (label, actor, nth, n, drawn) -> value.
+Bend = Callable[[str, str, int, int, int], int]
 _NOTHING: Mapping[int, int] = {}
 
 
 class Stream:
     """Choices of one label and actor, one after the other."""
 
-    __slots__ = ("_calm", "_forced", "_log", "_state", "_turn", "actor", "count", "label")
+    __slots__ = ("_bend", "_calm", "_forced", "_log", "_state", "actor", "label", "nth")
 
     def __init__(self, chance: Chance, label: str, actor: str) -> None:
         self.label, self.actor = label, actor
-        self.count = 0
-        self._log, self._calm, self._turn = chance.choices, chance.calm, chance.turn
+        self.nth = 0
+        self._log, self._calm, self._bend = chance.choices, chance.calm, chance.bend
         self._forced = chance.forced_in(label, actor)
         self._state = _begin(chance.seed, label, actor)
 
     def choose(self, n: int) -> int:
         """One of 0..n-1; 0 is the calmest."""
-        count = self.count
-        self.count = count + 1
-        forced = self._forced.get(count) if self._forced else None
+        nth = self.nth
+        self.nth = nth + 1
+        forced = self._forced.get(nth) if self._forced else None
         if forced is not None:
             value = forced if forced < n else 0
         elif self._calm:
             value = 0
         else:
             value = self._draw() % n
-            if self._turn is not None:
-                value = self._turn(self.label, self.actor, count, n, value)
-        self._log.append((self.label, self.actor, count, n, value, False))
+            if self._bend is not None:
+                value = self._bend(self.label, self.actor, nth, n, value)
+        self._log.append((self.label, self.actor, nth, n, value, False))
         return value
 
     def unit(self) -> float:
@@ -89,17 +90,17 @@ class Stream:
 class FaultStream(Stream):
     """Whether something goes wrong, again and again."""
 
-    __slots__ = ("_fired",)
+    __slots__ = ("_chance",)
 
     def __init__(self, chance: Chance, label: str, actor: str) -> None:
         super().__init__(chance, label, actor)
-        self._fired = chance.fired
+        self._chance = chance
 
     def happens(self, probability: float) -> bool:
         """Whether this fault fires now; counted under its label if it does."""
         if not self._decide(probability, 2):
             return False
-        self._fired[self.label] = self._fired.get(self.label, 0) + 1
+        self._chance.count(self.label, self.actor)
         return True
 
     def pick(self, weights: tuple[tuple[str, float], ...]) -> str:
@@ -108,20 +109,25 @@ class FaultStream(Stream):
         if not value:
             return ""
         name = weights[value - 1][0]
-        self._fired[name] = self._fired.get(name, 0) + 1
+        self._chance.count(name, self.actor)
         return name
 
     def _decide(self, probability: float, n: int, weights: tuple[tuple[str, float], ...] = ()) -> int:
-        count = self.count
-        self.count = count + 1
-        forced = self._forced.get(count) if self._forced else None
+        chance = self._chance
+        if chance.over:
+            return 0
+        nth = self.nth
+        self.nth = nth + 1
+        forced = self._forced.get(nth) if self._forced else None
         if forced is not None:
             value = forced if forced < n else 0
-        elif self._calm or probability <= 0.0:
-            return 0
+        elif probability <= 0.0:
+            if not chance.notes_all:
+                return 0
+            value = 0
         else:
-            value = self._weigh(probability, weights)
-        self._log.append((self.label, self.actor, count, n, value, True))
+            value = 0 if self._calm else self._weigh(probability, weights)
+        self._log.append((self.label, self.actor, nth, n, value, True))
         return value
 
     def _weigh(self, probability: float, weights: tuple[tuple[str, float], ...]) -> int:
@@ -136,25 +142,43 @@ class FaultStream(Stream):
 
 
 class Chance:
-    __slots__ = ("_faults", "_forced", "_order", "_order_forced", "_order_ms", "_streams", "calm", "choices", "fired",
-                 "seed", "turn")  # fmt: skip
+    __slots__ = (
+        "_faults",
+        "_forced",
+        "_order",
+        "_order_forced",
+        "_order_ms",
+        "_streams",
+        "bend",
+        "calm",
+        "choices",
+        "fired",
+        "notes_all",
+        "on_fault",
+        "over",
+        "seed",
+    )  # fmt: skip
 
     def __init__(
         self,
         seed: int,
         forced: Mapping[ChoiceName, int] | None = None,
-        turn: Turn | None = None,
+        bend: Bend | None = None,
         calm: bool = False,
+        notes_all: bool = False,
     ) -> None:
-        """`calm`: what is not forced is 0."""
-        self.seed, self.turn, self.calm = seed, turn, calm
+        """`calm`: what is not forced is 0. `notes_all`: also faults that cannot happen are among the choices, which
+        tells where one could be put."""
+        self.seed, self.bend, self.calm, self.notes_all = seed, bend, calm, notes_all
+        self.over = False
         self.choices: list[tuple[str, str, int, int, int, bool]] = []
         self.fired: dict[str, int] = {}  # fault -> how often
+        self.on_fault: Callable[[str, str], None] | None = None  # told of each that fires: what, and where
         self._streams: dict[tuple[str, str], Stream] = {}
         self._faults: dict[tuple[str, str], FaultStream] = {}
         self._forced: dict[tuple[str, str], dict[int, int]] = {}
-        for (label, actor, count), value in (forced or {}).items():
-            self._forced.setdefault((label, actor), {})[count] = value
+        for (label, actor, nth), value in (forced or {}).items():
+            self._forced.setdefault((label, actor), {})[nth] = value
         self._order = Stream(self, _ORDER, "")
         self._order_ms = -1
         self._order_forced = any(label == _ORDER for label, _ in self._forced)
@@ -184,15 +208,21 @@ class Chance:
         order = self._order
         if ms != self._order_ms:
             self._order_ms = ms
-            order.actor, order.count = str(ms), 0
+            order.actor, order.nth = str(ms), 0
             order._state = (self.seed * 0xD1342543DE82EF95 + ms * 0x2545F4914F6CDD1D) & _MASK
             if self._order_forced:
                 order._forced = self.forced_in(_ORDER, order.actor)
         return order.choose(n)
 
-    def count(self, label: str) -> None:
-        """A fault fired that was not drawn: a scenario scripted it."""
-        self.fired[label] = self.fired.get(label, 0) + 1
+    def end_faults(self) -> None:
+        """From now on everything goes as it should."""
+        self.over = True
+
+    def count(self, fault: str, actor: str = "") -> None:
+        """It fires now, drawn here or scripted by a scenario."""
+        self.fired[fault] = self.fired.get(fault, 0) + 1
+        if self.on_fault is not None:
+            self.on_fault(fault, actor)
 
 
 def _begin(seed: int, label: str, actor: str) -> int:

@@ -1,7 +1,7 @@
 """What Deciders really read, beside what they declare: controllers that look at the world through a view that notes.
 
     seen = NotedReads()
-    World(scenario, tape, faults, seen.parts(default_parts())).run()
+    World(scenario, chance, faults, seen.parts(default_parts())).run()
     seen.undeclared()    {} if every resource that was asked for is in `Decider.reads`
 
 A plane keeps a mirror of whatever any of its controllers declares, so a controller that asks for what only others

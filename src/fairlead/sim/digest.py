@@ -1,7 +1,7 @@
 """The digest of a run: chained over all that happened, so that two runs are equal if and only if their digests are.
 
-Every part of the world feeds it: committed bytes, deliveries, decision records, instructions, and at the end the tape.
-With a trail it also remembers a line per step; `divergence.py` shows where two trails part.
+Every part of the world feeds it: committed bytes, deliveries, decision records, instructions, and at the end all
+choices. With a trail (`trail.py`) it also remembers a step each; `divergence.py` shows where two trails part.
 """
 
 from __future__ import annotations
@@ -9,34 +9,48 @@ from __future__ import annotations
 from collections.abc import Sequence
 from hashlib import blake2b
 
+from fairlead.sim.time import Timeline
+from fairlead.sim.trail import Trail, TrailStep
+
 _GATHER = 96  # parts that are hashed at once: few enough that they are not copied to fresh pages each time
-_LINE = "%s %d %d"
+_CHOICE = "%s %s %d %d %d"
 
 
 class Digest:
-    __slots__ = ("_gathered", "_hash", "trail")
+    __slots__ = ("_gathered", "_hash", "_timeline", "trail")
 
-    def __init__(self, trail: bool = False) -> None:
+    def __init__(self, timeline: Timeline, trail: bool = False) -> None:
         self._hash = blake2b(digest_size=16)
         self._gathered: list[bytes] = []
-        self.trail: list[str] | None = [] if trail else None
+        self._timeline = timeline
+        self.trail: Trail | None = Trail() if trail else None
 
-    def add(self, kind: bytes, text: str = "", data: bytes = b"") -> None:
-        """One step: what it was, its short form, and its bytes."""
+    def add(self, kind: bytes, actor: str, text: str = "", data: bytes = b"") -> None:
+        """One step: what it was, whose, its short form, and its bytes."""
         gathered = self._gathered
-        gathered += (kind, text.encode(), data)
+        gathered += (kind, actor.encode(), text.encode(), data)
         if len(gathered) >= _GATHER:
             self._fold()
         if self.trail is not None:
-            self.trail.append(f"{kind.decode()} {text} {data.decode(errors='replace')}".rstrip())
+            timeline, number = self._timeline, len(self.trail)
+            shown = data.decode(errors="replace")
+            self.trail.append(
+                TrailStep(number, timeline.ms, actor, kind.decode(), text, shown, timeline.cause)
+            )
+            timeline.cause = number
 
-    def add_tape(self, choices: Sequence[tuple[str, int, int]]) -> None:
-        """All that chance had a part in, at the end of the run."""
-        lines = list(map(_LINE.__mod__, choices))
-        self._gathered.append("\n".join(lines).encode())
-        self._fold()
+    def tell(self, kind: str, actor: str, text: str, cause: int | None = None) -> None:
+        """A step for the trail alone, which follows from the others: the digest is the same with it and without."""
         if self.trail is not None:
-            self.trail += [f"choice {line}" for line in lines]
+            timeline, number = self._timeline, len(self.trail)
+            before = timeline.cause if cause is None else cause
+            self.trail.append(TrailStep(number, timeline.ms, actor, kind, text, "", before))
+            timeline.cause = number
+
+    def add_choices(self, choices: Sequence[tuple[str, str, int, int, int, bool]]) -> None:
+        """All that chance had a part in, at the end of the run."""
+        self._gathered.append("\n".join([_CHOICE % each[:5] for each in choices]).encode())
+        self._fold()
 
     def hex(self) -> str:
         self._fold()

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from hashlib import blake2b
 
 from fairlead.sim.backup import EMPTY, Backup
+from fairlead.sim.chance import Chance
 from fairlead.sim.endstate import allowed_in, difference, end_state, made_too_much
 from fairlead.sim.faults import CALM
 from fairlead.sim.network import Clock, Link, Tell
@@ -21,7 +22,6 @@ from fairlead.sim.processes.agents import AgentProcess
 from fairlead.sim.processes.planes import PlaneProcess
 from fairlead.sim.run import stand_up
 from fairlead.sim.scenario import Scenario
-from fairlead.sim.tape import Tape
 from fairlead.sim.world import Run, World
 from fairlead.store.contract import Entry
 
@@ -97,6 +97,6 @@ def differences(scenario: Scenario, plant: Callable[[Parts], Parts] | None = Non
 def _run(scenario: Scenario, backup: Backup, change: Change, plant: Callable[[Parts], Parts] | None) -> Run:
     link, disturb = change
     parts: Parts = {**default_parts(*scenario.controllers, deciders=scenario.deciders), "link": link}
-    world = World(scenario, Tape(0), CALM, plant(parts) if plant else parts, backup=backup)
+    world = World(scenario, Chance(0), CALM, plant(parts) if plant else parts, backup=backup)
     disturb(world)
     return world.run()

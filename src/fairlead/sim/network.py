@@ -21,10 +21,10 @@ from fairlead.api.access.users import User
 from fairlead.cache import events as mirrored
 from fairlead.port.outcome import Outcome, Unknown, outcome_of
 from fairlead.port.request import Reply, Request
+from fairlead.sim.chance import Chance, FaultStream, Stream
 from fairlead.sim.checkers.contract import LATE
 from fairlead.sim.faults import Faults
 from fairlead.sim.processes.server import SimulatedServer
-from fairlead.sim.tape import Tape
 from fairlead.sim.time import Timeline
 from fairlead.store.contract import Compacted, Entry, FutureRevision
 from fairlead.store.watch import Subscription
@@ -36,7 +36,7 @@ _WATCH_DELAYS = (
     256  # of a watch: what changes meanwhile arrives together, and mirrors are never quite up to date
 )
 _CHANGES_PER_DELIVERY = 256
-_STEPS = 1 << 16
+FATES = ("request_lost", "request_late", "reply_lost")
 
 Heard = Callable[[Outcome], None]
 Tell = Callable[..., None]  # one or several mirrored.Event: what arrives together
@@ -48,56 +48,68 @@ class _Follow:
     attempt: int
     tell: Tell
     clock: Clock
+    delays: Stream
+    lags: FaultStream
+    lag: Stream
+    breaks: FaultStream
     is_due: bool = False
 
 
 class Link:
-    label = "call"  # of what is drawn for its calls
-
-    def __init__(self, timeline: Timeline, tape: Tape, server: SimulatedServer) -> None:
-        self.faults = Faults()
+    def __init__(self, name: str, timeline: Timeline, chance: Chance, server: SimulatedServer) -> None:
+        """`name`: of the process at this end."""
+        self.name = name
+        self.set_faults(Faults())
         self.cut_until = 0  # milliseconds
         self.deaf_until = 0
         self.paused_until = 0  # the process at this end takes nothing from its watches until then
         self.stalled: dict[str, int] = {}  # a resource whose lists and watches alone bring nothing until then
         self._timeline = timeline
-        self._tape = tape
+        self._chance = chance
+        self._calls: dict[tuple[str, str, str], tuple[Stream, FaultStream, Stream]] = {}
+        self._progress_delay = chance.stream("progress.delay", name)
         self._server = server
         self._follows: dict[Subscription, _Follow] = {}
         self._asked: set[str] = set()  # whose progress will be told next
         self.timeouts_after_commit: dict[str, int] = {}  # by verb and subresource
         self.expired = 0
-        self._delay_label, self._fate_label = f"{self.label}.delay", f"{self.label}.fate"
+
+    def set_faults(self, faults: Faults) -> None:
+        self.faults = faults
+        self._fates = tuple((name, getattr(faults, name)) for name in FATES)
 
     # Calls
 
     def call(self, request: Request, user: User, origin: str, heard: Heard) -> None:
-        delay = self._tape.choose(self._delay_label, _DELAYS * _DELAYS)
+        kind = (user.name, request.verb, what_of(request))
+        delays, fates, late = self._calls.get(kind) or self._chances_of(kind)
+        delay = delays.choose(_DELAYS * _DELAYS)
         there, back = 1 + delay % _DELAYS, 1 + delay // _DELAYS
-        fate = self._fate()
+        fate = self._fate(fates)
         if fate in ("request_lost", "request_late"):
             self._timeline.after(TIMEOUT_MS, heard, Unknown("no answer in time"))
         if fate == "request_lost":
             return
         if fate == "request_late":
-            there = TIMEOUT_MS + 1 + self._tape.choose(f"{self.label}.late", _LATE_MS_MAX)
+            there = TIMEOUT_MS + 1 + late.choose(_LATE_MS_MAX)
         self._timeline.after(there, self._arrive, request, user, origin, heard, fate, back)
 
-    def _fate(self) -> str:
-        if self._timeline.ms < self.cut_until:
-            return "request_lost"
-        faults = self.faults
-        if not faults.reply_lost:
-            return ""
-        drawn = self._tape.choose(self._fate_label, _STEPS) / _STEPS
-        # From the top, because 0 is the calm choice.
-        drawn = 1.0 - drawn
-        for name in ("request_lost", "request_late", "reply_lost"):
-            drawn -= getattr(faults, name)
-            if drawn <= 0.0:
-                self._tape.count(name)
-                return name
-        return ""
+    def _chances_of(self, kind: tuple[str, str, str]) -> tuple[Stream, FaultStream, Stream]:
+        """Calls of one kind draw from streams of their own: one call more or less of another moves none of them."""
+        user, verb, what = kind
+        actor = f"{self.name} {user.rpartition(':')[2]} {verb} {what}"
+        chance = self._chance
+        streams = (
+            chance.stream("call.delay", actor),
+            chance.faults("call", actor),
+            chance.stream("call.late", actor),
+        )
+        self._calls[kind] = streams
+        return streams
+
+    def _fate(self, fates: FaultStream) -> str:
+        fate = fates.pick(self._fates)
+        return "request_lost" if self._timeline.ms < self.cut_until else fate
 
     def _arrive(self, request: Request, user: User, origin: str, heard: Heard, fate: str, back: int) -> None:
         if fate == "request_late":
@@ -121,13 +133,14 @@ class Link:
     # Mirrors
 
     def list(self, resource: str, attempt: int, tell: Tell, clock: Clock) -> None:
-        delay = 1 + self._tape.choose("list.delay", 4 * _DELAYS)
+        delay = 1 + self._chance.stream("list.delay", f"{self.name} {resource}").choose(4 * _DELAYS)
         self._timeline.after(delay, self._list, resource, attempt, tell, clock)
 
     def _list(self, resource: str, attempt: int, tell: Tell, clock: Clock) -> None:
         server = self._server
         lost = self._timeline.ms < self._unheard_until(resource) or not server.up
-        if lost or self._tape.happens("list_lost", self.faults.list_lost):
+        unlucky = self._chance.faults("list_lost", f"{self.name} {resource}").happens(self.faults.list_lost)
+        if lost or unlucky:
             self._timeline.after(
                 1000, lambda: tell(mirrored.ListFailed("no answer in time", clock(), attempt))
             )
@@ -135,8 +148,13 @@ class Link:
         entries, revision = self._entries(resource)
         tell(mirrored.Listed(revision, entries, clock(), attempt))
 
+    def _watch_chances(self, resource: str) -> tuple[Stream, FaultStream, Stream, FaultStream]:
+        chance, actor = self._chance, f"{self.name} {resource}"
+        delays, lag = chance.stream("watch.delay", actor), chance.stream("watch.lag", actor)
+        return delays, chance.faults("watch_lag", actor), lag, chance.faults("watch_broken", actor)
+
     def follow(self, resource: str, since: int, attempt: int, tell: Tell, clock: Clock) -> None:
-        delay = 1 + self._tape.choose("follow.delay", _DELAYS)
+        delay = 1 + self._chance.stream("follow.delay", f"{self.name} {resource}").choose(_DELAYS)
         self._timeline.after(delay, self._follow, resource, since, attempt, tell, clock)
 
     def _follow(self, resource: str, since: int, attempt: int, tell: Tell, clock: Clock) -> None:
@@ -154,7 +172,7 @@ class Link:
             tell(mirrored.Broke(str(error), clock(), attempt))
             return
         server.watched(since)
-        self._follows[subscription] = _Follow(attempt, tell, clock)
+        self._follows[subscription] = _Follow(attempt, tell, clock, *self._watch_chances(resource))
         if subscription.ready:
             self.wake(subscription)
 
@@ -165,9 +183,9 @@ class Link:
             return False
         if not follow.is_due:
             follow.is_due = True
-            delay = 1 + self._tape.choose("watch.delay", _WATCH_DELAYS)
-            if self._tape.happens("watch_lag", self.faults.watch_lag):
-                delay += 500 + self._tape.choose("watch.lag", 12_000)
+            delay = 1 + follow.delays.choose(_WATCH_DELAYS)
+            if follow.lags.happens(self.faults.watch_lag):
+                delay += 500 + follow.lag.choose(12_000)
             self._timeline.after(delay, self._deliver, subscription)
         return True
 
@@ -180,7 +198,7 @@ class Link:
             self._timeline.after(away, self._deliver, subscription)
             return
         follow.is_due = False
-        if self._tape.happens("watch_broken", self.faults.watch_broken):
+        if follow.breaks.happens(self.faults.watch_broken):
             self._end(
                 subscription, follow, mirrored.Broke("the connection broke", follow.clock(), follow.attempt)
             )
@@ -201,7 +219,7 @@ class Link:
     def ask_progress(self, resource: str) -> None:
         """How far its watch is; only one that has nothing left to deliver can tell."""
         if not self._asked:
-            self._timeline.after(1 + self._tape.choose("progress.delay", _DELAYS), self._tell_progress)
+            self._timeline.after(1 + self._progress_delay.choose(_DELAYS), self._tell_progress)
         self._asked.add(resource)
 
     def _tell_progress(self) -> None:
@@ -268,6 +286,11 @@ class Link:
         del self._follows[subscription]
         self._server.hub.unsubscribe(subscription)
         follow.tell(event)
+
+
+def what_of(request: Request) -> str:
+    """What a call is about, as a part of the names of choices: pods/binding."""
+    return f"{request.plural}/{request.subresource}" if request.subresource else request.plural
 
 
 def _nobody(reply: Reply | None) -> None:

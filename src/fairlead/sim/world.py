@@ -1,6 +1,6 @@
 """A run: server, planes, network and people on one timeline, faults first, then calm, then rest. Read this first.
 
-    World(scenario, tape, backup=backup).run() -> Run
+    World(scenario, chance, backup=backup).run() -> Run
 
 Phases: until `faults_until_seconds` faults fire; then they stop and everything must converge: nothing but leases is
 written for `quiet_seconds`. From then on nothing may be written, until the run is over (`seconds_min`, and at least
@@ -27,6 +27,7 @@ from fairlead.model.views import LEASES
 from fairlead.port.request import Reply, Request
 from fairlead.schedule.facts import FactsOf
 from fairlead.sim.backup import EMPTY, Backup
+from fairlead.sim.chance import Chance
 from fairlead.sim.checkers.contract import CommittedObjects, Observed
 from fairlead.sim.checkers.mirrors import Mirroring, MirrorsAtRest
 from fairlead.sim.checkers.roster import all_checkers, process_checkers
@@ -55,8 +56,8 @@ from fairlead.sim.processes.planes import PlaneProcess
 from fairlead.sim.processes.runs import RunLog
 from fairlead.sim.processes.server import SimulatedServer
 from fairlead.sim.scenario import Scenario, ScenarioStep, owned_by, told_of
-from fairlead.sim.tape import Tape
 from fairlead.sim.time import EPOCH, Timeline
+from fairlead.sim.trail import Trail
 from fairlead.sim.violation import Violation
 from fairlead.store.contract import ADDED, CommittedChange, Entry
 from fairlead.store.damage import DELETE_OPTION
@@ -65,6 +66,7 @@ from fairlead.store.watch import Subscription
 PEOPLE = User("admin", groups=(MASTERS, "system:authenticated"))
 _NAMESPACES = ("default", "kube-system")
 _ASK_AGAIN_MS = 500
+WORLD, PEOPLE_LANE = "world", "people"  # as actors
 
 
 @dataclass(slots=True)
@@ -81,26 +83,30 @@ class Run:
     rested_at: float | None
     objects: CommittedObjects
     counts: Counts
-    tape: Tape
-    trail: list[str] | None = field(default=None, repr=False)
+    chance: Chance
+    trail: Trail | None = field(default=None, repr=False)
 
 
 class World:
     def __init__(
         self,
         scenario: Scenario,
-        tape: Tape,
+        chance: Chance,
         faults: Faults = CALM,
         parts: Parts | None = None,
         trail: bool = False,
         backup: Backup = EMPTY,
         epoch: int = EPOCH,
         memory: Memory | None = None,
+        stop_seconds: float | None = None,
     ) -> None:
+        """`stop_seconds`: the run is looked at no further than this, which must be before faults end."""
         self.scenario = scenario
-        self.tape = tape
-        self.timeline = Timeline(tape, epoch)
-        self.digest = Digest(trail)
+        self._stop_seconds = stop_seconds
+        self.chance = chance
+        self.timeline = Timeline(chance, epoch)
+        self.digest = Digest(self.timeline, trail)
+        chance.on_fault = self._fault
         memory = memory or Memory()
         self._decoded = Decoded(memory.start)
         self._facts_of = FactsOf()  # like views, found out once for all planes
@@ -119,17 +125,17 @@ class World:
         parts = parts or default_parts(*scenario.controllers, deciders=scenario.deciders)
         api = parts["api"] if scenario.capabilities.complete else narrow(parts["api"], scenario.capabilities)
         store = parts["store"]
-        self.server = SimulatedServer(self.timeline, tape, self.digest, self, backup, api, memory, store)
+        self.server = SimulatedServer(self.timeline, chance, self.digest, self, backup, api, memory, store)
         self.observed.committed(backup.changes, {}, 0.0)
         self.planes = tuple(self._plane(slot, parts) for slot in range(scenario.planes))
-        self.agents = tuple(self._agent(settings, parts) for settings in scenario.nodes)
+        self.agents = self._agents(parts)
         self._processes: tuple[PlaneProcess | AgentProcess, ...] = (*self.planes, *self.agents)
         self._links = tuple(each.link for each in self._processes)
-        self._incidents = Incidents(self.timeline, tape, self.server, self.planes, self.agents)
+        self._incidents = Incidents(self.timeline, chance, self.server, self.planes, self.agents)
         self.observed.add(MirrorsAtRest(self._mirroring))
         self.observed.add(self._last_writes)
         self.observed.add(self._counted)
-        self._disk_mishaps = DiskMishaps(self.timeline, tape, self.server, self.planes, self)
+        self._disk_mishaps = DiskMishaps(self.timeline, chance, self.server, self.planes, self)
         self._faults = CALM
         self._set_faults(faults if not scenario.faults_from_seconds else Faults(clock_skew=faults.clock_skew))
         if scenario.faults_from_seconds:
@@ -148,22 +154,32 @@ class World:
                 plane.placer.snapshot.facts_of = self._facts_of
             return plane
 
-        link: Link = parts["link"](self.timeline, self.tape, self.server)
+        link: Link = parts["link"](f"plane-{slot}", self.timeline, self.chance, self.server)
         tells_progress = self.scenario.capabilities.complete
-        return PlaneProcess(slot, make, self.timeline, self.tape, self.digest, link, tells_progress)
+        return PlaneProcess(slot, make, self.timeline, self.chance, self.digest, link, tells_progress)
 
-    def _agent(self, settings: NodeSettings, parts: Parts) -> AgentProcess:
+    def _agents(self, parts: Parts) -> tuple[AgentProcess, ...]:
+        made: list[AgentProcess] = []
+        for settings in self.scenario.nodes:
+            before = sum(each.settings.name == settings.name for each in made)
+            name = f"{settings.name}-{before + 1}" if before else settings.name
+            made.append(self._agent(settings, name, parts))
+        return tuple(made)
+
+    def _agent(self, settings: NodeSettings, name: str, parts: Parts) -> AgentProcess:
+        """`name`: of the process; two may have nodes of one name."""
+
         def make(started: NodeSettings) -> Agent:
             agent: Agent = parts["agent"](started, self.scenario.pace)
             for mirror in agent.mirrors.values():
                 mirror.decode = self._decoded.decoder(mirror.resource.type)
             return agent
 
-        timeline, tape = self.timeline, self.tape
-        machine = SimulatedMachine(settings.name, timeline, tape, self.digest, self.runs)
+        timeline, chance = self.timeline, self.chance
+        machine = SimulatedMachine(settings.name, timeline, chance, self.digest, self.runs, name)
         machine.deadlines = settings.name not in self.scenario.without_deadlines
-        link = NodeLink(timeline, tape, self.server, settings.name)
-        return AgentProcess(settings, make, machine, timeline, tape, self.digest, link)
+        link = NodeLink(timeline, chance, self.server, settings.name, name)
+        return AgentProcess(settings, make, machine, timeline, chance, self.digest, link)
 
     # The run
 
@@ -181,20 +197,20 @@ class World:
             violation = Violation("no-exception", f"{type(raised).__name__}: {raised}")
             violation.__cause__ = raised
         if violation is not None:
-            self.digest.add(b"violation", str(violation))
-        self.digest.add_tape(self.tape.choices)
+            self.digest.add(b"violation", WORLD, str(violation))
+        self.digest.add_choices(self.chance.choices)
         return Run(
             violation=violation,
             digest=self.digest.hex(),
             seconds=self.timeline.ms / 1000,
             commits=self.commits,
             events=self.timeline.ran,
-            faults=dict(sorted(self.tape.fired.items())),
+            faults=dict(sorted(self.chance.fired.items())),
             probes=self._probes(),
             rested_at=self._rested_at,
             objects=self.observed.objects,
             counts=self._counted.counts(),
-            tape=self.tape,
+            chance=self.chance,
             trail=self.digest.trail,
         )
 
@@ -205,9 +221,9 @@ class World:
         for step in self.scenario.steps:
             self.timeline.at(int(step.at_seconds * 1000), self._take_step, step)
         for plane in self.planes:
-            self.timeline.after(10 + self.tape.choose("start", 1000), plane.start)
+            self.timeline.after(10 + self.chance.stream("start", plane.name).choose(1000), plane.start)
         for agent in self.agents:
-            self.timeline.after(10 + self.tape.choose("agent.start", 1000), agent.start)
+            self.timeline.after(10 + self.chance.stream("start", agent.name).choose(1000), agent.start)
         for mishap in self.scenario.mishaps:
             at, arguments = (
                 int(mishap.at_seconds * 1000),
@@ -227,6 +243,9 @@ class World:
 
     def _go(self) -> None:
         scenario, timeline = self.scenario, self.timeline
+        if self._stop_seconds is not None:
+            self._until(self._stop_seconds)
+            return
         self._until(scenario.faults_until_seconds)
         self._calm_down()
         quiet_ms = int(scenario.quiet_seconds * 1000)
@@ -237,6 +256,7 @@ class World:
                 self._quiet_since_ms = timeline.ms  # who does not see what is to be done is not at rest
             self._until(timeline.ms / 1000 + 1.0)
         self._rested_at = timeline.ms / 1000
+        self.digest.tell("rests", WORLD, "nothing was written for a while, and everybody follows")
         self.observed.quiesced(self._rested_at)
         rest = max(scenario.quiet_seconds, scenario.rest_seconds)
         self._until(max(scenario.seconds_min, self._rested_at + rest))
@@ -254,6 +274,8 @@ class World:
 
     def _calm_down(self) -> None:
         """Faults stop: what is cut is joined, what is down comes up, clocks stay as they are."""
+        self.digest.tell("calm", WORLD, "faults stop")
+        self.chance.end_faults()
         self._set_faults(CALM)
         self._last_writes.forget()
         self._quiet_since_ms = (
@@ -265,7 +287,8 @@ class World:
     def _set_faults(self, faults: Faults) -> None:
         self._faults = self.server.faults = faults
         for plane in self.planes:
-            plane.faults = plane.link.faults = faults
+            plane.faults = faults
+            plane.link.set_faults(faults)
         for agent in self.agents:
             agent.faults = faults
         self._incidents.of_nodes.goes_on = bool(faults.incident)
@@ -292,6 +315,7 @@ class World:
         self._ask(request, True)
 
     def _ask(self, request: Request, counts: bool) -> None:
+        self.digest.tell("asks", PEOPLE_LANE, describe(request))
         self.server.send(request, PEOPLE, "people", partial(self._answered, request, counts))
 
     def _answered(self, request: Request, counts: bool, reply: Reply | None) -> None:
@@ -307,6 +331,9 @@ class World:
         self._open_steps.pop(id(request), None)
         if counts:
             self._steps_left -= 1
+
+    def _fault(self, label: str, actor: str) -> None:
+        self.digest.tell("fault", actor.partition(" ")[0] or WORLD, f"{label} {actor}".rstrip())
 
     # Who is told of faults of the disk
 
@@ -381,3 +408,10 @@ class World:
             timeouts = sum(p.link.timeouts_after_commit.get(call, 0) for p in self.planes)
             probes[timeout_after_commit(effect)] = timeouts
         return probes
+
+
+def describe(request: Request) -> str:
+    """A request in a line, for the trail."""
+    below = f"/{request.subresource}" if request.subresource else ""
+    at = "/".join(filter(None, (request.namespace, request.name)))
+    return f"{request.verb} {request.plural}{below} {at} {request.body.decode()}".rstrip()

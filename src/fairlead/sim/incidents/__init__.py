@@ -1,1 +1,1 @@
-"""What befalls processes, nodes and the disk in a run: drawn from the tape, or scripted."""
+"""What befalls processes, nodes and the disk in a run: drawn by chance, or scripted."""

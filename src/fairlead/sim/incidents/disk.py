@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from fairlead.model.key import Key
+from fairlead.sim.chance import Chance
 from fairlead.sim.processes.planes import PlaneProcess
 from fairlead.sim.processes.server import SimulatedServer
 from fairlead.sim.scenario import DiskMishap
-from fairlead.sim.tape import Tape
 from fairlead.sim.time import Timeline
 from fairlead.store.contract import Entry
 
@@ -40,16 +40,16 @@ class DiskMishaps:
     def __init__(
         self,
         timeline: Timeline,
-        tape: Tape,
+        chance: Chance,
         server: SimulatedServer,
         planes: Sequence[PlaneProcess],
         told: MishapObserver,
     ) -> None:
-        self._timeline, self._tape = timeline, tape
+        self._timeline, self._chance = timeline, chance
         self._server, self._planes, self._told = server, planes, told
 
     def begin(self, mishap: DiskMishap) -> None:
-        self._tape.count(mishap.name)
+        self._chance.count(mishap.name)
         if mishap.name == "row_rots":
             self._rot(mishap)
         elif mishap.name == "log_lost":
@@ -62,11 +62,11 @@ class DiskMishaps:
         self._server.crash()
         for plane in self._planes:
             plane.crash()
-        resource = mishap.resources[self._tape.choose("rot.resource", len(mishap.resources))]
+        resource = mishap.resources[self._draw("rot.resource", len(mishap.resources))]
         keys = [entry.key for entry in self._server.stored() if entry.key.resource == resource]
-        key = keys[self._tape.choose("rot.object", len(keys))]
+        key = keys[self._draw("rot.object", len(keys))]
         self._server.rot(key)
-        self._timeline.after(200 + self._tape.choose("server.restart", _RESTART_MS), self._found, key)
+        self._timeline.after(200 + self._draw("server.restart", _RESTART_MS), self._found, key)
         self._timeline.after(int(mishap.seconds * 1000), self._told.give_up, key)
 
     def _found(self, key: Key) -> None:
@@ -77,17 +77,20 @@ class DiskMishaps:
     def _lose(self) -> None:
         self._server.crash()
         lost, ahead = (
-            self._tape.choose("lost.changes", _LOST_MAX),
-            self._tape.choose("lost.mark", _MARK_AHEAD),
+            self._draw("lost.changes", _LOST_MAX),
+            self._draw("lost.mark", _MARK_AHEAD),
         )
         self._server.lose(1 + lost, 1 + ahead)
         self._told.lost_changes(self._server.stored())
-        self._timeline.after(200 + self._tape.choose("server.restart", _RESTART_MS), self._start)
+        self._timeline.after(200 + self._draw("server.restart", _RESTART_MS), self._start)
 
     def _start(self) -> None:
         if not self._server.up:
             self._server.start()
         self._told.mishap_over()
+
+    def _draw(self, label: str, n: int) -> int:
+        return self._chance.stream(label, "disk").choose(n)
 
     def _free(self) -> None:
         self._server.free_disk()

@@ -21,9 +21,9 @@ from collections.abc import Sequence
 from fairlead.ledger.evidence import NO_ZONE
 from fairlead.model.marks import ZONE
 from fairlead.model.views import LEASES
+from fairlead.sim.chance import Chance
 from fairlead.sim.processes.agents import AgentProcess
 from fairlead.sim.processes.planes import PlaneProcess
-from fairlead.sim.tape import Tape
 from fairlead.sim.time import Timeline
 
 _LONG_MS = 60_000
@@ -33,16 +33,20 @@ _WRONG_BY = (0.0, -3600.0, 3600.0)
 
 class NodeIncidents:
     def __init__(
-        self, timeline: Timeline, tape: Tape, planes: Sequence[PlaneProcess], agents: Sequence[AgentProcess]
+        self,
+        timeline: Timeline,
+        chance: Chance,
+        planes: Sequence[PlaneProcess],
+        agents: Sequence[AgentProcess],
     ) -> None:
         self.goes_on = False  # faults are on
-        self._timeline, self._tape = timeline, tape
+        self._timeline, self._chance = timeline, chance
         self._planes, self._agents = planes, agents
 
     def begin(self, name: str) -> None:
         """The node and the duration are drawn."""
-        node = self._agents[self._tape.choose("incident.node", len(self._agents))].settings.name
-        self.inject(name, node, 1_000 + self._tape.choose("incident.ms", _LONG_MS))
+        node = self._agents[self._draw("incident.node", name, len(self._agents))].settings.name
+        self.inject(name, node, 1_000 + self._draw("incident.ms", name, _LONG_MS))
 
     def inject(self, name: str, node: str, ms: int) -> None:
         agent = next(each for each in self._agents if each.settings.name == node)
@@ -60,7 +64,7 @@ class NodeIncidents:
                 if _zone(each) == _zone(agent):
                     each.link.cut_until = until
         elif name == "node_flaps":
-            self._flap(agent, 1 + self._tape.choose("flaps", _FLAPS_MAX))
+            self._flap(agent, 1 + self._draw("flaps", node, _FLAPS_MAX))
         elif name == "power_loss":
             agent.lose_power(ms)
         elif name == "process_crash":
@@ -70,7 +74,7 @@ class NodeIncidents:
                 link.cut_until = until
         elif name == "monitor_cut":
             link = self._leader().link
-            if self._tape.choose("monitor.deaf", 2):
+            if self._draw("monitor.deaf", "", 2):
                 link.deaf_until = until
             else:
                 link.cut_until = until
@@ -83,15 +87,18 @@ class NodeIncidents:
 
     def wrong_by(self) -> float:
         """Seconds by which a wall clock is now ahead."""
-        return _WRONG_BY[self._tape.choose("clock.set", len(_WRONG_BY))]
+        return _WRONG_BY[self._draw("clock.set", "", len(_WRONG_BY))]
 
     def _flap(self, agent: AgentProcess, times: int) -> None:
         if not times or not self.goes_on:
             return
-        away = 2_000 + self._tape.choose("flap.away", 30_000)
+        away = 2_000 + self._draw("flap.away", agent.name, 30_000)
         agent.link.cut_until = self._timeline.ms + away
-        back = away + 500 + self._tape.choose("flap.back", 12_000)
+        back = away + 500 + self._draw("flap.back", agent.name, 12_000)
         self._timeline.after(back, self._flap, agent, times - 1)
+
+    def _draw(self, label: str, actor: str, n: int) -> int:
+        return self._chance.stream(label, actor).choose(n)
 
     def _leader(self) -> PlaneProcess:
         leading = [each for each in self._planes if each.up and each.plane.leadership.leads]

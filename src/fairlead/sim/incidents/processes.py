@@ -1,4 +1,4 @@
-"""Faults of whole processes: every few seconds, while faults are on, the tape may begin one incident.
+"""Faults of whole processes: every few seconds, while faults are on, chance may begin one incident.
 
 Kinds and weights stand in `sim/faults.py`; what each does is here.
 """
@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from fairlead.sim.chance import Chance
 from fairlead.sim.faults import Faults
 from fairlead.sim.incidents.nodes import NodeIncidents
 from fairlead.sim.processes.agents import AgentProcess
 from fairlead.sim.processes.planes import PlaneProcess
 from fairlead.sim.processes.server import SimulatedServer
-from fairlead.sim.tape import Tape
 from fairlead.sim.time import Timeline
 
 EVERY_MS = 5_000
@@ -22,46 +22,41 @@ class Incidents:
     def __init__(
         self,
         timeline: Timeline,
-        tape: Tape,
+        chance: Chance,
         server: SimulatedServer,
         planes: Sequence[PlaneProcess],
         agents: Sequence[AgentProcess] = (),
     ) -> None:
         self._timeline = timeline
-        self._tape = tape
+        self._chance = chance
         self._server = server
         self._planes = planes
-        self.of_nodes = NodeIncidents(timeline, tape, planes, agents)
+        self.of_nodes = NodeIncidents(timeline, chance, planes, agents)
 
     def perhaps(self, faults: Faults) -> None:
         """Draw whether one begins now, and which."""
-        tape = self._tape
-        total = sum(weight for _, weight in faults.incidents)
-        scale = int(total / faults.incident) if faults.incident else 0
-        if not scale:
-            return
-        drawn = scale - 1 - tape.choose("incident", scale)  # 0 on tape is calm
-        for name, weight in faults.incidents:
-            drawn -= weight
-            if drawn < 0:
-                tape.count(name)
-                self._begin(name)
-                return
+        total = sum(weight for _, weight in faults.incidents) or 1
+        share = faults.incident / total
+        name = self._chance.faults("incident").pick(
+            tuple((each, weight * share) for each, weight in faults.incidents)
+        )
+        if name:
+            self._begin(name)
 
     def _begin(self, name: str) -> None:
-        tape, server, ms = self._tape, self._server, self._timeline.ms
-        plane = self._planes[tape.choose("incident.plane", len(self._planes))]
+        server, ms = self._server, self._timeline.ms
+        plane = self._planes[self._draw("incident.plane", name, len(self._planes))]
         if name == "plane_crash":
             plane.crash()
         elif name == "plane_pause":
-            plane.pause(1_000 + tape.choose("pause", 45_000))
+            plane.pause(1_000 + self._draw("pause", plane.name, 45_000))
         elif name == "server_crash":
             server.crash()
-            self._timeline.after(200 + tape.choose("server.restart", 8_000), self._restart_server)
+            self._timeline.after(200 + self._draw("server.restart", "", 8_000), self._restart_server)
         elif name == "partition":
-            plane.link.cut_until = ms + 1_000 + tape.choose("partition", 40_000)
+            plane.link.cut_until = ms + 1_000 + self._draw("partition", plane.name, 40_000)
         elif name == "partition_of_replies":
-            plane.link.deaf_until = ms + 1_000 + tape.choose("partition", 25_000)
+            plane.link.deaf_until = ms + 1_000 + self._draw("partition.replies", plane.name, 25_000)
         elif name == "watches_expire":
             server.expire_history()
             plane.link.break_watches()
@@ -71,6 +66,9 @@ class Incidents:
             plane.set_wall_clock(self.of_nodes.wrong_by())
         else:
             self.of_nodes.begin(name)
+
+    def _draw(self, label: str, actor: str, n: int) -> int:
+        return self._chance.stream(label, actor).choose(n)
 
     def _restart_server(self) -> None:
         if not self._server.up:

@@ -20,13 +20,13 @@ from fairlead.cache.mirror import Mirror, MirrorPhase
 from fairlead.model.catalog import CATALOG
 from fairlead.port.driving import Follow, ListAll, Stepped, WakeAt, Woke
 from fairlead.port.request import READ_VERBS, Reply, Request
+from fairlead.sim.chance import Chance
 from fairlead.sim.digest import Digest
 from fairlead.sim.faults import Faults, NodeFaults
 from fairlead.sim.network import Link
 from fairlead.sim.processes.driving import SimulatedProcess
 from fairlead.sim.processes.machines import SimulatedMachine
 from fairlead.sim.processes.server import SimulatedServer
-from fairlead.sim.tape import Tape
 from fairlead.sim.time import Timeline
 from fairlead.store.contract import Entry
 from fairlead.store.watch import Accepts, Subscription
@@ -37,10 +37,10 @@ MakeAgent = Callable[[c.NodeSettings], Agent]
 class NodeLink(Link):
     """Lists and watches as this node may: through the API's own judgement, with the selectors that the agent names."""
 
-    label = "ask"
-
-    def __init__(self, timeline: Timeline, tape: Tape, server: SimulatedServer, node: str) -> None:
-        super().__init__(timeline, tape, server)
+    def __init__(
+        self, timeline: Timeline, chance: Chance, server: SimulatedServer, node: str, name: str
+    ) -> None:
+        super().__init__(name, timeline, chance, server)
         self.user = User(f"{NODE_PREFIX}{node}", groups=(NODES, AUTHENTICATED))
         self.selectors: dict[str, str] = {}
 
@@ -72,7 +72,6 @@ class NodeLink(Link):
 
 
 class AgentProcess(SimulatedProcess[c.AgentEvent, c.AgentInstruction]):
-    chance_label, restart_label = "agent.chance", "agent.restart"
     skew_ms_max = 60_000
     in_order = True
 
@@ -82,11 +81,13 @@ class AgentProcess(SimulatedProcess[c.AgentEvent, c.AgentInstruction]):
         make: MakeAgent,
         machine: SimulatedMachine,
         timeline: Timeline,
-        tape: Tape,
+        chance: Chance,
         digest: Digest,
         link: NodeLink,
     ) -> None:
-        super().__init__(timeline, tape, digest, link)
+        super().__init__(timeline, chance, digest, link)
+        self._crashes = chance.faults("agent_crash_at_write", self.name)
+        self._crash_sent = chance.stream("crash.sent", self.name)
         self.settings = settings
         self.machine = machine
         self._user, self._selectors = link.user, link.selectors
@@ -99,7 +100,8 @@ class AgentProcess(SimulatedProcess[c.AgentEvent, c.AgentInstruction]):
 
     @faults.setter
     def faults(self, faults: Faults) -> None:
-        self._faults = self.link.faults = faults
+        self._faults = faults
+        self.link.set_faults(faults)
         self.machine.failing = faults.driver_failed if isinstance(faults, NodeFaults) else 0.0
 
     @property
@@ -201,8 +203,8 @@ class AgentProcess(SimulatedProcess[c.AgentEvent, c.AgentInstruction]):
             f"{request.subresource} {request.body.decode()}"
         )
         likely = faults.agent_crash_at_write if isinstance(faults, NodeFaults) else 0.0
-        dies = request.verb not in READ_VERBS and self._tape.happens("agent_crash_at_write", likely)
-        if not dies or self._tape.choose("crash.sent", 2):
+        dies = request.verb not in READ_VERBS and self._crashes.happens(likely)
+        if not dies or self._crash_sent.choose(2):
             life, origin = self._life, self.called
             self.link.call(
                 request,
@@ -214,4 +216,4 @@ class AgentProcess(SimulatedProcess[c.AgentEvent, c.AgentInstruction]):
             self.crash()
 
     def _note(self, text: str) -> None:
-        self._digest.add(b"agent", f"{self.settings.name} {text}")
+        self._digest.add(b"agent", self.name, text)

@@ -18,9 +18,9 @@ from msgspec import structs
 
 from fairlead.cache.events import Mirrored, MirrorEvent
 from fairlead.port.driving import Follow, ListAll, Machine, Started, WakeAt, Woke
+from fairlead.sim.chance import Chance
 from fairlead.sim.digest import Digest
 from fairlead.sim.network import Link
-from fairlead.sim.tape import Tape
 from fairlead.sim.time import Timeline
 
 RESTART_MS_MAX = 8_000
@@ -30,17 +30,17 @@ I = TypeVar("I")  # noqa: E741 - instructions, as E is events
 
 
 class SimulatedProcess(ABC, Generic[E, I]):
-    chance_label: ClassVar[str]  # of what is drawn for its machine
-    restart_label: ClassVar[str]
     skew_ms_max: ClassVar[int]
-    in_order: ClassVar[
-        bool
-    ]  # what waited while it was paused is handled as it came; if not, as the tape says
+    in_order: ClassVar[bool]  # what waited while it was paused is handled as it came; if not, as chance says
 
-    def __init__(self, timeline: Timeline, tape: Tape, digest: Digest, link: Link) -> None:
+    def __init__(self, timeline: Timeline, chance: Chance, digest: Digest, link: Link) -> None:
         self.link = link
         self.up = False
-        self._timeline, self._tape, self._digest = timeline, tape, digest
+        self._timeline, self._chance, self._digest = timeline, chance, digest
+        name = self.name = link.name
+        self._luck = chance.stream("luck", name)
+        self._skews, self._skew = chance.faults("clock_skew", name), chance.stream("skew", name)
+        self._restart_delay = chance.stream("restart", name)
         self._life = 0
         self._skew_ms = 0
         self._paused_until = 0
@@ -69,8 +69,8 @@ class SimulatedProcess(ABC, Generic[E, I]):
         self._life += 1
         self.up = True
         self._skew_ms = 0
-        if self._tape.happens("clock_skew", skew_likely):
-            self._skew_ms = self._tape.choose("skew", 2 * self.skew_ms_max) - self.skew_ms_max
+        if self._skews.happens(skew_likely):
+            self._skew_ms = self._skew.choose(2 * self.skew_ms_max) - self.skew_ms_max
         self._paused_until = self.link.paused_until = 0
         self._waiting.clear()
 
@@ -79,7 +79,7 @@ class SimulatedProcess(ABC, Generic[E, I]):
         self._machine = machine
         for event in before:
             self._feed(event)
-        self._feed(Started(self.now, self._chance()))
+        self._feed(Started(self.now, self._draw()))
 
     def pause(self, ms: int) -> None:
         """Nothing happens in it for a while; then it goes on as if nothing had been."""
@@ -87,7 +87,7 @@ class SimulatedProcess(ABC, Generic[E, I]):
         self.link.paused_until = self._paused_until
 
     def _restart_later(self) -> None:
-        delay = 500 + self._tape.choose(self.restart_label, RESTART_MS_MAX)
+        delay = 500 + self._restart_delay.choose(RESTART_MS_MAX)
         self._timeline.after(delay, self._restart, self._life)
 
     def _restart(self, life: int) -> None:
@@ -129,8 +129,9 @@ class SimulatedProcess(ABC, Generic[E, I]):
             if not self.up:
                 return  # it died at this write, and what it would have done next with it
 
-    def _chance(self) -> float:
-        return self._tape.chance(self.chance_label)
+    def _draw(self) -> float:
+        """For its machine: back-off and the like."""
+        return self._luck.unit()
 
     # Timers
 
@@ -141,7 +142,7 @@ class SimulatedProcess(ABC, Generic[E, I]):
         self._timeline.at(max(ms, self._timeline.ms + 1), self._hear, self._life, woke)
 
     def _woke(self, timer: str, number: int) -> Woke | None:
-        return Woke(self.now, self._chance(), timer) if number == self._timers[timer] else None
+        return Woke(self.now, self._draw(), timer) if number == self._timers[timer] else None
 
     # Mirrors
 

@@ -4,7 +4,7 @@
                  <──── tell ──────
 
 Carries out what `agent/drivers/process.py` carries out, in virtual time: instructions for one pod one after the other,
-for different pods side by side, each after a delay from the tape; a new deadline overtakes them all. A supervisor
+for different pods side by side, each after a delay that is drawn; a new deadline overtakes them all. A supervisor
 starts each (container, attempt) once, and kills everything when its deadline passes, if it has one, whether an agent is
 there or not. What it wrote down is on disk: it stays over a loss of power, processes do not. A machine whose
 `deadlines` are off is of an older or another kind: its supervisors accept none.
@@ -44,9 +44,9 @@ from fairlead.agent.contract import (
     Start,
     Stop,
 )
+from fairlead.sim.chance import Chance, Stream
 from fairlead.sim.digest import Digest
 from fairlead.sim.processes.runs import CLOSED, DEADLINE, EXITED, LOST, POWER, STOPPED, ProcessRun, RunLog
-from fairlead.sim.tape import Tape
 from fairlead.sim.time import Timeline
 
 _DELAYS_MS = 40  # of an instruction, and of what is told
@@ -89,12 +89,22 @@ class _Supervisor:
 
 
 class SimulatedMachine:
-    def __init__(self, node: str, timeline: Timeline, tape: Tape, digest: Digest, log: RunLog) -> None:
+    def __init__(
+        self, node: str, timeline: Timeline, chance: Chance, digest: Digest, log: RunLog, name: str = ""
+    ) -> None:
+        """`name`: of the machine, if two have nodes of one name."""
         self.node = node
         self.powered = True
         self.failing = 0.0  # how likely an instruction fails
         self.deadlines = True  # its supervisors accept deadlines
-        self._timeline, self._tape, self._digest, self._log = timeline, tape, digest, log
+        self._timeline, self._digest, self._log = timeline, digest, log
+        name = self._name = name or node
+        self._find_delay, self._sent = chance.stream("driver.find", name), chance.stream("driver.sent", name)
+        self._probe_delay = chance.stream("probe.delay", name)
+        self._fails = chance.faults("driver_failed", name)
+        self._victim = chance.stream("crash.process", name)
+        self._chance = chance
+        self._delays: dict[tuple[str, str], Stream] = {}
         self.kept: dict[tuple[str, str, str], Keep] = {}  # on its disk
         self._pods: dict[str, _Supervisor] = {}
         self._tell: TellAgent | None = None
@@ -114,7 +124,7 @@ class SimulatedMachine:
         self._agent += 1
         self._tell, self._skew_ms, self._found = tell, skew_ms, False
         self._deadline_ms = 0
-        self._timeline.after(1 + self._tape.choose("driver.find", 400), self._find, self._agent)
+        self._timeline.after(1 + self._find_delay.choose(400), self._find, self._agent)
 
     def detach(self) -> None:
         """The agent died. What it had handed over was sent, or was not."""
@@ -122,7 +132,7 @@ class SimulatedMachine:
         self._agent += 1
         pending, self._pending = self._pending, {}
         for instruction in pending.values():
-            if self._tape.choose("driver.sent", 2):
+            if self._sent.choose(2):
                 self._do(instruction)
 
     def _find(self, agent: int) -> None:
@@ -130,11 +140,11 @@ class SimulatedMachine:
             return
         self._found = True
         sandboxes = tuple(self._sandbox(pod) for pod in self._pods.values())
-        self._digest.add(b"machine", f"{self.node} found {len(sandboxes)}")
+        self._digest.add(b"machine", self._name, f"found {len(sandboxes)}")
         self._tell(partial(Found, sandboxes))
 
     def lose_power(self) -> None:
-        self._digest.add(b"machine", f"{self.node} loses power")
+        self._digest.add(b"machine", self._name, "loses power")
         self.powered = False
         self._pending = {}
         self._tell = None
@@ -147,7 +157,7 @@ class SimulatedMachine:
 
     def restore(self) -> None:
         """Processes that nobody saw end are lost."""
-        self._digest.add(b"machine", f"{self.node} has power")
+        self._digest.add(b"machine", self._name, "has power")
         self.powered = True
         for pod in self._pods.values():
             self._mark_lost(pod)
@@ -159,7 +169,7 @@ class SimulatedMachine:
         ]
         if not self.powered or not running:
             return False
-        pod, container = running[self._tape.choose("crash.process", len(running))]
+        pod, container = running[self._victim.choose(len(running))]
         self._finish(container, 1, 0, "Error", EXITED)
         self._show(pod)
         return True
@@ -172,12 +182,12 @@ class SimulatedMachine:
         elif isinstance(instruction, LiftDeadline):
             self._lift(instruction.uid)
         elif isinstance(instruction, Probe):
-            delay = 1 + self._tape.choose("probe.delay", _DELAYS_MS)
+            delay = 1 + self._probe_delay.choose(_DELAYS_MS)
             self._timeline.after(delay, self._probe, self._agent, instruction)
         else:
             self._number += 1
             self._pending[self._number] = instruction
-            delay = 1 + self._tape.choose("driver.delay", _DELAYS_MS)
+            delay = 1 + self._delay("driver.delay", instruction.uid).choose(_DELAYS_MS)
             at = max(self._timeline.ms + delay, self._free_at.get(instruction.uid, 0) + 1)
             self._free_at[instruction.uid] = at
             self._timeline.at(at, self._due, self._number)
@@ -215,14 +225,14 @@ class SimulatedMachine:
         instruction = self._pending.pop(number, None)
         if instruction is None:
             return
-        if self._tape.happens("driver_failed", self.failing):
+        if self._fails.happens(self.failing):
             what = type(instruction).__name__
             self._told(instruction.uid, partial(Failed, instruction.uid, what, "no space left on device"))
             return
         self._do(instruction)
 
     def _do(self, instruction: _OfPod) -> None:
-        self._digest.add(b"machine", f"{self.node} {type(instruction).__name__} {instruction.uid}")
+        self._digest.add(b"machine", self._name, f"{type(instruction).__name__} {instruction.uid}")
         if isinstance(instruction, Open):
             self._open(instruction)
             return
@@ -278,7 +288,7 @@ class SimulatedMachine:
         if before is not None:
             before.previous = None
         pod.containers[run.name] = container
-        self._digest.add(b"process", f"begins {made}")
+        self._digest.add(b"process", self._name, f"begins {made}")
         self._log.began(made)
         if run.argv[0] == "work":
             code = int(run.argv[2]) if len(run.argv) > 2 else 0
@@ -298,7 +308,7 @@ class SimulatedMachine:
             if not each.stopping and stop.grace_seconds > 0:
                 each.stopping = True
                 if each.argv[0] != "stubborn":
-                    delay = 1 + self._tape.choose("term", _TERM_MS)
+                    delay = 1 + self._delay("term", pod.uid).choose(_TERM_MS)
                     self._timeline.after(delay, self._exit, pod, each, 128 + _TERM, _TERM, STOPPED)
         self._show(pod)
 
@@ -320,7 +330,7 @@ class SimulatedMachine:
         if self._timeline.ms < pod.deadline_ms:
             self._timeline.at(pod.deadline_ms, self._look, pod)
             return
-        self._digest.add(b"machine", f"{self.node} fences {pod.uid}")
+        self._digest.add(b"machine", self._name, f"fences {pod.uid}")
         pod.fenced, pod.alive = True, False
         for each in pod.containers.values():
             if each.running:
@@ -339,13 +349,21 @@ class SimulatedMachine:
     def _finish(self, container: _Container, code: int, signal: int, reason: str, cause: str) -> None:
         container.ended = (code, signal, reason, self._timeline.ms)
         if container.run.until_ms is None:
-            self._digest.add(b"process", f"ends {container.run} {code}")
+            self._digest.add(b"process", self._name, f"ends {container.run} {code}")
             self._log.ended(container.run, self._timeline.ms, cause)
 
     def _mark_lost(self, pod: _Supervisor) -> None:
         for each in pod.containers.values():
             if each.running:
                 self._finish(each, 128 + _KILL, _KILL, "SupervisorLost", LOST)
+
+    def _delay(self, label: str, uid: str) -> Stream:
+        """Each pod draws delays of its own. Its uid is of this run only: pods are told apart by when they came."""
+        found = self._delays.get((label, uid))
+        if found is None:
+            number = sum(each == label for each, _ in self._delays)
+            found = self._delays[label, uid] = self._chance.stream(label, f"{self._name} pod {number}")
+        return found
 
     # What is told
 
@@ -355,7 +373,7 @@ class SimulatedMachine:
     def _told(self, uid: str, make: Callable[[float], PodEvent]) -> None:
         if self._tell is None or not self._found:
             return
-        delay = 1 + self._tape.choose("driver.told", _DELAYS_MS)
+        delay = 1 + self._delay("driver.told", uid).choose(_DELAYS_MS)
         at = max(self._timeline.ms + delay, self._told_at.get(uid, 0) + 1)
         self._told_at[uid] = at
         self._timeline.at(at, self._deliver, self._agent, make)

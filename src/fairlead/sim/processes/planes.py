@@ -25,11 +25,11 @@ from fairlead.control.plane import Plane
 from fairlead.port.driving import Follow, ListAll, Started, Stepped, WakeAt, Woke
 from fairlead.port.outcome import Outcome
 from fairlead.port.request import READ_VERBS
+from fairlead.sim.chance import Chance, FaultStream, Stream
 from fairlead.sim.digest import Digest
 from fairlead.sim.faults import Faults
-from fairlead.sim.network import Link
+from fairlead.sim.network import Link, what_of
 from fairlead.sim.processes.driving import SimulatedProcess
-from fairlead.sim.tape import Tape
 from fairlead.sim.time import Timeline
 from fairlead.sim.violation import Violation
 
@@ -37,7 +37,6 @@ MakePlane = Callable[[str], Plane]
 
 
 class PlaneProcess(SimulatedProcess[Answers | Stepped, PlaneInstruction]):
-    chance_label, restart_label = "plane.chance", "restart"
     skew_ms_max = 30_000
     in_order = False
 
@@ -46,12 +45,13 @@ class PlaneProcess(SimulatedProcess[Answers | Stepped, PlaneInstruction]):
         slot: int,
         make: MakePlane,
         timeline: Timeline,
-        tape: Tape,
+        chance: Chance,
         digest: Digest,
         link: Link,
         tells_progress: bool = True,  # of watches, when asked; otherwise the mirror lists again, as over HTTPS
     ) -> None:
-        super().__init__(timeline, tape, digest, link)
+        super().__init__(timeline, chance, digest, link)
+        self._crashes: dict[tuple[str, str, str], tuple[FaultStream, Stream]] = {}  # by kind of write
         self.faults = Faults()
         self.crashes_between_writes = 0
         self._slot = slot
@@ -73,7 +73,7 @@ class PlaneProcess(SimulatedProcess[Answers | Stepped, PlaneInstruction]):
     def start(self) -> None:
         self._begin_life(self.faults.clock_skew)
         self.plane = self._make(self.identity)
-        self._digest.add(b"start", self.identity)
+        self._digest.add(b"start", self.name, self.identity)
         self._start_machine(self.plane)
 
     def crash(self) -> None:
@@ -81,7 +81,7 @@ class PlaneProcess(SimulatedProcess[Answers | Stepped, PlaneInstruction]):
             return
         self.up = False
         self.link.close()
-        self._digest.add(b"crash", self.identity)
+        self._digest.add(b"crash", self.name, self.identity)
         if any(turn.position for turn in self.plane.turns()):
             self.crashes_between_writes += 1
         self._died_mid_turn = bool(self.plane.turns())
@@ -104,7 +104,7 @@ class PlaneProcess(SimulatedProcess[Answers | Stepped, PlaneInstruction]):
         self._hear(self._life, partial(self._stepped, ahead_seconds))
 
     def _stepped(self, ahead_seconds: float) -> Stepped:
-        self._digest.add(b"stepped", f"{self._slot} {ahead_seconds:g}")
+        self._digest.add(b"stepped", self.name, f"{ahead_seconds:g}")
         told = f"the wall clock was set, {ahead_seconds:g} s ahead"
         return Stepped(ahead_seconds - self._skew_ms / 1000, told, self.now)
 
@@ -112,14 +112,14 @@ class PlaneProcess(SimulatedProcess[Answers | Stepped, PlaneInstruction]):
         match event:
             case Answers(replies):
                 for each in replies:
-                    self._digest.add(b"replied", f"{self._slot} {each.call} {type(each.outcome).__name__}")
+                    self._digest.add(b"replied", self.name, f"{each.call} {type(each.outcome).__name__}")
             case Mirrored(resource, events):
                 revisions = [each.entry.revision for each in events if isinstance(each, Framed)]
-                self._digest.add(b"told", f"{self._slot} {resource} {type(events[0]).__name__} {revisions}")
+                self._digest.add(b"told", self.name, f"{resource} {type(events[0]).__name__} {revisions}")
             case Woke(timer=""):
-                self._digest.add(b"woke", str(self._slot))
+                self._digest.add(b"woke", self.name)
             case Woke(timer=resource):
-                self._digest.add(b"told", f"{self._slot} {resource} Woke []")
+                self._digest.add(b"told", self.name, f"{resource} Woke []")
             case Started() | Stepped():
                 pass
             case _:
@@ -128,18 +128,18 @@ class PlaneProcess(SimulatedProcess[Answers | Stepped, PlaneInstruction]):
     # What it asks for
 
     def _carry_out(self, instruction: PlaneInstruction) -> None:
-        add, slot = self._digest.add, self._slot
+        add, name = self._digest.add, self.name
         match instruction:
             case Call():
                 self._call(instruction)
             case WakeAt():
                 if not instruction.timer:
-                    add(b"wake at", f"{slot} {instruction.at!r}")
+                    add(b"wake at", name, f"{instruction.at!r}")
                 self._wake_at(instruction)
             case Record(body):
-                add(b"record", str(slot), body)
+                add(b"record", name, "", body)
             case Report(_, message, error):
-                add(b"report", f"{slot} {message}")
+                add(b"report", name, message)
                 if error is not None:
                     raise Violation("deciders-do-not-raise", message) from error
             case Forget(resource):
@@ -150,10 +150,10 @@ class PlaneProcess(SimulatedProcess[Answers | Stepped, PlaneInstruction]):
                 elif not self.plane.mirrors[resource].passed(revision):
                     self.link.expire(resource)
             case ListAll(resource):
-                add(b"list", f"{slot} {resource}")
+                add(b"list", name, resource)
                 self._list(instruction)
             case Follow(resource, since):
-                add(b"follow", f"{slot} {resource} {since}")
+                add(b"follow", name, f"{resource} {since}")
                 self._follow(instruction)
             case _:
                 assert_never(instruction)
@@ -162,18 +162,29 @@ class PlaneProcess(SimulatedProcess[Answers | Stepped, PlaneInstruction]):
         request = call.request
         self._digest.add(
             b"call",
-            f"{self._slot} {call.call} {call.controller} {request.verb} {request.plural} "
+            self.name,
+            f"{call.call} {call.controller} {request.verb} {request.plural} "
             f"{request.namespace}/{request.name}/{request.subresource}",
             request.body + repr(request.bindings).encode() if request.bindings else request.body,
         )
-        if request.verb not in READ_VERBS and self._tape.happens(
-            "crash_at_write", self.faults.crash_at_write
-        ):
-            if self._tape.choose("crash.sent", 2):
-                self._send(call)
-            self.crash()
-            return
+        if request.verb not in READ_VERBS:
+            crashes, sent = self._crashes_of(call)
+            if crashes.happens(self.faults.crash_at_write):
+                if sent.choose(2):
+                    self._send(call)
+                self.crash()
+                return
         self._send(call)
+
+    def _crashes_of(self, call: Call) -> tuple[FaultStream, Stream]:
+        kind = (call.controller, call.request.verb, what_of(call.request))
+        found = self._crashes.get(kind)
+        if found is None:
+            actor = " ".join((self.name, *kind))
+            chance = self._chance
+            found = chance.faults("crash_at_write", actor), chance.stream("crash.sent", actor)
+            self._crashes[kind] = found
+        return found
 
     def _send(self, call: Call) -> None:
         user = self._users.get(call.controller)
@@ -191,4 +202,4 @@ class PlaneProcess(SimulatedProcess[Answers | Stepped, PlaneInstruction]):
         )
 
     def _replied(self, call: int, outcome: Outcome) -> Answers:
-        return Answers((Replied(call, outcome, self.now, self._chance()),))
+        return Answers((Replied(call, outcome, self.now, self._draw()),))

@@ -1,7 +1,7 @@
 """The API server as a process that can die: store machine, API and hub of production over a journal that takes time.
 
 It does on the timeline what `runtime/server/host.py` and `runtime/server/store_driver.py` do with a loop and a thread.
-A batch is in the journal only when its sync has come; a crash before that loses it, or not, as the tape says; nobody is
+A batch is in the journal only when its sync has come; a crash before that loses it, or not, as chance says; nobody is
 answered before. Whoever waits when the server dies learns nothing (None in place of a Reply): the outcome is open.
 """
 
@@ -23,11 +23,11 @@ from fairlead.core.errors import StorageFull
 from fairlead.model.key import Key
 from fairlead.port.request import Reply, Request
 from fairlead.sim.backup import EMPTY, Backup, backup_of
+from fairlead.sim.chance import Chance
 from fairlead.sim.digest import Digest
 from fairlead.sim.faults import Faults
 from fairlead.sim.memory import Memory
 from fairlead.sim.processes.disk import SimulatedDisk
-from fairlead.sim.tape import Tape
 from fairlead.sim.time import Timeline
 from fairlead.sim.violation import Violation
 from fairlead.store.contract import (
@@ -60,6 +60,7 @@ from fairlead.store.machine import Store
 from fairlead.store.memory import MemoryJournal
 from fairlead.store.watch import Subscription
 
+SERVER = "server"  # its name as an actor
 Answer = Callable[[Reply | None], None]
 
 # Invariants that are judged here, because no commit shows them.
@@ -84,13 +85,14 @@ class CommitObserver(Protocol):
 class _Waiting:
     origin: str
     done: Callable[[CommitOutcome | None], None] | None
+    cause: int  # the step of the trail that asked
 
 
 class SimulatedServer:
     def __init__(
         self,
         timeline: Timeline,
-        tape: Tape,
+        chance: Chance,
         digest: Digest,
         witness: CommitObserver,
         backup: Backup = EMPTY,
@@ -103,7 +105,12 @@ class SimulatedServer:
         self.lost: tuple[Lost, ...] = ()  # ranges of revisions, as they really are
         self.up = False
         self._timeline = timeline
-        self._tape = tape
+        self._crash_synced, self._failed_synced = (
+            chance.stream("crash.synced"),
+            chance.stream("failed.synced"),
+        )
+        self._slow, self._sync_delay = chance.faults("sync_slow"), chance.stream("sync.delay")
+        self._fails = chance.faults("sync_failed")
         self._digest = digest
         self._witness = witness
         self._make_api = api
@@ -144,10 +151,10 @@ class SimulatedServer:
         self.up = False
         self._life += 1
         batch, self._in_flight = self._in_flight, None
-        if batch is not None and self._tape.choose("crash.synced", 2):
+        if batch is not None and self._crash_synced.choose(2):
             self._keep(batch)
         waiting, self._waiting = self._waiting, {}
-        self._digest.add(b"server crash")
+        self._digest.add(b"crash", SERVER)
         for each in waiting.values():
             if each.done is not None:
                 each.done(None)
@@ -229,7 +236,7 @@ class SimulatedServer:
         self, transaction: Transaction, origin: str, done: Callable[[CommitOutcome | None], None] | None
     ) -> None:
         self._tickets += 1
-        self._waiting[self._tickets] = _Waiting(origin, done)
+        self._waiting[self._tickets] = _Waiting(origin, done, self._timeline.cause)
         self._carry_out(self.store.handle(Submitted(self._tickets, transaction)))
 
     def note(self, note: Note, origin: str) -> None:
@@ -260,6 +267,8 @@ class SimulatedServer:
                             told = f"{entry.key} at {entry.revision}, while {self._durable} is the newest"
                             raise Violation(ACKNOWLEDGED_IS_KEPT, told)
                         origins[entry.revision] = waiting.origin
+                        told = f"{entry.revision} {'/'.join(entry.key)} by {waiting.origin or 'the system'}"
+                        self._digest.tell("committed", SERVER, told, waiting.cause)
         life = self._life
         for instruction in instructions:
             if isinstance(instruction, Publish):
@@ -282,9 +291,9 @@ class SimulatedServer:
             self.later(2, self._found_full)
             return
         self._in_flight = batch
-        slow = self._tape.happens("sync_slow", self.faults.sync_slow)
-        delay = 200 + self._tape.choose("sync.delay", 1800) if slow else 2
-        if self._tape.happens("sync_failed", self.faults.sync_failed):
+        slow = self._slow.happens(self.faults.sync_slow)
+        delay = 200 + self._sync_delay.choose(1800) if slow else 2
+        if self._fails.happens(self.faults.sync_failed):
             self.later(delay, self._sync_failed)
         else:
             self.later(delay, self._synced)
@@ -299,7 +308,7 @@ class SimulatedServer:
         """An error was reported; what was to be written is there all the same, or not."""
         batch, self._in_flight = self._in_flight, None
         assert batch is not None
-        if self._tape.choose("failed.synced", 2):
+        if self._failed_synced.choose(2):
             self._keep(batch)
         self._carry_out(self.store.handle(AppendFailed("StorageFailed", "the disk reported an error")))
 
@@ -316,9 +325,9 @@ class SimulatedServer:
             self._durable = batch.changes[-1].entry.revision
         add = self._digest.add
         for change in batch.changes:
-            add(b"commit", change.type, change.entry.data)
+            add(b"commit", SERVER, change.type, change.entry.data)
         for note in batch.notes:
-            add(b"note", note.stream, note.body)
+            add(b"note", SERVER, note.stream, note.body)
 
     def _witness_commit(self, changes: tuple[CommittedChange, ...], origins: dict[int, str]) -> None:
         self._witnessed = changes[-1].entry.revision
