@@ -12,6 +12,7 @@ from fairlead.port.request import Reply, Request
 from fairlead.sim.chance import Chance
 from fairlead.sim.faults import CALM, Faults
 from fairlead.sim.parts import default_parts
+from fairlead.sim.people import People
 from fairlead.sim.scenario import Scenario, create, delete, patch
 from fairlead.sim.world import Run, World
 from fairlead.sim.worlds import fraud_batch
@@ -67,20 +68,22 @@ def _scenario() -> Scenario:
     )
 
 
-class _World(World):
+class _Content(People):
     """People who are told that what they wanted to change is gone are content."""
 
-    def _answered(self, request: Request, counts: bool, reply: Reply | None) -> None:
+    def answered(self, request: Request, counts: bool, reply: Reply | None) -> None:
         if request.verb == "patch" and reply is not None and reply.status == 404:
             reply = Reply(200, b"{}")
-        super()._answered(request, counts, reply)
+        super().answered(request, counts, reply)
 
 
 def _run(seed: int, faults: Faults) -> Run:
     parts: Any = default_parts()
     parts["deciders"] = lambda: deletion_deciders(_KINDS)
     parts["scheduler"] = None
-    return _World(_scenario(), Chance(seed), faults, parts).run()
+    world = World(_scenario(), Chance(seed), faults, parts)
+    world.people.__class__ = _Content
+    return world.run()
 
 
 def _names(run: Run, resource: str) -> set[str]:
@@ -98,12 +101,13 @@ def test_a_deleted_definition_leaves_nothing_behind_and_takes_nothing_else_along
 
 def test_what_a_plane_is_asked_to_follow_ends_with_the_definition() -> None:
     """Nothing of a kind that is gone is kept: not its mirror, not its watch."""
-    world = _World(
+    world = World(
         _scenario(),
         Chance(0),
         CALM,
         {**default_parts(), "deciders": lambda: deletion_deciders(_KINDS), "scheduler": None},  # type: ignore[dict-item]
     )
+    world.people.__class__ = _Content
     assert world.run().violation is None
     for process in world.planes:
         assert f"others.{GROUP}" in process.plane.mirrors

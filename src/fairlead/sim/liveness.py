@@ -7,13 +7,14 @@ if one remains all the same (a process that is paused, a disk that is full), it 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from fairlead.cache.mirror import MirrorPhase
 from fairlead.model.key import Key
 from fairlead.model.views import LEASES
 from fairlead.port.request import Request
 from fairlead.sim.checkers.contract import CommittedObjects, Sight
+from fairlead.sim.people import People
 from fairlead.sim.processes.agents import AgentProcess
 from fairlead.sim.processes.planes import PlaneProcess
 from fairlead.sim.processes.server import SimulatedServer
@@ -59,8 +60,7 @@ def why_restless(
     processes: Processes,
     ms: int,
     writes: LastWrites,
-    open_steps: Iterable[tuple[Request, int]],
-    steps_left: int,
+    people: People,
 ) -> Violation:
     """The violation of a world that is not at rest in time; a fault that remains is the reason, if there is one."""
     faults = [*_remaining(server, processes, ms)]
@@ -68,9 +68,9 @@ def why_restless(
         return Violation(
             FAULTS_END, f"not at rest after {ms / 1000:.0f} s, and faults remain: {'; '.join(faults)}"
         )
-    told = [f"{_asked(request)} by people is answered {status}" for request, status in open_steps]
-    if steps_left and not told:
-        told.append(f"{steps_left} steps of people are open")
+    told = [f"{_asked(request)} by people is answered {status}" for request, status in people.open_steps()]
+    if people.steps_left and not told:
+        told.append(f"{people.steps_left} steps of people are open")
     told += _behind(processes)
     still = writes.told()
     if still:

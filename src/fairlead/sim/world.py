@@ -11,13 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import partial
-
-from msgspec import structs
 
 from fairlead.agent.contract import NodeSettings
 from fairlead.agent.machine import Agent
-from fairlead.api.access.users import MASTERS, User
 from fairlead.control.leadership import FENCE, LEASE
 from fairlead.control.plane import Plane
 from fairlead.core import codec
@@ -43,6 +39,7 @@ from fairlead.sim.memory import Memory
 from fairlead.sim.narrow_api import narrow
 from fairlead.sim.network import Link
 from fairlead.sim.parts import Parts, default_parts
+from fairlead.sim.people import People
 from fairlead.sim.probes import (
     CALLS,
     CRASH_BETWEEN_WRITES,
@@ -55,18 +52,15 @@ from fairlead.sim.processes.machines import SimulatedMachine
 from fairlead.sim.processes.planes import PlaneProcess
 from fairlead.sim.processes.runs import RunLog
 from fairlead.sim.processes.server import SimulatedServer
-from fairlead.sim.scenario import Scenario, ScenarioStep, owned_by, told_of
+from fairlead.sim.scenario import Scenario
 from fairlead.sim.time import EPOCH, Timeline
 from fairlead.sim.trail import Trail
 from fairlead.sim.violation import Violation
 from fairlead.store.contract import ADDED, CommittedChange, Entry
-from fairlead.store.damage import DELETE_OPTION
 from fairlead.store.watch import Subscription
 
-PEOPLE = User("admin", groups=(MASTERS, "system:authenticated"))
 _NAMESPACES = ("default", "kube-system")
-_ASK_AGAIN_MS = 500
-WORLD, PEOPLE_LANE = "world", "people"  # as actors
+WORLD = "world"  # as an actor
 
 
 @dataclass(slots=True)
@@ -120,12 +114,12 @@ class World:
         self._takeovers_mid_turn = 0
         self._holder = ""  # of the lease, where there are no fences
         self._last_writes, self._counted = LastWrites(), CountedWrites()
-        self._open_steps: dict[int, tuple[Request, int]] = {}  # asked for, not done yet; with the last answer
-        self._steps_left = len(scenario.steps) + len(scenario.disk_mishaps)
         parts = parts or default_parts(*scenario.controllers, deciders=scenario.deciders)
         api = parts["api"] if scenario.capabilities.complete else narrow(parts["api"], scenario.capabilities)
         store = parts["store"]
         self.server = SimulatedServer(self.timeline, chance, self.digest, self, backup, api, memory, store)
+        steps = len(scenario.steps) + len(scenario.disk_mishaps)
+        self.people = People(self.timeline, self.server, self.digest, lambda: self.observed.objects, steps)
         self.observed.committed(backup.changes, {}, 0.0)
         self.planes = tuple(self._plane(slot, parts) for slot in range(scenario.planes))
         self.agents = self._agents(parts)
@@ -217,9 +211,9 @@ class World:
     def _begin(self) -> None:
         for name in (*_NAMESPACES, NODE_LEASES) if self.agents else _NAMESPACES:
             body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
-            self._ask(Request("create", "", "v1", "namespaces", body=codec.encode(body)), False)
+            self.people.ask(Request("create", "", "v1", "namespaces", body=codec.encode(body)), False)
         for step in self.scenario.steps:
-            self.timeline.at(int(step.at_seconds * 1000), self._take_step, step)
+            self.timeline.at(int(step.at_seconds * 1000), self.people.take, step)
         for plane in self.planes:
             self.timeline.after(10 + self.chance.stream("start", plane.name).choose(1000), plane.start)
         for agent in self.agents:
@@ -249,7 +243,7 @@ class World:
         self._until(scenario.faults_until_seconds)
         self._calm_down()
         quiet_ms = int(scenario.quiet_seconds * 1000)
-        while self._steps_left or timeline.ms - self._quiet_since_ms < quiet_ms:
+        while self.people.steps_left or timeline.ms - self._quiet_since_ms < quiet_ms:
             if timeline.ms >= scenario.seconds_max * 1000:
                 raise self._restless()
             if not all(each.follows for each in self._processes):
@@ -262,8 +256,7 @@ class World:
         self._until(max(scenario.seconds_min, self._rested_at + rest))
 
     def _restless(self) -> Violation:
-        told, steps = self._last_writes, self._open_steps.values()
-        return why_restless(self.server, self._processes, self.timeline.ms, told, steps, self._steps_left)
+        return why_restless(self.server, self._processes, self.timeline.ms, self._last_writes, self.people)
 
     def _mirroring(self) -> Iterator[Mirroring]:
         for each in self._processes:
@@ -298,40 +291,6 @@ class World:
             self._incidents.perhaps(self._faults)
             self.timeline.after(EVERY_MS, self._tick)
 
-    # People
-
-    def _take_step(self, step: ScenarioStep) -> None:
-        request = step.request
-        if any(told_of(each) == told_of(request) for each, _ in self._open_steps.values()):
-            self.timeline.after(_ASK_AGAIN_MS, self._take_step, step)  # people do one thing after the other
-            return
-        if step.owner is not None:
-            owner = self.observed.objects.of(step.owner.resource).get(step.owner)
-            if owner is None:
-                self.timeline.after(_ASK_AGAIN_MS, self._take_step, step)
-                return
-            request = structs.replace(request, body=owned_by(request.body, owner.metadata.uid))
-        self._open_steps[id(request)] = request, 0
-        self._ask(request, True)
-
-    def _ask(self, request: Request, counts: bool) -> None:
-        self.digest.tell("asks", PEOPLE_LANE, describe(request))
-        self.server.send(request, PEOPLE, "people", partial(self._answered, request, counts))
-
-    def _answered(self, request: Request, counts: bool, reply: Reply | None) -> None:
-        """Asked again until it is so: what was done although nobody was told exists, or is gone, by then."""
-        done = {"create": 409, "delete": 404}.get(request.verb)
-        if reply is None or (reply.status >= 400 and reply.status != done):
-            if reply is not None and reply.status in (400, 403, 422):
-                raise RuntimeError(f"the world's own step was refused: {reply.body.decode()}")
-            if counts:
-                self._open_steps[id(request)] = request, 0 if reply is None else reply.status
-            self.timeline.after(_ASK_AGAIN_MS, self._ask, request, counts)
-            return
-        self._open_steps.pop(id(request), None)
-        if counts:
-            self._steps_left -= 1
-
     def _fault(self, label: str, actor: str) -> None:
         self.digest.tell("fault", actor.partition(" ")[0] or WORLD, f"{label} {actor}".rstrip())
 
@@ -348,20 +307,10 @@ class World:
         self.observed.begin_again(changes, fresh, self.timeline.ms / 1000)
 
     def give_up(self, key: Key) -> None:
-        kind = next(each for each in self.server.served if each.resource == key.resource)
-        request = Request(
-            verb="delete",
-            group=kind.group,
-            version=kind.version,
-            plural=kind.plural,
-            namespace=key.namespace,
-            name=key.name,
-            query={DELETE_OPTION: "true"},
-        )
-        self._ask(request, True)
+        self.people.give_up(key)
 
     def mishap_over(self) -> None:
-        self._steps_left -= 1
+        self.people.mishap_over()
 
     # Witness of the server
 
@@ -408,10 +357,3 @@ class World:
             timeouts = sum(p.link.timeouts_after_commit.get(call, 0) for p in self.planes)
             probes[timeout_after_commit(effect)] = timeouts
         return probes
-
-
-def describe(request: Request) -> str:
-    """A request in a line, for the trail."""
-    below = f"/{request.subresource}" if request.subresource else ""
-    at = "/".join(filter(None, (request.namespace, request.name)))
-    return f"{request.verb} {request.plural}{below} {at} {request.body.decode()}".rstrip()
