@@ -74,7 +74,7 @@ def all_checkers(fencing: bool = True) -> tuple[Checker, ...]:
         SoundCapacity(),
         OneIdentity(),
         NoGhost(lag),
-        FinishedJobs(),
+        FinishedJobs(lag),
         SlotsRunOnce(),
         EventsFlow(),
         LedAtRest(),
