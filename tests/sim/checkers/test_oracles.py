@@ -31,21 +31,27 @@ def lease(holder: str, **annotations: str) -> Json:
     return {"metadata": {"name": "fairlead-plane", "annotations": annotations}, "spec": spec}
 
 
+def _held(story: Story, whole: Json) -> None:
+    """Made, and renewed once."""
+    story.commit(LEASES, whole)
+    story.commit(LEASES, whole)
+
+
 def a_lease_taken_early(story: Story) -> None:
-    story.commit(LEASES, lease("plane-0-1"))
+    _held(story, lease("plane-0-1"))
     story.seconds = 9.9
     story.commit(LEASES, lease("plane-1-1"))
 
 
 def a_node_s_lease_taken_early_by_a_twin(story: Story) -> None:
-    story.commit(LEASES, lease("node-a", **{AGENT_INSTANCE: "one"}))
+    _held(story, lease("node-a", **{AGENT_INSTANCE: "one"}))
     story.seconds = 5.0
     story.commit(LEASES, lease("node-a", **{AGENT_INSTANCE: "two"}))
 
 
 def test_a_lease_that_ran_out_and_one_that_is_free_may_be_taken() -> None:
     story = Story()
-    story.commit(LEASES, lease("plane-0-1"))
+    _held(story, lease("plane-0-1"))
     story.seconds = 10.0
     story.commit(LEASES, lease("plane-1-1"))
     story.commit(LEASES, lease(""))

@@ -2,7 +2,8 @@
 
 Judged by true time, at the commits: whoever takes a lease counts from when it read it, which is never before the
 renewal was committed, and clocks that are ahead or behind run as fast as others. So there is no allowance. A lease that
-nobody holds is free, and so is one that was deleted. The fence is no lease, though it is kept as one: it changes when
+nobody holds is free, and so is one that was deleted. One that is seen for the first time may be restored, and older than
+it seems: its term is judged from the next renewal on. The fence is no lease, though it is kept as one: it changes when
 the holder of the lease does.
 """
 
@@ -39,7 +40,8 @@ class LeasesRunOut:
             return
         term = self._terms.get(key)
         holder = _holder(lease)
-        self._terms[key] = _Term(holder, sight.seconds, lease.spec.lease_duration_seconds)
+        is_new = sight.before is None
+        self._terms[key] = _Term("" if is_new else holder, sight.seconds, lease.spec.lease_duration_seconds)
         if term is None or not term.holder or holder in ("", term.holder):
             return
         passed = sight.seconds - term.renewed_at
