@@ -109,7 +109,7 @@ class World:
         self.observed = Observed((*all_checkers(fencing), *of_processes), self._decoded)
         self.runs = RunLog(of_processes)
         self.commits = 0
-        self._quiet_since_ms = 0
+        self._quiet_since_ms = self._calm_since_ms = 0
         self._rested_at: float | None = None
         self._takeovers_mid_turn = 0
         self._holder = ""  # of the lease, where there are no fences
@@ -271,6 +271,7 @@ class World:
         self.chance.end_faults()
         self._set_faults(CALM)
         self._last_writes.forget()
+        self._calm_since_ms = self.timeline.ms
         self._quiet_since_ms = (
             self.timeline.ms
         )  # quiet is counted from here: before it, nobody might have been able to write
@@ -326,7 +327,8 @@ class World:
 
     def answered(self, request: Request, origin: str, reply: Reply) -> None:
         if self._faults is CALM:
-            self.observed.answered(request, origin, reply, self.timeline.ms / 1000)
+            calm_seconds = (self.timeline.ms - self._calm_since_ms) / 1000
+            self.observed.answered(request, origin, reply, calm_seconds)
 
     def _is_takeover(self, change: CommittedChange) -> bool:
         if self.scenario.capabilities.fencing:

@@ -111,7 +111,9 @@ class Decays(Checker, Protocol):
 class Hears(Checker, Protocol):
     """A checker that is told what was answered with a conflict while faults are off."""
 
-    def answered(self, request: Request, origin: str, reply: Reply, seconds: float) -> None: ...
+    def answered(self, request: Request, origin: str, reply: Reply, calm_seconds: float) -> None:
+        """`calm_seconds`: since faults stopped."""
+        ...
 
 
 @runtime_checkable
@@ -173,10 +175,10 @@ class Observed:
             if isinstance(checker, Decays):
                 checker.decayed(key, self.objects.of(key.resource).get(key), seconds)
 
-    def answered(self, request: Request, origin: str, reply: Reply, seconds: float) -> None:
+    def answered(self, request: Request, origin: str, reply: Reply, calm_seconds: float) -> None:
         for checker in self._checkers:
             if isinstance(checker, Hears):
-                checker.answered(request, origin, reply, seconds)
+                checker.answered(request, origin, reply, calm_seconds)
 
     def begin_again(
         self, changes: Iterable[CommittedChange], fresh: Sequence[Checker], seconds: float

@@ -15,6 +15,8 @@ from fairlead.sim.checkers.contract import CommittedObjects, Sight
 from fairlead.sim.violation import Violation
 
 _TRIES = 6
+# What was under way to a mirror when faults stopped has come by then: until it has, a writer cannot know better.
+_SETTLE_SECONDS = 16.0
 _CONFLICT = 409
 _EXEMPT = "finalize"  # of a namespace: refused so for as long as it is not empty
 
@@ -25,15 +27,14 @@ class WritersProgress:
     def __init__(self) -> None:
         self._refused: dict[tuple[str, Key], int] = {}  # writer and object -> conflicts in a row
 
-    def answered(self, request: Request, origin: str, reply: Reply, seconds: float) -> None:
-        """A request was answered while no fault could have been the reason for it."""
+    def answered(self, request: Request, origin: str, reply: Reply, calm_seconds: float) -> None:
         if reply.status != _CONFLICT or request.verb in READ_VERBS or not origin:
             return
         if request.subresource == _EXEMPT:
             return
         at = (origin, _key(request))
         tries = self._refused[at] = self._refused.get(at, 0) + 1
-        if tries >= _TRIES:
+        if tries >= _TRIES and calm_seconds >= _SETTLE_SECONDS:
             told = codec.decode(reply.body).get("message", "")
             what = f"{request.verb} {at[1].resource} {at[1].name}"
             raise Violation(self.name, f"{origin} was refused {tries} times in a row: {what}: {told}")
