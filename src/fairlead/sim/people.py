@@ -1,7 +1,8 @@
 """People in a run: they ask for what the scenario's steps say, and ask again until it is so, or give up.
 
 What was done although nobody was told exists, or is gone, when it is asked for again. Steps of one lane wait for each
-other, as one person does with one object; steps without a lane wait for none. Called by `world.py`.
+other, as one person does with one object; a step without a lane waits while another about the same object is open.
+Called by `world.py`; `liveness.py` names the steps that are asked for in vain.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from fairlead.port.request import Reply, Request
 from fairlead.sim.digest import Digest
 from fairlead.sim.draining import drained, is_done
 from fairlead.sim.processes.server import SimulatedServer
-from fairlead.sim.scenario import Pick, ScenarioStep, owned_by
+from fairlead.sim.scenario import Pick, ScenarioStep, owned_by, told_of
 from fairlead.sim.time import Timeline
 
 if TYPE_CHECKING:
@@ -39,16 +40,27 @@ class People:
         self.did: dict[str, int] = {}  # by action, how often it was carried out
         self._timeline, self._server, self._digest, self._observed = timeline, server, digest, observed
         self._lanes: dict[str, deque[ScenarioStep]] = {}  # those with a step under way, and what waits for it
+        self._open: dict[
+            int, tuple[Request, int]
+        ] = {}  # asked for, not done yet; with the last answer's status
 
     def take(self, step: ScenarioStep) -> None:
         """Its time has come."""
         if not step.lane:
+            if step.pick is None and any(
+                told_of(each) == told_of(step.request) for each, _ in self._open.values()
+            ):
+                self._timeline.after(_ASK_AGAIN_MS, self.take, step)
+                return
             self._begin(step)
         elif step.lane in self._lanes:
             self._lanes[step.lane].append(step)
         else:
             self._lanes[step.lane] = deque()
             self._begin(step)
+
+    def open_steps(self) -> tuple[tuple[Request, int], ...]:
+        return tuple(self._open.values())
 
     def ask(self, request: Request, counts: bool = True) -> None:
         """Outside of any scenario."""
@@ -94,18 +106,24 @@ class People:
 
     def _ask(self, request: Request, step: ScenarioStep | None, tried: int = 0) -> None:
         self._digest.tell("asks", PEOPLE_LANE, describe(request))
+        if step is not None:
+            self._open.setdefault(id(request), (request, 0))
         self._server.send(request, PEOPLE, "people", partial(self._answered, request, step, tried))
 
     def _answered(self, request: Request, step: ScenarioStep | None, tried: int, reply: Reply | None) -> None:
         if reply is None or not self._is_so(request, step, reply):
             tried += reply is not None
             if step is not None and step.tries and tried >= step.tries:
+                self._open.pop(id(request), None)
                 self._end(step)
                 return
+            if step is not None:
+                self._open[id(request)] = request, 0 if reply is None else reply.status
             if reply is not None and reply.status in (400, 403, 422) and not (step and step.tries):
                 raise RuntimeError(f"the world's own step was refused: {reply.body.decode()}")
             self._timeline.after(_ASK_AGAIN_MS, self._ask, request, step, tried)
         elif step is not None:
+            self._open.pop(id(request), None)
             if step.action:
                 self.did[step.action] = self.did.get(step.action, 0) + 1
             self._end(step)

@@ -16,7 +16,8 @@ from traceback import format_exception
 
 from fairlead.sim.backup import EMPTY, Backup
 from fairlead.sim.chance import Chance
-from fairlead.sim.endstate import EndState, difference, end_state
+from fairlead.sim.counts import Counts
+from fairlead.sim.endstate import EndState, allowed_in, difference, end_state, made_too_much
 from fairlead.sim.expected import unmet
 from fairlead.sim.faults import CALM, DEFAULT, Faults
 from fairlead.sim.fence import raise_fence
@@ -111,6 +112,7 @@ class Runner:
         self._backup = backup
         self._memory = memory  # of the seeds that were run
         self._wanted: EndState | None = None
+        self._made: Counts = {}
 
     def run(self, seed: int) -> SeedResult:
         with _collected_seldom():
@@ -164,6 +166,8 @@ class Runner:
                 run.violation = Violation("ends-as-without-faults", told)
             elif told := unmet(self.scenario.expected, run.objects):
                 run.violation = Violation("ends-as-written", told)
+            elif told := made_too_much(self._made, run.counts, allowed_in(self.scenario)):
+                run.violation = Violation("makes-no-more", told)
             if run.violation is not None:
                 world.digest.tell("violation", WORLD, str(run.violation))
         return run
@@ -184,11 +188,11 @@ class Runner:
             calm = _fenced_run(World(unpinned, Chance(0), CALM, backup=self.backup()))
             if calm.violation is not None:
                 raise calm.violation
-            self._wanted = self._end_state(calm)
+            self._wanted, self._made = self._end_state(calm), calm.counts
         return self._wanted
 
     def _end_state(self, run: Run) -> EndState:
-        found = end_state(run.objects, loses_pods=bool(self.scenario.nodes))
+        found = end_state(run.objects, allowed_in(self.scenario))
         return self.scenario.compared(found) if self.scenario.compared is not None else found
 
 

@@ -116,6 +116,7 @@ class Scenario:
     ] = ()  # resources that no plane may list or watch before this second
     pinned: tuple[PinnedFault, ...] = ()
     expected: tuple[Expected, ...] = ()  # at the end of every run
+    allowed: tuple[str, ...] = ()  # ways in which runs may differ from the one without faults (`endstate.py`)
     standing: tuple[ScenarioStep, ...] = ()  # done long before: runs start from what came of it (`backup.py`)
     # It is at rest as soon as nothing is due within `quiet_seconds`, instead of after them (`rest.py`).
     looks_ahead: bool = False
@@ -137,6 +138,12 @@ def create_owned(
     reference = {**named, "blockOwnerDeletion": True}
     owned = {**body, "metadata": {**body["metadata"], "ownerReferences": [reference]}}
     return replace(create(at, api_version, plural, owned, owner.namespace), owner=owner)
+
+
+def told_of(request: Request) -> tuple[str, str, str]:
+    """The object that a request is about."""
+    name = request.name or (codec.decode(request.body).get("metadata") or {}).get("name", "")
+    return request.plural, request.namespace, name
 
 
 def owned_by(body: bytes, uid: str) -> bytes:

@@ -9,6 +9,7 @@ written for `quiet_seconds`. From then on nothing may be written, until the run 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from fairlead.agent.contract import NodeSettings
@@ -19,12 +20,14 @@ from fairlead.core import codec
 from fairlead.model.key import Key
 from fairlead.model.marks import NODE_LEASES
 from fairlead.model.views import LEASES
-from fairlead.port.request import Request
+from fairlead.port.request import Reply, Request
 from fairlead.schedule.facts import FactsOf
 from fairlead.sim.backup import EMPTY, Backup
 from fairlead.sim.chance import Chance
 from fairlead.sim.checkers.contract import CommittedObjects, Observed
+from fairlead.sim.checkers.mirrors import Mirroring, MirrorsAtRest
 from fairlead.sim.checkers.roster import all_checkers, process_checkers
+from fairlead.sim.counts import CountedWrites, Counts
 from fairlead.sim.decoded import Decoded
 from fairlead.sim.digest import Digest
 from fairlead.sim.faults import CALM, Faults
@@ -32,6 +35,7 @@ from fairlead.sim.fence import Trespass
 from fairlead.sim.incidents.disk import DiskMishaps
 from fairlead.sim.incidents.pinned import PinnedFaults
 from fairlead.sim.incidents.processes import EVERY_MS, Incidents
+from fairlead.sim.liveness import LastWrites, why_restless
 from fairlead.sim.memory import Memory
 from fairlead.sim.narrow_api import narrow
 from fairlead.sim.network import Link
@@ -75,6 +79,7 @@ class Run:
     probes: dict[str, int]
     rested_at: float | None
     objects: CommittedObjects
+    counts: Counts
     chance: Chance
     trail: Trail | None = field(default=None, repr=False)
 
@@ -108,10 +113,11 @@ class World:
         self.observed = Observed((*all_checkers(fencing), *of_processes), self._decoded)
         self.runs = RunLog(of_processes)
         self.commits = 0
-        self._quiet_since_ms = 0
+        self._quiet_since_ms = self._calm_since_ms = 0
         self._rested_at: float | None = None
         self._takeovers_mid_turn = 0
         self._holder = ""  # of the lease, where there are no fences
+        self._last_writes, self._counted = LastWrites(), CountedWrites()
         parts = parts or default_parts(*scenario.controllers, deciders=scenario.deciders)
         api = parts["api"] if scenario.capabilities.complete else narrow(parts["api"], scenario.capabilities)
         store = parts["store"]
@@ -125,6 +131,9 @@ class World:
         self._links = tuple(each.link for each in self._processes)
         self._incidents = Incidents(self.timeline, chance, self.server, self.planes, self.agents)
         self._pinned = PinnedFaults(self.timeline, chance, self.server, self.planes)
+        self.observed.add(MirrorsAtRest(self._mirroring))
+        self.observed.add(self._last_writes)
+        self.observed.add(self._counted)
         self._disk_mishaps = DiskMishaps(self.timeline, chance, self.server, self.planes, self)
         self._faults = CALM
         self._set_faults(faults if not scenario.faults_from_seconds else Faults(clock_skew=faults.clock_skew))
@@ -144,7 +153,7 @@ class World:
                 plane.placer.snapshot.facts_of = self._facts_of
             return plane
 
-        link = Link(f"plane-{slot}", self.timeline, self.chance, self.server)
+        link: Link = parts["link"](f"plane-{slot}", self.timeline, self.chance, self.server)
         tells_progress = self.scenario.capabilities.complete
         return PlaneProcess(slot, make, self.timeline, self.chance, self.digest, link, tells_progress)
 
@@ -199,6 +208,7 @@ class World:
             probes=self._probes(),
             rested_at=self._rested_at,
             objects=self.observed.objects,
+            counts=self._counted.counts(),
             chance=self.chance,
             trail=self.digest.trail,
         )
@@ -242,7 +252,7 @@ class World:
         quiet_ms = int(scenario.quiet_seconds * 1000)
         while self.people.left or not self._is_quiet(quiet_ms):
             if timeline.ms >= scenario.seconds_max * 1000:
-                raise Violation("converges", f"still writing after {scenario.seconds_max:.0f} s")
+                raise self._restless()
             if not all(each.follows for each in self._processes):
                 self._quiet_since_ms = timeline.ms  # who does not see what is to be done is not at rest
             self._until(timeline.ms / 1000 + 1.0)
@@ -262,6 +272,13 @@ class World:
             return was_quiet and are_idle(self.planes, self.scenario.rest_seconds)
         return nothing_is_due(self.timeline, self.planes, quiet_ms / 1000)
 
+    def _restless(self) -> Violation:
+        return why_restless(self.server, self._processes, self.timeline.ms, self._last_writes, self.people)
+
+    def _mirroring(self) -> Iterator[Mirroring]:
+        for each in self._processes:
+            yield Mirroring(each.called, each.mirrors, each.link.listed)
+
     def _until(self, seconds: float) -> None:
         self.timeline.run_until(int(seconds * 1000))
 
@@ -270,6 +287,8 @@ class World:
         self.digest.tell("calm", WORLD, "faults stop")
         self.chance.end_faults()
         self._set_faults(CALM)
+        self._last_writes.forget()
+        self._calm_since_ms = self.timeline.ms
         self._quiet_since_ms = (
             self.timeline.ms
         )  # quiet is counted from here: before it, nobody might have been able to write
@@ -332,6 +351,11 @@ class World:
             elif self._is_takeover(change) and any(plane.mid_turn for plane in self.planes):
                 self._takeovers_mid_turn += 1
         self.observed.committed(changes, origins, timeline.ms / 1000)
+
+    def answered(self, request: Request, origin: str, reply: Reply) -> None:
+        if self._faults is CALM:
+            calm_seconds = (self.timeline.ms - self._calm_since_ms) / 1000
+            self.observed.answered(request, origin, reply, calm_seconds)
 
     def _is_takeover(self, change: CommittedChange) -> bool:
         if self.scenario.capabilities.fencing:

@@ -152,4 +152,5 @@ def _effects(view: Reading, service: Service, layout: Layout) -> list[Effect]:
 
 
 def _delete(service: Service, found: EndpointSlice) -> Effect | None:
-    return ensure_gone(_NAME, service.metadata, ENDPOINT_SLICES, found)
+    premises = (premise_of(SERVICES, service.metadata),)
+    return ensure_gone(_NAME, service.metadata, ENDPOINT_SLICES, found, premises=premises)

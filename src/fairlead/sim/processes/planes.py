@@ -3,13 +3,13 @@ identity."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import assert_never
+from typing import Any, assert_never
 
 from fairlead.api.access.users import MASTERS, User
 from fairlead.cache.events import Framed, Mirrored
-from fairlead.cache.mirror import MirrorPhase
+from fairlead.cache.mirror import Mirror, MirrorPhase
 from fairlead.control.instructions import (
     Answers,
     AskProgress,
@@ -63,6 +63,12 @@ class PlaneProcess(SimulatedProcess[Answers | Stepped, PlaneInstruction]):
     @property
     def identity(self) -> str:
         return f"plane-{self._slot}-{self._life}"
+
+    called = identity
+
+    @property
+    def mirrors(self) -> Mapping[str, Mirror[Any]]:
+        return self.plane.mirrors
 
     def start(self) -> None:
         self._begin_life(self.faults.clock_skew)
