@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable
 from dataclasses import MISSING, fields
+from functools import partial
 from typing import Any, get_type_hints
 
 import msgspec
@@ -114,7 +115,10 @@ def step_of(document: Json) -> ScenarioStep:
 
 
 def path_of(code: Callable[..., Any]) -> str:
-    """MODULE:NAME, by which it can be imported again."""
+    """MODULE:NAME, by which it can be imported again; of a function with sets of words given, MODULE:NAME(word word)."""
+    if isinstance(code, partial):
+        given = "".join(f"({' '.join(sorted(each))})" for each in code.args)
+        return path_of(code.func) + given
     path = f"{code.__module__}:{code.__qualname__}"
     if "<" in path:
         raise UsageError(f"{path} cannot be written down: only functions of a module can be found again")
@@ -122,15 +126,16 @@ def path_of(code: Callable[..., Any]) -> str:
 
 
 def code_at(path: str) -> Callable[..., Any]:
+    path, *given = path.replace(")", "").split("(")
     module, _, name = path.partition(":")
     try:
         found: Any = importlib.import_module(module)
         for part in name.split("."):
             found = getattr(found, part)
-    except (ImportError, AttributeError) as error:
+    except (ImportError, AttributeError, ValueError) as error:
         raise UsageError(f'"{path}" cannot be loaded: {error}') from None
     code: Callable[..., Any] = found
-    return code
+    return partial(code, *(frozenset(words.split()) for words in given)) if given else code
 
 
 def _converted(value: Any, wanted: Any, name: str) -> Any:
