@@ -30,6 +30,7 @@ from fairlead.sim.worlds import std20
 # A run makes many objects that live as long as it does: looking for garbage before its end finds none. So many more
 # objects than usual are a run that goes on and on.
 _COLLECT_AFTER = (1_000_000, 20, 20)
+_COLLECT_EVERY = 4  # runs
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +96,7 @@ class Runner:
         plant: str | Plant = "",
         calm: Scenario | None = None,
         memory: Memory | None = None,
+        calm_memory: Memory | None = None,
         drew: str = "",
     ) -> None:
         """`calm`: the scenario of the run without faults, where it may be a simpler one that comes to the same."""
@@ -105,12 +107,16 @@ class Runner:
         self._plant = load_plant(plant) if isinstance(plant, str) and plant else plant
         self._backup: Backup | None = None
         self._memory = memory  # of the seeds that were run
+        self._calm_memory = calm_memory  # of the runs without faults, which know no plant
         self._wanted: EndState | None = None
+        self._ran = 0
 
     def run(self, seed: int) -> SeedResult:
         with _collected_seldom():
             result = self.at(seed)._judged(seed)
-            gc.collect(0)  # what is left of its world are cycles, all of them young
+            self._ran += 1
+            if self._ran % _COLLECT_EVERY == 0:
+                gc.collect(0)  # what is left of their worlds are cycles, all of them young
         return result
 
     def at(self, seed: int) -> Runner:
@@ -162,7 +168,9 @@ class Runner:
     def wanted(self) -> EndState:
         """What it must come to: the end of a run without faults and without plant."""
         if self._wanted is None:
-            calm = _fenced_run(World(self._calm, Chance(0), CALM, backup=self.backup()))
+            calm = _fenced_run(
+                World(self._calm, Chance(0), CALM, backup=self.backup(), memory=self._calm_memory)
+            )
             if calm.violation is not None:
                 raise calm.violation
             self._wanted = self._end_state(calm)

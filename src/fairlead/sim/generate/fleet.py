@@ -32,6 +32,12 @@ def of_nodes(draw: Draw, setting: Setting) -> list[ScenarioStep]:
         return []
     node = draw.one_of("node", setting.nodes)["metadata"]["name"]
     at = draw.one_of("at", _AT)
+    if draw.happens("tainted", 0.3):
+        taint = {"key": "example.com/out", "effect": "NoExecute"}
+        return [
+            _of_node(patch(at, "v1", "nodes", node, {"spec": {"taints": [taint]}}, ""), node, "taint a node"),
+            _of_node(patch(at + 3.0, "v1", "nodes", node, {"spec": {"taints": None}}, ""), node, "untaint"),
+        ]
     cordon = _of_node(patch(at, "v1", "nodes", node, {"spec": {"unschedulable": True}}, ""), node, "cordon")
     steps = [cordon]
     if draw.happens("drained", 0.7):
