@@ -18,15 +18,17 @@ from fairlead.cli.sim_check import check
 from fairlead.core.errors import UsageError
 from fairlead.runtime.seeds import run_in_processes
 from fairlead.sim.chance import Chance
+from fairlead.sim.generate.runner import NAMES, runner_of
 from fairlead.sim.run import Failure, Runner, RunTally
 from fairlead.sim.sample import SHARE_MIN, fault_lines, probe_lines, replay_command, report
-from fairlead.sim.worlds.roster import STANDARD, WORLDS
+from fairlead.sim.worlds.roster import STANDARD
 
 _EPILOG = """examples:
   fairlead sim run --seeds 100
   fairlead sim run --seeds 1 --seed 4711            one run again
   fairlead sim run --seeds 1000 --jobs 4 -o json
   fairlead sim run --seeds 50 --world fraud-batch   a workload of three with one unknown binding
+  fairlead sim run --seeds 500 --world small        a world of a few objects for each seed
   fairlead sim run --seeds 50 --plant fairlead.sim.zoo.no_read_your_writes:plant
   fairlead sim check --seeds 3                      is a seed the same in every process?
 
@@ -64,7 +66,7 @@ def _seeds(parser: argparse.ArgumentParser, default: int) -> None:
     )
     parser.add_argument(
         "--world",
-        choices=sorted(WORLDS),
+        choices=NAMES,
         default=STANDARD,
         help=f"the world they are of (default: {STANDARD})",
     )
@@ -84,8 +86,7 @@ def _count(text: str) -> int:
 
 
 def _run(options: argparse.Namespace) -> int:
-    scenario, faults = WORLDS[options.world]
-    runner = Runner(scenario(), faults, options.plant)
+    runner = runner_of(options.world, options.plant)
     if options.output == "trail":
         return _print_trail(runner, options)
     tally = RunTally()
@@ -140,6 +141,8 @@ def _tell(failure: Failure, options: argparse.Namespace) -> None:
     print(f"seed {failure.seed}: {failure.invariant}: {failure.message}")
     if failure.trace and options.seeds == 1:
         print(failure.trace, end="")
+    if failure.drew:
+        print(f"  drew: {failure.drew}")
     print(f"  again: {replay_command(failure.seed, options.plant, options.world)}", flush=True)
 
 

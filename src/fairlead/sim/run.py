@@ -151,9 +151,7 @@ class Runner:
         world = World(self.scenario, chance, self.faults, parts, trail, backup, memory=self._memory)
         run = _fenced_run(world)
         if run.violation is None:
-            told = difference(self.wanted(), self._end_state(run))
-            if told:
-                run.violation = Violation("ends-as-without-faults", told)
+            run.violation = self._parted(run)
         return run
 
     def backup(self) -> Backup:
@@ -175,6 +173,16 @@ class Runner:
                 raise calm.violation
             self._wanted = self._end_state(calm)
         return self._wanted
+
+    def _parted(self, run: Run) -> Violation | None:
+        try:
+            wanted = self.wanted()
+        except Violation as broken:
+            if not self.drew:
+                raise  # nothing is wrong with the seed: the world itself is
+            return Violation(broken.invariant, f"{broken.message} (without faults)")
+        told = difference(wanted, self._end_state(run))
+        return Violation("ends-as-without-faults", told) if told else None
 
     def _end_state(self, run: Run) -> EndState:
         found = end_state(run.objects, loses_pods=bool(self.scenario.nodes))

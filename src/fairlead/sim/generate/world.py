@@ -35,7 +35,7 @@ _GAPS = (0.0, 0.03, 0.4, 2.0, 2.0, 7.0)
 _ACTIONS = (0, 0, 1, 1, 2, 3)
 _FAULTS_UNTIL = (8.0, 15.0, 25.0)
 # What follows from these takes longer than any back-off: marks, and what is left on nodes that went, are kept a while.
-_SLOW, _SLOW_SECONDS = ("delete a node", MARKED), 310.0
+_SLOW, _SLOW_SECONDS = ("delete a node", MARKED), 200.0
 _LEASES = (8.0, 12.0, 20.0)
 
 
