@@ -37,6 +37,7 @@ _EPILOG = """examples:
   fairlead sim run --seeds 1000 --jobs 4 -o json
   fairlead sim run --seeds 50 --world fraud-batch   a workload of three with one unknown binding
   fairlead sim run examples/scenarios/seed-82219.yaml   a scenario of your own
+  fairlead sim run --seeds 500 --world small        a world of a few objects for each seed
   fairlead sim run --seeds 50 --plant fairlead.sim.zoo.no_read_your_writes:plant
   fairlead sim run --seeds 500 --search planned     crash after each write, freeze views, hide transitions
   fairlead sim run --world refused --plant fairlead.sim.zoo.zombie_leader:plant --shrink --artifacts found

@@ -35,6 +35,8 @@ class FailureReport:
         if self._text and sys.stderr.isatty():
             print("\r\033[K", end="", file=sys.stderr, flush=True)
         self._say(f"seed {failure.seed}: {failure.invariant}: {failure.message}")
+        if failure.drew:
+            self._say(f"  drew      {failure.drew}")
         if failure.trace and self._options.seeds == 1:
             self._say(failure.trace.rstrip("\n"))
         if failure.invariant not in self._explained and failure.invariant not in _NOT_PLAYED:

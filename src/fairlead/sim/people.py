@@ -19,6 +19,7 @@ from fairlead.core import codec
 from fairlead.port.request import Reply, Request
 from fairlead.sim.digest import Digest
 from fairlead.sim.draining import drained, is_done
+from fairlead.sim.met import verb_of
 from fairlead.sim.processes.server import SimulatedServer
 from fairlead.sim.scenario import Pick, ScenarioStep, owned_by, told_of
 from fairlead.sim.time import Timeline
@@ -38,6 +39,7 @@ class People:
         """`left`: how many things are to be done before the world may rest."""
         self.left = left
         self.did: dict[str, int] = {}  # by action, how often it was carried out
+        self.verbs: dict[str, int] = {}  # by verb, how often it was asked for
         self._timeline, self._server, self._digest, self._observed = timeline, server, digest, observed
         self._lanes: dict[str, deque[ScenarioStep]] = {}  # those with a step under way, and what waits for it
         self._open: dict[
@@ -108,6 +110,8 @@ class People:
         self._digest.tell("asks", PEOPLE_LANE, describe(request))
         if step is not None:
             self._open.setdefault(id(request), (request, 0))
+        verb = verb_of(request)
+        self.verbs[verb] = self.verbs.get(verb, 0) + 1
         self._server.send(request, PEOPLE, "people", partial(self._answered, request, step, tried))
 
     def _answered(self, request: Request, step: ScenarioStep | None, tried: int, reply: Reply | None) -> None:
@@ -121,7 +125,7 @@ class People:
                 self._open[id(request)] = request, 0 if reply is None else reply.status
             if reply is not None and reply.status in (400, 403, 422) and not (step and step.tries):
                 raise RuntimeError(f"the world's own step was refused: {reply.body.decode()}")
-            self._timeline.after(_ASK_AGAIN_MS, self._ask, request, step, tried)
+            self._timeline.after(_patience(step, tried), self._ask, request, step, tried)
         elif step is not None:
             self._open.pop(id(request), None)
             if step.action:
@@ -151,6 +155,11 @@ class People:
             self._timeline.after(1, self._begin, waiting.popleft())
         elif waiting is not None:
             del self._lanes[step.lane]
+
+
+def _patience(step: ScenarioStep | None, tried: int) -> int:
+    """Who would give up in the end asks less and less often."""
+    return _ASK_AGAIN_MS if step is None or not step.tries else _ASK_AGAIN_MS * min(1 + tried // 2, 8)
 
 
 def describe(request: Request) -> str:

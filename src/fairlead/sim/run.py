@@ -33,6 +33,7 @@ from fairlead.sim.worlds import std20
 # A run makes many objects that live as long as it does: looking for garbage before its end finds none. So many more
 # objects than usual are a run that goes on and on.
 _COLLECT_AFTER = (1_000_000, 20, 20)
+_COLLECT_EVERY = 4  # runs
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +99,7 @@ class Runner:
         plant: str | Plant = "",
         calm: Scenario | None = None,
         memory: Memory | None = None,
+        calm_memory: Memory | None = None,
         drew: str = "",
         backup: Backup | None = None,
     ) -> None:
@@ -111,13 +113,17 @@ class Runner:
         self._plant = load_plant(plant) if isinstance(plant, str) and plant else plant
         self._backup = backup
         self._memory = memory  # of the seeds that were run
+        self._calm_memory = calm_memory  # of the runs without faults, which know no plant
         self._wanted: EndState | None = None
         self._made: Counts = {}
+        self._ran = 0
 
     def run(self, seed: int) -> SeedResult:
         with _collected_seldom():
             result = self.at(seed)._judged(seed)
-            gc.collect(0)  # what is left of its world are cycles, all of them young
+            self._ran += 1
+            if self._ran % _COLLECT_EVERY == 0:
+                gc.collect(0)  # what is left of their worlds are cycles, all of them young
         return result
 
     def at(self, seed: int) -> Runner:
@@ -161,13 +167,7 @@ class Runner:
         )
         run = _fenced_run(world)
         if run.violation is None and stop_seconds is None:
-            told = difference(self.wanted(), self._end_state(run))
-            if told:
-                run.violation = Violation("ends-as-without-faults", told)
-            elif told := unmet(self.scenario.expected, run.objects):
-                run.violation = Violation("ends-as-written", told)
-            elif told := made_too_much(self._made, run.counts, allowed_in(self.scenario)):
-                run.violation = Violation("makes-no-more", told)
+            run.violation = self._parted(run)
             if run.violation is not None:
                 world.digest.tell("violation", WORLD, str(run.violation))
         return run
@@ -185,11 +185,28 @@ class Runner:
         """What it must come to: the end of a run without faults and without plant."""
         if self._wanted is None:
             unpinned = replace(self._calm, pinned=())
-            calm = _fenced_run(World(unpinned, Chance(0), CALM, backup=self.backup()))
+            calm = _fenced_run(
+                World(unpinned, Chance(0), CALM, backup=self.backup(), memory=self._calm_memory)
+            )
             if calm.violation is not None:
                 raise calm.violation
             self._wanted, self._made = self._end_state(calm), calm.counts
         return self._wanted
+
+    def _parted(self, run: Run) -> Violation | None:
+        try:
+            wanted = self.wanted()
+        except Violation as broken:
+            if not self.drew:
+                raise  # nothing is wrong with the seed: the world itself is
+            return Violation(broken.invariant, f"{broken.message} (without faults)")
+        if told := difference(wanted, self._end_state(run)):
+            return Violation("ends-as-without-faults", told)
+        if told := unmet(self.scenario.expected, run.objects):
+            return Violation("ends-as-written", told)
+        if told := made_too_much(self._made, run.counts, allowed_in(self.scenario)):
+            return Violation("makes-no-more", told)
+        return None
 
     def _end_state(self, run: Run) -> EndState:
         found = end_state(run.objects, allowed_in(self.scenario))

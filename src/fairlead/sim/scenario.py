@@ -15,6 +15,7 @@ from fairlead.control.leadership import LeadershipSettings
 from fairlead.core import codec
 from fairlead.decision.decider import Decider
 from fairlead.model.key import Key
+from fairlead.model.kinds.reservation import name_for
 from fairlead.port.capabilities import FAIRLEAD, Capabilities
 from fairlead.port.request import MERGE_PATCH, Request
 
@@ -150,7 +151,11 @@ def owned_by(body: bytes, uid: str) -> bytes:
     """A reservation names its owner in its spec, everything else in its metadata."""
     made: Json = codec.decode(body)
     references = made["metadata"].get("ownerReferences")
-    (references[0] if references else made["spec"]["owner"])["uid"] = uid
+    if references:
+        references[0]["uid"] = uid
+    else:
+        made["spec"]["owner"]["uid"] = uid
+        made["metadata"]["name"] = name_for(uid, made["spec"]["intent"])
     return codec.encode(made)
 
 

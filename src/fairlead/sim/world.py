@@ -37,6 +37,7 @@ from fairlead.sim.incidents.pinned import PinnedFaults
 from fairlead.sim.incidents.processes import EVERY_MS, Incidents
 from fairlead.sim.liveness import LastWrites, why_restless
 from fairlead.sim.memory import Memory
+from fairlead.sim.met import coverage
 from fairlead.sim.narrow_api import narrow
 from fairlead.sim.network import Link
 from fairlead.sim.parts import Parts, default_parts
@@ -113,6 +114,7 @@ class World:
         self.observed = Observed((*all_checkers(fencing), *of_processes), self._decoded)
         self.runs = RunLog(of_processes)
         self.commits = 0
+        self._created: dict[str, int] = {}  # by resource
         self._quiet_since_ms = self._calm_since_ms = 0
         self._rested_at: float | None = None
         self._takeovers_mid_turn = 0
@@ -346,6 +348,9 @@ class World:
         timeline = self.timeline
         self.commits += len(changes)
         for change in changes:
+            if change.type == ADDED:
+                resource = change.entry.key.resource
+                self._created[resource] = self._created.get(resource, 0) + 1
             if change.entry.key.resource != LEASES.name:
                 self._quiet_since_ms = timeline.ms
             elif self._is_takeover(change) and any(plane.mid_turn for plane in self.planes):
@@ -385,4 +390,4 @@ class World:
         for effect, call in CALLS.items():
             timeouts = sum(p.link.timeouts_after_commit.get(call, 0) for p in self.planes)
             probes[timeout_after_commit(effect)] = timeouts
-        return probes
+        return probes | coverage(self.people, [plane.met for plane in self.planes], self._created)

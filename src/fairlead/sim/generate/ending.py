@@ -15,7 +15,15 @@ from fairlead.sim.endstate import EndState
 
 _ROLLOUT = re.compile(r", rollout \w+")
 _KEPT = "wants 0 of "
-_MADE = ("replicasets.apps/", "jobs.batch/", "pods:", "configmaps/", "serviceaccounts/", "events/")
+_MADE = (
+    "replicasets.apps/",
+    "jobs.batch/",
+    "pods:",
+    "configmaps/",
+    "serviceaccounts/",
+    "events/",
+    "reservations",
+)
 
 
 def compared(undecided: frozenset[Key], contends: bool, found: EndState) -> EndState:

@@ -28,10 +28,16 @@ def cleared(setting: Setting) -> list[Thing]:
 
 
 def of_nodes(draw: Draw, setting: Setting) -> list[ScenarioStep]:
-    if not setting.nodes or not draw.happens("disturbed", 0.25):
+    if not setting.nodes or not draw.happens("disturbed", 0.3):
         return []
     node = draw.one_of("node", setting.nodes)["metadata"]["name"]
     at = draw.one_of("at", _AT)
+    if draw.happens("tainted", 0.3):
+        taint = {"key": "example.com/out", "effect": "NoExecute"}
+        return [
+            _of_node(patch(at, "v1", "nodes", node, {"spec": {"taints": [taint]}}, ""), node, "taint a node"),
+            _of_node(patch(at + 8.0, "v1", "nodes", node, {"spec": {"taints": None}}, ""), node, "untaint"),
+        ]
     cordon = _of_node(patch(at, "v1", "nodes", node, {"spec": {"unschedulable": True}}, ""), node, "cordon")
     steps = [cordon]
     if draw.happens("drained", 0.7):
@@ -39,11 +45,11 @@ def of_nodes(draw: Draw, setting: Setting) -> list[ScenarioStep]:
         steps.append(
             _of_node(replace(evict(at + 0.3, "", setting.namespace), pick=every, tries=TRIES), node, "drain")
         )
-    if draw.happens("opened again", 0.6):
+    if draw.happens("opened again", 0.5):
         change = {"spec": {"unschedulable": None}}
         steps.append(_of_node(patch(at + 4.0, "v1", "nodes", node, change, ""), node, "uncordon"))
-    elif draw.happens("taken away", 0.4) and not setting.is_narrow:
-        steps.append(_of_node(delete(at + 6.0, "v1", "nodes", node, ""), node, "delete a node"))
+    elif draw.happens("taken away", 0.6) and not setting.is_narrow:
+        steps.append(_of_node(delete(at + 1.0, "v1", "nodes", node, ""), node, "delete a node"))
     return steps
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from fairlead.core import codec
-from fairlead.port.request import APPLY_PATCH, Request
+from fairlead.port.request import APPLY_PATCH, STRATEGIC_PATCH, Request
 from fairlead.sim.generate.contract import Action, Taken, Thing
 from fairlead.sim.generate.draw import Draw
 from fairlead.sim.scenario import (
@@ -24,6 +24,7 @@ from fairlead.sim.scenario import (
 )
 
 TRIES = 4
+MARKED = "mark for disruption"
 _POLICIES = ("Background", "Foreground", "Orphan")
 _SOON, _FAR = (0.0, 0.02, 0.3, 1.0), (4.0, 9.0)
 
@@ -73,13 +74,13 @@ def _roll_back(draw: Draw, thing: Thing, at: float) -> Taken:
 
 
 def _scale(draw: Draw, thing: Thing, at: float) -> Taken:
-    replicas = draw.below("replicas", 5)
+    replicas = draw.below("replicas", 4)
     change = {"spec": {"replicas": replicas}}
     return Taken(thing.changed(replicas=replicas), (_patched(at, thing, change, "scale"),))
 
 
 def _scale_subresource(draw: Draw, thing: Thing, at: float) -> Taken:
-    replicas = draw.below("replicas", 5)
+    replicas = draw.below("replicas", 4)
     change = {"spec": {"replicas": replicas}}
     step = _patched(at, thing, change, "scale by subresource", "scale")
     return Taken(thing.changed(replicas=replicas), (step,))
@@ -124,15 +125,7 @@ def _recreate(draw: Draw, thing: Thing, at: float) -> Taken:
     soon = draw.happens("soon", 0.7)
     later = at + (draw.one_of("gap", _SOON) if soon else draw.one_of("gap", _FAR))
     name = "recreate at once" if soon else "recreate far apart"
-    made = replace(
-        make(
-            later,
-            thing,
-            tries=20 if "." in thing.api_version.partition("/")[0] and thing.plural == "beacons" else 400,
-        ),
-        action=name,
-        anew=True,
-    )
+    made = replace(make(later, thing, tries=20 if thing.plural == "beacons" else 60), action=name, anew=True)
     return Taken(thing, (_deleted(at, thing, policy), made))
 
 
@@ -149,6 +142,16 @@ def _delete_pods(draw: Draw, thing: Thing, at: float) -> Taken:
     query = {"labelSelector": f"app={thing.name}"}
     request = Request("deletecollection", "", "v1", "pods", thing.namespace, query=query, body=body)
     return Taken(thing, (_step(ScenarioStep(at, request), thing, "delete pods"),))
+
+
+def _mark(draw: Draw, thing: Thing, at: float) -> Taken:
+    """As who is about to evict it would, and then does not."""
+    condition = {"type": "DisruptionTarget", "status": "True", "reason": "EvictionByEvictionAPI"}
+    change = {"status": {"conditions": [condition]}}
+    group, _, version = thing.api_version.rpartition("/")
+    where = (group, version, thing.plural, thing.namespace, thing.name, "status")
+    request = Request("patch", *where, body=codec.encode(change), content_type=STRATEGIC_PATCH)
+    return Taken(thing, (_step(ScenarioStep(at, request), thing, MARKED),))
 
 
 def pods_of(thing: Thing, most: int) -> Pick:
@@ -186,4 +189,5 @@ SCALE, SCALE_SUBRESOURCE = Action("scale", _scale), Action("scale by subresource
 APPLY, REPLACE = Action("apply", _apply), Action("replace", _replace)
 DELETE, RECREATE = Action("delete", _delete), Action("recreate", _recreate)
 EVICT, DELETE_PODS = Action("evict", _evict), Action("delete pods", _delete_pods)
+MARK = Action("mark for disruption", _mark)
 PLAIN = (APPLY, REPLACE, DELETE, RECREATE)

@@ -29,13 +29,13 @@ class GeneratedRunner(Runner):
     """`faults` are all that a seed may draw; which it has is its world's."""
 
     def __init__(self, plant: str = "") -> None:
-        super().__init__(scenario_of((), NAME), all_faults(), plant, memory=Memory())
+        super().__init__(scenario_of((), NAME), all_faults(), plant, memory=Memory(), calm_memory=Memory())
 
     def at(self, seed: int) -> Runner:
         made = generate(seed)
-        return Runner(
-            made.scenario, made.faults, self._plant or "", calm(made.scenario), self._memory, made.told
-        )
+        memories = (self._memory, self._calm_memory)
+        plant = self._plant or ""
+        return Runner(made.scenario, made.faults, plant, calm(made.scenario), *memories, made.told)
 
     def play(
         self,

@@ -33,9 +33,11 @@ def swarm(draw: Draw, *, machines: bool) -> Faults:
     incidents = tuple(
         (name, weight)
         for name, weight in (*OF_PLANES, *(OF_NODES if machines else ()))
-        if draw.happens("incident", 0.4)
+        if draw.happens("incident", 0.6 if machines else 0.4)
     )
     likely = draw.one_of("incidents", _INCIDENT_LEVELS) if incidents else 0.0
+    if machines and incidents:
+        likely = 0.9  # there are many kinds, and few such worlds
     return record(**chosen, incident=likely, incidents=incidents)
 
 

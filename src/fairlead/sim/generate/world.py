@@ -22,19 +22,21 @@ from fairlead.sim.generate.draw import Draw
 from fairlead.sim.generate.ending import compared
 from fairlead.sim.generate.fleet import cleared, of_nodes, of_spaces
 from fairlead.sim.generate.ingredients.roster import INGREDIENTS
-from fairlead.sim.generate.people import TRIES, make
+from fairlead.sim.generate.people import MARKED, TRIES, make
 from fairlead.sim.generate.setting import draw_setting, machine_settings
 from fairlead.sim.generate.swarm import swarm, told
 from fairlead.sim.scenario import Scenario, ScenarioStep
 from fairlead.sim.worlds import nodes as machine_world
 
 NAME = "small"
-_OBJECTS_MAX = 5
+_OBJECTS = ((1, 6), (2, 6), (3, 3), (4, 1), (5, 1))
 _STARTS = (1.0, 1.0, 1.3, 3.0, 8.0)
 _GAPS = (0.0, 0.03, 0.4, 2.0, 2.0, 7.0)
 _ACTIONS = (0, 0, 1, 1, 2, 3)
 _FAULTS_UNTIL = (8.0, 15.0, 25.0)
-_LEASES = (8.0, 10.0, 16.0)
+# What follows from these takes longer than any back-off: marks, and what is left on nodes that went, are kept a while.
+_SLOW, _SLOW_SECONDS = ("delete a node", MARKED), 200.0
+_LEASES = (8.0, 12.0, 20.0)
 
 
 def generate(seed: int) -> GeneratedWorld:
@@ -64,7 +66,7 @@ def _things(draw: Draw, setting: Setting) -> list[tuple[Ingredient, Thing]]:
     possible = [each for each in INGREDIENTS if not (setting.is_narrow and each.only_complete)]
     fancied = draw.some("fancied", possible, 0.4) or tuple(possible[:1])
     weights = [(each, each.weight) for each in fancied]
-    count = 1 + draw.below("objects", _OBJECTS_MAX)
+    count = draw.weighted("objects", _OBJECTS)
     chosen = [draw.weighted("which", weights) for _ in range(count)]
     drawn: list[tuple[Ingredient, Thing]] = []
     for number, ingredient in enumerate(sorted(chosen, key=possible.index)):
@@ -118,9 +120,12 @@ def _scenario(draw: Draw, setting: Setting, steps: list[ScenarioStep], contends:
             controllers=machine_world.CONTROLLERS,
             quiet_seconds=125.0,
             faults_from_seconds=4.0,
+            faults_until_seconds=60.0,
             seconds_max=1500.0,
         )
-    elif draw.happens("all controllers", 0.03):
+    elif any(step.action in _SLOW for step in steps):
+        made = replace(made, quiet_seconds=_SLOW_SECONDS)
+    if not setting.machines and draw.happens("all controllers", 0.03):
         made = replace(made, deciders=deciders_for(ALL_KINDS))
     return made
 

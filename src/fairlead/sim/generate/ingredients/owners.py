@@ -5,7 +5,7 @@ from __future__ import annotations
 from fairlead.sim.generate.contract import Ingredient, Setting, Thing, thing_of
 from fairlead.sim.generate.draw import Draw
 from fairlead.sim.generate.ingredients.templates import manifest, template, workloads
-from fairlead.sim.generate.people import APPLY, DELETE, EVICT, RECREATE, REPLACE, set_fields
+from fairlead.sim.generate.people import APPLY, DELETE, EVICT, MARK, RECREATE, REPLACE, set_fields
 from fairlead.sim.scenario import Json
 
 _DATA = set_fields("change data", {"data": {"a": "c"}}, {"data": {"a": None}})
@@ -31,7 +31,7 @@ def _pod(draw: Draw, setting: Setting, name: str) -> tuple[Thing, ...]:
     body["metadata"]["annotations"] = made["metadata"].get("annotations", {})
     if not body["metadata"]["annotations"]:
         del body["metadata"]["annotations"]
-    return (thing_of(body, DELETE, RECREATE, EVICT),)
+    return (thing_of(body, DELETE, RECREATE, EVICT, MARK),)
 
 
 def _reservation(draw: Draw, setting: Setting, name: str) -> tuple[Thing, ...]:
@@ -48,7 +48,7 @@ def _reservation(draw: Draw, setting: Setting, name: str) -> tuple[Thing, ...]:
         "ttlSeconds": draw.one_of("ttl", (5, 3600)),
     }
     made = manifest("fairlead.dev/v1", "Reservation", name, setting.namespace, spec=spec)
-    return (thing_of(made, DELETE, owner=owner),)
+    return (thing_of(made, owner=owner),)  # its name follows from its owner's uid, which nobody knows yet
 
 
 def _odds(draw: Draw, setting: Setting, name: str) -> tuple[Thing, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fairlead.reconcile.root_certificate import CONFIG_MAP
 from fairlead.sim.generate.contract import Ingredient, Setting, Thing, thing_of
 from fairlead.sim.generate.draw import Draw
 from fairlead.sim.generate.ingredients.templates import manifest, workloads
@@ -12,6 +13,8 @@ _PORTS = set_fields(
     {"spec": {"ports": [{"port": 80, "targetPort": 8080, "protocol": "TCP"}]}},
     {"spec": {"ports": [{"port": 81, "targetPort": 81, "protocol": "TCP"}]}},
 )
+
+_RENEW = set_fields("renew a certificate", {"data": {"ca.crt": "two"}})
 
 
 def _service(draw: Draw, setting: Setting, name: str) -> tuple[Thing, ...]:
@@ -24,8 +27,11 @@ def _service(draw: Draw, setting: Setting, name: str) -> tuple[Thing, ...]:
 
 def _account(draw: Draw, setting: Setting, name: str) -> tuple[Thing, ...]:
     """With the first account the controllers of accounts are there, which look after every namespace."""
-    made = manifest("v1", "ServiceAccount", name, setting.namespace)
-    return (thing_of(made, DELETE, RECREATE),)
+    made = thing_of(manifest("v1", "ServiceAccount", name, setting.namespace), DELETE, RECREATE)
+    if any(thing.name == CONFIG_MAP for thing in setting.things) or not draw.happens("authority", 0.5):
+        return (made,)
+    source = manifest("v1", "ConfigMap", CONFIG_MAP, "kube-system", data={"ca.crt": "one"})
+    return made, thing_of(source, _RENEW)
 
 
 INGREDIENTS = (

@@ -28,7 +28,7 @@ _STRATEGIES: tuple[Json, ...] = (
 def _spec(draw: Draw, setting: Setting, name: str) -> Json:
     made = template(draw, setting, name)
     return {
-        "replicas": 1 + draw.below("replicas", 4),
+        "replicas": 1 + draw.below("replicas", 3),
         "selector": {"matchLabels": {"app": name}},
         "template": made,
     }
@@ -54,7 +54,9 @@ def _replicaset(draw: Draw, setting: Setting, name: str) -> tuple[Thing, ...]:
 
 
 def _statefulset(draw: Draw, setting: Setting, name: str) -> tuple[Thing, ...]:
-    spec = {**_spec(draw, setting, name), "serviceName": name}
+    if draw.happens("too long a name", 0.1):
+        name += "-" + "x" * 59  # no pod can have a label with it and a number
+    spec = {**_spec(draw, setting, name), "serviceName": "peers"}
     if draw.happens("parallel", 0.4):
         spec["podManagementPolicy"] = "Parallel"
     made = manifest("apps/v1", "StatefulSet", name, setting.namespace, spec=spec)
