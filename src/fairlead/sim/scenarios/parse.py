@@ -25,7 +25,7 @@ from fairlead.agent.contract import NodeSettings
 from fairlead.control.leadership import LeadershipSettings
 from fairlead.core.errors import UsageError
 from fairlead.decision.decider import Decider
-from fairlead.sim.documents import code_at
+from fairlead.sim.documents import code_of
 from fairlead.sim.faults import CALM, Faults
 from fairlead.sim.scenario import Scenario, ScenarioStep, create
 from fairlead.sim.scenarios.expect import expected_of
@@ -172,7 +172,7 @@ def _imported(field: Field) -> tuple[Callable[[], Decider], ...]:
     found: list[Callable[[], Decider]] = []
     for each in field.items():
         try:
-            found.append(code_at(each.text()))
+            found.append(code_of(each.text()))
         except UsageError as error:
             raise each.refused(f"{error}; name a function as PACKAGE.MODULE:NAME") from None
     return tuple(found)
