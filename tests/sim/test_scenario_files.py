@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,15 @@ def test_an_example_comes_as_it_says(file: Path) -> None:
     for seed in range(scenario.seed or 0, (scenario.seed or 0) + 2):
         failure = runner.run(seed).failure
         assert (failure.invariant if failure is not None else "") == scenario.breaks, failure
+
+
+def test_the_scenario_of_the_guide_holds() -> None:
+    guide = (EXAMPLES.parents[1] / "docs/guides/simulating.md").read_text()
+    (text,) = re.findall(r"^```yaml\n(.*?)^```", guide, re.MULTILINE | re.DOTALL)
+    scenario = parse_scenario("guide", text.encode())
+    result = Runner(scenario.scenario, scenario.faults).run(scenario.seed or 0)
+    assert result.failure is None
+    assert result.faults["crash_at_write"] == 1
 
 
 def test_what_an_example_pins_fires_in_every_run() -> None:
