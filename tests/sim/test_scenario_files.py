@@ -12,6 +12,7 @@ from fairlead.sim.cases import CaseJudge, case_of
 from fairlead.sim.chance import Chance
 from fairlead.sim.run import Runner
 from fairlead.sim.scenarios.parse import WrittenScenario, parse_scenario
+from fairlead.sim.shrink import shrink
 
 EXAMPLES = Path(__file__).parents[2] / "examples/scenarios"
 FILES = sorted(EXAMPLES.glob("*.yaml"))
@@ -63,6 +64,25 @@ def test_seed_82219_breaks_with_its_plant_and_holds_without() -> None:
     again = CaseJudge(PLANT, "one-reservation", run.seconds).play(case)
     assert again is not None
     assert again.digest == run.digest
+
+
+def test_what_is_shrunk_keeps_the_faults_it_needs_and_none_of_what_the_file_expects() -> None:
+    text = (EXAMPLES / "duplicate-reservation.yaml").read_text()
+    head, _, _ = text.partition("expect:")
+    more = "  - {at: 9s, relist: nodes}\nexpect: {end: [{object: pods/replica-042}]}\n"
+    scenario = parse_scenario("shrunk", f"{head}{more}".encode())
+    runner = Runner(scenario.scenario, scenario.faults, PLANT)
+    run = runner.play(Chance(3))
+    case = case_of(runner.scenario, runner.faults, run)
+    runs = iter(range(40))
+    shrunk = shrink(
+        case, CaseJudge(PLANT, "one-reservation", run.seconds), lambda: next(runs, None) is not None
+    )
+    kept = shrunk.case
+    assert [fault.name for fault in kept.scenario.pinned] == ["plane_crash", "watch_delay"]
+    assert [name[0] for name, _, fault in kept.choices if fault] == ["call"]
+    assert kept.scenario.expected == ()
+    assert kept.size < case.size / 5
 
 
 DRAINED = b"""
