@@ -73,10 +73,11 @@ def test_what_is_shrunk_keeps_the_faults_it_needs_and_none_of_what_the_file_expe
     scenario = parse_scenario("shrunk", f"{head}{more}".encode())
     runner = Runner(scenario.scenario, scenario.faults, PLANT)
     run = runner.play(Chance(3))
+    assert run.violation is not None
     case = case_of(runner.scenario, runner.faults, run)
     runs = iter(range(40))
     shrunk = shrink(
-        case, CaseJudge(PLANT, "one-reservation", run.seconds), lambda: next(runs, None) is not None
+        case, CaseJudge(PLANT, run.violation, run.seconds), lambda: next(runs, None) is not None
     )
     kept = shrunk.case
     assert [fault.name for fault in kept.scenario.pinned] == ["plane_crash", "watch_delay"]

@@ -57,5 +57,5 @@ class CaseJudge:
         if former is None or former.scenario is not case.scenario:
             starts_alike = former is not None and before(former.scenario) == before(case.scenario)
             backup = former.backup() if former is not None and starts_alike else None
-            self._runner = former = Runner(case.scenario, case.faults_of, self._plant, backup)
+            self._runner = former = Runner(case.scenario, case.faults_of, self._plant, backup=backup)
         return former

@@ -19,7 +19,7 @@ from typing import Any
 
 from fairlead.model.key import Key
 from fairlead.model.views import DEPLOYMENTS, JOBS, PODS, REPLICASETS, STATEFULSETS
-from fairlead.sim.checkers.contract import LATE, CommittedObjects, Sight
+from fairlead.sim.checkers.contract import CommittedObjects, Sight
 from fairlead.sim.checkers.templates import ordinal_of
 from fairlead.sim.violation import Violation
 
@@ -104,9 +104,7 @@ class LiveChildren:
     def _judge(self, uid: str, sight: Sight) -> None:
         while uid and (owner := self._owners.get(uid)) is not None:
             live = self._count(uid, owner, sight)
-            allowed = owner.allowed(
-                sight.seconds, self._lag_seconds if sight.origin.startswith(LATE) else 0.0
-            )
+            allowed = owner.allowed(sight.seconds, self._lag_seconds)
             if live > allowed:
                 raise Violation(
                     self.name,
