@@ -3,8 +3,8 @@
 Judged by true time, at the commits: whoever takes a lease counts from when it read it, which is never before the
 renewal was committed, and clocks that are ahead or behind run as fast as others. So there is no allowance. A lease that
 nobody holds is free, and so is one that was deleted. One that is seen for the first time may be restored, and older
-than it seems: its term is judged from the next renewal on. The fence is no lease, though it is kept as one: it changes when
-the holder of the lease does.
+than it seems: its term is judged from the next renewal on. The fence is no lease, though it is kept as one: it changes
+when the holder of the lease does.
 """
 
 from __future__ import annotations
