@@ -69,8 +69,8 @@ def why_restless(
             FAULTS_END, f"not at rest after {ms / 1000:.0f} s, and faults remain: {'; '.join(faults)}"
         )
     told = [f"{_asked(request)} by people is answered {status}" for request, status in people.open_steps()]
-    if people.steps_left and not told:
-        told.append(f"{people.steps_left} steps of people are open")
+    if people.left and not told:
+        told.append(f"{people.left} steps of people are open")
     told += _behind(processes)
     still = writes.told()
     if still:

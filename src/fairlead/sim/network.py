@@ -99,11 +99,8 @@ class Link:
         user, verb, what = kind
         actor = f"{self.name} {user.rpartition(':')[2]} {verb} {what}"
         chance = self._chance
-        streams = (
-            chance.stream("call.delay", actor),
-            chance.faults("call", actor),
-            chance.stream("call.late", actor),
-        )
+        fates = chance.faults("call", actor)
+        streams = (chance.stream("call.delay", actor), fates, chance.details("call.late", fates))
         self._calls[kind] = streams
         return streams
 
@@ -150,8 +147,8 @@ class Link:
 
     def _watch_chances(self, resource: str) -> tuple[Stream, FaultStream, Stream, FaultStream]:
         chance, actor = self._chance, f"{self.name} {resource}"
-        delays, lag = chance.stream("watch.delay", actor), chance.stream("watch.lag", actor)
-        return delays, chance.faults("watch_lag", actor), lag, chance.faults("watch_broken", actor)
+        delays, lags = chance.stream("watch.delay", actor), chance.faults("watch_lag", actor)
+        return delays, lags, chance.details("watch.lag", lags), chance.faults("watch_broken", actor)
 
     def follow(self, resource: str, since: int, attempt: int, tell: Tell, clock: Clock) -> None:
         delay = 1 + self._chance.stream("follow.delay", f"{self.name} {resource}").choose(_DELAYS)

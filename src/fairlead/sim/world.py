@@ -33,9 +33,11 @@ from fairlead.sim.digest import Digest
 from fairlead.sim.faults import CALM, Faults
 from fairlead.sim.fence import Trespass
 from fairlead.sim.incidents.disk import DiskMishaps
+from fairlead.sim.incidents.pinned import PinnedFaults
 from fairlead.sim.incidents.processes import EVERY_MS, Incidents
 from fairlead.sim.liveness import LastWrites, why_restless
 from fairlead.sim.memory import Memory
+from fairlead.sim.met import coverage
 from fairlead.sim.narrow_api import narrow
 from fairlead.sim.network import Link
 from fairlead.sim.parts import Parts, default_parts
@@ -52,11 +54,13 @@ from fairlead.sim.processes.machines import SimulatedMachine
 from fairlead.sim.processes.planes import PlaneProcess
 from fairlead.sim.processes.runs import RunLog
 from fairlead.sim.processes.server import SimulatedServer
+from fairlead.sim.rest import are_idle, nothing_is_due
 from fairlead.sim.scenario import Scenario
 from fairlead.sim.time import EPOCH, Timeline
 from fairlead.sim.trail import Trail
 from fairlead.sim.violation import Violation
 from fairlead.store.contract import ADDED, CommittedChange, Entry
+from fairlead.store.damage import DELETE_OPTION
 from fairlead.store.watch import Subscription
 
 _NAMESPACES = ("default", "kube-system")
@@ -101,6 +105,7 @@ class World:
         self.timeline = Timeline(chance, epoch)
         self.digest = Digest(self.timeline, trail)
         chance.on_fault = self._fault
+        chance.step = self.timeline.last_step
         memory = memory or Memory()
         self._decoded = Decoded(memory.start)
         self._facts_of = FactsOf()  # like views, found out once for all planes
@@ -109,6 +114,7 @@ class World:
         self.observed = Observed((*all_checkers(fencing), *of_processes), self._decoded)
         self.runs = RunLog(of_processes)
         self.commits = 0
+        self._created: dict[str, int] = {}  # by resource
         self._quiet_since_ms = self._calm_since_ms = 0
         self._rested_at: float | None = None
         self._takeovers_mid_turn = 0
@@ -118,14 +124,15 @@ class World:
         api = parts["api"] if scenario.capabilities.complete else narrow(parts["api"], scenario.capabilities)
         store = parts["store"]
         self.server = SimulatedServer(self.timeline, chance, self.digest, self, backup, api, memory, store)
-        steps = len(scenario.steps) + len(scenario.disk_mishaps)
-        self.people = People(self.timeline, self.server, self.digest, lambda: self.observed.objects, steps)
+        left = len(scenario.steps) + len(scenario.disk_mishaps)
+        self.people = People(self.timeline, self.server, self.digest, self.observed, left)
         self.observed.committed(backup.changes, {}, 0.0)
         self.planes = tuple(self._plane(slot, parts) for slot in range(scenario.planes))
         self.agents = self._agents(parts)
         self._processes: tuple[PlaneProcess | AgentProcess, ...] = (*self.planes, *self.agents)
         self._links = tuple(each.link for each in self._processes)
         self._incidents = Incidents(self.timeline, chance, self.server, self.planes, self.agents)
+        self._pinned = PinnedFaults(self.timeline, chance, self.server, self.planes)
         self.observed.add(MirrorsAtRest(self._mirroring))
         self.observed.add(self._last_writes)
         self.observed.add(self._counted)
@@ -211,9 +218,9 @@ class World:
     def _begin(self) -> None:
         for name in (*_NAMESPACES, NODE_LEASES) if self.agents else _NAMESPACES:
             body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
-            self.people.ask(Request("create", "", "v1", "namespaces", body=codec.encode(body)), False)
+            self.people.ask(Request("create", "", "v1", "namespaces", body=codec.encode(body)), counts=False)
         for step in self.scenario.steps:
-            self.timeline.at(int(step.at_seconds * 1000), self.people.take, step)
+            self.timeline.at(round(step.at_seconds * 1000), self.people.take, step)
         for plane in self.planes:
             self.timeline.after(10 + self.chance.stream("start", plane.name).choose(1000), plane.start)
         for agent in self.agents:
@@ -224,6 +231,8 @@ class World:
                 (mishap.name, mishap.node, int(mishap.seconds * 1000)),
             )
             self.timeline.at(at, self._incidents.of_nodes.inject, *arguments)
+        for pinned in self.scenario.pinned:
+            self.timeline.at(int(pinned.at_seconds * 1000), self._pinned.begin, pinned)
         for of_disk in self.scenario.disk_mishaps:
             self.timeline.at(int(of_disk.at_seconds * 1000), self._disk_mishaps.begin, of_disk)
         for plane in self.planes:
@@ -243,7 +252,7 @@ class World:
         self._until(scenario.faults_until_seconds)
         self._calm_down()
         quiet_ms = int(scenario.quiet_seconds * 1000)
-        while self.people.steps_left or timeline.ms - self._quiet_since_ms < quiet_ms:
+        while self.people.left or not self._is_quiet(quiet_ms):
             if timeline.ms >= scenario.seconds_max * 1000:
                 raise self._restless()
             if not all(each.follows for each in self._processes):
@@ -253,7 +262,17 @@ class World:
         self.digest.tell("rests", WORLD, "nothing was written for a while, and everybody follows")
         self.observed.quiesced(self._rested_at)
         rest = max(scenario.quiet_seconds, scenario.rest_seconds)
+        if scenario.looks_ahead:
+            rest = scenario.rest_seconds
         self._until(max(scenario.seconds_min, self._rested_at + rest))
+
+    def _is_quiet(self, quiet_ms: int) -> bool:
+        was_quiet = self.timeline.ms - self._quiet_since_ms >= quiet_ms
+        if not self.scenario.looks_ahead:
+            return was_quiet
+        if self.agents:
+            return was_quiet and are_idle(self.planes, self.scenario.rest_seconds)
+        return nothing_is_due(self.timeline, self.planes, quiet_ms / 1000)
 
     def _restless(self) -> Violation:
         return why_restless(self.server, self._processes, self.timeline.ms, self._last_writes, self.people)
@@ -308,10 +327,20 @@ class World:
         self.observed.begin_again(changes, fresh, self.timeline.ms / 1000)
 
     def give_up(self, key: Key) -> None:
-        self.people.give_up(key)
+        kind = next(each for each in self.server.served if each.resource == key.resource)
+        request = Request(
+            verb="delete",
+            group=kind.group,
+            version=kind.version,
+            plural=kind.plural,
+            namespace=key.namespace,
+            name=key.name,
+            query={DELETE_OPTION: "true"},
+        )
+        self.people.ask(request)
 
     def mishap_over(self) -> None:
-        self.people.mishap_over()
+        self.people.left -= 1
 
     # Witness of the server
 
@@ -319,6 +348,9 @@ class World:
         timeline = self.timeline
         self.commits += len(changes)
         for change in changes:
+            if change.type == ADDED:
+                resource = change.entry.key.resource
+                self._created[resource] = self._created.get(resource, 0) + 1
             if change.entry.key.resource != LEASES.name:
                 self._quiet_since_ms = timeline.ms
             elif self._is_takeover(change) and any(plane.mid_turn for plane in self.planes):
@@ -358,4 +390,4 @@ class World:
         for effect, call in CALLS.items():
             timeouts = sum(p.link.timeouts_after_commit.get(call, 0) for p in self.planes)
             probes[timeout_after_commit(effect)] = timeouts
-        return probes
+        return probes | coverage(self.people, [plane.met for plane in self.planes], self._created)

@@ -2,7 +2,8 @@
 
 Judged by content, field by field, and not by the hashes and labels that controllers go by. Of Deployments, StatefulSets
 and DaemonSets, each live pod; but not where people asked for something else: a Deployment that is paused, the strategy
-OnDelete, ordinals below a partition. ReplicaSets and Jobs promise nothing of the kind.
+OnDelete, ordinals below a partition; nor where a pod is not ready, as a rollout waits for it. ReplicaSets and Jobs
+promise nothing of the kind.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ class TemplatesReachPods:
             if pod.live and pod.metadata.controller is not None:
                 pods.setdefault(pod.metadata.controller.uid, []).append(pod)
         for kind, workload, mine in _rolled(objects, pods):
-            for pod in mine:
+            for pod in mine if all(each.ready for each in mine) else ():
                 told = differing(workload.spec.template, pod)
                 if told:
                     name = workload.metadata.name

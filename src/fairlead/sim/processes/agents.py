@@ -87,7 +87,7 @@ class AgentProcess(SimulatedProcess[c.AgentEvent, c.AgentInstruction]):
     ) -> None:
         super().__init__(timeline, chance, digest, link)
         self._crashes = chance.faults("agent_crash_at_write", self.name)
-        self._crash_sent = chance.stream("crash.sent", self.name)
+        self._crash_sent = chance.details("crash.sent", self._crashes)
         self.settings = settings
         self.machine = machine
         self._user, self._selectors = link.user, link.selectors

@@ -28,6 +28,7 @@ from fairlead.port.request import READ_VERBS
 from fairlead.sim.chance import Chance, FaultStream, Stream
 from fairlead.sim.digest import Digest
 from fairlead.sim.faults import Faults
+from fairlead.sim.met import Met
 from fairlead.sim.network import Link, what_of
 from fairlead.sim.processes.driving import SimulatedProcess
 from fairlead.sim.time import Timeline
@@ -59,6 +60,7 @@ class PlaneProcess(SimulatedProcess[Answers | Stepped, PlaneInstruction]):
         self._make = make
         self._died_mid_turn = False
         self._users: dict[str, User] = {}
+        self.met = Met()
 
     @property
     def identity(self) -> str:
@@ -73,6 +75,7 @@ class PlaneProcess(SimulatedProcess[Answers | Stepped, PlaneInstruction]):
     def start(self) -> None:
         self._begin_life(self.faults.clock_skew)
         self.plane = self._make(self.identity)
+        self.plane.health.answered = self.met.answers
         self._digest.add(b"start", self.name, self.identity)
         self._start_machine(self.plane)
 
@@ -138,6 +141,7 @@ class PlaneProcess(SimulatedProcess[Answers | Stepped, PlaneInstruction]):
                 self._wake_at(instruction)
             case Record(body):
                 add(b"record", name, "", body)
+                self.met.recorded(body)
             case Report(_, message, error):
                 add(b"report", name, message)
                 if error is not None:
@@ -151,15 +155,18 @@ class PlaneProcess(SimulatedProcess[Answers | Stepped, PlaneInstruction]):
                     self.link.expire(resource)
             case ListAll(resource):
                 add(b"list", name, resource)
+                self.met.add("list")
                 self._list(instruction)
             case Follow(resource, since):
                 add(b"follow", name, f"{resource} {since}")
+                self.met.add("watch")
                 self._follow(instruction)
             case _:
                 assert_never(instruction)
 
     def _call(self, call: Call) -> None:
         request = call.request
+        self.met.called(call)
         self._digest.add(
             b"call",
             self.name,
@@ -181,9 +188,8 @@ class PlaneProcess(SimulatedProcess[Answers | Stepped, PlaneInstruction]):
         found = self._crashes.get(kind)
         if found is None:
             actor = " ".join((self.name, *kind))
-            chance = self._chance
-            found = chance.faults("crash_at_write", actor), chance.stream("crash.sent", actor)
-            self._crashes[kind] = found
+            crashes = self._chance.faults("crash_at_write", actor)
+            found = self._crashes[kind] = crashes, self._chance.details("crash.sent", crashes)
         return found
 
     def _send(self, call: Call) -> None:

@@ -105,12 +105,10 @@ class SimulatedServer:
         self.lost: tuple[Lost, ...] = ()  # ranges of revisions, as they really are
         self.up = False
         self._timeline = timeline
-        self._crash_synced, self._failed_synced = (
-            chance.stream("crash.synced"),
-            chance.stream("failed.synced"),
-        )
-        self._slow, self._sync_delay = chance.faults("sync_slow"), chance.stream("sync.delay")
-        self._fails = chance.faults("sync_failed")
+        self._crash_synced = chance.stream("crash.synced")
+        self._slow, self._fails = chance.faults("sync_slow"), chance.faults("sync_failed")
+        self._sync_delay = chance.details("sync.delay", self._slow)
+        self._failed_synced = chance.details("failed.synced", self._fails)
         self._digest = digest
         self._witness = witness
         self._make_api = api
