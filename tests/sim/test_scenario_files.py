@@ -76,9 +76,7 @@ def test_what_is_shrunk_keeps_the_faults_it_needs_and_none_of_what_the_file_expe
     assert run.violation is not None
     case = case_of(runner.scenario, runner.faults, run)
     runs = iter(range(40))
-    shrunk = shrink(
-        case, CaseJudge(PLANT, run.violation, run.seconds), lambda: next(runs, None) is not None
-    )
+    shrunk = shrink(case, CaseJudge(PLANT, run.violation, run.seconds), lambda: next(runs, None) is not None)
     kept = shrunk.case
     assert [fault.name for fault in kept.scenario.pinned] == ["plane_crash", "watch_delay"]
     assert [name[0] for name, _, fault in kept.choices if fault] == ["call"]
