@@ -49,6 +49,7 @@ from fairlead.sim.probes import (
 from fairlead.sim.processes.agents import AgentProcess, NodeLink
 from fairlead.sim.processes.machines import SimulatedMachine
 from fairlead.sim.processes.planes import PlaneProcess
+from fairlead.sim.processes.queues import DrawnQueue
 from fairlead.sim.processes.runs import RunLog
 from fairlead.sim.processes.server import SimulatedServer
 from fairlead.sim.scenario import Scenario, ScenarioStep, owned_by
@@ -135,6 +136,10 @@ class World:
             can = self.scenario.capabilities
             plane: Plane = parts["plane"](*given) if can.complete else parts["plane"](*given, can)
             plane.leadership.settings = self.scenario.leadership
+            for controller in plane.controllers:
+                queue, actor = controller.queue, f"plane-{slot} {controller.decider.name}"
+                reorders = self.chance.faults("queue_reordered", actor)
+                controller.queue = DrawnQueue(queue.settings, reorders, lambda: self._faults.queue_reordered)
             for mirror in plane.mirrors.values():
                 mirror.decode = self._decoded.decoder(mirror.resource.type)
             if plane.placer is not None:
@@ -263,7 +268,7 @@ class World:
             plane.faults = faults
             plane.link.set_faults(faults)
         for agent in self.agents:
-            agent.faults = faults
+            agent.set_faults(faults)
         self._incidents.of_nodes.goes_on = bool(faults.incident)
 
     def _tick(self) -> None:

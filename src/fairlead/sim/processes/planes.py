@@ -23,11 +23,10 @@ from fairlead.control.instructions import (
 )
 from fairlead.control.plane import Plane
 from fairlead.port.driving import Follow, ListAll, Started, Stepped, WakeAt, Woke
-from fairlead.port.outcome import Outcome
+from fairlead.port.outcome import Done, Outcome
 from fairlead.port.request import READ_VERBS
 from fairlead.sim.chance import Chance, FaultStream, Stream
 from fairlead.sim.digest import Digest
-from fairlead.sim.faults import Faults
 from fairlead.sim.network import Link
 from fairlead.sim.processes.driving import SimulatedProcess
 from fairlead.sim.time import Timeline
@@ -38,6 +37,7 @@ MakePlane = Callable[[str], Plane]
 
 class PlaneProcess(SimulatedProcess[Answers | Stepped, PlaneInstruction]):
     skew_ms_max = 30_000
+    drifts = True
     in_order = False
 
     def __init__(
@@ -51,8 +51,9 @@ class PlaneProcess(SimulatedProcess[Answers | Stepped, PlaneInstruction]):
         tells_progress: bool = True,  # of watches, when asked; otherwise the mirror lists again, as over HTTPS
     ) -> None:
         super().__init__(timeline, chance, digest, link)
-        self._crashes: dict[tuple[str, str, str], tuple[FaultStream, Stream]] = {}  # by kind of write
-        self.faults = Faults()
+        self._crashes: dict[
+            tuple[str, str, str], tuple[FaultStream, Stream, FaultStream]
+        ] = {}  # by kind of write
         self.crashes_between_writes = 0
         self._slot = slot
         self._tells_progress = tells_progress
@@ -65,7 +66,7 @@ class PlaneProcess(SimulatedProcess[Answers | Stepped, PlaneInstruction]):
         return f"plane-{self._slot}-{self._life}"
 
     def start(self) -> None:
-        self._begin_life(self.faults.clock_skew)
+        self._begin_life()
         self.plane = self._make(self.identity)
         self._digest.add(b"start", self.name, self.identity)
         self._start_machine(self.plane)
@@ -162,7 +163,7 @@ class PlaneProcess(SimulatedProcess[Answers | Stepped, PlaneInstruction]):
             request.body + repr(request.bindings).encode() if request.bindings else request.body,
         )
         if request.verb not in READ_VERBS:
-            crashes, sent = self._crashes_of(call)
+            crashes, sent, _ = self._crashes_of(call)
             if crashes.happens(self.faults.crash_at_write):
                 if sent.choose(2):
                     self._send(call)
@@ -170,13 +171,17 @@ class PlaneProcess(SimulatedProcess[Answers | Stepped, PlaneInstruction]):
                 return
         self._send(call)
 
-    def _crashes_of(self, call: Call) -> tuple[FaultStream, Stream]:
+    def _crashes_of(self, call: Call) -> tuple[FaultStream, Stream, FaultStream]:
         kind = (call.controller, call.request.verb, call.request.plural)
         found = self._crashes.get(kind)
         if found is None:
             actor = " ".join((self.name, *kind))
             chance = self._chance
-            found = chance.faults("crash_at_write", actor), chance.stream("crash.sent", actor)
+            found = (
+                chance.faults("crash_at_write", actor),
+                chance.stream("crash.sent", actor),
+                chance.faults("crash_after_write", actor),
+            )
             self._crashes[kind] = found
         return found
 
@@ -192,8 +197,13 @@ class PlaneProcess(SimulatedProcess[Answers | Stepped, PlaneInstruction]):
             call.request,
             user,
             origin,
-            lambda outcome: self._hear(life, partial(self._replied, call.call, outcome)),
+            lambda outcome: self._hear(life, partial(self._replied, call, outcome)),
         )
 
-    def _replied(self, call: int, outcome: Outcome) -> Answers:
-        return Answers((Replied(call, outcome, self.now, self._draw()),))
+    def _replied(self, call: Call, outcome: Outcome) -> Answers | None:
+        if call.request.verb not in READ_VERBS and isinstance(outcome, Done):
+            *_, after = self._crashes_of(call)
+            if after.happens(self.faults.crash_after_write):
+                self.crash()
+                return None
+        return Answers((Replied(call.call, outcome, self.now, self._draw()),))
