@@ -49,7 +49,6 @@ from fairlead.sim.probes import (
 from fairlead.sim.processes.agents import AgentProcess, NodeLink
 from fairlead.sim.processes.machines import SimulatedMachine
 from fairlead.sim.processes.planes import PlaneProcess
-from fairlead.sim.processes.queues import DrawnQueue
 from fairlead.sim.processes.runs import RunLog
 from fairlead.sim.processes.server import SimulatedServer
 from fairlead.sim.scenario import Scenario, ScenarioStep, owned_by
@@ -139,7 +138,8 @@ class World:
             for controller in plane.controllers:
                 queue, actor = controller.queue, f"plane-{slot} {controller.decider.name}"
                 reorders = self.chance.faults("queue_reordered", actor)
-                controller.queue = DrawnQueue(queue.settings, reorders, lambda: self._faults.queue_reordered)
+                likely = lambda: self._faults.queue_reordered  # noqa: E731
+                controller.queue = parts["queue"](queue.settings, reorders, likely)
             for mirror in plane.mirrors.values():
                 mirror.decode = self._decoded.decoder(mirror.resource.type)
             if plane.placer is not None:

@@ -3,26 +3,29 @@
 What was decided for the smaller number, or for the one of the same name before, is often still on its way when the next
 is asked for.
 
-0 s     node-0
-3 s     ReplicaSet web wants 3
-12 s    it wants 1, and 3 again two seconds later
-24 s    it wants 4; half a second later it is deleted, and made again at the next moment, for 3
-36 s    it wants 1, and 2 at 38 s
-60 s    the last fault
+    before   node-0, and ReplicaSet web with its 3 pods
+    6 s      it wants 1, and 3 again a second and a half later; and so every six seconds
+    35 s     it wants 4; half a second later it is deleted, and made again at the next moment, for 3
+    45 s     it wants 1, and 2 at 46.5 s
+    60 s     the last fault
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from fairlead.sim.scenario import Scenario, ScenarioStep, create, delete, patch
 from fairlead.sim.worlds import small
 
-FAULTS = small.FAULTS
+FAULTS = replace(small.FAULTS, request_late=0.06, request_slow=0.06, watch_expired=0.06)
+_TIMES = (5.0, 11.0, 17.0, 23.0, 29.0)
 _SETS = ("apps/v1", "replicasets")
 
 
 def scenario() -> Scenario:
     return Scenario(
         name="seesaw",
+        standing=(small.node(), create(1.0, *_SETS, small.workload("ReplicaSet", "web", 3))),
         steps=_steps(),
         hollow_prefix="node-",
         planes=2,
@@ -37,15 +40,12 @@ def scenario() -> Scenario:
 
 def _steps() -> tuple[ScenarioStep, ...]:
     return (
-        small.node(),
-        create(3.0, *_SETS, small.workload("ReplicaSet", "web", 3)),
-        _scale(12.0, 1),
-        _scale(14.0, 3),
-        _scale(24.0, 4),
-        delete(24.5, *_SETS, "web"),
-        create(24.6, *_SETS, small.workload("ReplicaSet", "web", 3)),
-        _scale(36.0, 1),
-        _scale(38.0, 2),
+        *(_scale(at + later, replicas) for at in _TIMES for later, replicas in ((0.0, 1), (1.5, 3))),
+        _scale(35.0, 4),
+        delete(35.5, *_SETS, "web"),
+        create(35.6, *_SETS, small.workload("ReplicaSet", "web", 3)),
+        _scale(45.0, 1),
+        _scale(46.5, 2),
     )
 
 

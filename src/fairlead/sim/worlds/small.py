@@ -16,36 +16,36 @@ from fairlead.sim.faults import Faults
 from fairlead.sim.scenario import Json, ScenarioStep, create
 
 # Shorter than a watch may lag: who takes over may not have been told yet.
-LEADERSHIP = LeadershipSettings(duration_seconds=8.0, renew_seconds=3.0, retry_seconds=2.0)
+LEADERSHIP = LeadershipSettings(duration_seconds=10.0, renew_seconds=3.0, retry_seconds=2.0)
 _KINDS = ("pods", "nodes", "leases.coordination.k8s.io", "namespaces", "replicasets.apps", "deployments.apps")
 
 # Most writes meet something. What a world needs more of it asks for by `dataclasses.replace`.
 FAULTS = Faults(
-    request_lost=0.02,
-    request_late=0.06,
-    reply_lost=0.06,
+    request_lost=0.01,
+    request_late=0.03,
+    reply_lost=0.03,
     request_slow=0.04,
     request_twice=0.03,
-    throttled=0.02,
-    racing_write=0.04,
-    crash_at_write=0.02,
+    throttled=0.01,
+    racing_write=0.05,
+    crash_at_write=0.01,
     crash_after_write=0.02,
     crash_mid_step=0.002,
     queue_reordered=0.1,
     list_lost=0.03,
     list_stale=0.1,
     list_reordered=0.2,
-    watch_lag=0.15,
+    watch_lag=0.1,
     watch_broken=0.02,
     watch_expired=0.03,
     watch_repeated=0.03,
-    incident=0.2,
+    incident=0.08,
     incidents=(
         ("plane_crash", 3),
-        ("plane_pause", 3),
+        ("plane_pause", 2),
         ("plane_slow", 2),
         ("partition", 1),
-        ("partition_of_replies", 2),
+        ("partition_of_replies", 1),
         ("server_crash", 1),
         ("watches_expire", 1),
     ),
