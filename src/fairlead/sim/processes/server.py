@@ -200,7 +200,7 @@ class SimulatedServer:
         self._witnessed = self._durable = lost.until
 
     def free_disk(self) -> None:
-        self.disk.is_full = False
+        self.disk.free()
         if self.up:
             self._carry_out(self.store.handle(RoomFound()))
 

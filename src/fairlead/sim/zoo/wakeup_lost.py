@@ -1,4 +1,4 @@
-"""A key that is added while its turn is under way is taken to be dealt with: what changed meanwhile is never looked at."""
+"""A key that is added while its turn is under way is taken to be dealt with: what changed meanwhile stays unseen."""
 
 from __future__ import annotations
 

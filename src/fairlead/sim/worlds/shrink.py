@@ -1,0 +1,49 @@
+"""`shrink`: one ReplicaSet that only ever becomes smaller, pod by pod, under leaders that change often.
+
+Whoever takes over decides again which pod is too many. If it chooses another one than the leader before, whose deletion
+is still on its way, one too few is left.
+
+    before   node-0, and ReplicaSet web with its 7 pods
+    5 s      it wants 6, and one less every eight seconds, until it wants 1
+    60 s     the last fault
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from fairlead.control.leadership import LeadershipSettings
+from fairlead.sim.scenario import Scenario, create, patch
+from fairlead.sim.worlds import small
+
+FAULTS = replace(
+    small.FAULTS,
+    request_late=0.15,
+    request_twice=0.1,
+    list_reordered=0.9,
+    incident=0.4,
+    incidents=(("plane_crash", 1),),
+)
+_SETS = ("apps/v1", "replicasets")
+_PODS = 7
+
+
+def scenario() -> Scenario:
+    return Scenario(
+        name="shrink",
+        standing=(small.node(), create(1.0, *_SETS, small.workload("ReplicaSet", "web", _PODS))),
+        steps=tuple(
+            patch(8.0 * number - 3.0, *_SETS, "web", {"spec": {"replicas": _PODS - number}})
+            for number in range(1, _PODS)
+        ),
+        hollow_prefix="node-",
+        planes=2,
+        faults_until_seconds=60.0,
+        seconds_min=70.0,
+        seconds_max=400.0,
+        quiet_seconds=50.0,
+        deciders=small.controllers("replicaset", "garbage-collector"),
+        leadership=LeadershipSettings(
+            duration_seconds=5.0, renew_seconds=1.5, retry_seconds=1.0, margin_seconds=1.5
+        ),
+    )
