@@ -5,8 +5,8 @@
     python bench/history.py draw                                      draw them again
 
 `bench/results/history.jsonl` has a line for each figure: when it was measured, the commit (of older ones: the one that
-wrote it down), the machine, the bench and its case. `add` knows what `bench/api.py`, `bench/scheduling.py` and
-`bench/turns.py` print, and draws. The drawing is `docs/concepts/performance-history.svg`: a panel for each case that was
+wrote it down), the machine, the bench and its case. `add` knows what `bench/api.py`, `bench/scheduling.py`,
+`bench/turns.py` and `bench/growth.py` print, and draws. The drawing is `docs/concepts/performance-history.svg`: a panel for each case that was
 measured twice, from left to right in the order of the file. Runs with a note are hollow: they do not compare.
 """
 
@@ -69,9 +69,14 @@ def figures_of(run: dict[str, Any]) -> Iterator[tuple[str, str, str, float]]:
         for name, phase in run["phases"].items():
             case = f"create {run['deployments']:,} Deployments" if name == "create" else name
             yield "turns", case, "us per turn", phase["microseconds_per_turn"]
+    elif "acts" in run:
+        small, large = run["deployments"]
+        for name, act in run["acts"].items():
+            yield "growth", f"{name}, {large:,} beside {small:,}", "times the time", act["times"]
+            yield "growth", f"{name}, {large:,} beside {small:,}", "times the calls", act["calls_times"]
     else:
         raise SystemExit(
-            "this is not what bench/api.py --json, bench/scheduling.py or bench/turns.py --json print"
+            "this is not what bench/api.py, scheduling.py, turns.py or growth.py print with --json"
         )
 
 

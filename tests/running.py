@@ -50,13 +50,15 @@ class Running:
         *,
         environment: dict[str, str] | None = None,
         arguments: tuple[str, ...] = (),
+        program: tuple[str | Path, ...] = (),
     ) -> None:
+        """`program`: what takes the words of `fairlead` in its place (`tests/e2e/hasty.py`)."""
         self.directory = directory
         self.log = directory.parent / f"{directory.name}.log"
         with open(self.log, "ab") as log:
             said_before = log.tell()
             self.process = subprocess.Popen(
-                [FAIRLEAD, "up", "--data-dir", directory, "--port", str(port), *arguments],
+                [*(program or (FAIRLEAD,)), "up", "--data-dir", directory, "--port", str(port), *arguments],
                 stdout=log,
                 stderr=log,
                 env={**os.environ, **(environment or {})},

@@ -15,6 +15,8 @@ from tests.clients.kubectl import Operator
 
 Json = dict[str, Any]
 SECONDS_MAX = 90.0
+# Most questions are a kubectl, which costs more than what it asks about: without a pause it would hold that up.
+PAUSE_SECONDS, PAUSE_SECONDS_MAX = 0.05, 0.3
 MARK = "the-end-of-what-is-asked-for"
 
 
@@ -30,9 +32,11 @@ def present(value: T | None) -> T:
 def eventually(holds: Callable[[], Any], seconds: float = SECONDS_MAX) -> Any:
     """What `holds` gave as soon as it was true; fails with the last that it gave."""
     deadline = time.monotonic() + seconds
+    pause = PAUSE_SECONDS
     while not (found := holds()):
         assert time.monotonic() < deadline, f"still {found!r} after {seconds} s"
-        time.sleep(0.05)
+        time.sleep(pause)
+        pause = min(pause * 1.5, PAUSE_SECONDS_MAX)
     return found
 
 

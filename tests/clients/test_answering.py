@@ -12,7 +12,7 @@ from tests.clients.kubectl import Operator
 from tests.running import Running
 
 ARGUMENTS = ("--hollow-nodes", "300")
-PODS = 4000
+PODS = 2000
 
 
 def question(number: int = PODS) -> dict[str, Any]:

@@ -7,6 +7,8 @@ from typing import Any
 from tests.clients.kubectl import Operator
 from tests.clients.manifests import config, workload
 
+SHARED = True  # the server, with other modules
+
 LAST = "kubectl.kubernetes.io/last-applied-configuration"
 
 

@@ -9,6 +9,8 @@ import subprocess
 
 from tests.clients.kubectl import Operator
 
+SHARED = True  # the server, with other modules
+
 WATCH_LIST = {"KUBE_FEATURE_WatchListClient": "true"}
 CBOR = {"KUBE_FEATURE_ClientsAllowCBOR": "true", "KUBE_FEATURE_ClientsPreferCBOR": "true"}
 

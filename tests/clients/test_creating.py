@@ -16,6 +16,8 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from tests.clients.kubectl import Operator, table
 from tests.clients.manifests import config, pod, workload
 
+SHARED = True  # the server, with other modules
+
 # What is typed after `kubectl create`, what is printed, and parts of the object that is then stored.
 GENERATED = [
     ("configmap c --from-literal=a=b", "configmap/c", {"data": {"a": "b"}}),

@@ -8,6 +8,8 @@ from tests.clients.converging import eventually
 from tests.clients.kubectl import Operator, table
 from tests.clients.manifests import config, owned, pod, workload
 
+SHARED = True  # the server, with other modules
+
 
 def _family(team: Operator, *names: str) -> None:
     """A ReplicaSet of each name with two pods that name it, by its uid, as their controller."""

@@ -22,7 +22,7 @@ def _renewed(server: Running) -> int:
     return int(status.get("updatedReplicas", 0))
 
 
-@pytest.mark.parametrize("ready", [1, 3])
+@pytest.mark.parametrize("ready", [pytest.param(1, marks=pytest.mark.soak), 3])
 def test_a_rollout_that_was_cut_off_ends_as_if_it_had_not_been(tmp_path: Path, ready: int) -> None:
     """`ready`: how many new replicas there are, at least, when it happens."""
     need_kubectl()

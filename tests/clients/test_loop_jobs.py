@@ -10,7 +10,8 @@ from tests.clients.converging import eventually, is_live, items, moments, names,
 from tests.clients.kubectl import Operator, table
 from tests.clients.manifests import Manifest
 
-ARGUMENTS = ("--hollow-nodes", "1")
+ARGUMENTS = ("--hollow-nodes", "2")
+SHARED = True  # the server, with other modules
 EXIT_CODE = "hollow.fairlead.dev/exit-code"
 FAILS = {"hollow.fairlead.dev/fails": "true"}
 LONG = {"hollow.fairlead.dev/runs-for": "10m"}

@@ -8,7 +8,8 @@ from tests.clients.converging import eventually, is_live, items, names, rolled_o
 from tests.clients.kubectl import Operator
 from tests.clients.manifests import pod, workload
 
-ARGUMENTS = ("--hollow-nodes", "1")
+ARGUMENTS = ("--hollow-nodes", "2")
+SHARED = True  # the server, with other modules
 
 
 def _owners(team: Operator, what: str) -> set[str]:

@@ -11,6 +11,7 @@ from tests.clients.kubectl import Operator, table
 from tests.clients.manifests import Manifest, workload
 
 ARGUMENTS = ("--hollow-nodes", "2")
+SHARED = True  # the server, with other modules
 SETS = ["sts", "ds"]
 
 

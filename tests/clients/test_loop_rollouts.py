@@ -19,6 +19,7 @@ from tests.clients.kubectl import Operator, table
 from tests.clients.manifests import Manifest, workload
 
 ARGUMENTS = ("--hollow-nodes", "2")
+SHARED = True  # the server, with other modules
 HASH = "pod-template-hash"
 
 

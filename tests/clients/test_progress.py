@@ -12,6 +12,7 @@ from tests.clients.kubectl import Operator, table
 from tests.clients.manifests import workload
 
 ARGUMENTS = ("--hollow-nodes", "2")
+SHARED = True  # the server, with other modules
 Json = dict[str, Any]
 
 

@@ -10,6 +10,8 @@ from tests.clients.kubectl import Operator
 from tests.clients.manifests import config, workload
 from tests.running import FAIRLEAD
 
+SHARED = True  # the server, with other modules
+
 LAST = "kubectl.kubernetes.io/last-applied-configuration"
 ADVICE = "Please review the fields above--they currently have other managers."
 

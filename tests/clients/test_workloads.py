@@ -9,6 +9,8 @@ import pytest
 from tests.clients.kubectl import Operator, table
 from tests.clients.manifests import Manifest, owned, workload
 
+SHARED = True  # the server, with other modules
+
 
 @pytest.mark.parametrize(
     ("kind", "name"),

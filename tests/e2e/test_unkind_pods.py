@@ -316,27 +316,32 @@ def test_a_pod_whose_directory_is_scribbled_in_and_that_kills_its_supervisor_har
         delete(team, name)
 
 
+HOMELESS = {"homeless": "", "nameless": "pod.json"}  # pod: what of its directory is removed
+
+
 @pytest.mark.parametrize("restarted", [False, True])
-@pytest.mark.parametrize("removed", ["pod.json", ""])
 def test_a_pod_whose_directory_is_removed_under_it_still_ends_and_never_runs_twice(
-    team: Operator, server: Running, told: Testimony, removed: str, restarted: bool
+    team: Operator, server: Running, told: Testimony, restarted: bool
 ) -> None:
-    make(team, {**pod("homeless"), "spec": {**template(told.directory, {})["spec"], "nodeName": "local-2"}})
-    eventually(lambda: told.running() == ["homeless"])
-    home = server.directory / "nodes/local-2/pods" / uid_of(team, "homeless")
-    subprocess.run(["rm", "-rf", str(home / removed)], check=True)
+    for name in HOMELESS:
+        make(team, {**pod(name), "spec": {**template(told.directory, {})["spec"], "nodeName": "local-2"}})
+    eventually(lambda: told.running() == sorted(HOMELESS))
+    pods = server.directory / "nodes/local-2/pods"
+    lost = [str(pods / uid_of(team, name) / removed) for name, removed in HOMELESS.items()]
+    subprocess.run(["rm", "-rf", *lost], check=True)
     if restarted:
         agent = agent_pid(server.directory, "local-2")
         os.kill(agent, signal.SIGKILL)
-        eventually(lambda: len(told.starts("homeless")) == 2 and told.runs("homeless"))
     else:
-        os.kill(
-            told.starts("homeless")[0], signal.SIGKILL
-        )  # it has to be started again, which needs a directory
-        eventually(lambda: len(told.starts("homeless")) == 2 and told.runs("homeless"))
-        assert ended(team, "homeless", 1)["exitCode"] == 137
-        subprocess.run(["rm", "-rf", str(home / removed)], check=True)
-    delete(team, "homeless")
+        for name in HOMELESS:  # each has to be started again, which needs a directory
+            os.kill(told.starts(name)[0], signal.SIGKILL)
+    for name in HOMELESS:
+        eventually(lambda name=name: len(told.starts(name)) == 2 and told.runs(name))  # type: ignore[misc]
+    if not restarted:
+        assert {name: ended(team, name, 1)["exitCode"] for name in HOMELESS} == dict.fromkeys(HOMELESS, 137)
+        subprocess.run(["rm", "-rf", *lost], check=True)
+    for name in HOMELESS:
+        delete(team, name)
     assert told.running() == []
 
 

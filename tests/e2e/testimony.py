@@ -22,12 +22,14 @@ T = TypeVar("T")
 def eventually(condition: Callable[[], T], seconds: float = 120.0) -> T:
     """What `condition` returns once it is true."""
     deadline = time.monotonic() + seconds
+    pause = 0.05
     while True:
         found = condition()
         if found:
             return found
         assert time.monotonic() < deadline, f"{condition} did not come true within {seconds:g} s"
-        time.sleep(0.05)
+        time.sleep(pause)
+        pause = min(pause * 1.5, 0.3)
 
 
 def is_locked(path: Path) -> bool:

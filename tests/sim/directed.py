@@ -43,14 +43,12 @@ def calls(run: Run) -> list[Asked]:
         if step.kind == "call":
             _, controller, verb, resource, address = step.text.split(" ")
             below = address.split("/")[2]
-            sent = f"{step.actor} {controller} {verb} {resource}" + (f"/{below}" if below else "")
-            writing = f"{step.actor} {controller} {verb} {resource}"
+            actor = f"{step.actor} {controller} {verb} {resource}" + (f"/{below}" if below else "")
             is_read = verb in READ_VERBS
-            fate, crash = ("call", sent, made[f"call {sent}"]), ("crash_at_write", writing, made[writing])
+            fate, crash = ("call", actor, made[actor]), ("crash_at_write", actor, made[actor])
             place = (len(found), -1 if is_read else writes)
             found.append(Asked(*place, controller, verb, resource, below, fate, crash))
-            made[f"call {sent}"] += 1
-            made[writing] += not is_read
+            made[actor] += 1
             writes += not is_read
     return found
 

@@ -79,8 +79,21 @@ def test_a_fault_that_cannot_happen_draws_nothing_but_has_its_place() -> None:
     assert chance.choices[0][:3] == ("loss", "", 1)
 
 
-def test_a_search_turns_delays_and_orders_but_no_faults() -> None:
-    chance = Chance(7, turn=lambda label, actor, nth, n, drawn: n - 1)
+def test_when_faults_are_over_none_fires_forced_or_not() -> None:
+    chance = Chance(1, {("loss", "", 0): 1, ("loss", "", 1): 1})
+    assert chance.faults("loss").happens(0.0)
+    chance.end_faults()
+    assert not any(chance.faults("loss").happens(0.9) for _ in range(50))
+
+
+def test_where_a_fault_could_be_put_is_noted_when_asked() -> None:
+    chance = Chance(1, notes_all=True)
+    chance.faults("loss", "x").happens(0.0)
+    assert chance.choices == [("loss", "x", 0, 2, 0, True)]
+
+
+def test_a_search_bends_delays_and_orders_but_no_faults() -> None:
+    chance = Chance(7, bend=lambda label, actor, nth, n, drawn: n - 1)
     assert chance.stream("delay").choose(16) == 15
     assert chance.order(3, 4) == 3
     assert sum(chance.faults("loss").happens(0.01) for _ in range(100)) < 20

@@ -34,7 +34,7 @@ from fairlead.cache.index import Index
 from fairlead.core.backoff import backoff
 from fairlead.decision.failure_detector import FailureDetector
 from fairlead.model.key import Key
-from fairlead.model.pod_decoder import PodDecoder
+from fairlead.model.pod_decoder import decode_pod
 from fairlead.model.views import Anything, Meta, Pod, Resource, Stored, View
 from fairlead.port.driving import Follow, ListAll, Started, WakeAt, Woke
 from fairlead.store.contract import DELETED, Entry
@@ -347,9 +347,9 @@ class Mirror(Generic[T]):
 
 
 def _decoder(resource: Resource[T]) -> Callable[[bytes], T]:
-    made: Any = PodDecoder() if resource.type is Pod else msgspec.json.Decoder(resource.type)
-    decode: Callable[[bytes], T] = made.decode
-    return decode
+    decode: Any = decode_pod if resource.type is Pod else msgspec.json.Decoder(resource.type).decode
+    made: Callable[[bytes], T] = decode
+    return made
 
 
 def _stored(entry: Entry) -> Stored:

@@ -1,8 +1,9 @@
 """`fairlead sim run`: seeds of the standard world, in virtual time, judged by every checker.
 
 Seeds are spread over processes; what each brings back is a few numbers. Progress goes to a terminal only. A failure is
-told with its seed, the invariant and the command that shows it again; the exit code tells whether there was one.
-With `--strict` it also tells whether the seeds met what a sample must meet (`sim/sample.py`).
+told with what led to it (`sim_failures.py`), and kept as an artifact where `--artifacts` says; the exit code tells
+whether there was one. `--search` chooses how runs are picked, `--shrink` makes a failure as small as can be. With
+`--strict` it also tells whether the seeds met what a sample must meet (`sim/sample.py`).
 """
 
 from __future__ import annotations
@@ -10,16 +11,24 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from fairlead.cli import options as shared
 from fairlead.cli.output import print_json, print_table
 from fairlead.cli.sim_check import check
+from fairlead.cli.sim_failures import FailureReport
+from fairlead.cli.sim_files import configure_files
+from fairlead.cli.sim_zoo import configure_zoo
 from fairlead.core.errors import UsageError
+from fairlead.runtime.searching import search_in_processes
 from fairlead.runtime.seeds import run_in_processes
 from fairlead.sim.chance import Chance
-from fairlead.sim.run import Failure, Runner, RunTally
-from fairlead.sim.sample import SHARE_MIN, fault_lines, probe_lines, replay_command, report
+from fairlead.sim.run import Runner, RunTally, SeedResult
+from fairlead.sim.sample import SHARE_MIN, fault_lines, probe_lines, report
+from fairlead.sim.search.contract import Attempt
+from fairlead.sim.search.roster import SEARCHES, UNIFORM
 from fairlead.sim.worlds.roster import STANDARD, WORLDS
 
 _EPILOG = """examples:
@@ -28,6 +37,11 @@ _EPILOG = """examples:
   fairlead sim run --seeds 1000 --jobs 4 -o json
   fairlead sim run --seeds 50 --world fraud-batch   a workload of three with one unknown binding
   fairlead sim run --seeds 50 --plant fairlead.sim.zoo.no_read_your_writes:plant
+  fairlead sim run --seeds 500 --search planned     crash after each write, freeze views, hide transitions
+  fairlead sim run --world refused --plant fairlead.sim.zoo.zombie_leader:plant --shrink --artifacts found
+  fairlead sim replay found/refused-one-leader.jsonl    the same run again, to the byte
+  fairlead sim show found/refused-one-leader.jsonl --html page.html
+  fairlead sim zoo --jobs 2                         is every planted bug found?
   fairlead sim check --seeds 3                      is a seed the same in every process?
 
 A seed decides every delay, loss, crash and order of a run: the same seed gives the same run, to the last byte.
@@ -41,6 +55,22 @@ def configure(parser: argparse.ArgumentParser) -> None:
     _seeds(run, 20)
     run.add_argument("--jobs", type=_count, default=1, metavar="J", help="processes at once (default: 1)")
     run.add_argument(
+        "--search",
+        choices=sorted(SEARCHES),
+        default=UNIFORM,
+        help=f"how runs are picked; --seeds is then how many (default: {UNIFORM})",
+    )
+    run.add_argument(
+        "--shrink",
+        nargs="?",
+        type=float,
+        const=60.0,
+        default=0.0,
+        metavar="SECONDS",
+        help="make the first failure as small as can be, in so much processor time (60)",
+    )
+    run.add_argument("--artifacts", type=Path, metavar="DIR", help="keep an artifact of each failure there")
+    run.add_argument(
         "--strict",
         action="store_true",
         help="fail as well if the seeds met too little: a kind of fault in under 1 %% of them, a probe in none",
@@ -53,6 +83,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     _seeds(twice, 1)
     shared.add_output(twice, "text", "json")
     twice.set_defaults(run=check)
+    configure_files(actions)
+    configure_zoo(actions)
 
 
 def _seeds(parser: argparse.ArgumentParser, default: int) -> None:
@@ -91,13 +123,13 @@ def _run(options: argparse.Namespace) -> int:
     tally = RunTally()
     started = time.monotonic()
     shows = options.output == "text" and sys.stderr.isatty()
-    seeds = range(options.seed, options.seed + options.seeds)
-    for result in run_in_processes(runner, seeds, options.jobs):
+    failures = FailureReport(runner, options)
+    for attempt, result in _tried(runner, options):
         tally.add(result)
         if shows:
             _progress(tally, options.seeds)
-        if result.failure is not None and options.output == "text":
-            _tell(result.failure, options)
+        if result.failure is not None:
+            failures.add(attempt, result.failure)
     if shows:
         print("\r\033[K", end="", file=sys.stderr, flush=True)
     told = report(tally, runner.faults, time.monotonic() - started, options.plant, options.world)
@@ -106,6 +138,15 @@ def _run(options: argparse.Namespace) -> int:
     else:
         _summary(told, tally, runner, options.strict)
     return 1 if told["failures"] or (options.strict and told["shortfalls"]) else 0
+
+
+def _tried(runner: Runner, options: argparse.Namespace) -> Iterator[tuple[Attempt, SeedResult]]:
+    if options.search != UNIFORM:
+        yield from search_in_processes(runner, options.search, options.seed, options.seeds, options.jobs)
+        return
+    seeds = range(options.seed, options.seed + options.seeds)
+    for result in run_in_processes(runner, seeds, options.jobs):
+        yield Attempt(result.seed), result
 
 
 def _summary(told: dict[str, Any], tally: RunTally, runner: Runner, strict: bool) -> None:
@@ -132,15 +173,6 @@ def _progress(tally: RunTally, seeds: int) -> None:
     bar = "#" * full + "." * (width - full)
     failed = f", {len(tally.failures)} failed" if tally.failures else ""
     print(f"\r\033[K[{bar}] {tally.seeds}/{seeds}{failed}", end="", file=sys.stderr, flush=True)
-
-
-def _tell(failure: Failure, options: argparse.Namespace) -> None:
-    if sys.stderr.isatty():
-        print("\r\033[K", end="", file=sys.stderr, flush=True)
-    print(f"seed {failure.seed}: {failure.invariant}: {failure.message}")
-    if failure.trace and options.seeds == 1:
-        print(failure.trace, end="")
-    print(f"  again: {replay_command(failure.seed, options.plant, options.world)}", flush=True)
 
 
 def _print_trail(runner: Runner, options: argparse.Namespace) -> int:

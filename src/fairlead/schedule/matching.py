@@ -1,14 +1,16 @@
 """Which placed pods a selector means, counted per node: what spreading and pod affinity are computed from.
 
 Pods with the same namespace and labels are one group. A `Matcher` (namespaces and selector) sums the groups it means;
-it is registered when a class of pods first needs it and kept up to date from then on. A `Holding` counts the pods that
+it is registered when a class of pods first needs it, by a look at the groups that one of its labels or its namespaces
+leave, and kept up to date from then on. A `Holding` counts the pods that
 carry a given affinity term, for the symmetric half of pod affinity. All counts are per slot of `nodes.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +26,8 @@ MATCHERS_MAX = 4096  # beyond it those of classes not seen lately are dropped, a
 _MATCHERS_MIN, _MATCHERS_PER_GROUP = 256, 4
 ANSWERS_KEPT = 1024  # of those that keep which classes of pods they mean
 Pair = tuple[str, str]
+GroupKey = tuple[str, LabelPairs, bool]  # namespace, labels, leaving
+Place = TypeVar("Place", Pair, str)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +79,57 @@ class Group:
         return (meant.leaving_too or not self.leaving) and meant.matches(self.namespace, self.labels, spaces)
 
 
+class Groups:
+    """All groups, found by each of their labels and by their namespace as well: one selector among thousands means
+    few of them."""
+
+    def __init__(self) -> None:
+        self._all: dict[GroupKey, Group] = {}
+        self._by_label: dict[Pair, dict[GroupKey, Group]] = {}
+        self._by_namespace: dict[str, dict[GroupKey, Group]] = {}
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    def __iter__(self) -> Iterator[Group]:
+        return iter(self._all.values())
+
+    def get(self, key: GroupKey) -> Group | None:
+        return self._all.get(key)
+
+    def add(self, key: GroupKey, group: Group) -> None:
+        self._all[key] = group
+        self._by_namespace.setdefault(key[0], {})[key] = group
+        for pair in key[1]:
+            self._by_label.setdefault(pair, {})[key] = group
+
+    def remove(self, key: GroupKey) -> None:
+        del self._all[key]
+        _remove(self._by_namespace, key[0], key)
+        for pair in key[1]:
+            _remove(self._by_label, pair, key)
+
+    def candidates(self, meant: Meant) -> Collection[Group]:
+        """The fewest groups that one of its labels, or its namespaces, leave: all that it means are among them."""
+        fewest: Collection[Group] = self._all.values()
+        for pair in meant.pairs():
+            found = self._by_label.get(pair, {})
+            if len(found) < len(fewest):
+                fewest = found.values()
+        for clause in meant.clauses:
+            if clause.namespaces is not None and clause.namespace_selector is None:
+                inside = [self._by_namespace.get(name, {}) for name in clause.namespaces]
+                if sum(map(len, inside)) < len(fewest):
+                    fewest = [group for each in inside for group in each.values()]
+        return fewest
+
+
+def _remove(places: dict[Place, dict[GroupKey, Group]], place: Place, key: GroupKey) -> None:
+    del places[place][key]
+    if not places[place]:
+        del places[place]
+
+
 class Matching:
     def __init__(self, slots: int) -> None:
         self.slots = slots
@@ -82,7 +137,7 @@ class Matching:
             0  # moves when counts that were handed out no longer hold, other than by pods coming and going
         )
         self.spaces: dict[str, dict[str, str]] = {}  # labels of namespaces
-        self._groups: dict[tuple[str, LabelPairs, bool], Group] = {}
+        self._groups = Groups()
         self._counts: dict[Meant, Counts] = {}
         self._by_pair: dict[Pair, dict[Meant, None]] = {}  # each at the label that fewest others are found by
         self._by_none: dict[Meant, None] = {}
@@ -97,7 +152,7 @@ class Matching:
                 self._drop_all()
             known = self._counts[meant] = np.zeros(self.slots, np.int32)
             self._find_by(meant)
-            for group in self._groups.values():
+            for group in self._groups.candidates(meant):
                 if group.is_meant(meant, self.spaces):
                     group.matchers.append(meant)
                     for slot, number in group.on.items():
@@ -124,7 +179,7 @@ class Matching:
         for term in (*facts.affinity, *facts.anti_affinity, *facts.preferred_pods):
             self._hold(term, slot, sign)
         if not group.on:
-            del self._groups[(facts.namespace, facts.label_key, leaving)]
+            self._groups.remove((facts.namespace, facts.label_key, leaving))
 
     def grow(self, slots: int) -> None:
         extra = np.zeros(slots - self.slots, np.int32)
@@ -152,7 +207,7 @@ class Matching:
                     del self._by_pair[pair][meant]
                     if not self._by_pair[pair]:
                         del self._by_pair[pair]
-            for group in self._groups.values():
+            for group in self._groups.candidates(meant):
                 if meant in group.matchers:
                     group.matchers.remove(meant)
 
@@ -160,7 +215,8 @@ class Matching:
         key = (facts.namespace, facts.label_key, leaving)
         group = self._groups.get(key)
         if group is None:
-            group = self._groups[key] = Group(facts.namespace, facts.labels, leaving)
+            group = Group(facts.namespace, facts.labels, leaving)
+            self._groups.add(key, group)
             places = (self._by_none, *(self._by_pair.get(pair, {}) for pair in facts.label_key))
             found = (meant for place in places for meant in place)
             group.matchers = [meant for meant in found if group.is_meant(meant, self.spaces)]
@@ -185,5 +241,5 @@ class Matching:
         self.epoch += 1
         for known in (self._counts, self._by_pair, self._by_none):
             known.clear()
-        for group in self._groups.values():
+        for group in self._groups:
             group.matchers.clear()

@@ -64,7 +64,7 @@ class CallLink:
         self._timeline = timeline
         self._chance = chance
         self._server = server
-        self._calls: dict[tuple[str, str, str, str], tuple[Stream, FaultStream, Stream]] = {}
+        self._calls: dict[tuple[str, str, str], tuple[Stream, FaultStream, Stream]] = {}
         self._touches = 0
         self.timeouts_after_commit: dict[str, int] = {}  # by verb and subresource
 
@@ -83,7 +83,7 @@ class CallLink:
         self._fates_of_others = self._fates_of_writes[:-1]
 
     def call(self, request: Request, user: User, origin: str, heard: Heard) -> None:
-        kind = (user.name, request.verb, request.plural, request.subresource)
+        kind = (user.name, request.verb, what_of(request))
         delays, fates, late = self._calls.get(kind) or self._chances_of(kind)
         delay = delays.choose(DELAYS_MS * DELAYS_MS)
         there, back = 1 + delay % DELAYS_MS, 1 + delay // DELAYS_MS
@@ -125,10 +125,9 @@ class CallLink:
         after(there, arrive, request, user, origin, first, "", back)
         after(again, arrive, request, user, LATE + origin if origin else "", copy, "", back)
 
-    def _chances_of(self, kind: tuple[str, str, str, str]) -> tuple[Stream, FaultStream, Stream]:
+    def _chances_of(self, kind: tuple[str, str, str]) -> tuple[Stream, FaultStream, Stream]:
         """Calls of one kind draw from streams of their own: one call more or less of another moves none of them."""
-        user, verb, plural, subresource = kind
-        what = f"{plural}/{subresource}" if subresource else plural
+        user, verb, what = kind
         actor = f"{self.name} {user.rpartition(':')[2]} {verb} {what}"
         chance = self._chance
         streams = (
@@ -193,6 +192,11 @@ class CallLink:
             timeline.after(back, heard, Unknown("the connection broke"))
         else:
             timeline.after(back, heard, outcome_of(reply))
+
+
+def what_of(request: Request) -> str:
+    """What a call is about, as a part of the names of choices: pods/binding."""
+    return f"{request.plural}/{request.subresource}" if request.subresource else request.plural
 
 
 def _nobody(reply: Reply | None) -> None:

@@ -2,7 +2,7 @@
 
     chance = Chance(seed)                        every choice follows from the seed and its own name
     chance = Chance.replay(choices)              what was chosen before, at the same names; calm everywhere else
-    chance = Chance(seed, forced=..., turn=...)  drawn from the seed, but for what is forced or turned
+    chance = Chance(seed, forced=..., bend=...)  drawn from the seed, but for what is forced or bent
 
     delays = chance.stream("watch.delay", "plane-0 pods")    choose(n) -> 0..n-1
     losses = chance.faults("call.fate", "plane-0 ...")       happens(p) -> bool, pick(weights) -> which
@@ -10,7 +10,8 @@
 0 is the calmest answer everywhere: no fault, the shortest delay, first in, first out. Because a choice is found by its
 name and not by its place among all choices, one can be taken away or changed and the others stay what they were.
 Replaying an edited run, planning faults and shrinking stand on that. A fault that cannot happen draws nothing and is
-counted all the same, so that names do not depend on probabilities. Everything in `sim/` that a world's file does not
+counted all the same, so that names do not depend on probabilities. When faults are over (`end_faults`), none fires any
+more, forced or not: whoever judges how a run ends may rely on it. Everything in `sim/` that a world's file does not
 decide is drawn here, and by nothing else.
 """
 
@@ -43,19 +44,19 @@ class Choice(NamedTuple):
 
 ChoiceName = tuple[str, str, int]
 # What a search makes of a delay or an order, not of a fault: (label, actor, nth, n, drawn) -> value.
-Turn = Callable[[str, str, int, int, int], int]
+Bend = Callable[[str, str, int, int, int], int]
 _NOTHING: Mapping[int, int] = {}
 
 
 class Stream:
     """Choices of one label and actor, one after the other."""
 
-    __slots__ = ("_calm", "_forced", "_log", "_state", "_turn", "actor", "label", "nth")
+    __slots__ = ("_bend", "_calm", "_forced", "_log", "_state", "actor", "label", "nth")
 
     def __init__(self, chance: Chance, label: str, actor: str) -> None:
         self.label, self.actor = label, actor
         self.nth = 0
-        self._log, self._calm, self._turn = chance.choices, chance.calm, chance.turn
+        self._log, self._calm, self._bend = chance.choices, chance.calm, chance.bend
         self._forced = chance.forced_in(label, actor)
         self._state = _begin(chance.seed, label, actor)
 
@@ -70,8 +71,8 @@ class Stream:
             value = 0
         else:
             value = self._draw() % n
-            if self._turn is not None:
-                value = self._turn(self.label, self.actor, nth, n, value)
+            if self._bend is not None:
+                value = self._bend(self.label, self.actor, nth, n, value)
         self._log.append((self.label, self.actor, nth, n, value, False))
         return value
 
@@ -112,13 +113,18 @@ class FaultStream(Stream):
         return name
 
     def _decide(self, probability: float, n: int, weights: tuple[tuple[str, float], ...] = ()) -> int:
+        chance = self._chance
+        if chance.over:
+            return 0
         nth = self.nth
         self.nth = nth + 1
         forced = self._forced.get(nth) if self._forced else None
         if forced is not None:
             value = forced if forced < n else 0
         elif probability <= 0.0:
-            return 0
+            if not chance.notes_all:
+                return 0
+            value = 0
         else:
             value = 0 if self._calm else self._weigh(probability, weights)
         self._log.append((self.label, self.actor, nth, n, value, True))
@@ -136,18 +142,35 @@ class FaultStream(Stream):
 
 
 class Chance:
-    __slots__ = ("_faults", "_forced", "_order", "_order_forced", "_order_ms", "_streams", "calm", "choices", "fired",
-                 "on_fault", "seed", "turn")  # fmt: skip
+    __slots__ = (
+        "_faults",
+        "_forced",
+        "_order",
+        "_order_forced",
+        "_order_ms",
+        "_streams",
+        "bend",
+        "calm",
+        "choices",
+        "fired",
+        "notes_all",
+        "on_fault",
+        "over",
+        "seed",
+    )  # fmt: skip
 
     def __init__(
         self,
         seed: int,
         forced: Mapping[ChoiceName, int] | None = None,
-        turn: Turn | None = None,
+        bend: Bend | None = None,
         calm: bool = False,
+        notes_all: bool = False,
     ) -> None:
-        """`calm`: what is not forced is 0."""
-        self.seed, self.turn, self.calm = seed, turn, calm
+        """`calm`: what is not forced is 0. `notes_all`: also faults that cannot happen are among the choices, which
+        tells where one could be put."""
+        self.seed, self.bend, self.calm, self.notes_all = seed, bend, calm, notes_all
+        self.over = False
         self.choices: list[tuple[str, str, int, int, int, bool]] = []
         self.fired: dict[str, int] = {}  # fault -> how often
         self.on_fault: Callable[[str, str], None] | None = None  # told of each that fires: what, and where
@@ -190,6 +213,10 @@ class Chance:
             if self._order_forced:
                 order._forced = self.forced_in(_ORDER, order.actor)
         return order.choose(n)
+
+    def end_faults(self) -> None:
+        """From now on everything goes as it should."""
+        self.over = True
 
     def count(self, fault: str, actor: str = "") -> None:
         """It fires now, drawn here or scripted by a scenario."""

@@ -22,6 +22,7 @@ from fairlead.sim.fence import raise_fence
 from fairlead.sim.memory import Memory
 from fairlead.sim.parts import default_parts, load_plant
 from fairlead.sim.scenario import Scenario
+from fairlead.sim.search.contract import Attempt
 from fairlead.sim.time import EPOCH
 from fairlead.sim.violation import Violation
 from fairlead.sim.world import Run, World
@@ -87,11 +88,18 @@ class RunTally:
 
 
 class Runner:
-    def __init__(self, scenario: Scenario | None = None, faults: Faults = DEFAULT, plant: str = "") -> None:
+    def __init__(
+        self,
+        scenario: Scenario | None = None,
+        faults: Faults = DEFAULT,
+        plant: str = "",
+        backup: Backup | None = None,
+    ) -> None:
+        """`backup`: what runs start from, if it is not what comes of the scenario's standing steps."""
         self.scenario = scenario or std20.scenario()
         self.faults = faults
         self._plant = load_plant(plant) if plant else None
-        self._backup: Backup | None = None
+        self._backup = backup
         self._memory: Memory | None = None  # of the seeds that were run
         self._wanted: EndState | None = None
 
@@ -102,33 +110,42 @@ class Runner:
         return result
 
     def _judged(self, seed: int) -> SeedResult:
-        run = self.play(Chance(seed))
-        broken = run.violation
-        failure = None
-        if broken is not None:
-            trace = "".join(format_exception(broken.__cause__)) if broken.__cause__ else ""
-            failure = Failure(seed, broken.invariant, broken.message, trace)
-        return SeedResult(
-            seed=seed,
-            digest=run.digest,
-            failure=failure,
-            seconds=run.seconds,
-            commits=run.commits,
-            faults=run.faults,
-            probes=run.probes,
-        )
+        return result_of(seed, self.play(Chance(seed)))
 
-    def play(self, chance: Chance, trail: bool = False) -> Run:
-        """One run, drawn or replayed, with everything that came of it."""
+    def attempt(self, attempt: Attempt) -> Run:
+        """What a search proposes."""
+        with _collected_seldom():
+            run = self.play(attempt.chance(), attempt.watched, attempt.faults)
+            gc.collect(0)
+        return run
+
+    def play(
+        self,
+        chance: Chance,
+        trail: bool = False,
+        faults: Faults | None = None,
+        stop_seconds: float | None = None,
+    ) -> Run:
+        """One run, drawn or replayed, with everything that came of it; with other faults than the world's, if given,
+        and no further than `stop_seconds`."""
         parts = default_parts(*self.scenario.controllers, deciders=self.scenario.deciders)
         if self._plant is not None:
             parts = self._plant(parts)
         backup = self.backup()
         if self._memory is None:
             self._memory = Memory(backup.changes)
-        world = World(self.scenario, chance, self.faults, parts, trail, backup, memory=self._memory)
+        world = World(
+            self.scenario,
+            chance,
+            faults or self.faults,
+            parts,
+            trail,
+            backup,
+            memory=self._memory,
+            stop_seconds=stop_seconds,
+        )
         run = _fenced_run(world)
-        if run.violation is None:
+        if run.violation is None and stop_seconds is None:
             told = difference(self.wanted(), end_state(run.objects, loses_pods=bool(self.scenario.nodes)))
             if told:
                 run.violation = Violation("ends-as-without-faults", told)
@@ -150,6 +167,23 @@ class Runner:
                 raise calm.violation
             self._wanted = end_state(calm.objects, loses_pods=bool(self.scenario.nodes))
         return self._wanted
+
+
+def result_of(seed: int, run: Run) -> SeedResult:
+    broken = run.violation
+    failure = None
+    if broken is not None:
+        trace = "".join(format_exception(broken.__cause__)) if broken.__cause__ else ""
+        failure = Failure(seed, broken.invariant, broken.message, trace)
+    return SeedResult(
+        seed=seed,
+        digest=run.digest,
+        failure=failure,
+        seconds=run.seconds,
+        commits=run.commits,
+        faults=run.faults,
+        probes=run.probes,
+    )
 
 
 def run_seeds(runner: Runner, seeds: Iterable[int]) -> RunTally:

@@ -93,8 +93,11 @@ class World:
         backup: Backup = EMPTY,
         epoch: int = EPOCH,
         memory: Memory | None = None,
+        stop_seconds: float | None = None,
     ) -> None:
+        """`stop_seconds`: the run is looked at no further than this, which must be before faults end."""
         self.scenario = scenario
+        self._stop_seconds = stop_seconds
         self.chance = chance
         self.timeline = Timeline(chance, epoch)
         self.digest = Digest(self.timeline, trail)
@@ -234,6 +237,9 @@ class World:
 
     def _go(self) -> None:
         scenario, timeline = self.scenario, self.timeline
+        if self._stop_seconds is not None:
+            self._until(self._stop_seconds)
+            return
         self._until(scenario.faults_until_seconds)
         self._calm_down()
         quiet_ms = int(scenario.quiet_seconds * 1000)
@@ -255,6 +261,7 @@ class World:
     def _calm_down(self) -> None:
         """Faults stop: what is cut is joined, what is down comes up, clocks stay as they are."""
         self.digest.tell("calm", WORLD, "faults stop")
+        self.chance.end_faults()
         self._set_faults(CALM)
         self._quiet_since_ms = (
             self.timeline.ms

@@ -19,10 +19,12 @@ REVIEW = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
 
 
-def test_a_binding_is_no_new_generation() -> None:
+@pytest.mark.parametrize("more", [{}, {"metadata": {"annotations": {"example.com/by": "me"}}}])
+def test_a_binding_is_no_new_generation(more: dict[str, Any]) -> None:
+    """Also where the binder adds annotations, which takes the longer way."""
     plane = InProcess()
     made(plane, PODS, pod())
-    target = {"apiVersion": "v1", "kind": "Binding", "target": {"kind": "Node", "name": "node-1"}}
+    target = {"apiVersion": "v1", "kind": "Binding", "target": {"kind": "Node", "name": "node-1"}, **more}
     assert plane.post(f"{PODS}/web/binding", target)[0] == 201
     found = plane.get(f"{PODS}/web")[1]
     assert (found["spec"]["nodeName"], found["metadata"]["generation"]) == ("node-1", 1)

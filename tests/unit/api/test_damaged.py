@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from fairlead.api.access.users import User
+from fairlead.api.claims import CLAIMS
 from fairlead.model.catalog import CATALOG
 from fairlead.model.key import Key
 from fairlead.port.request import Request
@@ -140,6 +141,28 @@ def test_what_a_damaged_quota_allows_is_not_known(plane: InProcess) -> None:
     status, answer = plane.post(MAPS, configmap("four"))
     assert status == 500
     assert "resourcequotas default/q is damaged" in answer["message"]
+
+
+def test_whose_an_address_is_whose_claim_is_damaged_is_not_known(plane: InProcess) -> None:
+    services = "/api/v1/namespaces/default/services"
+    service: dict[str, Any] = {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": "web"},
+        "spec": {"ports": [{"port": 80}]},
+    }
+    status, made = plane.post(services, service)
+    assert status == 201
+    (claim,) = (entry.key for entry in plane.store.list(CLAIMS, "") if entry.uid == made["metadata"]["uid"])
+    rot(plane, claim)
+    other = {
+        **service,
+        "metadata": {"name": "b"},
+        "spec": {**service["spec"], "clusterIP": made["spec"]["clusterIP"]},
+    }
+    status, answer = plane.post(services, other)
+    assert status == 500
+    assert "is damaged" in answer["message"]
 
 
 def test_a_fence_that_rests_on_it_holds_nothing(plane: InProcess) -> None:

@@ -290,7 +290,7 @@ def test_pods_of_a_silent_node_justify_no_eviction(mark: dict[str, Any]) -> None
     _budget(plane, allowed=1, desiredHealthy=1)
     assert plane.patch("/api/v1/nodes/node-1", mark)[0] == 200
     code, body = _evict(plane)
-    assert (code, body["reason"]) == (429, "TooManyRequests")
+    assert (code, body.get("reason")) == (429, "TooManyRequests")
     assert "needs 1 healthy pods and has 1 currently" in json.dumps(body)
     assert not _is_going(plane)
     assert _evict(plane, "silent")[0] == 201, "nobody counts on that one"

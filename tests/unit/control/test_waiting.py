@@ -279,6 +279,20 @@ def test_a_change_of_the_set_itself_is_tried_at_once() -> None:
     assert len(pods(api)) == 1
 
 
+def test_a_set_whose_own_template_is_changed_is_tried_at_once() -> None:
+    """The same object as before, of which it is known that it was refused: another template is another question."""
+    api = InProcess()
+    driver = Driver(api)
+    sets, asked, count = WORKLOADS["ReplicaSet"]
+    wanting = {**asked["spec"], "template": pods_of({"app": "web"}, priorityClassName="none")}
+    assert api.post(sets, {**asked, "spec": wanting})[0] == 201
+    driver.run(LONG)
+    assert pods(api) == []
+    api.patch(f"{sets}/web", {"spec": {"template": {"spec": {"priorityClassName": None}}}})
+    driver.run(2)
+    assert len(pods(api)) == count
+
+
 def rolled_out(api: InProcess, image: str) -> bool:
     found = pods(api)
     ready = [pod for pod in found if condition(pod, "Ready").get("status") == "True"]

@@ -31,7 +31,7 @@ from fairlead.model.apply.managers import (
     wire_entry,
 )
 from fairlead.model.apply.rules import Rule, Rules
-from fairlead.model.apply.sets import encode_fields
+from fairlead.model.apply.sets import FieldSet, encode_fields
 from fairlead.model.apply.trees import Difference, compare, compare_field
 from fairlead.model.apply.versions import Other, Versions
 from fairlead.model.fields import FieldTables
@@ -98,8 +98,21 @@ class Managing:
         if kind.beside_spec is not None and not manager.sent:
             fields = self._new_beside_spec(tables, attempt, new)
             return _alone(who, now, fields) if len(fields) > 2 else b""
-        found = keep_ownable_changes(kind, "", compare(self.rule(tables, kind), {}, new))
-        return encoded_entries(record_update(_read(manager.sent or []), found, who, now))
+        found = compare(self.rule(tables, kind), {}, new)
+        if manager.sent:
+            changes = keep_ownable_changes(kind, "", found)
+            return encoded_entries(record_update(_read(manager.sent), changes, who, now))
+        fields = self._all_new(kind, found.changed)
+        return _alone(who, now, fields) if len(fields) > 2 else b""
+
+    def _all_new(self, kind: Kind, fields: FieldSet) -> bytes:
+        """Those of these fields that can be owned, encoded: all belong to whoever made the object."""
+        shape = ("status" in kind.subresources, codec.encode(fields))  # all that `keep_ownable` goes by
+        known = self._created.get(shape)
+        if known is None:
+            known = codec.encode(encode_fields(keep_ownable(kind, "", fields)))
+            _remember(self._created, shape, known, len(known))
+        return known
 
     def _new_beside_spec(self, tables: FieldTables, attempt: Attempt, new: Json) -> bytes:
         """Kinds whose spec is a matter of its own and comes by the thousand: spec and metadata are found apart."""

@@ -100,13 +100,17 @@ def _compare_fields(rule: Rule, old: Any, new: Any, changed: FieldSet, removed: 
     for name, after in new.items():
         before = old.get(name, ABSENT)
         if before is ABSENT:
-            _compare(members[name], ABSENT, after, changed, removed)
+            member = members[name]
+            if member.rule.is_leaf:  # most are
+                changed[member.element] = MEMBER
+            else:
+                _compare(member, ABSENT, after, changed, removed)
             continue
         seen += 1
         if before is after or (before == after and (not strict or same(before, after))):
             continue
         member = members[name]
-        if member.rule.is_leaf:  # most are
+        if member.rule.is_leaf:
             changed[member.element] = MEMBER
         else:
             _compare_present(member.element, member.rule, before, after, changed, removed)

@@ -25,6 +25,7 @@ from fairlead.control.plane import Plane
 from fairlead.port.driving import Follow, ListAll, Started, Stepped, WakeAt, Woke
 from fairlead.port.outcome import Done, Outcome
 from fairlead.port.request import READ_VERBS
+from fairlead.sim.calls import what_of
 from fairlead.sim.chance import Chance, FaultStream, Stream
 from fairlead.sim.digest import Digest
 from fairlead.sim.network import Link
@@ -172,7 +173,7 @@ class PlaneProcess(SimulatedProcess[Answers | Stepped, PlaneInstruction]):
         self._send(call)
 
     def _crashes_of(self, call: Call) -> tuple[FaultStream, Stream, FaultStream]:
-        kind = (call.controller, call.request.verb, call.request.plural)
+        kind = (call.controller, call.request.verb, what_of(call.request))
         found = self._crashes.get(kind)
         if found is None:
             actor = " ".join((self.name, *kind))

@@ -290,7 +290,7 @@ class SimulatedServer:
                             told = f"{entry.key} at {entry.revision}, while {self._durable} is the newest"
                             raise Violation(ACKNOWLEDGED_IS_KEPT, told)
                         origins[entry.revision] = waiting.origin
-                        told = f"{entry.revision} {entry.key} by {waiting.origin or 'the system'}"
+                        told = f"{entry.revision} {'/'.join(entry.key)} by {waiting.origin or 'the system'}"
                         self._digest.tell("committed", SERVER, told, waiting.cause)
         life = self._life
         for instruction in instructions:

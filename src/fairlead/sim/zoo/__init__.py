@@ -5,6 +5,8 @@ safe: more) replaced by a faulty one. Run one with `fairlead sim run --plant fai
 `--world WORLD` where `WORLD_OF` names one.
 """
 
+import pkgutil
+
 # In which world a plant is looked for, if it is not the standard one.
 WORLD_OF = {
     "assumed_expires": "sched",
@@ -46,3 +48,8 @@ WORLD_OF = {
     "status_skipped_on_refusal": "refused",
     "zombie_leader": "refused",
 }
+
+
+def plant_names() -> list[str]:
+    """Of every file here that has a plant."""
+    return sorted({module.name for module in pkgutil.iter_modules(__path__)} - {"wrapping"})

@@ -44,7 +44,7 @@ def insisting(inner: Decider) -> Decider:
             if _is_written(found, wanted):
                 del read[uid]
             else:
-                seen = _Former(view, former)  # type: ignore[assignment]
+                seen = _Former(view, former)
         decision = structs.replace(inner.decide(seen, key, now), is_final=False)
         for each in decision.effects:
             if isinstance(each, ChangeStatus):

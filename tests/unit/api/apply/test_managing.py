@@ -11,6 +11,8 @@ import pytest
 from fairlead.api import objects
 from fairlead.api.apply.managing import Managing, stored_entries
 from fairlead.model.apply.managers import UPDATE_ENTRIES_MAX
+from fairlead.model.apply.sets import FieldSet
+from fairlead.model.catalog import CATALOG
 from fairlead.model.key import Key
 from fairlead.store.contract import AtRevision, CommitOutcome, Put, Transaction
 from tests.inprocess import InProcess
@@ -60,6 +62,32 @@ def test_pods_from_one_template_are_tracked_alike_whether_or_not_it_is_known() -
         fresh = InProcess()
         known = made(plane, PODS, body)["metadata"]["managedFields"]
         assert known == made(fresh, PODS, body)["metadata"]["managedFields"], body["metadata"]
+
+
+def test_other_kinds_are_tracked_alike_whether_or_not_one_like_it_is_known() -> None:
+    plane = InProcess()
+    bodies = [
+        (CONFIGMAPS, configmap("a", labels={"x": "1"})),
+        (CONFIGMAPS, configmap("b", labels={"x": "2"})),
+        (CONFIGMAPS, configmap("c", labels={"y": "2"}, annotations={"x": "1"})),
+        (CONFIGMAPS, {**configmap("d"), "data": {"b": "1", "a": "2"}}),
+        (CONFIGMAPS, {**configmap("e"), "data": {}}),
+        (DEPLOYMENTS, deployment("a")),
+        (DEPLOYMENTS, deployment("b")),
+    ]
+    for path, body in bodies:
+        known = made(plane, path, body)["metadata"].get("managedFields")
+        assert known == made(InProcess(), path, body)["metadata"].get("managedFields"), body
+
+
+def test_a_status_is_owned_by_who_makes_an_object_only_where_it_has_no_address_of_its_own() -> None:
+    managing = Managing()
+    fields: FieldSet = {"f:status": {}, "f:data": {}}
+    with_address = CATALOG.by_resource("apps", "v1", "deployments")
+    without = CATALOG.by_resource("", "v1", "configmaps")
+    for _ in range(2):
+        assert managing._all_new(with_address, fields) == b'{"f:data":{}}'
+        assert managing._all_new(without, fields) == b'{"f:data":{},"f:status":{}}'
 
 
 def test_a_client_that_sends_none_keeps_them_and_one_that_sends_nothing_resets_them() -> None:

@@ -369,6 +369,21 @@ def test_sets_left_by_a_former_deployment_are_adopted_with_their_pods() -> None:
     assert of_image(world, "v1").metadata.owner_references[0].uid == deployment(world).metadata.uid
 
 
+def test_the_revision_of_an_adopted_set_counts() -> None:
+    """It is the number that `kubectl rollout history` knows it by: the next template comes after it."""
+    world = running(1)
+    name = of_image(world, "v1").metadata.name
+    spec = world.objects[KEY]["spec"]
+    world.delete(DEPLOYMENTS, "web", policy="Orphan")
+    world.collect_garbage()
+    world.edit(REPLICASETS, name, {"metadata": {"annotations": {REVISION: "7"}}})
+    world.add(DEPLOYMENTS, "web", spec=spec)
+    set_image(world, "v2")
+    finish(world)
+    assert of_image(world, "v2").metadata.annotations[REVISION] == "8"
+    assert deployment(world).metadata.annotations[REVISION] == "8"
+
+
 def test_nothing_grows_while_a_set_has_not_observed_its_size() -> None:
     world = running(2, "v1", strategy=rolling(1, 1))
     name = of_image(world, "v1").metadata.name

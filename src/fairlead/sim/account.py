@@ -1,0 +1,158 @@
+"""A failure that explains itself: what was violated, when, by whose write, on what view, after which faults, and why.
+
+`account(trail)` reads all of it from the trail of a failing run, whose last step is the violation: the chain of causes
+leads from there to the write, to the decision behind the write, and to the events that woke it. The decision's record
+names the revision it had read of each kind; what was committed of those kinds since is what it did not know. `lines` is
+one screen. Called by `fairlead sim run`, `show` and `replay`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from fairlead.sim.trail import Trail, TrailStep
+
+_SHOWN = 8  # of each list
+_WIDTH = 150
+
+
+@dataclass(frozen=True, slots=True)
+class UnseenChange:
+    """Something that had happened and that the decision had not read."""
+
+    step: TrailStep
+    resource: str
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    violation: TrailStep
+    write: TrailStep | None  # the commit that broke it
+    decision: TrailStep | None  # the record of the decision behind the write
+    read: dict[str, int]  # by kind, the revision that the decision had read
+    unseen: tuple[UnseenChange, ...]
+    faults: tuple[TrailStep, ...]
+    causes: tuple[TrailStep, ...]
+
+    @property
+    def revision(self) -> int:
+        return revision_of(self.write) if self.write is not None else 0
+
+    @property
+    def writer(self) -> str:
+        return self.write.text.rpartition(" by ")[2] if self.write is not None else ""
+
+    def lines(self) -> Iterator[str]:
+        invariant, _, message = self.violation.text.partition(": ")
+        at = f" at revision {self.revision}" if self.revision else ""
+        yield f"{invariant} was broken after {seconds(self.violation)} s of virtual time{at}"
+        yield f"  what      {message}"
+        if self.write is not None:
+            yield f"  written   {seconds(self.write)} s, {object_of(self.write)} by {self.writer}"
+        if self.decision is not None:
+            read = ", ".join(f"{name} at {revision}" for name, revision in sorted(self.read.items()))
+            yield f"  decided   {seconds(self.decision)} s by {self.decision.actor}, having read {read}"[
+                :_WIDTH
+            ]
+        yield from _listed("unseen", [f"{seconds(each.step)} s  {each.step.text}" for each in self.unseen])
+        yield from _listed("faults", [f"{seconds(each)} s  {each.text}" for each in self.faults])
+        causes = [f"{seconds(each)} s  {each.actor}: {shown(each)}" for each in self.causes]
+        yield from _listed("causes", causes[-_SHOWN:])
+
+
+def account(trail: Trail) -> Account | None:
+    """None if nothing was violated."""
+    if not trail or trail[-1].kind != "violation":
+        return None
+    violation = trail[-1]
+    chain = trail.chain(violation.number)
+    write = next((step for step in reversed(chain) if step.kind == "committed"), None)
+    if write is None:
+        write = _last_commit(trail, violation)
+    until = write.number if write is not None else violation.number
+    chain = trail.chain(until)
+    call = next((step for step in reversed(chain) if step.kind == "call"), None)
+    decision = _decision(trail, call) if call is not None else None
+    read = _read(decision)
+    return Account(
+        violation=violation,
+        write=write,
+        decision=decision,
+        read=read,
+        unseen=tuple(_unseen(trail, read, until)),
+        faults=tuple(step for step in trail if step.kind == "fault"),
+        causes=tuple(step for step in chain if step.kind in _TELLING),
+    )
+
+
+# Kinds of steps that say why; timers and renewals do not.
+_TELLING = frozenset(
+    {"asks", "call", "committed", "told", "record", "crash", "start", "fault", "replied", "process"}
+)
+
+
+def revision_of(step: TrailStep) -> int:
+    word = step.text.partition(" ")[0]
+    return int(word) if word.isdigit() else 0
+
+
+def object_of(step: TrailStep) -> str:
+    return step.text.partition(" ")[2].rpartition(" by ")[0]
+
+
+def seconds(step: TrailStep) -> str:
+    return f"{step.ms / 1000:.3f}"
+
+
+def shown(step: TrailStep) -> str:
+    if step.kind == "record":
+        record = json.loads(step.data)
+        told = record.get("reason") or record.get("message") or record.get("verdict", "")
+        return f"{record.get('controller')} decides on {record.get('object', '')}: {told}"
+    return f"{step.kind} {step.text}"[:_WIDTH]
+
+
+def _last_commit(trail: Trail, violation: TrailStep) -> TrailStep | None:
+    """Of what is found at a commit, that commit is among the last steps, though not a cause by itself."""
+    near = (step for step in reversed(trail) if step.kind == "committed")
+    last = next(near, None)
+    return last if last is not None and last.ms == violation.ms else None
+
+
+def _decision(trail: Trail, call: TrailStep) -> TrailStep | None:
+    """The record that belongs to a call is noted right after the calls of its decision, or before them."""
+    after = (
+        step
+        for step in trail[call.number : call.number + 40]
+        if step.actor == call.actor and step.ms == call.ms
+    )
+    found = next((step for step in after if step.kind == "record"), None)
+    if found is not None:
+        return found
+    return next((step for step in reversed(trail.chain(call.number)) if step.kind == "record"), None)
+
+
+def _read(decision: TrailStep | None) -> dict[str, int]:
+    if decision is None:
+        return {}
+    reads = json.loads(decision.data).get("reads") or {}
+    return {name: value[0] if isinstance(value, list) else int(value) for name, value in reads.items()}
+
+
+def _unseen(trail: Trail, read: dict[str, int], until: int) -> Iterator[UnseenChange]:
+    for step in trail[:until]:
+        if step.kind == "committed":
+            resource = object_of(step).partition("/")[0]
+            if resource in read and revision_of(step) > read[resource]:
+                yield UnseenChange(step, resource)
+
+
+def _listed(title: str, told: list[str]) -> Iterator[str]:
+    left = len(told) - _SHOWN
+    if left > 0:
+        half = _SHOWN // 2
+        told = [*told[:half], f"... {left} more ...", *told[-half:]]
+    for number, line in enumerate(told):
+        yield f"  {title if number == 0 else '':<9} {line}"[:_WIDTH]

@@ -1,0 +1,54 @@
+"""A failing run as a case that can be run again, edited and shrunk: from a run to its case, and from a case to a run.
+
+`case_of` takes down all that was not calm in a run. `CaseJudge` runs a case with the same plant and says whether it
+breaks the same invariant; what it returns names only choices that were really made, so that whatever an earlier end
+made superfluous is gone. Used by shrinking and artifacts.
+"""
+
+from __future__ import annotations
+
+from fairlead.sim.chance import Chance
+from fairlead.sim.faults import Faults
+from fairlead.sim.run import Runner
+from fairlead.sim.scenario import Scenario
+from fairlead.sim.shrink import Case
+from fairlead.sim.violation import Violation
+from fairlead.sim.world import Run
+
+_SLACK_SECONDS = 15.0
+
+
+def case_of(scenario: Scenario, faults: Faults, run: Run) -> Case:
+    chosen = tuple(((each[0], each[1], each[2]), each[4], each[5]) for each in run.chance.choices if each[4])
+    return Case(scenario, faults, chosen)
+
+
+class CaseJudge:
+    def __init__(self, plant: str, invariant: str, seconds: float) -> None:
+        """`seconds`: after which it was broken. While faults go on a case that is sound for half as long again is taken
+        for sound: most of what is tried then costs a fraction."""
+        self._plant, self._invariant, self._seconds = plant, invariant, seconds
+        self._runner: Runner | None = None
+
+    def __call__(self, case: Case) -> Case | None:
+        run = self.play(case)
+        if run is None or run.violation is None or run.violation.invariant != self._invariant:
+            return None
+        return case_of(case.scenario, case.faults_of, run)
+
+    def play(self, case: Case, trail: bool = False) -> Run | None:
+        """None if the world makes no sense without faults either."""
+        try:
+            chance = Chance(0, case.forced, calm=True)
+            return self._runner_of(case).play(chance, trail, case.faults_of, self._stop(case.scenario))
+        except Violation:
+            return None
+
+    def _stop(self, scenario: Scenario) -> float | None:
+        stop, calm = self._seconds * 1.5 + _SLACK_SECONDS, scenario.faults_until_seconds
+        return None if self._seconds >= calm else min(stop, calm)
+
+    def _runner_of(self, case: Case) -> Runner:
+        if self._runner is None or self._runner.scenario is not case.scenario:
+            self._runner = Runner(case.scenario, case.faults_of, self._plant)
+        return self._runner

@@ -1,0 +1,43 @@
+"""Exhaustive search within a bound: every single fault at every place of one run without faults, then every pair.
+
+For small worlds: it ends, and then it is known that no fault, or no two faults, of the kinds that the world has lead to
+harm from that run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+
+from fairlead.sim.search.contract import Attempt, Plays, unlikely
+from fairlead.sim.search.points import Forced, clean_run, single_faults
+from fairlead.sim.world import Run
+
+
+class ExhaustiveSearch:
+    name = "exhaustive"
+
+    def __init__(self, runner: Plays, seed: int, faults_max: int = 2) -> None:
+        self._runner, self._seed, self._faults_max = runner, seed, faults_max
+        self._faults = unlikely(runner.faults)
+        self._attempts = self._all()
+
+    def propose(self) -> Attempt | None:
+        return next(self._attempts, None)
+
+    def learn(self, attempt: Attempt, run: Run) -> None:
+        """Nothing: all of them are tried."""
+
+    def _all(self) -> Iterator[Attempt]:
+        yield Attempt(self._seed, faults=self._faults, told="no fault")
+        _, points = clean_run(self._runner, self._seed)
+        singles: list[tuple[str, Forced]] = [
+            (f"{told}: {point.actor} {point.nth}", forced)
+            for point in points
+            for told, forced in single_faults(point)
+        ]
+        for number in range(1, self._faults_max + 1):
+            for chosen in combinations(singles, number):
+                told = "; ".join(each for each, _ in chosen)
+                forced = tuple(choice for _, choices in chosen for choice in choices)
+                yield Attempt(self._seed, forced, faults=self._faults, told=told)

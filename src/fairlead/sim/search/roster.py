@@ -1,0 +1,54 @@
+"""Every search by its name. `fairlead sim run --search` takes a name from here; the zoo is hunted with `mixed`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from fairlead.sim.search.bends import delay_search, pct_search, swarm_search, uniform_search
+from fairlead.sim.search.contract import Attempt, Plays, Search
+from fairlead.sim.search.coverage import CoverageSearch
+from fairlead.sim.search.exhaustive import ExhaustiveSearch
+from fairlead.sim.search.lineage import LineageSearch
+from fairlead.sim.search.planned import PlannedSearch
+from fairlead.sim.world import Run
+
+UNIFORM, MIXED = "uniform", "mixed"
+_IN_MIXED = ("planned", UNIFORM, "lineage", "swarm")
+
+
+class MixedSearch:
+    """Several searches by turns: none is best for everything."""
+
+    name = MIXED
+
+    def __init__(self, runner: Plays, seed: int) -> None:
+        self._turns = [SEARCHES[name](runner, seed) for name in _IN_MIXED]
+        self._of: dict[int, Search] = {}  # attempt -> whose it is
+
+    def propose(self) -> Attempt | None:
+        while self._turns:
+            search = self._turns.pop(0)
+            attempt = search.propose()
+            if attempt is not None:
+                self._turns.append(search)
+                self._of[id(attempt)] = search
+                return attempt
+        return None
+
+    def learn(self, attempt: Attempt, run: Run) -> None:
+        search = self._of.pop(id(attempt), None)
+        if search is not None:
+            search.learn(attempt, run)
+
+
+SEARCHES: dict[str, Callable[[Plays, int], Search]] = {
+    UNIFORM: lambda runner, seed: uniform_search(runner.faults, seed),
+    "swarm": lambda runner, seed: swarm_search(runner.faults, seed),
+    "pct": lambda runner, seed: pct_search(runner.faults, seed),
+    "delay": lambda runner, seed: delay_search(runner.faults, seed),
+    "planned": PlannedSearch,
+    "lineage": LineageSearch,
+    "coverage": lambda runner, seed: CoverageSearch(seed),
+    "exhaustive": ExhaustiveSearch,
+    MIXED: MixedSearch,
+}

@@ -1,0 +1,185 @@
+"""Shrinking: the smallest run that still breaks the same invariant.
+
+    shrink(case, judge, goes_on) -> Shrunk
+
+In this order of importance: fewest faults; least deviation from calm (no delay, first in, first out); fewest objects;
+shortest. Because choices have names, taking one away leaves the others as they were, so each pass is a search for the
+smallest subset (halves, then quarters, then one by one) that still fails. Passes are repeated until none helps or
+time is over: `goes_on` is asked before each run, because nobody here has a clock. Called by `fairlead sim run
+--shrink`, `fairlead sim zoo` and tests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from fairlead.sim.chance import ChoiceName
+from fairlead.sim.faults import Faults
+from fairlead.sim.scenario import Scenario
+
+T = TypeVar("T")
+Chosen = tuple[ChoiceName, int, bool]  # name, value, whether it is a fault
+GoesOn = Callable[[], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A run that fails: its world, and all that is not calm in it."""
+
+    scenario: Scenario
+    faults_of: Faults
+    choices: tuple[Chosen, ...]
+
+    @property
+    def forced(self) -> dict[ChoiceName, int]:
+        return {name: value for name, value, _ in self.choices}
+
+    @property
+    def faults(self) -> int:
+        return sum(fault for _, _, fault in self.choices)
+
+    @property
+    def size(self) -> int:
+        """Choices that are not calm, and steps of people."""
+        return len(self.choices) + len(self.scenario.steps) + len(self.scenario.standing)
+
+
+Judge = Callable[
+    [Case], Case | None
+]  # the case as it ran, if it breaks the same invariant; None if it does not
+
+
+@dataclass(frozen=True, slots=True)
+class Shrunk:
+    case: Case
+    size_before: int
+    runs: int
+    is_done: bool  # nothing more can be taken away by these passes; if not, time was over
+
+
+class _OutOfTimeError(Exception):
+    pass
+
+
+def shrink(case: Case, judge: Judge, goes_on: GoesOn) -> Shrunk:
+    return _Shrinking(case, judge, goes_on).run()
+
+
+class _Shrinking:
+    def __init__(self, case: Case, judge: Judge, goes_on: GoesOn) -> None:
+        self._case, self._judge, self._goes_on = case, judge, goes_on
+        self._before, self._runs = case.size, 0
+
+    def run(self) -> Shrunk:
+        try:
+            while True:
+                size = self._case.size
+                self._without_what_came_later()
+                self._without_idle_choices()
+                self._fewer_faults()
+                self._calmer()
+                self._fewer_objects()
+                self._shorter()
+                if self._case.size == size:
+                    return Shrunk(self._case, self._before, self._runs, True)
+        except _OutOfTimeError:
+            return Shrunk(self._case, self._before, self._runs, False)
+
+    def _accepts(self, case: Case) -> bool:
+        if not self._goes_on():
+            raise _OutOfTimeError
+        self._runs += 1
+        found = self._judge(case)
+        if found is None:
+            return False
+        self._case = found
+        return True
+
+    # Passes
+
+    def _without_what_came_later(self) -> None:
+        """Steps that nobody had taken when it broke: a good guess is that half of them were."""
+        scenario = self._case.scenario
+        for last in range(1, len(scenario.steps)):
+            if scenario.steps[last].at_seconds > scenario.steps[last - 1].at_seconds:
+                kept = replace(scenario, steps=scenario.steps[:last])
+                if self._accepts(replace(self._case, scenario=kept)):
+                    return
+
+    def _without_idle_choices(self) -> None:
+        """The quickest gains: all delays and orders at once, then those of one label."""
+        faults = tuple(each for each in self._case.choices if each[2])
+        if self._accepts(replace(self._case, choices=faults)):
+            return
+        for part in (0, 1):  # by what they are about, then by whose they are
+            for word in sorted({_part(name, part) for name, _, fault in self._case.choices if not fault}):
+                rest = tuple(each for each in self._case.choices if each[2] or _part(each[0], part) != word)
+                if len(rest) < len(self._case.choices):
+                    self._accepts(replace(self._case, choices=rest))
+
+    def _fewer_faults(self) -> None:
+        self._fewest(lambda case: [each for each in case.choices if each[2]], _without_choices)
+
+    def _calmer(self) -> None:
+        self._fewest(lambda case: [each for each in case.choices if not each[2]], _without_choices)
+        for name in [name for name, _, fault in self._case.choices if not fault]:
+            self._smaller(name)
+
+    def _smaller(self, name: ChoiceName) -> None:
+        """A delay that cannot go can often be shorter."""
+        while True:
+            value = self._case.forced.get(name, 0)
+            if value <= 1 or not self._accepts(_with_value(self._case, name, value // 2)):
+                return
+
+    def _fewer_objects(self) -> None:
+        self._fewest(lambda case: list(case.scenario.steps), _without_steps)
+        self._fewest(lambda case: list(case.scenario.standing), _without_standing)
+
+    def _shorter(self) -> None:
+        scenario = self._case.scenario
+        for fewer in range(1, scenario.planes):
+            if self._accepts(replace(self._case, scenario=replace(scenario, planes=fewer))):
+                break
+        for share in (0.25, 0.5, 0.75):
+            scenario = self._case.scenario
+            until = scenario.faults_until_seconds * share
+            shorter = replace(scenario, faults_until_seconds=until, seconds_min=scenario.seconds_min * share)
+            if self._accepts(replace(self._case, scenario=shorter)):
+                break
+
+    def _fewest(self, parts: Callable[[Case], list[T]], without: Callable[[Case, Sequence[T]], Case]) -> None:
+        """Take away ever smaller pieces of what is left: all of it, halves, quarters, one by one."""
+        size = len(parts(self._case))
+        while size:
+            at = 0
+            while piece := parts(self._case)[at : at + size]:
+                if not self._accepts(without(self._case, piece)):
+                    at += size
+            size //= 2
+
+
+def _part(name: ChoiceName, part: int) -> str:
+    return name[0] if part == 0 else f"{name[0]} {name[1].partition(' ')[0]}"
+
+
+def _without_choices(case: Case, gone: Sequence[Chosen]) -> Case:
+    names = {each[0] for each in gone}
+    return replace(case, choices=tuple(each for each in case.choices if each[0] not in names))
+
+
+def _with_value(case: Case, name: ChoiceName, value: int) -> Case:
+    choices = tuple((each[0], value, each[2]) if each[0] == name else each for each in case.choices)
+    return replace(case, choices=choices)
+
+
+def _without_steps(case: Case, gone: Sequence[object]) -> Case:
+    kept = tuple(step for step in case.scenario.steps if not any(step is each for each in gone))
+    return replace(case, scenario=replace(case.scenario, steps=kept))
+
+
+def _without_standing(case: Case, gone: Sequence[object]) -> Case:
+    kept = tuple(step for step in case.scenario.standing if not any(step is each for each in gone))
+    return replace(case, scenario=replace(case.scenario, standing=kept))
