@@ -19,19 +19,27 @@ _REVISION = "deployment.kubernetes.io/revision"
 # What there are and what they are called follows from uids and from entropy: claims of addresses, slices.
 _CHANCES = frozenset({PODS.name, LEASES.name, "events", ENDPOINT_SLICES.name, CLAIMS})
 
+# What a scenario may allow: ReplicaSets without pods and the number of a rollout. What was undone before a plane saw it
+# leaves no trace.
+HISTORY = "history"
+
 EndState = dict[str, str]
 
 
-def end_state(objects: CommittedObjects, *, loses_pods: bool = False) -> EndState:
+def end_state(
+    objects: CommittedObjects, *, loses_pods: bool = False, allowed: tuple[str, ...] = ()
+) -> EndState:
     """One line per thing that must be the same. `loses_pods`: which finished pods are kept, and how
     many failed on the way, is chance's."""
+    forgets = HISTORY in allowed
     lines: EndState = {}
     for key, view in objects.all():
         name = f"{key.resource}/{key.namespace}/{key.name}"
         if key.resource == DEPLOYMENTS.name:
             lines[name] = _deployment(view)
         elif key.resource == REPLICASETS.name:
-            lines[name] = _replicaset(view)
+            if view.spec.replicas or view.status.replicas or not forgets:
+                lines[name] = _replicaset(view, forgets)
         elif key.resource == JOBS.name:
             lines[name] = _job(view, loses_pods)
         elif key.resource == RESERVATIONS.name:
@@ -65,8 +73,8 @@ def _deployment(view: Any) -> str:
     )
 
 
-def _replicaset(view: Any) -> str:
-    revision = view.metadata.annotations.get(_REVISION, "none")
+def _replicaset(view: Any, forgets: bool) -> str:
+    revision = "some" if forgets else view.metadata.annotations.get(_REVISION, "none")
     return (
         f"wants {view.spec.replicas} of {_images(view)}, has {view.status.replicas}, "
         f"ready {view.status.ready_replicas}, rollout {revision}"

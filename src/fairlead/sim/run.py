@@ -146,7 +146,7 @@ class Runner:
         )
         run = _fenced_run(world)
         if run.violation is None and stop_seconds is None:
-            told = difference(self.wanted(), end_state(run.objects, loses_pods=bool(self.scenario.nodes)))
+            told = difference(self.wanted(), self._ended(run))
             if told:
                 run.violation = Violation("ends-as-without-faults", told)
         return run
@@ -165,8 +165,12 @@ class Runner:
             calm = _fenced_run(World(self.scenario, Chance(0), CALM, backup=self.backup()))
             if calm.violation is not None:
                 raise calm.violation
-            self._wanted = end_state(calm.objects, loses_pods=bool(self.scenario.nodes))
+            self._wanted = self._ended(calm)
         return self._wanted
+
+    def _ended(self, run: Run) -> EndState:
+        scenario = self.scenario
+        return end_state(run.objects, loses_pods=bool(scenario.nodes), allowed=scenario.allowed)
 
 
 def result_of(seed: int, run: Run) -> SeedResult:

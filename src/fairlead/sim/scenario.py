@@ -72,6 +72,7 @@ class Scenario:
     unlisted: tuple[
         tuple[str, float], ...
     ] = ()  # resources that no plane may list or watch before this second
+    allowed: tuple[str, ...] = ()  # ways in which runs may differ from the one without faults (`endstate.py`)
     standing: tuple[ScenarioStep, ...] = ()  # done long before: runs start from what came of it (`backup.py`)
 
 

@@ -33,6 +33,8 @@ from fairlead.sim.processes.driving import SimulatedProcess
 from fairlead.sim.time import Timeline
 from fairlead.sim.violation import Violation
 
+MIRRORS_GO_ON = "mirrors-go-on"
+
 MakePlane = Callable[[str], Plane]
 
 
@@ -94,6 +96,15 @@ class PlaneProcess(SimulatedProcess[Answers | Stepped, PlaneInstruction]):
     def mid_turn(self) -> bool:
         """Something it began has no answer yet, or never will have."""
         return bool(self.plane.turns()) if self.up else self._died_mid_turn
+
+    def _feed(self, event: PlaneEvent) -> None:
+        """What a mirror shows is never older than what it showed: judged here, because no commit tells."""
+        mirror = self.plane.mirrors.get(event.resource) if isinstance(event, Mirrored) else None
+        before = mirror.revision if mirror is not None else 0
+        super()._feed(event)
+        if mirror is not None and mirror.revision < before:
+            told = f"{self.name} saw {mirror.resource.name} at {before}, and then at {mirror.revision}"
+            raise Violation(MIRRORS_GO_ON, told)
 
     def set_wall_clock(self, ahead_seconds: float) -> None:
         """Of its machine, so far ahead of the right time. Its own time goes on; it is told."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from fairlead.sim.endstate import HISTORY
 from fairlead.sim.scenario import Json, Scenario, ScenarioStep, create, patch
 from fairlead.sim.worlds import small
 
@@ -41,6 +42,7 @@ def scenario() -> Scenario:
         quiet_seconds=50.0,
         deciders=small.controllers("deployment", "replicaset", "garbage-collector", "progress"),
         leadership=small.LEADERSHIP,
+        allowed=(HISTORY,),
     )
 
 

@@ -24,6 +24,7 @@ from fairlead.decision.ensure import ensure_child, ensure_fields
 from fairlead.decision.wakes import by_controller
 from fairlead.model.key import Key
 from fairlead.model.views import DEPLOYMENTS, Deployment, Meta, Resource, View
+from fairlead.sim.endstate import HISTORY
 from fairlead.sim.scenario import Json, Scenario, ScenarioStep, create, patch
 from fairlead.sim.worlds import small
 
@@ -136,6 +137,7 @@ def scenario() -> Scenario:
         deciders=small.controllers("deployment", "replicaset", "garbage-collector", "progress"),
         controllers=(operator_decider,),
         leadership=small.LEADERSHIP,
+        allowed=(HISTORY,),
     )
 
 
