@@ -10,8 +10,8 @@ from collections import Counter
 from typing import NamedTuple
 
 from fairlead.port.request import READ_VERBS
+from fairlead.sim.calls import FATES
 from fairlead.sim.chance import Chance, ChoiceName
-from fairlead.sim.network import FATES
 from fairlead.sim.run import Runner
 from fairlead.sim.world import Run
 

@@ -32,13 +32,13 @@ RESTART_EVERY_SECONDS = 17.0
 class PermutedLists(Link):
     """Every list comes in an order of its own, the same in every run."""
 
-    def _entries(self, resource: str) -> tuple[tuple[Entry, ...], int]:
-        entries, revision = super()._entries(resource)
+    def _entries(self, resource: str, revision: int) -> tuple[Entry, ...]:
+        entries = super()._entries(resource, revision)
 
         def place(entry: Entry) -> bytes:
             return blake2b(f"{revision} {entry.key}".encode(), digest_size=8).digest()
 
-        return tuple(sorted(entries, key=place)), revision
+        return tuple(sorted(entries, key=place))
 
 
 class DoubleDelivery(Link):
