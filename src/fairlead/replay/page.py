@@ -19,7 +19,8 @@ import msgspec
 from fairlead.replay.artifact import RecordedStep
 
 _DATA_MAX = 4_000  # characters of a step's data that the page carries
-STEPS_MAX = 20_000  # steps of one page
+#: bound: plane | steps of a run on one page of its timeline | the oldest are left out
+STEPS_MAX = 20_000
 # Kinds that most readers do not want to see at first.
 QUIET = frozenset({"wake at", "woke", "list", "follow", "note", "commit", "report"})
 
