@@ -21,14 +21,19 @@ from fairlead.replay.artifact import RecordedStep
 _DATA_MAX = 4_000  # characters of a step's data that the page carries
 STEPS_MAX = 20_000  # steps of one page
 # Kinds that most readers do not want to see at first.
-QUIET = frozenset({"wake at", "woke", "list", "follow", "note", "commit", "report"})
+QUIET = frozenset({"wake at", "woke", "list", "listed", "follow", "note", "commit", "report"})
+
+
+def shown_kind(kind: str, text: str) -> str:
+    """What a mirror hears is worth a look if it is a change, or the end of its watch."""
+    return "listed" if kind == "told" and text.endswith((" Listed []", " Woke []", " Marked []")) else kind
 
 
 def timeline_page(title: str, account: Iterable[str], steps: Sequence[RecordedStep]) -> str:
     left_out = max(0, len(steps) - STEPS_MAX)
     shown = steps[left_out:]
     rows = [
-        [left_out + number, ms, actor, kind, text, data[:_DATA_MAX], cause]
+        [left_out + number, ms, actor, shown_kind(kind, text), text, data[:_DATA_MAX], cause]
         for number, (ms, actor, kind, text, data, cause) in enumerate(shown)
     ]
     embedded = msgspec.json.encode({"steps": rows, "quiet": sorted(QUIET)}).decode().replace("<", "\\u003c")

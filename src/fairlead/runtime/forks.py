@@ -2,8 +2,8 @@
 
     in_forks([task, ...], jobs) -> (number of the task, what it tells), as it comes
 
-A task is a function that yields what is to be told. What it raises is raised here; a fork that dies otherwise is told as
-`ForkDied`. Forks end with whoever started them: normally at once, and by the end of their pipe if it is killed.
+A task is a function that yields what is to be told. What it raises is raised here; a fork that dies otherwise is told
+as `ForkDied`. Forks end with whoever started them: normally at once, and by the end of their pipe if it is killed.
 """
 
 from __future__ import annotations

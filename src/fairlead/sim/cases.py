@@ -2,7 +2,8 @@
 
 `case_of` takes down all that was not calm in a run. `CaseJudge` runs a case with the same plant and says whether it
 breaks the same invariant (an exception: of the same type); what it returns names only choices that were really made, so
-that whatever an earlier end made superfluous is gone. Used by shrinking and artifacts.
+that whatever an earlier end made superfluous is gone. A smaller world must be one that the code without the plant
+survives. Used by shrinking and artifacts.
 """
 
 from __future__ import annotations
@@ -33,12 +34,29 @@ class CaseJudge:
         for sound: most of what is tried then costs a fraction."""
         self._plant, self._broken, self._seconds = plant, broken, seconds
         self._runner: Runner | None = None
+        self._sound: Scenario | None = None  # the last one that the code as it is survived
 
     def __call__(self, case: Case) -> Case | None:
         run = self.play(case)
         if run is None or run.violation is None or not _is_same(run.violation, self._broken):
             return None
+        if self._plant and not self._is_sound(case):
+            return None
         return case_of(case.scenario, case.faults_of, run)
+
+    def _is_sound(self, case: Case) -> bool:
+        """A world with less in it may be one that even code without the plant cannot survive: it would tell nothing of
+        the plant."""
+        if case.scenario is not self._sound:
+            chance = Chance(0, case.forced, calm=True)
+            try:
+                run = Runner(case.scenario, case.faults_of).play(chance)
+            except Violation:
+                return False
+            if run.violation is not None:
+                return False
+            self._sound = case.scenario
+        return True
 
     def play(self, case: Case, trail: bool = False) -> Run | None:
         """None if the world makes no sense without faults either."""
