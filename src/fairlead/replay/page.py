@@ -11,6 +11,7 @@ out; written to a file by `fairlead sim show --html`.
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Iterable, Sequence
 from importlib.resources import files
 
@@ -39,6 +40,4 @@ def timeline_page(title: str, account: Iterable[str], steps: Sequence[RecordedSt
     embedded = msgspec.json.encode({"steps": rows, "quiet": sorted(QUIET)}).decode().replace("<", "\\u003c")
     template = files("fairlead.replay").joinpath("timeline.html").read_text()
     parts = {"title": html.escape(title), "account": html.escape("\n".join(account)), "steps": embedded}
-    for name, value in parts.items():
-        template = template.replace("{{" + name + "}}", value)
-    return template
+    return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], template)

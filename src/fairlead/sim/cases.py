@@ -34,7 +34,7 @@ class CaseJudge:
         for sound: most of what is tried then costs a fraction."""
         self._plant, self._broken, self._seconds = plant, broken, seconds
         self._runner: Runner | None = None
-        self._sound: Scenario | None = None  # the last one that the code as it is survived
+        self._whole: Scenario | None = None  # of the first case, before anything was taken away
 
     def __call__(self, case: Case) -> Case | None:
         run = self.play(case)
@@ -45,18 +45,17 @@ class CaseJudge:
         return case_of(case.scenario, case.faults_of, run)
 
     def _is_sound(self, case: Case) -> bool:
-        """A world with less in it may be one that even code without the plant cannot survive: it would tell nothing of
-        the plant."""
-        if case.scenario is not self._sound:
-            chance = Chance(0, case.forced, calm=True)
-            try:
-                run = Runner(case.scenario, case.faults_of).play(chance)
-            except Violation:
-                return False
-            if run.violation is not None:
-                return False
-            self._sound = case.scenario
-        return True
+        """A world with less in it may be one that not even code without the plant survives, with these faults or with
+        fewer: such a case would tell nothing of the plant."""
+        if self._whole is None:
+            self._whole = case.scenario  # worlds as they are survive: the soak sees to that
+        if case.scenario is self._whole:
+            return True
+        try:
+            run = Runner(case.scenario, case.faults_of).play(Chance(0, case.forced, calm=True))
+        except Violation:
+            return False
+        return run.violation is None
 
     def play(self, case: Case, trail: bool = False) -> Run | None:
         """None if the world makes no sense without faults either."""
