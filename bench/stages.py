@@ -33,6 +33,7 @@ _STAGES: dict[tuple[str, str], str] = {
     ("wire/watching.py", ""): "watch",
     ("wire/handler.py", ""): "create",
     ("wire/http.py", ""): "create",
+    ("wire/receiving.py", ""): "create",
     ("runtime/server/expirer.py", ""): "store",
     ("runtime/server/store_driver.py", ""): "store",
     ("runtime/driving.py", ""): "plane",

@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fairlead.wire.exchange import Exchange
 from fairlead.wire.heads import HEAD_BYTES_KEPT_MAX
 from fairlead.wire.http import ServerConnection
+from fairlead.wire.listener import Listener
+from fairlead.wire.receiving import RequestReader
 from tests.unit.wire.test_http import Peer
+
+
+class _Forgetful(RequestReader):
+    def _remember_head(self, data: bytes) -> None:
+        pass
 
 
 class Parsed(ServerConnection):
     """One that remembers no head."""
 
-    def _remember_head(self, data: bytes) -> None:
-        pass
+    def __init__(self, listener: Listener, handle: Callable[[Exchange], None]) -> None:
+        super().__init__(listener, handle)
+        self.requests = _Forgetful(self, listener)
 
 
 def request(method: bytes, target: bytes, headers: tuple[bytes, ...], body: bytes, framing: str) -> bytes:
@@ -91,7 +101,7 @@ def test_a_known_head_is_not_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
     first = request(b"POST", b"/a", (), b"aaaa", "whole")
     peer.send(first)
     peer.exchanges[0].respond(200, b"text/plain", b"ok")
-    monkeypatch.setattr(peer.connection, "_parse", lambda data: pytest.fail("it was parsed"))
+    monkeypatch.setattr(peer.connection.requests, "_parse", lambda data: pytest.fail("it was parsed"))
     peer.send(request(b"POST", b"/a", (), b"bbbb", "whole"))
     assert [each.body for each in peer.exchanges] == [b"aaaa", b"bbbb"]
 
@@ -110,7 +120,7 @@ def test_a_long_head_is_not_kept() -> None:
     """Nobody who has not signed in has more of it kept than there is a bound for."""
     peer = Peer()
     peer.send(request(b"GET", b"/a", (b"X-Long: " + b"x" * HEAD_BYTES_KEPT_MAX,), b"", "whole"))
-    assert peer.connection._head is None
+    assert peer.connection.requests._head is None
     peer.exchanges[0].respond(200, b"text/plain", b"ok")
     peer.send(request(b"GET", b"/a", (), b"", "whole"))
-    assert peer.connection._head is not None
+    assert peer.connection.requests._head is not None

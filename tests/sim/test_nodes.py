@@ -15,10 +15,10 @@ from fairlead.sim.checkers.contract import CommittedObjects, Sight
 from fairlead.sim.faults import CALM
 from fairlead.sim.incidents import nodes as node_incidents
 from fairlead.sim.run import Runner, RunTally
-
 from fairlead.sim.scenario import Mishap, Scenario
 from fairlead.sim.world import World
 from fairlead.sim.worlds import nodes
+from tests.sim.artifacts import failed
 
 SOAK = bool(os.environ.get("FAIRLEAD_SOAK"))
 SEEDS = 1000 if SOAK else 4  # about two seconds each

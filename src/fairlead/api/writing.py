@@ -12,7 +12,7 @@ from typing import Any
 from fairlead.api.apply.managing import same_but_times
 from fairlead.api.apply.ownable import touches_metadata
 from fairlead.api.attempt import Attempt
-from fairlead.api.audit.rules import Target
+from fairlead.api.audit.rules import object_target
 from fairlead.api.deletion import is_finished
 from fairlead.api.desk import Desk
 from fairlead.api.objects import delete, preview, put
@@ -196,14 +196,7 @@ def audit_notes(desk: Desk, attempt: Attempt) -> tuple[Note, ...]:
     assert new is not None
     kind = attempt.kind
     metadata = new["metadata"]
-    target = Target(
-        group=kind.group,
-        plural=kind.plural,
-        namespace=key.namespace,
-        name=key.name,
-        subresource=attempt.subresource,
-        uid=metadata["uid"],
-    )
+    target = object_target(kind, key, metadata["uid"], attempt.subresource)
     if old is None:
         return desk.audit.accepted(attempt.context, attempt.verb, target, 201)
     heartbeat = kind.heartbeat(new, old)

@@ -17,7 +17,7 @@ from fairlead.sim.cases import case_of
 from fairlead.sim.hunt import shrink_case
 from fairlead.sim.player import FoundBy, record, trail_of
 from fairlead.sim.run import Failure, Runner
-from fairlead.sim.sample import replay_command
+from fairlead.sim.sample import replay_command, world_name
 from fairlead.sim.search.contract import Attempt
 from fairlead.sim.search.roster import UNIFORM
 
@@ -35,6 +35,8 @@ class FailureReport:
         if self._text and sys.stderr.isatty():
             print("\r\033[K", end="", file=sys.stderr, flush=True)
         self._say(f"seed {failure.seed}: {failure.invariant}: {failure.message}")
+        if failure.drew:
+            self._say(f"  drew      {failure.drew}")
         if failure.trace and self._options.seeds == 1:
             self._say(failure.trace.rstrip("\n"))
         if failure.invariant not in self._explained and failure.invariant not in _NOT_PLAYED:
@@ -74,7 +76,8 @@ class FailureReport:
                 "  it does not break when it is played again: the run depends on something that is not chance"
             )
             return
-        case, before = case_of(self._runner.scenario, attempt.faults or self._runner.faults, run), 0
+        runner = self._runner.at(attempt.seed)
+        case, before = case_of(runner.scenario, attempt.faults or runner.faults, run), 0
         shrunk = (
             shrink_case(case, options.plant, run, time.process_time, options.shrink)
             if options.shrink
@@ -85,11 +88,12 @@ class FailureReport:
             self._say(
                 f"  shrunk    from {before} choices and steps to {case.size}, {case.faults} of them faults"
             )
-        found = FoundBy(options.world, failure.seed, attempt.search or options.search, attempt.told, before)
+        world = world_name(options.world)
+        found = FoundBy(world, failure.seed, attempt.search or options.search, attempt.told, before)
         artifact = record(case, options.plant, found)
         told = account(trail_of(artifact))
         for line in list(told.lines())[1:] if told is not None else ():
             self._say(line)
         if options.artifacts is not None:
-            file = keep_artifact(options.artifacts, f"{options.world}-{failure.invariant}", artifact)
+            file = keep_artifact(options.artifacts, f"{world}-{failure.invariant}", artifact)
             self._note_again(attempt, failure, str(file))

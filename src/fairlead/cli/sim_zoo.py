@@ -18,10 +18,10 @@ from fairlead.cli.output import print_json, print_table
 from fairlead.cli.sim_artifacts import add_folder, keep_artifact, make_folder, parse_seconds
 from fairlead.core.errors import OperatorError, UsageError
 from fairlead.runtime.forks import ForkDied, in_forks
+from fairlead.sim.generate.runner import runner_of
 from fairlead.sim.hunt import Hunted, HuntLimits, hunt
-from fairlead.sim.run import Runner
 from fairlead.sim.search.roster import MIXED, SEARCHES
-from fairlead.sim.worlds.roster import STANDARD, WORLDS
+from fairlead.sim.worlds.roster import STANDARD
 from fairlead.sim.zoo import WORLD_OF, plant_names
 
 _SECONDS = 60.0
@@ -107,8 +107,7 @@ def _hunted(names: list[str], options: argparse.Namespace) -> Iterator[Row]:
 def _hunt(name: str, options: argparse.Namespace) -> Iterator[Row]:
     """One row."""
     world, plant = WORLD_OF.get(name, STANDARD), f"fairlead.sim.zoo.{name}:plant"
-    scenario, faults = WORLDS[world]
-    runner = Runner(scenario(), faults, plant)
+    runner = runner_of(world, plant)
     runner.backup()
     limits = HuntLimits(options.cpu, 0.0 if options.no_shrink else _SECONDS)
     search = SEARCHES[options.search](runner, options.seed)

@@ -124,6 +124,16 @@ def plural_of(resource: Resource[Any]) -> str:
     return resource.name.partition(".")[0]
 
 
+def create_object(
+    label: str, resource: Resource[Any], namespace: str, name: str, body: Json, premises: Premises = ()
+) -> Create:
+    """The creation of `body`, which is whole: with its kind, its name and the operation's identity."""
+    return Create(
+        identity=label, resource=resource.name, api_version=resource.api_version, plural=plural_of(resource),
+        namespace=namespace, name=name, body=body, premises=premises,
+    )  # fmt: skip
+
+
 def delete_object(
     label: str,
     resource: Resource[Any],

@@ -18,6 +18,7 @@ from fairlead.decision.effects import (
     Create,
     Delete,
     Json,
+    create_object,
     delete_object,
     identity,
     plural_of,
@@ -62,16 +63,7 @@ def ensure_child(
         **body,
         "metadata": {**metadata, "namespace": owner.namespace, "annotations": annotations},
     }
-    return Create(
-        identity=label,
-        resource=resource.name,
-        api_version=resource.api_version,
-        plural=plural_of(resource),
-        namespace=owner.namespace,
-        name=metadata["name"],
-        body=whole,
-        premises=premises,
-    )
+    return create_object(label, resource, owner.namespace, metadata["name"], whole, premises)
 
 
 def ensure_gone(

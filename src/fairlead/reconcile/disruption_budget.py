@@ -23,6 +23,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from msgspec import structs
+
 from fairlead.core.times import parse_time, timestamp
 from fairlead.decision.contract import EFFECTS_MAX, NOTHING, SETTLED, Decision, Reading, Waiting
 from fairlead.decision.decider import Decider, Wake, WatchEvent
@@ -244,16 +246,8 @@ def _status(
 
 def _failed(budget: DisruptionBudget, message: str, now: float) -> BudgetStatus:
     """Nothing is allowed; the other figures are the last that were known, and the generation they were known for."""
-    status = budget.status
-    return BudgetStatus(
-        observed_generation=status.observed_generation,
-        disruptions_allowed=0,
-        current_healthy=status.current_healthy,
-        desired_healthy=status.desired_healthy,
-        expected_pods=status.expected_pods,
-        disrupted_pods=status.disrupted_pods,
-        conditions=_conditions(budget, False, "SyncFailed", message, now),
-    )
+    conditions = _conditions(budget, False, "SyncFailed", message, now)
+    return structs.replace(budget.status, disruptions_allowed=0, conditions=conditions)
 
 
 def _conditions(

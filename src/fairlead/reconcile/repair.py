@@ -15,7 +15,7 @@ from msgspec import structs
 from fairlead.core.times import timestamp
 from fairlead.decision.contract import EFFECTS_MAX, SETTLED, Decision, EventNote, Reading, Verdict, Waiting
 from fairlead.decision.decider import Decider, Wake
-from fairlead.decision.effects import Delete, Effect, identity
+from fairlead.decision.effects import Effect, delete_object, identity
 from fairlead.decision.ensure import ensure_gone, ensure_status
 from fairlead.decision.notes import NORMAL, WARNING, regarding_of
 from fairlead.decision.wakes import always
@@ -133,10 +133,7 @@ def _act(each: Found, now: float) -> tuple[Effect | None, EventNote | None]:
     is_orphan = finding.rule is repair.ENDED_ON_MISSING_NODE
     premises = (_absent(found.spec.node_name),) if is_orphan else ()
     label = identity(NAME, meta.uid, "remove")
-    delete = Delete(
-        identity=label, resource=PODS.name, api_version="v1", plural="pods", namespace=meta.namespace,
-        name=meta.name, uid=meta.uid, revision=meta.revision, grace_seconds=0, premises=premises,
-    )  # fmt: skip
+    delete = delete_object(label, PODS, meta, grace_seconds=0, premises=premises)
     return delete, _note(resource, each, "it is removed")
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from fairlead.core import codec
 from fairlead.decision.contract import NOTHING, Decision, Reading, in_batches
 from fairlead.decision.decider import Decider, Wake
-from fairlead.decision.effects import OPERATION, Change, Create, Json, identity
+from fairlead.decision.effects import OPERATION, Change, Create, Json, create_object, identity
 from fairlead.decision.ensure import ensure_fields
 from fairlead.decision.wakes import called, inside, itself
 from fairlead.model.key import Key
@@ -55,15 +55,7 @@ def _copy(view: Reading, namespace: str, wanted: Json) -> Create | Change | None
         label = identity(_NAME, space.metadata.uid, "create", CONFIG_MAP)
         metadata = {"name": CONFIG_MAP, "namespace": namespace, "annotations": {OPERATION: label}}
         body: Json = {"apiVersion": KIND.api_version, "kind": KIND.kind, "metadata": metadata, "data": wanted}
-        return Create(
-            identity=label,
-            resource=KIND.resource,
-            api_version=KIND.api_version,
-            plural=KIND.plural,
-            namespace=namespace,
-            name=CONFIG_MAP,
-            body=body,
-        )
+        return create_object(label, CONFIG_MAPS, namespace, CONFIG_MAP, body)
     current: Json = codec.decode(found.data).get("data") or {}
     # A key that is null is removed: what others put into it goes.
     data = {**dict.fromkeys(current), **wanted}

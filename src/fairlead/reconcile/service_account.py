@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from fairlead.decision.contract import NOTHING, Decision, Reading
 from fairlead.decision.decider import Decider, Wake
-from fairlead.decision.effects import OPERATION, Create, Json, identity
+from fairlead.decision.effects import OPERATION, Json, create_object, identity
 from fairlead.decision.predicates import GONE
 from fairlead.decision.wakes import called, inside, itself
 from fairlead.model.key import Key
@@ -43,13 +43,4 @@ def _decide(view: Reading, key: Key, now: float) -> Decision:
         "kind": KIND.kind,
         "metadata": {"name": DEFAULT, "namespace": key.namespace, "annotations": {OPERATION: label}},
     }
-    create = Create(
-        identity=label,
-        resource=KIND.resource,
-        api_version=KIND.api_version,
-        plural=KIND.plural,
-        namespace=key.namespace,
-        name=DEFAULT,
-        body=body,
-    )
-    return Decision(effects=(create,))
+    return Decision(effects=(create_object(label, SERVICE_ACCOUNTS, key.namespace, DEFAULT, body),))

@@ -1,34 +1,44 @@
 """What a pod's placement depends on, read once per kind of pod: pods with equal facts are one equivalence class.
 
 `FactsOf` interns: two pods that differ only in name, uid or status get the very same `Facts`, so that plugins can keep
-what they computed for a class by identity. Everything here is Kubernetes' meaning of the fields; nothing knows nodes.
+what they computed for a class by identity. A class is wider than a spec (`model/specs.py`): pods with other images are
+one class, and labels and owners tell classes apart, so it is known by what it says and lives as long as anybody has it.
+A view does not know its bytes: those that `model/pod_decoder.py` made of one spec are known by the parts they share.
+Everything here is Kubernetes' meaning of the fields; nothing knows nodes.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 from weakref import WeakValueDictionary
 
 import msgspec
 
 from fairlead.core import quantity
+from fairlead.core.kept import BoundedDict
 from fairlead.ledger.pod_needs import requests_of
 from fairlead.ledger.reservation import ANNOTATION
 from fairlead.ledger.walls import NONE as NO_WALLS
 from fairlead.ledger.walls import Walls, walls_of
 from fairlead.model.selectors import NOTHING, LabelMatcher, Requirement, from_object, label_selector
+from fairlead.model.specs import SPECS_MAX
 from fairlead.model.views import Container, Json, Meta, Pod, PodSpec, Toleration
 
 # More than any machine has; thousands of such pods, and a hundred times their sum, still fit into a column.
 #: bound: plane | amount of a resource that is told from more | taken for this
 AMOUNT_MAX = 2**50
-_SPECS_KEPT = 1024
 # What a container without requests counts as when nodes are scored, though not when they are filtered.
 CPU_UNSAID, MEMORY_UNSAID = 100, 200 * 1024 * 1024
 
 _SPREAD_BY_DEFAULT = ("ReplicaSet", "StatefulSet", "ReplicationController")
 _PER_POD = ("statefulset.kubernetes.io/pod-name", "apps.kubernetes.io/pod-index")
+# What `FactsOf._encoded` reads of a spec.
+_parts = attrgetter(
+    "containers", "init_containers", "overhead", "resources", "node_selector", "affinity", "tolerations",
+    "topology_spread_constraints", "preemption_policy", "security_context", "volumes",
+)  # fmt: skip
 
 Amounts = dict[str, int]  # resource -> cpu in thousandths, all others in whole units
 LabelPairs = tuple[tuple[str, str], ...]  # sorted
@@ -108,7 +118,8 @@ class FactsOf:
         self._known: WeakValueDictionary[tuple[Any, ...], Facts] = WeakValueDictionary()
         self._encode = msgspec.json.Encoder().encode
         self._last: tuple[Pod, Facts] | None = None  # who is placed is asked about twice
-        self._specs: dict[int, tuple[PodSpec, bytes]] = {}  # by the identity of their containers
+        # By the identity of their containers, which views of one spec share.
+        self._specs: BoundedDict[int, tuple[PodSpec, tuple[Any, ...], bytes]] = BoundedDict(SPECS_MAX)
 
     def __call__(self, pod: Pod) -> Facts:
         if self._last is not None and self._last[0] is pod:
@@ -134,10 +145,10 @@ class FactsOf:
         return facts
 
     def _encoded(self, spec: PodSpec) -> bytes:
-        """All of a spec that matters. Specs that share their parts (`model/pod_decoder.py`) are encoded once."""
+        """All of a spec that matters, encoded once for the views of one spec."""
         known = self._specs.get(id(spec.containers))
-        if known is not None and _shares(known[0], spec):
-            return known[1]
+        if known is not None and (known[0] is spec or known[1] == _parts(spec)):
+            return known[2]
         encoded = self._encode(
             (
                 [(c.resources.requests, c.ports) for c in spec.containers],
@@ -152,26 +163,8 @@ class FactsOf:
                 spec.preemption_policy,
             )
         )
-        if len(self._specs) >= _SPECS_KEPT:
-            self._specs.clear()
-        self._specs[id(spec.containers)] = spec, encoded
+        self._specs.keep(id(spec.containers), (spec, _parts(spec), encoded))
         return encoded
-
-
-def _shares(one: PodSpec, other: PodSpec) -> bool:
-    return (
-        one.containers is other.containers
-        and one.init_containers is other.init_containers
-        and one.overhead is other.overhead
-        and one.resources is other.resources
-        and one.node_selector is other.node_selector
-        and one.affinity is other.affinity
-        and one.tolerations is other.tolerations
-        and one.topology_spread_constraints is other.topology_spread_constraints
-        and one.preemption_policy == other.preemption_policy
-        and one.security_context is other.security_context
-        and one.volumes is other.volumes
-    )
 
 
 def facts_of(pod: Pod) -> Facts:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from fairlead.sim.chance import Chance
 from fairlead.sim.faults import Faults
-from fairlead.sim.run import Runner
+from fairlead.sim.run import Runner, before
 from fairlead.sim.scenario import Scenario
 from fairlead.sim.shrink import Case
 from fairlead.sim.violation import Violation
@@ -52,7 +52,8 @@ class CaseJudge:
         if case.scenario is self._whole:
             return True
         try:
-            run = Runner(case.scenario, case.faults_of).play(Chance(0, case.forced, calm=True))
+            sound = Runner(case.scenario, case.faults_of, backup=self._runner_of(case).backup())
+            run = sound.play(Chance(0, case.forced, calm=True))
         except Violation:
             return False
         return run.violation is None
@@ -70,6 +71,9 @@ class CaseJudge:
         return None if self._seconds >= calm else min(stop, calm)
 
     def _runner_of(self, case: Case) -> Runner:
-        if self._runner is None or self._runner.scenario is not case.scenario:
-            self._runner = Runner(case.scenario, case.faults_of, self._plant)
-        return self._runner
+        former = self._runner
+        if former is None or former.scenario is not case.scenario:
+            starts_alike = former is not None and before(former.scenario) == before(case.scenario)
+            backup = former.backup() if former is not None and starts_alike else None
+            self._runner = former = Runner(case.scenario, case.faults_of, self._plant, backup=backup)
+        return former

@@ -90,6 +90,12 @@ class Stream:
         self._log.append((self.label, self.actor, nth, n, value, False))
         return value
 
+    def pin(self, value: int, ahead: int = 0) -> None:
+        """Force the choice that comes after `ahead` more of this stream. A run that replays choices has this one among
+        them already, if it was not taken away."""
+        if not self._calm:
+            self._forced = {self.nth + ahead: value, **self._forced}
+
     def unit(self) -> float:
         """0 <= unit < 1."""
         return self.choose(_UNIT) / _UNIT

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from fairlead.model.pod_decoder import PodDecoder
+from fairlead.model.pod_decoder import decode_pod
 from fairlead.model.views import Pod
 
 _NOTHING: Mapping[bytes, Any] = {}
@@ -22,7 +22,6 @@ class Decoded:
     def __init__(self, start: Decoded | None = None) -> None:
         """`start`: what it knows from the start; it learns nothing of what is decoded here."""
         self._start = start
-        self._pods: PodDecoder = PodDecoder() if start is None else start._pods
         self._known: dict[type, _Known] = {}
 
     def decoder(self, view: type) -> Callable[[bytes], Any]:
@@ -30,8 +29,8 @@ class Decoded:
         found = self._known.get(view)
         if found is None:
             before = self._start._known.get(view, _NOTHING) if self._start is not None else _NOTHING
-            decoder: Any = self._pods if view is Pod else msgspec.json.Decoder(view)
-            found = self._known[view] = _Known(decoder.decode, before)
+            decode: Any = decode_pod if view is Pod else msgspec.json.Decoder(view).decode
+            found = self._known[view] = _Known(decode, before)
         return found.__getitem__
 
 

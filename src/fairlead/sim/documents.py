@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable
 from dataclasses import MISSING, fields
+from functools import partial
 from typing import Any, get_type_hints
 
 import msgspec
@@ -36,9 +37,9 @@ def scenario_document(scenario: Scenario) -> Json:
         if each.name in _STEPS:
             document[each.name] = [step_document(step) for step in value]
         elif each.name == "controllers":
-            document[each.name] = [path_of(made) for made in value]
+            document[each.name] = [code_document(made) for made in value]
         elif each.name in _CODE:
-            document[each.name] = path_of(value)
+            document[each.name] = code_document(value)
         else:
             document[each.name] = msgspec.to_builtins(value)
     return document
@@ -53,9 +54,9 @@ def scenario_of(document: Json) -> Scenario:
         if name in _STEPS:
             given[name] = tuple(step_of(each) for each in _converted(value, list[Json], name))
         elif name == "controllers":
-            given[name] = tuple(code_at(path) for path in _converted(value, list[str], name))
+            given[name] = tuple(code_of(path) for path in _converted(value, list[str], name))
         elif name in _CODE:
-            given[name] = code_at(_converted(value, str, name))
+            given[name] = code_of(_converted(value, str | Json, name))
         else:
             given[name] = _converted(value, types[name], name)
     try:
@@ -113,24 +114,41 @@ def step_of(document: Json) -> ScenarioStep:
         raise UsageError(f"a step cannot be read ({type(error).__name__}: {error}): {document}") from None
 
 
-def path_of(code: Callable[..., Any]) -> str:
-    """MODULE:NAME, by which it can be imported again."""
+def code_document(code: Callable[..., Any]) -> str | Json:
+    """MODULE:NAME, by which it can be imported again; with what it was given, if it is a partial of one."""
+    if isinstance(code, partial):
+        return {"code": code_document(code.func), "given": [_given_document(each) for each in code.args]}
     path = f"{code.__module__}:{code.__qualname__}"
     if "<" in path:
         raise UsageError(f"{path} cannot be written down: only functions of a module can be found again")
     return path
 
 
-def code_at(path: str) -> Callable[..., Any]:
-    module, _, name = path.partition(":")
+def code_of(document: str | Json) -> Callable[..., Any]:
+    if isinstance(document, dict):
+        return partial(code_of(document["code"]), *map(_given_of, document["given"]))
+    module, _, name = document.partition(":")
     try:
         found: Any = importlib.import_module(module)
         for part in name.split("."):
             found = getattr(found, part)
-    except (ImportError, AttributeError) as error:
-        raise UsageError(f'"{path}" cannot be loaded: {error}') from None
+    except (ImportError, AttributeError, ValueError) as error:
+        raise UsageError(f'"{document}" cannot be loaded: {error}') from None
     code: Callable[..., Any] = found
     return code
+
+
+def _given_document(value: Any) -> Any:
+    """Sets are of words or of keys."""
+    if isinstance(value, frozenset):
+        return {"set": [list(each) if isinstance(each, Key) else each for each in sorted(value)]}
+    return value
+
+
+def _given_of(document: Any) -> Any:
+    if isinstance(document, dict):
+        return frozenset(Key(*each) if isinstance(each, list) else each for each in document["set"])
+    return document
 
 
 def _converted(value: Any, wanted: Any, name: str) -> Any:

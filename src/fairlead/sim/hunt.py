@@ -75,7 +75,8 @@ def _taken_down(
 ) -> Hunted:
     broken = run.violation
     assert broken is not None
-    case = case_of(runner.scenario, attempt.faults or runner.faults, run)
+    world_of_seed = runner.at(attempt.seed)
+    case = case_of(world_of_seed.scenario, attempt.faults or world_of_seed.faults, run)
     shrunk = shrink_case(case, plant, run, cpu, limits.shrink_seconds) if limits.shrink_seconds else None
     found = FoundBy(
         world, attempt.seed, attempt.search or search, attempt.told, shrunk.size_before if shrunk else 0

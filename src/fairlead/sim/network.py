@@ -244,6 +244,10 @@ class Link:
             if subscription.resource == resource:
                 self._end(subscription, follow, mirrored.Expired(follow.clock(), follow.attempt))
 
+    def listed(self, resource: str) -> tuple[Entry, ...]:
+        """What a list would bring now."""
+        return self._entries(resource)[0]
+
     def _entries(self, resource: str) -> tuple[tuple[Entry, ...], int]:
         store = self._server.store
         return tuple(store.list(resource)), store.revision

@@ -7,6 +7,7 @@
     api        (desk, tokens) -> Api, of the server
     store      (recovered, journal) -> Store, of the server
     agent      (settings, pace) -> Agent, of a node with a machine of its own
+    link       the class of the way between a plane and the server, a Link
 
 A plant is a function that takes this dict and returns it changed; `load_plant` finds one by its import path.
 Production code carries no switch for any of it.
@@ -27,6 +28,7 @@ from fairlead.control.roster import default_deciders
 from fairlead.core.errors import UsageError
 from fairlead.decision.decider import Decider
 from fairlead.model.catalog import CATALOG, Catalog
+from fairlead.sim.network import Link
 from fairlead.store.machine import Store
 
 # No world has objects of these that are owned: mirrors of them would be of no use, and every restart would fill them.
@@ -63,6 +65,7 @@ def default_parts(
         "api": Api,
         "store": Store,
         "agent": Agent,
+        "link": Link,
     }
 
 

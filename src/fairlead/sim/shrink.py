@@ -42,8 +42,9 @@ class Case:
 
     @property
     def size(self) -> int:
-        """Choices that are not calm, and steps of people."""
-        return len(self.choices) + len(self.scenario.steps) + len(self.scenario.standing)
+        """Choices that are not calm, faults that a scenario pins, and steps of people."""
+        scenario = self.scenario
+        return len(self.choices) + len(scenario.steps) + len(scenario.standing) + len(scenario.pinned)
 
 
 Judge = Callable[
@@ -74,6 +75,7 @@ class _Shrinking:
 
     def run(self) -> Shrunk:
         try:
+            self._without_expectations()
             while True:
                 before = _measure(self._case)
                 self._without_what_came_later()
@@ -99,6 +101,11 @@ class _Shrinking:
 
     # Passes
 
+    def _without_expectations(self) -> None:
+        """What the file expects of the end is about the whole of it; what is left will end otherwise."""
+        if self._case.scenario.expected:
+            self._accepts(replace(self._case, scenario=replace(self._case.scenario, expected=())))
+
     def _without_what_came_later(self) -> None:
         """Steps that nobody had taken when it broke: a good guess is that half of them were."""
         scenario = self._case.scenario
@@ -121,6 +128,7 @@ class _Shrinking:
 
     def _fewer_faults(self) -> None:
         self._fewest(lambda case: [each for each in case.choices if each[2]], _without_choices)
+        self._fewest(lambda case: list(case.scenario.pinned), _without_pinned)
 
     def _calmer(self) -> None:
         self._fewest(lambda case: [each for each in case.choices if not each[2]], _without_choices)
@@ -188,3 +196,8 @@ def _without_steps(case: Case, gone: Sequence[object]) -> Case:
 def _without_standing(case: Case, gone: Sequence[object]) -> Case:
     kept = tuple(step for step in case.scenario.standing if not any(step is each for each in gone))
     return replace(case, scenario=replace(case.scenario, standing=kept))
+
+
+def _without_pinned(case: Case, gone: Sequence[object]) -> Case:
+    kept = tuple(fault for fault in case.scenario.pinned if not any(fault is each for each in gone))
+    return replace(case, scenario=replace(case.scenario, pinned=kept))

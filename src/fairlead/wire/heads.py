@@ -1,7 +1,7 @@
 """Heads of requests that are known: request line and headers, byte for byte, and what was read in them.
 
-Clients that keep a connection send the same head again and again. A connection (`http.py`) remembers that of its last
-request, if it came whole and by itself, and does not parse one like it anew.
+Clients that keep a connection send the same head again and again. The reader of a connection (`receiving.py`)
+remembers that of its last request, if it came whole and by itself, and does not parse one like it anew.
 """
 
 from __future__ import annotations

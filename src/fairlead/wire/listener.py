@@ -105,7 +105,7 @@ class Listener:
         now = self.now()
         for connection in list(self._connections):
             quiet = connection.active_at < now - IDLE_SECONDS
-            dawdling = 0.0 < connection.began_at < now - REQUEST_SECONDS
+            dawdling = 0.0 < connection.requests.began_at < now - REQUEST_SECONDS
             if (quiet and connection.idle) or dawdling:
                 connection.close()
             elif quiet and connection.pouring:

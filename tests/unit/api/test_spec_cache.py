@@ -11,13 +11,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from fairlead.api import spec_cache
+from fairlead.api import spec_cache, split
 from fairlead.api.access.authn import Tokens
 from fairlead.api.repeats import RepeatedCreate, Repeats
 from fairlead.api.server import Api
 from fairlead.api.spec_cache import CachedSpec, SpecCache
 from fairlead.api.subresources import binding, binding_in_place
-from fairlead.model.pod_decoder import PodDecoder, split_node
+from fairlead.model.pod_decoder import decode_pod
+from fairlead.model.specs import SPEC_BYTES_MAX, SPECS_MAX, KnownSpec, counts, derived, spec_of, stored_spec
 from fairlead.model.views import Pod
 from fairlead.port.request import JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, Reply, Request
 from fairlead.schedule.facts import FactsOf, facts_of
@@ -51,16 +52,11 @@ class Counting(SpecCache):
 
     def __init__(self) -> None:
         super().__init__()
-        self.known = {"taken": 0, "settled": 0}
+        self.known = 0
 
     def find(self, *asked: Any) -> CachedSpec | None:
         found = super().find(*asked)
-        self.known["taken"] += found is not None
-        return found
-
-    def find_stored(self, *asked: Any) -> Any:
-        found = super().find_stored(*asked)
-        self.known["settled"] += found is not None
+        self.known += found is not None
         return found
 
 
@@ -68,9 +64,6 @@ class Forgetful(SpecCache):
     """Knows nothing, so that every request goes the long way."""
 
     def find(self, *asked: object) -> CachedSpec | None:
-        return None
-
-    def find_stored(self, *asked: object) -> None:
         return None
 
 
@@ -228,7 +221,7 @@ def remembering(server: InProcess, memory: SpecCache, repeats: Repeats) -> InPro
 
 
 def test_what_is_known_ends_as_what_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    memory, repeats, bound = Counting(), CountingRepeats(), 0
+    memory, repeats, bound, settled = Counting(), CountingRepeats(), 0, 0
 
     def bind_in_place(*asked: Any) -> Any:
         nonlocal bound
@@ -236,15 +229,22 @@ def test_what_is_known_ends_as_what_is_not(monkeypatch: pytest.MonkeyPatch) -> N
         bound += found is not None
         return found
 
-    in_place = binding_in_place.bind_in_place
+    def settle(*asked: Any) -> Any:
+        nonlocal settled
+        found = settled_spec(*asked)
+        settled += found is not None
+        return found
+
+    in_place, settled_spec = binding_in_place.bind_in_place, spec_cache.settled_spec
     short = remembering(InProcess(), memory, repeats)
     long = remembering(InProcess(), Forgetful(), ForgetfulRepeats())
     asked = list(requests())
     with monkeypatch.context() as context:
         context.setattr(binding, "bind_in_place", bind_in_place)
+        context.setattr(spec_cache, "settled_spec", settle)
         told = [short.send(request) for request in asked]
     with monkeypatch.context() as context:
-        context.setattr(spec_cache, "split_entry", lambda entry: None)
+        context.setattr(split, "split_entry", lambda entry: None)
         context.setattr(binding, "bind_in_place", lambda *asked: None)
         assert [long.send(request) for request in asked] == told
     assert [(each.type, each.entry) for each in short.published] == [
@@ -252,7 +252,7 @@ def test_what_is_known_ends_as_what_is_not(monkeypatch: pytest.MonkeyPatch) -> N
     ]
     assert short.journal._notes == long.journal._notes
     assert {reply.status for reply in told if isinstance(reply, Reply)} >= {200, 201, 400, 403, 404, 409, 422}
-    assert min(memory.known.values()) > 100, memory.known
+    assert (memory.known > 100, settled > 100) == (True, True), (memory.known, settled)
     assert (repeats.known > 40, bound > 10) == (True, True), (repeats.known, bound)
 
 
@@ -269,19 +269,21 @@ def test_what_is_known_ends_as_what_is_not(monkeypatch: pytest.MonkeyPatch) -> N
     ],
 )
 def test_the_node_at_the_end_of_a_spec(spec: str, node: str) -> None:
-    rest, found = split_node(spec.encode())
+    rest, found = stored_spec("pods", spec.encode())
     assert found.decode() == node
-    assert json.loads(rest) == {k: v for k, v in json.loads(spec).items() if k != "nodeName" or not node}
+    assert json.loads(rest.encoded) == {
+        k: v for k, v in json.loads(spec).items() if k != "nodeName" or not node
+    }
 
 
 def test_pods_are_decoded_as_without_memory() -> None:
-    server, decoder, plain = InProcess(), PodDecoder(), msgspec.json.Decoder(Pod)
+    server, plain = InProcess(), msgspec.json.Decoder(Pod)
     for request in requests():
         server.send(request)
     pods = [each.entry.data for each in server.published if each.entry.key.resource == "pods"]
     facts = FactsOf()
     for data in pods:
-        seen = decoder.decode(data)
+        seen = decode_pod(data)
         assert seen == plain.decode(data)
         found = facts(seen)
         assert found is facts(plain.decode(data))
@@ -289,7 +291,7 @@ def test_pods_are_decoded_as_without_memory() -> None:
         assert [getattr(found, each.name) for each in fields(found)] == [
             getattr(anew, each.name) for each in fields(anew)
         ]
-    assert 4 * len({id(decoder.decode(data).spec.containers) for data in pods}) < len(pods)
+    assert 4 * len({id(decode_pod(data).spec.containers) for data in pods}) < len(pods)
     for wrong in (
         b"{}",
         b'{"metadata":{"name":"a","uid":"b"},"spec":{"nodeName":1}}',
@@ -299,4 +301,41 @@ def test_pods_are_decoded_as_without_memory() -> None:
         with pytest.raises(msgspec.MsgspecError) as told:
             plain.decode(wrong)
         with pytest.raises(msgspec.MsgspecError, match=re.escape(str(told.value))):
-            decoder.decode(wrong)
+            decode_pod(wrong)
+
+
+def test_a_spec_has_one_record_and_what_follows_from_it_is_found_once() -> None:
+    asked: list[bytes] = []
+
+    @derived
+    def length(spec: KnownSpec, unit: int) -> int:
+        asked.append(spec.encoded)
+        return len(spec.encoded) * unit
+
+    before = counts()
+    first, again = spec_of("pods", b'{"only":"here"}'), spec_of("pods", b'{"only":' + b'"here"}')
+    assert first is again
+    assert spec_of("jobs.batch", b'{"only":"here"}') is not first
+    assert (length(first, 2), length(again, 2), asked) == (30, 30, [first.encoded])
+    assert (counts().known - before.known, counts().unknown - before.unknown) == (1, 2)
+
+
+def test_a_failure_to_derive_is_not_remembered() -> None:
+    @derived
+    def broken(spec: KnownSpec) -> int:
+        raise ValueError(spec.resource)
+
+    spec = spec_of("pods", b"{}")
+    for _ in range(2):
+        with pytest.raises(ValueError, match="pods"):
+            broken(spec)
+
+
+def test_specs_are_kept_up_to_a_bound_and_the_longest_not_at_all() -> None:
+    first = spec_of("pods", b'{"number":-1}')
+    for number in range(SPECS_MAX):
+        spec_of("pods", b'{"number":%d}' % number)
+    assert counts().kept == SPECS_MAX
+    assert spec_of("pods", b'{"number":-1}') is not first
+    long = b'"%b"' % (b"x" * SPEC_BYTES_MAX)
+    assert spec_of("pods", long) is not spec_of("pods", long)

@@ -49,7 +49,16 @@ def test_an_artifact_is_read_as_it_was_written() -> None:
 
 def test_every_line_is_one_named_thing_in_json() -> None:
     names = [next(iter(msgspec.json.decode(line))) for line in LINES]
-    assert names == ["head", "scenario", "faults", "controller", "object", *["choice"] * 2, *["step"] * 2, "end"]
+    assert names == [
+        "head",
+        "scenario",
+        "faults",
+        "controller",
+        "object",
+        *["choice"] * 2,
+        *["step"] * 2,
+        "end",
+    ]
 
 
 def test_line_ends_of_another_system_do_no_harm() -> None:

@@ -12,7 +12,8 @@ import pytest
 
 from fairlead.wire.budget import ByteBudget
 from fairlead.wire.exchange import Exchange
-from fairlead.wire.http import BODY_BYTES_MAX, HEADER_BYTES_MAX, ServerConnection
+from fairlead.wire.http import ServerConnection
+from fairlead.wire.receiving import BODY_BYTES_MAX, HEADER_BYTES_MAX
 
 
 class Transport:
@@ -364,7 +365,7 @@ def test_the_body_of_somebody_unknown_is_never_kept_and_the_request_is_handled_a
     smuggled = b"3e8\r\n" + b"x" * 1000 + b"\r\n0\r\n\r\n" + get("/smuggled")
     peer.send(post(framing, b"wrong") + smuggled[:500], smuggled[500:])
     [exchange] = peer.exchanges
-    assert (exchange.body_unread, exchange.body, peer.connection._body) == (True, b"", [])
+    assert (exchange.body_unread, exchange.body, peer.connection.requests._body) == (True, b"", [])
     assert peer.listener.bodies.held == 0
     assert peer.transport.written == b"", "nobody unknown is told to go on"
     exchange.respond(401, b"t", b"who are you?")
@@ -443,7 +444,7 @@ def test_a_body_that_the_budget_has_no_room_for_is_refused_before_it_is_kept(fra
     assert peer.listener.bodies.take("tom", 600)
     peer.send(post(framing), b"3e8\r\n" + b"x" * 1000 + b"\r\n")
     assert [status for status, _ in peer.listener.refused] == [429]
-    assert (peer.exchanges, peer.connection._body, peer.listener.bodies.held) == ([], [], 600)
+    assert (peer.exchanges, peer.connection.requests._body, peer.listener.bodies.held) == ([], [], 600)
     assert b"100 Continue" not in peer.transport.written
     assert b"connection: close" in peer.transport.written
 

@@ -16,7 +16,15 @@ from fairlead.agent.hollow.script import NEVER, silent_until
 from fairlead.core.times import timestamp
 from fairlead.decision.contract import EFFECTS_MAX, NOTHING, Decision, Reading, Waiting
 from fairlead.decision.decider import Decider, Wake, WatchEvent
-from fairlead.decision.effects import OPERATION, ChangeStatus, Create, Effect, delete_object, identity
+from fairlead.decision.effects import (
+    OPERATION,
+    ChangeStatus,
+    Create,
+    Effect,
+    create_object,
+    delete_object,
+    identity,
+)
 from fairlead.model.key import Key
 from fairlead.model.marks import HOSTNAME, UNREACHABLE
 from fairlead.model.views import NODES, PODS, Json, Meta, Node, Pod
@@ -110,15 +118,7 @@ class _Hollow(NamedTuple):
             "spec": {},
             "status": {**self._status(now), **_described(name)},
         }
-        return Create(
-            identity=label,
-            resource=NODES.name,
-            api_version=NODES.api_version,
-            plural="nodes",
-            namespace="",
-            name=name,
-            body=body,
-        )
+        return create_object(label, NODES, "", name, body)
 
     def _status(self, now: float) -> Json:
         at = timestamp(now)

@@ -6,6 +6,8 @@ above all that was seen, asked for, or told in the pod's status before this agen
 
 from __future__ import annotations
 
+from msgspec import structs
+
 from fairlead.agent.contract import ContainerState, Ended
 from fairlead.agent.pace import Pace
 from fairlead.agent.pod.probes import Probes
@@ -90,25 +92,8 @@ class Runs:
         self.expected = False
         state = self.newest
         if state is not None and state.ended is None:
-            end = Ended(
-                attempt=state.attempt,
-                exit_code=KILLED,
-                signal=0,
-                reason=reason,
-                message=message,
-                started_at=state.started_at,
-                finished_at=now,
-            )
-            self.see(
-                ContainerState(
-                    name=self.name,
-                    attempt=state.attempt,
-                    started_at=state.started_at,
-                    pid=0,
-                    ended=end,
-                    previous=state.previous,
-                )
-            )
+            end = _killed(state.attempt, reason, message, state.started_at, now)
+            self.see(structs.replace(state, name=self.name, pid=0, ended=end))
 
     def remember(self, told: Json, now: float) -> None:
         """From the pod's status, when this machine knows nothing of it: what ran there is gone."""
@@ -119,15 +104,7 @@ class Runs:
             end = _ended(attempt, state["terminated"])
         elif state.get("running"):
             since = _instant(state["running"].get("startedAt"))
-            end = Ended(
-                attempt=attempt,
-                exit_code=KILLED,
-                signal=0,
-                reason=LOST_REASON,
-                message=LOST_MESSAGE,
-                started_at=since,
-                finished_at=now,
-            )
+            end = _killed(attempt, LOST_REASON, LOST_MESSAGE, since, now)
         elif last:
             end, last = _ended(attempt, last), None
         else:
@@ -190,6 +167,10 @@ class Runs:
 
 def container_id(uid: str, name: str, attempt: int) -> str:
     return f"process://{uid}/{name}/{attempt}"
+
+
+def _killed(attempt: int, reason: str, message: str, started_at: float, now: float) -> Ended:
+    return Ended(attempt, KILLED, 0, reason, message, started_at, now)
 
 
 def _ended(attempt: int, told: Json) -> Ended:

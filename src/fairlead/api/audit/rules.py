@@ -14,6 +14,8 @@ from enum import Enum
 import msgspec
 
 from fairlead.api.access.users import User
+from fairlead.model.key import Key
+from fairlead.model.kind import Kind
 from fairlead.model.kinds import auditpolicy
 
 
@@ -36,6 +38,10 @@ class Target(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     subresource: str = ""
     uid: str = ""
     path: str = ""
+
+
+def object_target(kind: Kind, key: Key, uid: str, subresource: str = "") -> Target:
+    return Target(kind.group, kind.plural, key.namespace, key.name, subresource, uid)
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,11 +60,26 @@ class Operation:
 
     path: str
     method: str
-    action: str
     group_version_kind: Json
     result: str
     body: str = ""
     query: tuple[str, ...] = ()
+    of_all: str = ""  # what the method is called where it is about all objects at once
+
+    @property
+    def action(self) -> str:
+        return self.of_all or self.method
+
+
+def _write(path: str, method: str, me: Json, name: str, query: tuple[str, ...] = _WRITE) -> Operation:
+    """One that takes an object and answers with it."""
+    return Operation(path, method, me, name, body=PATCH if method == "patch" else name, query=query)
+
+
+def _delete(
+    path: str, me: Json, result: str, query: tuple[str, ...] = _DELETE, of_all: str = ""
+) -> Operation:
+    return Operation(path, "delete", me, result, body=_DELETE_OPTIONS, query=query, of_all=of_all)
 
 
 def operations(tables: FieldTables, kind: Kind) -> Iterator[Operation]:
@@ -77,56 +92,21 @@ def operations(tables: FieldTables, kind: Kind) -> Iterator[Operation]:
     me = gvk(kind.group, kind.version, kind.kind)
     name, many = schema_name(tables, kind), list_name(tables, kind)
     if kind.namespaced:
-        yield Operation(f"{root}/{kind.plural}", "get", "list", me, many, query=_LIST)
-    yield Operation(collection, "get", "list", me, many, query=_LIST)
-    yield Operation(
-        path=collection,
-        method="post",
-        action="post",
-        group_version_kind=me,
-        result=name,
-        body=name,
-        query=_WRITE,
-    )
-    query = tuple(sorted({*_DELETE, *_SELECT}))
+        yield Operation(f"{root}/{kind.plural}", "get", me, many, query=_LIST, of_all="list")
+    yield Operation(collection, "get", me, many, query=_LIST, of_all="list")
+    yield _write(collection, "post", me, name)
     if kind.deletecollection:
-        yield Operation(
-            path=collection,
-            method="delete",
-            action="deletecollection",
-            group_version_kind=me,
-            result=_STATUS,
-            body=_DELETE_OPTIONS,
-            query=query,
-        )
+        query = tuple(sorted({*_DELETE, *_SELECT}))
+        yield _delete(collection, me, _STATUS, query, of_all="deletecollection")
     yield from _single(item, me, name)
-    deleted = name if kind.shows_deleted else _STATUS
-    yield Operation(
-        path=item,
-        method="delete",
-        action="delete",
-        group_version_kind=me,
-        result=deleted,
-        body=_DELETE_OPTIONS,
-        query=_DELETE,
-    )
+    yield _delete(item, me, name if kind.shows_deleted else _STATUS)
     yield from _subresources(tables, kind, item, me, name)
 
 
 def _single(path: str, me: Json, name: str) -> Iterator[Operation]:
-    yield Operation(path, "get", "get", me, name, query=("pretty",))
-    yield Operation(
-        path=path, method="put", action="put", group_version_kind=me, result=name, body=name, query=_WRITE
-    )
-    yield Operation(
-        path=path,
-        method="patch",
-        action="patch",
-        group_version_kind=me,
-        result=name,
-        body=PATCH,
-        query=(*_WRITE, "force"),
-    )
+    yield Operation(path, "get", me, name, query=("pretty",))
+    yield _write(path, "put", me, name)
+    yield _write(path, "patch", me, name, (*_WRITE, "force"))
 
 
 def _subresources(tables: FieldTables, kind: Kind, item: str, me: Json, name: str) -> Iterator[Operation]:
@@ -137,39 +117,13 @@ def _subresources(tables: FieldTables, kind: Kind, item: str, me: Json, name: st
         elif sub == "scale":
             yield from _single(path, gvk("autoscaling", "v1", "Scale"), tables["Scale"].full_name)
         elif sub == "binding":
-            target = tables["Binding"].full_name
-            yield Operation(
-                path=path,
-                method="post",
-                action="post",
-                group_version_kind=gvk("", "v1", "Binding"),
-                result=target,
-                body=target,
-                query=_WRITE,
-            )
+            yield _write(path, "post", gvk("", "v1", "Binding"), tables["Binding"].full_name)
         elif sub == "eviction":
-            target = tables["Eviction"].full_name
-            yield Operation(
-                path=path,
-                method="post",
-                action="post",
-                group_version_kind=gvk("policy", "v1", "Eviction"),
-                result=target,
-                body=target,
-                query=_WRITE,
-            )
+            yield _write(path, "post", gvk("policy", "v1", "Eviction"), tables["Eviction"].full_name)
         elif sub == "finalize":
-            yield Operation(
-                path=path,
-                method="put",
-                action="put",
-                group_version_kind=me,
-                result=name,
-                body=name,
-                query=_WRITE,
-            )
+            yield _write(path, "put", me, name)
         elif sub == "log":
-            yield Operation(path, "get", "get", me, "", query=_LOG)
+            yield Operation(path, "get", me, "", query=_LOG)
 
 
 def paths(tables: FieldTables, dialect: Dialect, kinds: Iterable[Kind]) -> Json:
@@ -191,15 +145,7 @@ def review_paths(tables: FieldTables, dialect: Dialect, reviews: Iterable[Review
     for each in reviews:
         path = f"/apis/{each.group}/{each.version}/{each.plural}"
         name, me = tables[each.kind].full_name, gvk(each.group, each.version, each.kind)
-        operation = Operation(
-            path=path,
-            method="post",
-            action="post",
-            group_version_kind=me,
-            result=name,
-            body=name,
-            query=("pretty",),
-        )
+        operation = _write(path, "post", me, name, ("pretty",))
         entry = _operation(dialect, operation, each.group, each.version, False)
         found[path] = {"parameters": [], "post": entry}
     return found

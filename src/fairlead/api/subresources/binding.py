@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import msgspec
 
-from fairlead.api import body, charging, options, spec_cache
+from fairlead.api import body, charging, options, split
 from fairlead.api.attempt import Attempt
 from fairlead.api.desk import Desk
 from fairlead.api.finding import find
@@ -67,7 +67,7 @@ def create(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply 
 def _opened(current: Entry) -> tuple[Json, bytes | None, bytes]:
     """The pod as it is, and its managedFields. A spec that says nothing of what matters here is left as bytes, and
     empty in the tree."""
-    found = spec_cache.split_entry(current)
+    found = split.split_entry(current)
     if found is not None:
         spec = bytes(found.opened.spec)
         if len(spec) > 2 and b'"nodeName"' not in spec and b'"schedulingGates"' not in spec:

@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeVar
 import msgspec
 
 from fairlead.api import charging
-from fairlead.api.audit.rules import Target
+from fairlead.api.audit.rules import object_target
 from fairlead.api.desk import Desk
 from fairlead.api.finding import find
 from fairlead.api.objects import after_revision
@@ -196,21 +196,9 @@ def _bound(desk: Desk, kind: Kind, context: Context, current: Entry, node: str) 
         scheduled.status.fill({b"time": timestamp(context.now).encode()}),
     )
     head = current.data[: at - len(str(current.revision))]
-    target = Target(
-        group=kind.group,
-        plural=kind.plural,
-        namespace=current.key.namespace,
-        name=current.key.name,
-        subresource="binding",
-        uid=current.uid,
-    )
+    target = object_target(kind, current.key, current.uid, "binding")
     notes = desk.audit.accepted(
-        context,
-        "create",
-        target,
-        200,
-        revision_before=current.revision,
-        changed=scheduled.changed,
+        context, "create", target, 200, revision_before=current.revision, changed=scheduled.changed
     )
     return _Bound(Put(current.key, current.uid, head, tail), _at(current), notes)
 

@@ -6,14 +6,16 @@ import copy
 
 import msgspec
 
-from fairlead.api import body, options, spec_cache
+from fairlead.api import body, options
 from fairlead.api.apply.managing import manager_of, taken_out
 from fairlead.api.attempt import Attempt, Manager
-from fairlead.api.audit.rules import Target
+from fairlead.api.audit.rules import object_target
 from fairlead.api.desk import Desk
 from fairlead.api.objects import key_of
 from fairlead.api.plan import AGAIN, Again, Context, Plan
 from fairlead.api.repeats import Like, RecordedReads, RepeatedCreate, like
+from fairlead.api.spec_cache import CachedSpec
+from fairlead.api.split import SplitBody, split_body
 from fairlead.api.status import invalid
 from fairlead.api.tables import render_one
 from fairlead.api.writing import admit_and_validate, commit_error, exists_already, plan_create, stamp_new
@@ -76,10 +78,7 @@ def _repeat(
     """What a create like it led to, under this name."""
     key = key_of(kind, request.namespace, name)
     put, absent = repeated.put(key, context), Absent(key)
-    target = Target(
-        group=kind.group, plural=kind.plural, namespace=key.namespace, name=name, subresource="", uid=put.uid
-    )
-    notes = desk.audit.accepted(context, "create", target, 201)
+    notes = desk.audit.accepted(context, "create", object_target(kind, key, put.uid), 201)
 
     def finish(outcome: CommitOutcome) -> Reply | Plan | Again:
         if isinstance(outcome, Committed):
@@ -103,17 +102,17 @@ class _Asked(msgspec.Struct, frozen=True, kw_only=True):
     context: Context
     obj: Json
     warnings: list[str]
-    parts: spec_cache.SplitBody | None  # the object with its spec as it came, if nothing is doubtful
-    known: spec_cache.CachedSpec | None  # what became of such a spec before
+    parts: SplitBody | None  # the object with its spec as it came, if nothing is doubtful
+    known: CachedSpec | None  # what became of such a spec before
     manager: Manager | None
     same: Like | None  # what others may repeat
 
 
-def _parts(desk: Desk, request: Request, kind: Kind) -> spec_cache.SplitBody | None:
+def _parts(desk: Desk, request: Request, kind: Kind) -> SplitBody | None:
     """The object with its spec as it came, if such a spec may be known and nothing is wrong with the rest."""
     if kind.beside_spec is None or body.media_type(request.content_type) not in ("", JSON):
         return None
-    parts = spec_cache.split_body(request.body, kind)
+    parts = split_body(request.body, kind)
     if parts is None or not fits(desk.tables, _METADATA, parts.metadata):
         return None
     if b"null" in request.body:
@@ -121,9 +120,7 @@ def _parts(desk: Desk, request: Request, kind: Kind) -> spec_cache.SplitBody | N
     return parts
 
 
-def _known(
-    desk: Desk, request: Request, kind: Kind, parts: spec_cache.SplitBody | None
-) -> spec_cache.CachedSpec | None:
+def _known(desk: Desk, request: Request, kind: Kind, parts: SplitBody | None) -> CachedSpec | None:
     if parts is None:
         return None
     return desk.spec_cache.find(kind, request.namespace, parts.spec, desk.chain.rests_on(kind, desk.read))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fairlead.api import deletion
 from fairlead.api.access.contract import Attributes, forbidden_error
 from fairlead.api.attempt import Attempt
-from fairlead.api.audit.rules import Target
+from fairlead.api.audit.rules import object_target
 from fairlead.api.deletion import DeleteOptions
 from fairlead.api.desk import Desk
 from fairlead.api.finding import find
@@ -44,14 +44,7 @@ def _given_up(desk: Desk, kind: Kind, context: Context, entry: Entry, wanted: De
     if wanted.dry_run:
         return success(kind, key.name, entry.uid)
     obj = {**tree(entry), "apiVersion": kind.api_version, "kind": kind.kind}
-    target = Target(
-        group=kind.group,
-        plural=kind.plural,
-        namespace=key.namespace,
-        name=key.name,
-        subresource="",
-        uid=entry.uid,
-    )
+    target = object_target(kind, key, entry.uid)
     notes = desk.audit.accepted(context, "delete", target, 200, revision_before=entry.revision)
     operation = removal(kind, key, obj)
     return plan_at(Transaction((operation,), (), notes), lambda _: success(kind, key.name, entry.uid))

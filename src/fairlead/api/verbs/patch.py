@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import msgspec
 
-from fairlead.api import body, options, spec_cache
+from fairlead.api import body, options, spec_cache, split
 from fairlead.api.changing import change
 from fairlead.api.desk import Desk
 from fairlead.api.finding import find
@@ -50,9 +50,9 @@ def _opened(
     """The object as it is, the bytes of its spec if this is about its status and they are known to be right, and its
     managedFields."""
     if request.subresource == "status" and kind.beside_spec is not None:
-        found = spec_cache.split_entry(current)
+        found = split.split_entry(current)
         if found is not None:
-            spec = desk.spec_cache.find_stored(desk.tables, kind, found.opened.spec)
+            spec = spec_cache.settled_spec(desk.tables, kind, found.opened.spec)
             if spec is not None:
                 return found.opened.tree(spec), found.opened.spec, found.managed
     old, managed = plain(current)

@@ -199,28 +199,15 @@ def _condition(
 ) -> Condition:
     """The condition as it is if it says the same already, unless something moved under it."""
     current = condition(deployment, kind)
-    at, owner = timestamp(now), owner_told(reason)
-    if current is None or current.status != status:
-        return Condition(
-            type=kind,
-            status=status,
-            reason=reason,
-            message=message,
-            last_transition_time=at,
-            last_update_time=at,
-            owner=owner,
-        )
-    if not touched and (current.reason, current.message) == (reason, message):
-        return current
+    at = since = timestamp(now)
+    if current is not None and current.status == status:
+        since = current.last_transition_time
+        if not touched and (current.reason, current.message) == (reason, message):
+            return current
     return Condition(
-        type=kind,
-        status=status,
-        reason=reason,
-        message=message,
-        last_transition_time=current.last_transition_time,
-        last_update_time=at,
-        owner=owner,
-    )
+        type=kind, status=status, reason=reason, message=message, last_transition_time=since, last_update_time=at,
+        owner=owner_told(reason),
+    )  # fmt: skip
 
 
 def create_failed(

@@ -22,7 +22,7 @@ from collections.abc import Iterable
 from fairlead.core.times import parse_time
 from fairlead.decision.contract import EFFECTS_MAX, NOTHING, Decision, EventNote, Reading, Waiting
 from fairlead.decision.decider import Decider, Wake, WatchEvent
-from fairlead.decision.effects import Delete, Effect, identity, premise_of
+from fairlead.decision.effects import Effect, delete_object, identity, premise_of
 from fairlead.decision.ensure import ensure_gone
 from fairlead.decision.notes import NORMAL, regarding_of
 from fairlead.decision.predicates import RELEASING
@@ -170,10 +170,7 @@ class _Case:
             return None, NEVER  # only finalizers keep it
         self.why = f"released, and {self._name} has not come back: the object is removed ({allowed.cited})"
         label = identity(NAME, meta.uid, "forget")
-        return Delete(
-            identity=label, resource=PODS.name, api_version="v1", plural="pods", namespace=meta.namespace,
-            name=meta.name, uid=meta.uid, revision=meta.revision, grace_seconds=0, premises=(premise,),
-        ), NEVER  # fmt: skip
+        return delete_object(label, PODS, meta, grace_seconds=0, premises=(premise,)), NEVER
 
     def _back(self, pod: Pod) -> tuple[Effect | None, float]:
         if pod.metadata.deletion_timestamp:

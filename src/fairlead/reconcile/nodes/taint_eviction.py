@@ -14,7 +14,7 @@ from msgspec import structs
 from fairlead.core.times import timestamp
 from fairlead.decision.contract import EFFECTS_MAX, NOTHING, Decision, EventNote, Reading, Waiting
 from fairlead.decision.decider import Decider, Wake
-from fairlead.decision.effects import Delete, Effect, identity, premise_of
+from fairlead.decision.effects import Delete, Effect, delete_object, identity, premise_of
 from fairlead.decision.ensure import ensure_status
 from fairlead.decision.notes import NORMAL, regarding_of
 from fairlead.decision.predicates import PLACED
@@ -131,7 +131,4 @@ def _deleted(node: Node, pod: Pod) -> Delete:
     """Only while the node's taints are as they were."""
     meta = pod.metadata
     label = identity(NAME, meta.uid, "evict")
-    return Delete(
-        identity=label, resource=PODS.name, api_version="v1", plural="pods", namespace=meta.namespace,
-        name=meta.name, uid=meta.uid, revision=meta.revision, premises=(premise_of(NODES, node.metadata),),
-    )  # fmt: skip
+    return delete_object(label, PODS, meta, premises=(premise_of(NODES, node.metadata),))

@@ -12,7 +12,8 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable
 from functools import partial
-from typing import ClassVar, Generic, TypeVar
+from types import MethodType
+from typing import Any, ClassVar, Generic, TypeVar
 
 from msgspec import structs
 
@@ -87,6 +88,10 @@ class SimulatedProcess(ABC, Generic[E, I]):
         self._paused_until = max(self._paused_until, self._timeline.ms + ms)
         self.link.paused_until = self._paused_until
 
+    @property
+    def is_paused(self) -> bool:
+        return self._timeline.ms < self._paused_until or bool(self._waiting)
+
     def _restart_later(self) -> None:
         delay = 500 + self._restart_delay.choose(RESTART_MS_MAX)
         self._timeline.after(delay, self._restart, self._life)
@@ -141,6 +146,14 @@ class SimulatedProcess(ABC, Generic[E, I]):
         ms = int((wake.at - self._timeline.epoch) * 1000) + 1 - self._skew_ms
         woke = partial(self._woke, wake.timer, number)
         self._timeline.at(max(ms, self._timeline.ms + 1), self._hear, self._life, woke)
+
+    @staticmethod
+    def is_timer(act: Callable[..., None], arguments: tuple[Any, ...]) -> bool:
+        """Whether this entry of the timeline is a process that wakes by itself, and not something that reaches it."""
+        if not isinstance(act, MethodType) or act.__func__ is not SimulatedProcess._hear:
+            return False
+        made = arguments[1].func if isinstance(arguments[1], partial) else None
+        return isinstance(made, MethodType) and made.__func__ is SimulatedProcess._woke
 
     def _woke(self, timer: str, number: int) -> Woke | None:
         return Woke(self.now, self._draw(), timer) if number == self._timers[timer] else None

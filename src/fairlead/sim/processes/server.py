@@ -74,6 +74,8 @@ class CommitObserver(Protocol):
 
     def committed(self, changes: tuple[CommittedChange, ...], origins: dict[int, str]) -> None: ...
 
+    def answered(self, request: Request, origin: str, reply: Reply) -> None: ...
+
     def wake_watches(self, subscriptions: list[Subscription]) -> None: ...
 
     def server_died(self) -> None: ...
@@ -221,7 +223,10 @@ class SimulatedServer:
             if isinstance(step, Transaction):
                 self.submit(step, origin, resolved)
             else:
-                done(stored_reply(step))
+                reply = stored_reply(step)
+                if reply.status == 409:
+                    self._witness.answered(request, origin, reply)
+                done(reply)
 
         go(conversation.begin())
 

@@ -50,6 +50,9 @@ class Plays(Protocol):
 
     faults: Faults
 
+    def at(self, seed: int) -> Plays:
+        """The one of this seed, where each seed has a world of its own."""
+
     def play(self, chance: Chance, trail: bool = False, faults: Faults | None = None) -> Run: ...
 
 

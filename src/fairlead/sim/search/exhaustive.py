@@ -21,7 +21,7 @@ class ExhaustiveSearch:
 
     def __init__(self, runner: Plays, seed: int, faults_max: int = 2) -> None:
         self._runner, self._seed, self._faults_max = runner, seed, faults_max
-        self._faults = unlikely(runner.faults)
+        self._faults = unlikely(runner.at(seed).faults)
         self._attempts = self._all()
 
     def propose(self) -> Attempt | None:

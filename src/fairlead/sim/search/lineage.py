@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 
 from fairlead.model.views import LEASES
 from fairlead.sim.chance import ChoiceName, FaultPlace
+from fairlead.sim.faults import Faults
 from fairlead.sim.search.contract import Attempt, Plays, unlikely
 from fairlead.sim.search.points import FaultPoint, Forced, clean_run, point_at, single_faults
 from fairlead.sim.trail import NO_CAUSE, Trail, TrailStep
@@ -29,7 +30,6 @@ class LineageSearch:
 
     def __init__(self, runner: Plays, seed: int, faults_max: int = 3) -> None:
         self._runner, self._seed, self._faults_max = runner, seed, faults_max
-        self._faults = unlikely(runner.faults)
         self._waiting: deque[Attempt] = deque()
         self._tried: dict[Forced, int] = {}  # with how many faults
         self._ends_at = seed + _RUNS
@@ -39,11 +39,21 @@ class LineageSearch:
             if self._seed >= self._ends_at:
                 return None
             run, _ = clean_run(self._runner, self._seed)
-            self._waiting.append(Attempt(self._seed, faults=self._faults, told="no fault", watched=True))
+            self._waiting.append(
+                Attempt(
+                    self._seed,
+                    faults=unlikely(self._runner.at(self._seed).faults),
+                    told="no fault",
+                    watched=True,
+                )
+            )
             self._tried.clear()
             self._extend(self._seed, (), "", run)
             self._seed += 1
         return self._waiting.popleft()
+
+    def _quiet(self, seed: int) -> Faults:
+        return unlikely(self._runner.at(seed).faults)
 
     def learn(self, attempt: Attempt, run: Run) -> None:
         faults = self._tried.get(attempt.forced, 0)
@@ -61,7 +71,11 @@ class LineageSearch:
                     continue
                 self._tried[wanted] = faults
                 said = "; ".join(filter(None, (told, f"{word}: {point.actor} {point.nth}")))
-                self._waiting.append(Attempt(seed, wanted, faults=self._faults, told=said, watched=True))
+                self._waiting.append(
+                    Attempt(
+                        seed, wanted, faults=unlikely(self._runner.at(seed).faults), told=said, watched=True
+                    )
+                )
 
 
 def supports(run: Run) -> Iterator[FaultPoint]:

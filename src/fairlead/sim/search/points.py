@@ -52,7 +52,8 @@ class FaultPoint:
 def clean_run(runner: Plays, seed: int) -> tuple[Run, tuple[FaultPoint, ...]]:
     """A run without faults of the code under test, and every place at which it could have met one."""
     chance = Chance(seed, notes_places=True)
-    run = runner.play(chance, trail=True, faults=unlikely(runner.faults))
+    world = runner.at(seed)
+    run = world.play(chance, trail=True, faults=unlikely(world.faults))
     return run, tuple(point_at(place, at) for at, place in enumerate(chance.places or ()))
 
 

@@ -40,10 +40,10 @@ class MixedSearch:
 
 
 SEARCHES: dict[str, Callable[[Plays, int], Search]] = {
-    UNIFORM: lambda runner, seed: uniform_search(runner.faults, seed),
-    "swarm": lambda runner, seed: swarm_search(runner.faults, seed),
-    "pct": lambda runner, seed: pct_search(runner.faults, seed),
-    "delay": lambda runner, seed: delay_search(runner.faults, seed),
+    UNIFORM: uniform_search,
+    "swarm": swarm_search,
+    "pct": pct_search,
+    "delay": delay_search,
     "planned": PlannedSearch,
     "lineage": LineageSearch,
     "coverage": lambda runner, seed: CoverageSearch(seed),

@@ -46,6 +46,10 @@ WORLD_OF = {
     "unlisted_read_as_empty": "custom-kubernetes",
     "refusal_read_as_stuck": "refused",
     "status_skipped_on_refusal": "refused",
+    "frame_skipped": "rollouts",
+    "lease_by_remote_clock": "rollouts",
+    "never_rolls_out": "rollouts",
+    "written_on_old_read": "rollouts",
     "zombie_leader": "refused",
 }
 

@@ -8,8 +8,6 @@ by `qos_class` again.
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from fairlead.core import codec
 from fairlead.core.errors import Cause
 from fairlead.core.problems import Problems
@@ -22,9 +20,9 @@ from fairlead.model.kinds.pod.validation import validate_pod_spec
 from fairlead.model.kinds.pod.warnings import annotation_warnings, pod_warnings
 from fairlead.model.metadata import metadata_warnings
 from fairlead.model.reasons import ADMITTED, GATED, owner_of
+from fairlead.model.specs import KnownSpec, derived, spec_of
 
 _GRACE_SECONDS = 30
-_SPECS_KEPT = 512
 
 
 def _defaults(pod: Json) -> None:
@@ -52,10 +50,10 @@ def _tell_gated(status: Json) -> None:
         status["conditions"] = [*conditions, {**told, "owner": owner_of(ADMITTED, GATED)}]
 
 
-@lru_cache(maxsize=_SPECS_KEPT)
-def _judged(encoded: bytes) -> tuple[tuple[Cause, ...], tuple[str, ...]]:
-    """Problems and warnings of a spec. Pods of one owner have the same spec: it is judged once."""
-    spec: Json = codec.decode(encoded)
+@derived
+def _judged(known: KnownSpec) -> tuple[tuple[Cause, ...], tuple[str, ...]]:
+    """Problems and warnings of a spec."""
+    spec: Json = codec.decode(known.encoded)
     problems = Problems()
     validate_pod_spec(spec, "spec", problems)
     if spec.get("ephemeralContainers"):
@@ -66,8 +64,12 @@ def _judged(encoded: bytes) -> tuple[tuple[Cause, ...], tuple[str, ...]]:
     return tuple(problems.causes), tuple(pod_warnings({}, spec, "spec"))
 
 
+def _known(pod: Json) -> KnownSpec:
+    return spec_of("pods", codec.encode(pod.get("spec") or {}))
+
+
 def _validate(pod: Json, problems: Problems) -> None:
-    problems.extend(_judged(codec.encode(pod.get("spec") or {}))[0])
+    problems.extend(_judged(_known(pod))[0])
 
 
 def _grace_seconds(pod: Json, asked_seconds: int | None) -> int:
@@ -82,7 +84,7 @@ def _grace_seconds(pod: Json, asked_seconds: int | None) -> int:
 
 def _warnings(pod: Json) -> list[str]:
     found = metadata_warnings(pod) + annotation_warnings(pod.get("metadata") or {}, "metadata.annotations")
-    return found + list(_judged(codec.encode(pod.get("spec") or {}))[1])
+    return found + list(_judged(_known(pod))[1])
 
 
 def _spec(pod: Json, field: str) -> str:
