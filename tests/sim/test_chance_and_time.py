@@ -87,9 +87,10 @@ def test_when_faults_are_over_none_fires_forced_or_not() -> None:
 
 
 def test_where_a_fault_could_be_put_is_noted_when_asked() -> None:
-    chance = Chance(1, notes_all=True)
+    chance = Chance(1, notes_places=True)
     chance.faults("loss", "x").happens(0.0)
-    assert chance.choices == [("loss", "x", 0, 2, 0, True)]
+    assert chance.places == [("loss", "x", 0, 2, -1)]
+    assert chance.choices == []  # the run is the same as without
 
 
 def test_a_search_bends_delays_and_orders_but_no_faults() -> None:

@@ -13,7 +13,7 @@ understood". No clock, no chance, no waiting.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 from typing import Any, Generic, TypeVar, assert_never
 
@@ -115,7 +115,7 @@ class Mirror(Generic[T]):
         # When things were heard, for those who judge silence; kept only where that is asked for.
         self.failure_detector: FailureDetector | None = None
         # Where any view will do, nothing is decoded.
-        self._as_stored = resource.type is View or issubclass(resource.type, Stored)
+        self.as_stored = resource.type is View or issubclass(resource.type, Stored)
         self._name = resource.name
         self._revisions: dict[Key, int] = {}  # of every object, unreadable ones included
         self.deleting: dict[Key, int] = {}  # the first version of an object that was seen being deleted
@@ -143,6 +143,11 @@ class Mirror(Generic[T]):
     def revision_of(self, key: Key) -> int:
         """The version of an object that the copy has; 0 if it is not there."""
         return self._revisions.get(key, 0)
+
+    @property
+    def revisions(self) -> Mapping[Key, int]:
+        """The version of every object that the copy has, unreadable ones included."""
+        return self._revisions
 
     def heard_of(self, revision: int) -> None:
         """A revision exists: some reply named it."""
@@ -275,7 +280,7 @@ class Mirror(Generic[T]):
             self.unreadable[key] = Unreadable(key, entry.revision, _metadata(entry), told, damaged=True)
             return changes
         try:
-            view: Any = _stored(entry) if self._as_stored else self.decode(entry.data)
+            view: Any = _stored(entry) if self.as_stored else self.decode(entry.data)
         except (ValueError, RecursionError) as error:
             changes = self._replace(key, None)
             self.unreadable[key] = Unreadable(key, entry.revision, _metadata(entry), str(error))

@@ -17,9 +17,11 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from fairlead.cli.output import print_json
+from fairlead.cli.sim_scenario import choose
 from fairlead.core.errors import OperatorError
 from fairlead.sim.divergence import Divergence, first_divergence
 from fairlead.sim.parts import load_plant
+from fairlead.sim.sample import is_file
 from fairlead.sim.worlds.roster import STANDARD
 
 HASH_SEEDS = ("1", "2")
@@ -28,6 +30,7 @@ _RAN = (0, 1)  # it came to an end, without a failure or with one
 
 
 def check(options: argparse.Namespace) -> int:
+    choose(options)
     if options.plant:
         load_plant(options.plant)  # told here rather than by two processes
     differences: list[dict[str, Any]] = []
@@ -56,8 +59,16 @@ def parts_at(seed: int, plant: str = "", world: str = STANDARD) -> Divergence | 
 
 def _start(seed: int, plant: str, world: str, file: Path) -> subprocess.Popen[str]:
     """A fresh process that writes its trail into this file, whose name is its hash seed."""
-    words = f"sim run --seeds 1 --seed {seed} --world {world} -o trail".split()
-    command = [sys.executable, "-P", "-c", _MAIN, *words]
+    words = [
+        "sim",
+        "run",
+        *([world] if is_file(world) else ["--world", world]),
+        "--seeds",
+        "1",
+        "-o",
+        "trail",
+    ]
+    command = [sys.executable, "-P", "-c", _MAIN, *words, "--seed", str(seed)]
     # A plant is found there where it is found here.
     environment = {**os.environ, "PYTHONHASHSEED": file.name, "PYTHONPATH": os.pathsep.join(sys.path)}
     with file.open("wb") as trail:

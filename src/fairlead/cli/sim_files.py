@@ -10,11 +10,12 @@ from pathlib import Path
 
 from fairlead.cli import options as shared
 from fairlead.cli.output import print_json
+from fairlead.cli.sim_artifacts import load_artifact, write_file
 from fairlead.core.errors import OperatorError
-from fairlead.replay.artifact import Artifact, read_artifact
+from fairlead.replay.artifact import Artifact
 from fairlead.replay.page import QUIET, timeline_page
 from fairlead.sim.account import account, shown
-from fairlead.sim.player import play_again, trail_of
+from fairlead.sim.player import Replayed, play_again, trail_of
 
 _TEXT = 140
 _TEST = '''"""{title}
@@ -60,7 +61,10 @@ def configure_files(actions: argparse._SubParsersAction[argparse.ArgumentParser]
     test = actions.add_parser("test", help="write the regression test of an artifact", allow_abbrev=False)
     _file(test)
     test.add_argument(
-        "--to", type=Path, metavar="TEST.py", help="where to (default: beside the artifact, test_NAME.py)"
+        "--to",
+        type=Path,
+        metavar="TEST.py",
+        help="where to, with a copy of the artifact beside it (default: beside the artifact)",
     )
     test.set_defaults(run=_write_test)
 
@@ -69,18 +73,11 @@ def _file(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", type=Path, metavar="FILE", help="the artifact")
 
 
-def load(file: Path) -> Artifact:
-    try:
-        return read_artifact(file.read_bytes())
-    except OSError as error:
-        raise OperatorError(f"{file} cannot be read: {error.strerror}") from None
-
-
 def _replay(options: argparse.Namespace) -> int:
-    artifact = load(options.file)
+    artifact = load_artifact(options.file)
     plant = "" if options.unplanted else options.plant
     replayed = play_again(artifact, plant)
-    same = replayed.divergence is None
+    same = replayed.same
     broken = str(replayed.run.violation) if replayed.run.violation else ""
     if options.output == "json":
         told = None
@@ -92,23 +89,28 @@ def _replay(options: argparse.Namespace) -> int:
         print(f"the same run to the last byte: digest {replayed.run.digest}")
         print(f"it breaks {broken}" if broken else "it breaks nothing")
     else:
-        print(f"not the same run: {replayed.divergence}")
-        print(
-            f"now it breaks {broken}"
-            if broken
-            else f"now it breaks nothing (recorded: {artifact.head.invariant})"
-        )
+        _print_difference(artifact, replayed)
+        print(f"now it breaks {broken or 'nothing'} (recorded: {artifact.head.invariant or 'nothing'})")
     return 0 if same else 1
 
 
+def _print_difference(artifact: Artifact, replayed: Replayed) -> None:
+    head = artifact.head
+    if replayed.divergence is not None:
+        print(f"not the same run (recorded first, then as it is now): {replayed.divergence}")
+    else:
+        print(f"every step is the same, but not what chance was asked: digest {replayed.run.digest}")
+    print(f"recorded by fairlead {head.fairlead} with Python {head.python}, digest {head.digest}")
+
+
 def _show(options: argparse.Namespace) -> int:
-    artifact = load(options.file)
+    artifact = load_artifact(options.file)
     trail = trail_of(artifact)
     told = account(trail)
     lines = list(told.lines()) if told is not None else ["nothing was violated"]
     if options.html is not None:
         title = f"{artifact.head.world}: {artifact.head.invariant or 'a run'}"
-        options.html.write_text(timeline_page(title, lines, artifact.steps), encoding="utf-8")
+        write_file(options.html, timeline_page(title, lines, artifact.steps).encode())
         print(f"wrote {options.html}")
         return 0
     print("\n".join(lines))
@@ -121,12 +123,16 @@ def _show(options: argparse.Namespace) -> int:
 
 
 def _write_test(options: argparse.Namespace) -> int:
-    artifact = load(options.file)
+    artifact = load_artifact(options.file)
     name = "".join(each if each.isalnum() else "_" for each in options.file.stem).strip("_").lower()
     target = options.to or options.file.with_name(f"test_{name}.py")
-    if target.exists():
-        raise OperatorError(f"{target} is there already: name another file with --to")
     head = artifact.head
+    if not head.invariant:
+        raise OperatorError(f"{options.file} is of a run that broke nothing: there is nothing to test")
+    beside = target.with_name(options.file.name)
+    for file in (target, *(() if beside.resolve() == options.file.resolve() else (beside,))):
+        if file.exists():
+            raise OperatorError(f"{file} is there already: name another test with --to")
     text = _TEST.format(
         title=f"{head.invariant}, found in the world {head.world}.",
         message=head.message.replace("\\", "\\\\").replace('"""', "'''"),
@@ -134,6 +140,8 @@ def _write_test(options: argparse.Namespace) -> int:
         name=name,
         invariant=head.invariant,
     )
-    target.write_text(text, encoding="utf-8")
-    print(f"wrote {target}")
+    write_file(target, text.encode())
+    if not beside.exists():
+        write_file(beside, options.file.read_bytes())
+    print(f"wrote {target}, which plays {beside}")
     return 0

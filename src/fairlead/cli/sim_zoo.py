@@ -7,21 +7,21 @@ their own; seconds are of processor time, so that they mean the same on a machin
 from __future__ import annotations
 
 import argparse
-import multiprocessing
 import sys
 import time
 from collections.abc import Iterator
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 from fairlead.cli import options as shared
 from fairlead.cli.output import print_json, print_table
-from fairlead.core.errors import UsageError
-from fairlead.replay.artifact import write_artifact
+from fairlead.cli.sim_artifacts import add_folder, keep_artifact, make_folder, parse_seconds
+from fairlead.core.errors import OperatorError, UsageError
+from fairlead.runtime.forks import ForkDied, in_forks
+from fairlead.sim.generate.runner import runner_of
 from fairlead.sim.hunt import Hunted, HuntLimits, hunt
-from fairlead.sim.run import Runner
 from fairlead.sim.search.roster import MIXED, SEARCHES
-from fairlead.sim.worlds.roster import STANDARD, WORLDS
+from fairlead.sim.worlds.roster import STANDARD
 from fairlead.sim.zoo import WORLD_OF, plant_names
 
 _SECONDS = 60.0
@@ -36,7 +36,7 @@ def configure_zoo(actions: argparse._SubParsersAction[argparse.ArgumentParser]) 
     zoo.add_argument("names", nargs="*", metavar="NAME", help="which (default: all)")
     zoo.add_argument(
         "--cpu",
-        type=float,
+        type=parse_seconds,
         default=_SECONDS,
         metavar="SECONDS",
         help="processor time for each hunt (default: 60)",
@@ -49,18 +49,17 @@ def configure_zoo(actions: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "--jobs", type=shared.parse_whole, default=1, metavar="J", help="processes at once (default: 1)"
     )
     zoo.add_argument("--no-shrink", action="store_true", help="only find")
-    zoo.add_argument("--artifacts", type=Path, metavar="DIR", help="keep an artifact of each find there")
+    add_folder(zoo, "find")
     shared.add_output(zoo, "text", "json")
     zoo.set_defaults(run=_zoo)
 
 
 def _zoo(options: argparse.Namespace) -> int:
-    names = options.names or plant_names()
+    names = list(dict.fromkeys(options.names)) or list(plant_names())
     for name in names:
         if name not in plant_names():
             raise UsageError(f'no plant is called "{name}"; there are: {", ".join(plant_names())}')
-    if options.artifacts is not None:
-        options.artifacts.mkdir(parents=True, exist_ok=True)
+    make_folder(options.artifacts)
     rows: dict[str, Row] = {}
     for row in _hunted(names, options):
         rows[row["name"]] = row
@@ -94,26 +93,28 @@ def _table(told: list[Row]) -> None:
 
 
 def _hunted(names: list[str], options: argparse.Namespace) -> Iterator[Row]:
-    work = [(name, options) for name in names]
+    tasks = [partial(_hunt, name, options) for name in names]
     if options.jobs <= 1:
-        yield from map(_hunt, work)
+        for task in tasks:
+            yield from task()
         return
-    with multiprocessing.get_context("fork").Pool(options.jobs, maxtasksperchild=1) as pool:
-        yield from pool.imap_unordered(_hunt, work)
+    for number, row in in_forks(tasks, options.jobs):
+        if isinstance(row, ForkDied):
+            raise OperatorError(f"the process that hunted {names[number]} ended by {row.how}")
+        yield row
 
 
-def _hunt(work: tuple[str, argparse.Namespace]) -> Row:
-    name, options = work
+def _hunt(name: str, options: argparse.Namespace) -> Iterator[Row]:
+    """One row."""
     world, plant = WORLD_OF.get(name, STANDARD), f"fairlead.sim.zoo.{name}:plant"
-    scenario, faults = WORLDS[world]
-    runner = Runner(scenario(), faults, plant)
+    runner = runner_of(world, plant)
     runner.backup()
     limits = HuntLimits(options.cpu, 0.0 if options.no_shrink else _SECONDS)
     search = SEARCHES[options.search](runner, options.seed)
     found = hunt(runner, search, world, plant, time.process_time, limits)
     if options.artifacts is not None and found.artifact is not None:
-        (options.artifacts / f"{name}.jsonl").write_bytes(write_artifact(found.artifact))
-    return _row(name, world, found)
+        keep_artifact(options.artifacts, name, found.artifact)
+    yield _row(name, world, found)
 
 
 def _row(name: str, world: str, found: Hunted) -> Row:

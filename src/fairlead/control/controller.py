@@ -177,6 +177,8 @@ class Controller:
         self.unknown += isinstance(outcome, Unknown)
         position, effect, sent = turn.position, turn.effect, not turn.looking
         following = turn.answered(outcome)
+        met = self._health.answered
+        met[following] = met.get(following, 0) + 1
         if sent and isinstance(outcome, Done) and isinstance(effect, Change):
             self._wrote(turn, effect, now, out)
         if turn.position > position:

@@ -7,6 +7,7 @@ from __future__ import annotations
 from fairlead.control.breaker import Breaker
 from fairlead.control.budget import RetryBudget
 from fairlead.control.settings import BUILT_IN, Settings
+from fairlead.control.turn import Next
 from fairlead.control.waits import Waits
 from fairlead.control.writes import WriteLoops
 from fairlead.model.key import Key
@@ -20,6 +21,9 @@ class Health:
         self.budget: RetryBudget[tuple[str, Key]] = RetryBudget()  # waiting: controller and key
         self.writes = WriteLoops()
         self.waits = Waits()
+        self.answered: dict[
+            Next, int
+        ] = {}  # what answers led to, for metrics and for who wants to have met them all
 
     def apply(self, settings: Settings) -> None:
         self.settings = settings

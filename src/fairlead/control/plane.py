@@ -330,11 +330,34 @@ class Plane:
         if self._ask_at > now and self.leadership.leads:
             due.append(self._ask_at)
         if leads:
-            due += (self._resync_at, self.recorder.next_at)
-            if self.health.budget.waiting:
-                due.append(self.health.budget.ready_at(now))
-            due += [worker.due_at for worker in self._workers]
+            due += (self._resync_at, self._work_at(now))
         return min(filter(None, due), default=0.0)
+
+    def _work_at(self, now: float) -> float:
+        """When one that leads goes on with what it has to do; 0: when it is told something."""
+        due = [self.recorder.next_at, *[worker.due_at for worker in self._workers]]
+        if self.health.budget.waiting:
+            due.append(self.health.budget.ready_at(now))
+        return min(filter(None, due), default=0.0)
+
+    def rests_until(self, now: float, most: float) -> float:
+        """Until when, looking ahead to `most`, it has nothing to do if it is told nothing: it renews its lease, resyncs
+        as often as it is set to, and keys that nothing wakes are looked at and settled. 0: it has something to do."""
+        if not self.leadership.may_act(now):
+            return most  # what it had begun waits until it leads again
+        if self._ask_at or self._resync_at < now + _SOON_SECONDS or not (self._led and self.idle):
+            return 0.0
+        due = [self.recorder.next_at]
+        for worker in self._workers:
+            keys = worker.decider.initial_keys if isinstance(worker, Controller) else ()
+            if 0.0 < worker.due_at < most and (not keys or self._finds(worker, keys, most)):
+                due.append(worker.due_at)
+        return min(filter(None, due), default=most)
+
+    def _finds(self, controller: Controller, keys: Sequence[Key], now: float) -> bool:
+        """Whether a controller would have anything to do for one of these keys then."""
+        view, decide = self._sources.view(), controller.decider.decide
+        return any(decide(view, key, now).effects for key in keys)
 
     def _resync(self, now: float, spread: float) -> None:
         """Look at everything again: what was missed, by us or by a former leader, is found."""

@@ -123,15 +123,9 @@ def of_pod(pod: Pod, node_is_gone: bool, now: float, releasable: bool = True) ->
         if mark is not None:
             return _found(NODE_IS_BACK, PODS.name, meta, f"Node {pod.spec.node_name} is back", now, now)
         return _awaiting(pod)
-    node = pod.spec.node_name
     if pod.finished:
-        since = (
-            parse_time(mark.last_transition_time) if mark is not None and mark.last_transition_time else 0.0
-        )
-        why = f"it has ended ({pod.status.phase}), and Node {node} is gone"
-        return _found(
-            ENDED_ON_MISSING_NODE, PODS.name, meta, why, since, (since or now) + MISSING_NODE_SECONDS
-        )
+        return _ended_on_missing_node(pod, now)
+    node = pod.spec.node_name
     if releasable or any(each.type == RELEASED for each in pod.status.conditions):
         return None
     return _found(RUNS_ON_MISSING_NODE, PODS.name, meta, f"Node {node} is gone", 0.0, now, node)
@@ -198,12 +192,22 @@ def _ending(pod: Pod, node_is_gone: bool, now: float) -> Finding | None:
     stuck = find_held(PODS.name, meta, now)
     if stuck is not None:
         return stuck
+    if node_is_gone and pod.finished and not meta.finalizers:
+        return _ended_on_missing_node(pod, now)  # nobody is there to take it away, though that was asked for
     waiting = _awaiting(pod)
     since = parse_time(meta.deletion_timestamp)
     if waiting is not None or meta.finalizers or pod.released or node_is_gone or now < since + STUCK_SECONDS:
         return waiting
     why = f"Node {pod.spec.node_name} has not ended it"
     return _found(NODE_DOES_NOT_END, PODS.name, meta, why, since, now, pod.spec.node_name)
+
+
+def _ended_on_missing_node(pod: Pod, now: float) -> Finding:
+    mark = mark_of(pod)
+    since = parse_time(mark.last_transition_time) if mark is not None and mark.last_transition_time else 0.0
+    why = f"it has ended ({pod.status.phase}), and Node {pod.spec.node_name} is gone"
+    due_at = (since or now) + MISSING_NODE_SECONDS
+    return _found(ENDED_ON_MISSING_NODE, PODS.name, pod.metadata, why, since, due_at)
 
 
 def _awaiting(pod: Pod) -> Finding | None:

@@ -160,7 +160,7 @@ def _next(
         if ordered and (effect is not None or waits):
             return Waiting(waits or "PodMissing", f"{found.metadata.name}-{ordinal}"), effects
     for pod in ranks.condemned:
-        effect = ensure_gone(_NAME, found.metadata, PODS, pod)
+        effect = _gone(found, pod)
         if effect is not None:
             effects.append(effect)
         if ordered:
@@ -191,7 +191,7 @@ def _replica(
     if pod.metadata.deletion_timestamp:
         return None, "PodTerminating"
     if pod.finished:
-        return ensure_gone(_NAME, meta, PODS, pod), "PodEnded"
+        return _gone(found, pod), "PodEnded"
     return None, "" if _is_up(view, found, pod, now) else "PodNotReady"
 
 
@@ -201,7 +201,15 @@ def _given_up(found: StatefulSet, pod: Pod) -> Delete | None:
     if meta.deletion_timestamp and not meta.deletion_grace_period_seconds:
         return None
     label = identity(_NAME, found.metadata.uid, "give-up", meta.uid)
-    return delete_object(label, PODS, meta, grace_seconds=0)
+    return delete_object(
+        label, PODS, meta, grace_seconds=0, premises=(premise_of(STATEFULSETS, found.metadata),)
+    )
+
+
+def _gone(found: StatefulSet, pod: Pod) -> Delete | None:
+    """While the set is as it was: a deletion that comes late does not undo what people asked for since."""
+    premises = (premise_of(STATEFULSETS, found.metadata),)
+    return ensure_gone(_NAME, found.metadata, PODS, pod, premises=premises)
 
 
 def _update(
@@ -221,7 +229,7 @@ def _update(
             return Waiting("NameTaken", f"{found.metadata.name}-{ordinal}"), effects
         is_up = _is_up(view, found, pod, now)
         if pod.metadata.labels.get(REVISION_LABEL) != revisions.update:
-            effect = ensure_gone(_NAME, found.metadata, PODS, pod)
+            effect = _gone(found, pod)
             effects += [effect] if effect is not None else []
             verdict = verdict or Waiting("RollingUpdate", pod.metadata.name)
             room -= is_up or said is None

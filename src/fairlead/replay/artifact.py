@@ -22,7 +22,7 @@ from typing import Any
 
 import msgspec
 
-from fairlead.core.errors import UsageError
+from fairlead.core.errors import FormatError, UsageError
 
 FORMAT = 1
 SIMULATION = "simulation"
@@ -47,15 +47,26 @@ class ArtifactHead(msgspec.Struct, frozen=True, kw_only=True):
     digest: str = ""
     requests: int = 0  # served before the beginning: identities are made from later numbers
     shrunk_from: int = 0  # choices and steps that there were before it was shrunk
-    rested: bool = False
+
+
+class RecordedController(msgspec.Struct, frozen=True):
+    name: str
+    reads: tuple[str, ...]
+
+
+class RecordedObject(msgspec.Struct, frozen=True):
+    key: tuple[str, str, str]  # resource, namespace, name
+    uid: str
+    revision: int
+    value: Json
 
 
 class Artifact(msgspec.Struct, frozen=True, kw_only=True):
     head: ArtifactHead
     scenario: Json
     faults: Json
-    controllers: tuple[Json, ...] = ()
-    objects: tuple[Json, ...] = ()
+    controllers: tuple[RecordedController, ...] = ()
+    objects: tuple[RecordedObject, ...] = ()
     choices: tuple[RecordedChoice, ...] = ()
     steps: tuple[RecordedStep, ...] = ()
 
@@ -72,27 +83,45 @@ def write_artifact(artifact: Artifact) -> bytes:
 
 
 def read_artifact(data: bytes) -> Artifact:
-    """An UsageError says which line is wrong, and how."""
-    *lines, last = data.splitlines() or [b""]
-    end = _decoded(last, len(lines) + 1).get("end")
-    if end is None:
-        raise UsageError("the file is no artifact, or it is cut off: its last line has no end")
-    if end.get("checksum") != _checksum(b"".join(line + b"\n" for line in lines)):
-        raise UsageError("the file was changed: its lines do not have the checksum that its end tells")
+    """An UsageError says what is wrong with it, and in which line if it is one."""
+    lines = data.splitlines()
+    if not lines:
+        raise UsageError("the file is empty: it is no artifact")
+    _check_format(lines[0])
+    _check_end(lines)
     given: Json = {name: [] for name in _LISTS.values()}
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate(lines[:-1], start=1):
         [(name, value)] = _decoded(line, number).items()
         if name in _LISTS:
             given[_LISTS[name]].append(value)
         else:
             given[name] = value
-    told = given.get("head", {}).get("format")
-    if told != FORMAT:
-        raise UsageError(f"the artifact has format {told}; this release reads format {FORMAT}")
     try:
         return msgspec.convert(given, Artifact)
     except msgspec.ValidationError as error:
         raise UsageError(f"the artifact cannot be read: {error}") from None
+
+
+def _check_format(first: bytes) -> None:
+    """Before everything else: a later format may be different in all but this."""
+    try:
+        head = msgspec.json.decode(first)["head"]
+        told, by = head["format"], head.get("fairlead", "another release")
+    except (msgspec.DecodeError, AttributeError, KeyError, TypeError):
+        raise UsageError("the file is no artifact: its first line has no head with a format") from None
+    if told != FORMAT:
+        raise FormatError(
+            f"the artifact has format {told} and is of fairlead {by}; this release reads format {FORMAT}"
+        )
+
+
+def _check_end(lines: list[bytes]) -> None:
+    try:
+        told = msgspec.json.decode(lines[-1])["end"]["checksum"]
+    except (msgspec.DecodeError, KeyError, TypeError):
+        raise UsageError(f"the artifact is cut off: line {len(lines)}, its last, is no end") from None
+    if told != _checksum(b"".join(line + b"\n" for line in lines[:-1])):
+        raise UsageError("the artifact was changed: its lines do not have the checksum that its end tells")
 
 
 def _lines(artifact: Artifact) -> Iterator[Json]:

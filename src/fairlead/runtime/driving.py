@@ -41,7 +41,7 @@ class Driver(Generic[E, I]):
         self._failed = failed
         self._events: deque[E | Started | Woke] = deque()  # the first is being handled
         self._timers: dict[str, asyncio.TimerHandle] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: dict[asyncio.Task[None], None] = {}  # in the order in which they began
 
     def start(self) -> None:
         self.tell(Started(self._clock(), self.chance()))
@@ -94,7 +94,7 @@ class Driver(Generic[E, I]):
     def do(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """An error of it is one of the machine's."""
         task = self._loop.create_task(work)
-        self._tasks.add(task)
+        self._tasks[task] = None
         task.add_done_callback(self._done)
         return task
 
@@ -102,6 +102,6 @@ class Driver(Generic[E, I]):
         self.tell(Woke(self._clock(), self.chance(), timer))
 
     def _done(self, task: asyncio.Task[None]) -> None:
-        self._tasks.discard(task)
+        self._tasks.pop(task, None)
         if not task.cancelled() and (error := task.exception()) is not None:
             self.fail(error)

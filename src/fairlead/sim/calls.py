@@ -130,11 +130,8 @@ class CallLink:
         user, verb, what = kind
         actor = f"{self.name} {user.rpartition(':')[2]} {verb} {what}"
         chance = self._chance
-        streams = (
-            chance.stream("call.delay", actor),
-            chance.faults("call", actor),
-            chance.stream("call.late", actor),
-        )
+        fates = chance.faults("call", actor)
+        streams = (chance.stream("call.delay", actor), fates, chance.details("call.late", fates))
         self._calls[kind] = streams
         return streams
 

@@ -1,15 +1,15 @@
 """A failing run as a case that can be run again, edited and shrunk: from a run to its case, and from a case to a run.
 
 `case_of` takes down all that was not calm in a run. `CaseJudge` runs a case with the same plant and says whether it
-breaks the same invariant; what it returns names only choices that were really made, so that whatever an earlier end
-made superfluous is gone. Used by shrinking and artifacts.
+breaks the same invariant (an exception: of the same type); what it returns names only choices that were really made, so
+that whatever an earlier end made superfluous is gone. Used by shrinking and artifacts.
 """
 
 from __future__ import annotations
 
 from fairlead.sim.chance import Chance
 from fairlead.sim.faults import Faults
-from fairlead.sim.run import Runner
+from fairlead.sim.run import Runner, before
 from fairlead.sim.scenario import Scenario
 from fairlead.sim.shrink import Case
 from fairlead.sim.violation import Violation
@@ -23,16 +23,20 @@ def case_of(scenario: Scenario, faults: Faults, run: Run) -> Case:
     return Case(scenario, faults, chosen)
 
 
+def _is_same(one: Violation, other: Violation) -> bool:
+    return one.invariant == other.invariant and type(one.__cause__) is type(other.__cause__)
+
+
 class CaseJudge:
-    def __init__(self, plant: str, invariant: str, seconds: float) -> None:
+    def __init__(self, plant: str, broken: Violation, seconds: float) -> None:
         """`seconds`: after which it was broken. While faults go on a case that is sound for half as long again is taken
         for sound: most of what is tried then costs a fraction."""
-        self._plant, self._invariant, self._seconds = plant, invariant, seconds
+        self._plant, self._broken, self._seconds = plant, broken, seconds
         self._runner: Runner | None = None
 
     def __call__(self, case: Case) -> Case | None:
         run = self.play(case)
-        if run is None or run.violation is None or run.violation.invariant != self._invariant:
+        if run is None or run.violation is None or not _is_same(run.violation, self._broken):
             return None
         return case_of(case.scenario, case.faults_of, run)
 
@@ -49,6 +53,9 @@ class CaseJudge:
         return None if self._seconds >= calm else min(stop, calm)
 
     def _runner_of(self, case: Case) -> Runner:
-        if self._runner is None or self._runner.scenario is not case.scenario:
-            self._runner = Runner(case.scenario, case.faults_of, self._plant)
-        return self._runner
+        former = self._runner
+        if former is None or former.scenario is not case.scenario:
+            starts_alike = former is not None and before(former.scenario) == before(case.scenario)
+            backup = former.backup() if former is not None and starts_alike else None
+            self._runner = former = Runner(case.scenario, case.faults_of, self._plant, backup=backup)
+        return former

@@ -5,14 +5,16 @@
     chance = Chance(seed, forced=..., bend=...)  drawn from the seed, but for what is forced or bent
 
     delays = chance.stream("watch.delay", "plane-0 pods")    choose(n) -> 0..n-1
-    losses = chance.faults("call.fate", "plane-0 ...")       happens(p) -> bool, pick(weights) -> which
+    lags = chance.faults("watch_lag", "plane-0 pods")        happens(p) -> bool, pick(weights) -> which
+    lag = chance.details("watch.lag", lags)                  choose(n), about the fault that has just fired
 
 0 is the calmest answer everywhere: no fault, the shortest delay, first in, first out. Because a choice is found by its
-name and not by its place among all choices, one can be taken away or changed and the others stay what they were.
-Replaying an edited run, planning faults and shrinking stand on that. A fault that cannot happen draws nothing and is
-counted all the same, so that names do not depend on probabilities. When faults are over (`end_faults`), none fires any
-more, forced or not: whoever judges how a run ends may rely on it. Everything in `sim/` that a world's file does not
-decide is drawn here, and by nothing else.
+name and not by its place among all choices, one can be taken away or changed and the others stay what they were: what
+is drawn follows from the seed and the name alone. Replaying an edited run, planning faults and shrinking stand on that.
+A fault that cannot happen draws nothing and is counted all the same, so that names do not depend on probabilities, and
+a detail of a fault has the fault's number, so that it does not depend on the faults before. When faults are over
+(`end_faults`), none fires any more, forced or not: whoever judges how a run ends may rely on it. Everything in `sim/`
+that a world's file does not decide is drawn here, and by nothing else.
 """
 
 from __future__ import annotations
@@ -43,6 +45,18 @@ class Choice(NamedTuple):
 
 
 ChoiceName = tuple[str, str, int]
+
+
+class FaultPlace(NamedTuple):
+    """Where a fault was drawn, or could have been."""
+
+    label: str
+    actor: str
+    nth: int
+    n: int
+    step: int  # of the trail, the last one before
+
+
 # What a search makes of a delay or an order, not of a fault: (label, actor, nth, n, drawn) -> value.
 Bend = Callable[[str, str, int, int, int], int]
 _NOTHING: Mapping[int, int] = {}
@@ -51,14 +65,14 @@ _NOTHING: Mapping[int, int] = {}
 class Stream:
     """Choices of one label and actor, one after the other."""
 
-    __slots__ = ("_bend", "_calm", "_forced", "_log", "_state", "actor", "label", "nth")
+    __slots__ = ("_bend", "_calm", "_forced", "_log", "_start", "actor", "label", "nth")
 
     def __init__(self, chance: Chance, label: str, actor: str) -> None:
         self.label, self.actor = label, actor
         self.nth = 0
         self._log, self._calm, self._bend = chance.choices, chance.calm, chance.bend
         self._forced = chance.forced_in(label, actor)
-        self._state = _begin(chance.seed, label, actor)
+        self._start = _begin(chance.seed, label, actor)
 
     def choose(self, n: int) -> int:
         """One of 0..n-1; 0 is the calmest."""
@@ -70,18 +84,25 @@ class Stream:
         elif self._calm:
             value = 0
         else:
-            value = self._draw() % n
+            value = self._draw(nth) % n
             if self._bend is not None:
                 value = self._bend(self.label, self.actor, nth, n, value)
         self._log.append((self.label, self.actor, nth, n, value, False))
         return value
 
+    def pin(self, value: int, ahead: int = 0) -> None:
+        """Force the choice that comes after `ahead` more of this stream. A run that replays choices has this one among
+        them already, if it was not taken away."""
+        if not self._calm:
+            self._forced = {self.nth + ahead: value, **self._forced}
+
     def unit(self) -> float:
         """0 <= unit < 1."""
         return self.choose(_UNIT) / _UNIT
 
-    def _draw(self) -> int:
-        self._state = z = (self._state + _GAMMA) & _MASK
+    def _draw(self, nth: int) -> int:
+        """The nth of this stream, whether those before it were drawn or not."""
+        z = (self._start + (nth + 1) * _GAMMA) & _MASK
         z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
         z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & _MASK
         return z ^ (z >> 31)
@@ -118,20 +139,20 @@ class FaultStream(Stream):
             return 0
         nth = self.nth
         self.nth = nth + 1
+        if chance.places is not None:
+            chance.places.append(FaultPlace(self.label, self.actor, nth, n, chance.step()))
         forced = self._forced.get(nth) if self._forced else None
         if forced is not None:
             value = forced if forced < n else 0
         elif probability <= 0.0:
-            if not chance.notes_all:
-                return 0
-            value = 0
+            return 0
         else:
-            value = 0 if self._calm else self._weigh(probability, weights)
+            value = 0 if self._calm else self._weigh(nth, probability, weights)
         self._log.append((self.label, self.actor, nth, n, value, True))
         return value
 
-    def _weigh(self, probability: float, weights: tuple[tuple[str, float], ...]) -> int:
-        drawn = (self._draw() % _UNIT) / _UNIT
+    def _weigh(self, nth: int, probability: float, weights: tuple[tuple[str, float], ...]) -> int:
+        drawn = (self._draw(nth) % _UNIT) / _UNIT
         if drawn >= probability:
             return 0
         for position, (_, weight) in enumerate(weights, start=1):
@@ -141,8 +162,23 @@ class FaultStream(Stream):
         return max(1, len(weights))
 
 
+class DetailStream(Stream):
+    """How a fault goes that has just fired: numbered as that fault is among its kind. Not bent, as faults are not."""
+
+    __slots__ = ("_of",)
+
+    def __init__(self, chance: Chance, label: str, actor: str, of: FaultStream) -> None:
+        super().__init__(chance, label, actor)
+        self._of, self._bend = of, None
+
+    def choose(self, n: int) -> int:
+        self.nth = self._of.nth - 1
+        return super().choose(n)
+
+
 class Chance:
     __slots__ = (
+        "_details",
         "_faults",
         "_forced",
         "_order",
@@ -153,10 +189,11 @@ class Chance:
         "calm",
         "choices",
         "fired",
-        "notes_all",
         "on_fault",
         "over",
+        "places",
         "seed",
+        "step",
     )  # fmt: skip
 
     def __init__(
@@ -165,17 +202,20 @@ class Chance:
         forced: Mapping[ChoiceName, int] | None = None,
         bend: Bend | None = None,
         calm: bool = False,
-        notes_all: bool = False,
+        notes_places: bool = False,
     ) -> None:
-        """`calm`: what is not forced is 0. `notes_all`: also faults that cannot happen are among the choices, which
-        tells where one could be put."""
-        self.seed, self.bend, self.calm, self.notes_all = seed, bend, calm, notes_all
+        """`calm`: what is not forced is 0. `notes_places`: remembers where a fault was drawn or could have been, which
+        changes nothing else."""
+        self.seed, self.bend, self.calm = seed, bend, calm
+        self.places: list[FaultPlace] | None = [] if notes_places else None
+        self.step: Callable[[], int] = _no_step  # the last of the trail, if there is one
         self.over = False
         self.choices: list[tuple[str, str, int, int, int, bool]] = []
         self.fired: dict[str, int] = {}  # fault -> how often
         self.on_fault: Callable[[str, str], None] | None = None  # told of each that fires: what, and where
         self._streams: dict[tuple[str, str], Stream] = {}
         self._faults: dict[tuple[str, str], FaultStream] = {}
+        self._details: dict[tuple[str, str], DetailStream] = {}
         self._forced: dict[tuple[str, str], dict[int, int]] = {}
         for (label, actor, nth), value in (forced or {}).items():
             self._forced.setdefault((label, actor), {})[nth] = value
@@ -199,6 +239,14 @@ class Chance:
             found = self._faults[label, actor] = FaultStream(self, label, actor)
         return found
 
+    def details(self, label: str, of: FaultStream, actor: str | None = None) -> DetailStream:
+        """What is still to be drawn about a fault that fires; `actor`: if it is not the fault's own."""
+        named = (label, of.actor if actor is None else actor)
+        found = self._details.get(named)
+        if found is None:
+            found = self._details[named] = DetailStream(self, *named, of)
+        return found
+
     def forced_in(self, label: str, actor: str) -> Mapping[int, int]:
         return self._forced.get((label, actor), _NOTHING)
 
@@ -209,7 +257,7 @@ class Chance:
         if ms != self._order_ms:
             self._order_ms = ms
             order.actor, order.nth = str(ms), 0
-            order._state = (self.seed * 0xD1342543DE82EF95 + ms * 0x2545F4914F6CDD1D) & _MASK
+            order._start = (self.seed * 0xD1342543DE82EF95 + ms * 0x2545F4914F6CDD1D) & _MASK
             if self._order_forced:
                 order._forced = self.forced_in(_ORDER, order.actor)
         return order.choose(n)
@@ -223,6 +271,10 @@ class Chance:
         self.fired[fault] = self.fired.get(fault, 0) + 1
         if self.on_fault is not None:
             self.on_fault(fault, actor)
+
+
+def _no_step() -> int:
+    return -1
 
 
 def _begin(seed: int, label: str, actor: str) -> int:

@@ -9,35 +9,22 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable
 from dataclasses import MISSING, fields
-from typing import Any
+from functools import partial
+from typing import Any, get_type_hints
 
 import msgspec
 
-from fairlead.agent.contract import NodeSettings
-from fairlead.agent.pace import Pace
-from fairlead.control.leadership import LeadershipSettings
 from fairlead.core import codec
 from fairlead.core.errors import UsageError
 from fairlead.model.key import Key
-from fairlead.port.capabilities import Capabilities
 from fairlead.port.request import JSON, Request
 from fairlead.sim.faults import Faults, NodeFaults
-from fairlead.sim.scenario import DiskMishap, Mishap, Scenario, ScenarioStep
+from fairlead.sim.scenario import Scenario, ScenarioStep
 
 Json = dict[str, Any]
 
-# Fields that are records, or tuples of records.
-_RECORDS: dict[str, Any] = {
-    "nodes": tuple[NodeSettings, ...],
-    "pace": Pace,
-    "leadership": LeadershipSettings,
-    "mishaps": tuple[Mishap, ...],
-    "disk_mishaps": tuple[DiskMishap, ...],
-    "capabilities": Capabilities,
-    "unlisted": tuple[tuple[str, float], ...],
-    "without_deadlines": tuple[str, ...],
-}
-_STEPS, _CODE = ("steps", "standing"), ("controllers", "deciders")
+_STEPS = ("steps", "standing")
+_CODE = ("deciders", "compared")  # fields that are one function
 
 
 def scenario_document(scenario: Scenario) -> Json:
@@ -50,9 +37,9 @@ def scenario_document(scenario: Scenario) -> Json:
         if each.name in _STEPS:
             document[each.name] = [step_document(step) for step in value]
         elif each.name == "controllers":
-            document[each.name] = [path_of(made) for made in value]
-        elif each.name == "deciders":
-            document[each.name] = path_of(value)
+            document[each.name] = [code_document(made) for made in value]
+        elif each.name in _CODE:
+            document[each.name] = code_document(value)
         else:
             document[each.name] = msgspec.to_builtins(value)
     return document
@@ -62,18 +49,16 @@ def scenario_of(document: Json) -> Scenario:
     known = {each.name for each in fields(Scenario)}
     if unknown := sorted(document.keys() - known):
         raise UsageError(f'a scenario has no field "{unknown[0]}"; it has: {", ".join(sorted(known))}')
-    given: Json = {}
+    types, given = get_type_hints(Scenario), Json()
     for name, value in document.items():
         if name in _STEPS:
-            given[name] = tuple(step_of(each) for each in value)
+            given[name] = tuple(step_of(each) for each in _converted(value, list[Json], name))
         elif name == "controllers":
-            given[name] = tuple(code_at(path) for path in value)
-        elif name == "deciders":
-            given[name] = code_at(value)
-        elif name in _RECORDS:
-            given[name] = _converted(value, _RECORDS[name], name)
+            given[name] = tuple(code_of(path) for path in _converted(value, list[str], name))
+        elif name in _CODE:
+            given[name] = code_of(_converted(value, str | Json, name))
         else:
-            given[name] = value
+            given[name] = _converted(value, types[name], name)
     try:
         return Scenario(**given)
     except TypeError as error:
@@ -117,29 +102,53 @@ def step_document(step: ScenarioStep) -> Json:
 def step_of(document: Json) -> ScenarioStep:
     given = {name: value for name, value in document.items() if name not in ("at", "body", "owner", "more")}
     body = codec.encode(document["body"]) if "body" in document else b""
-    owner = Key(*document["owner"]) if "owner" in document else None
-    request = Request(**{"group": "", **given}, body=body)
-    return ScenarioStep(document["at"], request, owner, **document.get("more", {}))
+    try:
+        owner = Key(*document["owner"]) if "owner" in document else None
+        request = Request(**{"group": "", **given}, body=body)
+        types = get_type_hints(ScenarioStep)
+        more = {
+            name: _converted(value, types[name], name) for name, value in document.get("more", {}).items()
+        }
+        return ScenarioStep(float(document["at"]), request, owner, **more)
+    except (KeyError, TypeError, ValueError) as error:
+        raise UsageError(f"a step cannot be read ({type(error).__name__}: {error}): {document}") from None
 
 
-def path_of(code: Callable[..., Any]) -> str:
-    """MODULE:NAME, by which it can be imported again."""
+def code_document(code: Callable[..., Any]) -> str | Json:
+    """MODULE:NAME, by which it can be imported again; with what it was given, if it is a partial of one."""
+    if isinstance(code, partial):
+        return {"code": code_document(code.func), "given": [_given_document(each) for each in code.args]}
     path = f"{code.__module__}:{code.__qualname__}"
     if "<" in path:
         raise UsageError(f"{path} cannot be written down: only functions of a module can be found again")
     return path
 
 
-def code_at(path: str) -> Callable[..., Any]:
-    module, _, name = path.partition(":")
+def code_of(document: str | Json) -> Callable[..., Any]:
+    if isinstance(document, dict):
+        return partial(code_of(document["code"]), *map(_given_of, document["given"]))
+    module, _, name = document.partition(":")
     try:
         found: Any = importlib.import_module(module)
         for part in name.split("."):
             found = getattr(found, part)
-    except (ImportError, AttributeError) as error:
-        raise UsageError(f'"{path}" cannot be loaded: {error}') from None
+    except (ImportError, AttributeError, ValueError) as error:
+        raise UsageError(f'"{document}" cannot be loaded: {error}') from None
     code: Callable[..., Any] = found
     return code
+
+
+def _given_document(value: Any) -> Any:
+    """Sets are of words or of keys."""
+    if isinstance(value, frozenset):
+        return {"set": [list(each) if isinstance(each, Key) else each for each in sorted(value)]}
+    return value
+
+
+def _given_of(document: Any) -> Any:
+    if isinstance(document, dict):
+        return frozenset(Key(*each) if isinstance(each, list) else each for each in document["set"])
+    return document
 
 
 def _converted(value: Any, wanted: Any, name: str) -> Any:

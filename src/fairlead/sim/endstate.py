@@ -1,7 +1,11 @@
 """What a run ended in, in a form that two runs can be compared by: counts, specs and statuses, without chance's traces.
 
 Names that follow from the world (workloads, nodes) are compared as they are; pods, whose numbers depend on what
-happened on the way, are counted by owner and state. Times, uids and revisions are left out.
+happened on the way, are counted by owner and state. Times, uids and revisions are left out. What was made on the way is
+compared as well: of nothing may more be made than without faults (`counts.py`), Fewer is
+allowed: people change their minds, and a plane that was away meanwhile does only what is left to do.
+
+All other differences are strict but for those that a scenario states (`Scenario.allowed`), by a name from `ALLOWED`.
 """
 
 from __future__ import annotations
@@ -9,29 +13,51 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+from msgspec import structs
+
 from fairlead.api.claims import CLAIMS
 from fairlead.model.service_views import ENDPOINT_SLICES
-from fairlead.model.views import DEPLOYMENTS, JOBS, LEASES, PODS, REPLICASETS, RESERVATIONS
+from fairlead.model.views import (
+    CONTROLLER_REVISIONS,
+    DEPLOYMENTS,
+    JOBS,
+    LEASES,
+    PODS,
+    REPLICASETS,
+    RESERVATIONS,
+)
 from fairlead.sim.checkers.contract import CommittedObjects
+from fairlead.sim.counts import Counts
+from fairlead.sim.scenario import Scenario
 
 _REVISION = "deployment.kubernetes.io/revision"
 
 # What there are and what they are called follows from uids and from entropy: claims of addresses, slices.
 _CHANCES = frozenset({PODS.name, LEASES.name, "events", ENDPOINT_SLICES.name, CLAIMS})
 
-# What a scenario may allow: ReplicaSets without pods and the number of a rollout. What was undone before a plane saw it
-# leaves no trace.
-HISTORY = "history"
+FINISHED_PODS, HISTORY, MADE = "finished-pods", "history", "made"
+ALLOWED = {
+    FINISHED_PODS: "which finished pods are kept, and how many failed: nodes are lost, and their pods with"
+    " them; or a Job is suspended as its pods end",
+    HISTORY: "ReplicaSets without pods, ControllerRevisions, the number of a rollout, that a Job was suspended: what"
+    " was undone before a plane saw it leaves no trace",
+    MADE: "how much is made on the way: pods are lost or evicted for others, a clock says when, the store forgets, or"
+    " the API judges no premises",
+}
 
 EndState = dict[str, str]
 
 
-def end_state(
-    objects: CommittedObjects, *, loses_pods: bool = False, allowed: tuple[str, ...] = ()
-) -> EndState:
-    """One line per thing that must be the same. `loses_pods`: which finished pods are kept, and how
-    many failed on the way, is chance's."""
-    forgets = HISTORY in allowed
+def allowed_in(scenario: Scenario) -> frozenset[str]:
+    """What a scenario states, and what follows from its nodes, which are lost, and from an API that judges no premises,
+    which carries out what was decided for an owner that is gone."""
+    of_nodes = (FINISHED_PODS, MADE) if scenario.nodes else ()
+    return frozenset((*scenario.allowed, *of_nodes, *(() if scenario.capabilities.fencing else (MADE,))))
+
+
+def end_state(objects: CommittedObjects, allowed: frozenset[str] = frozenset()) -> EndState:
+    """One line per thing that must be the same."""
+    loses_pods, forgets = FINISHED_PODS in allowed, HISTORY in allowed
     lines: EndState = {}
     for key, view in objects.all():
         name = f"{key.resource}/{key.namespace}/{key.name}"
@@ -41,17 +67,26 @@ def end_state(
             if view.spec.replicas or view.status.replicas or not forgets:
                 lines[name] = _replicaset(view, forgets)
         elif key.resource == JOBS.name:
-            lines[name] = _job(view, loses_pods)
+            lines[name] = _job(view, loses_pods, forgets)
         elif key.resource == RESERVATIONS.name:
             owner = view.spec.owner  # its uid, from which the name follows, is chance's
             lines[f"{key.resource} of {owner.kind} {owner.name} for {view.spec.intent}"] = view.status.phase
-        elif key.resource not in _CHANCES:
+        elif key.resource not in _CHANCES and not (forgets and key.resource == CONTROLLER_REVISIONS.name):
             lines[name] = "is there"
     kept = (view for view in objects.of(PODS.name).values() if not (loses_pods and view.finished))
     pods = Counter(map(_pod, kept))
     for what, number in sorted(pods.items()):
         lines[f"pods: {what}"] = str(number)
     return lines
+
+
+def made_too_much(calm: Counts, found: Counts, allowed: frozenset[str] = frozenset()) -> str:
+    """What was made more often than without faults, and was removed again, or not; "" if nothing was."""
+    for what, (made, gone) in found.items():
+        wanted, went = calm.get(what, (0, 0))
+        if made > wanted and MADE not in allowed:
+            return f"{made} {what} were made and {gone} removed, and without faults {wanted} and {went}"
+    return ""
 
 
 def difference(wanted: EndState, found: EndState) -> str:
@@ -81,8 +116,11 @@ def _replicaset(view: Any, forgets: bool) -> str:
     )
 
 
-def _job(view: Any, loses_pods: bool) -> str:
+def _job(view: Any, loses_pods: bool, forgets: bool) -> str:
     status = view.status
+    if forgets:
+        seen = tuple(each for each in status.conditions if each.type != "Suspended" or each.status == "True")
+        status = structs.replace(status, conditions=seen)
     failed = "some" if loses_pods else status.failed
     return f"active {status.active}, succeeded {status.succeeded}, failed {failed}, {_conditions(status)}"
 

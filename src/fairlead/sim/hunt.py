@@ -1,6 +1,6 @@
 """A hunt: search until something breaks, shrink it, and take it down as an artifact.
 
-    hunt(runner, search, quarry, cpu, limits) -> Hunted
+    hunt(runner, search, world, plant, cpu, limits) -> Hunted
 
 Called by `fairlead sim zoo` for each planted bug, and by tests. Has no clock: `cpu` tells the seconds of processor
 that were used so far, and whoever calls hands it in.
@@ -75,9 +75,12 @@ def _taken_down(
 ) -> Hunted:
     broken = run.violation
     assert broken is not None
-    case = case_of(runner.scenario, attempt.faults or runner.faults, run)
+    world_of_seed = runner.at(attempt.seed)
+    case = case_of(world_of_seed.scenario, attempt.faults or world_of_seed.faults, run)
     shrunk = shrink_case(case, plant, run, cpu, limits.shrink_seconds) if limits.shrink_seconds else None
-    found = FoundBy(world, attempt.seed, search, attempt.told, shrunk.size_before if shrunk else 0)
+    found = FoundBy(
+        world, attempt.seed, attempt.search or search, attempt.told, shrunk.size_before if shrunk else 0
+    )
     return Hunted(
         attempts=attempts,
         cpu_seconds=spent,
@@ -93,7 +96,7 @@ def _taken_down(
 def shrink_case(case: Case, plant: str, run: Run, cpu: Cpu, seconds: float) -> Shrunk | None:
     """None if the case does not break when it is played again, which would be a fault of the simulator."""
     assert run.violation is not None
-    judge = CaseJudge(plant, run.violation.invariant, run.seconds)
+    judge = CaseJudge(plant, run.violation, run.seconds)
     if judge(case) is None:
         return None
     until = cpu() + seconds

@@ -88,10 +88,11 @@ class Link(CallLink):
         self, resource: str
     ) -> tuple[Stream, FaultStream, Stream, FaultStream, FaultStream, FaultStream]:
         chance, actor = self._chance, f"{self.name} {resource}"
+        lags = chance.faults("watch_lag", actor)
         return (
             chance.stream("watch.delay", actor),
-            chance.faults("watch_lag", actor),
-            chance.stream("watch.lag", actor),
+            lags,
+            chance.details("watch.lag", lags),
             chance.faults("watch_broken", actor),
             chance.faults("watch_expired", actor),
             chance.faults("watch_repeated", actor),
@@ -197,6 +198,10 @@ class Link(CallLink):
         for subscription, follow in list(self._follows.items()):
             if subscription.resource == resource:
                 self._end(subscription, follow, mirrored.Expired(follow.clock(), follow.attempt))
+
+    def listed(self, resource: str) -> tuple[Entry, ...]:
+        """What a list would bring now."""
+        return self._entries(resource, self._server.store.revision)
 
     def _entries(self, resource: str, revision: int) -> tuple[Entry, ...]:
         return tuple(self._server.store.list_at(resource, "", revision))

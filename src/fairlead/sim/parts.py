@@ -8,6 +8,7 @@
     api        (desk, tokens) -> Api, of the server
     store      (recovered, journal) -> Store, of the server
     agent      (settings, pace) -> Agent, of a node with a machine of its own
+    link       the class of the way between a plane and the server, a Link
 
 A plant is a function that takes this dict and returns it changed; `load_plant` finds one by its import path.
 Production code carries no switch for any of it.
@@ -28,6 +29,7 @@ from fairlead.control.roster import default_deciders
 from fairlead.core.errors import UsageError
 from fairlead.decision.decider import Decider
 from fairlead.model.catalog import CATALOG, Catalog
+from fairlead.sim.network import Link
 from fairlead.sim.processes.queues import DrawnQueue
 from fairlead.store.machine import Store
 
@@ -66,6 +68,7 @@ def default_parts(
         "api": Api,
         "store": Store,
         "agent": Agent,
+        "link": Link,
     }
 
 

@@ -15,7 +15,13 @@ from typing import Any
 import fairlead
 from fairlead.core import codec
 from fairlead.model.key import Key
-from fairlead.replay.artifact import Artifact, ArtifactHead, RecordedStep
+from fairlead.replay.artifact import (
+    Artifact,
+    ArtifactHead,
+    RecordedController,
+    RecordedObject,
+    RecordedStep,
+)
 from fairlead.sim.backup import Backup
 from fairlead.sim.chance import Chance
 from fairlead.sim.divergence import Divergence, first_divergence
@@ -44,7 +50,13 @@ class FoundBy:
 @dataclass(frozen=True, slots=True)
 class Replayed:
     run: Run
-    divergence: Divergence | None  # None: the same to the last byte
+    divergence: Divergence | None  # the first step that is not as it was; None: all are
+    recorded: str  # the digest in the artifact
+
+    @property
+    def same(self) -> bool:
+        """To the last byte: the steps, and all that chance was asked."""
+        return self.divergence is None and self.run.digest == self.recorded
 
     @property
     def invariant(self) -> str:
@@ -76,7 +88,8 @@ def record(case: Case, plant: str, found: FoundBy) -> Artifact:
         scenario=_plain(scenario_document(case.scenario)),
         faults=_plain(faults_document(case.faults_of)),
         controllers=tuple(
-            {"name": each.name, "reads": [resource.name for resource in each.reads]} for each in deciders
+            RecordedController(each.name, tuple(resource.name for resource in each.reads))
+            for each in deciders
         ),
         objects=tuple(_object(change.entry) for change in runner.backup().changes),
         choices=tuple(each for each in run.chance.choices if each[4]),
@@ -93,7 +106,7 @@ def play_again(artifact: Artifact, plant: str | None = None) -> Replayed:
     run = runner.play(Chance.replay(artifact.choices), trail=True)
     steps = map(str, trail_of(artifact))
     parted = first_divergence(steps, map(str, run.trail or ()))
-    return Replayed(run, parted)
+    return Replayed(run, parted, artifact.head.digest)
 
 
 def trail_of(artifact: Artifact) -> Trail:
@@ -112,12 +125,11 @@ def _recorded(step: TrailStep) -> RecordedStep:
 
 def _backup(artifact: Artifact) -> Backup:
     entries = [
-        Entry(Key(*each["key"]), each["uid"], each["revision"], codec.encode(each["value"]))
-        for each in artifact.objects
+        Entry(Key(*each.key), each.uid, each.revision, codec.encode(each.value)) for each in artifact.objects
     ]
     return Backup(tuple(CommittedChange(ADDED, entry, None) for entry in entries), artifact.head.requests)
 
 
-def _object(entry: Entry) -> Json:
-    value = codec.decode(entry.data)
-    return {"key": list(entry.key), "uid": entry.uid, "revision": entry.revision, "value": value}
+def _object(entry: Entry) -> RecordedObject:
+    key = entry.key.resource, entry.key.namespace, entry.key.name
+    return RecordedObject(key, entry.uid, entry.revision, codec.decode(entry.data))

@@ -16,21 +16,24 @@ from traceback import format_exception
 
 from fairlead.sim.backup import EMPTY, Backup
 from fairlead.sim.chance import Chance
-from fairlead.sim.endstate import EndState, difference, end_state
+from fairlead.sim.counts import Counts
+from fairlead.sim.endstate import EndState, allowed_in, difference, end_state, made_too_much
+from fairlead.sim.expected import unmet
 from fairlead.sim.faults import CALM, DEFAULT, Faults
 from fairlead.sim.fence import raise_fence
 from fairlead.sim.memory import Memory
-from fairlead.sim.parts import default_parts, load_plant
+from fairlead.sim.parts import Plant, default_parts, load_plant
 from fairlead.sim.scenario import Scenario
 from fairlead.sim.search.contract import Attempt
 from fairlead.sim.time import EPOCH
 from fairlead.sim.violation import Violation
-from fairlead.sim.world import Run, World
+from fairlead.sim.world import WORLD, Run, World
 from fairlead.sim.worlds import std20
 
 # A run makes many objects that live as long as it does: looking for garbage before its end finds none. So many more
 # objects than usual are a run that goes on and on.
 _COLLECT_AFTER = (1_000_000, 20, 20)
+_COLLECT_EVERY = 4  # runs
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +42,7 @@ class Failure:
     invariant: str
     message: str
     trace: str = ""  # of the exception, if it was one
+    drew: str = ""  # what the seed's own world is, where each has one
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,30 +96,47 @@ class Runner:
         self,
         scenario: Scenario | None = None,
         faults: Faults = DEFAULT,
-        plant: str = "",
+        plant: str | Plant = "",
+        calm: Scenario | None = None,
+        memory: Memory | None = None,
+        calm_memory: Memory | None = None,
+        drew: str = "",
         backup: Backup | None = None,
     ) -> None:
-        """`backup`: what runs start from, if it is not what comes of the scenario's standing steps."""
+        """`calm`: the scenario of the run without faults, where it may be a simpler one that comes to the same. `drew`:
+        what a seed drew, where its world is its own. `backup`: what runs start from, if it is not what comes of the
+        scenario's standing steps."""
         self.scenario = scenario or std20.scenario()
         self.faults = faults
-        self._plant = load_plant(plant) if plant else None
+        self.drew = drew
+        self._calm = calm or self.scenario
+        self._plant = load_plant(plant) if isinstance(plant, str) and plant else plant
         self._backup = backup
-        self._memory: Memory | None = None  # of the seeds that were run
+        self._memory = memory  # of the seeds that were run
+        self._calm_memory = calm_memory  # of the runs without faults, which know no plant
         self._wanted: EndState | None = None
+        self._made: Counts = {}
+        self._ran = 0
 
     def run(self, seed: int) -> SeedResult:
         with _collected_seldom():
-            result = self._judged(seed)
-            gc.collect(0)  # what is left of its world are cycles, all of them young
+            result = self.at(seed)._judged(seed)
+            self._ran += 1
+            if self._ran % _COLLECT_EVERY == 0:
+                gc.collect(0)  # what is left of their worlds are cycles, all of them young
         return result
 
+    def at(self, seed: int) -> Runner:
+        """Whoever runs this seed: another where each seed has a world of its own (`generate/runner.py`)."""
+        return self
+
     def _judged(self, seed: int) -> SeedResult:
-        return result_of(seed, self.play(Chance(seed)))
+        return result_of(seed, self.play(Chance(seed)), self.drew)
 
     def attempt(self, attempt: Attempt) -> Run:
         """What a search proposes."""
         with _collected_seldom():
-            run = self.play(attempt.chance(), attempt.watched, attempt.faults)
+            run = self.at(attempt.seed).play(attempt.chance(), attempt.watched, attempt.faults)
             gc.collect(0)
         return run
 
@@ -129,7 +150,7 @@ class Runner:
         """One run, drawn or replayed, with everything that came of it; with other faults than the world's, if given,
         and no further than `stop_seconds`."""
         parts = default_parts(*self.scenario.controllers, deciders=self.scenario.deciders)
-        if self._plant is not None:
+        if callable(self._plant):
             parts = self._plant(parts)
         backup = self.backup()
         if self._memory is None:
@@ -146,39 +167,58 @@ class Runner:
         )
         run = _fenced_run(world)
         if run.violation is None and stop_seconds is None:
-            told = difference(self.wanted(), self._ended(run))
-            if told:
-                run.violation = Violation("ends-as-without-faults", told)
+            run.violation = self._parted(run)
+            if run.violation is not None:
+                world.digest.tell("violation", WORLD, str(run.violation))
         return run
 
     def backup(self) -> Backup:
         """What every run starts from: what came of the scenario's standing steps, without faults and without plant."""
         if self._backup is None:
             self._backup = stand_up(self.scenario) if self.scenario.standing else EMPTY
-            gc.collect()
-            gc.freeze()  # what is there by now stays: no need to look through it while seeds run
+            if self._backup.changes:
+                gc.collect()
+                gc.freeze()  # what is there by now stays: no need to look through it while seeds run
         return self._backup
 
     def wanted(self) -> EndState:
         """What it must come to: the end of a run without faults and without plant."""
         if self._wanted is None:
-            calm = _fenced_run(World(self.scenario, Chance(0), CALM, backup=self.backup()))
+            unpinned = replace(self._calm, pinned=())
+            calm = _fenced_run(
+                World(unpinned, Chance(0), CALM, backup=self.backup(), memory=self._calm_memory)
+            )
             if calm.violation is not None:
                 raise calm.violation
-            self._wanted = self._ended(calm)
+            self._wanted, self._made = self._end_state(calm), calm.counts
         return self._wanted
 
-    def _ended(self, run: Run) -> EndState:
-        scenario = self.scenario
-        return end_state(run.objects, loses_pods=bool(scenario.nodes), allowed=scenario.allowed)
+    def _parted(self, run: Run) -> Violation | None:
+        if self.scenario.contends:
+            return None
+        try:
+            wanted = self.wanted()
+        except Violation as broken:
+            return Violation(broken.invariant, f"{broken.message} (without faults)")
+        if told := difference(wanted, self._end_state(run)):
+            return Violation("ends-as-without-faults", told)
+        if told := unmet(self.scenario.expected, run.objects):
+            return Violation("ends-as-written", told)
+        if told := made_too_much(self._made, run.counts, allowed_in(self.scenario)):
+            return Violation("makes-no-more", told)
+        return None
+
+    def _end_state(self, run: Run) -> EndState:
+        found = end_state(run.objects, allowed_in(self.scenario))
+        return self.scenario.compared(found) if self.scenario.compared is not None else found
 
 
-def result_of(seed: int, run: Run) -> SeedResult:
+def result_of(seed: int, run: Run, drew: str = "") -> SeedResult:
     broken = run.violation
     failure = None
     if broken is not None:
         trace = "".join(format_exception(broken.__cause__)) if broken.__cause__ else ""
-        failure = Failure(seed, broken.invariant, broken.message, trace)
+        failure = Failure(seed, broken.invariant, broken.message, trace, drew)
     return SeedResult(
         seed=seed,
         digest=run.digest,
@@ -199,12 +239,24 @@ def run_seeds(runner: Runner, seeds: Iterable[int]) -> RunTally:
 
 def stand_up(scenario: Scenario) -> Backup:
     """Everything that is stored when the standing fleet of a scenario has come to rest."""
-    before = replace(scenario, steps=scenario.standing, faults_until_seconds=0, seconds_min=0, rest_seconds=0)
-    world = World(before, Chance(0), CALM, epoch=EPOCH - int(scenario.seconds_max))
+    world = World(before(scenario), Chance(0), CALM, epoch=EPOCH - int(scenario.seconds_max))
     run = _fenced_run(world)
     if run.violation is not None:
         raise run.violation
     return world.server.backup()
+
+
+def before(scenario: Scenario) -> Scenario:
+    """How its standing fleet comes up. Two scenarios for which this is the same start from the same."""
+    return replace(
+        scenario,
+        steps=scenario.standing,
+        pinned=(),
+        expected=(),
+        faults_until_seconds=0,
+        seconds_min=0,
+        rest_seconds=0,
+    )
 
 
 def _fenced_run(world: World) -> Run:

@@ -16,6 +16,7 @@ from fairlead.sim.run import Failure, RunTally
 from fairlead.sim.worlds.roster import STANDARD
 
 SHARE_MIN = 0.01
+_SUFFIXES = (".yaml", ".yml")
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,5 +114,16 @@ def tally_of(told: dict[str, Any]) -> RunTally:
 
 def replay_command(seed: int, plant: str = "", world: str = STANDARD) -> str:
     """The command that shows one seed again."""
-    chosen = f" --world {world}" if world != STANDARD else ""
-    return f"fairlead sim run --seeds 1 --seed {seed}{chosen}" + (f" --plant {plant}" if plant else "")
+    words = ["fairlead sim run", *([world] if is_file(world) else []), f"--seeds 1 --seed {seed}"]
+    if not is_file(world) and world != STANDARD:
+        words.append(f"--world {world}")
+    return " ".join([*words, *([f"--plant {plant}"] if plant else [])])
+
+
+def is_file(world: str) -> bool:
+    """Whether a world is a scenario file, rather than a name of the roster."""
+    return world.endswith(_SUFFIXES)
+
+
+def world_name(world: str) -> str:
+    return world.rpartition("/")[2].rpartition(".")[0] if is_file(world) else world

@@ -15,6 +15,7 @@ from fairlead.control.leadership import LeadershipSettings
 from fairlead.core import codec
 from fairlead.decision.decider import Decider
 from fairlead.model.key import Key
+from fairlead.model.kinds.reservation import name_for
 from fairlead.port.capabilities import FAIRLEAD, Capabilities
 from fairlead.port.request import MERGE_PATCH, Request
 
@@ -22,10 +23,27 @@ Json = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
+class Pick:
+    """Objects that are known only when a step is taken: the first few, by name, that are so then."""
+
+    resource: str
+    namespace: str
+    labels: tuple[tuple[str, str], ...] = ()
+    node: str = ""  # on which pods are
+    most: int = 1
+
+
+@dataclass(frozen=True, slots=True)
 class ScenarioStep:
     at_seconds: float
     request: Request
     owner: Key | None = None  # of what is created, which waits until that is there
+    lane: str = ""  # steps of one lane wait for those before them; "": for none
+    action: str = ""  # what people call it, for the count of what they did
+    tries: int = 0  # given up after so many refusals; 0: asked until it is taken
+    anew: bool = False  # an object of this name that is being deleted is not what was asked for
+    pick: Pick | None = None  # asked of each of these instead of one that has a name
+    drains: str = ""  # the node whose pods people then evict, one request each
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +64,31 @@ class DiskMishap:
     name: str
     seconds: float = 0.0  # how long the disk is full, or until people give up what decayed
     resources: tuple[str, ...] = ()  # of one of which an object decays
+
+
+@dataclass(frozen=True, slots=True)
+class PinnedFault:
+    """A fault of planes or the server at a certain time, in every run but the one without faults: a name from
+    `incidents/pinned.py`."""
+
+    at_seconds: float
+    name: str
+    process: str  # or LEADER, STANDBY, EVERY: whoever that is at this time
+    seconds: float = 0.0
+    resource: str = ""  # whose watch it is about
+    call: str = ""  # controller, verb and plural of the write it is about
+    nth: int = 0  # of those writes, counted from this time
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What must be there at the end: an object with these fields, or so many of them."""
+
+    resource: str
+    fields: tuple[tuple[str, Any], ...]  # path and value
+    namespace: str = ""
+    name: str = ""
+    number: int | None = None  # None: that one object
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +115,15 @@ class Scenario:
     unlisted: tuple[
         tuple[str, float], ...
     ] = ()  # resources that no plane may list or watch before this second
+    pinned: tuple[PinnedFault, ...] = ()
+    expected: tuple[Expected, ...] = ()  # at the end of every run
     allowed: tuple[str, ...] = ()  # ways in which runs may differ from the one without faults (`endstate.py`)
     standing: tuple[ScenarioStep, ...] = ()  # done long before: runs start from what came of it (`backup.py`)
+    # It is at rest as soon as nothing is due within `quiet_seconds`, instead of after them (`rest.py`).
+    looks_ahead: bool = False
+    # Of what two runs ended in, the part that must be the same; None: all of it (`endstate.py`).
+    compared: Callable[[dict[str, str]], dict[str, str]] | None = None
+    contends: bool = False  # who has what only some can have is chance's: no two runs need to end alike
 
 
 def create(at: float, api_version: str, plural: str, body: Json, namespace: str = "default") -> ScenarioStep:
@@ -92,9 +142,21 @@ def create_owned(
     return replace(create(at, api_version, plural, owned, owner.namespace), owner=owner)
 
 
+def told_of(request: Request) -> tuple[str, str, str]:
+    """The object that a request is about."""
+    name = request.name or (codec.decode(request.body).get("metadata") or {}).get("name", "")
+    return request.plural, request.namespace, name
+
+
 def owned_by(body: bytes, uid: str) -> bytes:
+    """A reservation names its owner in its spec, everything else in its metadata."""
     made: Json = codec.decode(body)
-    made["metadata"]["ownerReferences"][0]["uid"] = uid
+    references = made["metadata"].get("ownerReferences")
+    if references:
+        references[0]["uid"] = uid
+    else:
+        made["spec"]["owner"]["uid"] = uid
+        made["metadata"]["name"] = name_for(uid, made["spec"]["intent"])
     return codec.encode(made)
 
 

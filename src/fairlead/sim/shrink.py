@@ -4,9 +4,9 @@
 
 In this order of importance: fewest faults; least deviation from calm (no delay, first in, first out); fewest objects;
 shortest. Because choices have names, taking one away leaves the others as they were, so each pass is a search for the
-smallest subset (halves, then quarters, then one by one) that still fails. Passes are repeated until none helps or
-time is over: `goes_on` is asked before each run, because nobody here has a clock. Called by `fairlead sim run
---shrink`, `fairlead sim zoo` and tests.
+smallest subset (halves, then quarters, then one by one) that still fails. Passes are repeated until none helps, so that
+no single fault, delay, order or step can go at the end, or until time is over: `goes_on` is asked before each run,
+because nobody here has a clock. Called by `fairlead sim run --shrink`, `fairlead sim zoo` and tests.
 """
 
 from __future__ import annotations
@@ -42,8 +42,9 @@ class Case:
 
     @property
     def size(self) -> int:
-        """Choices that are not calm, and steps of people."""
-        return len(self.choices) + len(self.scenario.steps) + len(self.scenario.standing)
+        """Choices that are not calm, faults that a scenario pins, and steps of people."""
+        scenario = self.scenario
+        return len(self.choices) + len(scenario.steps) + len(scenario.standing) + len(scenario.pinned)
 
 
 Judge = Callable[
@@ -74,15 +75,16 @@ class _Shrinking:
 
     def run(self) -> Shrunk:
         try:
+            self._without_expectations()
             while True:
-                size = self._case.size
+                before = _measure(self._case)
                 self._without_what_came_later()
                 self._without_idle_choices()
                 self._fewer_faults()
                 self._calmer()
                 self._fewer_objects()
                 self._shorter()
-                if self._case.size == size:
+                if _measure(self._case) == before:
                     return Shrunk(self._case, self._before, self._runs, True)
         except _OutOfTimeError:
             return Shrunk(self._case, self._before, self._runs, False)
@@ -98,6 +100,11 @@ class _Shrinking:
         return True
 
     # Passes
+
+    def _without_expectations(self) -> None:
+        """What the file expects of the end is about the whole of it; what is left will end otherwise."""
+        if self._case.scenario.expected:
+            self._accepts(replace(self._case, scenario=replace(self._case.scenario, expected=())))
 
     def _without_what_came_later(self) -> None:
         """Steps that nobody had taken when it broke: a good guess is that half of them were."""
@@ -121,6 +128,7 @@ class _Shrinking:
 
     def _fewer_faults(self) -> None:
         self._fewest(lambda case: [each for each in case.choices if each[2]], _without_choices)
+        self._fewest(lambda case: list(case.scenario.pinned), _without_pinned)
 
     def _calmer(self) -> None:
         self._fewest(lambda case: [each for each in case.choices if not each[2]], _without_choices)
@@ -161,6 +169,11 @@ class _Shrinking:
             size //= 2
 
 
+def _measure(case: Case) -> tuple[int, int, int]:
+    """What a round of passes makes smaller; a shorter delay may be what lets a fault go."""
+    return case.size, sum(value for _, value, _ in case.choices), case.scenario.planes
+
+
 def _part(name: ChoiceName, part: int) -> str:
     return name[0] if part == 0 else f"{name[0]} {name[1].partition(' ')[0]}"
 
@@ -183,3 +196,8 @@ def _without_steps(case: Case, gone: Sequence[object]) -> Case:
 def _without_standing(case: Case, gone: Sequence[object]) -> Case:
     kept = tuple(step for step in case.scenario.standing if not any(step is each for each in gone))
     return replace(case, scenario=replace(case.scenario, standing=kept))
+
+
+def _without_pinned(case: Case, gone: Sequence[object]) -> Case:
+    kept = tuple(fault for fault in case.scenario.pinned if not any(fault is each for each in gone))
+    return replace(case, scenario=replace(case.scenario, pinned=kept))

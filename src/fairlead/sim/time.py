@@ -7,7 +7,7 @@ An entry remembers the step of the trail that put it there, which is then the ca
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from heapq import heappop, heappush
 from typing import Any
 
@@ -37,6 +37,10 @@ class Timeline:
         """Seconds since the epoch, on a clock that is right."""
         return self.epoch + self.ms / 1000
 
+    def last_step(self) -> int:
+        """Of the trail: what was noted last, in what happens now or in what led to it."""
+        return self.cause
+
     def at(self, ms: int, act: Act, *arguments: Any) -> None:
         if ms <= self.ms:
             self._ready.append((act, arguments, self.cause))
@@ -50,6 +54,11 @@ class Timeline:
             return
         self._order += 1
         heappush(self._heap, (self.ms + ms, self._order, act, arguments, self.cause))
+
+    def waiting(self) -> Iterator[tuple[Act, tuple[Any, ...]]]:
+        """All that is still to happen, in no particular order."""
+        yield from ((act, arguments) for act, arguments, _ in self._ready)
+        yield from ((act, arguments) for _, _, act, arguments, _ in self._heap)
 
     def run_until(self, ms: int) -> None:
         """Run all there is up to this moment; then it is this moment."""

@@ -9,14 +9,11 @@ written for `quiet_seconds`. From then on nothing may be written, until the run 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import partial
-
-from msgspec import structs
 
 from fairlead.agent.contract import NodeSettings
 from fairlead.agent.machine import Agent
-from fairlead.api.access.users import MASTERS, User
 from fairlead.control.leadership import FENCE, LEASE
 from fairlead.control.plane import Plane
 from fairlead.core import codec
@@ -28,17 +25,23 @@ from fairlead.schedule.facts import FactsOf
 from fairlead.sim.backup import EMPTY, Backup
 from fairlead.sim.chance import Chance
 from fairlead.sim.checkers.contract import CommittedObjects, Observed
+from fairlead.sim.checkers.mirrors import Mirroring, MirrorsAtRest
 from fairlead.sim.checkers.roster import all_checkers, process_checkers
+from fairlead.sim.counts import CountedWrites, Counts
 from fairlead.sim.decoded import Decoded
 from fairlead.sim.digest import Digest
 from fairlead.sim.faults import CALM, Faults
 from fairlead.sim.fence import Trespass
 from fairlead.sim.incidents.disk import DiskMishaps
+from fairlead.sim.incidents.pinned import PinnedFaults
 from fairlead.sim.incidents.processes import EVERY_MS, Incidents
+from fairlead.sim.liveness import LastWrites, why_restless
 from fairlead.sim.memory import Memory
+from fairlead.sim.met import coverage
 from fairlead.sim.narrow_api import narrow
 from fairlead.sim.network import Link
 from fairlead.sim.parts import Parts, default_parts
+from fairlead.sim.people import People
 from fairlead.sim.probes import (
     CALLS,
     CRASH_BETWEEN_WRITES,
@@ -51,7 +54,8 @@ from fairlead.sim.processes.machines import SimulatedMachine
 from fairlead.sim.processes.planes import PlaneProcess
 from fairlead.sim.processes.runs import RunLog
 from fairlead.sim.processes.server import SimulatedServer
-from fairlead.sim.scenario import Scenario, ScenarioStep, owned_by
+from fairlead.sim.rest import are_idle, nothing_is_due
+from fairlead.sim.scenario import Scenario
 from fairlead.sim.time import EPOCH, Timeline
 from fairlead.sim.trail import Trail
 from fairlead.sim.violation import Violation
@@ -59,10 +63,8 @@ from fairlead.store.contract import ADDED, CommittedChange, Entry
 from fairlead.store.damage import DELETE_OPTION
 from fairlead.store.watch import Subscription
 
-PEOPLE = User("admin", groups=(MASTERS, "system:authenticated"))
 _NAMESPACES = ("default", "kube-system")
-_ASK_AGAIN_MS = 500
-WORLD, PEOPLE_LANE = "world", "people"  # as actors
+WORLD = "world"  # as an actor
 
 
 @dataclass(slots=True)
@@ -78,6 +80,7 @@ class Run:
     probes: dict[str, int]
     rested_at: float | None
     objects: CommittedObjects
+    counts: Counts
     chance: Chance
     trail: Trail | None = field(default=None, repr=False)
 
@@ -102,6 +105,7 @@ class World:
         self.timeline = Timeline(chance, epoch)
         self.digest = Digest(self.timeline, trail)
         chance.on_fault = self._fault
+        chance.step = self.timeline.last_step
         memory = memory or Memory()
         self._decoded = Decoded(memory.start)
         self._facts_of = FactsOf()  # like views, found out once for all planes
@@ -110,21 +114,28 @@ class World:
         self.observed = Observed((*all_checkers(fencing), *of_processes), self._decoded)
         self.runs = RunLog(of_processes)
         self.commits = 0
-        self._quiet_since_ms = 0
+        self._created: dict[str, int] = {}  # by resource
+        self._quiet_since_ms = self._calm_since_ms = 0
         self._rested_at: float | None = None
         self._takeovers_mid_turn = 0
         self._holder = ""  # of the lease, where there are no fences
-        self._steps_left = len(scenario.steps) + len(scenario.disk_mishaps)
+        self._last_writes, self._counted = LastWrites(), CountedWrites()
         parts = parts or default_parts(*scenario.controllers, deciders=scenario.deciders)
         api = parts["api"] if scenario.capabilities.complete else narrow(parts["api"], scenario.capabilities)
         store = parts["store"]
         self.server = SimulatedServer(self.timeline, chance, self.digest, self, backup, api, memory, store)
+        left = len(scenario.steps) + len(scenario.disk_mishaps)
+        self.people = People(self.timeline, self.server, self.digest, self.observed, left)
         self.observed.committed(backup.changes, {}, 0.0)
         self.planes = tuple(self._plane(slot, parts) for slot in range(scenario.planes))
         self.agents = self._agents(parts)
         self._processes: tuple[PlaneProcess | AgentProcess, ...] = (*self.planes, *self.agents)
         self._links = tuple(each.link for each in self._processes)
         self._incidents = Incidents(self.timeline, chance, self.server, self.planes, self.agents)
+        self._pinned = PinnedFaults(self.timeline, chance, self.server, self.planes)
+        self.observed.add(MirrorsAtRest(self._mirroring))
+        self.observed.add(self._last_writes)
+        self.observed.add(self._counted)
         self._disk_mishaps = DiskMishaps(self.timeline, chance, self.server, self.planes, self)
         self._faults = CALM
         self._set_faults(faults if not scenario.faults_from_seconds else Faults(clock_skew=faults.clock_skew))
@@ -149,7 +160,7 @@ class World:
                 plane.placer.snapshot.facts_of = self._facts_of
             return plane
 
-        link = Link(f"plane-{slot}", self.timeline, self.chance, self.server)
+        link: Link = parts["link"](f"plane-{slot}", self.timeline, self.chance, self.server)
         tells_progress = self.scenario.capabilities.complete
         return PlaneProcess(slot, make, self.timeline, self.chance, self.digest, link, tells_progress)
 
@@ -204,6 +215,7 @@ class World:
             probes=self._probes(),
             rested_at=self._rested_at,
             objects=self.observed.objects,
+            counts=self._counted.counts(),
             chance=self.chance,
             trail=self.digest.trail,
         )
@@ -211,9 +223,9 @@ class World:
     def _begin(self) -> None:
         for name in (*_NAMESPACES, NODE_LEASES) if self.agents else _NAMESPACES:
             body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
-            self._ask(Request("create", "", "v1", "namespaces", body=codec.encode(body)), False)
+            self.people.ask(Request("create", "", "v1", "namespaces", body=codec.encode(body)), counts=False)
         for step in self.scenario.steps:
-            self.timeline.at(int(step.at_seconds * 1000), self._take_step, step)
+            self.timeline.at(round(step.at_seconds * 1000), self.people.take, step)
         for plane in self.planes:
             self.timeline.after(10 + self.chance.stream("start", plane.name).choose(1000), plane.start)
         for agent in self.agents:
@@ -224,6 +236,8 @@ class World:
                 (mishap.name, mishap.node, int(mishap.seconds * 1000)),
             )
             self.timeline.at(at, self._incidents.of_nodes.inject, *arguments)
+        for pinned in self.scenario.pinned:
+            self.timeline.at(int(pinned.at_seconds * 1000), self._pinned.begin, pinned)
         for of_disk in self.scenario.disk_mishaps:
             self.timeline.at(int(of_disk.at_seconds * 1000), self._disk_mishaps.begin, of_disk)
         for plane in self.planes:
@@ -243,9 +257,9 @@ class World:
         self._until(scenario.faults_until_seconds)
         self._calm_down()
         quiet_ms = int(scenario.quiet_seconds * 1000)
-        while self._steps_left or timeline.ms - self._quiet_since_ms < quiet_ms:
+        while self.people.left or not self._is_quiet(quiet_ms):
             if timeline.ms >= scenario.seconds_max * 1000:
-                raise Violation("converges", f"still writing after {scenario.seconds_max:.0f} s")
+                raise self._restless()
             if not all(each.follows for each in self._processes):
                 self._quiet_since_ms = timeline.ms  # who does not see what is to be done is not at rest
             self._until(timeline.ms / 1000 + 1.0)
@@ -253,7 +267,24 @@ class World:
         self.digest.tell("rests", WORLD, "nothing was written for a while, and everybody follows")
         self.observed.quiesced(self._rested_at)
         rest = max(scenario.quiet_seconds, scenario.rest_seconds)
+        if scenario.looks_ahead:
+            rest = scenario.rest_seconds
         self._until(max(scenario.seconds_min, self._rested_at + rest))
+
+    def _is_quiet(self, quiet_ms: int) -> bool:
+        was_quiet = self.timeline.ms - self._quiet_since_ms >= quiet_ms
+        if not self.scenario.looks_ahead:
+            return was_quiet
+        if self.agents:
+            return was_quiet and are_idle(self.planes, self.scenario.rest_seconds)
+        return nothing_is_due(self.timeline, self.planes, quiet_ms / 1000)
+
+    def _restless(self) -> Violation:
+        return why_restless(self.server, self._processes, self.timeline.ms, self._last_writes, self.people)
+
+    def _mirroring(self) -> Iterator[Mirroring]:
+        for each in self._processes:
+            yield Mirroring(each.called, each.mirrors, each.link.listed)
 
     def _until(self, seconds: float) -> None:
         self.timeline.run_until(int(seconds * 1000))
@@ -263,6 +294,8 @@ class World:
         self.digest.tell("calm", WORLD, "faults stop")
         self.chance.end_faults()
         self._set_faults(CALM)
+        self._last_writes.forget()
+        self._calm_since_ms = self.timeline.ms
         self._quiet_since_ms = (
             self.timeline.ms
         )  # quiet is counted from here: before it, nobody might have been able to write
@@ -282,32 +315,6 @@ class World:
         if self._faults.incident:
             self._incidents.perhaps(self._faults)
             self.timeline.after(EVERY_MS, self._tick)
-
-    # People
-
-    def _take_step(self, step: ScenarioStep) -> None:
-        request = step.request
-        if step.owner is not None:
-            owner = self.observed.objects.of(step.owner.resource).get(step.owner)
-            if owner is None:
-                self.timeline.after(_ASK_AGAIN_MS, self._take_step, step)
-                return
-            request = structs.replace(request, body=owned_by(request.body, owner.metadata.uid))
-        self._ask(request, True)
-
-    def _ask(self, request: Request, counts: bool) -> None:
-        self.digest.tell("asks", PEOPLE_LANE, describe(request))
-        self.server.send(request, PEOPLE, "people", partial(self._answered, request, counts))
-
-    def _answered(self, request: Request, counts: bool, reply: Reply | None) -> None:
-        """Asked again until it is so: what was done although nobody was told exists, or is gone, by then."""
-        done = {"create": 409, "delete": 404}.get(request.verb)
-        if reply is None or (reply.status >= 400 and reply.status != done):
-            if reply is not None and reply.status in (400, 403, 422):
-                raise RuntimeError(f"the world's own step was refused: {reply.body.decode()}")
-            self.timeline.after(_ASK_AGAIN_MS, self._ask, request, counts)
-        elif counts:
-            self._steps_left -= 1
 
     def _fault(self, label: str, actor: str) -> None:
         self.digest.tell("fault", actor.partition(" ")[0] or WORLD, f"{label} {actor}".rstrip())
@@ -335,10 +342,10 @@ class World:
             name=key.name,
             query={DELETE_OPTION: "true"},
         )
-        self._ask(request, True)
+        self.people.ask(request)
 
     def mishap_over(self) -> None:
-        self._steps_left -= 1
+        self.people.left -= 1
 
     # Witness of the server
 
@@ -346,11 +353,19 @@ class World:
         timeline = self.timeline
         self.commits += len(changes)
         for change in changes:
+            if change.type == ADDED:
+                resource = change.entry.key.resource
+                self._created[resource] = self._created.get(resource, 0) + 1
             if change.entry.key.resource != LEASES.name:
                 self._quiet_since_ms = timeline.ms
             elif self._is_takeover(change) and any(plane.mid_turn for plane in self.planes):
                 self._takeovers_mid_turn += 1
         self.observed.committed(changes, origins, timeline.ms / 1000)
+
+    def answered(self, request: Request, origin: str, reply: Reply) -> None:
+        if self._faults is CALM:
+            calm_seconds = (self.timeline.ms - self._calm_since_ms) / 1000
+            self.observed.answered(request, origin, reply, calm_seconds)
 
     def _is_takeover(self, change: CommittedChange) -> bool:
         if self.scenario.capabilities.fencing:
@@ -380,11 +395,4 @@ class World:
         for effect, call in CALLS.items():
             timeouts = sum(p.link.timeouts_after_commit.get(call, 0) for p in self.planes)
             probes[timeout_after_commit(effect)] = timeouts
-        return probes
-
-
-def describe(request: Request) -> str:
-    """A request in a line, for the trail."""
-    below = f"/{request.subresource}" if request.subresource else ""
-    at = "/".join(filter(None, (request.namespace, request.name)))
-    return f"{request.verb} {request.plural}{below} {at} {request.body.decode()}".rstrip()
+        return probes | coverage(self.people, [plane.met for plane in self.planes], self._created)

@@ -42,6 +42,8 @@ class Compaction:
                 "SELECT resource, floor, swept FROM floors"
             )
         }
+        if not all(type(mark) is int for each in marks.values() for mark in each):
+            raise apsw.CorruptError("how far back history reaches is damaged")
         before, left = dict(marks), budget
         for resource, (floor, swept) in marks.items():
             if swept < floor and left > 0:

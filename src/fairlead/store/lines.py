@@ -39,6 +39,8 @@ class Lines:
                 " (SELECT max(seq) FROM notes WHERE stream = ?1)",
                 (stream,),
             ).fetchall()
+            if type(rows[0][1]) is not int:  # it is named, and cannot be found: its pages are not in order
+                raise apsw.CorruptError("the lines of a log cannot be found")
             oldest[stream], newest[stream] = rows[0]
         self._newest, self._oldest = newest, oldest
 

@@ -62,13 +62,15 @@ def read_all(connection: apsw.Connection, version: int) -> RowsRead:
     digests = version >= 2
     reports: list[str] = []
     seal = read_seal(connection) if digests else Seal()
-    if seal is None:
-        reports.append("the seal of the database is damaged: whether rows are missing cannot be told")
-    floors, floors_total, floors_sound = _floors(connection, digests)
     last: list[Any] = connection.execute(
         "SELECT revision, at FROM log ORDER BY revision DESC LIMIT 1"
     ).fetchall()
     newest, at = last[0] if last else (0, 0.0)
+    if digests and seal is not None and newest > seal.revision:
+        seal = None  # it is of an earlier state than the log: what it would confirm may be of that one, too
+    if seal is None:
+        reports.append("the seal of the database is damaged: whether rows are missing cannot be told")
+    floors, floors_total, floors_sound = _floors(connection, digests)
     lost = _lost(connection) if digests else ()
     # A swept tombstone may have been the newest row: its floor still remembers the revision.
     sealed = seal.revision if seal else 0
@@ -317,6 +319,9 @@ def _floors(connection: apsw.Connection, digests: bool) -> tuple[dict[str, int],
     for name, floor, swept, digest in connection.execute(
         f"SELECT CAST(resource AS BLOB), floor, swept, {column} FROM floors"
     ):
+        if type(name) is not bytes:  # a page that is no longer one of this table
+            sound = False
+            continue
         resource = name.decode(errors="replace")
         if digests and digest != floor_digest(resource, floor, swept):
             sound = False

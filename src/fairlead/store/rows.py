@@ -30,4 +30,8 @@ def distinct_values(connection: apsw.Connection, column: str, table: str) -> Ite
     value = connection.execute(statement, ("",)).fetchall()[0][0]
     while value is not None:
         yield str(value)
-        value = connection.execute(statement, (value,)).fetchall()[0][0]
+        before, value = value, connection.execute(statement, (value,)).fetchall()[0][0]
+        if value is not None and not str(value) > str(
+            before
+        ):  # pages that are not in order: it would not end
+            raise apsw.CorruptError(f"the index of {table} is damaged")

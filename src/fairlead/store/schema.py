@@ -91,7 +91,10 @@ def upgrade(connection: apsw.Connection) -> None:
 
 def is_sound(connection: apsw.Connection, version: int) -> bool:
     """Whether the tables are, to the letter, those of a format: what their rows mean hangs on it."""
-    return version in _STEPS and _tables(connection) == _expected(version)
+    try:
+        return version in _STEPS and _tables(connection) == _expected(version)
+    except UnicodeDecodeError:
+        return False
 
 
 @lru_cache(maxsize=8)

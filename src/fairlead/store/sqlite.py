@@ -141,12 +141,13 @@ class SqliteJournal(Past):
             return recovered
 
     def _with_lost(self, recovered: Recovered) -> Recovered:
-        """When the witness doubts that this is all there was, numbering goes on above all that it promised."""
+        """When the witness doubts that this is all there was, numbering goes on above all that it promised, or
+        knows to be acknowledged: of a disk that forgets what it synced, either may be the older one."""
         doubt = self._witness.doubt(recovered.revision)
         if not doubt:
             return recovered
         promised = self._witness.promised or recovered.revision + UNMARKED_REVISIONS
-        until = max(promised, recovered.revision) + 1
+        until = max(promised, recovered.revision, self._witness.acknowledged) + 1
         self._seal.revision = until
         lost = Lost(recovered.revision, until, doubt, self._opened_at)
         note_lost(self._writer, lost, self._seal)

@@ -15,6 +15,11 @@ class Witness(Protocol):
         """No revision above this one was ever given out; 0 if nothing is known."""
         ...
 
+    @property
+    def acknowledged(self) -> int:
+        """Callers were told of this revision, and maybe of later ones; 0 if nothing is known."""
+        ...
+
     def doubt(self, newest: int) -> str:
         """Why more was acknowledged than a database with this newest revision holds; "" if nothing says so."""
         ...
@@ -39,7 +44,7 @@ class Witness(Protocol):
 class NoWitness:
     """For a journal without a directory: tests, copies, what is only read."""
 
-    promised = 0
+    promised = acknowledged = 0
 
     def doubt(self, newest: int) -> str:
         return ""

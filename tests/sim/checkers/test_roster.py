@@ -6,6 +6,7 @@ from fairlead.sim.checkers.roster import all_checkers
 from tests.sim.checkers import (
     test_damage,
     test_disruptions,
+    test_oracles,
     test_placing,
     test_preemption,
     test_services,
@@ -18,6 +19,7 @@ from tests.sim.checkers import (
 _SUBJECTS = (
     test_damage,
     test_disruptions,
+    test_oracles,
     test_placing,
     test_preemption,
     test_services,

@@ -95,6 +95,17 @@ def test_an_ended_pod_on_a_missing_node_is_marked_and_removed_when_its_time_is_o
     assert not exists(found)
 
 
+def test_an_ended_pod_on_a_missing_node_goes_also_if_its_deletion_was_asked_for() -> None:
+    found = world()
+    pod(found, node="lost", phase="Failed")
+    deleting(found, "one", ago=5.0)
+    turn(found)
+    assert exists(found)  # marked: its time runs from here on
+    found.tick(repair.MISSING_NODE_SECONDS + 1)
+    turn(found)
+    assert not exists(found)
+
+
 def test_a_node_that_comes_back_takes_the_mark_away_and_starts_the_time_anew() -> None:
     found = world()
     pod(found, node="gone", phase="Failed")

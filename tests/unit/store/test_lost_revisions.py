@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import shutil
 from pathlib import Path
@@ -193,3 +194,14 @@ def test_one_torn_copy_of_the_mark_does_not_lose_it(tmp_path: Path) -> None:
     content[at : at + 20] = b"\xff" * 20
     file.write_bytes(content)
     assert read_mark(tmp_path / "plane") == whole
+
+
+def test_numbering_goes_on_above_what_was_acknowledged_though_the_mark_knows_of_less(tmp_path: Path) -> None:
+    """A disk that said it had synced the mark, and had not: the word of what was acknowledged is the newer one."""
+    written = fill(tmp_path, close=True)
+    mark = RevisionMark(tmp_path)
+    mark.acknowledge(written.revision + 7)
+    os.close(mark._descriptor)
+    found = recovered(tmp_path)
+    assert found.lost[0].until == found.revision == written.revision + 8
+    assert recovered(tmp_path).lost == found.lost, "and it is told once"

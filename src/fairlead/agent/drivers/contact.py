@@ -125,6 +125,8 @@ class Contact:
     async def let_go(self) -> None:
         """Close the connection. What the supervisor does is its own affair."""
         link, self.link = self.link, None
+        if link is not None:
+            link.shut()  # at once: where this is cancelled, nobody else knows of it
         if self._reading is not None:
             self._reading.cancel()
             await asyncio.gather(self._reading, return_exceptions=True)

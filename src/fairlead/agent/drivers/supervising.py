@@ -77,19 +77,23 @@ class Supervisor:
         self._agent = AgentSocket(self._poll, self._hear, lambda: self.state, first)
 
     def run(self) -> None:
-        while True:
-            now = boottime()
-            self._look(now)
-            self._save(now)
-            self._agent.flush()
-            if self._done():
-                self._agent.close()
-                return
-            set_timer(self._timer, self._due(now))
+        while self.turn():
             for fd, events in self._poll.poll():
-                self._handle(fd, events)
+                self.handle(fd, events)
 
-    def _handle(self, fd: int, events: int) -> None:
+    def turn(self) -> bool:
+        """All that is due now, and the timer for what is due next. False when nothing is left to do, ever."""
+        now = boottime()
+        self._look(now)
+        self._save(now)
+        self._agent.flush()
+        if self._done():
+            self._agent.close()
+            return False
+        set_timer(self._timer, self._due(now))
+        return True
+
+    def handle(self, fd: int, events: int) -> None:
         if fd in (self._timer, self._woken):
             try:
                 os.read(fd, 4096)

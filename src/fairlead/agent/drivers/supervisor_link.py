@@ -53,6 +53,9 @@ class SupervisorLink:
                 message = await self.receive()
         except TimeoutError:
             return None
+        except asyncio.CancelledError:
+            self.shut()  # the driver ends, and nobody else knows of this connection
+            raise
         state = (message or {}).get("state")
         return state if isinstance(state, dict) else None
 
@@ -64,8 +67,11 @@ class SupervisorLink:
             )
         self._writer.write(line)
 
-    async def close(self) -> None:
+    def shut(self) -> None:
         self._writer.close()
+
+    async def close(self) -> None:
+        self.shut()
         try:
             await self._writer.wait_closed()
         except OSError:

@@ -165,7 +165,8 @@ def _misplaced(found: DaemonSet, places: Sequence[Place]) -> list[Effect]:
 
 
 def _gone(found: DaemonSet, pods: Iterable[Pod]) -> list[Effect]:
-    effects = [ensure_gone(_NAME, found.metadata, PODS, pod) for pod in pods]
+    premises = (premise_of(DAEMONSETS, found.metadata),)
+    effects = [ensure_gone(_NAME, found.metadata, PODS, pod, premises=premises) for pod in pods]
     return [effect for effect in effects if effect is not None]
 
 

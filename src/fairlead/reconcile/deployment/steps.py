@@ -225,7 +225,9 @@ def scalings(scene: Scene, effects: Sequence[Effect]) -> tuple[EventNote, ...]:
 
 def _forgotten(scene: Scene) -> Sequence[Effect]:
     meta = scene.deployment.metadata
+    premises = (premise_of(DEPLOYMENTS, meta),)
     deletes = (
-        ensure_gone(NAME, meta, REPLICASETS, old) for old in choose_forgotten(scene.deployment, scene.olds)
+        ensure_gone(NAME, meta, REPLICASETS, old, premises=premises)
+        for old in choose_forgotten(scene.deployment, scene.olds)
     )
     return [delete for delete in deletes if delete is not None]

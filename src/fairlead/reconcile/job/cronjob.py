@@ -206,6 +206,7 @@ def _start(view: Reading, cron: CronJob, schedule: Schedule, jobs: Sequence[Job]
             told = f"Missed scheduled time to start a job: {timestamp(due)}{more}"
             note = _note(cron, WARNING, "MissSchedule", told, occasion=str(due))
             return Decision(Waiting("NotDue"), again_at=again_at, events=(note,))
+    premises = (premise_of(CRONJOBS, cron.metadata),)
     active = [job for job in jobs if finished_condition(job) is None and not job.metadata.deletion_timestamp]
     if active and spec.concurrency_policy == "Forbid":
         told = "Not starting job because prior execution is running and concurrency policy is Forbid"
@@ -214,12 +215,13 @@ def _start(view: Reading, cron: CronJob, schedule: Schedule, jobs: Sequence[Job]
             Waiting("JobAlreadyActive", active[0].metadata.name), again_at=again_at, events=(note,)
         )
     if active and spec.concurrency_policy == "Replace":
-        gone = [ensure_gone(_NAME, cron.metadata, JOBS, job) for job in active[:EFFECTS_MAX]]
+        gone = [
+            ensure_gone(_NAME, cron.metadata, JOBS, job, premises=premises) for job in active[:EFFECTS_MAX]
+        ]
         replaced = tuple(each for each in gone if each is not None)
         return Decision(Waiting("Replacing"), replaced, again_at, _notes(cron, replaced))
     name = f"{cron.metadata.name}-{due // 60}"
     found = view.get(JOBS, cron.metadata.namespace, name)
-    premises = (premise_of(CRONJOBS, cron.metadata),)
     create = ensure_child(_NAME, cron.metadata, JOBS, found, _job(cron, name, due), str(due), premises)
     if create is None:
         return Decision(Waiting("NameTaken", name), again_at=again_at)

@@ -109,12 +109,16 @@ def _refused(view: Reading, key: Key, refusal: Refusal, now: float) -> Decision:
 
 
 def _release(job: Job, pods: Iterable[Pod]) -> tuple[Effect, ...]:
-    effects = (release_pod(_NAME, job.metadata, pod) for pod in pods)
+    premises = (premise_of(JOBS, job.metadata),)
+    effects = (release_pod(_NAME, job.metadata, pod, premises) for pod in pods)
     return tuple(islice((effect for effect in effects if effect is not None), EFFECTS_MAX))
 
 
 def _delete(job: Job, pods: Iterable[Pod]) -> tuple[Effect, ...]:
-    effects = (ensure_gone(_NAME, job.metadata, PODS, pod) for pod in islice(pods, EFFECTS_MAX))
+    premises = (premise_of(JOBS, job.metadata),)
+    effects = (
+        ensure_gone(_NAME, job.metadata, PODS, pod, premises=premises) for pod in islice(pods, EFFECTS_MAX)
+    )
     return tuple(effect for effect in effects if effect is not None)
 
 

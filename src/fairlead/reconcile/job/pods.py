@@ -16,6 +16,7 @@ from fairlead.core.times import parse_time
 from fairlead.decision.effects import Change
 from fairlead.decision.ensure import ensure_fields
 from fairlead.model.marks import REPLACES
+from fairlead.model.premise import Premises
 from fairlead.model.views import JOBS, PODS, Job, Json, Meta, Pod
 from fairlead.reconcile.children import from_template
 from fairlead.reconcile.job.policies import judge_failure
@@ -139,12 +140,12 @@ def finished_at(pod: Pod) -> float:
     return parse_time(pod.metadata.creation_timestamp)
 
 
-def release_pod(controller: str, owner: Meta, pod: Pod) -> Change | None:
-    """Remove the finalizer: the pod may vanish from now on."""
+def release_pod(controller: str, owner: Meta, pod: Pod, premises: Premises = ()) -> Change | None:
+    """Remove the finalizer: the pod may vanish from now on, and if it is at work it is given up."""
     now = list(pod.metadata.finalizers)
     then = [name for name in now if name != TRACKING] or None
     current, wanted = {"metadata": {"finalizers": now or None}}, {"metadata": {"finalizers": then}}
-    return ensure_fields(controller, owner, PODS, pod, "release", current, wanted)
+    return ensure_fields(controller, owner, PODS, pod, "release", current, wanted, premises)
 
 
 class Slot(NamedTuple):

@@ -8,7 +8,8 @@
 
 What the slices should be is in `endpoints.py`, how that is fitted to those there are in `layout.py`. A
 slice's name follows from the Service's uid and a number, the lowest whose name is free. Slices that others made for
-the Service, and those of a Service whose selector was removed, are left as they are.
+the Service, and those of a Service whose selector was removed, are left as they are. Slices that a Service of the same
+name left behind (`--cascade=orphan`) are taken over: their endpoints would be used for ever.
 
 A pod's change wakes the Services whose selectors match its labels, before or after, found by an index that is kept for
 as long as the Services of its namespace do not change; a change that no slice can show wakes nobody.
@@ -28,6 +29,7 @@ from fairlead.model.marks import ZONE
 from fairlead.model.service_views import (
     ENDPOINT_SLICES,
     MANAGED_BY,
+    SERVICE_NAME,
     SERVICES,
     SLICE_CONTROLLER,
     EndpointSlice,
@@ -78,13 +80,7 @@ def _decide(view: Reading, key: Key, now: float) -> Decision:
     service = view.get(SERVICES, key.namespace, key.name)
     if service is None or service.metadata.deletion_timestamp:
         return NOTHING  # its slices go with it
-    present = [
-        found
-        for found in view.owned(ENDPOINT_SLICES, service.metadata.uid)
-        if is_controlled_by(found, service.metadata)
-        and found.address_type == "IPv4"
-        and found.metadata.labels.get(MANAGED_BY, SLICE_CONTROLLER) == SLICE_CONTROLLER
-    ]
+    present = _present(view, service)
     if service.spec.type == "ExternalName":
         return _decision([gone for each in present if (gone := _delete(service, each)) is not None])
     if not service.spec.selector:
@@ -94,6 +90,21 @@ def _decide(view: Reading, key: Key, now: float) -> Decision:
     pods = view.select(PODS, key.namespace, {"matchLabels": service.spec.selector})
     wanted = group_endpoints(service, pods, lambda node: _zone(view.get(NODES, "", node)))
     return _decision(_effects(view, service, laid_out(wanted, present)))
+
+
+def _present(view: Reading, service: Service) -> list[EndpointSlice]:
+    """Its own, and those that a Service of the same name left behind: who looks for endpoints goes by the label."""
+    meta = service.metadata
+    label = {SERVICE_NAME: meta.name, MANAGED_BY: SLICE_CONTROLLER}
+    own = [
+        found
+        for found in view.owned(ENDPOINT_SLICES, meta.uid)
+        if is_controlled_by(found, meta)
+        and found.metadata.labels.get(MANAGED_BY, SLICE_CONTROLLER) == SLICE_CONTROLLER
+    ]
+    labelled = view.select(ENDPOINT_SLICES, meta.namespace, {"matchLabels": label})
+    left = [found for found in labelled if found.metadata.controller is None]
+    return [found for found in (*own, *left) if found.address_type == "IPv4"]
 
 
 def _zone(node: Node | None) -> str:
@@ -112,12 +123,14 @@ def _effects(view: Reading, service: Service, layout: Layout) -> list[Effect]:
     effects: list[Effect | None] = []
     for found, content in layout.kept:
         removed = dict.fromkeys(found.metadata.labels.keys() - labels.keys())
-        current = {
+        current: Json = {
             "metadata": {"labels": found.metadata.labels},
             "endpoints": list(found.endpoints),
             "ports": list(found.ports),
         }
-        fields = {"metadata": {"labels": {**labels, **removed}}, **content}
+        fields: Json = {"metadata": {"labels": {**labels, **removed}}, **content}
+        if found.metadata.controller is None:
+            fields["metadata"]["ownerReferences"] = [controller_reference(SERVICES, meta)]
         effects.append(ensure_fields(_NAME, meta, ENDPOINT_SLICES, found, "fill", current, fields, premises))
     number = 0
     for content in layout.new:
@@ -139,4 +152,5 @@ def _effects(view: Reading, service: Service, layout: Layout) -> list[Effect]:
 
 
 def _delete(service: Service, found: EndpointSlice) -> Effect | None:
-    return ensure_gone(_NAME, service.metadata, ENDPOINT_SLICES, found)
+    premises = (premise_of(SERVICES, service.metadata),)
+    return ensure_gone(_NAME, service.metadata, ENDPOINT_SLICES, found, premises=premises)

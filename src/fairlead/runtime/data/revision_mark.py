@@ -58,6 +58,11 @@ class RevisionMark:
         return self._mark.promised if self._mark else 0
 
     @property
+    def acknowledged(self) -> int:
+        """As of the start: a mark that a disk forgot may know of less."""
+        return self._acknowledged
+
+    @property
     def unreadable(self) -> bool:
         """There is no mark, or neither copy is whole."""
         return self._mark is None

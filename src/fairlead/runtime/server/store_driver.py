@@ -270,12 +270,18 @@ class StoreDriver:
         except (JournalError, FairleadError) as error:
             log.error("the journal could not be read again: %s", error)
             return RereadFailed(str(error))
+        except Exception as error:  # who writes must be answered: the thread goes on
+            log.critical("the journal could not be read again, in an unforeseen way", exc_info=True)
+            return RereadFailed(str(error))
 
     def _compact_journal(self, retention: dict[str, Retention], rows: int) -> None:
         try:
             floors = self._journal.compact(self._clock(), retention, rows)
         except JournalError as error:
             log.error("history could not be compacted: %s", error)
+            floors = self._floors
+        except Exception:  # as above
+            log.critical("history could not be compacted, for an unforeseen reason", exc_info=True)
             floors = self._floors
         self._look_for_room()
         self._tell(self._compacted, floors)

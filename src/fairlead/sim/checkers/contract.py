@@ -35,6 +35,7 @@ from fairlead.model.views import (
     Resource,
     View,
 )
+from fairlead.port.request import Reply, Request
 from fairlead.sim.decoded import Decoded
 from fairlead.store.contract import DELETED, CommittedChange
 from fairlead.store.damage import is_stand_in
@@ -107,6 +108,15 @@ class Decays(Checker, Protocol):
 
 
 @runtime_checkable
+class Hears(Checker, Protocol):
+    """A checker that is told what was answered with a conflict while faults are off."""
+
+    def answered(self, request: Request, origin: str, reply: Reply, calm_seconds: float) -> None:
+        """`calm_seconds`: since faults stopped."""
+        ...
+
+
+@runtime_checkable
 class Lasts(Checker, Protocol):
     """A checker of what holds although changes were lost."""
 
@@ -164,6 +174,11 @@ class Observed:
         for checker in self._checkers:
             if isinstance(checker, Decays):
                 checker.decayed(key, self.objects.of(key.resource).get(key), seconds)
+
+    def answered(self, request: Request, origin: str, reply: Reply, calm_seconds: float) -> None:
+        for checker in self._checkers:
+            if isinstance(checker, Hears):
+                checker.answered(request, origin, reply, calm_seconds)
 
     def begin_again(
         self, changes: Iterable[CommittedChange], fresh: Sequence[Checker], seconds: float

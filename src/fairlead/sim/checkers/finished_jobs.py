@@ -1,6 +1,7 @@
 """What is finished stays finished: no pod begins for a Job that is complete or failed, and no Job takes that back.
 
-A create that was on its way when the Job finished cannot be called back: for `GRACE_SECONDS` it is allowed.
+Judged at the very revision: a create commits only while the Job is as it was (its premise). Where the API judges no
+premises, one that was on its way when the Job finished is allowed for as long as a request may be (`lag_seconds`).
 """
 
 from __future__ import annotations
@@ -9,14 +10,14 @@ from typing import Any
 
 from fairlead.model.views import JOBS, PODS
 from fairlead.sim.checkers.contract import CommittedObjects, Sight
-from fairlead.sim.checkers.live_children import GRACE_SECONDS
 from fairlead.sim.violation import Violation
 
 
 class FinishedJobs:
     name = "finished-jobs"
 
-    def __init__(self) -> None:
+    def __init__(self, lag_seconds: float = 0.0) -> None:
+        self._lag_seconds = lag_seconds
         self._finished: dict[str, float] = {}  # uid -> since when
 
     def saw(self, sight: Sight) -> None:
@@ -26,7 +27,7 @@ class FinishedJobs:
         elif resource == PODS.name and self._finished and sight.before is None and sight.last.live:
             owner = sight.last.metadata.controller
             since = self._finished.get(owner.uid) if owner is not None else None
-            if since is not None and sight.seconds - since >= GRACE_SECONDS:
+            if since is not None and sight.seconds - since >= self._lag_seconds:
                 raise Violation(self.name, f"{sight.key.name} begins, but {owner.name} has finished")
 
     def quiesced(self, objects: CommittedObjects, seconds: float) -> None:

@@ -1,15 +1,15 @@
 """Never more live children than desired plus surge, at every revision at which a child begins to count.
 
-ReplicaSets are judged by their spec as it is at that very revision: whatever is created for one commits only while
-the set is as it was when that was decided (its premise), so neither a count that sank unseen nor a request that comes
-late is an excuse.
+ReplicaSets, StatefulSets and Jobs are judged by their spec as it is at that very revision: whatever is created for one
+commits only while the owner is as it was when that was decided (its premise), so neither a count that sank unseen nor a
+request that comes late is an excuse. Where the API judges no premises, a create that its sender had given up can come
+when the number has sunk; for as long as a request may be under way (`lag_seconds`) the higher number counts for it.
+A StatefulSet is judged by the ordinal of the new pod: it fills the places that it wants before others are given up.
 
-For the others what is desired may sink while the plane has not seen it: until a status tells that a generation was
-observed, and for `GRACE_SECONDS`, the higher number still counts. A Deployment's number is carried out by its sets,
-each of which is right by itself at any time; they are told of a new number one after the other. Jobs and
-StatefulSets create under names that follow from index or order, without a premise: a create that is on its way when
-the number sinks cannot be called back. Children on their way out do not count: Kubernetes replaces a pod when its
-deletion has begun.
+Of a Deployment what is desired may sink while its sets have not been told: until a status tells that a generation was
+observed, and for `GRACE_SECONDS`, the higher number still counts. Its number is carried out by its sets, each of which
+is right by itself at any time; they are told of a new number one after the other. Children on their way out do not
+count: Kubernetes replaces a pod when its deletion has begun.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from typing import Any
 from fairlead.model.key import Key
 from fairlead.model.views import DEPLOYMENTS, JOBS, PODS, REPLICASETS, STATEFULSETS
 from fairlead.sim.checkers.contract import CommittedObjects, Sight
+from fairlead.sim.checkers.templates import ordinal_of
 from fairlead.sim.violation import Violation
 
 GRACE_SECONDS = 20.0  # longer than the network holds a request, see network.py
@@ -32,10 +33,10 @@ class _Owner:
     limits: list[tuple[int, float, int]] = field(default_factory=list)  # (generation, since, limit), rising
     observed: int = 0
 
-    def allowed(self, seconds: float) -> int:
+    def allowed(self, seconds: float, lag_seconds: float) -> int:
         """The highest limit that may still be acted on."""
-        if self.key.resource == REPLICASETS.name:
-            return self.limits[-1][2]
+        if self.key.resource != DEPLOYMENTS.name:
+            return self._recent(seconds - lag_seconds) if lag_seconds else self.limits[-1][2]
         most = 0
         for position, (_, _, limit) in enumerate(self.limits):
             following = self.limits[position + 1] if position + 1 < len(self.limits) else None
@@ -43,11 +44,17 @@ class _Owner:
                 most = max(most, limit)
         return most
 
+    def _recent(self, since: float) -> int:
+        """The highest limit that was in force after `since`."""
+        ends = [each[1] for each in self.limits[1:]] + [float("inf")]
+        return max(limit for (_, _, limit), end in zip(self.limits, ends, strict=True) if end > since)
+
 
 class LiveChildren:
     name = "live-children"
 
-    def __init__(self) -> None:
+    def __init__(self, lag_seconds: float = 0.0) -> None:
+        self._lag_seconds = lag_seconds
         self._owners: dict[str, _Owner] = {}  # by uid
         self._owned: dict[str, list[str]] = {}  # uid -> uids of what it controls
         self._owner_of: dict[Key, str] = {}  # live pods -> uid of their controller
@@ -89,10 +96,15 @@ class LiveChildren:
         if uid != counted:
             self._judge(uid, sight)
 
+    def _count(self, uid: str, owner: _Owner, sight: Sight) -> int:
+        if owner.key.resource == STATEFULSETS.name:
+            return ordinal_of(sight.after) + 1
+        return self._live.get(uid, 0) + sum(self._live.get(each, 0) for each in self._owned.get(uid, ()))
+
     def _judge(self, uid: str, sight: Sight) -> None:
         while uid and (owner := self._owners.get(uid)) is not None:
-            live = self._live.get(uid, 0) + sum(self._live.get(each, 0) for each in self._owned.get(uid, ()))
-            allowed = owner.allowed(sight.seconds)
+            live = self._count(uid, owner, sight)
+            allowed = owner.allowed(sight.seconds, self._lag_seconds)
             if live > allowed:
                 raise Violation(
                     self.name,
@@ -100,6 +112,11 @@ class LiveChildren:
                     f"{owner.key.name}, which may have {allowed}",
                 )
             uid = owner.parent
+
+
+def _places(view: Any) -> int:
+    """Of a StatefulSet: below this are the ordinals that it wants."""
+    return int(view.spec.replicas) + int(view.spec.ordinals.get("start") or 0)
 
 
 def most_replicas(view: Any) -> int:
@@ -116,7 +133,7 @@ def most_replicas(view: Any) -> int:
 
 _LIMITS = {
     REPLICASETS.name: lambda view: view.spec.replicas,
-    STATEFULSETS.name: lambda view: view.spec.replicas,
+    STATEFULSETS.name: _places,
     JOBS.name: lambda view: view.spec.parallelism,
     DEPLOYMENTS.name: most_replicas,
 }

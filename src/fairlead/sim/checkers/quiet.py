@@ -17,7 +17,8 @@ class QuietAtRest:
         if self._since is not None and sight.key.resource != LEASES.name:
             raise Violation(
                 self.name,
-                f"{sight.key.resource} {sight.key.name} was written {sight.seconds - self._since:.1f} s after rest",
+                f"{sight.origin or 'somebody'} wrote {sight.key.resource} {sight.key.name} "
+                f"{sight.seconds - self._since:.1f} s after rest",
             )
 
     def quiesced(self, objects: CommittedObjects, seconds: float) -> None:

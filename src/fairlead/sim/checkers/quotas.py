@@ -20,10 +20,10 @@ from fairlead.sim.checkers.contract import CommittedObjects, Sight
 from fairlead.sim.checkers.room import Amounts, Bound, add, describe_excess, parse_amounts
 from fairlead.sim.violation import Violation
 
-_BOUND = "Bound"  # reason of the condition: the other has a node
+BOUND = "Bound"  # reason of the condition: the other has a node
 
 
-def _holds(pod: Any, *given: str) -> bool:
+def keeps_quota(pod: Any, *given: str) -> bool:
     """Whether a pod counts. `given`: the reasons by which it does not, once it was released."""
     if not pod.released:
         return True
@@ -61,7 +61,7 @@ class QuotaKept:
     def _pod(self, sight: Sight) -> None:
         key = sight.key
         quotas = [(at, quota) for at, quota in self._quotas.items() if at.namespace == key.namespace]
-        if sight.after is None or _holds(sight.after, _BOUND):
+        if sight.after is None or keeps_quota(sight.after, BOUND):
             self._yielded.discard(key)
         elif key not in self._yielded:
             for at, quota in quotas:
@@ -71,7 +71,7 @@ class QuotaKept:
         if not node:
             return
         for at, quota in quotas:
-            if _is_about(quota, self._labels.get(node, {})):
+            if is_about(quota, self._labels.get(node, {})):
                 since, before = self._before.get(at, (-1.0, {}))
                 self._judge(
                     at, self._used(at, quota), quota, key.name, before if since == sight.seconds else {}
@@ -90,7 +90,7 @@ class QuotaKept:
     def _used(self, at: Key, quota: Any) -> Amounts:
         found: Amounts = {}
         for node, beside in self._bound.on.items():
-            if _is_about(quota, self._labels.get(node, {})):
+            if is_about(quota, self._labels.get(node, {})):
                 for pod, needs in beside.items():
                     if pod.namespace == at.namespace and pod not in self._yielded:
                         add(found, needs)
@@ -127,7 +127,7 @@ class ResourceQuotaKept:
     def _pod(self, sight: Sight) -> None:
         space, pod = sight.key.namespace, sight.after
         counted = self._counted.setdefault(space, set())
-        counts = pod is not None and not pod.finished and _holds(pod, "Created", _BOUND)
+        counts = pod is not None and not pod.finished and keeps_quota(pod, "Created", BOUND)
         if counts and sight.before is None:
             handed = self._yielded_at.get(space, -1.0) == sight.seconds
             for at, limit in self._limits.items():
@@ -161,6 +161,6 @@ class ResourceQuotaKept:
                 )
 
 
-def _is_about(quota: Any, labels: dict[str, str]) -> bool:
+def is_about(quota: Any, labels: dict[str, str]) -> bool:
     selector = quota.spec.node_selector
     return not selector or matches_label_selector(selector, labels)

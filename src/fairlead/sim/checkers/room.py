@@ -32,6 +32,13 @@ def sum_requests(pod: Any) -> Amounts:
     return found
 
 
+def sum_limits(pod: Any) -> Amounts:
+    found: Amounts = {}
+    for container in pod.spec.containers:
+        add(found, parse_amounts(container.resources.limits))
+    return found
+
+
 def add(total: Amounts, more: Amounts) -> None:
     for name, value in more.items():
         total[name] = total.get(name, 0) + value

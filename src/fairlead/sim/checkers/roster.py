@@ -15,6 +15,8 @@ from fairlead.sim.checkers.disruptions import DisruptionsInFlight
 from fairlead.sim.checkers.finished_jobs import FinishedJobs
 from fairlead.sim.checkers.identities import OneIdentity
 from fairlead.sim.checkers.justified_deletes import JustifiedDeletes
+from fairlead.sim.checkers.justified_removals import JustifiedRemovals
+from fairlead.sim.checkers.leases import LeasesRunOut
 from fairlead.sim.checkers.live_children import LiveChildren
 from fairlead.sim.checkers.no_ghost import NoGhost
 from fairlead.sim.checkers.no_leftover import NoLeftover
@@ -27,6 +29,7 @@ from fairlead.sim.checkers.preemption import PreemptionEnds
 from fairlead.sim.checkers.processes import AtMostOne, RunsOnce, TruthfulAtRest
 from fairlead.sim.checkers.progress import TruthfulProgress
 from fairlead.sim.checkers.quiet import QuietAtRest
+from fairlead.sim.checkers.quota_sums import QuotaIsTheSum
 from fairlead.sim.checkers.quotas import QuotaKept, ResourceQuotaKept
 from fairlead.sim.checkers.refusals import RefusalsEnd
 from fairlead.sim.checkers.releases import (
@@ -41,6 +44,8 @@ from fairlead.sim.checkers.silence import EndsInTime, SilenceIsReal
 from fairlead.sim.checkers.slices import SlicesAtRest
 from fairlead.sim.checkers.sound_capacity import SoundCapacity
 from fairlead.sim.checkers.stranded_marks import NoStrandedMarks
+from fairlead.sim.checkers.templates import TemplatesReachPods
+from fairlead.sim.checkers.writers_progress import WritersProgress
 
 # So long a request may be under way (`sim/network.py`), a moment for each end included.
 _LAG_SECONDS = 16.0
@@ -62,13 +67,14 @@ def all_checkers(fencing: bool = True) -> tuple[Checker, ...]:
         PreemptionEnds(lag),
         DisruptionsInFlight(),
         FreshAllowance(),
-        LiveChildren(),
+        LiveChildren(lag),
         JustifiedDeletes(),
+        JustifiedRemovals(fencing),
         Availability(),
         SoundCapacity(),
         OneIdentity(),
         NoGhost(lag),
-        FinishedJobs(),
+        FinishedJobs(lag),
         SlotsRunOnce(),
         EventsFlow(),
         LedAtRest(),
@@ -84,6 +90,10 @@ def all_checkers(fencing: bool = True) -> tuple[Checker, ...]:
         NoStrandedMarks(),
         PlacedAtRest(),
         RefusalsEnd(),
+        WritersProgress(),
+        LeasesRunOut(),
+        TemplatesReachPods(),
+        QuotaIsTheSum(),
         SlicesAtRest(),
         TruthfulProgress(),
         QuietAtRest(),

@@ -46,9 +46,10 @@ class NodeIncidents:
         self._planes, self._agents = planes, agents
 
     def begin(self, name: str) -> None:
-        """The node and the duration are drawn."""
-        node = self._agents[self._draw("incident.node", name, len(self._agents))].settings.name
-        self.inject(name, node, 1_000 + self._draw("incident.ms", name, _LONG_MS))
+        """The node and the duration are drawn, as details of the incident."""
+        drawn, details = self._chance.faults("incident"), self._chance.details
+        node = self._agents[details("incident.node", drawn, name).choose(len(self._agents))].settings.name
+        self.inject(name, node, 1_000 + details("incident.ms", drawn, name).choose(_LONG_MS))
 
     def inject(self, name: str, node: str, ms: int) -> None:
         agent = next(each for each in self._agents if each.settings.name == node)

@@ -29,6 +29,7 @@ class Incidents:
     ) -> None:
         self._timeline = timeline
         self._chance = chance
+        self._drawn = chance.faults("incident")
         self._server = server
         self._planes = planes
         self.of_nodes = NodeIncidents(timeline, chance, planes, agents)
@@ -37,9 +38,7 @@ class Incidents:
         """Draw whether one begins now, and which."""
         total = sum(weight for _, weight in faults.incidents) or 1
         share = faults.incident / total
-        name = self._chance.faults("incident").pick(
-            tuple((each, weight * share) for each, weight in faults.incidents)
-        )
+        name = self._drawn.pick(tuple((each, weight * share) for each, weight in faults.incidents))
         if name:
             self._begin(name)
 
@@ -76,7 +75,8 @@ class Incidents:
             self.of_nodes.begin(name)
 
     def _draw(self, label: str, actor: str, n: int) -> int:
-        return self._chance.stream(label, actor).choose(n)
+        """About the incident that begins now."""
+        return self._chance.details(label, self._drawn, actor).choose(n)
 
     def _restart_server(self) -> None:
         if not self._server.up:

@@ -6,7 +6,8 @@ goes on without it. Each start is a new Agent that knows what the one before kep
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from msgspec import structs
 
@@ -15,7 +16,7 @@ from fairlead.agent.machine import Agent
 from fairlead.api.access.users import AUTHENTICATED, NODE_PREFIX, NODES, User
 from fairlead.api.plan import Context, Watch
 from fairlead.cache.events import Framed, Mirrored
-from fairlead.cache.mirror import MirrorPhase
+from fairlead.cache.mirror import Mirror, MirrorPhase
 from fairlead.model.catalog import CATALOG
 from fairlead.port.driving import Follow, ListAll, Stepped, WakeAt, Woke
 from fairlead.port.request import READ_VERBS, Reply, Request
@@ -114,7 +115,7 @@ class AgentProcess(SimulatedProcess[c.AgentEvent, c.AgentInstruction]):
     ) -> None:
         super().__init__(timeline, chance, digest, link)
         self._crashes = chance.faults("agent_crash_at_write", self.name)
-        self._crash_sent = chance.stream("crash.sent", self.name)
+        self._crash_sent = chance.details("crash.sent", self._crashes)
         self.settings = settings
         self.machine = machine
         self._user, self._selectors = link.user, link.selectors
@@ -133,6 +134,14 @@ class AgentProcess(SimulatedProcess[c.AgentEvent, c.AgentInstruction]):
             and self._timeline.ms >= self._paused_until
             and all(mirror.phase is MirrorPhase.FOLLOWING for mirror in self.agent.mirrors.values())
         )
+
+    @property
+    def called(self) -> str:
+        return f"agent of {self.settings.name}"
+
+    @property
+    def mirrors(self) -> Mapping[str, Mirror[Any]]:
+        return self.agent.mirrors
 
     # What becomes of it
 
@@ -218,7 +227,7 @@ class AgentProcess(SimulatedProcess[c.AgentEvent, c.AgentInstruction]):
         likely = faults.agent_crash_at_write if isinstance(faults, NodeFaults) else 0.0
         dies = request.verb not in READ_VERBS and self._crashes.happens(likely)
         if not dies or self._crash_sent.choose(2):
-            life, origin = self._life, f"agent of {self.settings.name}"
+            life, origin = self._life, self.called
             self.link.call(
                 request,
                 self._user,

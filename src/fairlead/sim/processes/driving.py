@@ -12,7 +12,8 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable
 from functools import partial
-from typing import ClassVar, Generic, TypeVar
+from types import MethodType
+from typing import Any, ClassVar, Generic, TypeVar
 
 from msgspec import structs
 
@@ -42,12 +43,12 @@ class SimulatedProcess(ABC, Generic[E, I]):
         self._timeline, self._chance, self._digest = timeline, chance, digest
         name = self.name = link.name
         self._luck = chance.stream("luck", name)
-        self._skews, self._skew = chance.faults("clock_skew", name), chance.stream("skew", name)
-        self._drifts, self._drift = chance.faults("clock_drift", name), chance.stream("drift", name)
-        self._dies_mid_step, self._mid_step = (
-            chance.faults("crash_mid_step", name),
-            chance.stream("crash.instruction", name),
-        )
+        self._skews = chance.faults("clock_skew", name)
+        self._skew = chance.details("skew", self._skews)
+        self._drifts = chance.faults("clock_drift", name)
+        self._drift = chance.details("drift", self._drifts)
+        self._dies_mid_step = chance.faults("crash_mid_step", name)
+        self._mid_step = chance.details("crash.instruction", self._dies_mid_step)
         self.faults = Faults()
         self._restart_delay = chance.stream("restart", name)
         self._life = 0
@@ -102,6 +103,10 @@ class SimulatedProcess(ABC, Generic[E, I]):
         """Nothing happens in it for a while; then it goes on as if nothing had been."""
         self._paused_until = max(self._paused_until, self._timeline.ms + ms)
         self.link.paused_until = self._paused_until
+
+    @property
+    def is_paused(self) -> bool:
+        return self._timeline.ms < self._paused_until or bool(self._waiting)
 
     def slow_down(self, ms: int, late_ms: int) -> None:
         """For a while all it hears comes to it so late, in the same order: it is busy, not stopped."""
@@ -177,6 +182,14 @@ class SimulatedProcess(ABC, Generic[E, I]):
         ms = int(((wake.at - self._timeline.epoch) * 1000 - self._skew_ms) / self._pace) + 1
         woke = partial(self._woke, wake.timer, number)
         self._timeline.at(max(ms, self._timeline.ms + 1), self._hear, self._life, woke)
+
+    @staticmethod
+    def is_timer(act: Callable[..., None], arguments: tuple[Any, ...]) -> bool:
+        """Whether this entry of the timeline is a process that wakes by itself, and not something that reaches it."""
+        if not isinstance(act, MethodType) or act.__func__ is not SimulatedProcess._hear:
+            return False
+        made = arguments[1].func if isinstance(arguments[1], partial) else None
+        return isinstance(made, MethodType) and made.__func__ is SimulatedProcess._woke
 
     def _woke(self, timer: str, number: int) -> Woke | None:
         return Woke(self.now, self._draw(), timer) if number == self._timers[timer] else None

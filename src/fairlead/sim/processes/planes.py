@@ -3,13 +3,13 @@ identity."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import assert_never
+from typing import Any, assert_never
 
 from fairlead.api.access.users import MASTERS, User
 from fairlead.cache.events import Framed, Mirrored
-from fairlead.cache.mirror import MirrorPhase
+from fairlead.cache.mirror import Mirror, MirrorPhase
 from fairlead.control.instructions import (
     Answers,
     AskProgress,
@@ -28,6 +28,7 @@ from fairlead.port.request import READ_VERBS
 from fairlead.sim.calls import what_of
 from fairlead.sim.chance import Chance, FaultStream, Stream
 from fairlead.sim.digest import Digest
+from fairlead.sim.met import Met
 from fairlead.sim.network import Link
 from fairlead.sim.processes.driving import SimulatedProcess
 from fairlead.sim.time import Timeline
@@ -63,14 +64,22 @@ class PlaneProcess(SimulatedProcess[Answers | Stepped, PlaneInstruction]):
         self._make = make
         self._died_mid_turn = False
         self._users: dict[str, User] = {}
+        self.met = Met()
 
     @property
     def identity(self) -> str:
         return f"plane-{self._slot}-{self._life}"
 
+    called = identity
+
+    @property
+    def mirrors(self) -> Mapping[str, Mirror[Any]]:
+        return self.plane.mirrors
+
     def start(self) -> None:
         self._begin_life()
         self.plane = self._make(self.identity)
+        self.plane.health.answered = self.met.answers
         self._digest.add(b"start", self.name, self.identity)
         self._start_machine(self.plane)
 
@@ -145,6 +154,7 @@ class PlaneProcess(SimulatedProcess[Answers | Stepped, PlaneInstruction]):
                 self._wake_at(instruction)
             case Record(body):
                 add(b"record", name, "", body)
+                self.met.recorded(body)
             case Report(_, message, error):
                 add(b"report", name, message)
                 if error is not None:
@@ -158,15 +168,18 @@ class PlaneProcess(SimulatedProcess[Answers | Stepped, PlaneInstruction]):
                     self.link.expire(resource)
             case ListAll(resource):
                 add(b"list", name, resource)
+                self.met.add("list")
                 self._list(instruction)
             case Follow(resource, since):
                 add(b"follow", name, f"{resource} {since}")
+                self.met.add("watch")
                 self._follow(instruction)
             case _:
                 assert_never(instruction)
 
     def _call(self, call: Call) -> None:
         request = call.request
+        self.met.called(call)
         self._digest.add(
             b"call",
             self.name,
@@ -188,13 +201,12 @@ class PlaneProcess(SimulatedProcess[Answers | Stepped, PlaneInstruction]):
         found = self._crashes.get(kind)
         if found is None:
             actor = " ".join((self.name, *kind))
-            chance = self._chance
-            found = (
-                chance.faults("crash_at_write", actor),
-                chance.stream("crash.sent", actor),
-                chance.faults("crash_after_write", actor),
+            crashes = self._chance.faults("crash_at_write", actor)
+            found = self._crashes[kind] = (
+                crashes,
+                self._chance.details("crash.sent", crashes),
+                self._chance.faults("crash_after_write", actor),
             )
-            self._crashes[kind] = found
         return found
 
     def _send(self, call: Call) -> None:

@@ -76,6 +76,8 @@ class CommitObserver(Protocol):
 
     def committed(self, changes: tuple[CommittedChange, ...], origins: dict[int, str]) -> None: ...
 
+    def answered(self, request: Request, origin: str, reply: Reply) -> None: ...
+
     def wake_watches(self, subscriptions: list[Subscription]) -> None: ...
 
     def server_died(self) -> None: ...
@@ -105,13 +107,12 @@ class SimulatedServer:
         self.lost: tuple[Lost, ...] = ()  # ranges of revisions, as they really are
         self.up = False
         self._timeline = timeline
-        self._crash_synced, self._failed_synced = (
-            chance.stream("crash.synced"),
-            chance.stream("failed.synced"),
-        )
-        self._slow, self._sync_delay = chance.faults("sync_slow"), chance.stream("sync.delay")
-        self._fails = chance.faults("sync_failed")
-        self._skews, self._skew = chance.faults("server_clock_skew"), chance.stream("server.skew")
+        self._crash_synced = chance.stream("crash.synced")
+        self._slow, self._fails = chance.faults("sync_slow"), chance.faults("sync_failed")
+        self._sync_delay = chance.details("sync.delay", self._slow)
+        self._failed_synced = chance.details("failed.synced", self._fails)
+        self._skews = chance.faults("server_clock_skew")
+        self._skew = chance.details("server.skew", self._skews)
         self._skew_ms = 0
         self._digest = digest
         self._witness = witness
@@ -251,7 +252,10 @@ class SimulatedServer:
             if isinstance(step, Transaction):
                 self.submit(step, origin, resolved)
             else:
-                done(stored_reply(step))
+                reply = stored_reply(step)
+                if reply.status == 409:
+                    self._witness.answered(request, origin, reply)
+                done(reply)
 
         go(conversation.begin())
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from fairlead.sim.chance import Chance
 from fairlead.sim.faults import Faults
-from fairlead.sim.search.contract import Attempt
+from fairlead.sim.search.contract import Attempt, Plays
 from fairlead.sim.world import Run
 
 _LEVELS = (0.0, 0.5, 1.0, 3.0, 8.0)  # times the world's own rate
@@ -67,6 +67,18 @@ def swarm(faults: Faults, seed: int) -> Faults:
     return replace(faults, **levels, incidents=kept or faults.incidents)
 
 
+def _differences(faults: Faults, drawn: Faults) -> str:
+    """In words, what a swarm left out and what it has more of."""
+    rates = {each.name: getattr(faults, each.name) for each in fields(faults)}
+    rates = {name: rate for name, rate in rates.items() if isinstance(rate, float) and rate}
+    gone = [name for name in rates if not getattr(drawn, name)]
+    gone += [name for name, _ in faults.incidents if name not in dict(drawn.incidents)]
+    more = [f"{name} {getattr(drawn, name):g}" for name, rate in rates.items() if getattr(drawn, name) > rate]
+    return "; ".join(
+        f"{word} {', '.join(names)}" for word, names in (("without", gone), ("more", more)) if names
+    )
+
+
 class _Drawn:
     def __init__(self, name: str, seed: int, make: Callable[[int], Attempt]) -> None:
         self.name = name
@@ -80,17 +92,22 @@ class _Drawn:
         """Nothing: seeds have nothing to do with each other."""
 
 
-def uniform_search(faults: Faults, seed: int) -> _Drawn:
+def uniform_search(runner: Plays, seed: int) -> _Drawn:
     return _Drawn("uniform", seed, Attempt)
 
 
-def swarm_search(faults: Faults, seed: int) -> _Drawn:
-    return _Drawn("swarm", seed, lambda each: Attempt(each, faults=swarm(faults, each)))
+def swarm_search(runner: Plays, seed: int) -> _Drawn:
+    def make(each: int) -> Attempt:
+        faults = runner.at(each).faults
+        drawn = swarm(faults, each)
+        return Attempt(each, faults=drawn, told=_differences(faults, drawn))
+
+    return _Drawn("swarm", seed, make)
 
 
-def pct_search(faults: Faults, seed: int) -> _Drawn:
+def pct_search(runner: Plays, seed: int) -> _Drawn:
     return _Drawn("pct", seed, lambda each: Attempt(each, bend=PctBend(each)))
 
 
-def delay_search(faults: Faults, seed: int) -> _Drawn:
+def delay_search(runner: Plays, seed: int) -> _Drawn:
     return _Drawn("delay", seed, lambda each: Attempt(each, bend=DelayBend(each, 4 + each % 8)))

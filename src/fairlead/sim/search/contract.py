@@ -29,10 +29,11 @@ class Attempt:
     bend: Bend | None = None
     faults: Faults | None = None  # None: the world's
     told: str = ""  # what it tries, in words
-    watched: bool = False  # its search wants to see the trail
+    watched: bool = False  # its search wants to see the trail, and where faults could be
+    search: str = ""  # whose it is, where several take turns
 
-    def chance(self, notes_all: bool = False) -> Chance:
-        return Chance(self.seed, dict(self.forced), self.bend, notes_all=notes_all)
+    def chance(self) -> Chance:
+        return Chance(self.seed, dict(self.forced), self.bend, notes_places=self.watched)
 
 
 class Search(Protocol):
@@ -48,6 +49,9 @@ class Plays(Protocol):
     """What a search needs of a Runner: the code under test, in the world that is searched."""
 
     faults: Faults
+
+    def at(self, seed: int) -> Plays:
+        """The one of this seed, where each seed has a world of its own."""
 
     def play(self, chance: Chance, trail: bool = False, faults: Faults | None = None) -> Run: ...
 

@@ -1,7 +1,9 @@
 """Exhaustive search within a bound: every single fault at every place of one run without faults, then every pair.
 
 For small worlds: it ends, and then it is known that no fault, or no two faults, of the kinds that the world has lead to
-harm from that run.
+harm from that run. Places of a pair are those of the run without faults: what only the first fault makes possible is
+lineage-driven search's to try. Details of a fault that matter are tried at their worst, others are as the seed draws
+them.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ class ExhaustiveSearch:
 
     def __init__(self, runner: Plays, seed: int, faults_max: int = 2) -> None:
         self._runner, self._seed, self._faults_max = runner, seed, faults_max
-        self._faults = unlikely(runner.faults)
+        self._faults = unlikely(runner.at(seed).faults)
         self._attempts = self._all()
 
     def propose(self) -> Attempt | None:
@@ -38,6 +40,8 @@ class ExhaustiveSearch:
         ]
         for number in range(1, self._faults_max + 1):
             for chosen in combinations(singles, number):
+                if len({choices[0][0] for _, choices in chosen}) < number:
+                    continue  # two things that cannot both go wrong at one place
                 told = "; ".join(each for each, _ in chosen)
                 forced = tuple(choice for _, choices in chosen for choice in choices)
                 yield Attempt(self._seed, forced, faults=self._faults, told=told)

@@ -8,19 +8,21 @@ the outcome are tried first, and outcomes by turns.
 
 from __future__ import annotations
 
-from collections import Counter, deque
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterator, Sequence
 
 from fairlead.model.views import LEASES
-from fairlead.port.request import READ_VERBS
-from fairlead.sim.chance import ChoiceName
+from fairlead.sim.chance import ChoiceName, FaultPlace
+from fairlead.sim.faults import Faults
 from fairlead.sim.search.contract import Attempt, Plays, unlikely
-from fairlead.sim.search.points import FaultPoint, Forced, clean_run, single_faults
-from fairlead.sim.trail import Trail, TrailStep
+from fairlead.sim.search.points import FaultPoint, Forced, clean_run, point_at, single_faults
+from fairlead.sim.trail import NO_CAUSE, Trail, TrailStep
 from fairlead.sim.world import Run
 
 _WAITING_MAX = 4_000
 _RUNS = 64
+_NO_OUTCOMES = (LEASES.name, "events", "events.events.k8s.io")
+_DELIVERIES = ("watch_lag", "watch_broken")
 
 
 class LineageSearch:
@@ -28,9 +30,8 @@ class LineageSearch:
 
     def __init__(self, runner: Plays, seed: int, faults_max: int = 3) -> None:
         self._runner, self._seed, self._faults_max = runner, seed, faults_max
-        self._faults = unlikely(runner.faults)
         self._waiting: deque[Attempt] = deque()
-        self._tried: set[Forced] = set()
+        self._tried: dict[Forced, int] = {}  # with how many faults
         self._ends_at = seed + _RUNS
 
     def propose(self) -> Attempt | None:
@@ -38,83 +39,99 @@ class LineageSearch:
             if self._seed >= self._ends_at:
                 return None
             run, _ = clean_run(self._runner, self._seed)
-            self._waiting.append(Attempt(self._seed, faults=self._faults, told="no fault", watched=True))
+            self._waiting.append(
+                Attempt(
+                    self._seed,
+                    faults=unlikely(self._runner.at(self._seed).faults),
+                    told="no fault",
+                    watched=True,
+                )
+            )
             self._tried.clear()
             self._extend(self._seed, (), "", run)
             self._seed += 1
         return self._waiting.popleft()
 
+    def _quiet(self, seed: int) -> Faults:
+        return unlikely(self._runner.at(seed).faults)
+
     def learn(self, attempt: Attempt, run: Run) -> None:
-        faults = sum(choice[0][0] in _LABELS for choice in attempt.forced)
-        if run.violation is None and attempt.forced and faults < self._faults_max:
+        faults = self._tried.get(attempt.forced, 0)
+        if run.violation is None and 0 < faults < self._faults_max:
             self._extend(attempt.seed, attempt.forced, attempt.told, run)
 
     def _extend(self, seed: int, forced: Forced, told: str, run: Run) -> None:
-        if run.trail is None or len(self._waiting) > _WAITING_MAX:
+        if len(self._waiting) > _WAITING_MAX:
             return
-        for point in supports(run.trail):
+        taken, faults = {name for name, _ in forced}, self._tried.get(forced, 0) + 1
+        for point in supports(run):
             for word, choices in single_faults(point):
                 wanted = tuple(sorted({*forced, *choices}))
-                if wanted in self._tried or any(name == choices[0][0] for name, _ in forced):
+                if wanted in self._tried or point.name in taken:
                     continue
-                self._tried.add(wanted)
+                self._tried[wanted] = faults
                 said = "; ".join(filter(None, (told, f"{word}: {point.actor} {point.nth}")))
-                self._waiting.append(Attempt(seed, wanted, faults=self._faults, told=said, watched=True))
+                self._waiting.append(
+                    Attempt(
+                        seed, wanted, faults=unlikely(self._runner.at(seed).faults), told=said, watched=True
+                    )
+                )
 
 
-_LABELS = ("call", "crash_at_write", "watch_lag", "watch_broken")
-
-
-def supports(trail: Trail) -> Iterator[FaultPoint]:
+def supports(run: Run) -> Iterator[FaultPoint]:
     """The messages that last changes rest on: nearest first, outcomes by turns, each once."""
-    names = _messages(trail)
-    chains: list[list[ChoiceName]] = []
-    for number in _outcomes(trail):
-        chain = [name for step in reversed(trail.chain(number)) for name in names.get(step.number, ())]
-        if chain:
-            chains.append(chain)
+    if run.trail is None:
+        return
+    messages = _Messages(run.trail, run.chance.places or ())
+    chains = [list(messages.behind(number)) for number in _outcomes(run.trail)]
     seen: set[ChoiceName] = set()
     for depth in range(max(map(len, chains), default=0)):
         for chain in chains:
-            if depth < len(chain) and chain[depth] not in seen:
-                seen.add(chain[depth])
-                label, actor, nth = chain[depth]
-                yield FaultPoint(0, label, actor, nth, 2)
+            if depth < len(chain) and chain[depth].name not in seen:
+                seen.add(chain[depth].name)
+                yield chain[depth]
 
 
 def _outcomes(trail: Trail) -> list[int]:
-    """The steps of the last change of each object, but for leases."""
+    """The steps of the last change of each object, but for leases, which never rest, and Events, which only tell."""
     last: dict[str, int] = {}
     for step in trail:
         if step.kind == "calm":
             break
         if step.kind == "committed":
             key = step.text.partition(" ")[2].rpartition(" by ")[0]
-            if LEASES.name not in key:
+            if key.partition("/")[0] not in _NO_OUTCOMES:
                 last[key] = step.number
     return sorted(last.values(), reverse=True)
 
 
-def _messages(trail: Trail) -> dict[int, tuple[ChoiceName, ...]]:
-    """By step, what the choices about it are called: a call has a fate and may be the last, a delivery may lag."""
-    found: dict[int, tuple[ChoiceName, ...]] = {}
-    made: Counter[tuple[str, str]] = Counter()
-    for step in trail:
-        names = _of_call(step) if step.kind == "call" else _of_delivery(step) if step.kind == "told" else ()
-        if names:
-            found[step.number] = tuple((label, actor, made[label, actor]) for label, actor in names)
-            made.update(names)
-    return found
+class _Messages:
+    """By step, where a fault could have stopped it. A place is noted with the step before it, which is the call that is
+    about to leave; of a delivery that is what there is to deliver, so that it is found with who is told."""
 
+    def __init__(self, trail: Trail, places: Sequence[FaultPlace]) -> None:
+        self._trail = trail
+        self._at: dict[int, list[FaultPoint]] = {}
+        self._delivering: dict[tuple[int, str], list[FaultPoint]] = {}
+        for place in places:
+            if place.label in _DELIVERIES:
+                self._delivering.setdefault((place.step, place.actor), []).append(point_at(place))
+            else:
+                self._at.setdefault(place.step, []).append(point_at(place))
 
-def _of_call(step: TrailStep) -> tuple[tuple[str, str], ...]:
-    _, controller, verb, plural, address = step.text.split(" ")
-    below = address.rpartition("/")[2]
-    actor = f"{step.actor} {controller} {verb} {plural}" + (f"/{below}" if below else "")
-    return (("call", actor),) if verb in READ_VERBS else (("crash_at_write", actor), ("call", actor))
+    def behind(self, number: int) -> Iterator[FaultPoint]:
+        """The nearest first."""
+        for step in reversed(self._trail.chain(number)):
+            yield from self._at.get(step.number, ())
+            yield from self._of_delivery(step)
 
-
-def _of_delivery(step: TrailStep) -> tuple[tuple[str, str], ...]:
-    resource, kind, _ = step.text.split(" ", 2)
-    actor = f"{step.actor} {resource}"
-    return (("watch_lag", actor), ("watch_broken", actor)) if kind == "Framed" else ()
+    def _of_delivery(self, step: TrailStep) -> Iterator[FaultPoint]:
+        resource, _, rest = step.text.removeprefix("is told ").partition(" ")
+        before = step.cause
+        if not rest.startswith("Framed"):
+            return
+        while before != NO_CAUSE:
+            yield from self._delivering.get((before, f"{step.actor} {resource}"), ())
+            if self._trail[before].kind != "fault":  # told where it fires, between the place and what it does
+                return
+            before = self._trail[before].cause

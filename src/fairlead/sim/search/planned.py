@@ -30,7 +30,6 @@ class PlannedSearch:
 
     def __init__(self, runner: Plays, seed: int) -> None:
         self._runner, self._seed = runner, seed
-        self._faults = unlikely(runner.faults)
         self._plans = self._all()
 
     def propose(self) -> Attempt | None:
@@ -42,7 +41,8 @@ class PlannedSearch:
     def _all(self) -> Iterator[Attempt]:
         for seed in range(self._seed, self._seed + _RUNS):
             _, points = clean_run(self._runner, seed)
-            yield Attempt(seed, faults=self._faults, told="no fault")
+            faults = unlikely(self._runner.at(seed).faults)
+            yield Attempt(seed, faults=faults, told="no fault")
             patterns = (
                 _crashes(points),
                 _unknown(points),
@@ -52,7 +52,7 @@ class PlannedSearch:
             )
             for together in zip_longest(*patterns):
                 for plan in filter(None, together):
-                    yield Attempt(seed, plan[1], faults=self._faults, told=plan[0])
+                    yield Attempt(seed, plan[1], faults=faults, told=plan[0])
 
 
 def by_turns(points: list[FaultPoint]) -> Iterator[FaultPoint]:

@@ -1,7 +1,8 @@
 """Where faults can be put in a run without faults, and which: what planned, lineage-driven and exhaustive search share.
 
-A run that notes everything (`Chance.notes_all`) lists every place at which a fault could have been drawn, in the order
-of time. `single_faults` makes of such a place what can go wrong there, as choices to force.
+A run that notes them (`Chance.places`) lists every place at which a fault could have been drawn, in the order of time.
+`single_faults` makes of such a place what can go wrong there, as choices to force: the fault, and how it goes, which
+has the number of the fault.
 """
 
 from __future__ import annotations
@@ -10,13 +11,14 @@ from dataclasses import dataclass
 
 from fairlead.port.request import READ_VERBS
 from fairlead.sim.calls import FATES
-from fairlead.sim.chance import Chance, ChoiceName
+from fairlead.sim.chance import Chance, ChoiceName, FaultPlace
 from fairlead.sim.search.contract import Plays, unlikely
 from fairlead.sim.world import Run
 
 Forced = tuple[tuple[ChoiceName, int], ...]
 _OF_WRITES = ("call", "crash_at_write", "crash_after_write")
 _LAG_MAX, _LATE_MAX = 11_999, 4_999  # milliseconds: as late as `network.py` lets them be
+_WORST_FIRST = ("reply_lost", "request_late", "request_lost")  # of what can become of a write
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,31 +56,43 @@ class FaultPoint:
 
 def clean_run(runner: Plays, seed: int) -> tuple[Run, tuple[FaultPoint, ...]]:
     """A run without faults of the code under test, and every place at which it could have met one."""
-    chance = Chance(seed, notes_all=True)
-    run = runner.play(chance, trail=True, faults=unlikely(runner.faults))
-    faults = (each for each in chance.choices if each[5])
-    return run, tuple(FaultPoint(at, each[0], each[1], each[2], each[3]) for at, each in enumerate(faults))
+    chance = Chance(seed, notes_places=True)
+    world = runner.at(seed)
+    run = world.play(chance, trail=True, faults=unlikely(world.faults))
+    return run, tuple(point_at(place, at) for at, place in enumerate(chance.places or ()))
+
+
+def point_at(place: FaultPlace, position: int = 0) -> FaultPoint:
+    return FaultPoint(position, place.label, place.actor, place.nth, place.n)
 
 
 def single_faults(point: FaultPoint) -> tuple[tuple[str, Forced], ...]:
     """What can go wrong here: in words, and as choices."""
-    name, actor = point.name, point.actor
-    if point.label == "crash_at_write":
-        after = ((name, 1), (("crash.sent", actor, 0), 1))
-        return ("crash after the write", after), ("crash before the write", ((name, 1),))
-    if point.label == "call" and point.writes:
-        late = ((name, 1 + FATES.index("request_late")), (("call.late", actor, 0), _LATE_MAX))
-        return (
-            ("reply lost", ((name, 1 + FATES.index("reply_lost")),)),
-            ("request late", late),
-            ("request lost", ((name, 1 + FATES.index("request_lost")),)),
-        )
+    name, fires = point.name, (point.name, 1)
+    if point.label in ("crash_at_write", "agent_crash_at_write"):
+        after, before = (fires, _how(point, "crash.sent", 1)), (fires, _how(point, "crash.sent", 0))
+        return ("crash after the write", after), ("crash before the write", before)
+    if point.label == "call":
+        return tuple((fate.replace("_", " "), _fated(point, fate)) for fate in _fates(point))
     if point.label == "watch_lag":
-        return (("view frozen", ((name, 1), (("watch.lag", actor, 0), _LAG_MAX))),)
-    if point.label == "watch_broken":
-        return (("watch broken", ((name, 1),)),)
+        return (("view frozen", (fires, _how(point, "watch.lag", _LAG_MAX))),)
     if point.label == "incident":
         return tuple((f"incident {value}", ((name, value),)) for value in range(1, point.n))
-    if point.label == "call":
-        return ()
-    return ((point.label, ((name, 1),)),)
+    return ((point.label.replace("_", " "), (fires,)),)
+
+
+def _fates(point: FaultPoint) -> tuple[str, ...]:
+    """Of a read it is all the same why it brought nothing."""
+    if not point.writes:
+        return ("request_lost",)
+    return (*_WORST_FIRST, *(each for each in FATES[: point.n - 1] if each not in _WORST_FIRST))
+
+
+def _fated(point: FaultPoint, fate: str) -> Forced:
+    fires = (point.name, 1 + FATES.index(fate))
+    return (fires, _how(point, "call.late", _LATE_MAX)) if fate == "request_late" else (fires,)
+
+
+def _how(point: FaultPoint, label: str, value: int) -> tuple[ChoiceName, int]:
+    """A detail of this fault."""
+    return (label, point.actor, point.nth), value

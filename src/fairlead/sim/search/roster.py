@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from fairlead.sim.search.bends import delay_search, pct_search, swarm_search, uniform_search
 from fairlead.sim.search.contract import Attempt, Plays, Search
@@ -22,8 +23,8 @@ class MixedSearch:
     name = MIXED
 
     def __init__(self, runner: Plays, seed: int) -> None:
-        self._turns = [SEARCHES[name](runner, seed) for name in _IN_MIXED]
-        self._of: dict[int, Search] = {}  # attempt -> whose it is
+        self._searches = {name: SEARCHES[name](runner, seed) for name in _IN_MIXED}
+        self._turns = list(self._searches.values())
 
     def propose(self) -> Attempt | None:
         while self._turns:
@@ -31,21 +32,18 @@ class MixedSearch:
             attempt = search.propose()
             if attempt is not None:
                 self._turns.append(search)
-                self._of[id(attempt)] = search
-                return attempt
+                return replace(attempt, search=search.name)
         return None
 
     def learn(self, attempt: Attempt, run: Run) -> None:
-        search = self._of.pop(id(attempt), None)
-        if search is not None:
-            search.learn(attempt, run)
+        self._searches[attempt.search].learn(attempt, run)
 
 
 SEARCHES: dict[str, Callable[[Plays, int], Search]] = {
-    UNIFORM: lambda runner, seed: uniform_search(runner.faults, seed),
-    "swarm": lambda runner, seed: swarm_search(runner.faults, seed),
-    "pct": lambda runner, seed: pct_search(runner.faults, seed),
-    "delay": lambda runner, seed: delay_search(runner.faults, seed),
+    UNIFORM: uniform_search,
+    "swarm": swarm_search,
+    "pct": pct_search,
+    "delay": delay_search,
     "planned": PlannedSearch,
     "lineage": LineageSearch,
     "coverage": lambda runner, seed: CoverageSearch(seed),

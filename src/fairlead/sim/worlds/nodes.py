@@ -111,6 +111,14 @@ def policy(
     unknown_seconds: float = 20.0, forget_seconds: float = 45.0, suspect_seconds: float = 8.0
 ) -> ScenarioStep:
     """The default one with shorter times."""
+    spec = policy_spec(unknown_seconds, forget_seconds, suspect_seconds)
+    body = {"kind": "EvidencePolicy", "metadata": {"name": rows.NAME}, "spec": spec}
+    return create(0.1, "fairlead.dev/v1", "evidencepolicies", body, "")
+
+
+def policy_spec(
+    unknown_seconds: float = 20.0, forget_seconds: float = 45.0, suspect_seconds: float = 8.0
+) -> Json:
     spec = rows.default_spec()
     silence = {
         rows.STOP_PLACEMENT: suspect_seconds,
@@ -123,8 +131,7 @@ def policy(
             row["acts"] = [{"act": act, "afterSeconds": after} for act, after in silence.items()]
     # Two nodes make a zone, so one silent node never brakes it and two stop it.
     spec["zones"] = {**spec["zones"], "slowedReleasesPerMinute": 2.0, "silentNodesMin": 2}
-    body = {"kind": "EvidencePolicy", "metadata": {"name": rows.NAME}, "spec": spec}
-    return create(0.1, "fairlead.dev/v1", "evidencepolicies", body, "")
+    return spec
 
 
 def _steps() -> tuple[ScenarioStep, ...]:

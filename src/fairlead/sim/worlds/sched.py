@@ -21,6 +21,7 @@ to keep 3.
 from __future__ import annotations
 
 from fairlead.control.leadership import LeadershipSettings
+from fairlead.sim.endstate import MADE
 from fairlead.sim.faults import Faults
 from fairlead.sim.scenario import Json, Scenario, ScenarioStep, create, delete, evict, patch
 
@@ -51,6 +52,7 @@ def scenario() -> Scenario:
         seconds_min=240.0,
         seconds_max=900.0,
         quiet_seconds=190.0,  # a mark of an eviction that did not come is taken back after 120 s; clocks are 60 s apart
+        allowed=(MADE,),  # who is evicted for whom follows from what is bound first
         leadership=LeadershipSettings(duration_seconds=10.0, renew_seconds=4.0, retry_seconds=4.0),
     )
 

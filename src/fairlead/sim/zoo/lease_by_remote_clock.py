@@ -1,4 +1,7 @@
-"""Whether a lease has run out is judged by the time that its holder wrote into it, on the holder's clock."""
+"""A lease is judged by the time that its holder wrote into it: whoever's clock is ahead takes it while it is held.
+
+Where writes are fenced nothing comes of it but that leaders change without need; `leases-run-out` sees it all the same.
+"""
 
 from __future__ import annotations
 
@@ -12,20 +15,21 @@ from fairlead.port.outcome import Done, Outcome
 from fairlead.sim.parts import Parts
 
 
-class ByTheirClock(Leadership):
+class RemoteClock(Leadership):
     def _lease_was_read(self, outcome: Outcome, now: float) -> tuple[LeadershipInstruction, ...]:
         if isinstance(outcome, Done):
             lease = codec.decode(outcome.body)
-            spec, revision = lease["spec"], int(lease["metadata"]["resourceVersion"])
-            self._seen, self._seen_at = (spec["holderIdentity"], revision), parse_time(spec["renewTime"])
+            spec = lease["spec"]
+            self._seen = (str(spec.get("holderIdentity", "")), int(lease["metadata"]["resourceVersion"]))
+            self._seen_at = parse_time(spec["renewTime"])
         return super()._lease_was_read(outcome, now)
 
 
-class ByTheirClockPlane(Plane):
+class TrustingPlane(Plane):
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
-        self.leadership.__class__ = ByTheirClock
+        self.leadership.__class__ = RemoteClock
 
 
 def plant(parts: Parts) -> Parts:
-    return {**parts, "plane": ByTheirClockPlane}
+    return {**parts, "plane": TrustingPlane}

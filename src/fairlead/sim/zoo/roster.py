@@ -157,6 +157,11 @@ SPECIMENS: tuple[Specimen, ...] = (
     ),
     Specimen("damaged_overwritten", 0, "bit-rot", ("damaged-is-there",), "writes over what it cannot read"),
     Specimen("stand_in_unseen", 0, "bit-rot", ("damaged-is-there",), "takes what it cannot read for gone"),
+    Specimen("frame_skipped", 0, "rollouts", ("mirrors-at-rest", *_UNFINISHED), "loses one change of many"),
+    Specimen(
+        "never_rolls_out", 0, "rollouts", ("templates-reach-pods", *_UNFINISHED), "says that it is done"
+    ),
+    Specimen("written_on_old_read", 0, "rollouts", ("writers-progress",), "writes what it once read"),
     Specimen("revisions_given_twice", 0, "lost-log", ("revisions-increase",), "numbers begin again"),
     Specimen(
         "lost_revisions_served", 0, "lost-log", ("lost-revisions-are-gone",), "goes on from what was lost"

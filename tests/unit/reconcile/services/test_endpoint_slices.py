@@ -217,6 +217,22 @@ def test_slices_that_others_keep_for_the_service_stay_as_they_are() -> None:
     assert addresses(world) == ["10.0.0.1", "127.128.0.2"]
 
 
+def test_slices_that_a_service_of_the_same_name_left_behind_are_taken_over() -> None:
+    world = World()
+    service(world)
+    pod(world, 1)
+    (left,) = settled(world)
+    world.edit(ENDPOINT_SLICES, left.metadata.name, {"metadata": {"ownerReferences": None}})
+    world.vanish(Key(SERVICES.name, left.metadata.namespace, "web"))
+    world.vanish(Key(PODS.name, left.metadata.namespace, "p1"))
+    pod(world, 2)
+    service(world)
+    (found,) = settled(world)
+    assert found.metadata.name == left.metadata.name
+    assert found.metadata.controller is not None
+    assert addresses(world) == ["127.128.0.3"]
+
+
 def test_many_pods_fill_slices_of_a_hundred_and_a_change_writes_one() -> None:
     world = World()
     service(world)

@@ -20,6 +20,7 @@ from fairlead.store.contract import (
     Note,
     PreconditionFailed,
     Put,
+    Recovered,
     Retention,
     Transaction,
 )
@@ -145,6 +146,47 @@ def test_an_unforeseen_error_in_the_writer_thread_does_not_stop_writing_for_good
         while isinstance(outcome := await bench.driver.commit(put("y")), CommitFailed):
             await asyncio.sleep(0.01)
         assert isinstance(outcome, Committed)
+        await bench.driver.stop(5)
+
+    run(work())
+
+
+def test_an_unforeseen_error_while_history_is_compacted_does_not_stop_writing(monkeypatch: Any) -> None:
+    monkeypatch.setattr(store_driver, "COMPACT_IDLE_SECONDS", 0.01)
+    tried: list[float] = []
+
+    class Damaged(Disk):
+        def compact(self, now: float, retention: dict[str, Retention], budget: int) -> dict[str, int]:
+            tried.append(now)
+            raise TypeError("a row is not what it was")
+
+    async def work() -> None:
+        bench = Bench(Damaged())
+        while len(tried) < 2:  # it is tried again, so the writer lives
+            await asyncio.sleep(0.01)
+        assert isinstance(await bench.driver.commit(put("a")), Committed)
+        await bench.driver.stop(5)
+
+    run(work())
+
+
+def test_an_unforeseen_error_while_the_journal_is_read_again_is_answered() -> None:
+    class Unreadable(Disk):
+        broken = False
+
+        def recover(self) -> Recovered:
+            if self.broken:
+                raise AttributeError("a row is not what it was")
+            return super().recover()
+
+    async def work() -> None:
+        disk = Unreadable()
+        bench = Bench(disk)
+        disk.fail_after, disk.broken = JournalError("StorageFailed", "no more"), True
+        assert isinstance(await bench.driver.commit(put("a")), CommitFailed)
+        assert isinstance(await bench.driver.commit(put("b")), CommitFailed)
+        disk.broken = False
+        assert isinstance(await bench.driver.commit(put("c")), CommitFailed | Committed)
         await bench.driver.stop(5)
 
     run(work())

@@ -1,0 +1,127 @@
+"""How long each search takes to find each planted bug: a table of processor seconds and runs. Writes JSON and a page.
+
+Run: .venv/bin/python -m bench.zoo [--modes mixed,uniform,planned,lineage] [--tries 5] [--cpu 60] [--jobs J] [--seconds
+S]
+
+Each hunt begins at seeds of its own, so that the median of several tries means something. In pieces (`pieces.py`): the
+file is written after every plant and mode, and a later run of the same sources goes on from it. When all is done, the
+table in docs/reference/zoo.md is written anew.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import os
+import statistics
+import sys
+import time
+
+from bench.pieces import RESULTS, ROOT, Json, OutOfTimeError, Pieces, arguments, say
+
+from fairlead.sim.generate.runner import runner_of
+from fairlead.sim.hunt import HuntLimits, hunt
+from fairlead.sim.search.roster import MIXED, SEARCHES
+from fairlead.sim.worlds.roster import STANDARD
+from fairlead.sim.zoo import WORLD_OF, plant_names
+
+RESULT = RESULTS / "zoo.json"
+PAGE = ROOT / "docs" / "reference" / "zoo.md"
+MODES = (MIXED, "uniform", "planned", "lineage")
+TRIES, CPU_SECONDS, APART = 5, 60.0, 1_000_000
+_BEGIN, _END = "<!-- table -->", "<!-- end of table -->"
+
+
+def _hunt(work: tuple[str, str, int, float]) -> Json:
+    name, mode, number, seconds = work
+    world, plant = WORLD_OF.get(name, STANDARD), f"fairlead.sim.zoo.{name}:plant"
+    runner = runner_of(world, plant)
+    runner.backup()
+    search = SEARCHES[mode](runner, number * APART)
+    found = hunt(runner, search, world, plant, time.process_time, HuntLimits(seconds, 0.0))
+    return {
+        "found": bool(found.invariant),
+        "cpu_seconds": round(found.cpu_seconds, 2),
+        "runs": found.attempts,
+        "invariant": found.invariant,
+    }
+
+
+class ZooTable:
+    def __init__(self, options: argparse.Namespace) -> None:
+        self._options = options
+        self.pieces = Pieces(options, {"tries": options.tries, "cpu": options.cpu})
+
+    def fill(self) -> None:
+        told: Json = dict(self.pieces.told.get("hunts", {}))
+        jobs = self._options.jobs
+        with multiprocessing.get_context("fork").Pool(jobs, maxtasksperchild=4) as pool:
+            for name in plant_names():
+                for mode in self._options.modes.split(","):
+                    if f"{name} {mode}" in told:
+                        continue
+                    self.pieces.check_time(self._options.cpu)
+                    work = [(name, mode, number, self._options.cpu) for number in range(self._options.tries)]
+                    told[f"{name} {mode}"] = pool.map(_hunt, work, chunksize=1)
+                    self.pieces.write({"hunts": told})
+                    say(f"{name} {mode}: {_cell(told[f'{name} {mode}'])}")
+
+    def missed(self) -> list[str]:
+        """Plants that the default search did not find in most tries."""
+        hunts: Json = self.pieces.told["hunts"]
+        return [
+            name
+            for name in plant_names()
+            if sum(each["found"] for each in hunts.get(f"{name} {MIXED}", ())) * 2 <= self._options.tries
+        ]
+
+    def write_page(self) -> None:
+        hunts, modes = self.pieces.told["hunts"], self._options.modes.split(",")
+        lines = [
+            f"| plant | world | invariant | {' | '.join(modes)} |",
+            f"| --- | --- | --- | {' | '.join('---' for _ in modes)} |",
+        ]
+        for name in plant_names():
+            tries = [hunts[f"{name} {mode}"] for mode in modes]
+            told = sorted({each["invariant"] for hunt in tries for each in hunt if each["invariant"]})
+            cells = " | ".join(map(_cell, tries))
+            lines.append(
+                f"| `{name}` | {WORLD_OF.get(name, STANDARD)} | {', '.join(told) or 'none'} | {cells} |"
+            )
+        before, _, rest = PAGE.read_text(encoding="utf-8").partition(_BEGIN)
+        after = rest.partition(_END)[2]
+        table = "\n".join(lines)
+        PAGE.write_text(f"{before}{_BEGIN}\n{table}\n{_END}{after}", encoding="utf-8")
+
+
+def _cell(tries: list[Json]) -> str:
+    """Seconds and runs by the median of those that found it; how many did, if not all."""
+    found = [each for each in tries if each["found"]]
+    if not found:
+        return "not found"
+    seconds = statistics.median(each["cpu_seconds"] for each in found)
+    runs = statistics.median(each["runs"] for each in found)
+    short = f" ({len(found)} of {len(tries)})" if len(found) < len(tries) else ""
+    return f"{seconds:.1f} s, {runs:g}{short}"
+
+
+def main() -> int:
+    parser = arguments(__doc__, RESULT)
+    parser.add_argument("--modes", default=",".join(MODES), help="which searches")
+    parser.add_argument("--tries", type=int, default=TRIES)
+    parser.add_argument("--cpu", type=float, default=CPU_SECONDS, help="processor seconds of one hunt")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    options = parser.parse_args()
+    table = ZooTable(options)
+    try:
+        table.fill()
+    except OutOfTimeError:
+        return table.pieces.more_to_do()
+    table.write_page()
+    for name in table.missed():
+        say(f"{name} was not found")
+    return 1 if table.missed() else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,107 @@
+"""At rest what a workload's template says has reached its pods: image, requests, labels, annotations and more.
+
+Judged by content, field by field, and not by the hashes and labels that controllers go by. Of Deployments, StatefulSets
+and DaemonSets, each live pod; but not where people asked for something else: a Deployment that is paused, the strategy
+OnDelete, ordinals below a partition; nor where a pod is not ready, as a rollout waits for it. ReplicaSets and Jobs
+promise nothing of the kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from fairlead.model.views import DAEMONSETS, DEPLOYMENTS, PODS, REPLICASETS, STATEFULSETS
+from fairlead.sim.checkers.contract import CommittedObjects, Sight
+from fairlead.sim.violation import Violation
+
+Json = dict[str, Any]
+
+
+class TemplatesReachPods:
+    name = "templates-reach-pods"
+
+    def saw(self, sight: Sight) -> None:
+        """On the way pods of several templates are there."""
+
+    def quiesced(self, objects: CommittedObjects, seconds: float) -> None:
+        pods: dict[str, list[Any]] = {}  # uid of the controller -> live pods
+        for pod in objects.of(PODS.name).values():
+            if pod.live and pod.metadata.controller is not None:
+                pods.setdefault(pod.metadata.controller.uid, []).append(pod)
+        for kind, workload, mine in _rolled(objects, pods):
+            for pod in mine if all(each.ready for each in mine) else ():
+                told = differing(workload.spec.template, pod)
+                if told:
+                    name = workload.metadata.name
+                    raise Violation(self.name, f"pod {pod.metadata.name} of {kind} {name} has {told}")
+
+
+def _rolled(objects: CommittedObjects, pods: dict[str, list[Any]]) -> Iterator[tuple[str, Any, list[Any]]]:
+    """Workloads whose pods are to be of the template, with those pods."""
+    sets: dict[str, list[str]] = {}  # uid of a Deployment -> uids of its sets
+    for each in objects.of(REPLICASETS.name).values():
+        if each.metadata.controller is not None:
+            sets.setdefault(each.metadata.controller.uid, []).append(each.metadata.uid)
+    for found in objects.of(DEPLOYMENTS.name).values():
+        if not found.spec.paused:
+            uids = sets.get(found.metadata.uid, ())
+            yield DEPLOYMENTS.kind, found, [pod for uid in uids for pod in pods.get(uid, ())]
+    for found in objects.of(STATEFULSETS.name).values():
+        rolling = _rolling(found)
+        if rolling is not None:
+            least = int(rolling.get("partition") or 0) + int(found.spec.ordinals.get("start") or 0)
+            mine = pods.get(found.metadata.uid, ())
+            yield STATEFULSETS.kind, found, [pod for pod in mine if ordinal_of(pod) >= least]
+    for found in objects.of(DAEMONSETS.name).values():
+        if _rolling(found) is not None:
+            yield DAEMONSETS.kind, found, pods.get(found.metadata.uid, [])
+
+
+def _rolling(workload: Any) -> Json | None:
+    strategy = workload.spec.update_strategy
+    return None if strategy.get("type") == "OnDelete" else strategy.get("rollingUpdate") or {}
+
+
+def ordinal_of(pod: Any) -> int:
+    return int(pod.metadata.name.rpartition("-")[2])
+
+
+def differing(template: Json, pod: Any) -> str:
+    """The first thing that a template sets and a pod has otherwise, in words; "" if there is none."""
+    meta, spec = template.get("metadata") or {}, template.get("spec") or {}
+    for what, wanted, found in (
+        ("label", meta.get("labels") or {}, pod.metadata.labels),
+        ("annotation", meta.get("annotations") or {}, pod.metadata.annotations),
+        ("node selector", spec.get("nodeSelector") or {}, pod.spec.node_selector),
+    ):
+        for name, value in wanted.items():
+            if found.get(name) != value:
+                return f"{what} {name} {found.get(name)} instead of {value}"
+    if spec.get("priorityClassName", pod.spec.priority_class_name) != pod.spec.priority_class_name:
+        return f"priority class {pod.spec.priority_class_name}"
+    for field, containers in (
+        ("containers", pod.spec.containers),
+        ("initContainers", pod.spec.init_containers),
+    ):
+        told = _differing_containers(spec.get(field) or [], containers)
+        if told:
+            return told
+    return ""
+
+
+def _differing_containers(wanted: list[Json], found: tuple[Any, ...]) -> str:
+    if [each["name"] for each in wanted] != [each.name for each in found]:
+        return f"containers {[each.name for each in found]}"
+    for each, container in zip(wanted, found, strict=True):
+        if each.get("image", "") != container.image:
+            return f"image {container.image} instead of {each.get('image')}"
+        needs = each.get("resources") or {}
+        for field, has in (
+            ("requests", container.resources.requests),
+            ("limits", container.resources.limits),
+        ):
+            for name, value in (needs.get(field) or {}).items():
+                if has.get(name) != value:
+                    return f"{field} of {name} {has.get(name)} instead of {value}"
+    return ""

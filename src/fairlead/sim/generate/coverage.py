@@ -1,0 +1,58 @@
+"""What seeds of `small` must meet together, or their clean result proves little. All lists come from the code's own.
+
+    every controller acts, and so does the scheduler     `control/roster.py`
+    every verb is used                                    VERBS
+    every effect is asked for, and done without being told of   `decision/effects.py`
+    every answer to an effect, every verdict              `control/turn.py`, `decision/contract.py`
+    every kind of object is made                          `model/catalog.py`
+    every kind of fault fires                             `sim/faults.py`, `swarm.py`
+    everything that people may do is done                 `people.py`, `fleet.py`, the ingredients
+
+A controller, verb, effect, kind or fault that is added without a world that meets it is named by `gaps`.
+"""
+
+from __future__ import annotations
+
+from typing import get_args
+
+from fairlead.agent.hollow.decider import hollow_decider
+from fairlead.control.roster import default_deciders
+from fairlead.control.turn import Next
+from fairlead.decision.contract import Verdict
+from fairlead.decision.effects import RETRY
+from fairlead.model.catalog import CATALOG
+from fairlead.sim import met
+from fairlead.sim.generate.swarm import all_faults
+from fairlead.sim.generate.world import generate
+from fairlead.sim.probes import probe_names
+from fairlead.sim.run import RunTally
+from fairlead.sim.sample import fault_kinds
+
+VERBS = ("get", "list", "watch", "create", "update", "patch", "apply", "delete", "deletecollection")
+
+
+def wanted() -> tuple[str, ...]:
+    """The names of all that must be met, whichever seeds are run."""
+    controllers = [each.name for each in (*default_deciders(), hollow_decider("node-"))]
+    return (
+        *probe_names(),
+        *(met.actor_name(each) for each in (*controllers, "scheduler")),
+        *map(met.verb_name, VERBS),
+        *(met.effect_name(effect.__name__) for effect in RETRY),
+        *map(met.answer_name, Next),
+        *(met.verdict_name(verdict.__name__) for verdict in get_args(Verdict)),
+        *(met.kind_name(resource) for resource in dict.fromkeys(kind.resource for kind in CATALOG)),
+    )
+
+
+def drawn_actions(seeds: range) -> tuple[str, ...]:
+    """What people were to do in these seeds."""
+    actions = {step.action for seed in seeds for step in generate(seed).scenario.steps if step.action}
+    return tuple(map(met.action_name, sorted(actions)))
+
+
+def gaps(tally: RunTally, actions: tuple[str, ...] = ()) -> tuple[str, ...]:
+    """What these seeds did not meet, a sentence each."""
+    missed = [f'"{name}" was never so' for name in (*wanted(), *actions) if not tally.probes.get(name)]
+    never = [f"{kind} never fired" for kind in fault_kinds(all_faults()) if not tally.faults.get(kind)]
+    return (*missed, *never)

@@ -1,0 +1,20 @@
+"""Every ingredient. One list: the generator draws from it, and coverage is judged by it.
+
+The order matters: what refers to others (budgets, services, reservations) is drawn after what it may refer to.
+"""
+
+from __future__ import annotations
+
+from fairlead.sim.generate.contract import Ingredient
+from fairlead.sim.generate.ingredients import batch, custom, limits, owners, policies, traffic, workloads
+
+INGREDIENTS: tuple[Ingredient, ...] = (
+    *policies.INGREDIENTS,
+    *limits.INGREDIENTS[:1],  # classes, which templates name
+    *workloads.INGREDIENTS,
+    *batch.INGREDIENTS,
+    *custom.INGREDIENTS,
+    *limits.INGREDIENTS[1:],
+    *traffic.INGREDIENTS,
+    *owners.INGREDIENTS,
+)

@@ -1,0 +1,64 @@
+"""Runs seeds of `small`: each in a world of its own, judged against that world's own run without faults.
+
+    runner_of("small") -> Runner             what `fairlead sim run --world small` uses
+    runner_of("std20", plant) -> Runner      of a world that is fixed
+
+The run without faults is made after one with them has passed, by one plane and calm from the first second.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from fairlead.sim.chance import Chance
+from fairlead.sim.endstate import EndState
+from fairlead.sim.faults import Faults
+from fairlead.sim.generate.building import scenario_of
+from fairlead.sim.generate.swarm import all_faults
+from fairlead.sim.generate.world import NAME, generate
+from fairlead.sim.memory import Memory
+from fairlead.sim.run import Runner
+from fairlead.sim.scenario import Scenario
+from fairlead.sim.world import Run
+from fairlead.sim.worlds.roster import WORLDS
+
+NAMES = (*sorted(WORLDS), NAME)
+
+
+class GeneratedRunner(Runner):
+    """`faults` are all that a seed may draw; which it has is its world's."""
+
+    def __init__(self, plant: str = "") -> None:
+        super().__init__(scenario_of((), NAME), all_faults(), plant, memory=Memory(), calm_memory=Memory())
+
+    def at(self, seed: int) -> Runner:
+        made = generate(seed)
+        memories = (self._memory, self._calm_memory)
+        plant = self._plant or ""
+        return Runner(made.scenario, made.faults, plant, calm(made.scenario), *memories, made.told)
+
+    def play(
+        self,
+        chance: Chance,
+        trail: bool = False,
+        faults: Faults | None = None,
+        stop_seconds: float | None = None,
+    ) -> Run:
+        """Of the world that the chance's seed draws; whoever replays takes the runner of the seed first (`at`)."""
+        return self.at(chance.seed).play(chance, trail, faults, stop_seconds)
+
+    def wanted(self) -> EndState:
+        """There is none for all seeds."""
+        return {}
+
+
+def runner_of(world: str, plant: str = "") -> Runner:
+    if world == NAME:
+        return GeneratedRunner(plant)
+    scenario, faults = WORLDS[world]
+    return Runner(scenario(), faults, plant)
+
+
+def calm(scenario: Scenario) -> Scenario:
+    """What comes to the same as soon as people have done what they do."""
+    return replace(scenario, planes=1, faults_until_seconds=0.0, rest_seconds=0.0)

@@ -1,0 +1,158 @@
+"""`small`: a world of one to five objects for each seed. All of it is drawn: kinds, planes, people, limits, faults.
+
+    generate(seed) -> GeneratedWorld        its scenario, its faults, and in a line what was drawn
+
+Each seed draws a few ingredients (`ingredients/`), when each of their things is made, and what people then do with it,
+one thing after another, at once or far apart; how many planes there are, what nodes, what the API can do; and a few
+kinds of faults (`swarm.py`). Runs are short: that a world is at rest is found by looking ahead (`sim/rest.py`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+from fairlead.control.leadership import LeadershipSettings
+from fairlead.model.key import Key
+from fairlead.port.capabilities import FAIRLEAD, KUBERNETES
+from fairlead.sim.chance import Chance
+from fairlead.sim.generate.building import ALL_KINDS, deciders_for, scenario_of
+from fairlead.sim.generate.contract import GeneratedWorld, Ingredient, Setting, Thing
+from fairlead.sim.generate.draw import Draw
+from fairlead.sim.generate.ending import compared
+from fairlead.sim.generate.fleet import cleared, of_nodes, of_spaces
+from fairlead.sim.generate.ingredients.roster import INGREDIENTS
+from fairlead.sim.generate.people import MARKED, TRIES, make
+from fairlead.sim.generate.setting import draw_setting, machine_settings
+from fairlead.sim.generate.swarm import swarm, told
+from fairlead.sim.scenario import Scenario, ScenarioStep
+from fairlead.sim.worlds import nodes as machine_world
+
+NAME = "small"
+_OBJECTS = ((1, 8), (2, 6), (3, 2), (4, 1), (5, 1))
+_STARTS = (1.0, 1.0, 1.3, 3.0, 8.0)
+_GAPS = (0.0, 0.03, 0.4, 2.0, 2.0, 7.0)
+_ACTIONS = (0, 0, 1, 1, 2, 3)
+_FAULTS_UNTIL = (8.0, 15.0, 25.0)
+# What follows from these takes longer than any back-off: marks, and what is left on nodes that went, are kept a while.
+_SLOW, _SLOW_SECONDS = ("delete a node", MARKED), 200.0
+_LEASES = (8.0, 12.0, 20.0)
+
+
+def generate(seed: int) -> GeneratedWorld:
+    draw = Draw(Chance(seed))
+    setting = draw_setting(draw.of("setting"))
+    drawn = _things(draw, setting)
+    setting = replace(setting, things=tuple(thing for _, thing in drawn))
+    steps = [
+        step
+        for number, (ingredient, thing) in enumerate(drawn)
+        for step in _life(draw.of(f"people {number}"), ingredient, thing)
+    ]
+    steps += of_nodes(draw.of("fleet"), setting)
+    goes = of_spaces(draw.of("spaces"), setting)
+    if goes:  # what people want in a namespace that goes, they may come too late for
+        steps = [replace(step, tries=step.tries or TRIES) for step in steps] + goes
+    faults = swarm(draw.of("faults"), machines=setting.machines > 0)
+    # What is left of a workload that goes without its dependents depends on how much of it there was.
+    left = any(step.action == "delete Orphan" for step in steps)
+    contends = left or setting.is_tight or any(ingredient.contends for ingredient, _ in drawn)
+    scenario = _scenario(draw.of("scenario"), setting, steps, contends)
+    return GeneratedWorld(scenario, faults, _told(setting, scenario, steps, told(faults)))
+
+
+def _things(draw: Draw, setting: Setting) -> list[tuple[Ingredient, Thing]]:
+    """A few ingredients, of which it has one or several, in the order of the roster."""
+    possible = [each for each in INGREDIENTS if not (setting.is_narrow and each.only_complete)]
+    fancied = draw.some("fancied", possible, 0.4) or tuple(possible[:1])
+    weights = [(each, each.weight) for each in fancied]
+    count = draw.weighted("objects", _OBJECTS)
+    chosen = [draw.weighted("which", weights) for _ in range(count)]
+    drawn: list[tuple[Ingredient, Thing]] = []
+    for number, ingredient in enumerate(sorted(chosen, key=possible.index)):
+        so_far = replace(setting, things=tuple(thing for _, thing in drawn))
+        made = ingredient.make(draw.of(f"{ingredient.name} {number}"), so_far, f"{'abcde'[number]}{number}")
+        drawn += [(ingredient, thing) for thing in made]
+    return drawn
+
+
+def _life(draw: Draw, ingredient: Ingredient, thing: Thing) -> list[ScenarioStep]:
+    """It is made, and people do this and that with it, until it is gone."""
+    at = draw.one_of("start", _STARTS)
+    steps = [make(at, thing)]
+    left: Thing | None = thing
+    for _ in range(draw.one_of("actions", _ACTIONS)):
+        if left is None or not left.actions:
+            break
+        at += draw.one_of("gap", _GAPS)
+        taken = draw.one_of("action", left.actions).take(draw, left, at)
+        left, at = taken.thing, max([at, *(step.at_seconds for step in taken.steps)])
+        steps += taken.steps
+    if ingredient.last_seconds and left is not None:
+        at = max(at, ingredient.last_seconds)
+        steps += draw.one_of("end", left.actions).take(draw, left, at).steps
+    return steps
+
+
+def _scenario(draw: Draw, setting: Setting, steps: list[ScenarioStep], contends: bool) -> Scenario:
+    duration = draw.one_of("lease", _LEASES)
+    usual = LeadershipSettings(duration, renew_seconds=0.4 * duration, retry_seconds=0.3 * duration)
+    made = scenario_of(
+        cleared(setting),
+        NAME,
+        steps,
+        planes=draw.weighted("planes", ((1, 10), (2, 8), (3, 2))),
+        faults_until_seconds=draw.one_of("faults until", _FAULTS_UNTIL),
+        leadership=usual,
+        compared=partial(compared, _undecided(setting)),
+        contends=contends,
+        rest_seconds=2.0,
+    )
+    if setting.is_narrow:
+        # A request of the simulator is given up after 10 s: a leader stops so long before its lease ends.
+        wide = LeadershipSettings(24.0, renew_seconds=6.0, retry_seconds=6.0, margin_seconds=11.0)
+        made = replace(made, capabilities=KUBERNETES, leadership=wide)
+    if setting.machines:
+        made = replace(
+            made,
+            nodes=machine_settings(setting.machines),
+            pace=machine_world.PACE,
+            hollow_prefix="hollow-",
+            controllers=machine_world.CONTROLLERS,
+            quiet_seconds=125.0,
+            faults_from_seconds=0.5,
+            faults_until_seconds=50.0,
+            seconds_max=1500.0,
+        )
+    elif any(step.action in _SLOW for step in steps):
+        made = replace(made, quiet_seconds=_SLOW_SECONDS)
+    if not setting.machines and draw.happens("all controllers", 0.03):
+        made = replace(made, deciders=deciders_for(ALL_KINDS))
+    return made
+
+
+def _undecided(setting: Setting) -> frozenset[Key]:
+    """Whether people can make these depends on what became of others by then."""
+    counted = {
+        limit.removeprefix("count/")
+        for thing in setting.things
+        if thing.plural == "resourcequotas"
+        for limit in thing.manifest["spec"]["hard"]
+    }
+    custom = [thing for thing in setting.things if thing.plural == "beacons"]
+    owned = [thing for thing in setting.things if thing.owner is not None]
+    of_counted = [thing for thing in setting.things if thing.resource in counted]
+    return frozenset(thing.key for thing in (*custom, *owned, *of_counted))
+
+
+def _told(setting: Setting, scenario: Scenario, steps: list[ScenarioStep], faults: str) -> str:
+    actions = sorted({step.action for step in steps if step.action not in ("", "create")})
+    api = "" if scenario.capabilities == FAIRLEAD else " beside a Kubernetes"
+    of = "machines" if setting.machines else "hollow nodes" + (", tight" if setting.is_tight else "")
+    parts = (
+        f"{', '.join(map(str, setting.things)) or 'nothing'} in {setting.namespace}",
+        f"{scenario.planes} planes{api}, {setting.machines or len(setting.nodes)} {of}",
+        f"people: {', '.join(actions) or 'nothing more'}",
+        f"faults until {scenario.faults_until_seconds:g} s: {faults}",
+    )
+    return "; ".join(parts)

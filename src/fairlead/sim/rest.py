@@ -1,0 +1,35 @@
+"""Whether a world is at rest although time has not shown it yet: nothing but leases is due for a while.
+
+A run is at rest when nothing was written for `quiet_seconds`. Where all that is going to happen in that time can be
+looked up (no message is under way, every plane follows, none has a turn, and what its controllers are waiting for is
+further away), the seconds need not pass: nothing would be in them but renewals. Asked by `world.py` for scenarios that
+look ahead; worlds with machines of their own have more that waits, and let the time pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fairlead.sim.processes.planes import PlaneProcess
+from fairlead.sim.time import Timeline
+
+
+def nothing_is_due(timeline: Timeline, planes: Sequence[PlaneProcess], quiet_seconds: float) -> bool:
+    """Until then nobody would do anything but renew a lease."""
+    for process in planes:
+        if not process.up or process.is_paused or not process.follows:
+            return False
+    if not any(each.plane.leadership.may_act(each.now) for each in planes):
+        return False  # somebody will come to lead, and look at everything
+    return are_idle(planes, quiet_seconds) and all(
+        PlaneProcess.is_timer(act, arguments) for act, arguments in timeline.waiting()
+    )
+
+
+def are_idle(planes: Sequence[PlaneProcess], seconds: float) -> bool:
+    """For so long, if they are told nothing."""
+    for each in planes:
+        until = each.now + seconds
+        if not each.up or each.plane.rests_until(each.now, until) < until:
+            return False
+    return True

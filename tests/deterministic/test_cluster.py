@@ -1,0 +1,43 @@
+"""The drivers of plane and agent, with all that is below and between them: a Deployment comes up over crashes, and goes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from fairlead.runtime.server.plane_driver import PlaneDriver
+from tests.deterministic.cluster_world import REPLICAS, Outcome, cluster_world
+from tests.deterministic.loop import play
+
+SEEDS, SOAK_SEEDS = 4, 400
+_SECONDS_MAX = 2_000.0
+
+
+def lived(seed: int, directory: Path) -> Outcome:
+    return play(seed, lambda loop: cluster_world(loop, directory / str(seed)), _SECONDS_MAX)
+
+
+@pytest.mark.parametrize("seed", range(SEEDS))
+def test_a_deployment_comes_up_over_crashes_and_goes_without_a_trace(seed: int, tmp_path: Path) -> None:
+    outcome = lived(seed, tmp_path)
+    assert not outcome.problems, f"seed {seed}: {outcome.problems[:3]}"
+    assert len(outcome.launches) >= REPLICAS
+
+
+@pytest.mark.soak
+def test_a_deployment_comes_up_in_many_seeds(tmp_path: Path) -> None:
+    for seed in range(SEEDS, SOAK_SEEDS):
+        outcome = lived(seed, tmp_path)
+        assert not outcome.problems, f"seed {seed}: {outcome.problems[:3]}"
+
+
+def test_a_seed_is_one_run(tmp_path: Path) -> None:
+    assert lived(1, tmp_path / "one").digest == lived(1, tmp_path / "two").digest
+
+
+def test_a_plane_whose_driver_tells_it_of_no_changes_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(PlaneDriver, "wake", lambda self, subscriptions: None)
+    assert any("comes up" in problem for problem in lived(0, tmp_path).problems)

@@ -1,0 +1,321 @@
+"""Checkers of what holds between parts: leases, writers, templates and their pods, quotas and their sums, removals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from fairlead.cache.events import Framed, Listed
+from fairlead.cache.mirror import Mirror
+from fairlead.core import codec
+from fairlead.model.key import Key
+from fairlead.model.marks import AGENT_INSTANCE
+from fairlead.model.views import PODS
+from fairlead.port.driving import Started
+from fairlead.port.request import Reply, Request
+from fairlead.sim.checkers.contract import CommittedObjects
+from fairlead.sim.checkers.live_children import LiveChildren
+from fairlead.sim.checkers.mirrors import Mirroring, MirrorsAtRest
+from fairlead.sim.violation import Violation
+from fairlead.store.contract import DELETED, Entry
+from tests.sim.checkers.story import GOING, Json, Story, leads, pod, replicaset, told_by
+
+LEASES = "leases.coordination.k8s.io"
+
+
+def lease(holder: str, **annotations: str) -> Json:
+    spec = {"holderIdentity": holder, "leaseDurationSeconds": 10}
+    return {"metadata": {"name": "fairlead-plane", "annotations": annotations}, "spec": spec}
+
+
+def _held(story: Story, whole: Json) -> None:
+    """Made, and renewed once."""
+    story.commit(LEASES, whole)
+    story.commit(LEASES, whole)
+
+
+def a_lease_taken_early(story: Story) -> None:
+    _held(story, lease("plane-0-1"))
+    story.seconds = 9.9
+    story.commit(LEASES, lease("plane-1-1"))
+
+
+def a_node_s_lease_taken_early_by_a_twin(story: Story) -> None:
+    _held(story, lease("node-a", **{AGENT_INSTANCE: "one"}))
+    story.seconds = 5.0
+    story.commit(LEASES, lease("node-a", **{AGENT_INSTANCE: "two"}))
+
+
+def test_a_lease_that_ran_out_and_one_that_is_free_may_be_taken() -> None:
+    story = Story()
+    _held(story, lease("plane-0-1"))
+    story.seconds = 10.0
+    story.commit(LEASES, lease("plane-1-1"))
+    story.commit(LEASES, lease(""))
+    story.commit(LEASES, lease("plane-0-2"))
+    story.commit(LEASES, lease("plane-0-2"), gone=True)
+    story.commit(LEASES, lease("plane-1-2"))
+
+
+WRITER = "replicaset of plane-0-1"
+
+
+def _refused(story: Story, times: int, subresource: str = "status") -> None:
+    request = Request(
+        "patch", "apps", "v1", "replicasets", "default", "web", subresource=subresource, body=b"{}"
+    )
+    reply = Reply(409, codec.encode({"reason": "Conflict", "message": "it has changed"}))
+    for _ in range(times):
+        story.observed.answered(request, WRITER, reply, story.seconds)  # calm from the start
+
+
+def a_writer_that_asks_in_vain(story: Story) -> None:
+    _refused(story, 9)  # what lags may excuse it
+    story.seconds = 16.0
+    story.commit("replicasets.apps", replicaset(1), origin="")
+    _refused(story, 6)
+
+
+def test_a_writer_that_gets_on_and_a_namespace_that_is_not_empty_yet_are_no_violation() -> None:
+    story = Story()
+    leads(story, "plane-0-1")
+    story.seconds = 16.0
+    _refused(story, 5)
+    story.commit("replicasets.apps", replicaset(1), origin=WRITER)
+    _refused(story, 5)
+    _refused(story, 9, "finalize")
+
+
+def template(image: str, **labels: str) -> Json:
+    spec = {"containers": [{"name": "main", "image": image, "resources": {"requests": {"cpu": "1"}}}]}
+    return {"metadata": {"labels": {"app": "db", **labels}}, "spec": spec}
+
+
+def workload(image: str, strategy: Json | None = None, replicas: int = 2, **labels: str) -> Json:
+    spec: Json = {
+        "replicas": replicas,
+        "template": template(image, **labels),
+        "updateStrategy": strategy or {},
+    }
+    progress = {"desired": replicas, "ready": replicas}
+    status = {"observedGeneration": 1, "readyReplicas": replicas, "progress": progress}
+    return {"metadata": {"name": "db", "generation": 1}, "spec": spec, "status": status}
+
+
+def made(name: str, image: str, kind: str = "StatefulSet", node: str = "n1", **meta: Any) -> Json:
+    found = pod(name, "db", kind=kind, node=node, labels={"app": "db"}, **meta)
+    found["spec"]["containers"] = template(image)["spec"]["containers"]
+    return found
+
+
+def an_image_that_has_not_reached_a_pod(story: Story) -> None:
+    story.commit("statefulsets.apps", workload("db:2", replicas=1))
+    story.commit("pods", made("db-0", "db:1"))
+    _at_rest(story, "templates-reach-pods")
+
+
+def a_label_that_has_not_reached_a_pod(story: Story) -> None:
+    story.commit("daemonsets.apps", workload("db:1", tier="new"))
+    story.commit("pods", made("db-x", "db:1", "DaemonSet"))
+    _at_rest(story, "templates-reach-pods")
+
+
+def test_what_people_hold_back_need_not_have_reached_the_pods() -> None:
+    checked = Story()
+    held = {"rollingUpdate": {"partition": 1}}
+    checked.commit("statefulsets.apps", workload("db:2", held))
+    checked.commit("pods", made("db-0", "db:1"))
+    checked.commit("pods", made("db-1", "db:2"))
+    _at_rest(checked, "templates-reach-pods")
+
+
+def _at_rest(story: Story, invariant: str) -> None:
+    """Only this checker looks: what stories leave out of their world is not its matter."""
+    for checker in story.observed._checkers:
+        if checker.name == invariant:
+            checker.quiesced(story.observed.objects, story.seconds)
+
+
+def a_quota_that_counts_what_is_gone(story: Story) -> None:
+    hard = {"pods": "3", "requests.cpu": "4"}
+    status = {"used": {"pods": "1", "requests.cpu": "2"}}
+    quota = {"metadata": {"name": "q"}, "spec": {"hard": hard}, "status": status}
+    story.commit("resourcequotas", quota)
+    story.commit("statefulsets.apps", workload("db:1", replicas=1))
+    story.commit("pods", made("db-0", "db:1"))
+    _at_rest(story, "quota-is-the-sum")
+
+
+def a_quota_on_placements_that_forgot_a_pod(story: Story) -> None:
+    story.commit("nodes", {"metadata": {"name": "n1"}}, namespace="")
+    quota = {"metadata": {"name": "q"}, "spec": {"hard": {"cpu": "4"}}, "status": {"used": {"cpu": "0"}}}
+    story.commit("placementquotas.fairlead.dev", quota)
+    story.commit("pods", made("db-0", "db:1"))
+    _at_rest(story, "quota-is-the-sum")
+
+
+def test_a_quota_that_says_the_sum_is_right() -> None:
+    story = Story()
+    hard = {"pods": "3", "requests.cpu": "4", "count/pods": "9"}
+    status = {"used": {"pods": "1", "requests.cpu": "1", "count/pods": "2"}}
+    story.commit("resourcequotas", {"metadata": {"name": "q"}, "spec": {"hard": hard}, "status": status})
+    story.commit("pods", made("db-0", "db:1"))
+    ended = made("db-1", "db:1")
+    ended["status"]["phase"] = "Succeeded"
+    story.commit("pods", ended)
+    _at_rest(story, "quota-is-the-sum")
+
+
+SET, DAEMONS, JOBS = ("statefulset of plane-0-1", "daemonset of plane-0-1", "late job of plane-0-1")
+
+
+def a_wanted_ordinal_deleted(story: Story) -> None:
+    leads(story, "plane-0-1")
+    story.commit("statefulsets.apps", workload("db:1"))
+    story.commit("pods", made("db-1", "db:1"))
+    story.commit("pods", made("db-1", "db:1", deletionTimestamp=GOING), origin=SET)
+
+
+def the_only_daemon_of_a_node_deleted(story: Story) -> None:
+    leads(story, "plane-0-1")
+    story.commit("nodes", {"metadata": {"name": "n1"}}, namespace="")
+    story.commit("daemonsets.apps", workload("db:1"))
+    story.commit("pods", made("db-x", "db:1", "DaemonSet"))
+    story.commit("pods", made("db-x", "db:1", "DaemonSet", deletionTimestamp=GOING), origin=DAEMONS)
+
+
+def a_pod_of_a_job_that_goes_on_given_up(story: Story) -> None:
+    leads(story, "plane-0-1")
+    tracked = ["batch.kubernetes.io/job-tracking"]
+    whole = {"metadata": {"name": "db"}, "spec": {"parallelism": 1, "completions": 3, "template": {}}}
+    story.commit("jobs.batch", whole)
+    story.commit("pods", made("db-x", "db:1", "Job", finalizers=tracked))
+    story.commit("pods", made("db-x", "db:1", "Job"), origin=JOBS)
+
+
+def test_what_a_spec_does_not_want_may_be_removed() -> None:
+    story = Story()
+    leads(story, "plane-0-1")
+    story.commit("statefulsets.apps", workload("db:1", replicas=3))
+    for number in range(3):
+        story.commit("pods", made(f"db-{number}", "db:1"))
+    story.commit("statefulsets.apps", workload("db:1", replicas=2))
+    story.commit("pods", made("db-2", "db:1", deletionTimestamp=GOING), origin=SET)
+    story.commit("statefulsets.apps", workload("db:2", replicas=2))
+    story.commit("pods", made("db-1", "db:1", deletionTimestamp=GOING), origin=SET)
+
+
+def an_ordinal_made_that_is_not_wanted(story: Story) -> None:
+    story.commit("statefulsets.apps", workload("db:1", replicas=2))
+    story.commit("pods", made("db-2", "db:1"))
+
+
+VIOLATIONS = [
+    ("leases-run-out", a_lease_taken_early),
+    ("leases-run-out", a_node_s_lease_taken_early_by_a_twin),
+    ("writers-progress", a_writer_that_asks_in_vain),
+    ("templates-reach-pods", an_image_that_has_not_reached_a_pod),
+    ("templates-reach-pods", a_label_that_has_not_reached_a_pod),
+    ("quota-is-the-sum", a_quota_that_counts_what_is_gone),
+    ("quota-is-the-sum", a_quota_on_placements_that_forgot_a_pod),
+    ("justified-removals", a_wanted_ordinal_deleted),
+    ("justified-removals", the_only_daemon_of_a_node_deleted),
+    ("justified-removals", a_pod_of_a_job_that_goes_on_given_up),
+    ("live-children", an_ordinal_made_that_is_not_wanted),
+]
+
+
+@pytest.mark.parametrize(("invariant", "tell"), VIOLATIONS)
+def test_a_fabricated_violation_is_told(invariant: str, tell: Callable[[Story], None]) -> None:
+    assert told_by(tell) == invariant
+
+
+@pytest.mark.parametrize(
+    ("lag", "origin", "found"), [(0.0, "late ", True), (16.0, "late ", False), (16.0, "", True)]
+)
+def test_only_what_is_late_has_an_excuse_and_only_where_nothing_judges_premises(
+    lag: float, origin: str, found: bool
+) -> None:
+    story = Story()
+    story.observed._checkers = ()
+    story.observed._saw = ()
+    story.observed.add(LiveChildren(lag))
+    story.commit("replicasets.apps", replicaset(2))
+    story.commit("pods", pod("a"))
+    story.commit("replicasets.apps", replicaset(1, generation=2, observed=2))
+    story.seconds = 12.0
+    try:
+        story.commit("pods", pod("b"), origin=f"{origin}replicaset of plane-0-1")
+    except Violation:
+        assert found
+    else:
+        assert not found
+
+
+@dataclass
+class _Shown:
+    """A mirror of pods that was fed by hand, and what is stored."""
+
+    mirror: Mirror[Any] = field(default_factory=lambda: Mirror(PODS))
+    stored: list[Entry] = field(default_factory=list)
+
+    def judged(self, at: float = 10.0) -> str:
+        checker = MirrorsAtRest(
+            lambda: (Mirroring("plane-0-1", {PODS.name: self.mirror}, lambda _: tuple(self.stored)),)
+        )
+        story = Story()
+        story.observed.add(checker)
+        try:
+            checker.quiesced(CommittedObjects(), at)
+        except Violation as told:
+            return told.message
+        return ""
+
+
+def _entry(name: str, revision: int, phase: str = "Running") -> Entry:
+    body = {"metadata": {"name": name, "namespace": "default", "uid": name}, "status": {"phase": phase}}
+    return Entry(Key(PODS.name, "default", name), name, revision, codec.encode(body))
+
+
+@pytest.fixture
+def shown() -> _Shown:
+    found = _Shown()
+    found.mirror.handle(Started(0.0, 0.5))
+    found.mirror.handle(Listed(5, (_entry("a", 3), _entry("b", 5)), 0.0, 1))
+    found.stored = [_entry("a", 3), _entry("b", 5)]
+    return found
+
+
+def test_a_mirror_that_shows_what_is_stored_is_right(shown: _Shown) -> None:
+    assert shown.judged() == ""
+    shown.mirror.handle(Framed(DELETED, _entry("b", 6), 0.0, 2))
+    shown.stored = [_entry("a", 3)]
+    assert shown.judged() == ""
+
+
+def test_a_mirror_that_missed_a_change_a_deletion_or_the_content_is_told(shown: _Shown) -> None:
+    shown.stored = [_entry("a", 7), _entry("b", 5)]
+    assert shown.judged() == "plane-0-1 shows pods a at 3, which is at 7"
+    shown.stored = [_entry("a", 3)]
+    assert shown.judged() == "plane-0-1 shows pods b, which is gone"
+    shown.stored = [_entry("a", 3, "Failed"), _entry("b", 5)]
+    assert shown.judged() == "plane-0-1 shows pods a otherwise than it is at 3"
+    shown.stored = [_entry("a", 3), _entry("b", 5), _entry("c", 6)]
+    assert shown.judged() == "plane-0-1 shows pods c at no revision, which is at 6"
+
+
+def test_what_was_written_a_moment_ago_may_be_on_its_way(shown: _Shown) -> None:
+    shown.stored = [_entry("a", 7), _entry("b", 5)]
+    checker = MirrorsAtRest(
+        lambda: (Mirroring("plane-0-1", {PODS.name: shown.mirror}, lambda _: tuple(shown.stored)),)
+    )
+    story = Story()
+    story.observed.add(checker)
+    story.seconds = 9.5
+    story.commit("pods", {"metadata": {"name": "a"}})
+    checker.quiesced(CommittedObjects(), 10.0)
+    with pytest.raises(Violation):
+        checker.quiesced(CommittedObjects(), 10.6)

@@ -1,0 +1,143 @@
+"""Worlds of a few objects, one for each seed: none fails, together they meet all there is, and each is its seed's."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+
+import pytest
+
+from fairlead.cli.main import main
+from fairlead.control.roster import default_deciders
+from fairlead.sim.chance import Chance
+from fairlead.sim.faults import CALM
+from fairlead.sim.generate import coverage
+from fairlead.sim.generate.building import ALL_KINDS, about, as_wanted, deciders_for, kinds_of, scenario_of
+from fairlead.sim.generate.draw import Draw
+from fairlead.sim.generate.ingredients.roster import INGREDIENTS
+from fairlead.sim.generate.runner import runner_of
+from fairlead.sim.generate.world import generate
+from fairlead.sim.run import RunTally, run_seeds
+from fairlead.sim.sample import replay_command
+from fairlead.sim.world import World
+
+# So many seeds meet everything: `coverage.gaps` says what is missing.
+SEEDS = range(2000) if os.environ.get("FAIRLEAD_SOAK") else range(400)
+
+
+@pytest.fixture(scope="module")
+def sample() -> RunTally:
+    return run_seeds(runner_of("small"), SEEDS)
+
+
+@pytest.mark.timeout(1800)
+def test_no_seed_fails(sample: RunTally) -> None:
+    failed = [
+        f"{each.invariant}: {each.message}\n  {each.drew}\n  {replay_command(each.seed, world='small')}"
+        for each in sample.failures
+    ]
+    assert not failed, "\n".join(failed)
+
+
+@pytest.mark.timeout(1800)
+def test_the_seeds_meet_every_controller_verb_effect_answer_kind_fault_and_deed(sample: RunTally) -> None:
+    missed = coverage.gaps(sample, coverage.drawn_actions(SEEDS))
+    assert not missed, "\n".join(missed)
+
+
+NEVER_MET_BEFORE = (
+    "resource-quota acts",
+    "custom-resource-definition acts",
+    "plane-settings acts",
+    "scheduling-policy acts",
+    "cronjob acts",
+    "garbage-collector acts",
+    "verb apply",
+    "people scale by subresource",
+    "people recreate at once",
+    "people roll back",
+    "an answer leads to STUCK",
+    "a decision is Stuck",
+)
+
+
+@pytest.mark.parametrize("probe", NEVER_MET_BEFORE)
+def test_what_the_fixed_worlds_do_not_meet_is_met(sample: RunTally, probe: str) -> None:
+    assert sample.probes.get(probe, 0) >= 2
+
+
+def test_a_controller_without_a_world_is_named() -> None:
+    met = RunTally(probes=dict.fromkeys(coverage.wanted(), 1))
+    del met.probes["cronjob acts"]
+    assert '"cronjob acts" was never so' in coverage.gaps(met)
+    assert "watch_lag never fired" in coverage.gaps(met)
+
+
+def test_a_seed_is_one_world_and_seeds_are_different_ones() -> None:
+    told = [generate(seed).told for seed in range(60)]
+    assert told == [generate(seed).told for seed in range(60)]
+    assert len(set(told)) == 60
+
+
+def test_what_a_seed_comes_to_does_not_depend_on_the_seeds_before_it() -> None:
+    runner = runner_of("small")
+    first, second = runner.run(11), runner.run(12)
+    assert runner.run(11) == first
+    assert runner_of("small").run(12) == second
+
+
+def test_worlds_have_few_objects_and_one_to_three_planes() -> None:
+    worlds = [generate(seed).scenario for seed in range(200)]
+    assert {each.planes for each in worlds} == {1, 2, 3}
+    assert {each.capabilities.complete for each in worlds} == {True, False}
+    assert any(each.nodes for each in worlds)
+
+
+def test_every_ingredient_is_drawn() -> None:
+    told = " ".join(generate(seed).told for seed in range(400))
+    names = {"custom kind": "Beacon", "family": "-child", "odds": "RuntimeClass"}
+    missing = [each.name for each in INGREDIENTS if names.get(each.name, each.name) not in told]
+    assert missing == []
+
+
+def test_a_world_has_the_controllers_of_what_there_may_be() -> None:
+    kinds = kinds_of(("deployments.apps",))
+    names = {each.name for each in deciders_for(kinds)()}
+    assert {"deployment", "replicaset", "garbage-collector", "progress"} <= names
+    assert not names & {"statefulset", "cronjob", "resource-quota", "endpoint-slices"}
+    everyone = {each.name for each in deciders_for(ALL_KINDS)()}
+    assert everyone == {each.name for each in default_deciders()}
+    assert all(about(each) for each in default_deciders())
+
+
+def test_a_world_is_built_from_objects_as_the_api_shows_them() -> None:
+    shown = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": "a", "namespace": "default", "uid": "u", "resourceVersion": "7"},
+        "data": {"x": "y"},
+        "status": {},
+    }
+    assert as_wanted(shown)["metadata"] == {"name": "a", "namespace": "default"}
+    run = World(replace(scenario_of((shown,)), faults_until_seconds=0.0), Chance(1), CALM).run()
+    assert run.violation is None
+    (found,) = run.objects.of("configmaps").values()
+    assert found.metadata.name == "a"
+    assert run.seconds < 30  # at rest as soon as nothing is due
+
+
+def test_draws_are_calm_at_zero_and_weighted() -> None:
+    calm = Draw(Chance(0, calm=True))
+    assert not calm.happens("x", 0.99)
+    assert calm.happens("x", 1.0)
+    assert calm.weighted("x", (("a", 1), ("b", 5))) == "a"
+    drawn = [Draw(Chance(seed)).weighted("x", (("a", 1), ("b", 3))) for seed in range(200)]
+    assert 20 < drawn.count("a") < 80
+
+
+def test_a_failing_seed_tells_what_it_drew(capsys: pytest.CaptureFixture[str]) -> None:
+    plant = "fairlead.sim.zoo.orphan_never_collected:plant"
+    assert main(["sim", "run", "--world", "small", "--seeds", "12", "--plant", plant]) == 1
+    told = capsys.readouterr().out
+    assert "  drew: " in told
+    assert "--world small" in told
