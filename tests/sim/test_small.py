@@ -136,8 +136,8 @@ def test_draws_are_calm_at_zero_and_weighted() -> None:
 
 
 def test_a_failing_seed_tells_what_it_drew(capsys: pytest.CaptureFixture[str]) -> None:
-    plant = "fairlead.sim.zoo.orphan_never_collected:plant"
-    assert main(["sim", "run", "--world", "small", "--seeds", "12", "--plant", plant]) == 1
+    plant = "tests.sim.plants:broken_plane"
+    assert main(["sim", "run", "--world", "small", "--seeds", "2", "--plant", plant]) == 1
     told = capsys.readouterr().out
     assert "  drew: " in told
     assert "--world small" in told

@@ -55,8 +55,10 @@ def generate(seed: int) -> GeneratedWorld:
         steps = [replace(step, tries=step.tries or TRIES) for step in steps] + goes
     faults = swarm(draw.of("faults"), machines=setting.machines > 0)
     # What is left of a workload that goes without its dependents depends on how much of it there was.
-    left = any(step.action == "delete Orphan" for step in steps)
-    contends = left or setting.is_tight or any(ingredient.contends for ingredient, _ in drawn)
+    done = {step.action for step in steps}
+    left = "delete Orphan" in done
+    closed = "delete a node" in done or ("cordon" in done and "uncordon" not in done)
+    contends = left or closed or setting.is_tight or any(ingredient.contends for ingredient, _ in drawn)
     scenario = _scenario(draw.of("scenario"), setting, steps, contends)
     return GeneratedWorld(scenario, faults, _told(setting, scenario, steps, told(faults)))
 

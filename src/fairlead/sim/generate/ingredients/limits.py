@@ -59,7 +59,10 @@ def _budget(draw: Draw, setting: Setting, name: str) -> tuple[Thing, ...]:
     guarded = workloads(setting)
     app = draw.one_of("guards", guarded).name if guarded else name
     spec: Json = {"selector": {"matchLabels": {"app": app}}}
-    spec |= draw.one_of("wants", ({"minAvailable": 1}, {"maxUnavailable": 1}, {"minAvailable": "50%"}))
+    # How many of pods that nobody scales are wanted cannot be told: shares of them mean nothing.
+    scaled = any(each.name == app and "replicas" in each.manifest["spec"] for each in guarded)
+    plain: Json = {"minAvailable": 1}
+    spec |= draw.one_of("wants", (plain, {"maxUnavailable": 1}, {"minAvailable": "50%"})) if scaled else plain
     made = manifest("policy/v1", "PodDisruptionBudget", name, setting.namespace, spec=spec)
     actions = (_MIN, APPLY, DELETE, RECREATE) if "minAvailable" in spec else (APPLY, DELETE, RECREATE)
     return (thing_of(made, *actions),)
