@@ -32,6 +32,9 @@ from fairlead.model.policy import evidence_rows, plane_knobs
 from fairlead.runtime.server.process import retention as kept_history
 from fairlead.runtime.server.settings import ServeSettings
 from fairlead.schedule.registry import PLUGINS
+from fairlead.sim.faults import DEFAULT, MEANING
+from fairlead.sim.sample import fault_kinds
+from fairlead.sim.zoo.roster import SPECIMENS
 
 DOCS = Path(__file__).parent
 SOURCES = DOCS.parent / "src/fairlead"
@@ -338,6 +341,29 @@ def evidence_zones() -> str:
     return table(("field of `spec.zones`", "what", "without it", "bounds"), rows)
 
 
+def simulated_faults() -> str:
+    in_default = fault_kinds(DEFAULT)
+    rows = (
+        (f"`{name}`", where, what, "yes" if name in in_default else "")
+        for name, (where, what) in MEANING.items()
+    )
+    return table(("fault", "where", "what happens", "in `std20`"), rows)
+
+
+def planted_bugs() -> str:
+    rows = (
+        (
+            f"`{each.name}`",
+            str(each.number or ""),
+            each.pattern,
+            f"`{each.world}`",
+            _code(each.invariants[:2]),
+        )
+        for each in SPECIMENS
+    )
+    return table(("plant", "known bug", "mistake", "world", "told by, among others"), rows)
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "repair_clear": repair_clear,
     "repair_ambiguous": repair_ambiguous,
@@ -353,6 +379,8 @@ TABLES: dict[str, Callable[[], str]] = {
     "exit_codes": exit_codes,
     "retention": retention,
     "plane_settings": plane_settings,
+    "simulated_faults": simulated_faults,
+    "planted_bugs": planted_bugs,
 }
 
 

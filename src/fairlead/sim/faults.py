@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+CLOCK_DRIFT = 0.02  # of a plane's clock, by `clock_drift`
+
 
 @dataclass(frozen=True, slots=True)
 class Faults:

@@ -1,10 +1,10 @@
 """Nobody takes a lease before it ran out: another holder comes only when its term has passed since the last renewal.
 
 Judged by true time, at the commits: whoever takes a lease counts from when it read it, which is never before the
-renewal was committed, and clocks that are ahead or behind run as fast as others. So there is no allowance. A lease that
-nobody holds is free, and so is one that was deleted. One that is seen for the first time may be restored, and older
-than it seems: its term is judged from the next renewal on. The fence is no lease, though it is kept as one: it changes
-when the holder of the lease does.
+renewal was committed, and clocks that are ahead or behind run as fast as others, but for `_DRIFT_SHARE`, which is
+all the allowance there is. A lease that nobody holds is free, and so is one that was deleted. One that is seen for
+the first time may be restored, and older than it seems: its term is judged from the next renewal on. The fence is no
+lease, though it is kept as one: it changes when the holder of the lease does.
 """
 
 from __future__ import annotations
@@ -16,7 +16,10 @@ from fairlead.model.key import Key
 from fairlead.model.marks import AGENT_INSTANCE
 from fairlead.model.views import LEASES
 from fairlead.sim.checkers.contract import CommittedObjects, Sight
+from fairlead.sim.faults import CLOCK_DRIFT
 from fairlead.sim.violation import Violation
+
+_DRIFT_SHARE = CLOCK_DRIFT
 
 
 class _Term(NamedTuple):
@@ -45,7 +48,7 @@ class LeasesRunOut:
         if term is None or not term.holder or holder in ("", term.holder):
             return
         passed = sight.seconds - term.renewed_at
-        if passed < term.seconds:
+        if passed < term.seconds * (1.0 - _DRIFT_SHARE):
             raise Violation(
                 self.name,
                 f"{holder} took {key.name} {passed:.3f} s after {term.holder} renewed it for {term.seconds} s",

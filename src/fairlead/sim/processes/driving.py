@@ -21,12 +21,13 @@ from fairlead.cache.events import Mirrored, MirrorEvent
 from fairlead.port.driving import Follow, ListAll, Machine, Started, WakeAt, Woke
 from fairlead.sim.chance import Chance
 from fairlead.sim.digest import Digest
-from fairlead.sim.faults import Faults
+from fairlead.sim.faults import CLOCK_DRIFT, Faults
 from fairlead.sim.network import Link
 from fairlead.sim.time import Timeline
 
 RESTART_MS_MAX = 8_000
-_DRIFT_STEP, _DRIFT_STEPS = 1 / 4096, 80  # up to two percent; sums of such steps are exact
+_DRIFT_STEP = 1 / 4096  # sums of such steps are exact
+_DRIFT_STEPS = int(CLOCK_DRIFT / _DRIFT_STEP)
 
 E = TypeVar("E")
 I = TypeVar("I")  # noqa: E741 - instructions, as E is events

@@ -90,8 +90,8 @@ SPECIMENS: tuple[Specimen, ...] = (
     Specimen(
         "lease_by_remote_clock",
         0,
-        "grow-kubernetes",
-        ("one-leader", "leases-run-out"),
+        "seesaw",
+        ("leases-run-out",),
         "a lease is judged by a remote clock",
     ),
     Specimen(

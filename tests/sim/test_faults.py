@@ -1,0 +1,63 @@
+"""Every fault is described, and what each fate of a call does to the one that it strikes."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+import pytest
+
+from fairlead.sim.calls import FATES, TOUCHED
+from fairlead.sim.chance import Chance
+from fairlead.sim.faults import MEANING, NodeFaults
+from fairlead.sim.run import Runner
+from fairlead.sim.world import Run
+from fairlead.sim.worlds import seesaw
+from fairlead.sim.worlds.roster import WORLDS
+from tests.sim.directed import Asked, calls, calm
+
+# Drawn, but only by worlds that are asked for them.
+_AT_WILL = {"agent_slow", "node_lies", "row_rots", "log_lost"}
+
+
+def test_every_fault_is_described_and_nothing_else_is() -> None:
+    rates = {each.name for each in fields(NodeFaults)} - {"incident", "incidents"}
+    drawn = {name for _, faults in WORLDS.values() for name, _ in faults.incidents}
+    assert rates | drawn | _AT_WILL == MEANING.keys()
+
+
+def struck(fate: str) -> tuple[Asked, Run]:
+    """A calm run of `seesaw` in which the first create of a pod has this fate."""
+    runner = Runner(seesaw.scenario(), seesaw.FAULTS)
+    asked = next(each for each in calls(calm(runner)) if (each.verb, each.resource) == ("create", "pods"))
+    run = runner.play(Chance(0, {asked.fate: 1 + FATES.index(fate)}, calm=True), trail=True)
+    assert run.violation is None
+    return asked, run
+
+
+@pytest.mark.parametrize(
+    ("fate", "answer"),
+    [
+        ("request_slow", "Done"),
+        ("request_twice", "Done"),
+        ("throttled", "Refused"),
+        ("racing_write", "Conflict"),
+        ("reply_lost", "Unknown"),
+    ],
+)
+def test_a_call_that_meets_a_fate_is_answered_so_and_the_world_recovers(fate: str, answer: str) -> None:
+    _, run = struck(fate)
+    assert run.trail is not None
+    fault = next(step for step in run.trail if step.kind == "fault" and step.text.startswith(fate))
+    call = next(
+        step for step in run.trail[fault.number :: -1] if step.kind == "call" and " create pods " in step.text
+    )
+    number = call.text.split(" ")[0]
+    told = (step for step in run.trail if (step.kind, step.actor) == ("replied", call.actor))
+    assert next(step.text for step in told if step.text.startswith(f"{number} ")) == f"{number} {answer}"
+
+
+def test_a_racing_writer_touches_what_the_create_rests_on() -> None:
+    _, run = struck("racing_write")
+    found = [view for key, view in run.objects.all() if key.resource == "replicasets.apps"]
+    assert any(TOUCHED in (step.data or "") for step in run.trail or ())
+    assert len(found) == 1
