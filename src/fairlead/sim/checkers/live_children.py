@@ -2,8 +2,8 @@
 
 ReplicaSets, StatefulSets and Jobs are judged by their spec as it is at that very revision: whatever is created for one
 commits only while the owner is as it was when that was decided (its premise), so neither a count that sank unseen nor a
-request that comes late is an excuse. Where the API judges no premises, a create that its sender had given up can come
-when the number has sunk; for as long as a request may be under way (`lag_seconds`) the higher number counts for it.
+request that comes late is an excuse. Where the API judges no premises, a create can come when the number has sunk; for
+as long as a request may be under way (`lag_seconds`) the higher number counts.
 A StatefulSet is judged by the ordinal of the new pod: it fills the places that it wants before others are given up.
 
 Of a Deployment what is desired may sink while its sets have not been told: until a status tells that a generation was
@@ -19,7 +19,7 @@ from typing import Any
 
 from fairlead.model.key import Key
 from fairlead.model.views import DEPLOYMENTS, JOBS, PODS, REPLICASETS, STATEFULSETS
-from fairlead.sim.checkers.contract import LATE, CommittedObjects, Sight
+from fairlead.sim.checkers.contract import CommittedObjects, Sight
 from fairlead.sim.checkers.templates import ordinal_of
 from fairlead.sim.violation import Violation
 
@@ -104,9 +104,7 @@ class LiveChildren:
     def _judge(self, uid: str, sight: Sight) -> None:
         while uid and (owner := self._owners.get(uid)) is not None:
             live = self._count(uid, owner, sight)
-            allowed = owner.allowed(
-                sight.seconds, self._lag_seconds if sight.origin.startswith(LATE) else 0.0
-            )
+            allowed = owner.allowed(sight.seconds, self._lag_seconds)
             if live > allowed:
                 raise Violation(
                     self.name,
