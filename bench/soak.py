@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import pkgutil
 import sys
 import time
 
@@ -19,7 +18,7 @@ from fairlead.runtime.seeds import run_in_processes
 from fairlead.sim import zoo
 from fairlead.sim.run import Runner, RunTally
 from fairlead.sim.sample import report, tally_of
-from fairlead.sim.worlds.roster import STANDARD, WORLDS
+from fairlead.sim.worlds.roster import WORLDS
 
 RESULT = RESULTS / "sim-std20-soak.json"
 SEEDS, PLANT_SEEDS, CHUNK = 20_000, 1_000, 100
@@ -55,7 +54,7 @@ class Soak:
             )
 
     def plants(self) -> None:
-        for name in sorted({module.name for module in pkgutil.iter_modules(zoo.__path__)} - {"wrapping"}):
+        for name in zoo.plant_names():
             if name not in self.told["plants"]:
                 found = self._search(name)
                 self.pieces.write({**self.told, "plants": {**self.told["plants"], name: found}})
@@ -63,7 +62,7 @@ class Soak:
 
     def _search(self, name: str) -> Json | None:
         """The first seed that finds it, and by which invariant."""
-        scenario, faults = WORLDS[zoo.WORLD_OF.get(name, STANDARD)]
+        scenario, faults = WORLDS[zoo.WORLD_OF[name]]
         runner = Runner(scenario(), faults, plant=f"fairlead.sim.zoo.{name}:plant")
         for chunk in chunks(0, PLANT_SEEDS, 4 * self._options.jobs):
             self.pieces.check_time()

@@ -10,8 +10,8 @@ from collections import Counter
 from typing import NamedTuple
 
 from fairlead.port.request import READ_VERBS
+from fairlead.sim.calls import FATES
 from fairlead.sim.chance import Chance, ChoiceName
-from fairlead.sim.network import FATES
 from fairlead.sim.run import Runner
 from fairlead.sim.world import Run
 
@@ -58,16 +58,16 @@ def strike(runner: Runner, asked: Asked, fault: str, told_late: int = 0) -> Run:
     (`told_late`, from 1) lags as long as one can."""
     if fault.startswith("crash"):
         struck, actor = asked.crash, asked.crash[1]
-        forced = {struck: 1, ("crash.sent", actor, 0): int(fault == "crash_sent")}
+        forced = {struck: 1, ("crash.sent", actor, struck[2]): int(fault == "crash_sent")}
     else:
         struck = asked.fate
-        forced = {struck: 1 + FATES.index(fault), ("call.late", struck[1], 0): 4_999}
+        forced = {struck: 1 + FATES.index(fault), ("call.late", *struck[1:]): 4_999}
     run = runner.play(Chance(0, forced, calm=True), trail=True)
     if not told_late:
         return run
     names = [choice[:3] for choice in run.chance.choices]
     after = names[names.index(struck) :]
     late = [name for name in after if name[0] == "watch_lag"][told_late - 1]
-    # The delay is drawn only where the watch lags: the first of this watch.
-    forced |= {late: 1, ("watch.lag", late[1], 0): 11_999}
+    # How long it lags has the number of the lag.
+    forced |= {late: 1, ("watch.lag", *late[1:]): 11_999}
     return runner.play(Chance(0, forced, calm=True), trail=True)

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from fairlead.api.access.users import User
 from fairlead.port.outcome import Unknown
 from fairlead.port.request import Reply, Request
+from fairlead.sim.calls import TIMEOUT_MS, Heard
 from fairlead.sim.checkers.contract import LATE
-from fairlead.sim.network import TIMEOUT_MS, Heard, Link
+from fairlead.sim.network import Link
 
 Matches = Callable[[Request, str], bool]
 

@@ -143,3 +143,37 @@ def test_an_event_knows_the_step_that_put_it_on_the_timeline() -> None:
     timeline.at(8, lambda: causes.append(timeline.cause))
     timeline.run_until(100)
     assert causes == [-1, 7]
+
+
+def test_what_is_drawn_follows_from_the_name_alone() -> None:
+    """A choice that is forced, or a fault that cannot happen, takes nothing from those behind it."""
+    free, forced = Chance(9), Chance(9, {("delay", "a", 1): 5})
+    drawn_free = [free.stream("delay", "a").choose(1000) for _ in range(4)]
+    drawn_forced = [forced.stream("delay", "a").choose(1000) for _ in range(4)]
+    assert drawn_forced == [drawn_free[0], 5, *drawn_free[2:]]
+    calm_first = [Chance(9).faults("loss") for _ in range(2)]
+    calm_first[1].happens(0.0)
+    assert [calm_first[0].happens(0.5) for _ in range(60)][1:] == [
+        calm_first[1].happens(0.5) for _ in range(59)
+    ]
+
+
+def lags(chance: Chance) -> list[int]:
+    """How long each of a few lags takes; -1 where none fires."""
+    faults = chance.faults("lag", "x")
+    return [chance.details("lag.ms", faults).choose(9_000) if faults.happens(0.5) else -1 for _ in range(12)]
+
+
+def test_a_detail_of_a_fault_has_the_number_of_the_fault() -> None:
+    whole = Chance(4)
+    before = lags(whole)
+    fired = [nth for nth, value in enumerate(before) if value >= 0]
+    assert [each[2] for each in whole.choices if each[0] == "lag.ms"] == fired
+    assert len(fired) > 2
+    gone = ("lag", "x", fired[0])
+    edited = lags(Chance.replay([each for each in whole.choices if each[:3] != gone]))
+    assert edited == [-1 if nth == fired[0] else value for nth, value in enumerate(before)]
+
+
+def test_details_of_faults_are_not_bent() -> None:
+    assert lags(Chance(4, bend=lambda *_: 0)) == lags(Chance(4))

@@ -31,10 +31,12 @@ class Link:
 
 
 class Mortal(SimulatedProcess[Any, Any]):
-    skew_ms_max, in_order = 1, True
+    skew_ms_max, drifts, in_order = 1, True, True
 
-    def __init__(self, answers: dict[Any, tuple[Any, ...]] | None = None) -> None:
-        chance = Chance(0)
+    def __init__(
+        self, answers: dict[Any, tuple[Any, ...]] | None = None, chance: Chance | None = None
+    ) -> None:
+        chance = chance or Chance(0)
         self.timeline = Timeline(chance)
         self.answers, self.done = answers or {}, list[Any]()
         link: Any = Link()
@@ -42,9 +44,13 @@ class Mortal(SimulatedProcess[Any, Any]):
         self.start()
 
     def start(self) -> None:
-        self._begin_life(0.0)
+        self._begin_life()
         self.machine = Machine(self.answers)
         self._start_machine(self.machine)
+
+    def crash(self) -> None:
+        self.up = False
+        self._restart_later()
 
     def tell(self, event: Any) -> None:
         self._hear(self._life, lambda: event)
@@ -56,8 +62,7 @@ class Mortal(SimulatedProcess[Any, Any]):
         if isinstance(instruction, WakeAt):
             self._wake_at(instruction)
         elif instruction == "die":
-            self.up = False
-            self._restart_later()
+            self.crash()
         else:
             self.done.append(instruction)
 
@@ -96,3 +101,42 @@ def test_only_the_newest_timer_of_a_name_wakes_and_none_of_a_former_life(dies: b
     process.timeline.run_until(20_000)
     woken = [each.timer for each in process.machine.heard if isinstance(each, Woke)]
     assert woken == ([] if dies else ["pods", ""])
+
+
+def test_a_process_may_die_between_any_two_instructions_of_a_step() -> None:
+    forced = {("crash_mid_step", "mortal", 0): 1, ("crash.instruction", "mortal", 0): 1}
+    process = Mortal({"a": ("first", "second", "third")}, Chance(0, forced, calm=True))
+    process.tell("a")
+    assert process.done == ["first", "second"]
+    assert not process.up
+
+
+def test_a_slow_process_hears_everything_late_and_in_order() -> None:
+    process = Mortal()
+    process.slow_down(300, 200)
+    process.tell("a")
+    process.tell("b")
+    process.timeline.run_until(199)
+    assert len(process.machine.heard) == 1
+    process.timeline.run_until(250)
+    assert process.machine.heard[1:] == ["a", "b"]
+    process.tell("c")
+    process.timeline.run_until(301)
+    process.tell("d")  # it is not slow any more, but has not come to the one before
+    assert process.machine.heard[3:] == []
+    process.timeline.run_until(451)
+    assert process.machine.heard[3:] == ["c", "d"]
+
+
+def test_a_clock_that_drifts_moves_timers_along_with_it() -> None:
+    forced = {("clock_drift", "mortal", 0): 1, ("drift", "mortal", 0): 159}
+    process = Mortal(chance=Chance(0, forced, calm=True))
+    process.timeline.run_until(100_000)
+    ahead = process.now - process.timeline.now
+    assert 1.9 < ahead < 2.0
+    process.machine.answers = {"a": (WakeAt(process.now + 10.0),)}
+    process.tell("a")
+    process.timeline.run_until(109_700)
+    assert not any(isinstance(each, Woke) for each in process.machine.heard)
+    process.timeline.run_until(109_900)
+    assert any(isinstance(each, Woke) for each in process.machine.heard)

@@ -15,10 +15,10 @@ from fairlead.sim.checkers.contract import CommittedObjects, Sight
 from fairlead.sim.faults import CALM
 from fairlead.sim.incidents import nodes as node_incidents
 from fairlead.sim.run import Runner, RunTally
-from fairlead.sim.sample import replay_command
 from fairlead.sim.scenario import Mishap, Scenario
 from fairlead.sim.world import World
 from fairlead.sim.worlds import nodes
+from tests.sim.artifacts import failed
 
 SOAK = bool(os.environ.get("FAIRLEAD_SOAK"))
 SEEDS = 1000 if SOAK else 4  # about two seconds each
@@ -38,11 +38,7 @@ def test_no_seed_of_the_sample_fails_and_the_last_gives_the_same_run_twice(
         tally.add(result)
     with capsys.disabled():
         print(f"\nnodes: {tally.seeds} seeds, {len(tally.failures)} failures, digest {tally.digest}")
-    told = [
-        f"{each.invariant}: {each.message}\n  {replay_command(each.seed, world='nodes')}"
-        for each in tally.failures
-    ]
-    assert not told, "\n".join(told)
+    assert failed(runner, tally, "nodes") == []
     assert runner.run(result.seed).digest == result.digest
 
 

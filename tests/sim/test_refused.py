@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from fairlead.sim.run import Runner, run_seeds
 from fairlead.sim.worlds import refused
+from tests.sim.artifacts import failed
 
 
 def test_what_was_refused_is_made_when_it_may_be_and_what_there_is_is_told() -> None:
     runner = Runner(refused.scenario(), refused.FAULTS)
-    assert run_seeds(runner, range(6)).failures == []
+    assert failed(runner, run_seeds(runner, range(6)), "refused") == []

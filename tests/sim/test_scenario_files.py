@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from fairlead.sim.cases import CaseJudge, case_of
 from fairlead.sim.chance import Chance
 from fairlead.sim.run import Runner
 from fairlead.sim.scenarios.parse import WrittenScenario, parse_scenario
+from fairlead.sim.shrink import shrink
 
 EXAMPLES = Path(__file__).parents[2] / "examples/scenarios"
 FILES = sorted(EXAMPLES.glob("*.yaml"))
@@ -30,6 +32,15 @@ def test_an_example_comes_as_it_says(file: Path) -> None:
     for seed in range(scenario.seed or 0, (scenario.seed or 0) + 2):
         failure = runner.run(seed).failure
         assert (failure.invariant if failure is not None else "") == scenario.breaks, failure
+
+
+def test_the_scenario_of_the_guide_holds() -> None:
+    guide = (EXAMPLES.parents[1] / "docs/guides/simulating.md").read_text()
+    (text,) = re.findall(r"^```yaml\n(.*?)^```", guide, re.MULTILINE | re.DOTALL)
+    scenario = parse_scenario("guide", text.encode())
+    result = Runner(scenario.scenario, scenario.faults).run(scenario.seed or 0)
+    assert result.failure is None
+    assert result.faults["crash_at_write"] == 1
 
 
 def test_what_an_example_pins_fires_in_every_run() -> None:
@@ -53,6 +64,24 @@ def test_seed_82219_breaks_with_its_plant_and_holds_without() -> None:
     again = CaseJudge(PLANT, run.violation, run.seconds).play(case)
     assert again is not None
     assert again.digest == run.digest
+
+
+def test_what_is_shrunk_keeps_the_faults_it_needs_and_none_of_what_the_file_expects() -> None:
+    text = (EXAMPLES / "duplicate-reservation.yaml").read_text()
+    head, _, _ = text.partition("expect:")
+    more = "  - {at: 9s, relist: nodes}\nexpect: {end: [{object: pods/replica-042}]}\n"
+    scenario = parse_scenario("shrunk", f"{head}{more}".encode())
+    runner = Runner(scenario.scenario, scenario.faults, PLANT)
+    run = runner.play(Chance(3))
+    assert run.violation is not None
+    case = case_of(runner.scenario, runner.faults, run)
+    runs = iter(range(40))
+    shrunk = shrink(case, CaseJudge(PLANT, run.violation, run.seconds), lambda: next(runs, None) is not None)
+    kept = shrunk.case
+    assert [fault.name for fault in kept.scenario.pinned] == ["plane_crash", "watch_delay"]
+    assert [name[0] for name, _, fault in kept.choices if fault] == ["call"]
+    assert kept.scenario.expected == ()
+    assert kept.size < case.size / 5
 
 
 DRAINED = b"""

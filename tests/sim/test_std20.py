@@ -8,7 +8,8 @@ from collections.abc import Callable
 import pytest
 
 from fairlead.sim.run import Runner, run_seeds
-from fairlead.sim.sample import replay_command, shortfalls
+from fairlead.sim.sample import shortfalls
+from tests.sim.artifacts import failed
 from tests.sim.quota import SAMPLE
 
 # Seeds that met everything when this was written: one of 120 loses the answer to a Finalize that was committed, the 88th.
@@ -29,7 +30,6 @@ def test_no_seed_of_the_sample_fails_and_it_meets_every_fault_and_probe(
         "digest": tally.digest,
     }
     record_property(SAMPLE, told)
-    failed = [f"{each.invariant}: {each.message}\n  {replay_command(each.seed)}" for each in tally.failures]
-    assert not failed, "\n".join(failed)
+    assert failed(runner, tally, runner.scenario.name) == []
     missed = shortfalls(tally, runner.faults)
     assert not missed, "\n".join(missed)

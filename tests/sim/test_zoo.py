@@ -6,7 +6,6 @@ long as that holds, and needs no change when it does not. `bench/soak.py` search
 
 from __future__ import annotations
 
-import pkgutil
 from collections.abc import Callable
 from functools import cache
 
@@ -18,65 +17,47 @@ from fairlead.sim.chance import Chance
 from fairlead.sim.parts import Parts, Plant, default_parts, load_plant
 from fairlead.sim.run import Failure, Runner
 from fairlead.sim.world import World
-from fairlead.sim.worlds.roster import STANDARD, WORLDS
+from fairlead.sim.worlds.roster import WORLDS
 from fairlead.sim.zoo.budget_overwritten import HalfSightedApi, stubborn
+from fairlead.sim.zoo.roster import KNOWN_BUGS, SPECIMENS, Specimen
 from fairlead.sim.zoo.wrapping import wrap
 from tests.sim.quota import PLANT
 
 RANGE = 1000
-_UNFINISHED = {"no-orphan", "ends-as-without-faults", "observed-generation", "converges", "quiet-at-rest"}
-# Where to begin, and the invariants that may tell it.
-PLANTS = {
-    "no_read_your_writes": (10, {"live-children", "justified-deletes"}),
-    "timeout_read_as_failure": (95, {"live-children"}),
-    "name_not_uid": (1, {"justified-deletes"}),
-    "guard_first": (9, _UNFINISHED),
-    "zombie_leader": (11, {"one-leader"}),
-    "edge_triggered_cleanup": (36, {"live-children", *_UNFINISHED}),
-    "status_write_loop": (0, _UNFINISHED),
-    "decider_raises": (0, {"deciders-do-not-raise"}),
-    "no_resync": (65, _UNFINISHED),
-    "assumed_expires": (42, {"capacity"}),
-    "bind_timeout_read_as_failure": (9, {"capacity"}),
-    "budget_from_dead_controller": (1, {"fresh-allowance"}),
-    "budget_overwritten": (2, {"disruptions-in-flight"}),
-    "duplicate_reservation": (216, {"one-reservation", "ends-as-without-faults"}),
-    "preemption_thrash": (9, {"preemption-ends"}),
-    "refusal_read_as_stuck": (0, {"refusals-end"}),
-    "status_skipped_on_refusal": (0, {"refusals-end"}),
-    "observer_partitioned": (0, {"silence-is-real"}),
-    "deadline_for_all": (0, {"outlives-the-plane"}),
-    "deadline_assumed": (14, {"at-most-one", "silence-is-real"}),
-    "judged_by_wall_clock": (2, {"silence-is-real", "events-flow", "led-at-rest", *_UNFINISHED}),
-    "frame_skipped": (1, {"mirrors-at-rest", "writers-progress", *_UNFINISHED}),
-    "lease_by_remote_clock": (0, {"leases-run-out"}),
-    "never_rolls_out": (0, {"templates-reach-pods"}),
-    "written_on_old_read": (0, {"writers-progress"}),
-    "slot_again": (0, {"slots-run-once"}),
-    "flip_back": (0, {"no-stranded-marks", *_UNFINISHED}),
-    "phase_lost": (317, {"no-stranded-marks", "repair-goes-on", *_UNFINISHED}),
-    "orphan_never_collected": (190, _UNFINISHED),
-    "part_read_as_whole": (12, {"placed-at-rest"}),
-    "own_write_hides_others": (6, {"truthful-progress", *_UNFINISHED}),
-    "lag_read_as_absence": (17, {"collected-justly", "live-children"}),
-    "late_child_kept": (2, {"no-orphan"}),
-    "lease_of_nobody": (0, {"runs-once"}),
-    "deleting_is_gone": (17, {"collected-justly"}),
-    "unlisted_read_as_empty": (2, {"collected-justly"}),
-    "lost_pods_keep_quota": (2, {"repair-goes-on"}),
-    "place_left_open": (0, {"resource-quota-kept"}),
-    "silence_unheard": (0, {"fresh-allowance"}),
-    "suspects_count": (3, {"sound-capacity"}),
-    "original_deleted_unseen": (15, {"originals-kept"}),
-    "damage_read_as_absence": (0, {"damaged-is-there", "justified-deletes", "live-children"}),
-    "damaged_overwritten": (3, {"damaged-is-there"}),
-    "stand_in_unseen": (2, {"damaged-is-there"}),
-    "revisions_given_twice": (0, {"revisions-increase"}),
-    "lost_revisions_served": (0, {"lost-revisions-are-gone"}),
-    "older_list_ignored": (4, {"placed-at-rest", *_UNFINISHED}),
-    "no_room_for_claims": (0, {"full-disk-serves"}),
-    "deletions_refused_when_full": (0, {"full-disk-serves"}),
-    "full_disk_told_as_done": (3, {"acknowledged-is-kept"}),
+# Where a search begins, but for those that are found at once.
+STARTS = {
+    "name_not_uid": 5,
+    "stale_scale_down": 4,
+    "ghost_resurrection": 10,
+    "guard_first": 9,
+    "phase_lost": 15,
+    "edge_triggered_cleanup": 1,
+    "expectation_miscount": 35,
+    "assumed_expires": 28,
+    "timeout_read_as_failure": 10,
+    "bind_timeout_read_as_failure": 87,
+    "cache_goes_back": 11,
+    "orphan_never_collected": 1,
+    "no_read_your_writes": 9,
+    "expectations_by_name": 12,
+    "swap_on_old_read": 14,
+    "order_of_a_list": 17,
+    "lease_by_remote_clock": 4,
+    "duplicate_reservation": 19,
+    "no_resync": 4,
+    "deadline_assumed": 4,
+    "part_read_as_whole": 32,
+    "own_write_hides_others": 25,
+    "late_child_kept": 1,
+    "unlisted_read_as_empty": 2,
+    "lost_pods_keep_quota": 3,
+    "suspects_count": 4,
+    "original_deleted_unseen": 4,
+    "stand_in_unseen": 2,
+    "older_list_ignored": 1,
+    "full_disk_told_as_done": 1,
+    "lag_read_as_absence": 34,
+    "deleting_is_gone": 34,
 }
 
 
@@ -105,16 +86,15 @@ def search(runner: Runner, start: int) -> tuple[Failure | None, list[int]]:
 
 
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("name", PLANTS)
+@pytest.mark.parametrize("each", SPECIMENS, ids=lambda each: each.name)
 def test_a_planted_bug_is_found_and_nothing_without_it(
-    name: str, record_property: Callable[[str, object], None]
+    each: Specimen, record_property: Callable[[str, object], None]
 ) -> None:
-    start, invariants = PLANTS[name]
-    world = zoo.WORLD_OF.get(name, STANDARD)
-    found, tried = search(runner_for(world, f"fairlead.sim.zoo.{name}:plant"), start)
+    name = each.name
+    found, tried = search(runner_for(each.world, f"fairlead.sim.zoo.{name}:plant"), STARTS.get(name, 0))
     assert found is not None, f"{name} was not found in {RANGE} seeds"
-    assert found.invariant in invariants, found
-    clean = runner_for(world)
+    assert found.invariant in each.invariants, found
+    clean = runner_for(each.world)
     assert [clean.run(seed).failure for seed in tried] == [None] * len(tried)
     record_property(PLANT, name)
 
@@ -122,14 +102,22 @@ def test_a_planted_bug_is_found_and_nothing_without_it(
 @pytest.mark.parametrize("half", [alone_stubborn, alone_half_sighted])
 def test_an_allowance_that_is_overwritten_needs_an_eviction_that_believes_it(half: Plant) -> None:
     """Where the two faults of `budget_overwritten` are found together, either alone breaks nothing."""
-    clean, (start, _) = runner_for("sched"), PLANTS["budget_overwritten"]
-    world = World(clean.scenario, Chance(start), clean.faults, half(default_parts()), backup=clean.backup())
+    clean = runner_for("sched")
+    world = World(clean.scenario, Chance(0), clean.faults, half(default_parts()), backup=clean.backup())
     assert world.run().violation is None
 
 
-def test_every_plant_of_the_zoo_is_looked_for() -> None:
-    files = {module.name for module in pkgutil.iter_modules(zoo.__path__)} - {"wrapping"}
-    assert files == PLANTS.keys()
+def test_a_choice_by_the_order_of_a_list_is_what_breaks_where_lists_come_in_any_order() -> None:
+    """Deletions without premises are part of `order_of_a_list`; by themselves they do no harm there."""
+    start = STARTS["order_of_a_list"]
+    loose = runner_for("shrink", "fairlead.sim.zoo.stale_scale_down:plant")
+    assert loose.run(start).failure is None
+
+
+def test_every_plant_of_the_zoo_is_looked_for_and_every_known_bug_has_one() -> None:
+    assert zoo.plant_names() == sorted(each.name for each in SPECIMENS)
+    assert {each.number for each in SPECIMENS} == set(range(KNOWN_BUGS + 1))
+    assert {each.world for each in SPECIMENS} <= WORLDS.keys()
 
 
 @pytest.mark.parametrize(

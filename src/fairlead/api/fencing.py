@@ -8,7 +8,7 @@ add its premises (`decision/effects.py`): what was decided for an owner commits 
 from __future__ import annotations
 
 from fairlead.api.plan import Again, Plan, Step
-from fairlead.core.errors import BadRequest, Cause, Conflict
+from fairlead.core.errors import CURRENT_VERSION, FENCED, BadRequest, Cause, Conflict
 from fairlead.model.premise import Premise, Premises
 from fairlead.port.request import Reply
 from fairlead.store.contract import Absent, AtRevision, CommitOutcome, PreconditionFailed, Transaction
@@ -42,9 +42,12 @@ def _guarded(plan: Plan, fences: tuple[Fence, ...]) -> Plan:
             told = f"{moved.key.resource} {moved.key.name} is not absent any more"
             if isinstance(moved, AtRevision):
                 told = f"{moved.key.resource} {moved.key.name} is not at revision {moved.revision} any more"
+            newest = (
+                () if outcome.current is None else (Cause(CURRENT_VERSION, str(outcome.current.revision)),)
+            )
             raise Conflict(
                 f"the write was bound to a state that is gone: {told}",
-                causes=(Cause("Fenced", told),),
+                causes=(Cause(FENCED, told, "/".join(moved.key)), *newest),
                 name=moved.key.name,
             )
         result = plan.finish(outcome)

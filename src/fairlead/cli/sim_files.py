@@ -13,7 +13,7 @@ from fairlead.cli.output import print_json
 from fairlead.cli.sim_artifacts import load_artifact, write_file
 from fairlead.core.errors import OperatorError
 from fairlead.replay.artifact import Artifact
-from fairlead.replay.page import QUIET, timeline_page
+from fairlead.replay.page import QUIET, shown_kind, timeline_page
 from fairlead.sim.account import account, shown
 from fairlead.sim.player import Replayed, play_again, trail_of
 
@@ -117,7 +117,7 @@ def _show(options: argparse.Namespace) -> int:
     print()
     width = max((len(step.actor) for step in trail), default=0)
     for step in trail:
-        if options.all or step.kind not in QUIET:
+        if options.all or shown_kind(step.kind, step.text) not in QUIET:
             print(f"{step.ms / 1000:>9.3f}  {step.actor:<{width}}  {shown(step)}"[:_TEXT])
     return 0
 

@@ -344,7 +344,7 @@ class Plane:
         """Until when, looking ahead to `most`, it has nothing to do if it is told nothing: it renews its lease, resyncs
         as often as it is set to, and keys that nothing wakes are looked at and settled. 0: it has something to do."""
         if not self.leadership.may_act(now):
-            return 0.0 if self.turns() else most
+            return most  # what it had begun waits until it leads again
         if self._ask_at or self._resync_at < now + _SOON_SECONDS or not (self._led and self.idle):
             return 0.0
         due = [self.recorder.next_at]

@@ -148,7 +148,8 @@ class Turn:
         self.trouble = f"{type(effect).__name__} {effect.name}: {outcome.reason}: {outcome.message}"
         if isinstance(outcome, Conflict):
             if outcome.revision:  # on the same view it would be the same write
-                self.writes.append(Write(effect.key, outcome.revision, False))
+                moved = Key(*outcome.premise.split("/")) if outcome.premise else effect.key
+                self.writes.append(Write(moved, outcome.revision, False))
             return Next.AGAIN
         if outcome.status == 404 and not isinstance(effect, Create):
             return Next.AGAIN  # it is gone: the mirror will show it

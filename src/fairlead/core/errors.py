@@ -46,6 +46,7 @@ class Cause(NamedTuple):
     field: str = ""
 
 
+FENCED = "Fenced"  # reason of a cause whose field is the key of the object that a write was bound to
 LIFTED_BY = "LiftedBy"  # reason of a cause whose field is the address of an object
 CURRENT_VERSION = (
     "CurrentVersion"  # reason of a cause whose message is a conflicting object's resourceVersion

@@ -13,7 +13,7 @@ import re
 
 import msgspec
 
-from fairlead.core.errors import CURRENT_VERSION, LIFTED_BY, Retry
+from fairlead.core.errors import CURRENT_VERSION, FENCED, LIFTED_BY, Retry
 from fairlead.port.request import Reply
 
 
@@ -28,7 +28,8 @@ class Done(msgspec.Struct, frozen=True, tag=True):
 class Conflict(msgspec.Struct, frozen=True, tag=True):
     reason: str
     message: str
-    revision: int = 0  # of the object that the write was about, as it is now; 0: not told
+    revision: int = 0  # of the object that is not as the write took it to be, as it is now; 0: not told
+    premise: str = ""  # its key, RESOURCE/NAMESPACE/NAME, if it is not the one that the write was about
 
 
 class Refused(msgspec.Struct, frozen=True, tag=True):
@@ -93,7 +94,9 @@ def outcome_of(reply: Reply) -> Outcome:
         return Done(int(told.metadata.resourceVersion or 0), reply.body)
     if reply.status == 409:
         newest = [each.message for each in told.causes(CURRENT_VERSION) if each.message.isdecimal()]
-        return Conflict(told.reason, told.message, int(newest[0]) if newest else 0)
+        fenced = told.causes(FENCED)
+        premise = fenced[0].field if fenced else ""
+        return Conflict(told.reason, told.message, int(newest[0]) if newest else 0, premise)
     if reply.status in _MAYBE:
         return Unknown(told.message)
     return Refused(

@@ -2,14 +2,15 @@
 
 `case_of` takes down all that was not calm in a run. `CaseJudge` runs a case with the same plant and says whether it
 breaks the same invariant (an exception: of the same type); what it returns names only choices that were really made, so
-that whatever an earlier end made superfluous is gone. Used by shrinking and artifacts.
+that whatever an earlier end made superfluous is gone. A smaller world must be one that the code without the plant
+survives. Used by shrinking and artifacts.
 """
 
 from __future__ import annotations
 
 from fairlead.sim.chance import Chance
 from fairlead.sim.faults import Faults
-from fairlead.sim.run import Runner
+from fairlead.sim.run import Runner, before
 from fairlead.sim.scenario import Scenario
 from fairlead.sim.shrink import Case
 from fairlead.sim.violation import Violation
@@ -33,12 +34,29 @@ class CaseJudge:
         for sound: most of what is tried then costs a fraction."""
         self._plant, self._broken, self._seconds = plant, broken, seconds
         self._runner: Runner | None = None
+        self._whole: Scenario | None = None  # of the first case, before anything was taken away
 
     def __call__(self, case: Case) -> Case | None:
         run = self.play(case)
         if run is None or run.violation is None or not _is_same(run.violation, self._broken):
             return None
+        if self._plant and not self._is_sound(case):
+            return None
         return case_of(case.scenario, case.faults_of, run)
+
+    def _is_sound(self, case: Case) -> bool:
+        """A world with less in it may be one that not even code without the plant survives, with these faults or with
+        fewer: such a case would tell nothing of the plant."""
+        if self._whole is None:
+            self._whole = case.scenario  # worlds as they are survive: the soak sees to that
+        if case.scenario is self._whole:
+            return True
+        try:
+            sound = Runner(case.scenario, case.faults_of, backup=self._runner_of(case).backup())
+            run = sound.play(Chance(0, case.forced, calm=True))
+        except Violation:
+            return False
+        return run.violation is None
 
     def play(self, case: Case, trail: bool = False) -> Run | None:
         """None if the world makes no sense without faults either."""
@@ -53,6 +71,9 @@ class CaseJudge:
         return None if self._seconds >= calm else min(stop, calm)
 
     def _runner_of(self, case: Case) -> Runner:
-        if self._runner is None or self._runner.scenario is not case.scenario:
-            self._runner = Runner(case.scenario, case.faults_of, self._plant)
-        return self._runner
+        former = self._runner
+        if former is None or former.scenario is not case.scenario:
+            starts_alike = former is not None and before(former.scenario) == before(case.scenario)
+            backup = former.backup() if former is not None and starts_alike else None
+            self._runner = former = Runner(case.scenario, case.faults_of, self._plant, backup=backup)
+        return former

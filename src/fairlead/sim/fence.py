@@ -15,7 +15,7 @@ import sys
 from _thread import get_ident
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, lru_cache
 from types import ModuleType
 from typing import Any
 
@@ -89,12 +89,19 @@ def raise_fence() -> Iterator[None]:
 
 def _imported_by_name(doors: dict[int, tuple[Any, Any]]) -> list[tuple[Any, str, Any, Any]]:
     """`from time import time` keeps the door itself, whatever `time` holds later."""
+    places = _places(len(sys.modules), tuple(doors))
+    return [(module, name, *doors[door]) for module, name, door in places if id(vars(module)[name]) == door]
+
+
+@lru_cache(maxsize=1)  # modules are looked through again when there are more of them
+def _places(modules: int, doors: tuple[int, ...]) -> list[tuple[ModuleType, str, int]]:
+    wanted = set(doors)
     return [
-        (module, name, *doors[id(value)])
+        (module, name, id(value))
         for module in list(sys.modules.values())
-        if _is_ours(module) and not doors.keys().isdisjoint(map(id, list(vars(module).values())))
+        if _is_ours(module) and not wanted.isdisjoint(map(id, list(vars(module).values())))
         for name, value in list(vars(module).items())
-        if id(value) in doors
+        if id(value) in wanted
     ]
 
 

@@ -26,19 +26,19 @@ from fairlead.sim.world import Run, World
 from fairlead.store.contract import Entry
 
 # Of every process, one after the other: often enough to fall into any phase of a small world.
-RESTART_EVERY_SECONDS = 17.0
+_RESTART_EVERY_SECONDS = 17.0
 
 
 class PermutedLists(Link):
     """Every list comes in an order of its own, the same in every run."""
 
-    def _entries(self, resource: str) -> tuple[tuple[Entry, ...], int]:
-        entries, revision = super()._entries(resource)
+    def _entries(self, resource: str, revision: int) -> tuple[Entry, ...]:
+        entries = super()._entries(resource, revision)
 
         def place(entry: Entry) -> bytes:
             return blake2b(f"{revision} {entry.key}".encode(), digest_size=8).digest()
 
-        return tuple(sorted(entries, key=place)), revision
+        return tuple(sorted(entries, key=place))
 
 
 class DoubleDelivery(Link):
@@ -60,11 +60,11 @@ def _restarts(world: World) -> None:
     """Every process dies now and then until the last step was taken, and comes up again."""
     scenario = world.scenario
     processes: tuple[PlaneProcess | AgentProcess, ...] = (*world.planes, *world.agents)
-    until = max(scenario.faults_until_seconds - RESTART_EVERY_SECONDS, RESTART_EVERY_SECONDS)
-    at, turn = RESTART_EVERY_SECONDS / 2, 0
+    until = max(scenario.faults_until_seconds - _RESTART_EVERY_SECONDS, _RESTART_EVERY_SECONDS)
+    at, turn = _RESTART_EVERY_SECONDS / 2, 0
     while at < until:
         world.timeline.at(int(at * 1000), processes[turn % len(processes)].crash)
-        at, turn = at + RESTART_EVERY_SECONDS, turn + 1
+        at, turn = at + _RESTART_EVERY_SECONDS, turn + 1
 
 
 Change = tuple[type[Link], Callable[[World], None]]

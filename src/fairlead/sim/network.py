@@ -1,44 +1,31 @@
-"""The way between one plane and the API server: it delays, loses, tells too late, and is cut now and then.
+"""The way between one process and the API server: calls (`calls.py`), and the lists and watches of its mirrors.
 
-A call has one fate, drawn when it leaves:
-
-    as it should     request arrives, reply arrives
-    request_lost     nothing arrives; the caller gives up after TIMEOUT_MS and knows nothing
-    request_late     the caller gives up, and then the request arrives and is carried out
-    reply_lost       carried out, but the caller never learns of it
-
-While the way is cut both directions lose; while it is deaf only what comes back does. A watch delivers what its
-subscription has, later when it lags; it may break (the mirror goes on from its revision) or expire (410).
+A watch delivers what its subscription has, later when it lags; it may repeat what it brought, break (the mirror goes on
+from its revision) or expire (410). A list may be lost, come in another order, or be that of a replica which lags: the
+state of some seconds ago, with its revision. A mirror refuses one that is older than its copy, and follows a first one
+from there (`cache/mirror.py`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, field
 
-from fairlead.api.access.users import User
 from fairlead.cache import events as mirrored
-from fairlead.port.outcome import Outcome, Unknown, outcome_of
-from fairlead.port.request import Reply, Request
+from fairlead.sim.calls import DELAYS_MS, CallLink
 from fairlead.sim.chance import Chance, FaultStream, Stream
-from fairlead.sim.checkers.contract import LATE
-from fairlead.sim.faults import Faults
 from fairlead.sim.processes.server import SimulatedServer
 from fairlead.sim.time import Timeline
-from fairlead.store.contract import Compacted, Entry, FutureRevision
+from fairlead.store.contract import CommittedChange, Compacted, Entry, FutureRevision
 from fairlead.store.watch import Subscription
 
-TIMEOUT_MS = 10_000
-_LATE_MS_MAX = 5_000
-_DELAYS = 16  # milliseconds, each way, of a calm network
 _WATCH_DELAYS = (
     256  # of a watch: what changes meanwhile arrives together, and mirrors are never quite up to date
 )
 _CHANGES_PER_DELIVERY = 256
-FATES = ("request_lost", "request_late", "reply_lost")
+_REPEATED_MAX = 8
+_STALE_MS_MAX = 20_000
 
-Heard = Callable[[Outcome], None]
 Tell = Callable[..., None]  # one or several mirrored.Event: what arrives together
 Clock = Callable[[], float]
 
@@ -52,85 +39,25 @@ class _Follow:
     lags: FaultStream
     lag: Stream
     breaks: FaultStream
+    expires: FaultStream
+    repeats: FaultStream
     is_due: bool = False
+    delivered: list[CommittedChange] = field(default_factory=list)  # the last few
 
 
-class Link:
+class Link(CallLink):
     def __init__(self, name: str, timeline: Timeline, chance: Chance, server: SimulatedServer) -> None:
         """`name`: of the process at this end."""
-        self.name = name
-        self.set_faults(Faults())
-        self.cut_until = 0  # milliseconds
-        self.deaf_until = 0
+        super().__init__(name, timeline, chance, server)
         self.paused_until = 0  # the process at this end takes nothing from its watches until then
         self.stalled: dict[str, int] = {}  # a resource whose lists and watches alone bring nothing until then
-        self._timeline = timeline
-        self._chance = chance
-        self._calls: dict[tuple[str, str, str], tuple[Stream, FaultStream, Stream]] = {}
         self._progress_delay = chance.stream("progress.delay", name)
-        self._server = server
         self._follows: dict[Subscription, _Follow] = {}
         self._asked: set[str] = set()  # whose progress will be told next
-        self.timeouts_after_commit: dict[str, int] = {}  # by verb and subresource
         self.expired = 0
 
-    def set_faults(self, faults: Faults) -> None:
-        self.faults = faults
-        self._fates = tuple((name, getattr(faults, name)) for name in FATES)
-
-    # Calls
-
-    def call(self, request: Request, user: User, origin: str, heard: Heard) -> None:
-        kind = (user.name, request.verb, what_of(request))
-        delays, fates, late = self._calls.get(kind) or self._chances_of(kind)
-        delay = delays.choose(_DELAYS * _DELAYS)
-        there, back = 1 + delay % _DELAYS, 1 + delay // _DELAYS
-        fate = self._fate(fates)
-        if fate in ("request_lost", "request_late"):
-            self._timeline.after(TIMEOUT_MS, heard, Unknown("no answer in time"))
-        if fate == "request_lost":
-            return
-        if fate == "request_late":
-            there = TIMEOUT_MS + 1 + late.choose(_LATE_MS_MAX)
-        self._timeline.after(there, self._arrive, request, user, origin, heard, fate, back)
-
-    def _chances_of(self, kind: tuple[str, str, str]) -> tuple[Stream, FaultStream, Stream]:
-        """Calls of one kind draw from streams of their own: one call more or less of another moves none of them."""
-        user, verb, what = kind
-        actor = f"{self.name} {user.rpartition(':')[2]} {verb} {what}"
-        chance = self._chance
-        fates = chance.faults("call", actor)
-        streams = (chance.stream("call.delay", actor), fates, chance.details("call.late", fates))
-        self._calls[kind] = streams
-        return streams
-
-    def _fate(self, fates: FaultStream) -> str:
-        fate = fates.pick(self._fates)
-        return "request_lost" if self._timeline.ms < self.cut_until else fate
-
-    def _arrive(self, request: Request, user: User, origin: str, heard: Heard, fate: str, back: int) -> None:
-        if fate == "request_late":
-            self._server.send(request, user, LATE + origin if origin else "", _nobody)
-            return
-        # Only what a leader writes is an effect; leases are not.
-        what = f"{request.verb} {request.subresource}".rstrip() if origin else ""
-        self._server.send(request, user, origin, partial(self._answer, heard, fate, back, what))
-
-    def _answer(self, heard: Heard, fate: str, back: int, what: str, reply: Reply | None) -> None:
-        timeline = self._timeline
-        if fate == "reply_lost" or timeline.ms < self.cut_until or timeline.ms < self.deaf_until:
-            if reply is not None and reply.status < 300:
-                self.timeouts_after_commit[what] = self.timeouts_after_commit.get(what, 0) + 1
-            timeline.after(TIMEOUT_MS, heard, Unknown("no answer in time"))
-        elif reply is None:
-            timeline.after(back, heard, Unknown("the connection broke"))
-        else:
-            timeline.after(back, heard, outcome_of(reply))
-
-    # Mirrors
-
     def list(self, resource: str, attempt: int, tell: Tell, clock: Clock) -> None:
-        delay = 1 + self._chance.stream("list.delay", f"{self.name} {resource}").choose(4 * _DELAYS)
+        delay = 1 + self._chance.stream("list.delay", f"{self.name} {resource}").choose(4 * DELAYS_MS)
         self._timeline.after(delay, self._list, resource, attempt, tell, clock)
 
     def _list(self, resource: str, attempt: int, tell: Tell, clock: Clock) -> None:
@@ -142,16 +69,37 @@ class Link:
                 1000, lambda: tell(mirrored.ListFailed("no answer in time", clock(), attempt))
             )
             return
-        entries, revision = self._entries(resource)
+        entries, revision = self._listed(resource)
         tell(mirrored.Listed(revision, entries, clock(), attempt))
 
-    def _watch_chances(self, resource: str) -> tuple[Stream, FaultStream, Stream, FaultStream]:
+    def _listed(self, resource: str) -> tuple[tuple[Entry, ...], int]:
+        chance, actor, faults = self._chance, f"{self.name} {resource}", self.faults
+        since = self._timeline.ms
+        if chance.faults("list_stale", actor).happens(faults.list_stale):
+            since -= 500 + chance.stream("list.stale", actor).choose(_STALE_MS_MAX)
+        revision = self._server.revision_at(since, resource)
+        entries = self._entries(resource, revision)
+        if chance.faults("list_reordered", actor).happens(faults.list_reordered) and entries:
+            first = chance.stream("list.first", actor).choose(len(entries))
+            entries = (*entries[first:][::-1], *entries[:first])
+        return entries, revision
+
+    def _watch_chances(
+        self, resource: str
+    ) -> tuple[Stream, FaultStream, Stream, FaultStream, FaultStream, FaultStream]:
         chance, actor = self._chance, f"{self.name} {resource}"
-        delays, lags = chance.stream("watch.delay", actor), chance.faults("watch_lag", actor)
-        return delays, lags, chance.details("watch.lag", lags), chance.faults("watch_broken", actor)
+        lags = chance.faults("watch_lag", actor)
+        return (
+            chance.stream("watch.delay", actor),
+            lags,
+            chance.details("watch.lag", lags),
+            chance.faults("watch_broken", actor),
+            chance.faults("watch_expired", actor),
+            chance.faults("watch_repeated", actor),
+        )
 
     def follow(self, resource: str, since: int, attempt: int, tell: Tell, clock: Clock) -> None:
-        delay = 1 + self._chance.stream("follow.delay", f"{self.name} {resource}").choose(_DELAYS)
+        delay = 1 + self._chance.stream("follow.delay", f"{self.name} {resource}").choose(DELAYS_MS)
         self._timeline.after(delay, self._follow, resource, since, attempt, tell, clock)
 
     def _follow(self, resource: str, since: int, attempt: int, tell: Tell, clock: Clock) -> None:
@@ -200,13 +148,20 @@ class Link:
                 subscription, follow, mirrored.Broke("the connection broke", follow.clock(), follow.attempt)
             )
             return
+        if follow.expires.happens(self.faults.watch_expired):
+            self.expired += 1
+            self._end(subscription, follow, mirrored.Expired(follow.clock(), follow.attempt))
+            return
         try:
             changes = self._server.hub.take(subscription, _CHANGES_PER_DELIVERY)
         except Compacted:
             self._end(subscription, follow, mirrored.Expired(follow.clock(), follow.attempt))
             return
         now = follow.clock()
+        if follow.repeats.happens(self.faults.watch_repeated):
+            changes = [*follow.delivered, *changes]
         if changes:
+            follow.delivered = changes[-_REPEATED_MAX:]
             follow.tell(*[mirrored.Framed(each.type, each.entry, now, follow.attempt) for each in changes])
         if subscription.cut:
             self._end(subscription, follow, mirrored.Broke("the watch was cut", now, follow.attempt))
@@ -216,7 +171,7 @@ class Link:
     def ask_progress(self, resource: str) -> None:
         """How far its watch is; only one that has nothing left to deliver can tell."""
         if not self._asked:
-            self._timeline.after(1 + self._progress_delay.choose(_DELAYS), self._tell_progress)
+            self._timeline.after(1 + self._progress_delay.choose(DELAYS_MS), self._tell_progress)
         self._asked.add(resource)
 
     def _tell_progress(self) -> None:
@@ -246,11 +201,10 @@ class Link:
 
     def listed(self, resource: str) -> tuple[Entry, ...]:
         """What a list would bring now."""
-        return self._entries(resource)[0]
+        return self._entries(resource, self._server.store.revision)
 
-    def _entries(self, resource: str) -> tuple[tuple[Entry, ...], int]:
-        store = self._server.store
-        return tuple(store.list(resource)), store.revision
+    def _entries(self, resource: str, revision: int) -> tuple[Entry, ...]:
+        return tuple(self._server.store.list_at(resource, "", revision))
 
     def _subscribe(self, resource: str, since: int) -> Subscription:
         return self._server.hub.subscribe(resource, "", None, since)
@@ -288,12 +242,3 @@ class Link:
         del self._follows[subscription]
         self._server.hub.unsubscribe(subscription)
         follow.tell(event)
-
-
-def what_of(request: Request) -> str:
-    """What a call is about, as a part of the names of choices: pods/binding."""
-    return f"{request.plural}/{request.subresource}" if request.subresource else request.plural
-
-
-def _nobody(reply: Reply | None) -> None:
-    """The caller has given up."""

@@ -2,6 +2,7 @@
 
     deciders   () -> tuple of Deciders
     plane      (identity, deciders, scheduler) -> Plane; with capabilities after them where those are not complete
+    queue      (settings, reorders, likely) -> WorkQueue, of each controller (`processes/queues.py`)
     scheduler  the class of the scheduler, a Placer
     nodes      (prefix) -> the Decider that plays the nodes with this prefix
     api        (desk, tokens) -> Api, of the server
@@ -29,6 +30,7 @@ from fairlead.core.errors import UsageError
 from fairlead.decision.decider import Decider
 from fairlead.model.catalog import CATALOG, Catalog
 from fairlead.sim.network import Link
+from fairlead.sim.processes.queues import DrawnQueue
 from fairlead.store.machine import Store
 
 # No world has objects of these that are owned: mirrors of them would be of no use, and every restart would fill them.
@@ -60,6 +62,7 @@ def default_parts(
     return {
         "deciders": lambda: (*usual(), *(make() for make in more)),
         "plane": Plane,
+        "queue": DrawnQueue,
         "scheduler": Placer,
         "nodes": hollow_decider,
         "api": Api,

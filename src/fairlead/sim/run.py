@@ -194,6 +194,8 @@ class Runner:
         return self._wanted
 
     def _parted(self, run: Run) -> Violation | None:
+        if self.scenario.contends:
+            return None
         try:
             wanted = self.wanted()
         except Violation as broken:
@@ -237,19 +239,24 @@ def run_seeds(runner: Runner, seeds: Iterable[int]) -> RunTally:
 
 def stand_up(scenario: Scenario) -> Backup:
     """Everything that is stored when the standing fleet of a scenario has come to rest."""
-    before = replace(
-        scenario,
-        steps=scenario.standing,
-        pinned=(),
-        faults_until_seconds=0,
-        seconds_min=0,
-        rest_seconds=0,
-    )
-    world = World(before, Chance(0), CALM, epoch=EPOCH - int(scenario.seconds_max))
+    world = World(before(scenario), Chance(0), CALM, epoch=EPOCH - int(scenario.seconds_max))
     run = _fenced_run(world)
     if run.violation is not None:
         raise run.violation
     return world.server.backup()
+
+
+def before(scenario: Scenario) -> Scenario:
+    """How its standing fleet comes up. Two scenarios for which this is the same start from the same."""
+    return replace(
+        scenario,
+        steps=scenario.standing,
+        pinned=(),
+        expected=(),
+        faults_until_seconds=0,
+        seconds_min=0,
+        rest_seconds=0,
+    )
 
 
 def _fenced_run(world: World) -> Run:

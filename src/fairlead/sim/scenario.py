@@ -123,6 +123,7 @@ class Scenario:
     looks_ahead: bool = False
     # Of what two runs ended in, the part that must be the same; None: all of it (`endstate.py`).
     compared: Callable[[dict[str, str]], dict[str, str]] | None = None
+    contends: bool = False  # who has what only some can have is chance's: no two runs need to end alike
 
 
 def create(at: float, api_version: str, plural: str, body: Json, namespace: str = "default") -> ScenarioStep:

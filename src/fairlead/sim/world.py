@@ -149,6 +149,11 @@ class World:
             can = self.scenario.capabilities
             plane: Plane = parts["plane"](*given) if can.complete else parts["plane"](*given, can)
             plane.leadership.settings = self.scenario.leadership
+            for controller in plane.controllers:
+                queue, actor = controller.queue, f"plane-{slot} {controller.decider.name}"
+                reorders = self.chance.faults("queue_reordered", actor)
+                likely = lambda: self._faults.queue_reordered  # noqa: E731
+                controller.queue = parts["queue"](queue.settings, reorders, likely)
             for mirror in plane.mirrors.values():
                 mirror.decode = self._decoded.decoder(mirror.resource.type)
             if plane.placer is not None:
@@ -303,7 +308,7 @@ class World:
             plane.faults = faults
             plane.link.set_faults(faults)
         for agent in self.agents:
-            agent.faults = faults
+            agent.set_faults(faults)
         self._incidents.of_nodes.goes_on = bool(faults.incident)
 
     def _tick(self) -> None:

@@ -46,7 +46,9 @@ def test_a_former_leader_can_write_nothing_any_more() -> None:
         plane.delete(f"{MAPS}?{first}"),
     ):
         assert answer[0] == 409, answer
-        assert answer[1]["details"]["causes"][0]["reason"] == "Fenced"
+        fenced, newest = answer[1]["details"]["causes"]
+        assert (fenced["reason"], fenced["field"].split("/")[0]) == ("Fenced", "leases.coordination.k8s.io")
+        assert newest["message"] == second.rpartition("@")[2]
     assert plane.store.revision == before
     assert plane.patch(f"{MAPS}/one?{second}", {"data": {"x": "y"}})[0] == 200
 

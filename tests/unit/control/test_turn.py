@@ -51,6 +51,13 @@ def test_once_its_premise_is_gone_neither_request_comes_to_anything_and_it_is_de
     assert subject.answered(Conflict("Conflict", "the write was bound to a state that is gone")) is Next.AGAIN
 
 
+def test_when_its_premise_has_moved_the_key_waits_until_the_mirror_shows_that_object_as_it_is_now() -> None:
+    subject = turn(create(Premise(KEY, 7)))
+    moved = Conflict("Conflict", "the write was bound to a state that is gone", 12, "/".join(KEY))
+    assert subject.answered(moved) is Next.AGAIN
+    assert subject.writes == [Write(KEY, 12, creates=False)]
+
+
 def test_without_a_premise_it_is_decided_again() -> None:
     for effect in (
         create(),

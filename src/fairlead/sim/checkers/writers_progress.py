@@ -3,7 +3,7 @@
 Judged while faults are off: so many conflicts in a row (`_TRIES`), of one controller of one plane, or of one agent,
 about one object, without a write of its own to that object in between, are a writer that does not look. Each conflict
 by right says that somebody else came first, and the next attempt is made on what that one wrote; with one leader, and
-nodes that write of their own pods, few come together.
+nodes that write of their own pods, few come together. People are no such writers: they ask until it is so.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from fairlead.core import codec
 from fairlead.model.key import Key
 from fairlead.port.request import READ_VERBS, Reply, Request
 from fairlead.sim.checkers.contract import CommittedObjects, Sight
+from fairlead.sim.people import PEOPLE_LANE
 from fairlead.sim.violation import Violation
 
 _TRIES = 6
@@ -31,7 +32,7 @@ class WritersProgress:
     def answered(self, request: Request, origin: str, reply: Reply, calm_seconds: float) -> None:
         if reply.status != _CONFLICT or request.verb in READ_VERBS or origin in _NOBODY:
             return
-        if request.subresource == _EXEMPT:
+        if request.subresource == _EXEMPT or origin == PEOPLE_LANE:
             return
         at = (origin, _key(request))
         tries = self._refused[at] = self._refused.get(at, 0) + 1

@@ -1,9 +1,9 @@
 """Of what a generated world ends in, the part that does not depend on when things happened.
 
 A generated world does not avoid races as the fixed ones do. Left out are: how often a template was rolled out, and what
-is kept of one that was replaced before it was seen (revisions, sets that want no pods); objects that people could make
-or not, depending on what became of others; and where several want what only some can have, all but whether the objects
-that people made are there.
+is kept of one that was replaced before it was seen (revisions, sets that want no pods); and objects that people could
+make or not, depending on what became of others. Where several want what only some can have, nothing is compared
+(`Scenario.contends`): what must hold then is for the checkers to say.
 """
 
 from __future__ import annotations
@@ -15,27 +15,15 @@ from fairlead.sim.endstate import EndState
 
 _ROLLOUT = re.compile(r", rollout \w+")
 _KEPT = "wants 0 of "
-_MADE = (
-    "replicasets.apps/",
-    "jobs.batch/",
-    "pods:",
-    "configmaps/",
-    "serviceaccounts/",
-    "events/",
-    "reservations",
-)
 
 
-def compared(undecided: frozenset[Key], contends: bool, found: EndState) -> EndState:
+def compared(undecided: frozenset[Key], found: EndState) -> EndState:
     names = {"/".join(key) for key in undecided}
-    kept = {
+    return {
         name: _ROLLOUT.sub("", line)
         for name, line in found.items()
         if name not in names and not name.startswith("controllerrevisions") and not _is_history(name, line)
     }
-    if contends:
-        return {name: "is there" for name in kept if not name.startswith(_MADE)}
-    return kept
 
 
 def _is_history(name: str, line: str) -> bool:

@@ -45,10 +45,10 @@ def of_nodes(draw: Draw, setting: Setting) -> list[ScenarioStep]:
         steps.append(
             _of_node(replace(evict(at + 0.3, "", setting.namespace), pick=every, tries=TRIES), node, "drain")
         )
-    if draw.happens("opened again", 0.5):
+    if draw.happens("opened again", 0.35):
         change = {"spec": {"unschedulable": None}}
         steps.append(_of_node(patch(at + 4.0, "v1", "nodes", node, change, ""), node, "uncordon"))
-    elif draw.happens("taken away", 0.6) and not setting.is_narrow:
+    elif draw.happens("taken away", 0.8) and not setting.is_narrow:
         steps.append(_of_node(delete(at + 1.0, "v1", "nodes", node, ""), node, "delete a node"))
     return steps
 

@@ -15,11 +15,11 @@ TEAM = "team"
 
 
 def draw_setting(draw: Draw) -> Setting:
-    machines = 1 + draw.below("machines", 2) if draw.happens("real nodes", 0.05) else 0
+    machines = 1 + draw.below("machines", 2) if draw.happens("real nodes", 0.04) else 0
     narrow = not machines and draw.happens("narrow", 0.15)
     tight, taints = draw.happens("tight", 0.3), draw.happens("taints", 0.2)
     room = draw.one_of("room", _TIGHT) if tight else _ROOM
-    count = 0 if machines else 1 + draw.below("nodes", 2)
+    count = 0 if machines else draw.weighted("nodes", ((1, 3), (2, 2)))
     hollow = tuple(_node(draw, number, room, taints and number == 0) for number in range(count))
     return Setting(
         namespace=TEAM if draw.happens("team", 0.3) else "default",

@@ -65,4 +65,6 @@ def told(faults: Faults) -> str:
 
 def _level(draw: Draw, kind: str) -> float:
     usual = getattr(DEFAULT, kind, 0.0) or _USUAL
+    if kind == "driver_failed":
+        usual = 0.2  # few instructions go to a machine in so short a run
     return min(_MOST, round(usual * draw.one_of("level", _LEVELS), 4))

@@ -29,7 +29,7 @@ from fairlead.sim.scenario import Scenario, ScenarioStep
 from fairlead.sim.worlds import nodes as machine_world
 
 NAME = "small"
-_OBJECTS = ((1, 6), (2, 6), (3, 3), (4, 1), (5, 1))
+_OBJECTS = ((1, 8), (2, 6), (3, 2), (4, 1), (5, 1))
 _STARTS = (1.0, 1.0, 1.3, 3.0, 8.0)
 _GAPS = (0.0, 0.03, 0.4, 2.0, 2.0, 7.0)
 _ACTIONS = (0, 0, 1, 1, 2, 3)
@@ -101,10 +101,11 @@ def _scenario(draw: Draw, setting: Setting, steps: list[ScenarioStep], contends:
         cleared(setting),
         NAME,
         steps,
-        planes=draw.weighted("planes", ((1, 9), (2, 8), (3, 3))),
+        planes=draw.weighted("planes", ((1, 10), (2, 8), (3, 2))),
         faults_until_seconds=draw.one_of("faults until", _FAULTS_UNTIL),
         leadership=usual,
-        compared=partial(compared, _undecided(setting), contends),
+        compared=partial(compared, _undecided(setting)),
+        contends=contends,
         rest_seconds=2.0,
     )
     if setting.is_narrow:
@@ -119,8 +120,8 @@ def _scenario(draw: Draw, setting: Setting, steps: list[ScenarioStep], contends:
             hollow_prefix="hollow-",
             controllers=machine_world.CONTROLLERS,
             quiet_seconds=125.0,
-            faults_from_seconds=4.0,
-            faults_until_seconds=60.0,
+            faults_from_seconds=0.5,
+            faults_until_seconds=50.0,
             seconds_max=1500.0,
         )
     elif any(step.action in _SLOW for step in steps):

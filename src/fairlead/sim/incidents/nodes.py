@@ -12,6 +12,8 @@ plane_away           the control plane is gone for everybody: no node reaches it
 monitor_cut          the plane that leads is cut off, or deaf
 heartbeats_unheard   the plane that leads hears of everything but leases
 agent_clock_set      the wall clock of a machine is set an hour back, ahead, or right
+agent_slow           an agent hears everything seconds late
+node_lies            a process ends by itself, and its agent does not learn of it for a while
 """
 
 from __future__ import annotations
@@ -81,6 +83,11 @@ class NodeIncidents:
                 link.cut_until = until
         elif name == "agent_clock_set":
             agent.set_wall_clock(self.wrong_by())
+        elif name == "agent_slow":
+            agent.slow_down(ms, 100 + self._draw("slow.late", agent.name, 4_000))
+        elif name == "node_lies":
+            agent.machine.hush(ms)
+            agent.machine.crash_one()
         elif name == "heartbeats_unheard":
             self._leader().link.stalled[LEASES.name] = until
         else:

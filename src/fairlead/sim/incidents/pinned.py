@@ -20,8 +20,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from fairlead.sim.calls import FATES
 from fairlead.sim.chance import Chance
-from fairlead.sim.network import FATES
 from fairlead.sim.processes.planes import PlaneProcess
 from fairlead.sim.processes.server import SimulatedServer
 from fairlead.sim.scenario import PinnedFault

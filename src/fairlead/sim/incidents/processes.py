@@ -49,6 +49,14 @@ class Incidents:
             plane.crash()
         elif name == "plane_pause":
             plane.pause(1_000 + self._draw("pause", plane.name, 45_000))
+        elif name == "plane_slow":
+            late = 100 + self._draw("slow.late", plane.name, 4_000)
+            plane.slow_down(1_000 + self._draw("slow", plane.name, 40_000), late)
+        elif name == "server_clock_set":
+            server.set_clock()
+        elif name == "disk_full":
+            server.disk.is_full = True
+            self._timeline.after(500 + self._draw("disk.full", "", 20_000), server.free_disk)
         elif name == "server_crash":
             server.crash()
             self._timeline.after(200 + self._draw("server.restart", "", 8_000), self._restart_server)

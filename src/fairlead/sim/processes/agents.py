@@ -20,6 +20,7 @@ from fairlead.cache.mirror import Mirror, MirrorPhase
 from fairlead.model.catalog import CATALOG
 from fairlead.port.driving import Follow, ListAll, Stepped, WakeAt, Woke
 from fairlead.port.request import READ_VERBS, Reply, Request
+from fairlead.sim.calls import Heard
 from fairlead.sim.chance import Chance
 from fairlead.sim.digest import Digest
 from fairlead.sim.faults import Faults, NodeFaults
@@ -31,6 +32,8 @@ from fairlead.sim.time import Timeline
 from fairlead.store.contract import Entry
 from fairlead.store.watch import Accepts, Subscription
 
+_STATUS_LATE_MS_MAX = 9_000
+
 MakeAgent = Callable[[c.NodeSettings], Agent]
 
 
@@ -40,17 +43,41 @@ class NodeLink(Link):
     def __init__(
         self, timeline: Timeline, chance: Chance, server: SimulatedServer, node: str, name: str
     ) -> None:
+        self._reported: dict[tuple[str, str, str], Request] = {}  # the last of each object
         super().__init__(name, timeline, chance, server)
         self.user = User(f"{NODE_PREFIX}{node}", groups=(NODES, AUTHENTICATED))
         self.selectors: dict[str, str] = {}
 
-    def _entries(self, resource: str) -> tuple[tuple[Entry, ...], int]:
+    def set_faults(self, faults: Faults) -> None:
+        super().set_faults(faults)
+        of_nodes = faults if isinstance(faults, NodeFaults) else NodeFaults()
+        self._late, self._again = of_nodes.status_late, of_nodes.status_again
+
+    def call(self, request: Request, user: User, origin: str, heard: Heard) -> None:
+        """A report of a status may be under way for long, and the one before may come after it once more."""
+        if request.subresource != "status":
+            super().call(request, user, origin, heard)
+            return
+        what, chance = f"{self.name} {request.plural}", self._chance
+        before = self._reported.get((request.plural, request.namespace, request.name))
+        self._reported[request.plural, request.namespace, request.name] = request
+        send = super().call
+        if chance.faults("status_late", what).happens(self._late):
+            self._timeline.after(1 + chance.stream("status.late", what).choose(_STATUS_LATE_MS_MAX), send,
+                                 request, user, origin, heard)  # fmt: skip
+        else:
+            send(request, user, origin, heard)
+        if before is not None and chance.faults("status_again", what).happens(self._again):
+            delay = 100 + chance.stream("status.again", what).choose(_STATUS_LATE_MS_MAX)
+            self._timeline.after(delay, send, before, user, origin, lambda outcome: None)
+
+    def _entries(self, resource: str, revision: int) -> tuple[Entry, ...]:
         listed = self._planned(resource, "list")
         if not isinstance(listed, Reply) or listed.status != 200:
             raise RuntimeError(f"a node's list was refused: {listed}")
         accepts = self._accepted(resource)
-        entries, revision = super()._entries(resource)
-        return tuple(each for each in entries if accepts is None or accepts(each)), revision
+        entries = super()._entries(resource, revision)
+        return tuple(each for each in entries if accepts is None or accepts(each))
 
     def _subscribe(self, resource: str, since: int) -> Subscription:
         return self._server.hub.subscribe(resource, "", self._accepted(resource), since)
@@ -73,6 +100,7 @@ class NodeLink(Link):
 
 class AgentProcess(SimulatedProcess[c.AgentEvent, c.AgentInstruction]):
     skew_ms_max = 60_000
+    drifts = False  # supervisors and agent go by one clock, on which deadlines rest
     in_order = True
 
     def __init__(
@@ -92,15 +120,9 @@ class AgentProcess(SimulatedProcess[c.AgentEvent, c.AgentInstruction]):
         self.machine = machine
         self._user, self._selectors = link.user, link.selectors
         self._make = make
-        self._faults = Faults()
 
-    @property
-    def faults(self) -> Faults:
-        return self._faults
-
-    @faults.setter
-    def faults(self, faults: Faults) -> None:
-        self._faults = faults
+    def set_faults(self, faults: Faults) -> None:
+        self.faults = faults
         self.link.set_faults(faults)
         self.machine.failing = faults.driver_failed if isinstance(faults, NodeFaults) else 0.0
 
@@ -124,7 +146,7 @@ class AgentProcess(SimulatedProcess[c.AgentEvent, c.AgentInstruction]):
     # What becomes of it
 
     def start(self) -> None:
-        self._begin_life(self._faults.clock_skew)
+        self._begin_life()
         self.agent = self._make(structs.replace(self.settings, boot=str(self._life)))
         self._selectors.update(self.agent.selectors)
         self._note(f"starts, {self._skew_ms} ms ahead")
@@ -197,7 +219,7 @@ class AgentProcess(SimulatedProcess[c.AgentEvent, c.AgentInstruction]):
                 self.machine.carry_out(instruction)
 
     def _ask(self, ask: c.Ask) -> None:
-        request, faults = ask.request, self._faults
+        request, faults = ask.request, self.faults
         self._note(
             f"asks {ask.call} {request.verb} {request.plural} {request.namespace}/{request.name}/"
             f"{request.subresource} {request.body.decode()}"

@@ -22,6 +22,10 @@ class SimulatedDisk:
         """A process starts on it, and does not know yet that it is full."""
         self._reserve_used = False
 
+    def free(self) -> None:
+        """There is room again, and the reserve is held once more."""
+        self.is_full = self._reserve_used = False
+
     def takes(self, batch: Batch) -> bool:
         if not self.is_full:
             return True

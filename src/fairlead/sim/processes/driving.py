@@ -21,10 +21,12 @@ from fairlead.cache.events import Mirrored, MirrorEvent
 from fairlead.port.driving import Follow, ListAll, Machine, Started, WakeAt, Woke
 from fairlead.sim.chance import Chance
 from fairlead.sim.digest import Digest
+from fairlead.sim.faults import Faults
 from fairlead.sim.network import Link
 from fairlead.sim.time import Timeline
 
 RESTART_MS_MAX = 8_000
+_DRIFT_STEP, _DRIFT_STEPS = 1 / 4096, 80  # up to two percent; sums of such steps are exact
 
 E = TypeVar("E")
 I = TypeVar("I")  # noqa: E741 - instructions, as E is events
@@ -32,6 +34,7 @@ I = TypeVar("I")  # noqa: E741 - instructions, as E is events
 
 class SimulatedProcess(ABC, Generic[E, I]):
     skew_ms_max: ClassVar[int]
+    drifts: ClassVar[bool]
     in_order: ClassVar[bool]  # what waited while it was paused is handled as it came; if not, as chance says
 
     def __init__(self, timeline: Timeline, chance: Chance, digest: Digest, link: Link) -> None:
@@ -42,10 +45,17 @@ class SimulatedProcess(ABC, Generic[E, I]):
         self._luck = chance.stream("luck", name)
         self._skews = chance.faults("clock_skew", name)
         self._skew = chance.details("skew", self._skews)
+        self._drifts = chance.faults("clock_drift", name)
+        self._drift = chance.details("drift", self._drifts)
+        self._dies_mid_step = chance.faults("crash_mid_step", name)
+        self._mid_step = chance.details("crash.instruction", self._dies_mid_step)
+        self.faults = Faults()
         self._restart_delay = chance.stream("restart", name)
         self._life = 0
         self._skew_ms = 0
+        self._pace = 1.0  # seconds of its clock in a second
         self._paused_until = 0
+        self._slow_until, self._slow_last, self._slow_ms = 0, -1, 0
         self._waiting: deque[Callable[[], E | Mirrored | Woke | None]] = deque()
         self._timers: dict[str, int] = {}  # by name, the number of the one that counts
         self._machine: Machine[E | Mirrored, I]
@@ -53,10 +63,13 @@ class SimulatedProcess(ABC, Generic[E, I]):
     @property
     def now(self) -> float:
         """What this process believes."""
-        return self._timeline.epoch + (self._timeline.ms + self._skew_ms) / 1000
+        return self._timeline.epoch + (self._timeline.ms * self._pace + self._skew_ms) / 1000
 
     @abstractmethod
     def start(self) -> None: ...
+
+    @abstractmethod
+    def crash(self) -> None: ...
 
     @abstractmethod
     def _carry_out(self, instruction: I) -> None: ...
@@ -67,12 +80,15 @@ class SimulatedProcess(ABC, Generic[E, I]):
 
     # What becomes of it
 
-    def _begin_life(self, skew_likely: float) -> None:
+    def _begin_life(self) -> None:
         self._life += 1
         self.up = True
-        self._skew_ms = 0
-        if self._skews.happens(skew_likely):
+        self._skew_ms, self._pace = 0, 1.0
+        if self._skews.happens(self.faults.clock_skew):
             self._skew_ms = self._skew.choose(2 * self.skew_ms_max) - self.skew_ms_max
+        if self.drifts and self._drifts.happens(self.faults.clock_drift):
+            self._pace = 1.0 + (self._drift.choose(2 * _DRIFT_STEPS) - _DRIFT_STEPS) * _DRIFT_STEP
+        self._slow_until, self._slow_last = 0, -1
         self._paused_until = self.link.paused_until = 0
         self._waiting.clear()
 
@@ -92,6 +108,10 @@ class SimulatedProcess(ABC, Generic[E, I]):
     def is_paused(self) -> bool:
         return self._timeline.ms < self._paused_until or bool(self._waiting)
 
+    def slow_down(self, ms: int, late_ms: int) -> None:
+        """For a while all it hears comes to it so late, in the same order: it is busy, not stopped."""
+        self._slow_until, self._slow_ms = self._timeline.ms + ms, late_ms
+
     def _restart_later(self) -> None:
         delay = 500 + self._restart_delay.choose(RESTART_MS_MAX)
         self._timeline.after(delay, self._restart, self._life)
@@ -104,11 +124,20 @@ class SimulatedProcess(ABC, Generic[E, I]):
 
     def _hear(self, life: int, make: Callable[[], E | Mirrored | Woke | None]) -> None:
         """`make` tells the event when it is handled, at the time that it is then; None if it is of no use any more."""
+        ms = self._timeline.ms
+        if ms >= self._slow_until and ms > self._slow_last:
+            self._take(life, make)
+            return
+        late = self._slow_ms if ms < self._slow_until else 0
+        self._slow_last = max(ms + late, self._slow_last + 1)  # one after the other, as they came
+        self._timeline.at(self._slow_last, self._take, life, make)
+
+    def _take(self, life: int, make: Callable[[], E | Mirrored | Woke | None]) -> None:
         if life != self._life or not self.up:
             return
         if self._timeline.ms < self._paused_until or self._waiting:
             if not self.in_order:
-                self._timeline.at(self._paused_until, self._hear, life, make)
+                self._timeline.at(self._paused_until, self._take, life, make)
                 return
             if not self._waiting:
                 self._timeline.at(self._paused_until, self._go_on, life)
@@ -130,7 +159,14 @@ class SimulatedProcess(ABC, Generic[E, I]):
     def _feed(self, event: E | Mirrored | Started | Woke) -> None:
         """The only way into the machine."""
         self._note_event(event)
-        for instruction in self._machine.handle(event):
+        instructions = self._machine.handle(event)
+        if len(instructions) > 1 and self._dies_mid_step.happens(self.faults.crash_mid_step):
+            instructions = instructions[: 1 + self._mid_step.choose(len(instructions) - 1)]
+            for instruction in instructions:
+                self._carry_out(instruction)
+            self.crash()
+            return
+        for instruction in instructions:
             self._carry_out(instruction)
             if not self.up:
                 return  # it died at this write, and what it would have done next with it
@@ -143,7 +179,7 @@ class SimulatedProcess(ABC, Generic[E, I]):
 
     def _wake_at(self, wake: WakeAt) -> None:
         number = self._timers[wake.timer] = self._timers.get(wake.timer, 0) + 1
-        ms = int((wake.at - self._timeline.epoch) * 1000) + 1 - self._skew_ms
+        ms = int(((wake.at - self._timeline.epoch) * 1000 - self._skew_ms) / self._pace) + 1
         woke = partial(self._woke, wake.timer, number)
         self._timeline.at(max(ms, self._timeline.ms + 1), self._hear, self._life, woke)
 

@@ -115,6 +115,7 @@ class SimulatedMachine:
         self._pending: dict[int, _OfPod] = {}  # handed over, not carried out yet
         self._number = 0
         self._free_at: dict[str, int] = {}  # when the next instruction for a pod may be carried out
+        self._hushed_until = 0
         self._told_at: dict[str, int] = {}  # what is told of a pod arrives in this order
 
     # The agent comes and goes
@@ -173,6 +174,10 @@ class SimulatedMachine:
         self._finish(container, 1, 0, "Error", EXITED)
         self._show(pod)
         return True
+
+    def hush(self, ms: int) -> None:
+        """Nothing is told of its processes for so long: what the agent says of them is what was before."""
+        self._hushed_until = self._timeline.ms + ms
 
     # What it is asked
 
@@ -374,7 +379,7 @@ class SimulatedMachine:
         if self._tell is None or not self._found:
             return
         delay = 1 + self._delay("driver.told", uid).choose(_DELAYS_MS)
-        at = max(self._timeline.ms + delay, self._told_at.get(uid, 0) + 1)
+        at = max(self._timeline.ms + delay, self._hushed_until, self._told_at.get(uid, 0) + 1)
         self._told_at[uid] = at
         self._timeline.at(at, self._deliver, self._agent, make)
 

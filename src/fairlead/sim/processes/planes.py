@@ -23,22 +23,25 @@ from fairlead.control.instructions import (
 )
 from fairlead.control.plane import Plane
 from fairlead.port.driving import Follow, ListAll, Started, Stepped, WakeAt, Woke
-from fairlead.port.outcome import Outcome
+from fairlead.port.outcome import Done, Outcome
 from fairlead.port.request import READ_VERBS
+from fairlead.sim.calls import what_of
 from fairlead.sim.chance import Chance, FaultStream, Stream
 from fairlead.sim.digest import Digest
-from fairlead.sim.faults import Faults
 from fairlead.sim.met import Met
-from fairlead.sim.network import Link, what_of
+from fairlead.sim.network import Link
 from fairlead.sim.processes.driving import SimulatedProcess
 from fairlead.sim.time import Timeline
 from fairlead.sim.violation import Violation
+
+MIRRORS_GO_ON = "mirrors-go-on"
 
 MakePlane = Callable[[str], Plane]
 
 
 class PlaneProcess(SimulatedProcess[Answers | Stepped, PlaneInstruction]):
     skew_ms_max = 30_000
+    drifts = True
     in_order = False
 
     def __init__(
@@ -52,8 +55,9 @@ class PlaneProcess(SimulatedProcess[Answers | Stepped, PlaneInstruction]):
         tells_progress: bool = True,  # of watches, when asked; otherwise the mirror lists again, as over HTTPS
     ) -> None:
         super().__init__(timeline, chance, digest, link)
-        self._crashes: dict[tuple[str, str, str], tuple[FaultStream, Stream]] = {}  # by kind of write
-        self.faults = Faults()
+        self._crashes: dict[
+            tuple[str, str, str], tuple[FaultStream, Stream, FaultStream]
+        ] = {}  # by kind of write
         self.crashes_between_writes = 0
         self._slot = slot
         self._tells_progress = tells_progress
@@ -73,7 +77,7 @@ class PlaneProcess(SimulatedProcess[Answers | Stepped, PlaneInstruction]):
         return self.plane.mirrors
 
     def start(self) -> None:
-        self._begin_life(self.faults.clock_skew)
+        self._begin_life()
         self.plane = self._make(self.identity)
         self.plane.health.answered = self.met.answers
         self._digest.add(b"start", self.name, self.identity)
@@ -101,6 +105,15 @@ class PlaneProcess(SimulatedProcess[Answers | Stepped, PlaneInstruction]):
     def mid_turn(self) -> bool:
         """Something it began has no answer yet, or never will have."""
         return bool(self.plane.turns()) if self.up else self._died_mid_turn
+
+    def _feed(self, event: PlaneEvent) -> None:
+        """What a mirror shows is never older than what it showed: judged here, because no commit tells."""
+        mirror = self.plane.mirrors.get(event.resource) if isinstance(event, Mirrored) else None
+        before = mirror.revision if mirror is not None else 0
+        super()._feed(event)
+        if mirror is not None and mirror.revision < before:
+            told = f"{self.name} saw {mirror.resource.name} at {before}, and then at {mirror.revision}"
+            raise Violation(MIRRORS_GO_ON, told)
 
     def set_wall_clock(self, ahead_seconds: float) -> None:
         """Of its machine, so far ahead of the right time. Its own time goes on; it is told."""
@@ -175,7 +188,7 @@ class PlaneProcess(SimulatedProcess[Answers | Stepped, PlaneInstruction]):
             request.body + repr(request.bindings).encode() if request.bindings else request.body,
         )
         if request.verb not in READ_VERBS:
-            crashes, sent = self._crashes_of(call)
+            crashes, sent, _ = self._crashes_of(call)
             if crashes.happens(self.faults.crash_at_write):
                 if sent.choose(2):
                     self._send(call)
@@ -183,13 +196,17 @@ class PlaneProcess(SimulatedProcess[Answers | Stepped, PlaneInstruction]):
                 return
         self._send(call)
 
-    def _crashes_of(self, call: Call) -> tuple[FaultStream, Stream]:
+    def _crashes_of(self, call: Call) -> tuple[FaultStream, Stream, FaultStream]:
         kind = (call.controller, call.request.verb, what_of(call.request))
         found = self._crashes.get(kind)
         if found is None:
             actor = " ".join((self.name, *kind))
             crashes = self._chance.faults("crash_at_write", actor)
-            found = self._crashes[kind] = crashes, self._chance.details("crash.sent", crashes)
+            found = self._crashes[kind] = (
+                crashes,
+                self._chance.details("crash.sent", crashes),
+                self._chance.faults("crash_after_write", actor),
+            )
         return found
 
     def _send(self, call: Call) -> None:
@@ -204,8 +221,13 @@ class PlaneProcess(SimulatedProcess[Answers | Stepped, PlaneInstruction]):
             call.request,
             user,
             origin,
-            lambda outcome: self._hear(life, partial(self._replied, call.call, outcome)),
+            lambda outcome: self._hear(life, partial(self._replied, call, outcome)),
         )
 
-    def _replied(self, call: int, outcome: Outcome) -> Answers:
-        return Answers((Replied(call, outcome, self.now, self._draw()),))
+    def _replied(self, call: Call, outcome: Outcome) -> Answers | None:
+        if call.request.verb not in READ_VERBS and isinstance(outcome, Done):
+            *_, after = self._crashes_of(call)
+            if after.happens(self.faults.crash_after_write):
+                self.crash()
+                return None
+        return Answers((Replied(call.call, outcome, self.now, self._draw()),))

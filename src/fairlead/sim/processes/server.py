@@ -7,6 +7,7 @@ answered before. Whoever waits when the server dies learns nothing (None in plac
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -62,6 +63,7 @@ from fairlead.store.watch import Subscription
 
 SERVER = "server"  # its name as an actor
 Answer = Callable[[Reply | None], None]
+_SKEW_MS_MAX = 30_000
 
 # Invariants that are judged here, because no commit shows them.
 ACKNOWLEDGED_IS_KEPT = "acknowledged-is-kept"
@@ -109,6 +111,9 @@ class SimulatedServer:
         self._slow, self._fails = chance.faults("sync_slow"), chance.faults("sync_failed")
         self._sync_delay = chance.details("sync.delay", self._slow)
         self._failed_synced = chance.details("failed.synced", self._fails)
+        self._skews = chance.faults("server_clock_skew")
+        self._skew = chance.details("server.skew", self._skews)
+        self._skew_ms = 0
         self._digest = digest
         self._witness = witness
         self._make_api = api
@@ -123,12 +128,26 @@ class SimulatedServer:
         self._waiting: dict[int, _Waiting] = {}
         self._in_flight: Batch | None = None
         self._witnessed = len(backup.changes)  # the newest revision that the witness was told of
+        self._moments: list[int] = [0]  # of commits
+        self._revisions: list[int] = [self._witnessed]  # as of each of them
         self.crashes = 0
         self.start()
+
+    @property
+    def now(self) -> float:
+        """What the server believes."""
+        timeline = self._timeline
+        return timeline.epoch + (timeline.ms + self._skew_ms) / 1000
+
+    def set_clock(self) -> None:
+        """It is right no longer, or not in the same way."""
+        self._skew_ms = self._skew.choose(2 * _SKEW_MS_MAX) - _SKEW_MS_MAX
 
     def start(self) -> None:
         self._life += 1
         self.up = True
+        if self._skews.happens(self.faults.server_clock_skew):
+            self.set_clock()
         self.disk.reopen()
         self.store = self._make_store(self._journal.recover(), self._journal)
         self._assembly = Assembly(self.store, Tokens({}), self._memory.remembered, self._make_api)
@@ -171,18 +190,18 @@ class SimulatedServer:
         return self._journal.recover().entries
 
     def rot(self, key: Key) -> None:
-        self._journal.rot(key, self._timeline.now)
+        self._journal.rot(key, self.now)
 
     def lose(self, changes: int, mark: int) -> None:
         """The newest changes are gone, and numbering goes on so far above what there was."""
         newest = self._journal.recover().revision
         lost = Lost(max(0, newest - changes), newest + mark)
-        self._journal.lose(lost.after, lost.until, self._timeline.now)
+        self._journal.lose(lost.after, lost.until, self.now)
         self.lost = (*self.lost, lost)
         self._witnessed = self._durable = lost.until
 
     def free_disk(self) -> None:
-        self.disk.is_full = False
+        self.disk.free()
         if self.up:
             self._carry_out(self.store.handle(RoomFound()))
 
@@ -191,6 +210,16 @@ class SimulatedServer:
         for lost in self.lost:
             if lost.after < since < lost.until:
                 raise Violation(LOST_ARE_GONE, f"a watch goes on from {since}, which was lost: {lost}")
+
+    def revision_at(self, ms: int, resource: str) -> int:
+        """The newest that a replica knew at this moment; as it is now where that cannot be told of a resource."""
+        now = self.store.revision
+        if ms >= self._timeline.ms:
+            return now
+        found = bisect_right(self._moments, ms) - 1
+        revision = self._revisions[found] if found >= 0 else now
+        known_since = max(self.store.floor(resource), *(each.until for each in self.lost), 0)
+        return revision if known_since <= revision <= now else now
 
     # Requests
 
@@ -205,7 +234,7 @@ class SimulatedServer:
             done = partial(_on_full_disk, request, done)
         context = Context(
             user=user,
-            now=self._timeline.now,
+            now=self.now,
             entropy=number.to_bytes(16, "big"),
             request_id=str(number),
             user_agent="sim",
@@ -282,7 +311,7 @@ class SimulatedServer:
                 waiting.done(outcome)
 
     def _flush(self) -> None:
-        self._carry_out(self.store.handle(Flush(self._timeline.now)))
+        self._carry_out(self.store.handle(Flush(self.now)))
 
     def _append(self, batch: Batch) -> None:
         if not self.disk.takes(batch):
@@ -329,10 +358,12 @@ class SimulatedServer:
 
     def _witness_commit(self, changes: tuple[CommittedChange, ...], origins: dict[int, str]) -> None:
         self._witnessed = changes[-1].entry.revision
+        self._moments.append(self._timeline.ms)
+        self._revisions.append(self._witnessed)
         self._witness.committed(changes, origins)
 
     def _publish(self, changes: tuple[CommittedChange, ...], origins: dict[int, str]) -> None:
-        self._assembly.observe(changes, self._timeline.now)
+        self._assembly.observe(changes, self.now)
         self._witness_commit(changes, origins)
         woken = self.hub.publish(changes)
         if woken:

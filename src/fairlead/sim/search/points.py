@@ -10,12 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from fairlead.port.request import READ_VERBS
+from fairlead.sim.calls import FATES
 from fairlead.sim.chance import Chance, ChoiceName, FaultPlace
-from fairlead.sim.network import FATES
 from fairlead.sim.search.contract import Plays, unlikely
 from fairlead.sim.world import Run
 
 Forced = tuple[tuple[ChoiceName, int], ...]
+_OF_WRITES = ("call", "crash_at_write", "crash_after_write")
 _LAG_MAX, _LATE_MAX = 11_999, 4_999  # milliseconds: as late as `network.py` lets them be
 _WORST_FIRST = ("reply_lost", "request_late", "request_lost")  # of what can become of a write
 
@@ -46,7 +47,11 @@ class FaultPoint:
     @property
     def writes(self) -> bool:
         words = self.actor.split(" ")
-        return self.label in ("call", "crash_at_write") and len(words) > 2 and words[2] not in READ_VERBS
+        return (
+            self.label in ("call", "crash_at_write", "crash_after_write")
+            and len(words) > 2
+            and words[2] not in READ_VERBS
+        )
 
 
 def clean_run(runner: Plays, seed: int) -> tuple[Run, tuple[FaultPoint, ...]]:

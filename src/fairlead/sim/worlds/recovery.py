@@ -133,12 +133,12 @@ def _steps() -> tuple[ScenarioStep, ...]:
             create(0.1, "v1", "nodes", {"kind": "Node", "metadata": {"name": f"node-{number}"}}, "")
             for number in range(2)
         ),
-        *(create(5.0 + number / 2, "v1", "pods", _replica(name)) for number, name in enumerate(REPLICAS)),
+        *(create(5.0 + number / 2, "v1", "pods", replica(name)) for number, name in enumerate(REPLICAS)),
         *(delete(90.0, "v1", "pods", name) for name in REPLICAS[1:]),
     )
 
 
-def _replica(name: str) -> Json:
+def replica(name: str) -> Json:
     container = {"name": "main", "image": "risk-api:1", "resources": {"requests": {"cpu": "4"}}}
     return {
         "kind": "Pod",

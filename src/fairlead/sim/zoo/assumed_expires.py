@@ -20,7 +20,15 @@ class ForgetfulPlacer(Placer):
         for key, since in self._since.items():
             if now - since > _TTL_SECONDS:
                 self.snapshot.forget(key, assumed[key].uid)
+                self.waiting.caused("pods.deleted", now)  # there is room again
         super().step(now, out)
+
+    def next_at(self, now: float) -> float:
+        """Also when the oldest of them is to be forgotten."""
+        due = [
+            since + 1.1 * _TTL_SECONDS for key, since in self._since.items() if key in self.snapshot.assumed
+        ]
+        return min(filter(None, (super().next_at(now), *due)), default=0.0)
 
 
 def plant(parts: Parts) -> Parts:

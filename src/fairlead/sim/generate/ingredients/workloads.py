@@ -28,7 +28,7 @@ _STRATEGIES: tuple[Json, ...] = (
 def _spec(draw: Draw, setting: Setting, name: str) -> Json:
     made = template(draw, setting, name)
     return {
-        "replicas": 1 + draw.below("replicas", 3),
+        "replicas": draw.weighted("replicas", ((1, 3), (2, 3), (3, 2))),
         "selector": {"matchLabels": {"app": name}},
         "template": made,
     }

@@ -1,0 +1,35 @@
+"""Zoo 21: what a ReplicaSet last reported is believed, whichever generation it reported about."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import structs
+
+from fairlead.model.views import ReplicaSet
+from fairlead.sim.parts import Parts
+from fairlead.sim.zoo.wrapping import SpoiltView, looking_through, wrap
+
+
+class Believing(SpoiltView):
+    """A view in which every set has reported of its newest generation."""
+
+    def get(self, *asked: Any) -> Any:
+        return _believed(self._inner.get(*asked))
+
+    def owned(self, *asked: Any) -> Any:
+        return tuple(map(_believed, self._inner.owned(*asked)))
+
+    def select(self, *asked: Any) -> Any:
+        return tuple(map(_believed, self._inner.select(*asked)))
+
+
+def _believed(found: Any) -> Any:
+    if not isinstance(found, ReplicaSet):
+        return found
+    status = structs.replace(found.status, observed_generation=found.metadata.generation)
+    return structs.replace(found, status=status)
+
+
+def plant(parts: Parts) -> Parts:
+    return wrap(parts, "deployment", looking_through(Believing))

@@ -1,0 +1,130 @@
+"""A failing run becomes a file that plays to the byte, names where other code differs, and explains itself."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from fairlead.core import codec
+from fairlead.core.errors import UsageError
+from fairlead.replay.artifact import read_artifact, write_artifact
+from fairlead.sim.account import account
+from fairlead.sim.chance import Chance
+from fairlead.sim.documents import faults_document, faults_of, scenario_document, scenario_of
+from fairlead.sim.player import FoundBy, play_again, record, trail_of
+from fairlead.sim.worlds.roster import WORLDS
+from tests.sim import tiny
+from tests.sim.artifacts import planted_artifact, planted_case, planted_run
+
+
+def test_a_run_is_played_again_to_the_byte_from_its_file() -> None:
+    artifact = read_artifact(write_artifact(planted_artifact()))
+    replayed = play_again(artifact)
+    assert replayed.same
+    assert replayed.divergence is None
+    assert replayed.invariant == tiny.BROKEN
+    _, run = planted_run()
+    assert replayed.run.digest == run.digest == artifact.head.digest  # as it was when the seed drew it
+    assert [step[:5] for step in artifact.steps] == [tuple(step)[1:6] for step in run.trail or ()]
+
+
+def test_on_other_code_the_first_step_that_differs_is_named() -> None:
+    artifact = planted_artifact()
+    replayed = play_again(artifact, plant="")
+    assert not replayed.same
+    assert replayed.invariant == ""
+    parted = replayed.divergence
+    assert parted is not None
+    before = [step[:5] for step in artifact.steps[: parted.step]]
+    assert before == [tuple(step)[1:6] for step in (replayed.run.trail or ())[: parted.step]]
+    assert parted.one == str(trail_of(artifact)[parted.step])
+    assert parted.other == str((replayed.run.trail or ())[parted.step])
+    assert parted.one != parted.other
+
+
+def test_a_run_in_which_only_chance_was_asked_otherwise_is_not_the_same() -> None:
+    artifact = planted_artifact()
+    artifact = type(artifact)(
+        **{name: getattr(artifact, name) for name in artifact.__struct_fields__ if name != "faults"},
+        faults={**artifact.faults, "sync_slow": 0.5},
+    )
+    replayed = play_again(
+        artifact
+    )  # calm but for what is recorded: the fault is asked for, and does not fire
+    assert replayed.divergence is None
+    assert not replayed.same
+
+
+def test_a_run_starts_from_the_objects_in_the_file() -> None:
+    scenario = tiny.scenario()
+    standing = replace(scenario, standing=scenario.steps[:1], steps=scenario.steps[1:])
+    artifact = record(replace(planted_case(), scenario=standing, choices=()), "", FoundBy("tiny"))
+    assert [each.key[0] for each in artifact.objects].count("nodes") == 1
+    assert play_again(artifact).same
+    fewer = type(artifact)(
+        **{name: getattr(artifact, name) for name in artifact.__struct_fields__ if name != "objects"},
+        objects=tuple(each for each in artifact.objects if each.key[0] != "nodes"),
+    )
+    assert play_again(fewer).divergence is not None
+
+
+def test_a_failure_tells_by_whose_write_on_what_view_and_after_which_faults() -> None:
+    told = account(trail_of(planted_artifact()))
+    assert told is not None
+    assert told.violation.text.startswith(tiny.BROKEN)
+    assert told.writer.startswith(("replicaset of plane-", "late replicaset of plane-"))
+    assert told.write is not None
+    assert told.write.text.startswith(f"{told.revision} pods/default/web-")
+    assert told.decision is not None
+    assert '"controller":"replicaset"' in told.decision.data
+    assert told.decision.ms <= told.write.ms
+    assert told.read.keys() == {"pods", "replicasets.apps"}
+    assert all(told.read[each.resource] < int(each.step.text.split()[0]) for each in told.unseen)
+    fired = [step.text.partition(" ")[0] for step in told.faults]
+    assert {"reply_lost", "request_late", "request_lost"} & set(fired)
+    assert told.causes[-1] == told.write
+    assert any(step.kind == "call" and "create pods" in step.text for step in told.causes)
+    lines = list(told.lines())
+    assert len(lines) <= 40
+    assert all(len(line) <= 160 for line in lines if not line.startswith("  what"))
+    assert f"at revision {told.revision}" in lines[0]
+
+
+def test_an_end_that_is_not_as_without_faults_is_accounted_for_too() -> None:
+    runner = tiny.runner("tests.sim.plants:idle")
+    run = runner.play(Chance.replay(()), trail=True)
+    assert run.violation is not None
+    assert run.trail is not None
+    told = account(run.trail)
+    assert told is not None
+    assert told.violation.text == str(run.violation)
+
+
+def test_a_run_that_broke_nothing_has_no_account() -> None:
+    assert account(trail_of(record(replace(planted_case(), choices=()), "", FoundBy("tiny")))) is None
+
+
+@pytest.mark.parametrize("world", sorted(WORLDS))
+def test_every_world_can_be_written_down_and_read_back(world: str) -> None:
+    scenario, faults = WORLDS[world]
+    document = scenario_document(scenario())
+    assert scenario_of(codec.decode(codec.encode(document))) == scenario()
+    assert faults_of(codec.decode(codec.encode(faults_document(faults)))) == faults
+
+
+@pytest.mark.parametrize(
+    ("document", "said"),
+    [
+        ({"nonsense": 1}, 'no field "nonsense"'),
+        ({"planes": "two"}, "planes: Expected `int`"),
+        ({"steps": 5}, "steps: Expected `array`"),
+        ({"steps": [{"verb": "create"}]}, "a step cannot be read .*version"),
+        ({"steps": [{"at": 1.0, "verb": "create", "colour": "red"}]}, "a step cannot be read .*colour"),
+        ({"controllers": ["nowhere:nothing"]}, "cannot be loaded"),
+        ({"name": "x"}, "not complete"),
+    ],
+)
+def test_what_is_wrong_with_a_scenario_is_said(document: dict[str, object], said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        scenario_of(document)
