@@ -217,6 +217,11 @@ class Link(CallLink):
         now = self._timeline.ms
         self.cut_until, self.deaf_until = min(self.cut_until, now), min(self.deaf_until, now)
         self.stalled.clear()
+        for subscription, follow in self._follows.items():
+            if (
+                follow.is_due
+            ):  # what was held back comes now, and not when it would have without the end of faults
+                self._timeline.after(1, self._deliver, subscription)
 
     def break_watches(self) -> None:
         """All at once, as when the server dies or a proxy is restarted."""

@@ -27,9 +27,11 @@ def nothing_is_due(timeline: Timeline, planes: Sequence[PlaneProcess], quiet_sec
 
 
 def are_idle(planes: Sequence[PlaneProcess], seconds: float) -> bool:
-    """For so long, if they are told nothing."""
-    for each in planes:
-        until = each.now + seconds
-        if not each.up or each.plane.rests_until(each.now, until) < until:
-            return False
-    return True
+    """For so long, if they are told nothing. Of one that does not lead nothing is due: a look that it postponed when it
+    led waits until it leads again."""
+    if not all(each.up for each in planes):
+        return False
+    leading = [each for each in planes if each.plane.leadership.may_act(each.now)]
+    return bool(leading) and all(
+        each.plane.rests_until(each.now, each.now + seconds) >= each.now + seconds for each in leading
+    )

@@ -7,8 +7,9 @@
                    it gives up loses the Job's finalizer, and is deleted after that
 
 A deletion commits only while the owner is as it was when that was decided (its premise), so a request that comes late
-is no excuse; but where the API judges no premises, for what its sender had given up (`judges_late`). ReplicaSets have a
-checker of their own, which counts (`justified_deletes.py`).
+is no excuse. Where the API judges no premises, one that was on its way when the owner changed can come for as long as a
+request may be under way (`lag_seconds`). ReplicaSets have a checker of their own, which counts
+(`justified_deletes.py`).
 """
 
 from __future__ import annotations
@@ -30,8 +31,9 @@ _OVER = frozenset({"Complete", "Failed", "SuccessCriteriaMet", "FailureTarget", 
 class JustifiedRemovals:
     name = "justified-removals"
 
-    def __init__(self, judges_late: bool = True) -> None:
-        self._judges_late = judges_late
+    def __init__(self, lag_seconds: float = 0.0) -> None:
+        self._lag_seconds = lag_seconds
+        self._changed_at: dict[str, float] = {}  # uid of an owner -> when its spec last changed
         self._owners: dict[str, Any] = {}  # by uid, those that are there and stay
         self._nodes: dict[str, Any] = {}
         self._pods: dict[str, dict[Key, Any]] = {}  # uid of the owner -> its pods
@@ -46,6 +48,8 @@ class JustifiedRemovals:
             if sight.after is None or meta.deletion_timestamp:
                 self._owners.pop(meta.uid, None)
             else:
+                if sight.before is None or sight.before.metadata.generation != meta.generation:
+                    self._changed_at[meta.uid] = sight.seconds
                 self._owners[meta.uid] = sight.after
         elif resource == NODES.name:
             if sight.after is None:
@@ -77,7 +81,9 @@ class JustifiedRemovals:
 
     def _is_judged(self, sight: Sight) -> bool:
         controller = sight.origin.removeprefix(LATE).partition(" of plane-")[0]
-        return controller in _CONTROLLERS and (self._judges_late or not sight.origin.startswith(LATE))
+        since = self._changed_at.get(sight.last.metadata.controller.uid, 0.0)
+        settled = not self._lag_seconds or sight.seconds - since > self._lag_seconds
+        return controller in _CONTROLLERS and settled
 
     def _unjust(self, kind: str, owner: Any, pod: Any, mine: dict[Key, Any]) -> str:
         """Why this pod should have stayed, in words; "" if it had to go."""
@@ -113,8 +119,10 @@ def _unjust_of_job(job: Any, mine: dict[Key, Any]) -> str:
 
 def _is_member(pod: Any) -> bool:
     """A Job has given up whom it does not track any more."""
-    of_job = pod.metadata.controller.kind == JOBS.kind
-    return bool(pod.live) and (not of_job or TRACKING in pod.metadata.finalizers)
+    owner = pod.metadata.controller
+    if owner is None or not pod.live:
+        return False
+    return owner.kind != JOBS.kind or TRACKING in pod.metadata.finalizers
 
 
 def _chooses_nodes(template: dict[str, Any]) -> bool:

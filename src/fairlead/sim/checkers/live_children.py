@@ -2,8 +2,8 @@
 
 ReplicaSets, StatefulSets and Jobs are judged by their spec as it is at that very revision: whatever is created for one
 commits only while the owner is as it was when that was decided (its premise), so neither a count that sank unseen nor a
-request that comes late is an excuse. Where the API judges no premises, a create that its sender had given up can come
-when the number has sunk; for as long as a request may be under way (`lag_seconds`) the higher number counts for it.
+request that comes late is an excuse. Where the API judges no premises, a create can come when the number has sunk; for
+as long as a request may be under way (`lag_seconds`) the higher number counts.
 A StatefulSet is judged by the ordinal of the new pod: it fills the places that it wants before others are given up.
 
 Of a Deployment what is desired may sink while its sets have not been told: until a status tells that a generation was

@@ -69,7 +69,7 @@ def all_checkers(fencing: bool = True) -> tuple[Checker, ...]:
         FreshAllowance(),
         LiveChildren(lag),
         JustifiedDeletes(),
-        JustifiedRemovals(fencing),
+        JustifiedRemovals(lag),
         Availability(),
         SoundCapacity(),
         OneIdentity(),

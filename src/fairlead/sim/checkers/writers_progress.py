@@ -19,6 +19,7 @@ _TRIES = 6
 # What was under way to a mirror when faults stopped has come by then: until it has, a writer cannot know better.
 _SETTLE_SECONDS = 16.0
 _CONFLICT = 409
+_NOBODY = frozenset({"", "people"})  # leadership, which `leases.py` judges; people may ask as they like
 _EXEMPT = "finalize"  # of a namespace: refused so for as long as it is not empty
 
 
@@ -29,7 +30,7 @@ class WritersProgress:
         self._refused: dict[tuple[str, Key], int] = {}  # writer and object -> conflicts in a row
 
     def answered(self, request: Request, origin: str, reply: Reply, calm_seconds: float) -> None:
-        if reply.status != _CONFLICT or request.verb in READ_VERBS or not origin:
+        if reply.status != _CONFLICT or request.verb in READ_VERBS or origin in _NOBODY:
             return
         if request.subresource == _EXEMPT or origin == PEOPLE_LANE:
             return
