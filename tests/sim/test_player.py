@@ -128,3 +128,10 @@ def test_every_world_can_be_written_down_and_read_back(world: str) -> None:
 def test_what_is_wrong_with_a_scenario_is_said(document: dict[str, object], said: str) -> None:
     with pytest.raises(UsageError, match=said):
         scenario_of(document)
+
+
+@pytest.mark.parametrize("world", sorted(WORLDS))
+def test_every_world_can_be_written_down_and_read_again(world: str) -> None:
+    scenario = WORLDS[world][0]()
+    document = scenario_document(scenario)
+    assert scenario_document(scenario_of(document)) == document

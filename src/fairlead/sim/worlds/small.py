@@ -7,6 +7,7 @@ played, a run takes a few hundredths of a second, and faults can be so frequent 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from fairlead.control.leadership import LeadershipSettings
 from fairlead.control.roster import default_deciders
@@ -55,12 +56,12 @@ FAULTS = Faults(
 
 def controllers(*names: str, kinds: tuple[str, ...] = ()) -> Callable[[], tuple[Decider, ...]]:
     """Those of production with these names, as if there were no other kinds than the usual few and `kinds`."""
-    catalog = Catalog(kind for kind in CATALOG if kind.resource in (*_KINDS, *kinds))
+    return partial(_controllers, frozenset(names), frozenset((*_KINDS, *kinds)))
 
-    def made() -> tuple[Decider, ...]:
-        return tuple(each for each in default_deciders(catalog) if each.name in names)
 
-    return made
+def _controllers(names: frozenset[str], kinds: frozenset[str]) -> tuple[Decider, ...]:
+    catalog = Catalog(kind for kind in CATALOG if kind.resource in kinds)
+    return tuple(each for each in default_deciders(catalog) if each.name in names)
 
 
 def node(at: float = 0.1, name: str = "node-0") -> ScenarioStep:
