@@ -19,7 +19,7 @@ from msgspec import structs
 from fairlead.control.instructions import PlaneEvent, PlaneInstruction
 from fairlead.control.leadership import Leadership
 from fairlead.control.plane import Plane
-from fairlead.decision.contract import NOTHING, Decision, Reading
+from fairlead.decision.contract import Decision, Reading
 from fairlead.decision.decider import Decider
 from fairlead.model.key import Key
 from fairlead.port.driving import Woke
@@ -37,11 +37,6 @@ def _in_order_of_hashes(inner: Decider, view: Reading, key: Key, now: float) -> 
     decision = inner.decide(view, key, now)
     by_name = {effect.name: effect for effect in decision.effects}
     return structs.replace(decision, effects=tuple(by_name[name] for name in set(by_name)))
-
-
-@deciding
-def _idle(inner: Decider, view: Reading, key: Key, now: float) -> Decision:
-    return NOTHING
 
 
 def hashed(parts: Parts) -> Parts:
@@ -106,8 +101,3 @@ class _Endless(Leadership):
 
 def never_stops(parts: Parts) -> Parts:
     return {**parts, "plane": NeverStops}
-
-
-def idle(parts: Parts) -> Parts:
-    """The ReplicaSet's controller finds nothing to do."""
-    return wrap(parts, "replicaset", _idle)

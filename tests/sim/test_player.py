@@ -13,6 +13,7 @@ from fairlead.sim.account import account
 from fairlead.sim.chance import Chance
 from fairlead.sim.documents import faults_document, faults_of, scenario_document, scenario_of
 from fairlead.sim.player import FoundBy, play_again, record, trail_of
+from fairlead.sim.run import Runner
 from fairlead.sim.worlds.roster import WORLDS
 from tests.sim import tiny
 from tests.sim.artifacts import planted_artifact, planted_case, planted_run
@@ -92,9 +93,11 @@ def test_a_failure_tells_by_whose_write_on_what_view_and_after_which_faults() ->
 
 
 def test_an_end_that_is_not_as_without_faults_is_accounted_for_too() -> None:
-    runner = tiny.runner("tests.sim.plants:idle")
+    whole = tiny.scenario()
+    runner = Runner(whole, tiny.FAULTS, calm=replace(whole, steps=whole.steps[:1]))
     run = runner.play(Chance.replay(()), trail=True)
     assert run.violation is not None
+    assert run.violation.invariant == "ends-as-without-faults"
     assert run.trail is not None
     told = account(run.trail)
     assert told is not None

@@ -107,6 +107,9 @@ def test_a_world_that_sound_code_does_not_survive_is_no_smaller_case() -> None:
     run = next(run for seed in range(40) if (run := runner.play(Chance(seed))).violation is not None)
     assert run.violation is not None
     case = case_of(runner.scenario, runner.faults, run)
-    hasty = replace(case, scenario=replace(case.scenario, seconds_max=case.scenario.faults_until_seconds))
-    assert CaseJudge(tiny.PLANT, run.violation, run.seconds)(case) is not None
-    assert CaseJudge(tiny.PLANT, run.violation, run.seconds)(hasty) is None
+    hasty = replace(
+        case, scenario=replace(case.scenario, seconds_max=run.seconds + 0.5)
+    )  # nobody rests by then
+    judge = CaseJudge(tiny.PLANT, run.violation, run.seconds)
+    assert judge(case) is not None
+    assert judge(hasty) is None

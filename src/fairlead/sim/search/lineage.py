@@ -16,7 +16,7 @@ from fairlead.sim.chance import ChoiceName, FaultPlace
 from fairlead.sim.faults import Faults
 from fairlead.sim.search.contract import Attempt, Plays, unlikely
 from fairlead.sim.search.points import FaultPoint, Forced, clean_run, point_at, single_faults
-from fairlead.sim.trail import NO_CAUSE, Trail, TrailStep
+from fairlead.sim.trail import Trail, TrailStep
 from fairlead.sim.world import Run
 
 _WAITING_MAX = 4_000
@@ -127,11 +127,5 @@ class _Messages:
 
     def _of_delivery(self, step: TrailStep) -> Iterator[FaultPoint]:
         resource, _, rest = step.text.removeprefix("is told ").partition(" ")
-        before = step.cause
-        if not rest.startswith("Framed"):
-            return
-        while before != NO_CAUSE:
-            yield from self._delivering.get((before, f"{step.actor} {resource}"), ())
-            if self._trail[before].kind != "fault":  # told where it fires, between the place and what it does
-                return
-            before = self._trail[before].cause
+        if rest.startswith("Framed"):
+            yield from self._delivering.get((step.cause, f"{step.actor} {resource}"), ())
