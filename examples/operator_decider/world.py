@@ -1,9 +1,10 @@
 """The operator beside this in the simulator: two planes that take over from one another, faults, and people who put lamps out.
 
-    python examples/operator_decider/world.py --seeds 40             the operator as it should be
-    python examples/operator_decider/world.py --seeds 40 --hasty     the one with the stale-view bug
+    python examples/operator_decider/world.py             the operator as it should be
+    python examples/operator_decider/world.py --hasty     the one with the stale-view bug
 
-Prints each seed that fails and the invariant that it broke. A seed is one run, to the last byte.
+Runs are planned: one without faults is made, and then one for each place at which something can go wrong in it. Prints
+each run that fails, the invariant that it broke, and what was planned.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ from pathlib import Path
 from fairlead.control.leadership import LeadershipSettings
 from fairlead.decision.decider import Decider
 from fairlead.sim.faults import Faults
-from fairlead.sim.run import Failure, Runner
+from fairlead.sim.run import Runner
 from fairlead.sim.scenario import Scenario, ScenarioStep, create, delete
+from fairlead.sim.search.roster import SEARCHES
 
 sys.path.insert(0, str(Path(__file__).parent))
 from lighthouse import FINALIZER, GROUP, VERSION, hasty_decider, lighthouse_decider
@@ -67,20 +69,27 @@ def _definition() -> ScenarioStep:
     return create(1.0, "apiextensions.k8s.io/v1", "customresourcedefinitions", body, "")
 
 
-def failures(operator: Callable[[], Decider], seeds: range) -> list[Failure]:
+def failures(operator: Callable[[], Decider], runs: int) -> list[str]:
     runner = Runner(scenario(operator), FAULTS)
-    return [found.failure for seed in seeds if (found := runner.run(seed)).failure is not None]
+    search = SEARCHES["planned"](runner, 0)
+    found = []
+    for _ in range(runs):
+        attempt = search.propose()
+        broken = runner.attempt(attempt).violation if attempt is not None else None
+        if attempt is not None and broken is not None:
+            found.append(f"{attempt.told}\n  {broken}")
+    return found
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="runs the operator in the simulator")
-    parser.add_argument("--seeds", type=int, default=40)
+    parser.add_argument("--runs", type=int, default=60)
     parser.add_argument("--hasty", action="store_true", help="the operator with the bug")
     options = parser.parse_args()
-    found = failures(hasty_decider if options.hasty else lighthouse_decider, range(options.seeds))
+    found = failures(hasty_decider if options.hasty else lighthouse_decider, options.runs)
     for failure in found:
-        print(f"seed {failure.seed}: {failure.invariant}: {failure.message}")
-    print(f"{options.seeds} seeds, {len(found)} failed")
+        print(failure)
+    print(f"{options.runs} runs, {len(found)} failed")
     return 1 if found else 0
 
 
