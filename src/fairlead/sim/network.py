@@ -42,6 +42,7 @@ class _Follow:
     expires: FaultStream
     repeats: FaultStream
     is_due: bool = False
+    is_held: bool = False
     delivered: list[CommittedChange] = field(default_factory=list)  # the last few
 
 
@@ -139,6 +140,7 @@ class Link(CallLink):
         if follow is None:
             return
         away = max(self._unheard_until(subscription.resource), self.paused_until) - self._timeline.ms
+        follow.is_held = away > 0
         if away > 0:
             self._timeline.after(away, self._deliver, subscription)
             return
@@ -218,9 +220,7 @@ class Link(CallLink):
         self.cut_until, self.deaf_until = min(self.cut_until, now), min(self.deaf_until, now)
         self.stalled.clear()
         for subscription, follow in self._follows.items():
-            if (
-                follow.is_due
-            ):  # what was held back comes now, and not when it would have without the end of faults
+            if follow.is_held:  # its delivery was put off until the end of a fault that has ended now
                 self._timeline.after(1, self._deliver, subscription)
 
     def break_watches(self) -> None:

@@ -39,7 +39,7 @@ def _held(story: Story, whole: Json) -> None:
 
 def a_lease_taken_early(story: Story) -> None:
     _held(story, lease("plane-0-1"))
-    story.seconds = 9.9
+    story.seconds = 9.0
     story.commit(LEASES, lease("plane-1-1"))
 
 
