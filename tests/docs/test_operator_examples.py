@@ -22,7 +22,8 @@ def test_the_sound_operator_ends_as_without_faults(example: Any) -> None:
 
 def test_the_stale_view_of_the_hasty_one_is_found(example: Any) -> None:
     found = example.failures(example.hasty_decider, 60)
-    assert {each.invariant for each in found} == {"ends-as-without-faults"}
+    assert found
+    assert all("ends-as-without-faults" in each for each in found)
 
 
 @pytest.mark.soak
