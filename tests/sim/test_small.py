@@ -139,5 +139,5 @@ def test_a_failing_seed_tells_what_it_drew(capsys: pytest.CaptureFixture[str]) -
     plant = "tests.sim.plants:broken_plane"
     assert main(["sim", "run", "--world", "small", "--seeds", "2", "--plant", plant]) == 1
     told = capsys.readouterr().out
-    assert "  drew: " in told
+    assert "  drew      " in told
     assert "--world small" in told

@@ -28,7 +28,7 @@ class Telling:
         self._copies: dict[str, str] = {}
         self._decided: dict[str, tuple[str, str]] = {}  # controller -> (second, what it decided)
         self._row_of: dict[str, list[str]] = {}  # "slot call" -> its row
-        trail = [told_line(step) for step in steps if not _by_the_server(step)]
+        trail = [told_line(step) for step in steps if step.kind not in _ASIDE and not _by_the_server(step)]
         # The record of a decision follows the call of its first effect: it is told first.
         records = [line if line.startswith("record ") else "" for line in (*trail[1:], "")]
         for line, following in zip(trail, records, strict=True):
@@ -182,6 +182,7 @@ class Telling:
 
 
 _CONDITIONS = ("running", "bound", "waiting", "unknown", "released")
+_ASIDE = ("asks", "committed", "fault", "calm", "rests")  # told beside what happened
 _OF_PLANES = ("call", "record", "replied", "told", "woke")
 _REPORTED = {"replicas": "live", "readyReplicas": "ready"}
 

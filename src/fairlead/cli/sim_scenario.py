@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fairlead.core.errors import OperatorError, UsageError
-from fairlead.sim.generate.runner import NAMES, runner_of
+from fairlead.sim.generate.runner import runner_of, world_names
 from fairlead.sim.run import Runner, RunTally
 from fairlead.sim.scenarios.parse import WrittenScenario, parse_scenario
 from fairlead.sim.worlds.roster import STANDARD
@@ -25,7 +25,9 @@ class ChosenWorld:
 
 def add_world(parser: argparse.ArgumentParser, seeds: int) -> None:
     parser.add_argument("file", nargs="?", type=Path, metavar="SCENARIO.yaml", help="a scenario of your own")
-    parser.add_argument("--world", choices=NAMES, help=f"the world the seeds are of (default: {STANDARD})")
+    parser.add_argument(
+        "--world", choices=world_names(), help=f"the world the seeds are of (default: {STANDARD})"
+    )
     parser.add_argument(
         "--plant",
         metavar="PACKAGE.MODULE:NAME",

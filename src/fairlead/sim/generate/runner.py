@@ -22,7 +22,10 @@ from fairlead.sim.scenario import Scenario
 from fairlead.sim.world import Run
 from fairlead.sim.worlds.roster import WORLDS
 
-NAMES = (*sorted(WORLDS), NAME)
+
+def world_names() -> tuple[str, ...]:
+    """Of every world, the one that is drawn at the end."""
+    return (*sorted(WORLDS), NAME)
 
 
 class GeneratedRunner(Runner):

@@ -73,7 +73,7 @@ SPECIMENS: tuple[Specimen, ...] = (
         "no_read_your_writes",
         17,
         "seesaw",
-        ("live-children", "justified-deletes"),
+        ("live-children", "justified-deletes", "no-ghost"),
         "does not see its own writes",
     ),
     Specimen("zombie_leader", 18, "refused", ("one-leader",), "writes after its time as leader"),
@@ -130,11 +130,13 @@ SPECIMENS: tuple[Specimen, ...] = (
         "lag_read_as_absence",
         0,
         "garbage-kubernetes",
-        ("collected-justly", "live-children"),
+        ("collected-justly", "live-children", "one-identity"),
         "takes what it does not see for gone",
     ),
     Specimen("late_child_kept", 0, "garbage-kubernetes", ("no-orphan",), "acts on changes, not on state"),
-    Specimen("deleting_is_gone", 0, "garbage-kubernetes", ("collected-justly",), "acts too early"),
+    Specimen(
+        "deleting_is_gone", 0, "garbage-kubernetes", ("collected-justly", "live-children"), "acts too early"
+    ),
     Specimen(
         "unlisted_read_as_empty",
         0,
