@@ -3,7 +3,8 @@
 ReplicaSets, StatefulSets and Jobs are judged by their spec as it is at that very revision: whatever is created for one
 commits only while the owner is as it was when that was decided (its premise), so neither a count that sank unseen nor a
 request that comes late is an excuse. Where the API judges no premises, a create can come when the number has sunk; for
-as long as a request may be under way (`lag_seconds`) the higher number counts.
+as long as a request may be under way (`lag_seconds`) the higher number counts, and one whose sender gave up is not
+judged: its set may have moved on, and with it the names of its pods.
 A StatefulSet is judged by the ordinal of the new pod: it fills the places that it wants before others are given up.
 
 Of a Deployment what is desired may sink while its sets have not been told: until a status tells that a generation was
@@ -19,7 +20,7 @@ from typing import Any
 
 from fairlead.model.key import Key
 from fairlead.model.views import DEPLOYMENTS, JOBS, PODS, REPLICASETS, STATEFULSETS
-from fairlead.sim.checkers.contract import CommittedObjects, Sight
+from fairlead.sim.checkers.contract import LATE, CommittedObjects, Sight
 from fairlead.sim.checkers.templates import ordinal_of
 from fairlead.sim.violation import Violation
 
@@ -102,6 +103,8 @@ class LiveChildren:
         return self._live.get(uid, 0) + sum(self._live.get(each, 0) for each in self._owned.get(uid, ()))
 
     def _judge(self, uid: str, sight: Sight) -> None:
+        if self._lag_seconds and sight.origin.startswith(LATE):
+            return
         while uid and (owner := self._owners.get(uid)) is not None:
             live = self._count(uid, owner, sight)
             allowed = owner.allowed(sight.seconds, self._lag_seconds)

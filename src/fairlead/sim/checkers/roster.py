@@ -72,7 +72,7 @@ def all_checkers(fencing: bool = True) -> tuple[Checker, ...]:
         JustifiedRemovals(lag),
         Availability(),
         SoundCapacity(),
-        OneIdentity(),
+        OneIdentity(fencing),
         NoGhost(lag),
         FinishedJobs(lag),
         SlotsRunOnce(),

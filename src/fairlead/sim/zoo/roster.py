@@ -80,7 +80,11 @@ SPECIMENS: tuple[Specimen, ...] = (
     Specimen("controller_fight", 19, "flip-flop", _UNFINISHED, "undoes what another wrote"),
     Specimen("preemption_thrash", 20, "sched", ("preemption-ends",), "does not keep what it made room for"),
     Specimen(
-        "stale_status_trusted", 21, "flip-flop", ("live-children", "availability"), "believes an old status"
+        "stale_status_trusted",
+        21,
+        "flip-flop",
+        ("live-children", "availability", "truthful-progress", *_UNFINISHED),
+        "believes an old status",
     ),
     Specimen("observer_partitioned", 22, "nodes", ("silence-is-real",), "takes its own silence for others'"),
     Specimen("expectations_by_name", 0, "seesaw", _UNFINISHED, "expectations are kept by name"),

@@ -1,4 +1,5 @@
-"""Zoo 21: what a ReplicaSet last reported is believed, whichever generation it reported about."""
+"""Zoo 21: what a ReplicaSet last reported is read as if it were about the newest generation: one that was told to
+shrink has no more pods than it was told to have."""
 
 from __future__ import annotations
 
@@ -25,9 +26,10 @@ class Believing(SpoiltView):
 
 
 def _believed(found: Any) -> Any:
-    if not isinstance(found, ReplicaSet):
+    if not isinstance(found, ReplicaSet) or found.status.observed_generation >= found.metadata.generation:
         return found
-    status = structs.replace(found.status, observed_generation=found.metadata.generation)
+    replicas = min(found.status.replicas, found.spec.replicas)
+    status = structs.replace(found.status, replicas=replicas, observed_generation=found.metadata.generation)
     return structs.replace(found, status=status)
 
 
