@@ -70,7 +70,7 @@ BODIES = (
     Mutant(
         8,
         "the body of somebody unknown is read before they are refused",
-        "wire/http.py",
+        "wire/receiving.py",
         "            if owner is None:\n                exchange.body_unread",
         "            if owner is None and self._length < 0:\n                exchange.body_unread",
         (f"{_HTTP}::test_the_body_of_somebody_unknown_is_never_kept_and_the_request_is_handled_at_once",),
@@ -94,7 +94,7 @@ BODIES = (
     Mutant(
         8,
         "of two Authorization headers the last one counts",
-        "wire/http.py",
+        "wire/receiving.py",
         'if name == b"authorization" and name in self._headers:',
         'if name == b"authorization" and not name:',
         (f"{_HTTP}::test_an_ambiguous_head_is_refused",),
@@ -102,7 +102,7 @@ BODIES = (
     Mutant(
         8,
         "a request may have no Host, or several",
-        "wire/http.py",
+        "wire/receiving.py",
         "if self._hosts != 1 and",
         "if self._hosts > 9 and",
         (f"{_HTTP}::test_an_ambiguous_head_is_refused",),
