@@ -63,6 +63,8 @@ soak: dev ## the long versions of what `make test` samples; go on where they wer
 	$(BIN)/python -m bench.kills $(ARGS)
 	$(BIN)/python -m bench.outage $(ARGS)
 	$(BIN)/python -m bench.soak $(ARGS)
+	$(BIN)/python -m bench.swarm $(ARGS)
+	$(BIN)/python -m bench.zoo $(ARGS)
 	FAIRLEAD_SOAK=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --timeout 3600
 
 bench: dev ## measure the API next to the raw store and etcd; prints JSON

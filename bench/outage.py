@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 import http.client
 import json
+import os
 import sys
 import time
 from pathlib import Path
@@ -31,16 +32,23 @@ EVERY_WAY = (("kill", False), ("stop", False), ("full", False), ("kill", True), 
 PIECE_SECONDS = 20.0  # so much is asked, then written down
 AROUND_SECONDS = 90.0  # what the beginning and the end of an outage take
 AGENT_SECONDS = 15.0  # between two kills of agents
+FAILURES_KEPT = 20
 _PAUSE_SECONDS = 0.1
 
 
 def answers(address: str) -> bool:
+    return not failure(address)
+
+
+def failure(address: str) -> str:
+    """Why it did not answer; "" if it did."""
     connection = http.client.HTTPConnection(address, PORT, timeout=5)
     try:
         connection.request("GET", "/")
-        return connection.getresponse().status == 200
-    except (OSError, http.client.HTTPException):
-        return False
+        status = connection.getresponse().status
+        return "" if status == 200 else f"status {status}"
+    except (OSError, http.client.HTTPException) as error:
+        return repr(error)
     finally:
         connection.close()
 
@@ -72,6 +80,7 @@ class Outage:
             "restarts": restarts(found),
             "asked_seconds": 0.0,
             "counts": {"service_requests": 0, "service_failed": 0, "pod_requests": 0, "pod_failed": 0},
+            "failures": [],
         }
         if agents:
             told["counts"]["agents_killed"] = 0
@@ -90,10 +99,8 @@ class Outage:
         kill_at = start + AGENT_SECONDS / 2
         while (now := time.monotonic()) < start + seconds:
             turn = counts["pod_requests"]
-            counts["service_requests"] += 1
-            counts["service_failed"] += not answers(told["service"])
-            counts["pod_requests"] += 1
-            counts["pod_failed"] += not answers(addresses[turn % len(addresses)])
+            self._ask("service", told["service"])
+            self._ask("pod", addresses[turn % len(addresses)])
             if told["agents"] and now > kill_at:
                 plane.kill_agent(NODES[counts["agents_killed"] % len(NODES)])
                 counts["agents_killed"] += 1
@@ -105,6 +112,16 @@ class Outage:
         if told["how"] == "full":
             counts["refused_writes"] = counts.get("refused_writes", 0) + plane.refuses_writes()
             counts["nodes_not_ready"] = counts.get("nodes_not_ready", 0) + len(NODES) - plane.nodes_ready()
+
+    def _ask(self, what: str, address: str) -> None:
+        counts, asked = self.told["counts"], time.monotonic()
+        why = failure(address)
+        counts[f"{what}_requests"] += 1
+        if why:
+            counts[f"{what}_failed"] += 1
+            took = round(time.monotonic() - asked, 3)
+            failed = {"what": what, "why": why, "took_seconds": took, "load": os.getloadavg()[0]}
+            self.told["failures"] = [*self.told["failures"], failed][-FAILURES_KEPT:]
 
     def finish(self) -> Json:
         told, plane = self.told, self._plane
@@ -122,6 +139,7 @@ class Outage:
             "away_seconds": told["asked_seconds"],
             "pods": len(told["addresses"]),
             **told["counts"],
+            "failures": told["failures"],
             "restarts": restarts(after) - told["restarts"],
             "same_pods": sorted(each["metadata"]["uid"] for each in after) == told["uids"],
         }

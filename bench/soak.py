@@ -1,4 +1,4 @@
-"""The long run of the simulator: 20,000 seeds of `std20`, then each plant of the zoo in seeds 0-999. Writes JSON.
+"""The long run of the simulator: 20,000 seeds of `std20`. Writes JSON.
 
 Run: .venv/bin/python -m bench.soak [--seeds N] [--jobs J] [--seconds S] [--file FILE] [--afresh]
 
@@ -15,13 +15,11 @@ import time
 from bench.pieces import RESULTS, Json, OutOfTimeError, Pieces, arguments, chunks, say
 
 from fairlead.runtime.seeds import run_in_processes
-from fairlead.sim import zoo
 from fairlead.sim.run import Runner, RunTally
 from fairlead.sim.sample import report, tally_of
-from fairlead.sim.worlds.roster import WORLDS
 
 RESULT = RESULTS / "sim-std20-soak.json"
-SEEDS, PLANT_SEEDS, CHUNK = 20_000, 1_000, 100
+SEEDS, CHUNK = 20_000, 100
 
 
 class Soak:
@@ -46,32 +44,11 @@ class Soak:
                     failure = result.failure
                     say(f"seed {failure.seed}: {failure.invariant}: {failure.message}")
             elapsed += time.monotonic() - started
-            found = {"jobs": self._options.jobs, "plants": self.told.get("plants", {})}
-            self.pieces.write({**report(tally, runner.faults, elapsed), **found})
+            self.pieces.write({**report(tally, runner.faults, elapsed), "jobs": self._options.jobs})
             say(
                 f"{tally.seeds}/{self._options.seeds} seeds, {len(tally.failures)} failures, "
                 f"{self.told['seeds_per_second']} seeds/s"
             )
-
-    def plants(self) -> None:
-        for name in zoo.plant_names():
-            if name not in self.told["plants"]:
-                found = self._search(name)
-                self.pieces.write({**self.told, "plants": {**self.told["plants"], name: found}})
-                say(f"plant {name}: {found}")
-
-    def _search(self, name: str) -> Json | None:
-        """The first seed that finds it, and by which invariant."""
-        scenario, faults = WORLDS[zoo.WORLD_OF[name]]
-        runner = Runner(scenario(), faults, plant=f"fairlead.sim.zoo.{name}:plant")
-        for chunk in chunks(0, PLANT_SEEDS, 4 * self._options.jobs):
-            self.pieces.check_time()
-            results = run_in_processes(runner, chunk, self._options.jobs)
-            failures = {each.seed: each.failure for each in results if each.failure is not None}
-            if failures:
-                first = failures[min(failures)]
-                return {"seed": first.seed, "invariant": first.invariant}
-        return None
 
 
 def main() -> int:
@@ -82,19 +59,15 @@ def main() -> int:
     soak = Soak(options)
     try:
         soak.seeds()
-        soak.plants()
     except OutOfTimeError:
         return soak.pieces.more_to_do()
     told = soak.told
-    missed = sorted(name for name, found in told["plants"].items() if found is None)
-    for sentence in (*told["shortfalls"], *(f"{name} was not found" for name in missed)):
+    for sentence in told["shortfalls"]:
         say(sentence)
-    found = len(told["plants"]) - len(missed)
     print(
-        f"{told['world']}: {told['seeds']} seeds, {len(told['failures'])} failures, digest {told['digest']}, "
-        f"{found} plants found"
+        f"{told['world']}: {told['seeds']} seeds, {len(told['failures'])} failures, digest {told['digest']}"
     )
-    return 1 if told["failures"] or told["shortfalls"] or missed else 0
+    return 1 if told["failures"] or told["shortfalls"] else 0
 
 
 if __name__ == "__main__":

@@ -22,17 +22,15 @@ SOAK = Path(__file__).parents[2] / "bench/soak.py"
 
 
 class Scripted:
-    """A Runner whose seeds cost nothing. Every plant but one is found at seed 5; seed 7 fails if asked to."""
+    """A Runner whose seeds cost nothing; seed 7 fails if asked to."""
 
-    missing = ""
     fails = False
 
-    def __init__(self, scenario: Any = None, faults: Any = DEFAULT, plant: str = "") -> None:
-        self.scenario, self.faults, self._plant = std20.scenario(), faults, plant
+    def __init__(self) -> None:
+        self.scenario, self.faults = std20.scenario(), DEFAULT
 
     def run(self, seed: int) -> SeedResult:
-        found = self._plant and seed >= 5 and not (self.missing and self.missing in self._plant)
-        failure = Failure(seed, "bound-once", "moved") if found or (self.fails and seed == 7) else None
+        failure = Failure(seed, "bound-once", "moved") if self.fails and seed == 7 else None
         faults, probes = dict.fromkeys(fault_kinds(DEFAULT), 2), dict.fromkeys(probe_names(), 1)
         return SeedResult(
             seed=seed,
@@ -76,19 +74,15 @@ def arguments(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", list(sys.argv))
 
 
-def test_a_whole_run_tells_seeds_commit_sources_and_plants(
+def test_a_whole_run_tells_seeds_commit_and_sources(
     soak: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code, told = run(soak, tmp_path / "results" / "soak.json", "--seeds", "250")
     assert code == 0
     assert told["seeds"] == 250
     assert (told["world"], told["commit"], told["failures"]) == ("std20", "0" * 40, [])
-    assert told["plants"]["zombie_leader"] == {"seed": 5, "invariant": "bound-once"}
     assert {"digest", "python", "seeds_per_second", "faults", "probes"} <= told.keys()
-    plants = len(told["plants"])
-    assert capsys.readouterr().out == (
-        f"std20: 250 seeds, 0 failures, digest {told['digest']}, {plants} plants found\n"
-    )
+    assert capsys.readouterr().out == f"std20: 250 seeds, 0 failures, digest {told['digest']}\n"
 
 
 def test_parts_add_up_to_the_whole(soak: ModuleType, tmp_path: Path) -> None:
@@ -117,14 +111,7 @@ def test_of_other_sources_nothing_is_kept(
     assert told["seeds"] == 100
 
 
-def test_a_failed_seed_or_a_plant_that_is_not_found_fails_it(
-    soak: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(soak.Runner, "missing", "no_resync")
-    code, told = run(soak, tmp_path / "plants", "--seeds", "10")
-    assert (code, told["plants"]["no_resync"]) == (1, None)
-    assert "no_resync was not found" in capsys.readouterr().err
-    monkeypatch.setattr(soak.Runner, "missing", "")
+def test_a_failed_seed_fails_it(soak: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(soak.Runner, "fails", True)
     code, told = run(soak, tmp_path / "seeds", "--seeds", "10")
     assert code == 1

@@ -1,7 +1,7 @@
 """Every planted bug is found in seeds 0-999 of its world; without a plant the same seeds find nothing.
 
 A search begins near where the plant was first found when this was written and goes round the range: it stays short as
-long as that holds, and needs no change when it does not. `bench/soak.py` searches from 0.
+long as that holds, and needs no change when it does not. `bench/zoo.py` searches anywhere.
 """
 
 from __future__ import annotations
