@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fairlead.sim.chance import Chance
+from fairlead.sim.chance import Chance, FaultPlace
 from fairlead.sim.time import Timeline
 
 
@@ -88,9 +88,15 @@ def test_when_faults_are_over_none_fires_forced_or_not() -> None:
 
 def test_where_a_fault_could_be_put_is_noted_when_asked() -> None:
     chance = Chance(1, notes_places=True)
-    chance.faults("loss", "x").happens(0.0)
-    assert chance.places == [("loss", "x", 0, 2, -1)]
-    assert chance.choices == []  # the run is the same as without
+    chance.faults("loss", "x").happens(0.0)  # not in this world
+    assert not chance.faults("loss", "x").happens(1e-12)
+    chance.faults("fate", "x").pick((("lost", 0.0), ("late", 1e-12)))
+    assert chance.places == [FaultPlace("loss", "x", 1, (1,), -1), FaultPlace("fate", "x", 0, (2,), -1)]
+
+
+def test_what_is_unlikely_enough_never_happens() -> None:
+    stream = Chance(1).faults("loss")
+    assert not any(stream.happens(1e-12) for _ in range(10_000))
 
 
 def test_a_search_bends_delays_and_orders_but_no_faults() -> None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import signal
+from dataclasses import replace
 from itertools import islice
 
 import pytest
 
 from fairlead.core.errors import OperatorError
 from fairlead.runtime.searching import search_in_processes
-from fairlead.sim.chance import Chance, ChoiceName
+from fairlead.sim.chance import Chance
+from fairlead.sim.faults import Faults
 from fairlead.sim.parts import Parts
 from fairlead.sim.run import Runner
 from fairlead.sim.search.bends import DelayBend, PctBend, swarm
@@ -46,7 +48,7 @@ def found(runner: Runner, search: Search, most: int = ATTEMPTS_MAX) -> tuple[Att
 
 
 def point(label: str, actor: str, nth: int) -> FaultPoint:
-    return FaultPoint(0, label, actor, nth, 8)
+    return FaultPoint(0, label, actor, nth)
 
 
 @pytest.mark.parametrize("mode", sorted(SEARCHES))
@@ -64,26 +66,63 @@ def test_a_search_finds_the_plant(mode: str) -> None:
 def test_planned_search_puts_its_patterns_where_the_clean_run_had_writes_and_deliveries() -> None:
     runner = tiny.runner()
     _, points = clean_run(runner, 0)
-    known: set[ChoiceName] = {each.name for each in points}
-    proposed = list(islice(iter(PlannedSearch(runner, 0).propose, None), 200))
+    known = {(each.label, each.what, each.nth) for each in points}
+    proposed = list(islice(iter(PlannedSearch(runner, 0).propose, None), 49))
     assert proposed[0].told == "no fault"
-    forced = [attempt.forced for attempt in proposed if attempt.forced and attempt.seed == 0]
-    assert {each[0][0] for each in forced} <= known
+    faults = {each.label for each in points}
+    forced = {name for attempt in proposed for name, _ in attempt.forced if name[0] in faults}
+    assert {(label, actor.partition(" ")[2], nth) for label, actor, nth in forced} <= known
     told = " | ".join(attempt.told for attempt in proposed)
-    writes = {each.actor for each in points if each.label == "crash_at_write"}
+    writes = {each.actor for each in points if each.label == "crash_at_write" and " pods" in each.actor}
+    assert writes
     assert all(f"crash after the write: {actor} " in told for actor in writes)
-    assert "; view frozen: " in told
-    assert "| view frozen: " in told
+    assert "reply lost: plane-" in told
+    assert "; view frozen: plane-" in told
+    assert "| replicasets.apps late; " in told
     assert "watch broken: " in told
+
+
+def test_planned_search_means_whichever_plane_leads() -> None:
+    attempts = islice(iter(PlannedSearch(tiny.runner(), 0).propose, None), 1, 20)
+    for attempt in attempts:
+        names = {name for name, _ in attempt.forced if name[1].startswith("plane-")}
+        for label, actor, nth in names:
+            other = (
+                actor.replace("plane-0", "plane-1")
+                if "plane-0" in actor
+                else actor.replace("plane-1", "plane-0")
+            )
+            assert (label, other, nth) in names
+
+
+def test_planned_search_hides_what_comes_and_goes_where_watches_expire() -> None:
+    faults = replace(tiny.FAULTS, watch_expired=0.01)
+    runner = Runner(tiny.scenario(), faults)
+    proposed = islice(iter(PlannedSearch(runner, 0).propose, None), 20)
+    hidden = [attempt for attempt in proposed if "watch expired: " in attempt.told]
+    assert hidden
+    for attempt in hidden:
+        forced = dict(attempt.forced)
+        expired = [name for name in forced if name[0] == "watch_expired"]
+        assert all(forced["watch_lag", actor, nth] == 1 for _, actor, nth in expired)
+
+
+def test_a_place_is_where_a_fault_of_the_world_can_be() -> None:
+    faults = Faults(reply_lost=0.1, throttled=0.1)
+    _, points = clean_run(Runner(tiny.scenario(), faults), 0)
+    assert {each.label for each in points} == {"call"}
+    writes = [each for each in points if each.writes]
+    assert {told for each in writes for told, _ in single_faults(each)} == {"reply lost", "throttled"}
 
 
 def test_what_is_forced_is_what_happens() -> None:
     runner = tiny.runner()
-    attempts = list(islice(iter(PlannedSearch(runner, 0).propose, None), 1, 30))
-    for attempt in attempts[::4]:
-        run = runner.attempt(attempt)
-        made = {each[:3]: each[4] for each in run.chance.choices}
-        assert {name: made.get(name) for name, _ in attempt.forced} == dict(attempt.forced), attempt.told
+    _, points = clean_run(runner, 0)
+    for place in points[::29]:
+        for told, forced in single_faults(place)[:2]:
+            run = runner.attempt(Attempt(0, forced, faults=unlikely(runner.faults)))
+            made = {each[:3]: each[4] for each in run.chance.choices}
+            assert {name: made.get(name) for name, _ in forced} == dict(forced), f"{told} {place}"
 
 
 def test_two_faults_of_one_stream_go_as_each_is_forced() -> None:
@@ -137,7 +176,7 @@ def test_lineage_names_the_calls_of_a_run_in_which_one_was_never_sent() -> None:
 
 def test_lineage_knows_the_ways_of_agents_too() -> None:
     scenario, faults = WORLDS["twins"]
-    run, _ = clean_run(Runner(scenario(), faults), 0)
+    run, _ = clean_run(Runner(scenario(), replace(faults, reply_lost=0.1)), 0)
     nodes = {each.name for each in scenario().nodes}
     labels = {each.label for each in supports(run) if each.process in nodes}
     assert {"call", "watch_lag"} <= labels
@@ -145,7 +184,7 @@ def test_lineage_knows_the_ways_of_agents_too() -> None:
 
 def test_lineage_goes_on_from_a_run_that_found_another_way() -> None:
     runner = tiny.runner()
-    search = LineageSearch(runner, 0, faults_max=2)
+    search = LineageSearch(runner, 0, rounds_max=2)
     first = next(attempt for attempt in iter(search.propose, None) if attempt.forced)
     search.learn(first, runner.attempt(first))
     later = [attempt for attempt in islice(iter(search.propose, None), 3000) if attempt.seed == 0]

@@ -53,7 +53,7 @@ class FaultPlace(NamedTuple):
     label: str
     actor: str
     nth: int
-    n: int
+    values: tuple[int, ...]  # those of its answers that are faults which the world has
     step: int  # of the trail, the last one before
 
 
@@ -139,8 +139,9 @@ class FaultStream(Stream):
             return 0
         nth = self.nth
         self.nth = nth + 1
-        if chance.places is not None:
-            chance.places.append(FaultPlace(self.label, self.actor, nth, n, chance.step()))
+        if chance.places is not None and probability > 0.0:
+            values = tuple(at for at, (_, weight) in enumerate(weights, start=1) if weight) or (1,)
+            chance.places.append(FaultPlace(self.label, self.actor, nth, values, chance.step()))
         forced = self._forced.get(nth) if self._forced else None
         if forced is not None:
             value = forced if forced < n else 0
@@ -152,7 +153,7 @@ class FaultStream(Stream):
         return value
 
     def _weigh(self, nth: int, probability: float, weights: tuple[tuple[str, float], ...]) -> int:
-        drawn = (self._draw(nth) % _UNIT) / _UNIT
+        drawn = (self._draw(nth) % _UNIT + 0.5) / _UNIT  # never 0: what is unlikely enough does not happen
         if drawn >= probability:
             return 0
         for position, (_, weight) in enumerate(weights, start=1):

@@ -260,8 +260,9 @@ class World:
         while self.people.left or not self._is_quiet(quiet_ms):
             if timeline.ms >= scenario.seconds_max * 1000:
                 raise self._restless()
-            if not all(each.follows for each in self._processes):
-                self._quiet_since_ms = timeline.ms  # who does not see what is to be done is not at rest
+            # Who does not see what is to be done is not at rest, and neither are those whom nobody leads.
+            if not all(each.follows for each in self._processes) or not self._is_led():
+                self._quiet_since_ms = timeline.ms
             self._until(timeline.ms / 1000 + 1.0)
         self._rested_at = timeline.ms / 1000
         self.digest.tell("rests", WORLD, "nothing was written for a while, and everybody follows")
@@ -270,6 +271,9 @@ class World:
         if scenario.looks_ahead:
             rest = scenario.rest_seconds
         self._until(max(scenario.seconds_min, self._rested_at + rest))
+
+    def _is_led(self) -> bool:
+        return not self.planes or any(each.plane.leadership.may_act(each.now) for each in self.planes)
 
     def _is_quiet(self, quiet_ms: int) -> bool:
         was_quiet = self.timeline.ms - self._quiet_since_ms >= quiet_ms

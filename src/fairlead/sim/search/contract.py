@@ -18,7 +18,7 @@ from fairlead.sim.chance import Bend, Chance, ChoiceName
 from fairlead.sim.faults import Faults
 from fairlead.sim.world import Run
 
-# A fault so unlikely that it is never drawn, but can be forced: incidents are looked at only where they are possible.
+# A fault so unlikely that it is never drawn: where it could be is noted all the same, and it can be forced.
 _UNLIKELY = 1e-12
 
 
@@ -59,8 +59,8 @@ class Plays(Protocol):
 def unlikely(faults: Faults) -> Faults:
     """The same kinds of faults, none of which is drawn: only what is forced happens."""
     rates: dict[str, Any] = {
-        each.name: 0.0 for each in fields(faults) if isinstance(getattr(faults, each.name), float)
+        each.name: _UNLIKELY
+        for each in fields(faults)
+        if isinstance(rate := getattr(faults, each.name), float) and rate
     }
-    if faults.incident:
-        rates["incident"] = _UNLIKELY
     return replace(faults, **rates)

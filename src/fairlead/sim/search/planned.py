@@ -1,28 +1,51 @@
-"""Planned search: three patterns that have broken many controllers, put at every place of one run without faults.
+"""Planned search: patterns that have broken many controllers, put where a run without faults writes and is told.
 
-crash after each write        the plane dies as a write leaves; who comes next sees half of what was intended
-freeze a view, and use it     a watch of a plane shows nothing new for a while, and in the meantime that plane has to
-                              act, because the one that led has died
-hide a transition             a watch shows nothing until a thing has come and gone, or has changed twice
+crash after a write           the plane dies as a write leaves; whoever comes next does not see it for a while
+an answer that is not heard   the write is done, or is refused, and who made it neither hears nor sees what came of it
+freeze a view, and use it     a watch of a process shows nothing new for a while, and the process acts in the meantime
+hide a transition             a watch is late and is then listed anew: a thing has come and gone, or has changed twice
 
-Places that differ in controller, verb or kind come first, then those that differ in number only. One round over the
-first of each kind is followed by a round on the run of another seed, so that timing varies as well.
+A run is parted into stretches, and an attempt puts one pattern into each of them, while the planes see one kind late
+throughout: what a plane survives does not spare it the next. Places that differ in controller, verb or kind come first,
+then those that differ in number only. Which of a write's two ends is heard of first is turned round from attempt to
+attempt as well. Some dozens of attempts are planned on one run, with seeds of their own where the world is the same for
+all, then the run of another seed is planned on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import zip_longest
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import count, cycle, islice
 
+from fairlead.sim.chance import Bend, ChoiceName
 from fairlead.sim.search.contract import Attempt, Plays, unlikely
 from fairlead.sim.search.points import FaultPoint, Forced, clean_run, single_faults
 from fairlead.sim.world import Run
 
 _RUNS = 64  # clean runs to plan on, one after the other
-_OF_A_KIND = 6  # places of one kind that are tried in one round
-_LATER = 3  # deliveries after a crash that may be the frozen one
+_ATTEMPTS_MAX = 48  # that are planned on one of them
+_STRETCHES = 4
+_PLANE = "plane-"
+_TELLING = ("events", "leases", "leadership update")  # what only tells, and what never rests: tried last
 
 Plan = tuple[str, Forced]
+Pattern = Callable[[list[FaultPoint], Sequence[FaultPoint]], Iterator[Plan]]
+
+
+@dataclass(frozen=True, slots=True)
+class OrderBend:
+    """All answers come late and all deliveries at once, or the other way round."""
+
+    late: str
+
+    def __call__(self, label: str, actor: str, nth: int, n: int, drawn: int) -> int:
+        if label not in ("call.delay", "watch.delay"):
+            return drawn
+        return n - 1 if label == self.late else 0
+
+
+_BENDS: tuple[Bend | None, ...] = (None, OrderBend("call.delay"), OrderBend("watch.delay"))
 
 
 class PlannedSearch:
@@ -39,85 +62,170 @@ class PlannedSearch:
         """Nothing: what it tries follows from the run without faults."""
 
     def _all(self) -> Iterator[Attempt]:
-        for seed in range(self._seed, self._seed + _RUNS):
+        seed = self._seed
+        for _ in range(_RUNS):
+            world = self._runner.at(seed)
+            faults = unlikely(world.faults)
             _, points = clean_run(self._runner, seed)
-            faults = unlikely(self._runner.at(seed).faults)
             yield Attempt(seed, faults=faults, told="no fault")
-            patterns = (
-                _crashes(points),
-                _unknown(points),
-                _frozen(points),
-                _hidden(points),
-                _incidents(points),
-            )
-            for together in zip_longest(*patterns):
-                for plan in filter(None, together):
-                    yield Attempt(seed, plan[1], faults=faults, told=plan[0])
+            apart = 1 if world is self._runner else 0  # else another seed is another world
+            at = seed
+            for number, (told, forced) in enumerate(islice(plans(points), _ATTEMPTS_MAX)):
+                at += apart
+                yield Attempt(at, forced, _BENDS[number % len(_BENDS)], faults, told)
+            seed = at + 1
+
+
+def plans(points: Sequence[FaultPoint]) -> Iterator[Plan]:
+    """One pattern in each stretch, pattern by pattern, while one kind is seen late throughout. In every other attempt
+    nothing dies: who dies forgets what it had got wrong."""
+    planes = sorted({each.process for each in points if each.process.startswith(_PLANE)})
+    gentle, harsh = (_parted(points, patterns) for patterns in (_GENTLE, _HARSH))
+    late = [*_late_views(points), ("", ())]
+    for turn in count():
+        chosen = [late[turn // 2 % len(late)]]
+        chosen += [
+            next(found[(turn // 2 + number) % len(found)])
+            for number, found in enumerate(harsh if turn % 2 else gentle)
+            if found
+        ]
+        forced = {
+            name: value
+            for _, choices in chosen
+            for choice, value in choices
+            for name in _of_every_plane(choice, planes)
+        }
+        yield "; ".join(told for told, _ in chosen if told), tuple(sorted(forced.items()))
+
+
+def _late_views(points: Sequence[FaultPoint]) -> Iterator[Plan]:
+    """Of planes, a kind at a time: those of which most is told first."""
+    views: dict[str, list[FaultPoint]] = {}
+    for each in points:
+        if (
+            each.label == "watch_lag"
+            and each.process.startswith(_PLANE)
+            and not each.what.startswith(_TELLING)
+        ):
+            views.setdefault(each.what, []).append(each)
+    for what, found in sorted(views.items(), key=lambda view: -len(view[1])):
+        yield f"{what} late", tuple(choice for each in found for choice in single_faults(each)[0][1])
+
+
+def _parted(points: Sequence[FaultPoint], patterns: Sequence[Pattern]) -> list[list[Iterator[Plan]]]:
+    """By stretch, for each pattern what is to be tried, over and over."""
+    end = 1 + max((each.position for each in points), default=0)
+    stretches: list[list[Iterator[Plan]]] = []
+    for number in range(_STRETCHES):
+        here = [each for each in points if each.position * _STRETCHES // end == number]
+        planned = [list(pattern(here, points)) for pattern in patterns]
+        stretches.append([cycle(each) for each in planned if each])
+    return stretches
+
+
+def _of_every_plane(name: ChoiceName, planes: Sequence[str]) -> Iterator[ChoiceName]:
+    """Which of them leads is settled anew in every run."""
+    label, actor, nth = name
+    process, space, rest = actor.partition(" ")
+    for each in planes if process in planes else (process,):
+        yield label, f"{each}{space}{rest}", nth
 
 
 def by_turns(points: list[FaultPoint]) -> Iterator[FaultPoint]:
-    """The first of each kind, then the last of each, and so on from both ends."""
-    kinds: dict[str, list[FaultPoint]] = {}
-    for point in points:
-        kinds.setdefault(f"{point.label} {point.what}", []).append(point)
-    for number in range(_OF_A_KIND):
-        for each in kinds.values():
-            place = number // 2 if number % 2 == 0 else len(each) - 1 - number // 2
-            if 0 <= place < len(each) and (number % 2 == 0 or place > number // 2):
-                yield each[place]
+    """The first of each kind, then the others, so that what comes one after the other is far apart; what only tells
+    comes last."""
+    telling = [each for each in points if each.what.startswith(_TELLING)]
+    acting = [each for each in points if not each.what.startswith(_TELLING)]
+    for group in (acting, telling):
+        first = {f"{each.label} {each.what}": each for each in reversed(group)}
+        yield from first.values()
+        yield from (each for each in _far_apart(group) if first[f"{each.label} {each.what}"] is not each)
 
 
-def _crashes(points: tuple[FaultPoint, ...]) -> Iterator[Plan]:
-    for point in by_turns([each for each in points if each.label == "crash_at_write"]):
-        for told, forced in single_faults(point):
-            yield f"{told}: {point.actor} {point.nth}", forced
+def _far_apart(points: list[FaultPoint]) -> Iterator[FaultPoint]:
+    """In the order of their numbers' binary digits, read backwards."""
+    digits = max(len(points) - 1, 1).bit_length()
+    for number in range(1 << digits):
+        if (place := int(f"{number:0{digits}b}"[::-1], 2)) < len(points):
+            yield points[place]
 
 
-def _unknown(points: tuple[FaultPoint, ...]) -> Iterator[Plan]:
-    for point in by_turns([each for each in points if each.label == "call" and each.writes]):
-        for told, forced in single_faults(point):
-            yield f"{told}: {point.actor} {point.nth}", forced
-
-
-def _frozen(points: tuple[FaultPoint, ...]) -> Iterator[Plan]:
-    """One plane dies after a write, or is not answered, while a view of it or of another plane is frozen."""
-    writes = [each for each in points if each.label == "crash_at_write"]
-    answers = {(each.actor, each.nth): each for each in points if each.label == "call"}
-    for write in by_turns(writes):
-        after = _lags_after(points, write.position)
-        crash = single_faults(write)[0][1]
-        unanswered = answers.get((write.actor, write.nth))
-        for lag in after:
-            frozen = single_faults(lag)[0][1]
-            told = f"view frozen: {lag.actor} {lag.nth}"
-            yield f"crash after the write: {write.actor} {write.nth}; {told}", crash + frozen
-            if unanswered is not None:
-                lost = single_faults(unanswered)[0][1]
-                yield f"reply lost: {write.actor} {write.nth}; {told}", lost + frozen
-
-
-def _lags_after(points: tuple[FaultPoint, ...], position: int) -> list[FaultPoint]:
-    """The next deliveries of each watch of each process."""
-    seen: dict[str, int] = {}
-    found: list[FaultPoint] = []
-    for point in points[position:]:
-        if point.label == "watch_lag":
-            count = seen[point.actor] = seen.get(point.actor, 0) + 1
-            if count <= _LATER:
-                found.append(point)
-    return found
-
-
-def _hidden(points: tuple[FaultPoint, ...]) -> Iterator[Plan]:
-    for point in by_turns(
-        [each for each in points if each.label in ("watch_lag", "watch_broken", "list_lost")]
+def _crashes(here: list[FaultPoint], points: Sequence[FaultPoint]) -> Iterator[Plan]:
+    """And whoever comes next does not see what was written, or its author does not when it is back."""
+    for write in by_turns(
+        [each for each in here if each.label in ("crash_at_write", "agent_crash_at_write")]
     ):
-        for told, forced in single_faults(point):
-            yield f"{told}: {point.actor} {point.nth}", forced
+        for told, forced in single_faults(write):
+            unseen = _views(write, points, own=False)
+            yield _together(f"{told}: {write.actor} {write.nth}", forced, unseen[:1])
 
 
-def _incidents(points: tuple[FaultPoint, ...]) -> Iterator[Plan]:
-    for point in points:
-        if point.label == "incident":
-            for told, forced in single_faults(point):
-                yield f"{told} at {point.nth}", forced
+def _unheard(here: list[FaultPoint], points: Sequence[FaultPoint]) -> Iterator[Plan]:
+    """What became of the write; nor is it seen."""
+    places = list(by_turns([each for each in here if each.label == "call" and each.writes]))
+    for worst in count():
+        left = [(each, single_faults(each)[worst]) for each in places if worst < len(single_faults(each))]
+        if not left:
+            return
+        for write, (told, forced) in left:
+            unseen = _views(write, points, own=True)
+            yield _together(f"{told}: {write.actor} {write.nth}", forced, unseen[:1])
+
+
+def _frozen(here: list[FaultPoint], points: Sequence[FaultPoint]) -> Iterator[Plan]:
+    for point in by_turns([each for each in here if each.label == "watch_lag"]):
+        yield _together("", (), [point])
+
+
+def _hidden(here: list[FaultPoint], points: Sequence[FaultPoint]) -> Iterator[Plan]:
+    """A view is late, and then it is listed anew: it shows what came of things, and not how."""
+    anew = {(each.actor, each.nth): each for each in points if each.label == "watch_expired"}
+    for view in by_turns([each for each in here if each.label == "watch_lag"]):
+        if (point := anew.get((view.actor, view.nth))) is not None:
+            yield _together(f"watch expired: {point.actor} {point.nth}", single_faults(point)[0][1], [view])
+
+
+def _misled(here: list[FaultPoint], points: Sequence[FaultPoint]) -> Iterator[Plan]:
+    """A view goes on from elsewhere: from before, from an older list, or after a while."""
+    labels = (
+        "watch_broken",
+        "watch_repeated",
+        "list_lost",
+        "list_stale",
+        "list_reordered",
+        "queue_reordered",
+    )
+    for point in by_turns([each for each in here if each.label in labels]):
+        yield f"{point.label.replace('_', ' ')}: {point.actor} {point.nth}", single_faults(point)[0][1]
+
+
+def _incidents(here: list[FaultPoint], points: Sequence[FaultPoint]) -> Iterator[Plan]:
+    at = [each for each in here if each.label == "incident"]
+    faults = [[(f"{told} at {each.nth}", forced) for told, forced in single_faults(each)] for each in at]
+    for turn in range(max(map(len, faults), default=0)):
+        for number, each in enumerate(faults):
+            yield each[(turn + number) % len(each)]
+
+
+def _views(write: FaultPoint, points: Sequence[FaultPoint], own: bool) -> list[FaultPoint]:
+    """The next deliveries of what this write changes: to who made it, or to the others."""
+    resource = write.what.rpartition(" ")[2].partition("/")[0]
+    return [
+        each
+        for each in points[write.position :]
+        if each.label == "watch_lag"
+        and each.what.partition(".")[0] == resource
+        and (each.process == write.process) is own
+    ]
+
+
+def _together(told: str, forced: Forced, frozen: Sequence[FaultPoint]) -> Plan:
+    words = [told] if told else []
+    for view in frozen:
+        words.append(f"view frozen: {view.actor} {view.nth}")
+        forced = (*forced, *single_faults(view)[0][1])
+    return "; ".join(words), forced
+
+
+_GENTLE: tuple[Pattern, ...] = (_unheard, _frozen, _hidden, _misled)
+_HARSH: tuple[Pattern, ...] = (_crashes, _unheard, _frozen, _incidents, _hidden)

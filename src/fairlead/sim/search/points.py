@@ -18,7 +18,16 @@ from fairlead.sim.world import Run
 Forced = tuple[tuple[ChoiceName, int], ...]
 _OF_WRITES = ("call", "crash_at_write", "crash_after_write")
 _LAG_MAX, _LATE_MAX = 11_999, 4_999  # milliseconds: as late as `network.py` lets them be
-_WORST_FIRST = ("reply_lost", "request_late", "request_lost")  # of what can become of a write
+# What can become of a write, the worst first.
+_WORST_FIRST = (
+    "reply_lost",
+    "request_late",
+    "request_lost",
+    "racing_write",
+    "request_twice",
+    "request_slow",
+    "throttled",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +38,7 @@ class FaultPoint:
     label: str
     actor: str
     nth: int
-    n: int
+    values: tuple[int, ...] = (1,)
 
     @property
     def name(self) -> ChoiceName:
@@ -47,11 +56,7 @@ class FaultPoint:
     @property
     def writes(self) -> bool:
         words = self.actor.split(" ")
-        return (
-            self.label in ("call", "crash_at_write", "crash_after_write")
-            and len(words) > 2
-            and words[2] not in READ_VERBS
-        )
+        return self.label in _OF_WRITES and len(words) > 2 and words[2] not in READ_VERBS
 
 
 def clean_run(runner: Plays, seed: int) -> tuple[Run, tuple[FaultPoint, ...]]:
@@ -63,7 +68,7 @@ def clean_run(runner: Plays, seed: int) -> tuple[Run, tuple[FaultPoint, ...]]:
 
 
 def point_at(place: FaultPlace, position: int = 0) -> FaultPoint:
-    return FaultPoint(position, place.label, place.actor, place.nth, place.n)
+    return FaultPoint(position, place.label, place.actor, place.nth, place.values)
 
 
 def single_faults(point: FaultPoint) -> tuple[tuple[str, Forced], ...]:
@@ -77,15 +82,14 @@ def single_faults(point: FaultPoint) -> tuple[tuple[str, Forced], ...]:
     if point.label == "watch_lag":
         return (("view frozen", (fires, _how(point, "watch.lag", _LAG_MAX))),)
     if point.label == "incident":
-        return tuple((f"incident {value}", ((name, value),)) for value in range(1, point.n))
+        return tuple((f"incident {value}", ((name, value),)) for value in point.values)
     return ((point.label.replace("_", " "), (fires,)),)
 
 
 def _fates(point: FaultPoint) -> tuple[str, ...]:
-    """Of a read it is all the same why it brought nothing."""
-    if not point.writes:
-        return ("request_lost",)
-    return (*_WORST_FIRST, *(each for each in FATES[: point.n - 1] if each not in _WORST_FIRST))
+    """Of what the world has; of a read it is all the same why it brought nothing."""
+    known = _WORST_FIRST if point.writes else ("request_lost",)
+    return tuple(each for each in known if 1 + FATES.index(each) in point.values)
 
 
 def _fated(point: FaultPoint, fate: str) -> Forced:
