@@ -10,15 +10,16 @@ import pytest
 from fairlead.cli.main import main
 from fairlead.control.roster import default_deciders
 from fairlead.sim.chance import Chance
-from fairlead.sim.faults import CALM
+from fairlead.sim.faults import CALM, Faults
 from fairlead.sim.generate import coverage
 from fairlead.sim.generate.building import ALL_KINDS, about, as_wanted, deciders_for, kinds_of, scenario_of
 from fairlead.sim.generate.draw import Draw
 from fairlead.sim.generate.ingredients.roster import INGREDIENTS
 from fairlead.sim.generate.runner import runner_of
 from fairlead.sim.generate.world import generate
-from fairlead.sim.run import RunTally, run_seeds
+from fairlead.sim.run import Runner, RunTally, run_seeds
 from fairlead.sim.sample import replay_command
+from fairlead.sim.scenario import OlderPlane
 from fairlead.sim.world import World
 
 # So many seeds meet everything: `coverage.gaps` says what is missing.
@@ -141,3 +142,33 @@ def test_a_failing_seed_tells_what_it_drew(capsys: pytest.CaptureFixture[str]) -
     told = capsys.readouterr().out
     assert "  drew      " in told
     assert "--world small" in told
+
+
+def test_what_an_older_plane_does_not_know_is_done_when_it_is_upgraded() -> None:
+    web = {"labels": {"app": "web"}}
+    template = {"metadata": web, "spec": {"containers": [{"name": "main", "image": "web:1"}]}}
+    spec = {"replicas": 2, "selector": {"matchLabels": web["labels"]}, "template": template}
+    named = {"name": "web", "namespace": "default"}
+    wanted = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": named, "spec": spec}
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "node-0"}}
+    older = OlderPlane(0, ("replicaset",), 20.0)
+    scenario = scenario_of([node, wanted], planes=1, older=older)
+    run = Runner(scenario, CALM).play(Chance(0), trail=True)
+    assert run.violation is None
+    assert run.trail is not None
+    made = [step.ms for step in run.trail if step.kind == "committed" and "pods/" in step.text]
+    assert made
+    assert min(made) > 20_000
+
+
+def test_a_person_who_hears_nothing_asks_again_and_gets_one_of_it() -> None:
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "node-0"}}
+    scenario = scenario_of([node], planes=1, faults_until_seconds=60.0)
+    forced = {("person_unheard", "people create nodes", 0): 1, ("person.sent", "people create nodes", 0): 1}
+    run = Runner(scenario, Faults(person_unheard=1e-12)).play(Chance(0, forced), trail=True)
+    assert run.violation is None
+    assert run.faults == {"person_unheard": 1}
+    assert run.trail is not None
+    asked = [step for step in run.trail if step.kind == "asks" and "create nodes" in step.text]
+    assert len(asked) == 2
+    assert [key.name for key in run.objects.of("nodes")] == ["node-0"]

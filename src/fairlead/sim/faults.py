@@ -21,6 +21,7 @@ class Faults:
     request_twice: float = 0.0
     throttled: float = 0.0
     racing_write: float = 0.0
+    person_unheard: float = 0.0  # of a person's request
     # Per write of a plane, and per step of a process.
     crash_at_write: float = 0.0
     crash_after_write: float = 0.0
@@ -75,6 +76,7 @@ DEFAULT = Faults(
     request_twice=0.01,
     throttled=0.005,
     racing_write=0.01,
+    person_unheard=0.02,
     crash_at_write=0.002,
     crash_after_write=0.002,
     crash_mid_step=0.0005,
@@ -110,6 +112,7 @@ MEANING: dict[str, tuple[str, str]] = {
         "a write",
         "somebody else changes the object just before it arrives, or, of a create, what it rests on",
     ),
+    "person_unheard": ("a person's request", "is lost, or its answer is; ten seconds later it is made again"),
     "crash_at_write": ("a plane's write", "the plane dies as the write leaves, which is sent or is not"),
     "crash_after_write": ("a plane's write", "it is committed, and the plane dies as it is told so"),
     "crash_mid_step": ("a step of a process", "the process dies between two of its instructions"),

@@ -1,5 +1,7 @@
 """People in a run: they ask for what the scenario's steps say, and ask again until it is so, or give up.
 
+They are behind the same network as planes and nodes: what they ask for, or the answer, may be lost (`person_unheard`).
+
 What was done although nobody was told exists, or is gone, when it is asked for again. Steps of one lane wait for each
 other, as one person does with one object; a step without a lane waits while another about the same object is open.
 Called by `world.py`; `liveness.py` names the steps that are asked for in vain.
@@ -17,6 +19,8 @@ from msgspec import structs
 from fairlead.api.access.users import MASTERS, User
 from fairlead.core import codec
 from fairlead.port.request import Reply, Request
+from fairlead.sim.calls import TIMEOUT_MS, what_of
+from fairlead.sim.chance import Chance
 from fairlead.sim.digest import Digest
 from fairlead.sim.draining import drained, is_done
 from fairlead.sim.met import verb_of
@@ -34,10 +38,18 @@ _ASK_AGAIN_MS = 500
 
 class People:
     def __init__(
-        self, timeline: Timeline, server: SimulatedServer, digest: Digest, observed: Observed, left: int
+        self,
+        timeline: Timeline,
+        chance: Chance,
+        server: SimulatedServer,
+        digest: Digest,
+        observed: Observed,
+        left: int,
     ) -> None:
         """`left`: how many things are to be done before the world may rest."""
         self.left = left
+        self.unheard = 0.0  # how likely it is that a request, or its answer, is lost
+        self._chance = chance
         self.did: dict[str, int] = {}  # by action, how often it was carried out
         self.verbs: dict[str, int] = {}  # by verb, how often it was asked for
         self._timeline, self._server, self._digest, self._observed = timeline, server, digest, observed
@@ -112,7 +124,13 @@ class People:
             self._open.setdefault(id(request), (request, 0))
         verb = verb_of(request)
         self.verbs[verb] = self.verbs.get(verb, 0) + 1
-        self._server.send(request, PEOPLE, "people", partial(self._answered, request, step, tried))
+        lost = self._chance.faults("person_unheard", f"{PEOPLE_LANE} {verb} {what_of(request)}")
+        if step is None or not lost.happens(self.unheard):
+            self._server.send(request, PEOPLE, "people", partial(self._answered, request, step, tried))
+            return
+        if self._chance.details("person.sent", lost).choose(2):
+            self._server.send(request, PEOPLE, "people", _nobody)
+        self._timeline.after(TIMEOUT_MS, self._ask, request, step, tried)
 
     def _answered(self, request: Request, step: ScenarioStep | None, tried: int, reply: Reply | None) -> None:
         if reply is None or not self._is_so(request, step, reply):
@@ -155,6 +173,10 @@ class People:
             self._timeline.after(1, self._begin, waiting.popleft())
         elif waiting is not None:
             del self._lanes[step.lane]
+
+
+def _nobody(reply: Reply | None) -> None:
+    """The answer is lost."""
 
 
 def _patience(step: ScenarioStep | None, tried: int) -> int:

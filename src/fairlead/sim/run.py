@@ -184,7 +184,7 @@ class Runner:
     def wanted(self) -> EndState:
         """What it must come to: the end of a run without faults and without plant."""
         if self._wanted is None:
-            unpinned = replace(self._calm, pinned=())
+            unpinned = replace(self._calm, pinned=(), older=None)
             calm = _fenced_run(
                 World(unpinned, Chance(0), CALM, backup=self.backup(), memory=self._calm_memory)
             )
@@ -252,6 +252,7 @@ def before(scenario: Scenario) -> Scenario:
         scenario,
         steps=scenario.standing,
         pinned=(),
+        older=None,
         expected=(),
         faults_until_seconds=0,
         seconds_min=0,

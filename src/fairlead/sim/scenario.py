@@ -92,6 +92,15 @@ class Expected:
 
 
 @dataclass(frozen=True, slots=True)
+class OlderPlane:
+    """A plane of an earlier release beside newer ones: until it is upgraded it knows nothing of some controllers."""
+
+    slot: int
+    lacks: tuple[str, ...]
+    until_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class Scenario:
     name: str
     steps: tuple[ScenarioStep, ...]  # in the order of time
@@ -123,6 +132,7 @@ class Scenario:
     looks_ahead: bool = False
     # Of what two runs ended in, the part that must be the same; None: all of it (`endstate.py`).
     compared: Callable[[dict[str, str]], dict[str, str]] | None = None
+    older: OlderPlane | None = None
     contends: bool = False  # who has what only some can have is chance's: no two runs need to end alike
 
 

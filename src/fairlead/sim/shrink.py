@@ -148,7 +148,11 @@ class _Shrinking:
 
     def _shorter(self) -> None:
         scenario = self._case.scenario
-        for fewer in range(1, scenario.planes):
+        if scenario.older is not None:
+            self._accepts(replace(self._case, scenario=replace(scenario, older=None)))
+            scenario = self._case.scenario
+        first = 1 if scenario.older is None else scenario.older.slot + 1
+        for fewer in range(first, scenario.planes):
             if self._accepts(replace(self._case, scenario=replace(scenario, planes=fewer))):
                 break
         for share in (0.25, 0.5, 0.75):

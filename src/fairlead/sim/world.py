@@ -125,7 +125,7 @@ class World:
         store = parts["store"]
         self.server = SimulatedServer(self.timeline, chance, self.digest, self, backup, api, memory, store)
         left = len(scenario.steps) + len(scenario.disk_mishaps)
-        self.people = People(self.timeline, self.server, self.digest, self.observed, left)
+        self.people = People(self.timeline, chance, self.server, self.digest, self.observed, left)
         self.observed.committed(backup.changes, {}, 0.0)
         self.planes = tuple(self._plane(slot, parts) for slot in range(scenario.planes))
         self.agents = self._agents(parts)
@@ -145,7 +145,9 @@ class World:
     def _plane(self, slot: int, parts: Parts) -> PlaneProcess:
         def make(identity: str) -> Plane:
             nodes = parts["nodes"](self.scenario.hollow_prefix)
-            given = (identity, (*parts["deciders"](), nodes), parts["scheduler"])
+            lacks = self._lacks(slot)
+            known = (each for each in parts["deciders"]() if each.name not in lacks)
+            given = (identity, (*known, nodes), parts["scheduler"])
             can = self.scenario.capabilities
             plane: Plane = parts["plane"](*given) if can.complete else parts["plane"](*given, can)
             plane.leadership.settings = self.scenario.leadership
@@ -163,6 +165,13 @@ class World:
         link: Link = parts["link"](f"plane-{slot}", self.timeline, self.chance, self.server)
         tells_progress = self.scenario.capabilities.complete
         return PlaneProcess(slot, make, self.timeline, self.chance, self.digest, link, tells_progress)
+
+    def _lacks(self, slot: int) -> tuple[str, ...]:
+        """Controllers that a plane which starts now does not know yet."""
+        older = self.scenario.older
+        if older is None or slot != older.slot or self.timeline.ms >= older.until_seconds * 1000:
+            return ()
+        return older.lacks
 
     def _agents(self, parts: Parts) -> tuple[AgentProcess, ...]:
         made: list[AgentProcess] = []
@@ -242,6 +251,8 @@ class World:
             self.timeline.at(int(of_disk.at_seconds * 1000), self._disk_mishaps.begin, of_disk)
         for plane in self.planes:
             plane.link.stalled.update((name, int(until * 1000)) for name, until in self.scenario.unlisted)
+        if (older := self.scenario.older) is not None:
+            self.timeline.at(int(older.until_seconds * 1000), self.planes[older.slot].crash)
         if self._faults.incident:
             self.timeline.after(EVERY_MS, self._tick)
 
@@ -308,6 +319,7 @@ class World:
 
     def _set_faults(self, faults: Faults) -> None:
         self._faults = self.server.faults = faults
+        self.people.unheard = faults.person_unheard
         for plane in self.planes:
             plane.faults = faults
             plane.link.set_faults(faults)

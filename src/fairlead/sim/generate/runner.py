@@ -64,4 +64,4 @@ def runner_of(world: str, plant: str = "") -> Runner:
 
 def calm(scenario: Scenario) -> Scenario:
     """What comes to the same as soon as people have done what they do."""
-    return replace(scenario, planes=1, faults_until_seconds=0.0, rest_seconds=0.0)
+    return replace(scenario, planes=1, older=None, faults_until_seconds=0.0, rest_seconds=0.0)

@@ -25,7 +25,7 @@ from fairlead.sim.generate.ingredients.roster import INGREDIENTS
 from fairlead.sim.generate.people import MARKED, TRIES, make
 from fairlead.sim.generate.setting import draw_setting, machine_settings
 from fairlead.sim.generate.swarm import swarm, told
-from fairlead.sim.scenario import Scenario, ScenarioStep
+from fairlead.sim.scenario import OlderPlane, Scenario, ScenarioStep
 from fairlead.sim.worlds import nodes as machine_world
 
 NAME = "small"
@@ -130,6 +130,10 @@ def _scenario(draw: Draw, setting: Setting, steps: list[ScenarioStep], contends:
         made = replace(made, quiet_seconds=_SLOW_SECONDS)
     if not setting.machines and draw.happens("all controllers", 0.03):
         made = replace(made, deciders=deciders_for(ALL_KINDS))
+    if made.planes > 1 and made.deciders is not None and draw.happens("older", 0.3):
+        lacks = draw.one_of("lacks", [each.name for each in made.deciders()])
+        until = made.faults_until_seconds * draw.one_of("older until", (0.5, 0.9))
+        made = replace(made, older=OlderPlane(draw.below("older slot", made.planes), (lacks,), until))
     return made
 
 
@@ -153,8 +157,14 @@ def _told(setting: Setting, scenario: Scenario, steps: list[ScenarioStep], fault
     of = "machines" if setting.machines else "hollow nodes" + (", tight" if setting.is_tight else "")
     parts = (
         f"{', '.join(map(str, setting.things)) or 'nothing'} in {setting.namespace}",
-        f"{scenario.planes} planes{api}, {setting.machines or len(setting.nodes)} {of}",
+        f"{scenario.planes} planes{_older(scenario)}{api}, {setting.machines or len(setting.nodes)} {of}",
         f"people: {', '.join(actions) or 'nothing more'}",
         f"faults until {scenario.faults_until_seconds:g} s: {faults}",
     )
     return "; ".join(parts)
+
+
+def _older(scenario: Scenario) -> str:
+    if scenario.older is None:
+        return ""
+    return f", plane-{scenario.older.slot} without {', '.join(scenario.older.lacks)} at first"
