@@ -11,14 +11,16 @@ When all is done, the table in docs/reference/zoo.md is written anew.
 from __future__ import annotations
 
 import argparse
-import multiprocessing
 import os
 import statistics
 import sys
 import time
+from collections.abc import Iterator
+from functools import partial
 
 from bench.pieces import RESULTS, ROOT, Json, OutOfTimeError, Pieces, arguments, say
 
+from fairlead.runtime.forks import ForkDied, in_forks
 from fairlead.sim.generate.runner import runner_of
 from fairlead.sim.hunt import HuntLimits, hunt
 from fairlead.sim.search.roster import MIXED, SEARCHES, UNIFORM
@@ -34,14 +36,13 @@ TRIES, CPU_SECONDS, APART = 5, 60.0, 1_000_000
 _BEGIN, _END = "<!-- table -->", "<!-- end of table -->"
 
 
-def _hunt(work: tuple[str, str, int, float]) -> Json:
-    name, mode, number, seconds = work
+def _hunt(name: str, mode: str, number: int, seconds: float) -> Iterator[Json]:
     world, plant = WORLD_OF.get(name, STANDARD), f"fairlead.sim.zoo.{name}:plant"
     runner = runner_of(world, plant)
     runner.backup()
     search = SEARCHES[mode](runner, number * APART)
     found = hunt(runner, search, world, plant, time.process_time, HuntLimits(seconds, 0.0))
-    return {
+    yield {
         "found": bool(found.invariant),
         "cpu_seconds": round(found.cpu_seconds, 2),
         "runs": found.attempts,
@@ -56,16 +57,24 @@ class ZooTable:
 
     def fill(self) -> None:
         told: Json = dict(self.pieces.told.get("hunts", {}))
-        with multiprocessing.get_context("fork").Pool(self._options.jobs, maxtasksperchild=4) as pool:
-            for mode in MODES:
-                for name in plant_names():
-                    if f"{name} {mode}" in told or (mode in PLANNING and _is_easy(told[f"{name} {UNIFORM}"])):
-                        continue
-                    self.pieces.check_time(self._options.cpu)
-                    work = [(name, mode, number, self._options.cpu) for number in range(self._options.tries)]
-                    told[f"{name} {mode}"] = pool.map(_hunt, work, chunksize=1)
-                    self.pieces.write({"hunts": told})
-                    say(f"{name} {mode}: {_cell(told[f'{name} {mode}'])}")
+        for mode in MODES:
+            for name in plant_names():
+                if f"{name} {mode}" in told or (mode in PLANNING and _is_easy(told[f"{name} {UNIFORM}"])):
+                    continue
+                self.pieces.check_time(self._options.cpu)
+                told[f"{name} {mode}"] = self._tries(name, mode)
+                self.pieces.write({"hunts": told})
+                say(f"{name} {mode}: {_cell(told[f'{name} {mode}'])}")
+
+    def _tries(self, name: str, mode: str) -> list[Json]:
+        options = self._options
+        tasks = [partial(_hunt, name, mode, number, options.cpu) for number in range(options.tries)]
+        found: list[Json] = []
+        for number, told in in_forks(tasks, options.jobs):
+            if isinstance(told, ForkDied):
+                sys.exit(f"try {number} of {name} by {mode} ended by {told.how}")
+            found.append(told)
+        return found
 
     def missed(self) -> list[str]:
         """Plants that the default search did not find in most tries."""

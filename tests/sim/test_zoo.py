@@ -58,6 +58,8 @@ STARTS = {
     "stand_in_unseen": 2,
     "frame_skipped": 1,
     "full_disk_told_as_done": 1,
+    "contradicted_at_once": 1,
+    "late_mark_kept": 3,
 }
 
 

@@ -194,7 +194,9 @@ class Agent:
                 was_held = self.heartbeat.held(now)
                 out += self.heartbeat.answered(outcome, now, means.chance)
                 means.deadline, means.regained = self.heartbeat.deadline, self.heartbeat.regained
-                touched = () if was_held else tuple(self.works)
+                means.renewals = self.heartbeat.renewals
+                contradicted = tuple(uid for uid, each in self.works.items() if each.wants_write)
+                touched = contradicted if was_held else tuple(self.works)
             case node.PART:
                 self.registration.answered(outcome, now, means.chance)
             case at_most_one.PART if purpose is not None:
@@ -332,7 +334,8 @@ class Agent:
         if own is not None and self._starting(now):
             self.registration.next_at = self._begun_at + self.pace.start_seconds
         elif mirror.synced and self.heartbeat.ours:
-            out += self.registration.step(own, mirror.revision, self._ready(now), now)
+            ready = self._ready(now)
+            out += self.registration.step(own, mirror.revision, ready, self.means.renewals, now)
         else:
             self.registration.next_at = 0.0  # the mirror, or the lease, wakes it
         return out

@@ -5,7 +5,9 @@ and writes what differs, one write at a time, bound to the uid and revision it c
 is unknown may be sent again: if it did happen, the revision has moved and the repetition conflicts.
 
 As kubelet: a Node that exists is kept, with what others put on it (labels, taints, podCIDR, conditions); one that is
-deleted while the agent runs is not made again before the agent starts anew.
+deleted while the agent runs is not made again before the agent starts anew. Who contradicts what was said (a plane that
+has not heard of this node for a while) is answered once for each renewal of the lease: before it hears of one it would
+only say the same again.
 
 | the mirror says         | then                                                    |
 | ----------------------- | ------------------------------------------------------- |
@@ -13,12 +15,13 @@ deleted while the agent runs is not made again before the agent starts anew.
 | absent, never seen      | create, with status                                     |
 | absent, seen before     | say so in the log; nothing                              |
 | labels or notes differ  | patch metadata                                          |
-| status differs          | patch status                                            |
+| status differs          | patch status; what was said already, after a renewal    |
 | as it should be         | patch the status every `node_status_seconds`            |
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from fairlead.agent.calls import MANAGER, Calls, Purpose
@@ -39,6 +42,14 @@ _DISK = ("DiskPressure", "False", "KubeletHasNoDiskPressure", "the agent has no 
 _PID = ("PIDPressure", "False", "KubeletHasSufficientPID", "not watched")
 
 
+class _Said(NamedTuple):
+    """What a status said, and after how many renewals of the lease."""
+
+    ready: tuple[bool, str]
+    disk: str
+    renewals: int
+
+
 class Registration:
     def __init__(self, settings: NodeSettings, pace: Pace, calls: Calls) -> None:
         self._settings, self._pace, self._calls = settings, pace, calls
@@ -54,11 +65,12 @@ class Registration:
         self.next_at = 0.0
         self.address = _address(settings)
         self.disk = ""  # what is wrong with the disk
+        self._saying = self._said = _Said((False, ""), "", -1)
 
     def step(
-        self, node: OwnNode | None, revision: int, ready: tuple[bool, str], now: float
+        self, node: OwnNode | None, revision: int, ready: tuple[bool, str], renewals: int, now: float
     ) -> tuple[Ask | Log, ...]:
-        """`revision` is the mirror's; `ready`: whether the node is, and why not."""
+        """`revision` is the mirror's; `ready`: whether the node is, and why not; `renewals`: of the lease, so far."""
         self._seen = self._seen or node is not None
         if self._in_flight or revision < self._written:
             self.next_at = 0.0
@@ -75,7 +87,9 @@ class Registration:
             return (self._ask(now, "patch", self._bound(node, patch), ""),)
         changed = self._status_patch(node, ready, now)
         due = self._status_at + self._pace.node_status_seconds
-        if changed or now >= due:
+        saying = _Said(ready, self.disk, renewals)
+        if now >= due or (changed and saying != self._said):
+            self._saying = saying
             status = changed or {"conditions": self._conditions(node.status, ready, now)}
             return (self._ask(now, "patch", {**self._bound(node, {}), "status": status}, "status"),)
         self.next_at = due
@@ -87,6 +101,7 @@ class Registration:
             self._seen = True
             self._written = max(self._written, outcome.revision)
             self._status_at = self._sent_at
+            self._said = self._saying
             self._retry.succeeded()
             self._conflicted = ""
         else:

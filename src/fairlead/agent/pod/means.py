@@ -26,6 +26,7 @@ class Means:
         self.leaving = False
         self.deadline = 0.0  # until then a pod of which at most one may run may begin, and goes on
         self.regained = 0  # the revision from which on what the API says of a pod holds (`at_most_one.py`)
+        self.renewals = 0  # of the node's lease, so far
         self.pods_synced = False
         self.away = False  # no API has answered since the start, and pods are known from what was kept
         self.unreadable: frozenset[str] = frozenset()  # uids of pods that are there and could not be decoded

@@ -262,7 +262,7 @@ class PodWorker:
             else difference(self._status(view, means, now), view.status)
         )
         if patch and not (view.deleted and writes.stuck):
-            if writes.free(means, now):
+            if writes.free(means, now) and not writes.contradicts_again(view, patch, means):
                 return [writes.status(view, patch, means)]
             return self._later(now)
         if self.reopens and writes.settled(means):

@@ -3,8 +3,9 @@
 Called by `worker.py`, which says what should be there. One request at a time for each pod. A status patch is bound to
 the uid and to the revision it was compared with, and says the whole level: where its outcome is unknown it may be
 sent again (laws.md 4), because if the first did happen the revision has moved, the second conflicts, changes nothing,
-and the mirror shows the level reached. That also keeps the conditions that others write meanwhile. The removal is
-bound to the uid, and removing twice is removing once.
+and the mirror shows the level reached. That also keeps the conditions that others write meanwhile. Where a plane marked
+the pod as lost, it is contradicted once for each renewal of the node's lease. The removal is bound to the uid, and
+removing twice is removing once.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from fairlead.agent.pace import Retry
 from fairlead.agent.pod.means import Means
 from fairlead.agent.views import BoundPod
 from fairlead.core import codec
+from fairlead.model.reasons import LOST
 from fairlead.model.views import Json
 from fairlead.port.outcome import Conflict, Done, Outcome
 from fairlead.port.request import MERGE_PATCH, Request
@@ -29,6 +31,7 @@ class Writes:
         self.retry = Retry()
         self.removed = False
         self._written = 0  # the mirror must pass it before what it says counts
+        self._renewals = -1  # of the node's lease, when the last status was sent
 
     @property
     def stuck(self) -> bool:
@@ -47,8 +50,18 @@ class Writes:
             and means.calls.open_for(PART) < means.pace.writes_in_flight_max
         )
 
+    def contradicts_again(self, pod: BoundPod, patch: Json, means: Means) -> bool:
+        """A plane that does not hear of this node says that the pod is not ready, and was told otherwise since the last
+        renewal of the lease: before it hears of another it would only say the same again."""
+        if self._renewals != means.renewals or patch.keys() != {"conditions"}:
+            return False
+        held = {each.get("type"): each for each in pod.status.get("conditions") or ()}
+        others = [each for each in patch["conditions"] if each != held.get(each["type"])]
+        return all((held.get(each["type"]) or {}).get("reason") == LOST for each in others)
+
     def status(self, pod: BoundPod, patch: Json, means: Means) -> Ask:
         meta = pod.metadata
+        self._renewals = means.renewals
         bound = {"uid": meta.uid, "resourceVersion": meta.resource_version}
         body = codec.encode({"metadata": bound, "status": patch})
         self.in_flight = "status"

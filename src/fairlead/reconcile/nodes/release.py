@@ -25,7 +25,7 @@ from fairlead.decision.contract import EFFECTS_MAX, NOTHING, Decision, EventNote
 from fairlead.decision.decider import Decider, KeysOf, Wake, WatchEvent
 from fairlead.decision.effects import Effect, premise_of
 from fairlead.decision.notes import WARNING, regarding_of
-from fairlead.decision.predicates import LEAVING, PLACED
+from fairlead.decision.predicates import LEAVING, PLACED, PRESENT
 from fairlead.decision.wakes import changed, each_of, itself
 from fairlead.ledger import brake
 from fairlead.ledger.evidence import (
@@ -57,7 +57,7 @@ from fairlead.model.views import (
     Node,
     Pod,
 )
-from fairlead.reconcile.nodes.pod_marks import condition_of, mark_pod, released_condition
+from fairlead.reconcile.nodes.pod_marks import mark_pod, released_condition
 
 NAME = "release"
 
@@ -80,6 +80,7 @@ def release_decider() -> Decider:
         wakes=(
             Wake(NODES, changed(standing_of, itself)),
             Wake(PODS, its_node(lambda node: node is None or is_in_trouble(node)), when=PLACED | LEAVING),
+            Wake(PODS, _marked, when=PRESENT),
             Wake(EVIDENCE_POLICIES, each_of(NODES, is_in_trouble)),
         ),
         decide=_decide,
@@ -95,6 +96,14 @@ def its_node(test: Callable[[Node | None], bool]) -> KeysOf[Pod]:
         return (node_key(name),) if name and test(event.view.get(NODES, "", name)) else ()
 
     return keys
+
+
+def _marked(event: WatchEvent[Pod]) -> Iterable[Key]:
+    """The node of a pod that has just been marked: the mark may have come so late that the node is heard again."""
+    pod = event.after
+    if pod is None or not pod.spec.node_name or not _is_marked(pod):
+        return ()
+    return () if event.before is not None and _is_marked(event.before) else (node_key(pod.spec.node_name),)
 
 
 def _unsettled(view: Reading) -> Iterable[Key]:
@@ -277,8 +286,7 @@ def node_key(name: str) -> Key:
 
 
 def _is_marked(pod: Pod) -> bool:
-    ready = condition_of(pod, "Ready")
-    return released_condition(pod) is not None or (ready is not None and ready.reason == LOST)
+    return any(each.type == RELEASED or each.reason == LOST for each in pod.status.conditions)
 
 
 def _act(pod: Pod) -> str:

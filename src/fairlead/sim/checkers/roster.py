@@ -18,6 +18,7 @@ from fairlead.sim.checkers.justified_deletes import JustifiedDeletes
 from fairlead.sim.checkers.justified_removals import JustifiedRemovals
 from fairlead.sim.checkers.leases import LeasesRunOut
 from fairlead.sim.checkers.live_children import LiveChildren
+from fairlead.sim.checkers.no_fight import NoFight
 from fairlead.sim.checkers.no_ghost import NoGhost
 from fairlead.sim.checkers.no_leftover import NoLeftover
 from fairlead.sim.checkers.no_orphan import NoOrphan
@@ -91,6 +92,7 @@ def all_checkers(fencing: bool = True) -> tuple[Checker, ...]:
         PlacedAtRest(),
         RefusalsEnd(),
         WritersProgress(),
+        NoFight(),
         LeasesRunOut(),
         TemplatesReachPods(),
         QuotaIsTheSum(),

@@ -58,10 +58,13 @@ FAULTS = NodeFaults(
         ("process_crash", 3),
         ("monitor_cut", 2),
         ("heartbeats_unheard", 2),
+        ("node_lies", 2),
     ),
     clock_skew=0.5,
     agent_crash_at_write=0.002,
     driver_failed=0.01,
+    status_late=0.05,
+    status_again=0.05,
 )
 
 

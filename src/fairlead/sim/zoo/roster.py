@@ -186,4 +186,8 @@ SPECIMENS: tuple[Specimen, ...] = (
     Specimen(
         "full_disk_told_as_done", 0, "full-disk", ("acknowledged-is-kept",), "answers before it is kept"
     ),
+    Specimen(
+        "contradicted_at_once", 0, "late-marks", ("no-fight",), "answers a contradiction with the same word"
+    ),
+    Specimen("late_mark_kept", 0, "late-marks", ("no-stranded-marks",), "looks at what it marked no more"),
 )
