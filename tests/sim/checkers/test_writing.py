@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.sim.checkers.story import Story, deployment, leads, pod, replicaset, told_by
+from tests.sim.checkers.story import Story, deployment, leads, node, pod, replicaset, told_by
 
 
 def a_write_of_a_former_leader(story: Story) -> None:
@@ -68,7 +68,14 @@ def a_revision_used_twice(story: Story) -> None:
     story.commit("replicasets.apps", replicaset(0))
 
 
+def two_writers_that_undo_each_other(story: Story) -> None:
+    for turn in range(40):
+        story.seconds += 0.1
+        story.commit("nodes", node("node-0"), origin=f"agent of node-{turn % 2}")
+
+
 VIOLATIONS = [
+    ("no-fight", two_writers_that_undo_each_other),
     ("observed-generation", a_status_from_the_future),
     ("observed-generation", a_status_that_goes_back),
     ("observed-generation", a_status_left_behind),

@@ -37,6 +37,7 @@ _FAULTS_UNTIL = (8.0, 15.0, 25.0)
 # What follows from these takes longer than any back-off: marks, and what is left on nodes that went, are kept a while.
 _SLOW, _SLOW_SECONDS = ("delete a node", MARKED), 200.0
 _LEASES = (8.0, 12.0, 20.0)
+_WITH_PODS = ("deployments", "replicasets", "statefulsets", "daemonsets", "jobs", "cronjobs", "pods")
 
 
 def generate(seed: int) -> GeneratedWorld:
@@ -59,8 +60,15 @@ def generate(seed: int) -> GeneratedWorld:
     left = "delete Orphan" in done
     closed = "delete a node" in done or ("cordon" in done and "uncordon" not in done)
     contends = left or closed or setting.is_tight or any(ingredient.contends for ingredient, _ in drawn)
+    contends = contends or _is_crowded(setting)
     scenario = _scenario(draw.of("scenario"), setting, steps, contends)
     return GeneratedWorld(scenario, faults, _told(setting, scenario, steps, told(faults)))
+
+
+def _is_crowded(setting: Setting) -> bool:
+    """Machines are small: where other pods come to be decides whether each node has room for its pod of a DaemonSet."""
+    kinds = [thing.plural for thing in setting.things if thing.plural in _WITH_PODS]
+    return bool(setting.machines) and "daemonsets" in kinds and len(kinds) > 1
 
 
 def _things(draw: Draw, setting: Setting) -> list[tuple[Ingredient, Thing]]:

@@ -163,13 +163,15 @@ def _crashes(here: list[FaultPoint], points: Sequence[FaultPoint]) -> Iterator[P
 def _unheard(here: list[FaultPoint], points: Sequence[FaultPoint]) -> Iterator[Plan]:
     """What became of the write; nor is it seen."""
     places = list(by_turns([each for each in here if each.label == "call" and each.writes]))
-    for worst in count():
-        left = [(each, single_faults(each)[worst]) for each in places if worst < len(single_faults(each))]
-        if not left:
-            return
-        for write, (told, forced) in left:
-            unseen = _views(write, points, own=True)
-            yield _together(f"{told}: {write.actor} {write.nth}", forced, unseen[:1])
+    kinds = len({each.what for each in places})
+    tries = [(write, 0) for write in places[:kinds]]  # the worst at each kind, then anything anywhere
+    most = max((len(single_faults(each)) for each in places), default=0)
+    tries += [(write, turn + number) for turn in range(1, most) for number, write in enumerate(places)]
+    for write, which in tries:
+        faults = single_faults(write)
+        told, forced = faults[which % len(faults)]
+        unseen = _views(write, points, own=True)
+        yield _together(f"{told}: {write.actor} {write.nth}", forced, unseen[:1])
 
 
 def _frozen(here: list[FaultPoint], points: Sequence[FaultPoint]) -> Iterator[Plan]:

@@ -77,7 +77,7 @@ SPECIMENS: tuple[Specimen, ...] = (
         "does not see its own writes",
     ),
     Specimen("zombie_leader", 18, "refused", ("one-leader",), "writes after its time as leader"),
-    Specimen("controller_fight", 19, "flip-flop", _UNFINISHED, "undoes what another wrote"),
+    Specimen("controller_fight", 19, "flip-flop", ("no-fight", *_UNFINISHED), "undoes what another wrote"),
     Specimen("preemption_thrash", 20, "sched", ("preemption-ends",), "does not keep what it made room for"),
     Specimen(
         "stale_status_trusted",
