@@ -10,6 +10,7 @@ from fairlead.core import codec
 from fairlead.model.views import PODS
 from fairlead.port.request import Request
 from fairlead.sim.checkers.contract import CommittedObjects
+from fairlead.sim.scenario import eviction
 
 _DONE = {"create": 409, "delete": 404}
 
@@ -20,7 +21,7 @@ def drained(objects: CommittedObjects, node: str) -> list[Request]:
     for key, pod in sorted(objects.of(PODS.name).items()):
         owner = pod.metadata.controller
         if pod.spec.node_name == node and not pod.finished and (owner is None or owner.kind != "DaemonSet"):
-            found.append(_eviction(key.namespace, key.name, pod.metadata.uid))
+            found.append(eviction(key.namespace, key.name, pod.metadata.uid))
     return found
 
 
@@ -33,22 +34,3 @@ def is_done(request: Request, status: int) -> bool:
 
 def _of_drain(request: Request) -> bool:
     return request.subresource == "eviction" and "deleteOptions" in codec.decode(request.body)
-
-
-def _eviction(namespace: str, name: str, uid: str) -> Request:
-    body = {
-        "apiVersion": "policy/v1",
-        "kind": "Eviction",
-        "metadata": {"name": name, "namespace": namespace},
-        "deleteOptions": {"preconditions": {"uid": uid}},
-    }
-    return Request(
-        verb="create",
-        group="",
-        version="v1",
-        plural="pods",
-        namespace=namespace,
-        name=name,
-        subresource="eviction",
-        body=codec.encode(body),
-    )

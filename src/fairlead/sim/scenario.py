@@ -197,8 +197,16 @@ def patch(
 
 def evict(at: float, pod: str, namespace: str = "default") -> ScenarioStep:
     """As a drain asks for it: refused (429) or not there (404), it is asked again."""
-    body = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": pod, "namespace": namespace}}
-    request = Request(
+    return ScenarioStep(at, eviction(namespace, pod))
+
+
+def eviction(namespace: str, pod: str, uid: str = "") -> Request:
+    """`uid`: of the pod that is meant, and not one of the same name after it."""
+    metadata = {"name": pod, "namespace": namespace}
+    body: Json = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": metadata}
+    if uid:
+        body["deleteOptions"] = {"preconditions": {"uid": uid}}
+    return Request(
         verb="create",
         group="",
         version="v1",
@@ -208,7 +216,6 @@ def evict(at: float, pod: str, namespace: str = "default") -> ScenarioStep:
         subresource="eviction",
         body=codec.encode(body),
     )
-    return ScenarioStep(at, request)
 
 
 def delete(

@@ -56,8 +56,8 @@ class Writes:
         if self._renewals != means.renewals or patch.keys() != {"conditions"}:
             return False
         held = {each.get("type"): each for each in pod.status.get("conditions") or ()}
-        others = [each for each in patch["conditions"] if each != held.get(each["type"])]
-        return all((held.get(each["type"]) or {}).get("reason") == LOST for each in others)
+        differing = [held.get(each["type"]) for each in patch["conditions"] if each != held.get(each["type"])]
+        return bool(differing) and all(each is not None and each.get("reason") == LOST for each in differing)
 
     def status(self, pod: BoundPod, patch: Json, means: Means) -> Ask:
         meta = pod.metadata

@@ -25,11 +25,11 @@ class RemoteClock(Leadership):
         return super()._lease_was_read(outcome, now)
 
 
-class TrustingPlane(Plane):
+class RemoteClockPlane(Plane):
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
         self.leadership.__class__ = RemoteClock
 
 
 def plant(parts: Parts) -> Parts:
-    return {**parts, "plane": TrustingPlane}
+    return {**parts, "plane": RemoteClockPlane}

@@ -21,7 +21,7 @@ class SilentMirror(Mirror[Any]):
         return changes if is_first else []
 
 
-class TrustingPlane(Plane):
+class UnsyncedPlane(Plane):
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
         for name, each in self.mirrors.items():
@@ -35,4 +35,4 @@ class TrustingPlane(Plane):
 
 
 def plant(parts: Parts) -> Parts:
-    return {**parts, "plane": TrustingPlane}
+    return {**parts, "plane": UnsyncedPlane}
