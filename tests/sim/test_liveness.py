@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from fairlead.control.leadership import LeadershipSettings
 from fairlead.sim.chance import Chance
 from fairlead.sim.faults import CALM
 from fairlead.sim.parts import default_parts
-from fairlead.sim.scenario import Scenario
+from fairlead.sim.run import Runner
+from fairlead.sim.scenario import PinnedFault, Scenario
 from fairlead.sim.violation import Violation
 from fairlead.sim.world import Run, World
 from fairlead.sim.worlds import bit_rot, lost_log
 from fairlead.sim.zoo import status_write_loop
+from tests.sim import tiny
 
 
 def _forgetting(scenario: Scenario) -> Run:
@@ -67,3 +70,18 @@ def _small() -> Scenario:
 def _told(run: Run) -> Violation:
     assert run.violation is not None
     return run.violation
+
+
+def test_nobody_rests_while_nobody_leads() -> None:
+    """The plane dies before what is asked for last, and its lease outlasts the quiet that means rest elsewhere."""
+    node, wanted = tiny.scenario().steps
+    scenario = replace(
+        tiny.scenario(),
+        steps=(node, replace(wanted, at_seconds=31.0)),
+        planes=1,
+        leadership=LeadershipSettings(duration_seconds=60.0, renew_seconds=5.0, retry_seconds=3.0),
+        pinned=(PinnedFault(29.0, "plane_crash", "leader"),),
+    )
+    run = Runner(scenario, CALM).play(Chance(0))
+    assert run.violation is None
+    assert [pod.spec.node_name for pod in run.objects.of("pods").values()] == ["node-0"]

@@ -29,7 +29,8 @@ class NoFight:
         elif writer == before and sight.seconds - at <= _SOON:
             turns += 1
             if turns >= _TURNS:
-                told = f"{sight.key} was changed {turns} times by {writer} and {last} by turns"
+                what = f"{sight.key.resource} {sight.key.name}"
+                told = f"{what} was changed {turns} times by {writer} and {last} by turns"
                 raise Violation(self.name, told)
         else:
             turns = 1
