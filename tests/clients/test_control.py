@@ -312,7 +312,7 @@ from fairlead.reconcile.custom_definition import definition_decider
 from fairlead.runtime.server import process as server
 
 # It waits for nobody's garbage collection, as Kubernetes' API server does.
-server.deletion_deciders = lambda: (definition_decider(Served(), awaits_dependents=False),)
+server.serving_deciders = lambda: (definition_decider(Served(), awaits_dependents=False),)
 from fairlead.cli.main import main
 sys.exit(main())
 """

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from fairlead.control.roster import deletion_deciders
+from fairlead.control.roster import serving_deciders
 from fairlead.model.catalog import CATALOG, Catalog
 from fairlead.sim.chance import Chance
 from fairlead.sim.faults import CALM, Faults
@@ -72,7 +72,7 @@ def _scenario() -> Scenario:
 
 def _run(seed: int, faults: Faults) -> Run:
     parts: Any = default_parts()
-    parts["deciders"] = lambda: deletion_deciders(_KINDS)
+    parts["deciders"] = lambda: serving_deciders(_KINDS)
     parts["scheduler"] = None
     return World(_scenario(), Chance(seed), faults, parts).run()
 
@@ -96,7 +96,7 @@ def test_what_a_plane_is_asked_to_follow_ends_with_the_definition() -> None:
         _scenario(),
         Chance(0),
         CALM,
-        {**default_parts(), "deciders": lambda: deletion_deciders(_KINDS), "scheduler": None},  # type: ignore[dict-item]
+        {**default_parts(), "deciders": lambda: serving_deciders(_KINDS), "scheduler": None},  # type: ignore[dict-item]
     )
     assert world.run().violation is None
     for process in world.planes:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from fairlead.api.access.authn import Tokens
 from fairlead.api.access.authz import builtin_chain
+from fairlead.api.access.rbac.grants import Grants
 from fairlead.api.admission import AdmissionChain
 from fairlead.api.apply.managing import Managing
 from fairlead.api.audit.in_force import PolicyInForce
@@ -49,13 +50,19 @@ class Assembly:
         self.served, tables, audit = Served(), load_tables().branch(), Audit()
         self.custom = CustomKinds(self.served, tables)
         self.audit_policy = PolicyInForce(audit)
-        self.troubles = (*self.custom.learn(store), *self.audit_policy.learn(store))
+        self.grants = Grants()
+        self.troubles = (
+            *self.custom.learn(store),
+            *self.audit_policy.learn(store),
+            *self.grants.learn(store),
+        )
         known = remembered or Remembered()
         self.desk = Desk(
             catalog=self.served,
             tables=tables,
             read=store,
-            authorizer=builtin_chain(store, self._resources),
+            authorizer=builtin_chain(store, self.grants),
+            grants=self.grants,
             chain=known.chain,
             audit=audit,
             spec_cache=known.alike,
@@ -66,9 +73,10 @@ class Assembly:
 
     def observe(self, changes: tuple[CommittedChange, ...], now: float) -> list[str]:
         """What was committed is in force from here on; what of it cannot be understood is told."""
-        troubles = [*self.custom.observe(changes), *self.audit_policy.observe(changes)]
+        troubles = [
+            *self.custom.observe(changes),
+            *self.audit_policy.observe(changes),
+            *self.grants.observe(changes),
+        ]
         self.desk.heard.observe(changes, now)
         return troubles
-
-    def _resources(self) -> list[tuple[str, str]]:
-        return [(kind.group, kind.plural) for kind in self.served]

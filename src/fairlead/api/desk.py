@@ -1,4 +1,4 @@
-"""What every verb needs within reach: kinds, field tables, durable state, admission, audit.
+"""What every verb needs within reach: kinds, field tables, durable state, who may what, admission, audit.
 
 One per server, made by the runtime (or the simulator) and never changed, but for what it remembers of specs,
 of whose fields were whose, and of when nodes were heard.
@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from fairlead.api.access.contract import Authorizer
+from fairlead.api.access.rbac.grants import Grants
 from fairlead.api.admission import AdmissionChain
 from fairlead.api.apply.managing import Managing
 from fairlead.api.audit.recording import Audit
@@ -27,6 +28,7 @@ class Desk:
     tables: FieldTables
     read: Reader
     authorizer: Authorizer
+    grants: Grants
     chain: AdmissionChain
     audit: Audit
     spec_cache: SpecCache = field(default_factory=SpecCache)

@@ -12,7 +12,7 @@ from msgspec import structs
 
 from fairlead.api import body
 from fairlead.api.access.authn import Tokens
-from fairlead.api.access.contract import Attributes, forbidden_error
+from fairlead.api.access.contract import Attributes, require
 from fairlead.api.access.reviews import find_review, review
 from fairlead.api.desk import Desk
 from fairlead.api.empty import check_reads, find_empty
@@ -100,13 +100,24 @@ class Api:
         question = find_review(request.group, request.version, request.plural)
         if question is None:
             raise NotFound(f"the server could not find the requested resource{self._elsewhere(request)}")
+        if bool(request.namespace) is not question.namespaced:
+            where = "needs a namespace" if question.namespaced else "is in no namespace"
+            raise NotFound(f"the server could not find the requested resource: {question.plural} {where}")
         if request.verb != "create" or request.name:
             raise MethodNotAllowed(
                 f"the server does not allow {request.verb} on {question.plural}; POST a question"
             )
         check_whole(request)
         asked = body.read_json(self.desk, request)
-        answer = review(question, asked, context.user, self.desk.authorizer, self.tokens, context.now)
+        answer = review(
+            question,
+            asked,
+            context.user,
+            self.desk.authorizer,
+            self.tokens,
+            context.now,
+            request.namespace,
+        )
         return Reply(201, codec.encode(answer))
 
     def _elsewhere(self, request: Request) -> str:
@@ -128,9 +139,7 @@ class Api:
             field_selector=request.query.get("fieldSelector", ""),
             label_selector=request.query.get("labelSelector", ""),
         )
-        verdict = self.desk.authorizer.authorize(asked)
-        if not verdict.allowed:
-            raise forbidden_error(asked, verdict)
+        require(self.desk.authorizer, asked)
 
 
 def _verb_for(request: Request, kind: Kind) -> Verb:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from fairlead.api.access.rbac.escalation import check_escalation
 from fairlead.api.apply.managing import same_but_times
 from fairlead.api.apply.ownable import touches_metadata
 from fairlead.api.attempt import Attempt
@@ -139,6 +140,7 @@ def admit_and_validate(desk: Desk, attempt: Attempt) -> None:
         kind.defaults(new)
     desk.managing.track(desk.tables, attempt)
     desk.chain.admit(attempt)
+    check_escalation(attempt, desk.authorizer, desk.grants)
     problems = Problems()
     if attempt.subresource == "status" and old is not None:
         if touches_metadata(kind, new, old):

@@ -32,18 +32,21 @@ from fairlead.reconcile.repair import repair_decider
 from fairlead.reconcile.replicaset import replicaset_decider
 from fairlead.reconcile.reservation import reservation_decider
 from fairlead.reconcile.resource_quota import resource_quota_decider
+from fairlead.reconcile.role_aggregation import CLUSTER_ROLES, role_aggregation_decider
 from fairlead.reconcile.root_certificate import root_certificate_decider
 from fairlead.reconcile.scheduling_policy import scheduling_policy_decider
 from fairlead.reconcile.service_account import SERVICE_ACCOUNTS, service_account_decider
 from fairlead.reconcile.services.endpoint_slices import endpoint_slice_decider
 from fairlead.reconcile.stale_disruption import stale_disruption_decider
 from fairlead.reconcile.statefulset import statefulset_decider
+from fairlead.reconcile.viewer_role import viewer_role_decider
 
 
-def deletion_deciders(catalog: Catalog = CATALOG) -> tuple[Decider, ...]:
-    """What the API promises by taking a deletion: without these, foreground deletions, namespaces and definitions of
-    custom kinds would wait for ever. They run in every server, also in one that serves the API alone."""
-    return _deletion_deciders(_with_custom(catalog))
+def serving_deciders(catalog: Catalog = CATALOG) -> tuple[Decider, ...]:
+    """What the API promises by taking a deletion or a role: without these, foreground deletions, namespaces and
+    definitions of custom kinds would wait for ever, and roles that gather others grant nothing. They run in every
+    server, also in one that serves the API alone."""
+    return (*_deletion_deciders(_with_custom(catalog)), *access_deciders(catalog))
 
 
 def _deletion_deciders(kinds: Catalog) -> tuple[Decider, ...]:
@@ -76,6 +79,15 @@ def account_deciders(catalog: Catalog = CATALOG) -> tuple[Decider, ...]:
     return service_account_decider(), root_certificate_decider()
 
 
+def access_deciders(catalog: Catalog = CATALOG) -> tuple[Decider, ...]:
+    """Roles that are made of others; where there are none, nobody asks."""
+    if catalog.of_resource(CLUSTER_ROLES.name) is None:
+        return ()
+    if catalog.of_resource(DEFINITIONS) is None:
+        return (role_aggregation_decider(),)
+    return role_aggregation_decider(), viewer_role_decider()
+
+
 def scheduling_deciders(catalog: Catalog = CATALOG) -> tuple[Decider, ...]:
     """Those of the objects that the scheduler reads: all that runs beside a cluster with controllers of its own."""
     return (
@@ -89,7 +101,7 @@ def scheduling_deciders(catalog: Catalog = CATALOG) -> tuple[Decider, ...]:
 def default_deciders(catalog: Catalog = CATALOG) -> tuple[Decider, ...]:
     """All of them. `catalog`: which kinds there may be objects of."""
     kinds = _with_custom(catalog)
-    return (*_deletion_deciders(kinds), *workload_deciders(catalog, kinds))
+    return (*_deletion_deciders(kinds), *access_deciders(catalog), *workload_deciders(catalog, kinds))
 
 
 def workload_deciders(catalog: Catalog = CATALOG, kinds: Catalog | None = None) -> tuple[Decider, ...]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from fairlead.api.access.contract import Attributes, Authorizer, forbidden_error
+from fairlead.api.access.contract import Attributes, Authorizer, require
 from fairlead.api.discovery import AGGREGATED_VERSIONS, Discovery
 from fairlead.api.forms import parse_accept
 from fairlead.api.plan import Context
@@ -66,9 +66,7 @@ class Documents:
             path = path.rstrip("/")
         verb = exchange.method.decode("latin-1").lower()
         asked = Attributes(user=context.user, verb=verb, path=path)
-        verdict = self._authorizer.authorize(asked)
-        if not verdict.allowed:
-            raise forbidden_error(asked, verdict)
+        require(self._authorizer, asked)
         question = self._questions.get(path)
         if question is not None:
             if verb != "post":

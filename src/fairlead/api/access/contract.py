@@ -2,7 +2,7 @@
 
 The request pipeline builds one `Attributes` per request and asks the `AuthorizerChain`; reviews (`kubectl auth can-i`)
 ask the same chain about requests that nobody made. Built-in roles are in `authz.py`, the node's in
-`node_access.py`; RBAC joins the chain as one more Authorizer. An authorizer answers from its arguments and
+`node_access.py`, those of roles and bindings in `rbac/`. An authorizer answers from its arguments and
 from durable state only, and never raises to say no.
 """
 
@@ -75,7 +75,9 @@ class Authorizer(Protocol):
         """Allowed and denied end the chain; no-opinion passes the question on, its reason is kept."""
         ...
 
-    def rules_for(self, user: User) -> AccessRules: ...
+    def rules_for(self, user: User, namespace: str) -> AccessRules:
+        """Everything that a user may do in a namespace, as far as this one knows."""
+        ...
 
 
 class AuthorizerChain:
@@ -96,8 +98,8 @@ class AuthorizerChain:
                 reasons.append(verdict.reason)
         return AccessVerdict("denied", "; ".join(reasons) or _no_role(asked.user))
 
-    def rules_for(self, user: User) -> AccessRules:
-        parts = [authorizer.rules_for(user) for authorizer in self._authorizers]
+    def rules_for(self, user: User, namespace: str) -> AccessRules:
+        parts = [authorizer.rules_for(user, namespace) for authorizer in self._authorizers]
         return AccessRules(
             tuple(rule for part in parts for rule in part.resources),
             tuple(rule for part in parts for rule in part.paths),
@@ -105,8 +107,17 @@ class AuthorizerChain:
         )
 
 
+def require(authorizer: Authorizer, asked: Attributes) -> None:
+    """The one door: whoever acts for a caller passes it first. Forbidden if they may not."""
+    verdict = authorizer.authorize(asked)
+    if not verdict.allowed:
+        raise forbidden_error(asked, verdict)
+
+
 def _no_role(user: User) -> str:
-    return f'no role of "{user.name}" grants this; `fairlead token create --role ROLE` makes a token that may'
+    return (
+        f'no role of "{user.name}" grants this; `kubectl create rolebinding` gives one, if you may grant it'
+    )
 
 
 def forbidden_error(asked: Attributes, verdict: AccessVerdict) -> Forbidden:

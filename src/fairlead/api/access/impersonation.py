@@ -10,8 +10,7 @@ rights of who impersonates.
     Impersonate-Extra-KEY    any number; KEY is percent-encoded where it holds what no header's name may
 
 Whether one may is asked of the same chain as everything else (`contract.py`), as Kubernetes asks it: the verb
-`impersonate` on users, groups, serviceaccounts, and on uids and userextras of authentication.k8s.io. Only the admin's
-built-in role covers that.
+`impersonate` on users, groups, serviceaccounts, and on uids and userextras of authentication.k8s.io.
 """
 
 from __future__ import annotations
@@ -19,10 +18,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from urllib.parse import unquote
 
-from fairlead.api.access.contract import Attributes, Authorizer, forbidden_error
-from fairlead.api.access.users import ANONYMOUS, AUTHENTICATED, UNAUTHENTICATED, User
+from fairlead.api.access.contract import Attributes, Authorizer, require
+from fairlead.api.access.users import (
+    ANONYMOUS,
+    AUTHENTICATED,
+    UNAUTHENTICATED,
+    User,
+    service_account,
+    service_account_groups,
+)
 from fairlead.core.errors import BadRequest
-from fairlead.model.names import label_problems, subdomain_problems
 
 PREFIX = b"impersonate-"
 # Each is one question to the authorizer, and a part of an audit line.
@@ -30,8 +35,6 @@ PREFIX = b"impersonate-"
 HEADERS_MAX = 128
 
 _EXTRA = "impersonate-extra-"
-_SERVICE_ACCOUNT = "system:serviceaccount:"
-_SERVICE_ACCOUNTS = "system:serviceaccounts"
 _AUTHENTICATION = "authentication.k8s.io"
 
 
@@ -74,9 +77,7 @@ def parse_impersonation(headers: Sequence[tuple[bytes, bytes]]) -> User:
 def authorize(authorizer: Authorizer, signed_in: User, wanted: User) -> None:
     """Forbidden unless who signed in may take this name and everything that was asked for with it."""
     for asked in _questions(signed_in, wanted):
-        verdict = authorizer.authorize(asked)
-        if not verdict.allowed:
-            raise forbidden_error(asked, verdict)
+        require(authorizer, asked)
 
 
 def _questions(signed_in: User, wanted: User) -> Iterator[Attributes]:
@@ -111,21 +112,13 @@ def _question(
     )
 
 
-def service_account(user: str) -> tuple[str, str]:
-    """Namespace and name, of a user's name that is a service account's; else two empty texts."""
-    if not user.startswith(_SERVICE_ACCOUNT):
-        return "", ""
-    namespace, _, name = user[len(_SERVICE_ACCOUNT) :].partition(":")
-    return ("", "") if label_problems(namespace) or subdomain_problems(name) else (namespace, name)
-
-
 def _everyones_group(user: str) -> str:
     return AUTHENTICATED if user != ANONYMOUS.name else UNAUTHENTICATED
 
 
 def _groups_of_service_account(user: str) -> tuple[str, ...]:
     namespace, _ = service_account(user)
-    return (_SERVICE_ACCOUNTS, f"{_SERVICE_ACCOUNTS}:{namespace}") if namespace else ()
+    return service_account_groups(namespace) if namespace else ()
 
 
 def _text(name: bytes, value: bytes) -> str:

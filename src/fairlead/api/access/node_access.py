@@ -69,7 +69,7 @@ class NodeRole:
             return AccessVerdict("no-opinion", f'the node role of "{node}" {needed}')
         return AccessVerdict("allowed", f'the node role of "{node}" covers it')
 
-    def rules_for(self, user: User) -> AccessRules:
+    def rules_for(self, user: User, namespace: str) -> AccessRules:
         node = user.node_name
         if not node:
             return AccessRules()

@@ -30,6 +30,7 @@ class Asked:
     authorizer: Authorizer
     tokens: Tokens
     spec: Mapping[str, Any]
+    namespace: str = ""  # of the address it was sent to
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,13 @@ class Review:
 
 
 def review(
-    question: Review, body: Json, user: User, authorizer: Authorizer, tokens: Tokens, now: float
+    question: Review,
+    body: Json,
+    user: User,
+    authorizer: Authorizer,
+    tokens: Tokens,
+    now: float,
+    namespace: str = "",
 ) -> Json:
     """The body with its status filled in. BadRequest if it is not the kind of question the path says."""
     for field, expected in (("kind", question.kind), ("apiVersion", question.api_version)):
@@ -65,8 +72,10 @@ def review(
                 f"{field} is {body[field]!r}, but this path takes {expected!r}: send that, or omit it"
             )
     spec = _mapping(body, "spec", "")
-    status = question.answer(Asked(user, authorizer, tokens, spec))
+    status = question.answer(Asked(user, authorizer, tokens, spec, namespace))
     metadata = {"creationTimestamp": timestamp(now)}
+    if namespace:
+        metadata["namespace"] = namespace
     answered: Json = {"kind": question.kind, "apiVersion": question.api_version, "metadata": metadata}
     if question.has_spec:
         # A token that was asked about is not sent back, so that no log of answers holds it.
@@ -93,6 +102,15 @@ def _can_someone(asked: Asked) -> Json:
     return _access(asked, User(name, groups=tuple(groups)))
 
 
+def _can_someone_here(asked: Asked) -> Json:
+    attributes = _mapping(asked.spec, "resourceAttributes", "spec.")
+    if not attributes or _text(attributes, "namespace") != asked.namespace:
+        raise BadRequest(
+            f'spec.resourceAttributes.namespace must be "{asked.namespace}", to which the question was sent'
+        )
+    return _can_someone(asked)
+
+
 def _access(asked: Asked, subject: User) -> Json:
     verdict = asked.authorizer.authorize(_attributes(asked.spec, subject))
     status: Json = {"allowed": verdict.allowed}
@@ -104,8 +122,7 @@ def _access(asked: Asked, subject: User) -> Json:
 
 
 def _my_rules(asked: Asked) -> Json:
-    rules = asked.authorizer.rules_for(asked.user)
-    return _rules_status(rules)
+    return _rules_status(asked.authorizer.rules_for(asked.user, _text(asked.spec, "namespace")))
 
 
 def _rules_status(rules: AccessRules) -> Json:
@@ -220,6 +237,13 @@ REVIEWS: tuple[Review, ...] = (
     Review(AUTHORIZATION, "SelfSubjectAccessReview", "selfsubjectaccessreviews", _can_i, about_oneself=True),
     Review(AUTHORIZATION, "SelfSubjectRulesReview", "selfsubjectrulesreviews", _my_rules, about_oneself=True),
     Review(AUTHORIZATION, "SubjectAccessReview", "subjectaccessreviews", _can_someone),
+    Review(
+        AUTHORIZATION,
+        "LocalSubjectAccessReview",
+        "localsubjectaccessreviews",
+        _can_someone_here,
+        namespaced=True,
+    ),
 )
 
 

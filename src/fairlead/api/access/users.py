@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from fairlead.model.names import label_problems, subdomain_problems
+
 MASTERS = "system:masters"
 NODES = "system:nodes"
 VIEWERS = "fairlead:viewers"
 AUTHENTICATED = "system:authenticated"
 UNAUTHENTICATED = "system:unauthenticated"
+EVERYONE = frozenset({AUTHENTICATED, UNAUTHENTICATED})
 NODE_PREFIX = "system:node:"
+SERVICE_ACCOUNT_PREFIX = "system:serviceaccount:"
+SERVICE_ACCOUNTS = "system:serviceaccounts"
 
 _ROLE_GROUPS = ((MASTERS, "admin"), (NODES, "node"), (VIEWERS, "viewer"), (UNAUTHENTICATED, "anonymous"))
 
@@ -40,3 +45,21 @@ class User:
 
 
 ANONYMOUS = User("system:anonymous", groups=(UNAUTHENTICATED,))
+
+
+def service_account_name(namespace: str, name: str) -> str:
+    """The name under which a service account signs in."""
+    return f"{SERVICE_ACCOUNT_PREFIX}{namespace}:{name}"
+
+
+def service_account(user: str) -> tuple[str, str]:
+    """Namespace and name, of a user's name that is a service account's; else two empty texts."""
+    if not user.startswith(SERVICE_ACCOUNT_PREFIX):
+        return "", ""
+    namespace, _, name = user[len(SERVICE_ACCOUNT_PREFIX) :].partition(":")
+    return ("", "") if label_problems(namespace) or subdomain_problems(name) else (namespace, name)
+
+
+def service_account_groups(namespace: str) -> tuple[str, ...]:
+    """The groups that every service account of a namespace is in, beside that of everyone signed in."""
+    return SERVICE_ACCOUNTS, f"{SERVICE_ACCOUNTS}:{namespace}"

@@ -7,7 +7,7 @@ conflict that names them. What is not there is created. `verbs/patch.py` and `su
 from __future__ import annotations
 
 from fairlead.api import body, options
-from fairlead.api.access.contract import Attributes, forbidden_error
+from fairlead.api.access.contract import Attributes, require
 from fairlead.api.apply.last_applied import ANNOTATION, allowed_by, with_last_applied
 from fairlead.api.apply.managing import encoded_entries, stored_entries
 from fairlead.api.apply.ownable import filter_of
@@ -255,9 +255,7 @@ def _check_may_create(desk: Desk, request: Request, kind: Kind, context: Context
     asked = Attributes(
         context.user, "create", kind.group, kind.version, kind.plural, namespace=request.namespace
     )
-    verdict = desk.authorizer.authorize(asked)
-    if not verdict.allowed:
-        raise forbidden_error(asked, verdict)
+    require(desk.authorizer, asked)
 
 
 def _check_new(kind: Kind, request: Request, metadata: Json) -> None:

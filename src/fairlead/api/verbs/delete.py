@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fairlead.api import deletion
-from fairlead.api.access.contract import Attributes, forbidden_error
+from fairlead.api.access.contract import Attributes, require
 from fairlead.api.attempt import Attempt
 from fairlead.api.audit.rules import object_target
 from fairlead.api.deletion import DeleteOptions
@@ -37,9 +37,7 @@ def _given_up(desk: Desk, kind: Kind, context: Context, entry: Entry, wanted: De
         user=context.user, verb=GIVE_UP, group=kind.group, version=kind.version, plural=kind.plural,
         namespace=key.namespace, name=key.name,
     )  # fmt: skip
-    verdict = desk.authorizer.authorize(asked)
-    if not verdict.allowed:
-        raise forbidden_error(asked, verdict)
+    require(desk.authorizer, asked)
     deletion.check_preconditions(kind, entry, wanted)
     if wanted.dry_run:
         return success(kind, key.name, entry.uid)

@@ -1,12 +1,16 @@
-"""What every plane has from its first moment: namespaces and priority classes that clients take for granted, and the
-EvidencePolicy, without which nothing is made of a silent node."""
+"""What every plane has from its first moment: namespaces, priority classes, roles and bindings that clients take for
+granted, and the EvidencePolicy, without which nothing is made of a silent node."""
 
 from __future__ import annotations
 
+from fairlead.api.access.rbac.default_roles import completed, default_bindings, default_roles
 from fairlead.core import codec
 from fairlead.core.errors import DataDirectoryError
+from fairlead.model.catalog import CATALOG
 from fairlead.model.key import Key
-from fairlead.model.kind import Json
+from fairlead.model.kind import Json, Kind
+from fairlead.model.kinds.role import CLUSTER_ROLE
+from fairlead.model.kinds.rolebinding import CLUSTER_ROLE_BINDING
 from fairlead.model.policy import evidence_rows
 from fairlead.model.views import EVIDENCE_POLICIES
 from fairlead.port.request import MERGE_PATCH, Request
@@ -28,7 +32,7 @@ _PRIORITY_CLASSES = (
 
 async def ensure_initial_objects(host: ServingHost, authority: str = "") -> None:
     """Create what is missing; what exists is left as it is, but for the certificate of the authority (as PEM), which is
-    published if it is given."""
+    published if it is given, and the default roles and bindings, which get what they lack."""
     read = host.api.desk.read
     for name in _NAMESPACES:
         if read.get(Key("namespaces", "", name)) is None:
@@ -49,9 +53,30 @@ async def ensure_initial_objects(host: ServingHost, authority: str = "") -> None
                 host, Request("create", "scheduling.k8s.io", "v1", "priorityclasses", body=codec.encode(body))
             )
 
+    for kind, objects in (
+        (CLUSTER_ROLE, default_roles(CATALOG)),
+        (CLUSTER_ROLE_BINDING, default_bindings()),
+    ):
+        for wanted in objects:
+            await _ensure_granted(host, kind, wanted)
+
     if read.get(Key(EVIDENCE_POLICIES.name, "", evidence_rows.NAME)) is None:
         policy = codec.encode(evidence_rows.default_policy())
         await _create(host, Request("create", "fairlead.dev", "v1", "evidencepolicies", body=policy))
+
+
+async def _ensure_granted(host: ServingHost, kind: Kind, wanted: Json) -> None:
+    """A default role or binding is there and grants what it should; what was added to it stays."""
+    name = wanted["metadata"]["name"]
+    found = host.api.desk.sound.get(Key(kind.resource, "", name))
+    at = (kind.group, kind.version, kind.plural, "")
+    if found is None:
+        await _create(host, Request("create", *at, body=codec.encode(wanted)))
+        return
+    missing = completed(codec.decode(found.data), wanted)
+    if missing:
+        request = Request("patch", *at, name, body=codec.encode(missing), content_type=MERGE_PATCH)
+        await _create(host, request)
 
 
 async def _publish(host: ServingHost, name: str, data: dict[str, str]) -> None:

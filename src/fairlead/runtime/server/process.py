@@ -34,7 +34,7 @@ from fairlead.api.server import Api
 from fairlead.control import record
 from fairlead.control.placing import Placer
 from fairlead.control.plane import Plane
-from fairlead.control.roster import default_deciders, deletion_deciders
+from fairlead.control.roster import default_deciders, serving_deciders
 from fairlead.core.errors import OperatorError
 from fairlead.explain.sources import Sources
 from fairlead.runtime import logs
@@ -228,7 +228,7 @@ class Server:
         self.driver.abandon()
 
     def _plane(self) -> Plane:
-        deciders = default_deciders() if self._settings.controllers else deletion_deciders()
+        deciders = default_deciders() if self._settings.controllers else serving_deciders()
         hollow = self._settings.hollow_nodes
         if hollow:
             deciders = (*deciders, hollow_decider("hollow-", hollow))

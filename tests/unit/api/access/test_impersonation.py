@@ -11,6 +11,7 @@ from fairlead.api.access.users import ANONYMOUS, AUTHENTICATED, MASTERS, NODES, 
 from fairlead.core.errors import BadRequest, Forbidden
 from fairlead.store.machine import Store
 from fairlead.store.memory import MemoryJournal
+from tests.unit.api.access.granting import default_grants
 
 ADMIN = User("admin", groups=(MASTERS, AUTHENTICATED))
 AS_EVE = (b"impersonate-user", b"eve")
@@ -18,7 +19,7 @@ AS_EVE = (b"impersonate-user", b"eve")
 
 def chain() -> AuthorizerChain:
     journal = MemoryJournal()
-    return builtin_chain(Store(journal.recover(), journal), [("", "pods"), ("", "secrets")])
+    return builtin_chain(Store(journal.recover(), journal), default_grants())
 
 
 def test_a_plain_user_is_signed_in_and_nothing_more() -> None:
@@ -114,7 +115,7 @@ class _Book:
         assert asked.verb == "impersonate"
         return AccessVerdict("denied" if asked.plural in self.refused else "allowed")
 
-    def rules_for(self, user: User) -> AccessRules:
+    def rules_for(self, user: User, namespace: str) -> AccessRules:
         raise NotImplementedError
 
 

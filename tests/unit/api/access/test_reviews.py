@@ -30,7 +30,7 @@ class Remembers:
             else AccessVerdict("denied", "may not")
         )
 
-    def rules_for(self, user: User) -> AccessRules:
+    def rules_for(self, user: User, namespace: str) -> AccessRules:
         rule = ResourceRule(("get",), ("",), ("pods",), ("web",))
         return AccessRules(
             (rule, ResourceRule(("list",), ("apps",), ("deployments",))),

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from fairlead.control.roster import deletion_deciders
+from fairlead.control.roster import serving_deciders
 from fairlead.port.request import Request
 from tests.inprocess import InProcess
 from tests.unit.api.custom.definitions import CRDS, CRONTABS, GROUP, Json, crontab, definition, version
@@ -18,7 +18,7 @@ MAPS = "/api/v1/namespaces/default/configmaps"
 
 @pytest.fixture
 def driver() -> Driver:
-    driver = Driver(InProcess(), deciders=deletion_deciders())
+    driver = Driver(InProcess(), deciders=serving_deciders())
     driver.run(30)
     return driver
 
@@ -149,7 +149,7 @@ def test_a_plane_that_starts_later_finds_the_kinds_that_are_there() -> None:
     plane.post(CRDS, definition())
     plane.post(CRONTABS, crontab())
     plane.post(MAPS, config_map("child", owner(plane)))
-    driver = Driver(plane, deciders=deletion_deciders())
+    driver = Driver(plane, deciders=serving_deciders())
     driver.run(30)
     assert NAME in driver.plane.mirrors
     assert names(plane, MAPS) == ["child"]
@@ -172,7 +172,7 @@ def test_a_kind_stays_until_what_its_objects_owned_is_dealt_with() -> None:
             return "request"
         return ""
 
-    driver = Driver(InProcess(), lose, deletion_deciders())
+    driver = Driver(InProcess(), lose, serving_deciders())
     driver.run(30)
     plane = driver.api
     plane.post(CRDS, definition())
