@@ -71,7 +71,7 @@ class Server:
         self.commits = self._numbers = 0
         self.journal = MemoryJournal()
         self.store = Store(self.journal.recover(), self.journal)
-        self._assembly = Assembly(self.store, Tokens({}))
+        self._assembly = Assembly(self.store, Tokens({}), b"secret")
         self.hub = self._assembly.hub
         self._outcomes: dict[int, CommitOutcome] = {}
 

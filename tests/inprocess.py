@@ -32,7 +32,7 @@ class InProcess:
         self.now = now
         self.journal = MemoryJournal()
         self.store = Store(self.journal.recover(), self.journal)
-        self.assembly = Assembly(self.store, Tokens({}), remembered)
+        self.assembly = Assembly(self.store, Tokens({}), b"secret", remembered)
         self.hub, self.desk, self.api = self.assembly.hub, self.assembly.desk, self.assembly.api
         self.custom, self.audit_policy = self.assembly.custom, self.assembly.audit_policy
         self.published: list[CommittedChange] = []

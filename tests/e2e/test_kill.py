@@ -19,7 +19,7 @@ from tests.e2e.raw import assert_no_traceback
 from tests.e2e.writers import Promises
 from tests.running import FAIRLEAD, Running
 
-KILLS = 300 if SOAK else 10
+KILLS = 300 if SOAK else 5
 WRITERS = 32
 DEPLOYMENT = "/apis/apps/v1/namespaces/default/deployments"
 

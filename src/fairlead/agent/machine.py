@@ -32,7 +32,7 @@ from fairlead.agent import contract as c
 from fairlead.agent import disk, lease, node, notes, references
 from fairlead.agent.mirrors import Mirrors
 from fairlead.agent.pace import Pace
-from fairlead.agent.pod import at_most_one
+from fairlead.agent.pod import at_most_one, tokens
 from fairlead.agent.pod import writes as pod_writes
 from fairlead.agent.pod.life import Life
 from fairlead.agent.pod.means import Means
@@ -131,11 +131,11 @@ class Agent:
         """Whether it turned out just now that no API answers, so that what was recalled has to do."""
         means, mirror = self.means, self.mirrors[BOUND_PODS.name]
         if answers:
-            means.away = means.library.away = False
+            means.away = means.library.away = means.tokens.away = False
             means.library.forget_recalled()
         if means.away or mirror.synced or not mirror.failures or not self._watched.recalled:
             return False
-        means.away = means.library.away = True
+        means.away = means.library.away = means.tokens.away = True
         self.heartbeat.recall()
         return True
 
@@ -206,6 +206,8 @@ class Agent:
                 touched = (purpose.about,)
             case references.PART if purpose is not None:
                 touched = means.library.answered(purpose.about, outcome, now, means.chance)
+            case tokens.PART if purpose is not None:
+                touched = means.tokens.answered(purpose.about, outcome, now, means.chance)
             case notes.PART if purpose is not None:
                 means.notes.answered(purpose.about, outcome)
             case pod_writes.PART if purpose is not None:
@@ -286,9 +288,10 @@ class Agent:
             out += self._give_way(now)
         out += self.means.library.step(now)
         out += self.means.library.keeps()
+        out += self.means.tokens.step(now)
         out += self.means.notes.step(now)
         dues = [self.heartbeat.due if self._begun else 0.0, self.registration.next_at]
-        dues += [self.means.library.next_at, self.means.notes.next_at]
+        dues += [self.means.library.next_at, self.means.tokens.next_at, self.means.notes.next_at]
         dues += [work.due for work in self.works.values()]
         at = min((due for due in dues if due), default=0.0)
         if at and at != self._wake_at:
@@ -324,6 +327,7 @@ class Agent:
         if work.life is Life.GONE:
             means.addresses.release(work.uid)
             means.library.give_back(work.uid)
+            means.tokens.give_back(work.uid)
             del self.works[work.uid]
         return out
 

@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from fairlead.api.access.account_tokens import AccountTokens
 from fairlead.api.access.authn import Tokens
 from fairlead.api.access.authz import builtin_chain
 from fairlead.api.access.rbac.grants import Grants
+from fairlead.api.access.sign_in import SignIn
 from fairlead.api.admission import AdmissionChain
 from fairlead.api.apply.managing import Managing
 from fairlead.api.audit.in_force import PolicyInForce
@@ -42,9 +44,11 @@ class Assembly:
         self,
         store: Store,
         tokens: Tokens,
+        signing_key: bytes,
         remembered: Remembered | None = None,
-        make_api: Callable[[Desk, Tokens], Api] = Api,
+        make_api: Callable[[Desk, SignIn], Api] = Api,
     ) -> None:
+        """`signing_key`: the secret that tokens of service accounts are signed with."""
         self.store = store
         self.hub = Hub(store)
         self.served, tables, audit = Served(), load_tables().branch(), Audit()
@@ -56,20 +60,21 @@ class Assembly:
             *self.audit_policy.learn(store),
             *self.grants.learn(store),
         )
-        known = remembered or Remembered()
+        known, accounts = remembered or Remembered(), AccountTokens(store, signing_key)
         self.desk = Desk(
             catalog=self.served,
             tables=tables,
             read=store,
             authorizer=builtin_chain(store, self.grants),
             grants=self.grants,
+            accounts=accounts,
             chain=known.chain,
             audit=audit,
             spec_cache=known.alike,
             managing=known.managing,
             heard=HeardNodes(),
         )
-        self.api = make_api(self.desk, tokens)
+        self.api = make_api(self.desk, SignIn(tokens, accounts))
 
     def observe(self, changes: tuple[CommittedChange, ...], now: float) -> list[str]:
         """What was committed is in force from here on; what of it cannot be understood is told."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from fairlead.api.access.account_tokens import AccountTokens
 from fairlead.api.access.contract import Authorizer
 from fairlead.api.access.rbac.grants import Grants
 from fairlead.api.admission import AdmissionChain
@@ -29,6 +30,7 @@ class Desk:
     read: Reader
     authorizer: Authorizer
     grants: Grants
+    accounts: AccountTokens
     chain: AdmissionChain
     audit: Audit
     spec_cache: SpecCache = field(default_factory=SpecCache)

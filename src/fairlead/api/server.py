@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping
 from msgspec import structs
 
 from fairlead.api import body
-from fairlead.api.access.authn import Tokens
 from fairlead.api.access.contract import Attributes, require
 from fairlead.api.access.reviews import find_review, review
+from fairlead.api.access.sign_in import SignIn
 from fairlead.api.desk import Desk
 from fairlead.api.empty import check_reads, find_empty
 from fairlead.api.fencing import add_premises
@@ -51,18 +51,17 @@ _OF_COLLECTIONS = frozenset({"list", "create", "deletecollection"})
 # What Kubernetes has and this server has not: the way round it.
 _INSTEAD = {
     ("pods", "portforward"): "; the pod's own address (kubectl get pods -o wide) works on its node's machine",
-    ("serviceaccounts", "token"): "; `fairlead token create` makes tokens",
 }
 
 
 class Api:
-    """All verbs of all kinds. `tokens` is replaced when the token table changes."""
+    """All verbs of all kinds, and all ways to sign in."""
 
-    __slots__ = ("desk", "tokens")
+    __slots__ = ("desk", "sign_in")
 
-    def __init__(self, desk: Desk, tokens: Tokens) -> None:
+    def __init__(self, desk: Desk, sign_in: SignIn) -> None:
         self.desk = desk
-        self.tokens = tokens
+        self.sign_in = sign_in
 
     def serves(self, request: Request) -> bool:
         """Whether the request's address names something that exists here."""
@@ -114,7 +113,7 @@ class Api:
             asked,
             context.user,
             self.desk.authorizer,
-            self.tokens,
+            self.sign_in,
             context.now,
             request.namespace,
         )

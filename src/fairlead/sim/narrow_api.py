@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec import structs
 
-from fairlead.api.access.authn import Tokens
+from fairlead.api.access.sign_in import SignIn
 from fairlead.api.charging import PLACEMENT
 from fairlead.api.desk import Desk
 from fairlead.api.plan import Context, Step
@@ -20,7 +20,7 @@ from fairlead.port.capabilities import Capabilities
 from fairlead.port.request import Request
 from fairlead.store.contract import Entry, Reader
 
-MakeApi = Callable[[Desk, Tokens], Api]
+MakeApi = Callable[[Desk, SignIn], Api]
 
 
 class _WithoutQuotas:
@@ -39,10 +39,10 @@ class _WithoutQuotas:
 class _NarrowApi(Api):
     __slots__ = ("_binds", "_rest")
 
-    def __init__(self, make: MakeApi, desk: Desk, tokens: Tokens) -> None:
-        super().__init__(desk, tokens)
+    def __init__(self, make: MakeApi, desk: Desk, sign_in: SignIn) -> None:
+        super().__init__(desk, sign_in)
         bare: Any = _WithoutQuotas(desk.read)
-        self._rest, self._binds = make(desk, tokens), make(replace(desk, read=bare), tokens)
+        self._rest, self._binds = make(desk, sign_in), make(replace(desk, read=bare), sign_in)
 
     def plan(self, request: Request, context: Context) -> Step:
         request = structs.replace(request, premises=())
@@ -54,4 +54,4 @@ def narrow(make: MakeApi, capabilities: Capabilities) -> MakeApi:
         raise ValueError(
             "the simulator knows an API that can do all of it, and one that can do nothing of it"
         )
-    return lambda desk, tokens: _NarrowApi(make, desk, tokens)
+    return lambda desk, sign_in: _NarrowApi(make, desk, sign_in)

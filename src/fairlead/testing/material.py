@@ -17,7 +17,7 @@ from typing import NamedTuple
 from fairlead.api.access.authn import token_digest
 from fairlead.core.times import timestamp
 from fairlead.runtime.credentials import identity, kubeconfig
-from fairlead.runtime.credentials.identity import Identity
+from fairlead.runtime.credentials.identity import Identity, new_signing_key
 from fairlead.runtime.credentials.token_file import ADMIN_NAME, TokenEntry, check_name, new_token, render
 
 
@@ -76,6 +76,7 @@ def make(directory: Path, roles: Mapping[str, str]) -> LightIdentity:
         secrets[name] = new_token()
         entries.append(TokenEntry(name, role, token_digest(secrets[name]), now))
     _write(plain.tokens.path, render(entries))
+    _write(plain.signing_key_file, new_signing_key())
     return LightIdentity(plain.directory, plain.kubeconfig, plain.tokens, True, secrets)
 
 

@@ -12,7 +12,6 @@ import msgspec
 import pytest
 
 from fairlead.api import spec_cache, split
-from fairlead.api.access.authn import Tokens
 from fairlead.api.repeats import RepeatedCreate, Repeats
 from fairlead.api.server import Api
 from fairlead.api.spec_cache import CachedSpec, SpecCache
@@ -216,7 +215,7 @@ def requests() -> Iterator[Request]:
 
 def remembering(server: InProcess, memory: SpecCache, repeats: Repeats) -> InProcess:
     server.desk = replace(server.desk, spec_cache=memory, repeats=repeats)
-    server.api = Api(server.desk, Tokens({}))
+    server.api = Api(server.desk, server.api.sign_in)
     return server
 
 

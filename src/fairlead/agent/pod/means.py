@@ -12,6 +12,7 @@ from fairlead.agent.contract import NodeSettings
 from fairlead.agent.notes import Notes
 from fairlead.agent.pace import Pace
 from fairlead.agent.pod.addresses import Addresses
+from fairlead.agent.pod.tokens import PodTokens
 from fairlead.agent.references import Library
 
 
@@ -21,6 +22,7 @@ class Means:
         self.calls = Calls()
         self.addresses = Addresses()
         self.library = Library(pace, self.calls)
+        self.tokens = PodTokens(pace, self.calls)
         self.notes = Notes(settings, pace, self.calls)
         self.found = False  # the driver has said what is on this machine
         self.leaving = False
@@ -40,6 +42,11 @@ class Means:
     def may_start(self) -> bool:
         """Whether anything may begin to run. What the plane may start elsewhere needs more (`at_most_one.py`)."""
         return self.found and not self.leaving
+
+    @property
+    def content_version(self) -> int:
+        """Grows when what is in the volumes of pods may have changed."""
+        return self.library.version + self.tokens.version
 
     def knows_absence_of(self, uid: str) -> bool:
         """Whether a pod that was not seen is surely not there."""

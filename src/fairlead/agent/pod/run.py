@@ -127,7 +127,7 @@ def _open(work: PodWorker, view: BoundPod, means: Means, now: float) -> list[Run
         return []
     around = _surroundings(address, means)
     try:
-        made = volumes(view, around, means.library)
+        made = volumes(view, around, means.library, means.tokens)
     except Pending as error:
         work.waiting = (CREATING, str(error))
         return []
@@ -143,7 +143,7 @@ def _open(work: PodWorker, view: BoundPod, means: Means, now: float) -> list[Run
         return []
     work.waiting = ("", "")
     work.life, work.opened, work.open_asked_at = Life.OPENING, True, now
-    work.volumes, work.volumes_of = made, (view.metadata.resource_version, means.library.version)
+    work.volumes, work.volumes_of = made, (view.metadata.resource_version, means.content_version)
     work.wake(now + means.pace.ask_again_seconds)
     meta = view.metadata
     fs_group = view.spec.security_context.fs_group
@@ -195,11 +195,11 @@ def _surroundings(address: str, means: Means) -> Surroundings:
 
 def _refresh(work: PodWorker, view: BoundPod, means: Means) -> list[RunInstruction]:
     """Files whose content changed. What is missing now stays as it was."""
-    versions = (view.metadata.resource_version, means.library.version)
+    versions = (view.metadata.resource_version, means.content_version)
     if not view.spec.volumes or work.volumes_of == versions:
         return []
     try:
-        made = volumes(view, _around(work, means), means.library)
+        made = volumes(view, _around(work, means), means.library, means.tokens)
     except (Missing, Pending, Unsupported):
         return []
     work.volumes_of = versions

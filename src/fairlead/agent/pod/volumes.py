@@ -1,6 +1,7 @@
 """A pod's volumes as files, and where a container wants them.
 
-Called by `launch.py`. configMap, secret, downwardAPI and projected ones of these become files; emptyDir a directory.
+Called by `run.py`. configMap, secret, downwardAPI, and projected ones of these and of tokens become files; emptyDir
+becomes a directory.
 Everything else is refused with words that name the field: a pod that asks for what this node cannot give must not
 start without it. Files that cannot be made yet raise Missing (it is not there) or Pending (not read yet).
 """
@@ -12,6 +13,7 @@ from collections.abc import Mapping
 from fairlead.agent.contract import Mount, Volume
 from fairlead.agent.pod.downward import Surroundings, field_text, resource_text
 from fairlead.agent.pod.environment import expand
+from fairlead.agent.pod.tokens import PodTokens
 from fairlead.agent.references import CONFIG_MAP, SECRET, Library, Missing, Reference
 from fairlead.agent.views import BoundContainer, BoundPod
 from fairlead.model.reasons import MOUNT_FAILED
@@ -31,8 +33,10 @@ class Unsupported(Exception):
     """The pod asks for what this node's driver cannot do. It is of no use to try again."""
 
 
-def volumes(pod: BoundPod, around: Surroundings, library: Library) -> tuple[Volume, ...]:
-    return tuple(_volume(pod, index, each, around, library) for index, each in enumerate(pod.spec.volumes))
+def volumes(pod: BoundPod, around: Surroundings, library: Library, tokens: PodTokens) -> tuple[Volume, ...]:
+    return tuple(
+        _volume(pod, index, each, around, library, tokens) for index, each in enumerate(pod.spec.volumes)
+    )
 
 
 def mounts(pod: BoundPod, container: BoundContainer, known: Mapping[str, str]) -> tuple[Mount, ...]:
@@ -49,10 +53,12 @@ def mounts(pod: BoundPod, container: BoundContainer, known: Mapping[str, str]) -
     return tuple(made)
 
 
-def _volume(pod: BoundPod, index: int, volume: Json, around: Surroundings, library: Library) -> Volume:
+def _volume(
+    pod: BoundPod, index: int, volume: Json, around: Surroundings, library: Library, tokens: PodTokens
+) -> Volume:
     name = volume.get("name") or ""
     try:
-        files = _files(pod, volume, around, library)
+        files = _files(pod, volume, around, library, tokens)
     except Missing as error:
         raise Missing(f'{MOUNT_FAILED} for volume "{name}" : {error}') from None
     except KeyError:
@@ -62,7 +68,9 @@ def _volume(pod: BoundPod, index: int, volume: Json, around: Surroundings, libra
     return Volume(name, files)
 
 
-def _files(pod: BoundPod, volume: Json, around: Surroundings, library: Library) -> tuple[File, ...] | None:
+def _files(
+    pod: BoundPod, volume: Json, around: Surroundings, library: Library, tokens: PodTokens
+) -> tuple[File, ...] | None:
     """None: a directory to write to. KeyError: a source that is not supported."""
     if "emptyDir" in volume:
         return None
@@ -79,18 +87,21 @@ def _files(pod: BoundPod, volume: Json, around: Surroundings, library: Library) 
     mode = _mode(projected)
     files: dict[str, File] = {}
     for each in projected.get("sources") or ():
-        for made in _projection(pod, each, mode, around, library):
+        for made in _projection(pod, each, mode, around, library, tokens):
             files[made[0]] = made  # the later source wins
     return tuple(files.values())
 
 
 def _projection(
-    pod: BoundPod, source: Json, mode: int, around: Surroundings, library: Library
+    pod: BoundPod, source: Json, mode: int, around: Surroundings, library: Library, tokens: PodTokens
 ) -> tuple[File, ...]:
     if source.get("configMap"):
         return _keyed(pod, CONFIG_MAP, source["configMap"], source["configMap"].get("name"), mode, library)
     if source.get("secret"):
         return _keyed(pod, SECRET, source["secret"], source["secret"].get("name"), mode, library)
+    if source.get("serviceAccountToken"):
+        token = source["serviceAccountToken"]
+        return ((token.get("path") or "", tokens.read(pod.metadata.uid, token), mode),)
     return _downward(pod, source["downwardAPI"], mode, around)
 
 

@@ -204,6 +204,7 @@ class PodWorker:
             elif own.previous is None and int(told.get("restartCount") or 0) == own.attempt:
                 own.remember_previous(told)
         means.library.lend(self.uid, named_by(view), now)
+        means.tokens.lend(view, now)
         if self.life is Life.WAITING and self.usable:
             self.life = Life.UP
         if self.sandbox is not None and self.sandbox.alive and self.sandbox.outdated:

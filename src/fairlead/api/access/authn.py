@@ -1,8 +1,7 @@
-"""From an Authorization header to a User. First step of every request; called by the request pipeline.
+"""The token table: from an Authorization header to a User, or Unauthorized with a sentence that says what to do.
 
-A chain in order: each authenticator knows the caller, or raises Unauthorized with a sentence that says what
-to do; the first that knows wins. `Tokens` is the only one today. It holds digests of tokens, never tokens:
-whoever reads the table cannot sign in with it. A changed token file gives a new `Tokens`.
+One of the ways to sign in (`sign_in.py`). `Tokens` holds digests of tokens, never tokens: whoever reads the table
+cannot sign in with it. A changed token file gives a new `Tokens`.
 May not read files: `runtime/credentials/identity.py` does, and hands the table over.
 """
 
@@ -10,24 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from hashlib import sha256
-from typing import Protocol
 
-from fairlead.api.access.users import ANONYMOUS, AUTHENTICATED, User
+from fairlead.api.access.users import AUTHENTICATED, CREDENTIAL_ID, User
 from fairlead.core.errors import Unauthorized
 
 PUBLIC_PATHS = frozenset({"/readyz", "/livez", "/healthz", "/version"})
 
-CREDENTIAL_ID = "authentication.kubernetes.io/credential-id"
-
 _CREDENTIAL_DIGITS = 32  # of a digest; enough to tell tokens apart
 _CACHE_MAX = 1024
 _NEXT_STEP = "use the kubeconfig in the data directory, or create a token with `fairlead token create`"
-
-
-class Authenticator(Protocol):
-    def authenticate(self, authorization: str | None) -> User:
-        """The caller, or Unauthorized."""
-        ...
 
 
 def token_digest(token: str) -> str:
@@ -53,10 +43,12 @@ class Tokens:
     def __len__(self) -> int:
         return len(self._users)
 
+    def remembered(self, authorization: str | None) -> User | None:
+        """Who signed in with this header before."""
+        return self._accepted.get(authorization) if authorization is not None else None
+
     def authenticate(self, authorization: str | None) -> User:
-        if authorization is None:
-            raise Unauthorized(f"no bearer token was sent: {_NEXT_STEP}")
-        user = self._accepted.get(authorization)
+        user = self.remembered(authorization)
         return user if user is not None else self._look_up(authorization)
 
     def knows(self, user: User) -> bool:
@@ -68,13 +60,9 @@ class Tokens:
         """Whom a bare token stands for, or None (TokenReview asks this)."""
         return self._users.get(token_digest(token))
 
-    def _look_up(self, authorization: str) -> User:
-        scheme, _, token = authorization.partition(" ")
-        token = token.strip()
-        if scheme.lower() != "bearer" or not token or " " in token:
-            raise Unauthorized(f'the Authorization header must read "Bearer TOKEN": {_NEXT_STEP}')
-        user = self.user_of(token)
-        if user is None:
+    def _look_up(self, authorization: str | None) -> User:
+        user = self.user_of(bearer_token(authorization))
+        if user is None or authorization is None:
             raise Unauthorized(f"the bearer token is unknown or was revoked: {_NEXT_STEP}")
         if len(self._accepted) >= _CACHE_MAX:
             self._accepted.clear()
@@ -82,34 +70,20 @@ class Tokens:
         return user
 
 
-class AuthenticatorChain:
-    """Asks in order. When nobody knows the caller, the last refusal is the one that is shown."""
-
-    __slots__ = ("_chain",)
-
-    def __init__(self, *chain: Authenticator) -> None:
-        self._chain = chain
-
-    def authenticate(self, authorization: str | None) -> User:
-        refusal: Unauthorized | None = None
-        for authenticator in self._chain:
-            try:
-                return authenticator.authenticate(authorization)
-            except Unauthorized as error:
-                refusal = error
-        raise refusal or Unauthorized("no way to sign in is configured: start the server with a token table")
+def bearer_token(authorization: str | None) -> str:
+    """The token of a header. Unauthorized if there is none."""
+    if authorization is None:
+        raise Unauthorized(f"no bearer token was sent: {_NEXT_STEP}")
+    scheme, _, token = authorization.partition(" ")
+    token = token.strip()
+    if scheme.lower() != "bearer" or not token or " " in token:
+        raise Unauthorized(f'the Authorization header must read "Bearer TOKEN": {_NEXT_STEP}')
+    return token
 
 
 def is_public(path: str) -> bool:
     """True for what anyone may read: health checks, with their parts, and the version."""
     return path in PUBLIC_PATHS or path.startswith(("/readyz/", "/livez/", "/healthz/"))
-
-
-def authenticate(chain: Authenticator, authorization: str | None, path: str) -> User:
-    """The caller of one request: anonymous only on public paths and only without a token."""
-    if authorization is None and is_public(path):
-        return ANONYMOUS
-    return chain.authenticate(authorization)
 
 
 def _authenticated(user: User, digest: str) -> User:

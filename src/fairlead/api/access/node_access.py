@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from fairlead.api.access.contract import NO_OPINION, AccessRules, AccessVerdict, Attributes, ResourceRule
-from fairlead.api.access.node_references import bound_node, references
+from fairlead.api.access.node_references import bound_node, references, runs_as
 from fairlead.api.access.users import NODES, User
 from fairlead.api.node_addresses import parse_node_address
 from fairlead.model.key import Key
@@ -84,7 +84,7 @@ class NodeRole:
                 ResourceRule(_READ, ("discovery.k8s.io",), ("endpointslices",)),
             ),
             (),
-            f"access to pods, configmaps and secrets depends on which pods are bound to node {node}",
+            f"access to pods, configmaps, secrets and tokens depends on which pods are bound to node {node}",
         )
 
     def _missing(self, asked: Attributes, node: str) -> str:
@@ -102,6 +102,8 @@ class NodeRole:
                 return self._referenced(asked, node)
             case ("", "services") | ("discovery.k8s.io", "endpointslices"):
                 return "" if asked.verb in _READ and not asked.subresource else f"only reads {asked.plural}"
+            case "", "serviceaccounts":
+                return self._account_of_pod(asked, node)
             case group, "events" if group in _EVENT_GROUPS:
                 return self._own_event(asked, node)
         return f"does not cover {asked.plural}; that needs the admin role"
@@ -136,6 +138,15 @@ class NodeRole:
                 if name in (found.secrets if asked.plural == "secrets" else found.configmaps):
                     return ""
         return f"reads only {asked.plural} that a pod bound to it refers to"
+
+    def _account_of_pod(self, asked: Attributes, node: str) -> str:
+        """Tokens of the accounts that its pods run as; which pod it is for is judged with the body."""
+        if (asked.verb, asked.subresource) != ("create", "token"):
+            return "asks for tokens of service accounts, nothing else"
+        for entry in self._reader.list("pods", asked.namespace):
+            if node.encode() in entry.data and runs_as(entry.data, node) == asked.name:
+                return ""
+        return "reaches only service accounts that a pod bound to it runs as"
 
     def _own_event(self, asked: Attributes, node: str) -> str:
         if asked.verb == "create" and not asked.subresource:

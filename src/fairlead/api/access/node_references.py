@@ -78,6 +78,7 @@ class _Pod(msgspec.Struct):
 
 class _Placement(msgspec.Struct, rename="camel"):
     node_name: str | None = None
+    service_account_name: str | None = None
 
 
 class _Placed(msgspec.Struct):
@@ -93,6 +94,12 @@ def bound_node(pod: bytes) -> str | None:
     """spec.nodeName of a pod."""
     spec = _placed.decode(pod).spec
     return spec.node_name if spec is not None else None
+
+
+def runs_as(pod: bytes, node: str) -> str | None:
+    """The service account of a pod, if it is bound to `node`."""
+    spec = _placed.decode(pod).spec
+    return spec.service_account_name if spec is not None and spec.node_name == node else None
 
 
 def references(pod: bytes, node: str) -> References:

@@ -11,10 +11,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from fairlead.api.access.authn import Tokens
 from fairlead.api.access.contract import AccessRules, Attributes, Authorizer
+from fairlead.api.access.sign_in import SignIn
 from fairlead.api.access.users import User
-from fairlead.core.errors import BadRequest
+from fairlead.core.errors import BadRequest, Unauthorized
 from fairlead.core.times import timestamp
 from fairlead.model.kind import Json
 
@@ -28,7 +28,8 @@ class Asked:
 
     user: User
     authorizer: Authorizer
-    tokens: Tokens
+    sign_in: SignIn
+    now: float
     spec: Mapping[str, Any]
     namespace: str = ""  # of the address it was sent to
 
@@ -61,7 +62,7 @@ def review(
     body: Json,
     user: User,
     authorizer: Authorizer,
-    tokens: Tokens,
+    sign_in: SignIn,
     now: float,
     namespace: str = "",
 ) -> Json:
@@ -72,7 +73,7 @@ def review(
                 f"{field} is {body[field]!r}, but this path takes {expected!r}: send that, or omit it"
             )
     spec = _mapping(body, "spec", "")
-    status = question.answer(Asked(user, authorizer, tokens, spec, namespace))
+    status = question.answer(Asked(user, authorizer, sign_in, now, spec, namespace))
     metadata = {"creationTimestamp": timestamp(now)}
     if namespace:
         metadata["namespace"] = namespace
@@ -148,10 +149,14 @@ def _whose_token(asked: Asked) -> Json:
     token = asked.spec.get("token")
     if not isinstance(token, str) or not token:
         raise BadRequest("spec.token is required: the token to be looked up, as a string")
-    user = asked.tokens.user_of(token)
-    if user is None:
-        return {"authenticated": False, "user": {}, "error": "the token is unknown or was revoked"}
-    return {"authenticated": True, "user": _user_info(user)}
+    audiences = asked.spec.get("audiences") or []
+    if not _strings(audiences):
+        raise BadRequest("spec.audiences must be a list of strings")
+    try:
+        user, meant = asked.sign_in.review(token, asked.now, tuple(audiences))
+    except Unauthorized as error:
+        return {"authenticated": False, "user": {}, "error": str(error)}
+    return {"authenticated": True, "user": _user_info(user), "audiences": list(meant)}
 
 
 def _attributes(spec: Mapping[str, Any], subject: User) -> Attributes:

@@ -13,6 +13,9 @@ AUTHENTICATED = "system:authenticated"
 UNAUTHENTICATED = "system:unauthenticated"
 EVERYONE = frozenset({AUTHENTICATED, UNAUTHENTICATED})
 NODE_PREFIX = "system:node:"
+CREDENTIAL_ID = (
+    "authentication.kubernetes.io/credential-id"  # which token it was, among what is known of a user
+)
 SERVICE_ACCOUNT_PREFIX = "system:serviceaccount:"
 SERVICE_ACCOUNTS = "system:serviceaccounts"
 

@@ -55,6 +55,14 @@ DEFAULT_STEPS: tuple[AdmissionStep, ...] = (
 )
 
 
+# Of servers that pods can reach, and whose certificate is published.
+SERVING_STEPS = tuple(
+    each
+    for step in DEFAULT_STEPS
+    for each in ((step, service_account.MOUNT_STEP) if step is service_account.STEP else (step,))
+)
+
+
 class _Case(NamedTuple):
     """One sort of write: who sees it, and who of them looks at more than a new spec."""
 

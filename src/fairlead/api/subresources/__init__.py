@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 
 from fairlead.api.desk import Desk
 from fairlead.api.plan import Context, Step
-from fairlead.api.subresources import binding, eviction, finalize, log, scale
+from fairlead.api.subresources import binding, eviction, finalize, log, scale, token
 from fairlead.api.verbs.get import get
 from fairlead.api.verbs.patch import patch
 from fairlead.api.verbs.update import update
@@ -25,6 +25,7 @@ VERBS: Mapping[str, Mapping[str, Verb]] = {
     "eviction": {"create": eviction.create},
     "finalize": {"update": finalize.update},
     "log": {"get": log.get},
+    "token": {"create": token.create},
 }
 # Those that answer with text, whatever form of objects a client would accept.
 TEXTS = frozenset({"log"})
@@ -33,4 +34,5 @@ BODIES: Mapping[str, tuple[str, str, str]] = {
     "scale": ("autoscaling", "v1", "Scale"),
     "binding": ("", "v1", "Binding"),
     "eviction": ("policy", "v1", "Eviction"),
+    "token": (token.GROUP, token.VERSION, token.KIND),
 }

@@ -33,6 +33,7 @@ KIND = Kind(
     plural="serviceaccounts",
     namespaced=True,
     schema="ServiceAccount",
+    subresources=("token",),
     shows_deleted=True,
     short_names=("sa",),
     columns=(Column("Secrets", _secrets, type="string", description="Number of secrets it may mount."), AGE),

@@ -6,6 +6,7 @@
     DIR/identity/plane.crt, .key       how nodes know the plane that asks them for logs; remade when near its end
     DIR/identity/server.json, plane.json   what the certificate says, so that a start need not parse it
     DIR/identity/tokens.json           digests of tokens, and whom they stand for
+    DIR/identity/accounts.key          what tokens of service accounts are signed with; removed, all of them end
 
 `ensure` is called at every start, before the port is opened. It makes what is missing, keeps what is good,
 and says in one sentence what to do about what is damaged. `cryptography` is imported only to make something.
@@ -15,6 +16,7 @@ from __future__ import annotations
 
 import json
 import re
+import secrets
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -41,6 +43,7 @@ _SERVICE_NAMES = (
     "kubernetes.default.svc",
     "kubernetes.default.svc.cluster.local",
 )
+_KEY_BYTES = 32
 _UNSPECIFIED = ("0.0.0.0", "::", "")
 
 
@@ -74,6 +77,20 @@ class Identity:
     def plane_key(self) -> Path:
         return self.directory / "plane.key"
 
+    @property
+    def signing_key_file(self) -> Path:
+        return self.directory / "accounts.key"
+
+    def signing_key(self) -> bytes:
+        """What tokens of service accounts are signed with."""
+        key = read_private(self.signing_key_file)
+        if not key or len(key) < _KEY_BYTES:
+            raise DataDirectoryError(
+                f"{self.signing_key_file} is damaged: restore it from a backup, or remove it: a new one is "
+                "made at the next start, and pods get new tokens"
+            )
+        return key
+
     def lead_to(self, host: str, port: int, now: float) -> None:
         """The system chose the port: from now on the kubeconfig names it."""
         _ensure_admin(self, host, port, now)
@@ -88,6 +105,10 @@ class Identity:
         _ensure_server(self, host, now, address)
         _ensure_plane(self, now)
         return [read_private(each) for each in files] != before
+
+
+def new_signing_key() -> bytes:
+    return secrets.token_bytes(_KEY_BYTES)
 
 
 def of(data_dir: Path) -> Identity:
@@ -105,6 +126,8 @@ def ensure(data_dir: Path, host: str, port: int, now: float) -> Identity:
     _ensure_server(identity, host, now)
     _ensure_plane(identity, now)
     _ensure_admin(identity, host, port, now)
+    if not identity.signing_key_file.exists():
+        write_private(identity.signing_key_file, new_signing_key())
     return Identity(identity.directory, identity.kubeconfig, identity.tokens, created)
 
 

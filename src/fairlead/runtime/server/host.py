@@ -11,7 +11,6 @@ import logging
 import os
 from collections.abc import Callable
 
-from fairlead.api.access.authn import AuthenticatorChain, authenticate
 from fairlead.api.access.users import MASTERS, User
 from fairlead.api.conversation import Conversation, Next, stored_reply
 from fairlead.api.plan import Context
@@ -29,18 +28,6 @@ _ENTROPY_BYTES = 4096
 PLANE = User("system:fairlead", groups=(MASTERS,))
 
 
-class _CurrentTokens:
-    """The token table that is in force: it is replaced as a whole when the file changes."""
-
-    __slots__ = ("_api",)
-
-    def __init__(self, api: Api) -> None:
-        self._api = api
-
-    def authenticate(self, authorization: str | None) -> User:
-        return self._api.tokens.authenticate(authorization)
-
-
 class ServingHost:
     """Implements `wire.handler.Host`."""
 
@@ -55,8 +42,6 @@ class ServingHost:
         self.api = api
         self._tokens_changed = tokens_changed
         self._clock = clock
-        # The ways to sign in, in order; further ones (certificates, accounts of services) join here.
-        self._authenticators = AuthenticatorChain(_CurrentTokens(api))
         self._entropy = b""  # drawn ahead; what is used is never used again
         self._entropy_used = 0
         self.submit: Callable[[Transaction, Callable[[CommitOutcome], None]], None] = driver.submit
@@ -65,12 +50,12 @@ class ServingHost:
 
     def sign_in(self, authorization: str | None, path: str) -> User:
         try:
-            return authenticate(self._authenticators, authorization, path)
+            return self.api.sign_in.authenticate(authorization, path, self._clock())
         except Unauthorized:
             # A token that was made a moment ago must work at once; looking costs one stat.
             if authorization is None or not self._tokens_changed():
                 raise
-        return authenticate(self._authenticators, authorization, path)
+        return self.api.sign_in.authenticate(authorization, path, self._clock())
 
     def context(self, user: User, user_agent: str, source: str, impersonator: User | None = None) -> Context:
         # Asking the system costs as much for one request as for many.

@@ -23,7 +23,8 @@ import uvloop
 from fairlead import __version__
 from fairlead.agent.hollow.decider import hollow_decider
 from fairlead.api.access.reviews import REVIEWS
-from fairlead.api.assembly import Assembly
+from fairlead.api.admission import SERVING_STEPS, AdmissionChain
+from fairlead.api.assembly import Assembly, Remembered
 from fairlead.api.audit import recording as audit
 from fairlead.api.desk import Desk
 from fairlead.api.discovery import Discovery, Virtual
@@ -152,7 +153,12 @@ class Server:
         self._reserve = reserve
         recovered = journal.recover()
         self._store = Store(recovered, journal)
-        self._assembly = Assembly(self._store, known.tokens.tokens())
+        self._assembly = Assembly(
+            self._store,
+            known.tokens.tokens(),
+            known.signing_key(),
+            Remembered(chain=AdmissionChain(SERVING_STEPS)),
+        )
         self._hub = self._assembly.hub
         for told in (*recovered.reports, *extensions.damage_told(self._store)):
             log.error("%s", told)
@@ -329,10 +335,12 @@ class Server:
         return port
 
     async def _follow_tokens(self, api: Api) -> None:
-        """Tokens that were revoked on the command line stop working within a second; new ones work at once."""
+        """Tokens that were revoked on the command line stop working within a second, and what was opened with one that
+        was revoked, has expired or lost what it was bound to, ends; new ones work at once."""
         while True:
             await asyncio.sleep(TOKENS_SECONDS)
             self._take_new_tokens(api)
+            self._end_what_is_not_signed_in(api)
 
     def _take_new_tokens(self, api: Api) -> bool:
         try:
@@ -341,10 +349,15 @@ class Server:
             log.error("the token table stays as it was: %s", error)
             return False
         if changed is not None:
-            api.tokens = changed
-            self.watches.keep(changed.knows)
-            self._asked.keep(changed.knows)
+            api.sign_in.tokens = changed
+            self._end_what_is_not_signed_in(api)
         return changed is not None
+
+    def _end_what_is_not_signed_in(self, api: Api) -> None:
+        """Watches and logs end with the token that they were opened with."""
+        now = self._clock()
+        self.watches.keep(lambda user: api.sign_in.knows(user, now))
+        self._asked.keep(lambda user: api.sign_in.knows(user, now))
 
     def announce(self, port: int, started: float) -> None:
         url = server_url(self._settings.listen, port)

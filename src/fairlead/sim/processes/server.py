@@ -14,6 +14,7 @@ from functools import partial
 from typing import Protocol
 
 from fairlead.api.access.authn import Tokens
+from fairlead.api.access.sign_in import SignIn
 from fairlead.api.access.users import User
 from fairlead.api.assembly import Assembly
 from fairlead.api.conversation import Conversation, Next, stored_reply
@@ -98,7 +99,7 @@ class SimulatedServer:
         digest: Digest,
         witness: CommitObserver,
         backup: Backup = EMPTY,
-        api: Callable[[Desk, Tokens], Api] = Api,
+        api: Callable[[Desk, SignIn], Api] = Api,
         memory: Memory | None = None,
         store: Callable[[Recovered, MemoryJournal], Store] = Store,
     ) -> None:
@@ -150,7 +151,7 @@ class SimulatedServer:
             self.set_clock()
         self.disk.reopen()
         self.store = self._make_store(self._journal.recover(), self._journal)
-        self._assembly = Assembly(self.store, Tokens({}), self._memory.remembered, self._make_api)
+        self._assembly = Assembly(self.store, Tokens({}), b"virtual", self._memory.remembered, self._make_api)
         self.hub, self.served, self.api = self._assembly.hub, self._assembly.served, self._assembly.api
         # What became durable as the last life ended: nobody was told yet.
         missed = self._journal.changes_after(self._witnessed, "", self.store.revision)

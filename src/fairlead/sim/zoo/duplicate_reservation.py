@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fairlead.api.access.authn import Tokens
+from fairlead.api.access.sign_in import SignIn
 from fairlead.api.desk import Desk
 from fairlead.api.server import Api
 from fairlead.control.plane import Plane
@@ -43,11 +43,11 @@ class ByAttempt(Recovery):
         return f"{pod.metadata.name}-{int(now * 1000)}"
 
 
-def without_the_rule(desk: Desk, tokens: Tokens) -> Api:
+def without_the_rule(desk: Desk, sign_in: SignIn) -> Api:
     """An API to which one name for a Reservation is as good as another."""
     loose = replace(reservation.KIND, name_of=None, validate=lambda body, problems: None)
     kinds = (loose if kind is reservation.KIND else kind for kind in desk.catalog)
-    return Api(replace(desk, catalog=Catalog(kinds)), tokens)
+    return Api(replace(desk, catalog=Catalog(kinds)), sign_in)
 
 
 def eager(parts: Parts) -> Parts:

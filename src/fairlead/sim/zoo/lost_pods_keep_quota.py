@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec import structs
 
-from fairlead.api.access.authn import Tokens
+from fairlead.api.access.sign_in import SignIn
 from fairlead.api.desk import Desk
 from fairlead.api.server import Api
 from fairlead.model.key import Key
@@ -40,9 +40,9 @@ class Unheard:
 class StingyApi(Api):
     __slots__ = ()
 
-    def __init__(self, desk: Desk, tokens: Tokens) -> None:
+    def __init__(self, desk: Desk, sign_in: SignIn) -> None:
         unheard: Any = Unheard(desk.read)
-        super().__init__(replace(desk, read=unheard), tokens)
+        super().__init__(replace(desk, read=unheard), sign_in)
 
 
 def plant(parts: Parts) -> Parts:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from fairlead.api.access.authn import Tokens
+from fairlead.api.access.sign_in import SignIn
 from fairlead.api.desk import Desk
 from fairlead.api.heard_nodes import HeardNodes
 from fairlead.api.server import Api
@@ -28,8 +28,8 @@ class MarkedNodes(HeardNodes):
 class MarksApi(Api):
     __slots__ = ()
 
-    def __init__(self, desk: Desk, tokens: Tokens) -> None:
-        super().__init__(replace(desk, heard=MarkedNodes()), tokens)
+    def __init__(self, desk: Desk, sign_in: SignIn) -> None:
+        super().__init__(replace(desk, heard=MarkedNodes()), sign_in)
 
 
 class Patient(SpoiltView):

@@ -14,6 +14,7 @@ from fairlead.agent.pod.addresses import Addresses
 from fairlead.agent.pod.downward import Surroundings, field_text, resource_text
 from fairlead.agent.pod.environment import build_environment, expand
 from fairlead.agent.pod.launch import launch
+from fairlead.agent.pod.tokens import PodTokens
 from fairlead.agent.pod.volumes import Unsupported, volumes
 from fairlead.agent.references import Library, Missing, Pending, named_by
 from fairlead.agent.views import BoundPod
@@ -205,7 +206,7 @@ def test_maps_as_lines() -> None:
 )  # fmt: skip
 def test_files_of_volumes(source: Any, objects: Any, files: Any) -> None:
     of = pod([{"name": "v", **source}])
-    (made,) = volumes(of, AROUND, library(of, **objects))
+    (made,) = volumes(of, AROUND, library(of, **objects), PodTokens(Pace(), Calls()))
     assert (made.name, made.files) == ("v", files)
 
 
@@ -219,7 +220,7 @@ def test_files_of_volumes(source: Any, objects: Any, files: Any) -> None:
         ),
         ({"hostPath": {"path": "/"}}, Unsupported, "spec.volumes\\[0\\].hostPath is not supported"),
         (
-            {"projected": {"sources": [{"serviceAccountToken": {}}]}},
+            {"projected": {"sources": [{"clusterTrustBundle": {}}]}},
             Unsupported,
             "projected is not supported",
         ),
@@ -228,7 +229,7 @@ def test_files_of_volumes(source: Any, objects: Any, files: Any) -> None:
 def test_volumes_that_cannot_be_made(source: Any, error: type[Exception], words: str) -> None:
     of = pod([{"name": "v", **source}])
     with pytest.raises(error, match=words):
-        volumes(of, AROUND, library(of))
+        volumes(of, AROUND, library(of), PodTokens(Pace(), Calls()))
 
 
 def test_a_launch_has_everything() -> None:

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from fairlead.api.access.authn import AuthenticatorChain, Tokens, authenticate, token_digest
+from fairlead.api.access.account_tokens import AccountTokens
+from fairlead.api.access.authn import Tokens, token_digest
+from fairlead.api.access.sign_in import SignIn
 from fairlead.api.access.users import ANONYMOUS, User
 from fairlead.core.errors import Unauthorized
+from tests.unit.api.access.granting import Objects
 
 ALICE = User("alice", groups=("system:masters",))
+
+
+def sign_in() -> SignIn:
+    return SignIn(tokens(), AccountTokens(Objects(), b"key"))
 
 
 def tokens() -> Tokens:
@@ -70,32 +77,18 @@ def test_what_is_remembered_is_bounded_and_refusals_are_never_remembered() -> No
 
 @pytest.mark.parametrize("path", ["/readyz", "/livez", "/healthz", "/version", "/readyz/store"])
 def test_public_paths_need_no_token(path: str) -> None:
-    assert authenticate(tokens(), None, path) == ANONYMOUS
+    assert sign_in().authenticate(None, path, 0.0) == ANONYMOUS
 
 
 @pytest.mark.parametrize("path", ["/", "/api", "/readyzz", "/versions", "/api/v1/pods"])
 def test_all_other_paths_do(path: str) -> None:
     with pytest.raises(Unauthorized):
-        authenticate(tokens(), None, path)
+        sign_in().authenticate(None, path, 0.0)
 
 
 def test_a_wrong_token_is_refused_even_where_none_is_needed() -> None:
     with pytest.raises(Unauthorized):
-        authenticate(tokens(), "Bearer guessed", "/readyz")
-
-
-def test_a_chain_takes_the_first_who_knows_the_caller() -> None:
-    other = Tokens({token_digest("other-token"): User("bob")})
-    chain = AuthenticatorChain(tokens(), other)
-    assert chain.authenticate("Bearer secret-token").name == "alice"
-    assert chain.authenticate("Bearer other-token").name == "bob"
-    with pytest.raises(Unauthorized, match="unknown"):
-        chain.authenticate("Bearer third")
-
-
-def test_an_empty_chain_lets_nobody_in() -> None:
-    with pytest.raises(Unauthorized, match="no way to sign in"):
-        AuthenticatorChain().authenticate("Bearer secret-token")
+        sign_in().authenticate("Bearer guessed", "/readyz", 0.0)
 
 
 @pytest.mark.parametrize(

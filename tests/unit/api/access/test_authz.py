@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 from typing import Any
 
-import msgspec
 import pytest
 
 from fairlead.api.access.authz import builtin_chain
 from fairlead.api.access.contract import AccessVerdict, Attributes, AuthorizerChain, forbidden_error
 from fairlead.api.access.node_access import foreign_endpoint, node_restriction, selects
 from fairlead.api.access.users import ANONYMOUS, User
-from fairlead.model.key import Key
-from fairlead.store.contract import CommittedChange, Damaged, Entry, Lost
-from tests.unit.api.access.granting import default_grants
+from tests.unit.api.access.granting import Objects, default_grants
 
 SIGNED_IN = "system:authenticated"
 ADMIN = User("admin", groups=("system:masters", SIGNED_IN))
@@ -24,42 +19,6 @@ VIEWER = User("eve", groups=("fairlead:viewers", SIGNED_IN))
 NODE = User("system:node:n1", groups=("system:nodes", SIGNED_IN))
 FALSE_NODE = User("n1", groups=("system:nodes", SIGNED_IN))
 NOBODY = User("nobody", groups=(SIGNED_IN,))
-
-
-class Objects:
-    """A Reader over a few objects."""
-
-    revision = 1
-    lost: Sequence[Lost] = ()
-    damaged: Mapping[Key, Damaged] = MappingProxyType({})
-
-    def __init__(self, *objects: tuple[str, dict[str, Any]]) -> None:
-        self._entries = {}
-        for resource, value in objects:
-            key = Key(resource, value["metadata"].get("namespace", ""), value["metadata"]["name"])
-            self._entries[key] = Entry(key, "u", 1, msgspec.json.encode(value))
-
-    def get(self, key: Key) -> Entry | None:
-        return self._entries.get(key)
-
-    newest = get
-
-    def list(self, resource: str, namespace: str = "") -> Sequence[Entry]:
-        return [
-            e for k, e in self._entries.items() if k.resource == resource and namespace in ("", k.namespace)
-        ]
-
-    def get_at(self, key: Key, revision: int) -> Entry | None:
-        return self.get(key)
-
-    def list_at(self, resource: str, namespace: str, revision: int) -> Sequence[Entry]:
-        return self.list(resource, namespace)
-
-    def floor(self, resource: str) -> int:
-        return 0
-
-    def changes_after(self, revision: int, resource: str, limit: int) -> Sequence[CommittedChange]:
-        return []
 
 
 def pod(name: str, node: str | None, **spec: Any) -> tuple[str, dict[str, Any]]:

@@ -6,14 +6,17 @@ from typing import Any
 
 import pytest
 
+from fairlead.api.access.account_tokens import AccountTokens
 from fairlead.api.access.authn import Tokens, token_digest
 from fairlead.api.access.contract import AccessRules, AccessVerdict, Attributes, PathRule, ResourceRule
 from fairlead.api.access.reviews import REVIEWS, find_review, review
+from fairlead.api.access.sign_in import SignIn
 from fairlead.api.access.users import User
 from fairlead.core.errors import BadRequest
+from tests.unit.api.access.granting import Objects
 
 ALICE = User("alice", uid="u-1", groups=("devs",), extra=(("scopes", ("a", "b")),))
-TOKENS = Tokens({token_digest("t0ken"): ALICE})
+SIGN_IN = SignIn(Tokens({token_digest("t0ken"): ALICE}), AccountTokens(Objects(), b"key"))
 
 
 class Remembers:
@@ -44,7 +47,7 @@ def ask(plural: str, spec: Any = None, authorizer: Remembers | None = None) -> d
     body: dict[str, Any] = {"kind": question.kind, "apiVersion": question.api_version}
     if spec is not None:
         body["spec"] = spec
-    return review(question, body, ALICE, authorizer or Remembers(), TOKENS, 0.0)
+    return review(question, body, ALICE, authorizer or Remembers(), SIGN_IN, 0.0)
 
 
 def test_whoami() -> None:
@@ -175,7 +178,7 @@ def test_a_malformed_question_is_told_which_field_is_wrong(plural: str, spec: An
 @pytest.mark.parametrize("field", ["kind", "apiVersion"])
 def test_a_question_of_another_kind_is_refused(field: str) -> None:
     with pytest.raises(BadRequest, match=f"{field} is 'Pod'"):
-        review(REVIEWS[0], {field: "Pod"}, ALICE, Remembers(), TOKENS, 0.0)
+        review(REVIEWS[0], {field: "Pod"}, ALICE, Remembers(), SIGN_IN, 0.0)
 
 
 def test_discovery_finds_each_review_by_its_path() -> None:

@@ -1,0 +1,149 @@
+"""Tokens of service accounts that pods of this node find in their projected volumes: asked for, and renewed in time.
+
+`volumes.py` reads them, `machine.py` drives this as it drives `references.py`. Each is bound to its pod, and of this
+agent alone: it is asked for when the pod is first looked at, and again when four fifths of its time have passed, or a
+day. One that cannot be renewed stays as it is until another is there. While no API answers a pod is not kept from
+starting for want of one: the file is empty until the API is back. Bounded by the volumes of the pods on this node.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from fairlead.agent.calls import Calls, Purpose
+from fairlead.agent.contract import Ask
+from fairlead.agent.pace import Pace, Retry
+from fairlead.agent.references import Missing, Pending
+from fairlead.agent.views import BoundPod
+from fairlead.core import codec
+from fairlead.core.errors import ApiError
+from fairlead.core.times import parse_time
+from fairlead.model.views import Json
+from fairlead.port.outcome import Done, Outcome, Refused
+from fairlead.port.request import Request
+
+PART = "token"
+DEFAULT_SECONDS = 3600
+_DAY_SECONDS = 86_400.0
+_SHARE = 0.8  # of its time, after which a token is renewed
+
+
+class TokenSpec(NamedTuple):
+    """What a projected source asks for; of one pod each is asked for once."""
+
+    audience: str
+    seconds: int
+
+
+def spec_of(source: Json) -> TokenSpec:
+    return TokenSpec(source.get("audience") or "", int(source.get("expirationSeconds") or DEFAULT_SECONDS))
+
+
+class _Held:
+    """One token of one pod."""
+
+    __slots__ = ("due", "in_flight", "pod", "retry", "spec", "token", "trouble")
+
+    def __init__(self, pod: BoundPod, spec: TokenSpec, now: float) -> None:
+        self.pod, self.spec = pod, spec
+        self.token = b""  # none yet
+        self.trouble = ""  # why there is none
+        self.due = now
+        self.in_flight = False
+        self.retry = Retry()
+
+    @property
+    def next_at(self) -> float:
+        return max(self.due, self.retry.at)
+
+
+class PodTokens:
+    def __init__(self, pace: Pace, calls: Calls) -> None:
+        self._pace, self._calls = pace, calls
+        self._held: dict[str, dict[TokenSpec, _Held]] = {}  # by the pod's uid
+        self.version = 0  # grows with every new token
+        self.away = False  # no API has answered since the start
+
+    def lend(self, pod: BoundPod, now: float) -> None:
+        """This pod reads its tokens from now on."""
+        for volume in pod.spec.volumes:
+            for source in (volume.get("projected") or {}).get("sources") or ():
+                if source.get("serviceAccountToken"):
+                    spec = spec_of(source["serviceAccountToken"])
+                    held = self._held.setdefault(pod.metadata.uid, {})
+                    if spec not in held:
+                        held[spec] = _Held(pod, spec, now)
+
+    def give_back(self, uid: str) -> None:
+        self._held.pop(uid, None)
+
+    def read(self, uid: str, source: Json) -> bytes:
+        """The newest there is. Raises Pending or Missing while there is none."""
+        held = self._held.get(uid, {}).get(spec_of(source))
+        if held is None:
+            raise Pending("the service account's token has not been asked for yet")
+        if held.token or self.away:
+            return held.token
+        if held.trouble:
+            raise Missing(f"the token of its service account cannot be had: {held.trouble}")
+        raise Pending("the token of its service account is being asked for")
+
+    @property
+    def next_at(self) -> float:
+        """When one is to be asked for; 0: none is, or answers are waited for."""
+        if self._calls.open_for(PART) >= self._pace.reads_in_flight_max:
+            return 0.0
+        return min((each.next_at for each in self._all() if not each.in_flight), default=0.0)
+
+    def step(self, now: float) -> tuple[Ask, ...]:
+        room = self._pace.reads_in_flight_max - self._calls.open_for(PART)
+        due = [each for each in self._all() if not each.in_flight and each.next_at <= now]
+        return tuple(self._ask(each) for each in due[: max(0, room)])
+
+    def answered(self, about: str, outcome: Outcome, now: float, chance: float) -> tuple[str, ...]:
+        """The pods for which something changed."""
+        uid, _, rest = about.partition("/")
+        seconds, _, audience = rest.partition("/")
+        held = self._held.get(uid, {}).get(TokenSpec(audience, int(seconds)))
+        if held is None:
+            return ()
+        held.in_flight = False
+        token, expires = _read(outcome)
+        if not token:
+            held.trouble = outcome.message if isinstance(outcome, Refused) else ""
+            held.retry.failed(now, self._pace, chance)
+            return (uid,)
+        held.token, held.trouble = token, ""
+        held.retry.succeeded()
+        held.due = now + min(max(0.0, expires - now) * _SHARE, _DAY_SECONDS)
+        self.version += 1
+        return (uid,)
+
+    def _all(self) -> list[_Held]:
+        return [each for pod in self._held.values() for each in pod.values()]
+
+    def _ask(self, held: _Held) -> Ask:
+        held.in_flight = True
+        meta, spec = held.pod.metadata, held.spec
+        wanted: Json = {
+            "audiences": [spec.audience] if spec.audience else [],
+            "expirationSeconds": spec.seconds,
+            "boundObjectRef": {"kind": "Pod", "apiVersion": "v1", "name": meta.name, "uid": meta.uid},
+        }
+        body: Json = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": wanted}
+        account = held.pod.spec.service_account_name
+        request = Request(
+            "create", "", "v1", "serviceaccounts", meta.namespace, account, "token", body=codec.encode(body)
+        )
+        return self._calls.ask(Purpose(PART, f"{meta.uid}/{spec.seconds}/{spec.audience}"), request)
+
+
+def _read(outcome: Outcome) -> tuple[bytes, float]:
+    """The token of an answer and when it ends; b"" if it has none."""
+    if not isinstance(outcome, Done):
+        return b"", 0.0
+    try:
+        status = codec.decode(outcome.body).get("status") or {}
+        return str(status.get("token") or "").encode(), parse_time(status["expirationTimestamp"])
+    except (ApiError, KeyError, ValueError):
+        return b"", 0.0

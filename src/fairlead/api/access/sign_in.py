@@ -1,0 +1,56 @@
+"""All ways to sign in, asked in order. First step of every request; one per server, held by its Api.
+
+    the token table        tokens that `fairlead token create` made (`authn.py`); replaced as a whole when the file is
+    service accounts       tokens with three parts, signed by this plane (`account_tokens.py`)
+
+The first that knows a token answers for it; what it says of a bad one is what the caller is told.
+"""
+
+from __future__ import annotations
+
+from fairlead.api.access.account_tokens import ISSUER, AccountTokens
+from fairlead.api.access.authn import Tokens, bearer_token, is_public
+from fairlead.api.access.users import ANONYMOUS, User
+from fairlead.core.errors import Unauthorized
+
+
+class SignIn:
+    __slots__ = ("accounts", "tokens")
+
+    def __init__(self, tokens: Tokens, accounts: AccountTokens) -> None:
+        self.tokens = tokens
+        self.accounts = accounts
+
+    def authenticate(self, authorization: str | None, path: str, at: float) -> User:
+        """The caller of one request: anonymous only on public paths and only without a token."""
+        if authorization is None and is_public(path):
+            return ANONYMOUS
+        user = self.tokens.remembered(authorization)
+        if user is not None:
+            return user
+        token = bearer_token(authorization)
+        if _has_three_parts(token):
+            return self.accounts.authenticate(token, at)
+        return self.tokens.authenticate(authorization)
+
+    def review(self, token: str, at: float, audiences: tuple[str, ...]) -> tuple[User, tuple[str, ...]]:
+        """Whom a bare token stands for, and for which of these audiences it is meant. Unauthorized if for nobody."""
+        wanted = audiences or (ISSUER,)
+        if _has_three_parts(token):
+            user = self.accounts.authenticate(token, at, wanted)
+            meant = self.accounts.meant_for(token)
+            return user, tuple(each for each in wanted if each in meant)
+        found = self.tokens.user_of(token)
+        if found is None:
+            raise Unauthorized("the token is unknown or was revoked")
+        if ISSUER not in wanted:
+            raise Unauthorized(f"the token is meant for {ISSUER}")
+        return found, (ISSUER,)
+
+    def knows(self, user: User, at: float) -> bool:
+        """Whether what this user signed in with still counts: what was opened with a token ends with it."""
+        return self.tokens.knows(user) or self.accounts.knows(user, at)
+
+
+def _has_three_parts(token: str) -> bool:
+    return token.count(".") == 2
