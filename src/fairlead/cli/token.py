@@ -21,11 +21,13 @@ from fairlead.runtime.private_files import new_private
 _EPILOG = """examples:
   fairlead token create --role viewer --name dashboard
   fairlead token create --role node --name node-1 -o node-1.kubeconfig
+  fairlead token create --name jane --group team-a -o jane.kubeconfig
   fairlead token list
   fairlead token revoke dashboard
 
 roles: admin may do everything; viewer reads everything but secrets; node reaches its own Node and Lease and
-the pods bound to it. A token is shown once, when it is created: only its digest is kept.
+the pods bound to it; user, the default, may do what Roles and bindings grant to NAME and its groups.
+A token is shown once, when it is created: only its digest is kept.
 """
 
 _FORMS = ("text", "json", "kubeconfig")
@@ -37,7 +39,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(metavar="ACTION", title="actions", required=True, dest="action")
 
     create = actions.add_parser("create", help="make a token and show it", allow_abbrev=False)
-    create.add_argument("--role", choices=ROLES, required=True, help="what the token may do")
+    create.add_argument("--role", choices=ROLES, default="user", help="what the token may do; default user")
+    create.add_argument(
+        "--group",
+        action="append",
+        default=[],
+        metavar="GROUP",
+        help="a group that NAME is in; may be repeated",
+    )
     create.add_argument(
         "--name", metavar="NAME", required=True, help="whom it is for; the node's name for a node"
     )
@@ -96,18 +105,22 @@ def _create(options: argparse.Namespace) -> int:
         if form == "kubeconfig":
             return kubeconfig.render(server, authority, options.name, token)
         if form == "json":
-            return json.dumps({"name": options.name, "role": options.role, "token": token}, indent=2) + "\n"
+            told = {"name": options.name, "role": options.role, "groups": options.group, "token": token}
+            return json.dumps(told, indent=2) + "\n"
         return f"{token}\n"
 
+    def made() -> str:
+        return found.tokens.create(options.role, options.name, time.time(), tuple(options.group))
+
     if file is None:
-        print(rendered(found.tokens.create(options.role, options.name, time.time())), end="")
+        print(rendered(made()), end="")
         if form == "text":
             hint("Keep it: it is not shown again. Send it as `Authorization: Bearer TOKEN`.")
         return 0
     token = ""
     try:
         with new_private(file) as out:
-            token = found.tokens.create(options.role, options.name, time.time())
+            token = made()
             out.write(rendered(token).encode())
     except BaseException:
         if token:  # which nobody has: its name must not stay taken
@@ -118,7 +131,13 @@ def _create(options: argparse.Namespace) -> int:
 
 
 def _shown(entry: TokenEntry) -> dict[str, str]:
-    return {"name": entry.name, "role": entry.role, "user": entry.user.name, "created": entry.created}
+    return {
+        "name": entry.name,
+        "role": entry.role,
+        "user": entry.user.name,
+        "groups": ",".join(entry.groups),
+        "created": entry.created,
+    }
 
 
 def _list(options: argparse.Namespace) -> int:
@@ -126,7 +145,9 @@ def _list(options: argparse.Namespace) -> int:
     if options.output == "json":
         print_json({"items": entries})
     else:
-        print_table(("NAME", "ROLE", "USER", "CREATED"), [list(entry.values()) for entry in entries])
+        print_table(
+            ("NAME", "ROLE", "USER", "GROUPS", "CREATED"), [list(entry.values()) for entry in entries]
+        )
     return 0
 
 

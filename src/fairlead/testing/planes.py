@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from fairlead.testing.unkind import Unkindness
 
 _LISTEN = "127.0.0.1"
-_ROLES = ("admin", "viewer", "node")
+_ROLES = ("admin", "viewer", "node", "user")
 _PORT_LAST = 65_535
 
 
@@ -183,7 +183,7 @@ def plane(
     `controllers`: False serves the API alone; deletion is still completed, because the API promises it.
     `hollow_nodes`: so many pretend nodes, on which pods seem to run.
     `data_dir`: keep the store there, durably; without it everything is in memory.
-    `users`: further ones, name to role (admin, viewer, node).
+    `users`: further ones, name to role (admin, viewer, node, or user: what Roles and bindings grant).
     `crds`, `manifests`: files or folders of YAML or JSON to begin with, in this order.
     `process`: in a process of its own instead of a thread of this one.
     `wall_clock`: what the server takes for it, such as one that a test sets an hour back. Not with `process`.

@@ -20,12 +20,17 @@ from fairlead.core.errors import DataDirectoryError, FormatError, NotFound, Usag
 from fairlead.core.times import timestamp
 from fairlead.runtime.private_files import hold_lock, read_private, write_private
 
-FORMAT = 1
-ROLES = ("admin", "viewer", "node")
+FORMAT = 2
+_FORMAT_OF_ROLES = 1  # of a table that an older fairlead understands: without the role user
+ROLES = ("admin", "viewer", "node", "user")
 ADMIN_NAME = "admin"
 #: bound: tokens | tokens | `fairlead token create` refuses
 TOKENS_MAX = 10_000
+#: bound: tokens | groups that a token names | `fairlead token create` refuses
+GROUPS_MAX = 32
 
+_GROUPS_OF_ROLES = {"admin": (MASTERS,), "viewer": (VIEWERS,)}
+_GROUP_MAX = 253  # characters
 _NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._@-]{0,126}[A-Za-z0-9])?")
 _NODE_NAME = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
@@ -39,12 +44,13 @@ class TokenEntry:
     role: str
     digest: str
     created: str
+    groups: tuple[str, ...] = ()  # beside that of the role
 
     @property
     def user(self) -> User:
         if self.role == "node":
-            return User(NODE_PREFIX + self.name, groups=(NODES,))
-        return User(self.name, groups=(MASTERS if self.role == "admin" else VIEWERS,))
+            return User(NODE_PREFIX + self.name, groups=(NODES, *self.groups))
+        return User(self.name, groups=(*_GROUPS_OF_ROLES.get(self.role, ()), *self.groups))
 
 
 def new_token() -> str:
@@ -55,7 +61,9 @@ def new_token() -> str:
 def render(entries: Iterable[TokenEntry]) -> bytes:
     """The table's text."""
     ordered = sorted(entries, key=lambda entry: entry.name)
-    document = {"format": FORMAT, "tokens": [asdict(entry) for entry in ordered]}
+    tokens = [{key: value for key, value in asdict(entry).items() if value != ()} for entry in ordered]
+    newer = any(entry.groups or entry.role == "user" for entry in ordered)
+    document = {"format": FORMAT if newer else _FORMAT_OF_ROLES, "tokens": tokens}
     return json.dumps(document, indent=2).encode() + b"\n"
 
 
@@ -68,6 +76,18 @@ def check_name(role: str, name: str) -> None:
         raise UsageError(
             f"{name!r} is not a name for a {role} token: use {allowed}, with a letter or digit at both ends"
         )
+
+
+def check_groups(groups: tuple[str, ...]) -> None:
+    if len(groups) > GROUPS_MAX:
+        raise UsageError(f"a token may name {GROUPS_MAX} groups at most, not {len(groups)}")
+    for group in groups:
+        if not group or len(group) > _GROUP_MAX or not group.isprintable():
+            raise UsageError(
+                f"{group!r} is not a name for a group: use 1 to {_GROUP_MAX} printable characters"
+            )
+        if group.startswith("system:"):
+            raise UsageError(f"group {group!r} belongs to the plane: choose a role with --role instead")
 
 
 class TokenFile:
@@ -93,9 +113,10 @@ class TokenFile:
         """A new table if the file was replaced since it was last read, otherwise None. One stat call."""
         return None if self._stamp() == self._seen else self.tokens()
 
-    def create(self, role: str, name: str, now: float) -> str:
+    def create(self, role: str, name: str, now: float, groups: tuple[str, ...] = ()) -> str:
         """Add an entry and return its token, which is kept nowhere."""
         check_name(role, name)
+        check_groups(groups)
         token = new_token()
 
         def add(entries: list[TokenEntry]) -> None:
@@ -108,7 +129,7 @@ class TokenFile:
                 raise UsageError(
                     f"there are {TOKENS_MAX} tokens already: revoke some with `fairlead token revoke`"
                 )
-            entries.append(TokenEntry(name, role, token_digest(token), timestamp(now)))
+            entries.append(TokenEntry(name, role, token_digest(token), timestamp(now), groups))
 
         self._change(add)
         return token
@@ -155,7 +176,9 @@ def _parse(data: bytes, path: Path) -> tuple[TokenEntry, ...]:
         version = document["format"]
         if isinstance(version, int) and version > FORMAT:
             raise FormatError(f"{path} was written by a newer fairlead (format {version}): use that version")
-        entries = tuple(TokenEntry(**entry) for entry in document["tokens"])
+        entries = tuple(
+            TokenEntry(**{**entry, "groups": tuple(entry.get("groups", ()))}) for entry in document["tokens"]
+        )
         if not all(entry.role in ROLES and _DIGEST.fullmatch(entry.digest) for entry in entries):
             raise ValueError("an entry has an unknown role or no digest")
     except (ValueError, TypeError, KeyError) as error:

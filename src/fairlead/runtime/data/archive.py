@@ -43,6 +43,7 @@ _IDENTITY = (
     "identity/server.key",
     "identity/server.json",
     "identity/tokens.json",
+    "identity/accounts.key",
     "kubeconfig",
 )
 _KNOWN = frozenset((DATABASE_FILE, LAYOUT_FILE, *_IDENTITY))

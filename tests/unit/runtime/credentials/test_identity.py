@@ -40,6 +40,7 @@ def test_the_first_start_makes_everything_for_its_owner_only(tmp_path: Path) -> 
     assert names == {"kubeconfig"} | {
         f"identity/{name}"
         for name in (
+            "accounts.key",
             "ca.crt",
             "ca.key",
             "plane.crt",
@@ -344,7 +345,7 @@ def test_a_damaged_table_is_reported_with_the_way_out(table: TokenFile, content:
 
 
 def test_a_newer_table_is_refused(table: TokenFile) -> None:
-    table.path.write_text('{"format": 2, "tokens": []}')
+    table.path.write_text('{"format": 3, "tokens": []}')
     with pytest.raises(FormatError, match="newer"):
         table.entries()
 
