@@ -10,13 +10,13 @@ import json
 import sys
 import time
 from collections import deque
-from collections.abc import Iterator
 from contextlib import closing
 from typing import Any, NamedTuple
 
 from fairlead.cli import options as shared
 from fairlead.cli.about import About, asked_about
-from fairlead.cli.client import ApiClient, connect
+from fairlead.cli.client import connect
+from fairlead.cli.log_lines import LogLines
 from fairlead.cli.moments import parse_moment
 from fairlead.cli.output import align, cell, hint, print_json, print_table
 from fairlead.core.errors import UsageError
@@ -91,10 +91,9 @@ def run(options: argparse.Namespace) -> int:
         about = asked_about(client, options.object, options.namespace)
         wanted = AuditFilter(options.user, since, about, options.people)
         last: deque[dict[str, Any]] = deque(maxlen=options.limit)
-        after, known = 0, False
-        stream = "strangers" if options.strangers else ""
-        for item in _records(client, stream, after):
-            after = item["sequence"]
+        known = False
+        lines = LogLines(client, PATH, "strangers" if options.strangers else "")
+        for item in lines.read():
             if not about.matches(*_object(item["record"])):
                 continue
             known = True
@@ -103,13 +102,14 @@ def run(options: argparse.Namespace) -> int:
         if not known:
             about.check(client)
         if options.follow:
-            _follow(client, stream, wanted, list(last), after, options.output)
+            _follow(lines, wanted, list(last), options.output)
         elif options.output == "json":
             print_json({"items": list(last)})
         elif last:
             print_table(_HEADER, [_row(item["record"]) for item in last])
         else:
             hint("No audit records match.")
+        lines.tell_hidden()
     return 0
 
 
@@ -120,20 +120,7 @@ def _object(record: dict[str, Any]) -> tuple[str, str, str]:
     return whole, about.get("namespace", ""), about.get("name", "")
 
 
-def _records(client: ApiClient, stream: str, after: int) -> Iterator[dict[str, Any]]:
-    while True:
-        items = (
-            client.get(PATH, {"stream": stream, "after": str(after), "limit": str(_PAGE)}).get("items") or []
-        )
-        yield from items
-        if len(items) < _PAGE:
-            return
-        after = items[-1]["sequence"]
-
-
-def _follow(
-    client: ApiClient, stream: str, wanted: AuditFilter, first: list[dict[str, Any]], after: int, form: str
-) -> None:
+def _follow(lines: LogLines, wanted: AuditFilter, first: list[dict[str, Any]], form: str) -> None:
     """First what is there, then what comes; JSON records one to a line, so that a pipe can read along."""
     widths = [max(len(title), 12) for title in _HEADER]
     if form == "table":
@@ -143,8 +130,7 @@ def _follow(
     while True:
         sys.stdout.flush()
         time.sleep(_POLL_SECONDS)
-        for item in _records(client, stream, after):
-            after = item["sequence"]
+        for item in lines.read():
             if not wanted.about.matches(*_object(item["record"])) or not wanted.accepts(item["record"]):
                 continue
             if form == "table":

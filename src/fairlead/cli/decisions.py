@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from fairlead.cli import options as shared
 from fairlead.cli.about import About, asked_about, asked_about_offline
 from fairlead.cli.client import ApiClient, connect
+from fairlead.cli.log_lines import LogLines
 from fairlead.cli.output import hint, print_json, print_table
 from fairlead.cli.resources import did_you_mean
 from fairlead.core.errors import UsageError
@@ -65,8 +66,10 @@ def run(options: argparse.Namespace) -> int:
     else:
         with closing(connect(options.kubeconfig)) as client:
             about = asked_about(client, options.object, options.namespace)
-            found = _found(options, about, _all(client))
+            lines = LogLines(client, PATH)
+            found = _found(options, about, lines.read())
             _check(options, about, found, client)
+            lines.tell_hidden()
     items = list(found.last)
     if options.output == "json":
         print_json({"items": items})
@@ -75,13 +78,6 @@ def run(options: argparse.Namespace) -> int:
     else:
         print_table(_HEADER, [_row(item["record"]) for item in items])
     return 0
-
-
-def _all(client: ApiClient) -> Iterator[dict[str, Any]]:
-    after = 0
-    while page := client.get(PATH, {"after": str(after), "limit": str(_PAGE)})["items"]:
-        yield from page
-        after = page[-1]["sequence"]
 
 
 class _Found(NamedTuple):

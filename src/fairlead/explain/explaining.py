@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from fairlead.api.access.sight import EVERYTHING, Sight
 from fairlead.core.errors import NotFound
 from fairlead.explain import again, records
 from fairlead.explain.asking import Asking
+from fairlead.explain.masking import MASK, Spaces, masked_record
 from fairlead.explain.released import in_the_way, told_of
 from fairlead.explain.remedies import remarks, remedies
 from fairlead.explain.sources import Sources, explain_untried, no_such_pod
@@ -31,8 +33,12 @@ ATTEMPTS_SHOWN_MAX = 1000
 MISSED_COUNTED_MAX = 1000
 
 
-def explain(sources: Sources, namespace: str, name: str, number: int = 0) -> Asking[Json]:
-    """The latest attempt for a pod, or with `number` the one with that number in the log."""
+def explain(
+    sources: Sources, namespace: str, name: str, number: int = 0, sight: Sight = EVERYTHING
+) -> Asking[Json]:
+    """The latest attempt for a pod, or with `number` the one with that number in the log. Pods of namespaces that are
+    not in sight are counted, not named."""
+    spaces = sight.namespaces(sources.namespaces())
     line: records.NumberedRecord | None = None
     for each in records.attempts_of(sources.journal, namespace, name):
         if each is None:
@@ -59,17 +65,17 @@ def explain(sources: Sources, namespace: str, name: str, number: int = 0) -> Ask
     answer |= {
         "number": line.sequence,
         "outcome": describe_outcome(record),
-        "attempt": record,
+        "attempt": masked_record(record, spaces),
         "waterfall": waterfall(record),
         "weights": policy.weights if policy is not None else {},
         "reads": [_read(sources, name, *revisions) for name, revisions in sorted(record["reads"].items())],
     }
     if pod is not None and record["uid"] != pod.metadata.uid:
         answer["outcome"] += " (that was an earlier pod of this name)"
-    return answer | (yield from _run_again(sources, line, policy))
+    return answer | (yield from _run_again(sources, line, policy, spaces))
 
 
-def history(sources: Sources, namespace: str, name: str) -> Asking[Json]:
+def history(sources: Sources, namespace: str, name: str, sight: Sight = EVERYTHING) -> Asking[Json]:
     """Every attempt that the log keeps, oldest first."""
     lines: list[records.NumberedRecord] = []
     for each in records.attempts_of(sources.journal, namespace, name):
@@ -82,8 +88,13 @@ def history(sources: Sources, namespace: str, name: str) -> Asking[Json]:
     pod = sources.pod(namespace, name)
     if not lines and pod is None:
         raise no_such_pod(namespace, name)
+    spaces = sight.namespaces(sources.namespaces())
     attempts = [
-        {"number": line.sequence, **line.record, "outcome": describe_outcome(line.record)}
+        {
+            "number": line.sequence,
+            **masked_record(line.record, spaces),
+            "outcome": describe_outcome(line.record),
+        }
         for line in reversed(lines)
     ]
     told = {} if lines or pod is None else {"outcome": f"not tried: {explain_untried(sources, pod)}"}
@@ -182,22 +193,29 @@ def _read(sources: Sources, resource: str, used: int, newest: int) -> Json:
     return told | {"stale": sum(change.entry.revision <= newest for change in later)}
 
 
-def _run_again(sources: Sources, line: records.NumberedRecord, policy: Policy | None) -> Asking[Json]:
+def _run_again(
+    sources: Sources, line: records.NumberedRecord, policy: Policy | None, spaces: Spaces
+) -> Asking[Json]:
     inputs = yield from _inputs(sources, line, policy)
     if isinstance(inputs, str) or policy is None:
         return {"again": {"agrees": None, "why": inputs}, "remedies": [], "remarks": []}
-    told: Json = yield lambda: _told_again(inputs, line, policy)
+    told: Json = yield lambda: _told_again(inputs, line, policy, spaces)
     return told
 
 
-def _told_again(inputs: again.Inputs, line: records.NumberedRecord, policy: Policy) -> Json:
+def _told_again(inputs: again.Inputs, line: records.NumberedRecord, policy: Policy, spaces: Spaces) -> Json:
     found = again.run_again(inputs, policy)
     differing = again.differences(line.record, found.attempt)
+    if spaces is not None:  # whose names these are is not looked into
+        differing = tuple(
+            each._replace(recorded=MASK, again=MASK) if each.field == "victims" else each
+            for each in differing
+        )
     return {
         "again": {"agrees": not differing, "differences": [each._asdict() for each in differing]},
         "remedies": list(remedies(found.snapshot, policy, found.facts)),
         "remarks": [
-            *in_the_way(found.snapshot, policy, found.facts),
+            *in_the_way(found.snapshot, policy, found.facts, spaces),
             *remarks(found.snapshot, found.facts),
         ],
     }

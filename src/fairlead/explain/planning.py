@@ -12,8 +12,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from fairlead.api.access.sight import EVERYTHING, Sight
 from fairlead.core.errors import BadRequest, TooLarge
 from fairlead.explain.asking import Asking
+from fairlead.explain.masking import masked_names
 from fairlead.explain.remedies import remarks, remedies
 from fairlead.explain.sources import Sources, held_back
 from fairlead.explain.worlds import seen_now
@@ -52,7 +54,9 @@ class Planned(NamedTuple):
     held: bool = False  # nobody would try to place it yet, so that it neither fits nor does not
 
 
-def answer(sources: Sources, body: bytes) -> Asking[Json]:
+def answer(sources: Sources, body: bytes, sight: Sight = EVERYTHING) -> Asking[Json]:
+    """Pods of namespaces that are not in sight and would be evicted are counted, not named."""
+    spaces = sight.namespaces(sources.namespaces())
     pods: list[Pod] = yield lambda: _asked(body)
     placer = sources.placer()
     policy, seen = placer.policy, seen_now(sources.plane)
@@ -65,7 +69,7 @@ def answer(sources: Sources, body: bytes) -> Asking[Json]:
     return {
         **told,
         "fits": all(each.node or each.held for each in planned),
-        "items": [each._asdict() for each in planned],
+        "items": [each._replace(evicts=masked_names(each.evicts, spaces))._asdict() for each in planned],
     }
 
 

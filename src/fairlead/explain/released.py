@@ -7,6 +7,7 @@ one that takes its place, what belongs to which. Called by `explaining.py`.
 from __future__ import annotations
 
 from fairlead.explain import words
+from fairlead.explain.masking import Spaces, is_seen
 from fairlead.ledger import handover
 from fairlead.model.marks import QUOTA_GIVEN
 from fairlead.model.views import Pod
@@ -17,8 +18,9 @@ from fairlead.schedule.policy import Policy
 from fairlead.schedule.snapshot import Placed, Snapshot
 
 
-def in_the_way(snapshot: Snapshot, policy: Policy, facts: Facts) -> tuple[str, ...]:
-    """Released pods that hold what such a pod lacks; empty if it fits somewhere."""
+def in_the_way(snapshot: Snapshot, policy: Policy, facts: Facts, spaces: Spaces = None) -> tuple[str, ...]:
+    """Released pods that hold what such a pod lacks; empty if it fits somewhere. Those outside of `spaces` are
+    counted."""
     released = sorted((each for each in snapshot.placed.values() if each.released), key=lambda each: each.key)
     if not released or ClassState(snapshot, policy, facts).open.any():
         return ()
@@ -36,9 +38,15 @@ def in_the_way(snapshot: Snapshot, policy: Policy, facts: Facts) -> tuple[str, .
         )
     told.append(
         f"released pods may still run, and keep their room until their node is back or its end is confirmed: "
-        f"{words.some([*map(_where, released)])}"
+        f"{words.some(_named(released, spaces))}"
     )
     return tuple(told)
+
+
+def _named(released: list[Placed], spaces: Spaces) -> list[str]:
+    told = [_where(each) for each in released if is_seen(each.key.namespace, spaces)]
+    others = len(released) - len(told)
+    return [*told, f"{others} of other namespaces"] if others else told
 
 
 def told_of(pod: Pod, beside: tuple[Pod, ...]) -> tuple[str, ...]:

@@ -22,7 +22,16 @@ from fairlead.model.policy import plane_knobs
 from fairlead.model.policy.in_use import policy_in_use
 from fairlead.model.reasons import GATED, OTHER_SCHEDULER
 from fairlead.model.stages import Standing
-from fairlead.model.views import JOBS, PLANE_SETTINGS, PODS, SCHEDULING_POLICIES, Pod, Resource, View
+from fairlead.model.views import (
+    JOBS,
+    NAMESPACES,
+    PLANE_SETTINGS,
+    PODS,
+    SCHEDULING_POLICIES,
+    Pod,
+    Resource,
+    View,
+)
 from fairlead.reconcile.progress import served_with
 from fairlead.schedule.policy import Policy
 from fairlead.schedule.registry import default_policy, policy_for
@@ -45,6 +54,9 @@ class Sources:
     def pod(self, namespace: str, name: str) -> Pod | None:
         entry = self.reader.get(Key(PODS.name, namespace, name))
         return None if entry is None else msgspec.json.decode(entry.data, type=Pod)
+
+    def namespaces(self) -> list[str]:
+        return [entry.key.name for entry in self.reader.list(NAMESPACES.name)]
 
     def siblings(self, pod: Pod) -> tuple[Pod, ...]:
         """The pods of its controller, as the plane sees them."""

@@ -6,10 +6,12 @@ have come or gone; those of discovery and OpenAPI carry a digest, by which a cli
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
-from fairlead.api.access.contract import Attributes, Authorizer, require
+from fairlead.api.access.contract import Attributes, Authorizer, forbidden_error, require
+from fairlead.api.access.sight import EVERYTHING, Sight
+from fairlead.api.access.users import User
 from fairlead.api.discovery import AGGREGATED_VERSIONS, Discovery
 from fairlead.api.forms import parse_accept
 from fairlead.api.plan import Context
@@ -29,10 +31,27 @@ class Later(NamedTuple):
     start: Callable[[Done], None]
 
 
-# A document by path, query and who asks.
-Extension = Callable[[str, Mapping[str, str], Context], Reply | Later]
+# A document by path, query, who asks, and what they may be told of.
+Extension = Callable[[str, Mapping[str, str], Context, Sight], Reply | Later]
 # A question with a body, which changes nothing.
-Question = Callable[[bytes, Context], Reply | Later]
+Question = Callable[[bytes, Context, Sight], Reply | Later]
+# What a tenant must be allowed to do, who may not read the document as such. None: nothing lets them read it.
+Needs = Callable[[User, str, bytes], Iterable[Attributes] | None]
+
+
+class Mounted(NamedTuple):
+    """A document with an address of its own. Who may `get` (or `post` to) its path is told all; a tenant, if there are
+    `needs` and all are met, what they may see."""
+
+    answer: Extension
+    needs: Needs | None = None
+
+
+class Asked(NamedTuple):
+    """The same for a question."""
+
+    answer: Question
+    needs: Needs | None = None
 
 
 class Documents:
@@ -45,8 +64,8 @@ class Documents:
         address: str,
         version: Mapping[str, str],
         openapi: OpenApi,
-        extensions: Mapping[str, Extension],
-        questions: Mapping[str, Question] | None = None,
+        extensions: Mapping[str, Mounted],
+        questions: Mapping[str, Asked] | None = None,
     ) -> None:
         self._discovery = discovery
         self._authorizer = authorizer
@@ -65,32 +84,50 @@ class Documents:
         if len(path) > 1:
             path = path.rstrip("/")
         verb = exchange.method.decode("latin-1").lower()
-        asked = Attributes(user=context.user, verb=verb, path=path)
-        require(self._authorizer, asked)
         question = self._questions.get(path)
+        extension = self._extension(path)
+        needs = question.needs if question is not None else extension.needs if extension is not None else None
+        sight = self._sight(context.user, verb, path, exchange.body, needs)
         if question is not None:
             if verb != "post":
                 raise MethodNotAllowed(f"{verb.upper()} is not allowed on {path}; only POST is")
-            reply = question(exchange.body, context)
+            reply = question.answer(exchange.body, context, sight)
             if isinstance(reply, Later):
                 return reply
             send(exchange, reply)
             return reply.status
         if verb not in ("get", "head"):
             raise MethodNotAllowed(f"{verb.upper()} is not allowed on {path}; only GET is")
-        reply, extra = self._reply(exchange, path, query, context)
+        if extension is not None:
+            reply, extra = extension.answer(path, query, context, sight), b""
+        else:
+            reply, extra = self._reply(exchange, path, query)
         if isinstance(reply, Later):
             return reply
         send(exchange, reply, extra)
         return reply.status
 
-    def _reply(
-        self, exchange: Exchange, path: str, query: Mapping[str, str], context: Context
-    ) -> tuple[Reply | Later, bytes]:
-        """The reply and its further header lines."""
+    def _extension(self, path: str) -> Mounted | None:
         for prefix, extension in self._extensions.items():
             if path == prefix or path.startswith(prefix + "/"):
-                return extension(path, query, context), b""
+                return extension
+        return None
+
+    def _sight(self, user: User, verb: str, path: str, body: bytes, needs: Needs | None) -> Sight:
+        """What may be told of. Forbidden if this user may neither read the document nor do what it takes instead."""
+        asked = Attributes(user=user, verb=verb, path=path)
+        verdict = self._authorizer.authorize(asked)
+        if verdict.allowed:
+            return EVERYTHING
+        wanted = needs(user, path, body) if needs is not None else None
+        if wanted is None:
+            raise forbidden_error(asked, verdict)
+        for each in wanted:
+            require(self._authorizer, each)
+        return Sight(self._authorizer, user)
+
+    def _reply(self, exchange: Exchange, path: str, query: Mapping[str, str]) -> tuple[Reply | Later, bytes]:
+        """The reply and its further header lines."""
         if path == "/version":
             return Reply(200, self._version), b""
         accept = exchange.headers.get(b"accept", b"").decode("latin-1")

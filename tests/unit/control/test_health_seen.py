@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
+from fairlead.api.access.sight import EVERYTHING
 from fairlead.cli import queues as command
+from fairlead.port.request import Reply
 from fairlead.runtime.server import extensions
 from tests.inprocess import InProcess
 from tests.unit.control.driving import Driver
@@ -41,8 +43,9 @@ def fight() -> Driver:
 
 def answer_of(driver: Driver) -> Any:
     reply = extensions.queues(lambda: driver.plane, lambda: driver.now)(
-        extensions.QUEUES, {}, driver.api.context()
+        extensions.QUEUES, {}, driver.api.context(), EVERYTHING
     )
+    assert isinstance(reply, Reply)
     return json.loads(reply.body)
 
 

@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
+from fairlead.api.access.sight import EVERYTHING
 from fairlead.control.tally import SCHEDULED, Distribution, PlacementTally
+from fairlead.port.request import Reply
 from fairlead.runtime.server import extensions
 from fairlead.runtime.server.scheduler_metrics import scheduler_samples
 from fairlead.schedule.waiting import FLUSH, TakenPod
@@ -115,7 +117,8 @@ def test_histograms_are_announced_once_and_their_buckets_add_up(driver: Driver) 
         driver.api.post(PODS, pod(f"web-{number}", "1"))
     driver.run(5)
     answer = extensions.metrics(lambda: scheduler_samples(driver.plane.placer))
-    reply = answer("/metrics", {}, driver.api.context())
+    reply = answer("/metrics", {}, driver.api.context(), EVERYTHING)
+    assert isinstance(reply, Reply)
     lines = reply.body.decode().splitlines()
     name = "scheduler_pod_scheduling_attempts"
     assert [line for line in lines if line.startswith(f"# TYPE {name}")] == [f"# TYPE {name} histogram"]

@@ -47,6 +47,7 @@ class Server:
         exchange = SimpleNamespace(
             method=b"GET",
             target=path.encode(),
+            body=b"",
             headers={b"accept": accept.encode(), b"if-none-match": known},
             respond=lambda *answer: found.append(answer),
         )

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from msgspec import structs
+
 from fairlead.api import options
+from fairlead.api.access.sight import Sight
 from fairlead.api.audit.recording import audit_line
 from fairlead.api.plan import Context
 from fairlead.control.controller import Controller
@@ -17,11 +20,13 @@ from fairlead.core.times import microtime, parse_time, timestamp
 from fairlead.model.key import Key
 from fairlead.port.request import Reply
 from fairlead.queue.snapshot import QueueSnapshot
+from fairlead.runtime.server.tenants import place_of, place_of_key, without_others
 from fairlead.schedule.waiting import FLUSH, State
 from fairlead.store.contract import Journal
 from fairlead.store.damage import describe_damage
 from fairlead.store.instants import revision_at
 from fairlead.store.machine import Store, StorePhase
+from fairlead.wire.documents import Extension
 
 AUDIT = "/fairlead/v1/audit"
 DECISIONS = "/fairlead/v1/decisions"
@@ -35,29 +40,35 @@ _DAMAGE_SHOWN_MAX = 16
 _NO_OTHERS: Mapping[str, str] = {}
 
 
-def lines(
-    journal: Journal, stream: str, others: Mapping[str, str] = _NO_OTHERS
-) -> Callable[[str, Mapping[str, str], Context], Reply]:
+def lines(journal: Journal, stream: str, others: Mapping[str, str] = _NO_OTHERS) -> Extension:
     """GET ...?after=SEQUENCE&limit=N: lines of a bounded log (audit, decisions), oldest first. `others`: streams that
-    ?stream=NAME asks for instead."""
+    ?stream=NAME asks for instead. A tenant gets the lines about objects that they may read, `hidden` says how many
+    others there were up to `last`."""
 
-    def answer(path: str, query: Mapping[str, str], context: Context) -> Reply:
+    def answer(path: str, query: Mapping[str, str], context: Context, sight: Sight) -> Reply:
         after = options.parse_whole(query, "after") or 0
         limit = min(options.parse_whole(query, "limit") or _AUDIT_LINES_MAX, _AUDIT_LINES_MAX)
         name = query.get("stream", "")
         if name and name not in others:
             raise BadRequest(f"there is no stream {name!r} here; there are: {', '.join(others) or 'none'}")
         wanted = others[name] if name else stream
-        found = [audit_line(sequence, note) for sequence, _, note in journal.notes(wanted, after, limit)]
-        return Reply(200, b'{"items":[' + b",".join(found) + b"]}")
+        notes = journal.notes(wanted, after, limit)
+        if sight.is_whole:
+            found = [audit_line(sequence, note) for sequence, _, note in notes]
+            return Reply(200, b'{"items":[' + b",".join(found) + b"]}")
+        shown, hidden = sight.shown(notes, lambda each: place_of(each[2].body))
+        found = [audit_line(sequence, without_others(note, sight)) for sequence, _, note in shown]
+        last = notes[-1][0] if notes else after
+        rest = b'],"hidden":%d,"last":%d}' % (hidden, last)
+        return Reply(200, b'{"items":[' + b",".join(found) + rest)
 
     return answer
 
 
-def revisions(journal: Journal, store: Store) -> Callable[[str, Mapping[str, str], Context], Reply]:
+def revisions(journal: Journal, store: Store) -> Extension:
     """GET /fairlead/v1/revision?at=TIME: the newest revision of that time, and when it was written."""
 
-    def answer(path: str, query: Mapping[str, str], context: Context) -> Reply:
+    def answer(path: str, query: Mapping[str, str], context: Context, sight: Sight) -> Reply:
         try:
             instant = parse_time(query.get("at", ""))
         except ValueError as error:
@@ -70,12 +81,10 @@ def revisions(journal: Journal, store: Store) -> Callable[[str, Mapping[str, str
     return answer
 
 
-def queues(
-    plane_now: Callable[[], Plane], clock: Callable[[], float]
-) -> Callable[[str, Mapping[str, str], Context], Reply]:
+def queues(plane_now: Callable[[], Plane], clock: Callable[[], float]) -> Extension:
     """GET /fairlead/v1/queues: each controller's queue at this moment."""
 
-    def answer(path: str, query: Mapping[str, str], context: Context) -> Reply:
+    def answer(path: str, query: Mapping[str, str], context: Context, sight: Sight) -> Reply:
         plane = plane_now()
         items = [
             {
@@ -87,7 +96,7 @@ def queues(
                 "raised": controller.raised,
                 "settings": plane.health.settings.source(controller.decider.name),
                 "turns": controller.settings,
-                "queue": controller.queue.snapshot(clock()),
+                "queue": _seen_queue(controller.queue.snapshot(clock()), sight),
             }
             for controller in plane.controllers
         ]
@@ -105,7 +114,7 @@ def queues(
             "phase": plane.leadership.phase.value,
             "events": events,
             "scheduler": scheduler_queue(plane, clock()),
-            **_health(plane.health, clock()),
+            **_health(plane.health, clock(), sight),
             "items": items,
         }
         return Reply(200, codec.encode(body))
@@ -136,7 +145,21 @@ def scheduler_queue(plane: Plane, now: float) -> dict[str, Any] | None:
     }
 
 
-def _health(health: Health, now: float) -> dict[str, Any]:
+def _seen_queue(queue: QueueSnapshot[Key], sight: Sight) -> QueueSnapshot[Key]:
+    """Without the names of keys that this user may not see; the counts stay."""
+    if sight.is_whole:
+        return queue
+    oldest = queue.oldest_waiting
+    return structs.replace(
+        queue,
+        oldest_waiting=oldest if oldest is not None and sight.sees(*oldest) else None,
+        most_retried=tuple(each for each in queue.most_retried if sight.sees(*each.key)),
+        longest_running=tuple(each for each in queue.longest_running if sight.sees(*each.key)),
+        longest_held=tuple(each for each in queue.longest_held if sight.sees(*each.key)),
+    )
+
+
+def _health(health: Health, now: float, sight: Sight) -> dict[str, Any]:
     """What the controllers share: which settings they work with, retries left, whether the API is left alone, loops."""
     settings, budget, breaker = health.settings, health.budget, health.breaker
     return {
@@ -153,14 +176,18 @@ def _health(health: Health, now: float) -> dict[str, Any]:
             "opened": breaker.opened,
             "settings": breaker.settings,
         },
-        "writeLoops": health.writes.loops(now),
+        "writeLoops": [
+            each
+            for each in health.writes.loops(now)
+            if sight.is_whole or sight.sees(*place_of_key(each.object))
+        ],
     }
 
 
-def health(store: Store) -> Callable[[str, Mapping[str, str], Context], Reply]:
+def health(store: Store) -> Extension:
     """/livez: the process answers. /readyz and /healthz: it also can write. One check alone has an address below."""
 
-    def answer(path: str, query: Mapping[str, str], context: Context) -> Reply:
+    def answer(path: str, query: Mapping[str, str], context: Context, sight: Sight) -> Reply:
         _, name, *below = path.split("/")
         problems = {"ping": ""}
         notes: tuple[str, ...] = ()
@@ -261,10 +288,10 @@ _CONTROLLER_METRICS: tuple[tuple[str, Callable[[Controller, QueueSnapshot[Key]],
 )
 
 
-def metrics(read: Callable[[], Iterable[MetricSample]]) -> Callable[[str, Mapping[str, str], Context], Reply]:
+def metrics(read: Callable[[], Iterable[MetricSample]]) -> Extension:
     """/metrics in Prometheus' text form; a name that ends in _total is a counter, any other a gauge."""
 
-    def answer(path: str, query: Mapping[str, str], context: Context) -> Reply:
+    def answer(path: str, query: Mapping[str, str], context: Context, sight: Sight) -> Reply:
         lines: list[str] = []
         announced = ""
         for name, value, labels, histogram in read():

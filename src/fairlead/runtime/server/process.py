@@ -46,7 +46,7 @@ from fairlead.runtime.credentials.kubeconfig import server_url
 from fairlead.runtime.credentials.renewing import Renewing
 from fairlead.runtime.data.directory import open_data_directory
 from fairlead.runtime.data.reserve import Reserve
-from fairlead.runtime.server import explanations, extensions, first_run
+from fairlead.runtime.server import explanations, extensions, first_run, tenants
 from fairlead.runtime.server.answering import Answering
 from fairlead.runtime.server.bootstrap import ensure_initial_objects
 from fairlead.runtime.server.expirer import Expirer
@@ -65,7 +65,7 @@ from fairlead.runtime.server.store_driver import StoreDriver
 from fairlead.runtime.server.version import git_version, version_document
 from fairlead.store.contract import CommittedChange, Journal, Retention
 from fairlead.store.machine import Store
-from fairlead.wire.documents import Documents
+from fairlead.wire.documents import Asked, Documents, Mounted
 from fairlead.wire.exchange import Exchange
 from fairlead.wire.handler import Handler
 from fairlead.wire.listener import Listener
@@ -272,6 +272,7 @@ class Server:
         virtual += [Virtual(k.group, k.version, k.plural, k.kind, k.namespaced, v) for k, v in answered]
         healthy = extensions.health(self._store)
         sources = Sources(self._store, self._journal, lambda: self._planes.plane, self._clock)
+        tenant = tenants.any_tenant(desk.grants)
         return Documents(
             Discovery(desk.catalog, virtual),
             desk.authorizer,
@@ -279,20 +280,32 @@ class Server:
             version_document(),
             OpenApi(desk.catalog, desk.tables, git_version()),
             {
-                "/readyz": healthy,
-                "/livez": healthy,
-                "/healthz": healthy,
-                "/metrics": extensions.metrics(lambda: self._samples(desk, handler())),
-                extensions.AUDIT: extensions.lines(
-                    self._journal, audit.STREAM, {"strangers": audit.STRANGERS}
+                "/readyz": Mounted(healthy),
+                "/livez": Mounted(healthy),
+                "/healthz": Mounted(healthy),
+                "/metrics": Mounted(extensions.metrics(lambda: self._samples(desk, handler()))),
+                extensions.AUDIT: Mounted(
+                    extensions.lines(self._journal, audit.STREAM, {"strangers": audit.STRANGERS}), tenant
                 ),
-                extensions.DECISIONS: extensions.lines(self._journal, record.STREAM),
-                extensions.QUEUES: extensions.queues(lambda: self._planes.plane, self._clock),
-                extensions.REVISION: extensions.revisions(self._journal, self._store),
-                explanations.EXPLAIN: explanations.explanations(sources, self._answering),
-                explanations.WHY_NOT: explanations.objections(sources, self._answering),
+                extensions.DECISIONS: Mounted(extensions.lines(self._journal, record.STREAM), tenant),
+                extensions.QUEUES: Mounted(
+                    extensions.queues(lambda: self._planes.plane, self._clock), tenant
+                ),
+                extensions.REVISION: Mounted(extensions.revisions(self._journal, self._store), tenant),
+                explanations.EXPLAIN: Mounted(
+                    explanations.explanations(sources, self._answering),
+                    tenants.who_may_get_the_pod(explanations.EXPLAIN),
+                ),
+                explanations.WHY_NOT: Mounted(
+                    explanations.objections(sources, self._answering),
+                    tenants.who_may_get_the_pod(explanations.WHY_NOT),
+                ),
             },
-            {explanations.PLAN: explanations.plans(sources, self._answering)},
+            {
+                explanations.PLAN: Asked(
+                    explanations.plans(sources, self._answering), tenants.who_may_create_the_pods
+                )
+            },
         )
 
     def _samples(self, desk: Desk, handler: Handler) -> Iterator[MetricSample]:

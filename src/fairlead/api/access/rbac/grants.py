@@ -44,7 +44,7 @@ _ALL = _ROLES | _BINDINGS
 _USERS_KEPT, _ANSWERS_KEPT = 4096, 16_384
 _ABOUT_MAX = 256  # characters of a name or path, which clients make up, with which an answer is remembered
 
-_TOLD = 3  # bindings that a refusal names
+_TOLD = 3  # bindings, or namespaces, that a refusal names
 
 _Question = tuple[User, str, str, str, str, str, str]
 
@@ -149,6 +149,12 @@ class Grants:
                     paths[PathRule(rule.verbs, rule.non_resource_urls)] = None
         return AccessRules(tuple(resources), tuple(paths))
 
+    def namespaces_of(self, user: User) -> tuple[str, ...]:
+        """Where somebody gave this user a role, by name or by a group of theirs."""
+        return tuple(
+            dict.fromkeys(each.key.namespace for each in self._rights_of(user).bindings if each.key.namespace)
+        )
+
     def rules_of(self, role: Key) -> tuple[PolicyRule, ...] | None:
         """What a role grants to whoever has it; None if there is no such role."""
         return self._roles.get(role)
@@ -162,25 +168,33 @@ class Grants:
     def _judge(self, asked: Attributes) -> AccessVerdict:
         rights = self._rights_of(asked.user)
         for place in dict.fromkeys(("", asked.namespace if asked.plural else "")):
-            held = rights.places.get(place)
-            if held is None:
-                held = rights.places[place] = self._held(rights, place)
-            binding = held.allowing(asked)
+            binding = self._allowing(rights, place, asked)
             if binding is not None:
                 return AccessVerdict(
                     "allowed", f"RBAC: allowed by {binding.told} to {_through(binding, asked.user)}"
                 )
         return self._refusal(rights, asked)
 
+    def _allowing(self, rights: _Rights, place: str, asked: Attributes) -> Binding | None:
+        held = rights.places.get(place)
+        if held is None:
+            held = rights.places[place] = self._held(rights, place)
+        return held.allowing(asked)
+
     def _refusal(self, rights: _Rights, asked: Attributes) -> AccessVerdict:
         """No answer, with what would help: the roles that the user has where they asked, and those that are gone."""
         here = [each for each in rights.bindings if each.key.namespace in ("", asked.namespace)]
+        if asked.plural and not asked.namespace:
+            elsewhere = [
+                each for each in self.namespaces_of(asked.user) if self._allowing(rights, each, asked)
+            ]
+            if elsewhere:
+                return AccessVerdict("no-opinion", f"RBAC: allowed in {_some(elsewhere)} alone")
         own = [each for each in here if asked.user.name in each.users or not each.groups <= EVERYONE]
         told = [f"{each.told}{'' if each.role in self._roles else ', which does not exist'}" for each in own]
         if not told:
             return NO_OPINION
-        more = f" and {len(told) - _TOLD} more" if len(told) > _TOLD else ""
-        return AccessVerdict("no-opinion", f"RBAC: not allowed by {', '.join(told[:_TOLD])}{more}")
+        return AccessVerdict("no-opinion", f"RBAC: not allowed by {_some(told)}")
 
     def _held(self, rights: _Rights, place: str) -> _Held:
         held = _Held()
@@ -236,6 +250,11 @@ class Grants:
 
 def _everywhere_first(key: Key) -> tuple[str, str]:
     return key.namespace, key.name
+
+
+def _some(names: list[str]) -> str:
+    more = f" and {len(names) - _TOLD} more" if len(names) > _TOLD else ""
+    return f"{', '.join(names[:_TOLD])}{more}"
 
 
 def _through(binding: Binding, user: User) -> str:
