@@ -16,6 +16,7 @@ import pytest
 from fairlead.cli import audit, decisions, output
 from fairlead.cli.about import asked_about
 from fairlead.cli.client import find_kubeconfig
+from fairlead.cli.log_lines import LogLines
 from fairlead.cli.main import main
 from fairlead.core.errors import UsageError
 from fairlead.runtime.server.settings import ServeSettings
@@ -213,7 +214,7 @@ class Log:
 
 
 def test_a_long_log_is_read_to_its_end() -> None:
-    assert [item["sequence"] for item in audit._records(Log(2500), "", 0)] == list(range(1, 2501))  # type: ignore[arg-type]
+    assert [item["sequence"] for item in LogLines(Log(2500), "").read()] == list(range(1, 2501))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("form", ["table", "json"])
@@ -229,9 +230,10 @@ def test_following_shows_what_comes_and_repeats_nothing(
 
     monkeypatch.setattr("time.sleep", pause)
     wanted = audit.AuditFilter("", "", asked_about(log, "", None))  # type: ignore[arg-type]
-    first = list(audit._records(log, "", 0))  # type: ignore[arg-type]
+    lines = LogLines(log, "")  # type: ignore[arg-type]
+    first = list(lines.read())
     with pytest.raises(KeyboardInterrupt):
-        audit._follow(log, "", wanted, first, 1, form)  # type: ignore[arg-type]
+        audit._follow(lines, wanted, first, form)
     shown = capsys.readouterr().out
     assert [shown.count(f"u{number}") for number in range(1, 6)] == [1, 1, 1, 1, 0]
 
