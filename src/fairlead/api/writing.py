@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from fairlead.api.access.rbac.escalation import check_escalation
+from fairlead.api.access.signing import check_signing
 from fairlead.api.apply.managing import same_but_times
 from fairlead.api.apply.ownable import touches_metadata
 from fairlead.api.attempt import Attempt
@@ -141,6 +142,7 @@ def admit_and_validate(desk: Desk, attempt: Attempt) -> None:
     desk.managing.track(desk.tables, attempt)
     desk.chain.admit(attempt)
     check_escalation(attempt, desk.authorizer, desk.grants)
+    check_signing(attempt, desk.authorizer)
     problems = Problems()
     if attempt.subresource == "status" and old is not None:
         if touches_metadata(kind, new, old):

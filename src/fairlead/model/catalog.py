@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from fairlead.model.kind import Kind
 from fairlead.model.kinds import (
     auditpolicy,
+    certificatesigningrequest,
     configmap,
     controllerrevision,
     cronjob,
@@ -118,6 +119,7 @@ CATALOG = Catalog(
         poddisruptionbudget.KIND,
         priorityclass.KIND,
         runtimeclass.KIND,
+        certificatesigningrequest.KIND,
         role.ROLE,
         role.CLUSTER_ROLE,
         rolebinding.ROLE_BINDING,

@@ -91,7 +91,7 @@ class Kind:
     singular: str = ""  # defaults to kind in lower case
     short_names: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
-    subresources: tuple[str, ...] = ()  # of: status, scale, binding, eviction, finalize, log, token
+    subresources: tuple[str, ...] = ()  # of: status, scale, binding, eviction, finalize, log, token, approval
     scale: Scale | None = None
     columns: tuple[Column, ...] = ()  # without NAME; empty means AGE only
     # Maps of the metadata that a write to the status may change as well; upstream's strategies differ by kind.

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from fairlead.api.access import impersonation
+from fairlead.api.access.client_certificates import ClientCertificate
 from fairlead.api.access.reviews import REVIEWS
 from fairlead.api.access.users import ANONYMOUS, User
 from fairlead.api.audit.rules import Target
@@ -40,6 +41,7 @@ from fairlead.wire.documents import Documents, Later
 from fairlead.wire.exchange import Exchange
 from fairlead.wire.rendering import send
 from fairlead.wire.routes import FENCE, resource_request, split_target, with_premises
+from fairlead.wire.validity import client_certificate
 from fairlead.wire.watching import Watches
 
 log = logging.getLogger("fairlead.wire")
@@ -57,7 +59,7 @@ class Host(Protocol):
 
     api: Api
 
-    def sign_in(self, authorization: str | None, path: str) -> User: ...
+    def sign_in(self, authorization: str | None, path: str, shown: ClientCertificate | None) -> User: ...
 
     def context(
         self, user: User, user_agent: str, source: str, impersonator: User | None = None
@@ -109,8 +111,7 @@ class Handler:
         path = ""
         try:
             path, query = split_target(exchange.target)
-            header = headers.get(b"authorization")
-            user = self._host.sign_in(header.decode("latin-1") if header is not None else None, path)
+            user = self._sign_in(exchange, path)
             if user is not ANONYMOUS:
                 exchange.recognize()
                 if exchange.body_unread:
@@ -150,11 +151,15 @@ class Handler:
         """Who sends a body, by the headers alone. None: nobody who is known; then it is not read."""
         try:
             path, _ = split_target(exchange.target)
-            header = exchange.headers.get(b"authorization")
-            user = self._host.sign_in(header.decode("latin-1") if header is not None else None, path)
+            user = self._sign_in(exchange, path)
         except ApiError:
             return None  # the refusal is told, and audited, when the request's turn comes
         return None if user is ANONYMOUS else user.name
+
+    def _sign_in(self, exchange: Exchange, path: str) -> User:
+        header = exchange.headers.get(b"authorization")
+        authorization = header.decode("latin-1") if header is not None else None
+        return self._host.sign_in(authorization, path, client_certificate(exchange.certificate))
 
     def _context(self, exchange: Exchange, user: User, impersonator: User | None) -> Context:
         user_agent = exchange.headers.get(b"user-agent", b"").decode("latin-1")

@@ -12,6 +12,7 @@ import ssl
 from collections.abc import Mapping
 from typing import Any
 
+from fairlead.api.access.client_certificates import ClientCertificate
 from fairlead.core.times import timestamp
 
 # X509_V_FLAG_NO_CHECK_TIME of OpenSSL, which Python has no name for.
@@ -31,6 +32,20 @@ def time_trouble(shown: Mapping[str, Any] | None, now: float) -> str:
     if now < begins:
         return f"it is valid from {timestamp(begins)}, and now is {timestamp(now)}"
     return f"it has expired at {timestamp(ends)}" if now > ends else ""
+
+
+def client_certificate(shown: Mapping[str, Any] | None) -> ClientCertificate | None:
+    """What a client showed, as `getpeercert` gives it; None if that is nothing."""
+    if not shown:
+        return None
+    fields = [pair for part in shown.get("subject", ()) for pair in part]
+    return ClientCertificate(
+        name=common_name(shown),
+        groups=tuple(str(value) for field, value in fields if field == "organizationName"),
+        serial=str(shown.get("serialNumber", "")),
+        begins=ssl.cert_time_to_seconds(shown["notBefore"]),
+        ends=ssl.cert_time_to_seconds(shown["notAfter"]),
+    )
 
 
 def common_name(shown: Mapping[str, Any] | None) -> str:

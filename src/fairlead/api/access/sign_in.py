@@ -1,33 +1,46 @@
 """All ways to sign in, asked in order. First step of every request; one per server, held by its Api.
 
+    certificates           shown in the TLS handshake, signed by this plane's authority (`client_certificates.py`)
     the token table        tokens that `fairlead token create` made (`authn.py`); replaced as a whole when the file is
     service accounts       tokens with three parts, signed by this plane (`account_tokens.py`)
 
-The first that knows a token answers for it; what it says of a bad one is what the caller is told.
+Who shows a certificate signs in with it; else the first that knows a token answers for it, and what it says of a bad
+one is what the caller is told.
 """
 
 from __future__ import annotations
 
 from fairlead.api.access.account_tokens import ISSUER, AccountTokens
 from fairlead.api.access.authn import Tokens, bearer_token, is_public
+from fairlead.api.access.client_certificates import ClientCertificate, user_of
 from fairlead.api.access.users import ANONYMOUS, User
 from fairlead.core.errors import Unauthorized
+from fairlead.core.kept import BoundedDict
+
+_SHOWN_KEPT = 4096  # certificates; who is forgotten and has a watch open must open it again
 
 
 class SignIn:
-    __slots__ = ("accounts", "tokens")
+    __slots__ = ("_shown", "accounts", "tokens")
 
     def __init__(self, tokens: Tokens, accounts: AccountTokens) -> None:
         self.tokens = tokens
         self.accounts = accounts
+        self._shown: BoundedDict[User, ClientCertificate] = BoundedDict(_SHOWN_KEPT)
 
-    def authenticate(self, authorization: str | None, path: str, at: float) -> User:
+    def authenticate(
+        self, authorization: str | None, path: str, at: float, shown: ClientCertificate | None = None
+    ) -> User:
         """The caller of one request: anonymous only on public paths and only without a token."""
+        if shown is not None:
+            user = user_of(shown, at)
+            self._shown.keep(user, shown)
+            return user
         if authorization is None and is_public(path):
             return ANONYMOUS
-        user = self.tokens.remembered(authorization)
-        if user is not None:
-            return user
+        known = self.tokens.remembered(authorization)
+        if known is not None:
+            return known
         token = bearer_token(authorization)
         if _has_three_parts(token):
             return self.accounts.authenticate(token, at)
@@ -49,7 +62,9 @@ class SignIn:
 
     def knows(self, user: User, at: float) -> bool:
         """Whether what this user signed in with still counts: what was opened with a token ends with it."""
-        return self.tokens.knows(user) or self.accounts.knows(user, at)
+        shown = self._shown.get(user)
+        by_certificate = shown is not None and shown.begins <= at < shown.ends
+        return by_certificate or self.tokens.knows(user) or self.accounts.knows(user, at)
 
 
 def _has_three_parts(token: str) -> bool:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from fairlead.api.admission import (
     audit_policies,
+    certificates,
     claims_of_sets,
     default_tolerations,
     definitions,
@@ -52,6 +53,7 @@ DEFAULT_STEPS: tuple[AdmissionStep, ...] = (
     *quotas.STEPS,
     *definitions.STEPS,
     audit_policies.STEP,
+    certificates.STEP,
 )
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 
 from fairlead.api.desk import Desk
 from fairlead.api.plan import Context, Step
-from fairlead.api.subresources import binding, eviction, finalize, log, scale, token
+from fairlead.api.subresources import approval, binding, eviction, finalize, log, scale, token
 from fairlead.api.verbs.get import get
 from fairlead.api.verbs.patch import patch
 from fairlead.api.verbs.update import update
@@ -21,6 +21,7 @@ Verb = Callable[[Desk, Request, Kind, Context], Step]
 VERBS: Mapping[str, Mapping[str, Verb]] = {
     "status": {"get": get, "update": update, "patch": patch},
     "scale": {"get": scale.get, "update": scale.update, "patch": scale.patch},
+    "approval": {"get": get, "update": approval.update, "patch": approval.patch},
     "binding": {"create": binding.create},
     "eviction": {"create": eviction.create},
     "finalize": {"update": finalize.update},

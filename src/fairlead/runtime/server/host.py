@@ -11,6 +11,7 @@ import logging
 import os
 from collections.abc import Callable
 
+from fairlead.api.access.client_certificates import ClientCertificate
 from fairlead.api.access.users import MASTERS, User
 from fairlead.api.conversation import Conversation, Next, stored_reply
 from fairlead.api.plan import Context
@@ -48,14 +49,14 @@ class ServingHost:
         self.note: Callable[[tuple[Note, ...]], None] = driver.note
         self._losing = False  # lines of the audit log were not taken, and none was since
 
-    def sign_in(self, authorization: str | None, path: str) -> User:
+    def sign_in(self, authorization: str | None, path: str, shown: ClientCertificate | None = None) -> User:
         try:
-            return self.api.sign_in.authenticate(authorization, path, self._clock())
+            return self.api.sign_in.authenticate(authorization, path, self._clock(), shown)
         except Unauthorized:
             # A token that was made a moment ago must work at once; looking costs one stat.
             if authorization is None or not self._tokens_changed():
                 raise
-        return self.api.sign_in.authenticate(authorization, path, self._clock())
+        return self.api.sign_in.authenticate(authorization, path, self._clock(), shown)
 
     def context(self, user: User, user_agent: str, source: str, impersonator: User | None = None) -> Context:
         # Asking the system costs as much for one request as for many.

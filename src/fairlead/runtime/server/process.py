@@ -23,7 +23,7 @@ import uvloop
 from fairlead import __version__
 from fairlead.agent.hollow.decider import hollow_decider
 from fairlead.api.access.reviews import REVIEWS
-from fairlead.api.admission import SERVING_STEPS, AdmissionChain
+from fairlead.api.admission import DEFAULT_STEPS, SERVING_STEPS, AdmissionChain
 from fairlead.api.assembly import Assembly, Remembered
 from fairlead.api.audit import recording as audit
 from fairlead.api.desk import Desk
@@ -61,6 +61,7 @@ from fairlead.runtime.server.plane_driver import PlaneDriver
 from fairlead.runtime.server.planes import Planes
 from fairlead.runtime.server.routes import ServerRoutes
 from fairlead.runtime.server.settings import ServeSettings
+from fairlead.runtime.server.signing import Signing
 from fairlead.runtime.server.store_driver import StoreDriver
 from fairlead.runtime.server.version import git_version, version_document
 from fairlead.store.contract import CommittedChange, Journal, Retention
@@ -70,6 +71,7 @@ from fairlead.wire.exchange import Exchange
 from fairlead.wire.handler import Handler
 from fairlead.wire.listener import Listener
 from fairlead.wire.openapi import OpenApi
+from fairlead.wire.validity import leave_time_out
 from fairlead.wire.watching import Watches
 
 log = logging.getLogger("fairlead.runtime")
@@ -157,7 +159,9 @@ class Server:
             self._store,
             known.tokens.tokens(),
             known.signing_key(),
-            Remembered(chain=AdmissionChain(SERVING_STEPS)),
+            Remembered(
+                chain=AdmissionChain(SERVING_STEPS if settings.publishes_authority else DEFAULT_STEPS)
+            ),
         )
         self._hub = self._assembly.hub
         for told in (*recovered.reports, *extensions.damage_told(self._store)):
@@ -176,6 +180,7 @@ class Server:
         )
         host = ServingHost(api, driver, lambda: self._take_new_tokens(api), self._clock)
         self._expirer = Expirer(host, self._settings.event_ttl_seconds, self._clock)
+        self._signing = Signing(host, self._known, self._clock)
         self._planes = Planes(
             loop,
             lambda failed: PlaneDriver(
@@ -186,6 +191,8 @@ class Server:
         driver.start()
         publishes = self._settings.publishes_authority
         await ensure_initial_objects(host, self._known.ca_certificate.read_text() if publishes else "")
+        self._signing.learn_all()
+        signing = asyncio.create_task(self._signing.run())
         self._expirer.learn_all()
         expiring = asyncio.create_task(self._expirer.run())
         following_clock = asyncio.create_task(follow_wall_clock(self._clock, self._planes.stepped))
@@ -214,6 +221,7 @@ class Server:
         following.cancel()
         renewing.cancel()
         expiring.cancel()
+        signing.cancel()
         following_clock.cancel()
         self._planes.stop()  # first, so that nothing is done about the nodes' leaving
         await nodes.stop()  # while the API still answers: what becomes of their pods is written down
@@ -259,6 +267,7 @@ class Server:
         self.watches.end_of(self._assembly.custom.changed)
         self._planes.wake(woken)
         self._expirer.observe(changes)
+        self._signing.observe(changes)
         if self._routes is not None:
             self._routes.observe(changes)
 
@@ -327,6 +336,9 @@ class Server:
         tls.minimum_version = ssl.TLSVersion.TLSv1_2
         tls.load_cert_chain(self._known.server_certificate, self._known.server_key)
         tls.set_alpn_protocols(["http/1.1"])
+        tls.load_verify_locations(self._known.ca_certificate)
+        tls.verify_mode = ssl.CERT_OPTIONAL  # who has a certificate of this authority may sign in with it
+        leave_time_out(tls)  # `api/access/client_certificates.py` judges it, by the clock of this process
         return tls
 
     def _renewed(self) -> None:
