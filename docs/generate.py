@@ -20,7 +20,7 @@ from inspect import signature
 from pathlib import Path
 from typing import NamedTuple
 
-from fairlead.api.admission import DEFAULT_STEPS
+from fairlead.api.admission import SERVING_STEPS
 from fairlead.cli.main import INTERRUPTED, PIPE_CLOSED
 from fairlead.core import errors
 from fairlead.ledger import repair
@@ -111,6 +111,9 @@ BOUNDS = tuple(_every_bound())
 
 
 _STEPS = {
+    "CertificateSubject": "who asks for a certificate is written into the request",
+    "ServiceAccountToken": "a volume with a token of the pod's account is mounted in every container, unless pod or account "
+    "say `automountServiceAccountToken: false`; only where the server publishes its authority",
     "NamespaceLifecycle": "the namespace must exist and not be ending, and is held at its revision until the commit",
     "CustomResourceNames": "settles which names of a definition are accepted, and whether it is established",
     "CustomResourceCleanup": "a definition waits for its objects behind a finalizer",
@@ -193,7 +196,7 @@ def kinds() -> str:
 def admission() -> str:
     """A step without its sentence in _STEPS is a KeyError: write one."""
     rows = []
-    for step in DEFAULT_STEPS:
+    for step in SERVING_STEPS:
         what = _code(sorted(step.resources)) if step.resources else "all kinds"
         rows.append((step.name, f"{', '.join(sorted(step.verbs))} of {what}", _STEPS[step.name]))
     return table(("admission step", "sees", "does"), rows)
