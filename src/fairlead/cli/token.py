@@ -21,11 +21,13 @@ from fairlead.runtime.private_files import new_private
 _EPILOG = """examples:
   fairlead token create --role viewer --name dashboard
   fairlead token create --role node --name node-1 -o node-1.kubeconfig
+  fairlead token create --role user --name ada --group devs -o ada.kubeconfig
   fairlead token list
   fairlead token revoke dashboard
 
 roles: admin may do everything; viewer reads everything but secrets; node reaches its own Node and Lease and
-the pods bound to it. A token is shown once, when it is created: only its digest is kept.
+the pods bound to it; user may what RoleBindings and ClusterRoleBindings grant to the name or to one of its groups.
+A token is shown once, when it is created: only its digest is kept.
 """
 
 _FORMS = ("text", "json", "kubeconfig")
@@ -40,6 +42,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     create.add_argument("--role", choices=ROLES, required=True, help="what the token may do")
     create.add_argument(
         "--name", metavar="NAME", required=True, help="whom it is for; the node's name for a node"
+    )
+    create.add_argument(
+        "--group",
+        metavar="GROUP",
+        action="append",
+        default=[],
+        help="a group of the user, to which roles may be bound; may be given several times",
     )
     create.add_argument(
         "-o",
@@ -100,14 +109,17 @@ def _create(options: argparse.Namespace) -> int:
         return f"{token}\n"
 
     if file is None:
-        print(rendered(found.tokens.create(options.role, options.name, time.time())), end="")
+        print(
+            rendered(found.tokens.create(options.role, options.name, time.time(), tuple(options.group))),
+            end="",
+        )
         if form == "text":
             hint("Keep it: it is not shown again. Send it as `Authorization: Bearer TOKEN`.")
         return 0
     token = ""
     try:
         with new_private(file) as out:
-            token = found.tokens.create(options.role, options.name, time.time())
+            token = found.tokens.create(options.role, options.name, time.time(), tuple(options.group))
             out.write(rendered(token).encode())
     except BaseException:
         if token:  # which nobody has: its name must not stay taken

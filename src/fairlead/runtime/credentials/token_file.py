@@ -20,14 +20,15 @@ from fairlead.core.errors import DataDirectoryError, FormatError, NotFound, Usag
 from fairlead.core.times import timestamp
 from fairlead.runtime.private_files import hold_lock, read_private, write_private
 
-FORMAT = 1
-ROLES = ("admin", "viewer", "node")
+FORMAT = 2  # the first had no `user` tokens; a table without any is still written as that
+ROLES = ("admin", "viewer", "node", "user")
 ADMIN_NAME = "admin"
 #: bound: tokens | tokens | `fairlead token create` refuses
 TOKENS_MAX = 10_000
 
 _NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._@-]{0,126}[A-Za-z0-9])?")
 _NODE_NAME = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?")
+_GROUP = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._@:-]{0,126}[A-Za-z0-9])?")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
@@ -39,11 +40,14 @@ class TokenEntry:
     role: str
     digest: str
     created: str
+    groups: tuple[str, ...] = ()  # of a `user`, whose rights are those of roles that are bound to them
 
     @property
     def user(self) -> User:
         if self.role == "node":
             return User(NODE_PREFIX + self.name, groups=(NODES,))
+        if self.role == "user":
+            return User(self.name, groups=self.groups)
         return User(self.name, groups=(MASTERS if self.role == "admin" else VIEWERS,))
 
 
@@ -55,7 +59,12 @@ def new_token() -> str:
 def render(entries: Iterable[TokenEntry]) -> bytes:
     """The table's text."""
     ordered = sorted(entries, key=lambda entry: entry.name)
-    document = {"format": FORMAT, "tokens": [asdict(entry) for entry in ordered]}
+    lines = [
+        {field: value for field, value in asdict(entry).items() if field != "groups" or value}
+        for entry in ordered
+    ]
+    version = FORMAT if any(entry.role == "user" for entry in ordered) else 1
+    document = {"format": version, "tokens": lines}
     return json.dumps(document, indent=2).encode() + b"\n"
 
 
@@ -68,6 +77,16 @@ def check_name(role: str, name: str) -> None:
         raise UsageError(
             f"{name!r} is not a name for a {role} token: use {allowed}, with a letter or digit at both ends"
         )
+
+
+def check_groups(role: str, groups: Iterable[str]) -> None:
+    for group in groups:
+        if role != "user":
+            raise UsageError(f"--group {group!r}: only a token of the role user has groups to choose")
+        if not _GROUP.fullmatch(group):
+            raise UsageError(
+                f"{group!r} is not a name of a group: use letters, digits and '._@:-', no mark at either end"
+            )
 
 
 class TokenFile:
@@ -93,9 +112,10 @@ class TokenFile:
         """A new table if the file was replaced since it was last read, otherwise None. One stat call."""
         return None if self._stamp() == self._seen else self.tokens()
 
-    def create(self, role: str, name: str, now: float) -> str:
+    def create(self, role: str, name: str, now: float, groups: tuple[str, ...] = ()) -> str:
         """Add an entry and return its token, which is kept nowhere."""
         check_name(role, name)
+        check_groups(role, groups)
         token = new_token()
 
         def add(entries: list[TokenEntry]) -> None:
@@ -108,7 +128,7 @@ class TokenFile:
                 raise UsageError(
                     f"there are {TOKENS_MAX} tokens already: revoke some with `fairlead token revoke`"
                 )
-            entries.append(TokenEntry(name, role, token_digest(token), timestamp(now)))
+            entries.append(TokenEntry(name, role, token_digest(token), timestamp(now), groups))
 
         self._change(add)
         return token
@@ -155,7 +175,10 @@ def _parse(data: bytes, path: Path) -> tuple[TokenEntry, ...]:
         version = document["format"]
         if isinstance(version, int) and version > FORMAT:
             raise FormatError(f"{path} was written by a newer fairlead (format {version}): use that version")
-        entries = tuple(TokenEntry(**entry) for entry in document["tokens"])
+        entries = tuple(
+            TokenEntry(**{**entry, "groups": tuple(entry.get("groups") or ())})
+            for entry in document["tokens"]
+        )
         if not all(entry.role in ROLES and _DIGEST.fullmatch(entry.digest) for entry in entries):
             raise ValueError("an entry has an unknown role or no digest")
     except (ValueError, TypeError, KeyError) as error:
