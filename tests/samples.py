@@ -546,4 +546,44 @@ SAMPLES: dict[str, Json] = {
             "leaseTransitions": 0,
         },
     },
+    "Role": {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "Role",
+        "metadata": _meta("reader"),
+        "rules": [
+            {
+                "apiGroups": ["", "apps"],
+                "resources": ["pods", "pods/log", "deployments"],
+                "resourceNames": ["web"],
+                "verbs": ["get", "watch"],
+            }
+        ],
+    },
+    "ClusterRole": {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "ClusterRole",
+        "metadata": _meta("watcher", ""),
+        "aggregationRule": {"clusterRoleSelectors": [{"matchLabels": {"example.com/to-watcher": "true"}}]},
+        "rules": [
+            {"apiGroups": ["*"], "resources": ["*/scale"], "verbs": ["get"]},
+            {"nonResourceURLs": ["/metrics", "/fairlead/*"], "verbs": ["get"]},
+        ],
+    },
+    "RoleBinding": {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "RoleBinding",
+        "metadata": _meta("readers"),
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "reader"},
+        "subjects": [
+            {"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "ada"},
+            {"kind": "ServiceAccount", "name": "ci", "namespace": "builds"},
+        ],
+    },
+    "ClusterRoleBinding": {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "ClusterRoleBinding",
+        "metadata": _meta("watchers", ""),
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "watcher"},
+        "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": "operators"}],
+    },
 }

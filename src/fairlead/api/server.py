@@ -11,7 +11,8 @@ from collections.abc import Callable, Mapping
 from msgspec import structs
 
 from fairlead.api import body
-from fairlead.api.access.contract import Attributes, require
+from fairlead.api.access.asking import attributes_of
+from fairlead.api.access.contract import require
 from fairlead.api.access.reviews import find_review, review
 from fairlead.api.access.sign_in import SignIn
 from fairlead.api.desk import Desk
@@ -126,19 +127,7 @@ class Api:
         return f": {name} are served in version {kind.version}, not {request.version}" if kind else ""
 
     def _authorize(self, request: Request, context: Context) -> None:
-        asked = Attributes(
-            user=context.user,
-            verb=request.verb,
-            group=request.group,
-            version=request.version,
-            plural=request.plural,
-            subresource=request.subresource,
-            namespace=request.namespace,
-            name=request.name,
-            field_selector=request.query.get("fieldSelector", ""),
-            label_selector=request.query.get("labelSelector", ""),
-        )
-        require(self.desk.authorizer, asked)
+        require(self.desk.authorizer, attributes_of(request, context.user))
 
 
 def _verb_for(request: Request, kind: Kind) -> Verb:

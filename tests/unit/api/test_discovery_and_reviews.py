@@ -11,6 +11,7 @@ from fairlead.api.discovery import Discovery
 from fairlead.api.subresources import VERBS
 from fairlead.model.catalog import CATALOG
 from tests.inprocess import InProcess
+from tests.unit.api.access.granting import give_defaults
 from tests.unit.api.things import KINDS
 
 ACCESS = "/apis/authorization.k8s.io/v1"
@@ -61,6 +62,7 @@ def test_subresources_that_exchange_another_kind_say_which() -> None:
 )
 def test_one_may_ask_what_one_may_do(user: str, verb: str, allowed: bool) -> None:
     plane = InProcess()
+    give_defaults(plane.assembly.grants)
     spec = {"resourceAttributes": {"verb": verb, "resource": "pods", "namespace": "default"}}
     body = {"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview", "spec": spec}
     options = {} if user == "admin" else {"user": VIEWER}

@@ -14,6 +14,7 @@ from fairlead.core.errors import ApiError
 from fairlead.port.request import Reply, Request
 from fairlead.port.usage import Amount, ContainerUsage, NodeUsage, PodUsage
 from tests.inprocess import ADMIN, InProcess
+from tests.unit.api.access.granting import give_defaults
 from tests.unit.api.test_log import NODES, PIN, PODS
 from tests.unit.api.things import made, pod
 
@@ -142,6 +143,7 @@ def test_numbers_below_nothing_are_nothing(plane: InProcess) -> None:
 
 def test_viewers_read_it_and_nobody_writes_it(plane: InProcess) -> None:
     viewer = User("v", groups=(VIEWERS, "system:authenticated"))
+    give_defaults(plane.assembly.grants)
     assert asked(plane, "pods", viewer).nodes
     assert plane.api.plan(
         Request(

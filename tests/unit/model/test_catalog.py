@@ -43,6 +43,10 @@ KINDS = {
     "AuditPolicy",
     "ControllerRevision",
     "CustomResourceDefinition",
+    "Role",
+    "ClusterRole",
+    "RoleBinding",
+    "ClusterRoleBinding",
 }
 
 

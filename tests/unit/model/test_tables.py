@@ -10,7 +10,10 @@ from fairlead.model.tables import SCALARS, TableError, parse_tables
 from tests.samples import SAMPLES
 
 TABLES = load_tables()
-REVIEWS = ("SelfSubjectAccessReview", "SelfSubjectReview", "SelfSubjectRulesReview", "SubjectAccessReview")
+REVIEWS = (
+    *("LocalSubjectAccessReview", "SelfSubjectAccessReview", "SelfSubjectReview", "SelfSubjectRulesReview"),
+    "SubjectAccessReview",
+)
 UNSTORED = (
     *("Binding", "DeleteOptions", "Eviction", "ListMeta", "ObjectMeta", "Scale", "Status", "TokenReview"),
     *REVIEWS,

@@ -126,7 +126,7 @@ class NodeRole:
     def _referenced(self, asked: Attributes, node: str) -> str:
         if asked.verb not in _READ or asked.subresource:
             return f"only reads {asked.plural}"
-        name = asked.name or _selected_name(asked.field_selector)
+        name = asked.name or selected_name(asked.field_selector)
         if not name or not asked.namespace:
             return f"reads {asked.plural} one at a time, by namespace and name"
         # Most pods are told apart by these two searches, without decoding them.
@@ -170,7 +170,8 @@ def selects(selector: str, path: str, value: str) -> bool:
     return bool(about) and all(part in (f"{path}={value}", f"{path}=={value}") for part in about)
 
 
-def _selected_name(selector: str) -> str:
+def selected_name(selector: str) -> str:
+    """The one name that a field selector can match; "" if it is not bound to one."""
     for part in selector.split(","):
         path, _, value = part.partition("=")
         name = value.lstrip("=")

@@ -39,12 +39,14 @@ CONTROLLERS = (
     "reservation",
     "resource-quota",
     "returned",
+    "role-aggregation",
     "root-certificate",
     "scheduling-policy",
     "service-account",
     "stale-disruption",
     "statefulset",
     "taint-eviction",
+    "viewer-role",
 )
 EFFECTS = ("bind", "change", "changeStatus", "create", "delete", "finalize")
 

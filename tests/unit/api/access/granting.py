@@ -32,6 +32,12 @@ def change_of(obj: Json, type_: str = ADDED) -> CommittedChange:
     return CommittedChange(type_, Entry(key, "u", 1, msgspec.json.encode(obj)), None)
 
 
+def give_defaults(grants: Grants) -> None:
+    """What a server grants from its first start on, to one that was assembled without starting."""
+    for obj in (*default_roles(CATALOG), *default_bindings()):
+        assert grants.observe([change_of(obj)]) == []
+
+
 def default_grants() -> Grants:
     """What a plane grants that nobody has touched."""
     return grants_of(*default_roles(CATALOG), *default_bindings())

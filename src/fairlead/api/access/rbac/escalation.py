@@ -2,8 +2,9 @@
 
 Asked by `api/writing.py` of every write that passed admission; judged as Kubernetes judges it. The ways around are
 rights like others: `escalate` on the role that is written, `bind` on the role that is bound, and membership in
-system:masters. A ClusterRole that gathers the rules of others may be made only by those who may everything, because
-nobody knows what it will hold.
+system:masters. A ClusterRole that gathers the rules of others is written only by those who may everything, because
+nobody knows what it will hold. A label is a right as well: it is by labels that roles are gathered. Only who owns an
+object, and what keeps it from being deleted, may be changed by those who do not hold what it grants.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from fairlead.model.kinds.role import CLUSTER_ROLE, ROLE
 #: bound: objects | single rights that a role may grant when somebody writes or binds it who is no admin | 403
 ATOMS_MAX = 50_000
 _SHOWN = 20  # rights that are missing, in a message
+_HOUSEKEEPING = frozenset({"ownerReferences", "finalizers", "resourceVersion", "managedFields"})
 _EVERYTHING = (PolicyRule((ALL,), (ALL,), (ALL,)), PolicyRule((ALL,), non_resource_urls=(ALL,)))
 
 
@@ -54,10 +56,14 @@ def _check_role(check: _Check) -> None:
     attempt = check.attempt
     new, old = attempt.new, attempt.old
     assert new is not None
-    if (old is not None and _grants_the_same(new, old)) or _may(check, "escalate", attempt.key):
+    if old is not None and _is_housekeeping(new, old):
+        return
+    # As for Kubernetes a create carries no name, so that `escalate` with resourceNames is about roles that exist.
+    if _may(check, "escalate", attempt.key if old is not None else attempt.key._replace(name="")):
         return
     _check_held(check, rules_of(new))
-    if new.get("aggregationRule") is not None and _lacks(check, _EVERYTHING):
+    gathers = any(each is not None and each.get("aggregationRule") is not None for each in (new, old))
+    if gathers and _lacks(check, _EVERYTHING):
         raise attempt.forbidden("must have cluster-admin privileges to use an aggregationRule")
 
 
@@ -65,11 +71,12 @@ def _check_binding(check: _Check) -> None:
     attempt = check.attempt
     new, old = attempt.new, attempt.old
     assert new is not None
-    if old is not None and _binds_the_same(new, old):
+    if old is not None and _is_housekeeping(new, old):
         return
     reference = new.get("roleRef") or {}
     kind, name = str(reference.get("kind") or ""), str(reference.get("name") or "")
-    if kind not in (ROLE.kind, CLUSTER_ROLE.kind) or not name:
+    possible = (ROLE.kind, CLUSTER_ROLE.kind) if attempt.key.namespace else (CLUSTER_ROLE.kind,)
+    if kind not in possible or not name:
         return  # validation names what is wrong
     role = role_of(attempt.key.namespace, kind, name)
     if _may(check, "bind", role):
@@ -122,13 +129,14 @@ def _lacks(check: _Check, rules: tuple[PolicyRule, ...]) -> list[PolicyRule]:
     return list(islice(missing(held, rules), _SHOWN + 1))
 
 
-def _grants_the_same(new: Json, old: Json) -> bool:
-    """Labels, owners and finalizers of a role are no rights."""
-    return all(new.get(field) == old.get(field) for field in ("rules", "aggregationRule"))
+def _is_housekeeping(new: Json, old: Json) -> bool:
+    """Whether nothing was changed, or only what the collector needs to change in order to remove it."""
+    return _without_housekeeping(new) == _without_housekeeping(old)
 
 
-def _binds_the_same(new: Json, old: Json) -> bool:
-    return all(new.get(field) == old.get(field) for field in ("roleRef", "subjects"))
+def _without_housekeeping(obj: Json) -> Json:
+    metadata = {field: value for field, value in obj["metadata"].items() if field not in _HOUSEKEEPING}
+    return {**obj, "metadata": metadata}
 
 
 def _text(rule: PolicyRule) -> str:

@@ -84,13 +84,14 @@ class _Held:
 
 
 class _Rights:
-    """All that one user has: everywhere (""), and by namespace."""
+    """All that one user has: everywhere (""), and in each namespace where they have something. Clients make up
+    namespaces, so that of others nothing is kept."""
 
     __slots__ = ("bindings", "places")
 
     def __init__(self, bindings: tuple[Binding, ...]) -> None:
         self.bindings = bindings
-        self.places: dict[str, _Held] = {}
+        self.places: dict[str, _Held | None] = dict.fromkeys(each.key.namespace for each in bindings)
 
 
 class Grants:
@@ -176,7 +177,9 @@ class Grants:
         return self._refusal(rights, asked)
 
     def _allowing(self, rights: _Rights, place: str, asked: Attributes) -> Binding | None:
-        held = rights.places.get(place)
+        if place not in rights.places:
+            return None
+        held = rights.places[place]
         if held is None:
             held = rights.places[place] = self._held(rights, place)
         return held.allowing(asked)

@@ -20,7 +20,7 @@ from fairlead.api.access.contract import Attributes
 from fairlead.model.kind import Json
 
 ALL = "*"
-_ONE: tuple[str, ...] = ("",)
+_UNNAMED: tuple[tuple[str, ...], ...] = ((),)
 
 
 class PolicyRule(msgspec.Struct, frozen=True, rename="camel"):
@@ -85,8 +85,8 @@ def _taken_apart(rule: PolicyRule) -> Iterator[PolicyRule]:
     for verb, url in product(rule.verbs, rule.non_resource_urls or ()):
         yield PolicyRule((verb,), non_resource_urls=(url,))
     for group, resource, verb in product(rule.api_groups or (), rule.resources or (), rule.verbs):
-        for name in rule.resource_names or _ONE:
-            yield PolicyRule((verb,), (group,), (resource,), (name,) if name else ())
+        for names in ((name,) for name in rule.resource_names or ()) if rule.resource_names else _UNNAMED:
+            yield PolicyRule((verb,), (group,), (resource,), names)
 
 
 def _covers(owned: PolicyRule, wanted: PolicyRule) -> bool:

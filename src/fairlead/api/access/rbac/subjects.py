@@ -84,5 +84,6 @@ def parse_binding(key: Key, data: bytes) -> Binding:
 
 
 def role_of(namespace: str, kind: str, name: str) -> Key:
-    """The role that a roleRef means in a binding of this namespace ("" of a ClusterRoleBinding)."""
-    return Key(ROLES, namespace, name) if kind == ROLE.kind and namespace else Key(CLUSTER_ROLES, "", name)
+    """The role that a roleRef means in a binding of this namespace ("" of a ClusterRoleBinding). A Role is in the
+    namespace of its binding, so that a ClusterRoleBinding to one means a role that cannot exist."""
+    return Key(CLUSTER_ROLES, "", name) if kind == CLUSTER_ROLE.kind else Key(ROLES, namespace, name)
