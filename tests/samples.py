@@ -377,6 +377,21 @@ SAMPLES: dict[str, Json] = {
             "unhealthyPodEvictionPolicy": "IfHealthyBudget",
         },
     },
+    "CertificateSigningRequest": {
+        "apiVersion": "certificates.k8s.io/v1",
+        "kind": "CertificateSigningRequest",
+        "metadata": {"name": "sample"},
+        "spec": {
+            "request": (
+                "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0KTUlHY01GQUNBUUF3SFRFTk1Bc0dBMVVFQ2d3RVpHVjJjekVN"
+                "TUFvR0ExVUVBd3dEWVdSaE1Db3dCUVlESzJWdwpBeUVBT1A4ek1PcERVYUh6b3RTUHl1VHVLaWJ6VS9KOENYU3NuM2RjUHAr"
+                "cy8ybWdBREFGQmdNclpYQURRUUJECkQ2bG9LVnNhZG1PR2E3bzJRa1Q1cFU3VHNUVVlBL25KcUVNTTRZeVlRc0RTSkpJMUNj"
+                "RTRoWmx0RGVyQlVaa0YKVk51YXl2Mnl2MkFUeUJwcWtUUUEKLS0tLS1FTkQgQ0VSVElGSUNBVEUgUkVRVUVTVC0tLS0tCg=="
+            ),
+            "signerName": "kubernetes.io/kube-apiserver-client",
+            "usages": ["client auth"],
+        },
+    },
     "RuntimeClass": {
         "apiVersion": "node.k8s.io/v1",
         "kind": "RuntimeClass",

@@ -33,6 +33,7 @@ KINDS = {
     "HorizontalPodAutoscaler",
     "PodDisruptionBudget",
     "PriorityClass",
+    "CertificateSigningRequest",
     "RuntimeClass",
     "Lease",
     "PlaneSettings",

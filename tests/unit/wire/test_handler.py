@@ -27,7 +27,7 @@ class Answer:
         self.method, self.target, self.body = b"GET", target, b""
         self.headers: dict[bytes, bytes] = {}
         self.impersonation: list[tuple[bytes, bytes]] = []
-        self.peer = "127.0.0.1"
+        self.peer, self.certificate = "127.0.0.1", None
         self.status, self.text = 0, b""
 
     def respond(self, status: int, content_type: bytes, body: bytes, extra: bytes = b"") -> None:
