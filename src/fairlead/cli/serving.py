@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import argparse
 import ipaddress
+from pathlib import Path
 
+from fairlead.api.access.openid import OpenIdSettings
 from fairlead.cli import options as shared
 from fairlead.core.errors import UsageError
 from fairlead.core.times import parse_duration
+from fairlead.runtime.credentials.openid_keys import check_issuer
 from fairlead.runtime.server.settings import ServeSettings
 
 DEFAULT_PORT = 7443
@@ -58,6 +61,30 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="leave out the ConfigMap kube-root-ca.crt, which every namespace gets otherwise",
     )
+    issuer = parser.add_argument_group("people who sign in with an identity provider (OpenID Connect)")
+    issuer.add_argument("--oidc-issuer-url", metavar="URL", help="whose tokens let people in; https")
+    issuer.add_argument("--oidc-client-id", metavar="ID", help="for whom the tokens must be meant")
+    issuer.add_argument(
+        "--oidc-username-claim", default="sub", metavar="CLAIM", help="what names the user (default: sub)"
+    )
+    issuer.add_argument(
+        "--oidc-username-prefix",
+        default="",
+        metavar="TEXT",
+        help="put before names; - for nothing (default: the issuer and #, nothing before an email)",
+    )
+    issuer.add_argument("--oidc-groups-claim", default="", metavar="CLAIM", help="what lists the groups")
+    issuer.add_argument("--oidc-groups-prefix", default="", metavar="TEXT", help="put before groups")
+    issuer.add_argument(
+        "--oidc-required-claim",
+        action="append",
+        default=[],
+        metavar="CLAIM=VALUE",
+        help="what a token must say; may be repeated",
+    )
+    issuer.add_argument(
+        "--oidc-ca-file", type=Path, metavar="FILE", help="certificates by which the issuer is known"
+    )
     parser.add_argument(
         "--hollow-nodes",
         type=int,
@@ -91,6 +118,37 @@ def settings(options: argparse.Namespace, banner: bool) -> ServeSettings:
         controllers=not options.without_controllers,
         event_ttl_seconds=_kept_seconds("--event-ttl", options.event_ttl, "1h"),
         publishes_authority=not options.no_root_certificates,
+        openid=_openid(options),
+        openid_authority=options.oidc_ca_file,
+    )
+
+
+def _openid(options: argparse.Namespace) -> OpenIdSettings | None:
+    if not options.oidc_issuer_url:
+        if options.oidc_client_id:
+            raise UsageError("--oidc-client-id needs --oidc-issuer-url: say whose tokens are meant")
+        return None
+    check_issuer(options.oidc_issuer_url)
+    if not options.oidc_client_id:
+        raise UsageError("--oidc-issuer-url needs --oidc-client-id: say for whom its tokens must be meant")
+    if options.oidc_ca_file is not None and not options.oidc_ca_file.is_file():
+        raise UsageError(
+            f"--oidc-ca-file {options.oidc_ca_file} is not there: name a file of certificates (PEM)"
+        )
+    required = []
+    for text in options.oidc_required_claim:
+        claim, mark, value = text.partition("=")
+        if not claim or not mark:
+            raise UsageError(f"--oidc-required-claim {text}: write it as CLAIM=VALUE")
+        required.append((claim, value))
+    return OpenIdSettings(
+        issuer=options.oidc_issuer_url,
+        client_id=options.oidc_client_id,
+        username_claim=options.oidc_username_claim,
+        username_prefix=options.oidc_username_prefix,
+        groups_claim=options.oidc_groups_claim,
+        groups_prefix=options.oidc_groups_prefix,
+        required=tuple(required),
     )
 
 

@@ -3,6 +3,7 @@
     certificates           shown in the TLS handshake, signed by this plane's authority (`client_certificates.py`)
     the token table        tokens that `fairlead token create` made (`authn.py`); replaced as a whole when the file is
     service accounts       tokens with three parts, signed by this plane (`account_tokens.py`)
+    an identity provider   tokens with three parts, of the issuer that the operator chose (`openid.py`)
 
 Who shows a certificate signs in with it; else the first that knows a token answers for it, and what it says of a bad
 one is what the caller is told.
@@ -13,6 +14,7 @@ from __future__ import annotations
 from fairlead.api.access.account_tokens import ISSUER, AccountTokens
 from fairlead.api.access.authn import Tokens, bearer_token, is_public
 from fairlead.api.access.client_certificates import ClientCertificate, user_of
+from fairlead.api.access.openid import OpenIdTokens, issuer_of
 from fairlead.api.access.users import ANONYMOUS, User
 from fairlead.core.errors import Unauthorized
 from fairlead.core.kept import BoundedDict
@@ -21,11 +23,12 @@ _SHOWN_KEPT = 4096  # certificates; who is forgotten and has a watch open must o
 
 
 class SignIn:
-    __slots__ = ("_shown", "accounts", "tokens")
+    __slots__ = ("_shown", "accounts", "openid", "tokens")
 
-    def __init__(self, tokens: Tokens, accounts: AccountTokens) -> None:
+    def __init__(self, tokens: Tokens, accounts: AccountTokens, openid: OpenIdTokens | None = None) -> None:
         self.tokens = tokens
         self.accounts = accounts
+        self.openid = openid
         self._shown: BoundedDict[User, ClientCertificate] = BoundedDict(_SHOWN_KEPT)
 
     def authenticate(
@@ -42,13 +45,18 @@ class SignIn:
         if known is not None:
             return known
         token = bearer_token(authorization)
-        if _has_three_parts(token):
-            return self.accounts.authenticate(token, at)
-        return self.tokens.authenticate(authorization)
+        if not _has_three_parts(token):
+            return self.tokens.authenticate(authorization)
+        if self._is_providers(token):
+            assert self.openid is not None
+            return self.openid.authenticate(token, at)
+        return self.accounts.authenticate(token, at)
 
     def review(self, token: str, at: float, audiences: tuple[str, ...]) -> tuple[User, tuple[str, ...]]:
         """Whom a bare token stands for, and for which of these audiences it is meant. Unauthorized if for nobody."""
         wanted = audiences or (ISSUER,)
+        if self.openid is not None and _has_three_parts(token) and self._is_providers(token):
+            return self.openid.authenticate(token, at), (ISSUER,) if ISSUER in wanted else ()
         if _has_three_parts(token):
             user = self.accounts.authenticate(token, at, wanted)
             meant = self.accounts.meant_for(token)
@@ -64,7 +72,12 @@ class SignIn:
         """Whether what this user signed in with still counts: what was opened with a token ends with it."""
         shown = self._shown.get(user)
         by_certificate = shown is not None and shown.begins <= at < shown.ends
-        return by_certificate or self.tokens.knows(user) or self.accounts.knows(user, at)
+        if by_certificate or self.tokens.knows(user) or self.accounts.knows(user, at):
+            return True
+        return self.openid is not None and self.openid.knows(user, at)
+
+    def _is_providers(self, token: str) -> bool:
+        return self.openid is not None and issuer_of(token) == self.openid.settings.issuer
 
 
 def _has_three_parts(token: str) -> bool:

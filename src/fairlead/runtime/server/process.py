@@ -22,31 +22,25 @@ import uvloop
 
 from fairlead import __version__
 from fairlead.agent.hollow.decider import hollow_decider
-from fairlead.api.access.reviews import REVIEWS
+from fairlead.api.access.openid import OpenIdTokens
 from fairlead.api.admission import DEFAULT_STEPS, SERVING_STEPS, AdmissionChain
 from fairlead.api.assembly import Assembly, Remembered
-from fairlead.api.audit import recording as audit
 from fairlead.api.desk import Desk
-from fairlead.api.discovery import Discovery, Virtual
-from fairlead.api.empty import EMPTY
-from fairlead.api.empty import VERBS as READS
-from fairlead.api.metrics import METRICS, VERBS
 from fairlead.api.server import Api
-from fairlead.control import record
 from fairlead.control.placing import Placer
 from fairlead.control.plane import Plane
 from fairlead.control.roster import default_deciders, serving_deciders
 from fairlead.core.errors import OperatorError
-from fairlead.explain.sources import Sources
 from fairlead.runtime import logs
 from fairlead.runtime.clock import Clock, follow_wall_clock
 from fairlead.runtime.credentials import identity
 from fairlead.runtime.credentials.identity import Identity
 from fairlead.runtime.credentials.kubeconfig import server_url
+from fairlead.runtime.credentials.openid_keys import OpenIdKeys
 from fairlead.runtime.credentials.renewing import Renewing
 from fairlead.runtime.data.directory import open_data_directory
 from fairlead.runtime.data.reserve import Reserve
-from fairlead.runtime.server import explanations, extensions, first_run, tenants
+from fairlead.runtime.server import extensions, first_run
 from fairlead.runtime.server.answering import Answering
 from fairlead.runtime.server.bootstrap import ensure_initial_objects
 from fairlead.runtime.server.expirer import Expirer
@@ -55,6 +49,7 @@ from fairlead.runtime.server.host import ServingHost
 from fairlead.runtime.server.local_agents import LocalAgent
 from fairlead.runtime.server.local_nodes import LocalNodes
 from fairlead.runtime.server.metrics import server_samples
+from fairlead.runtime.server.mounting import mount_documents
 from fairlead.runtime.server.node_connections import NodeConnections
 from fairlead.runtime.server.own_service import ensure_own_service, own_address
 from fairlead.runtime.server.plane_driver import PlaneDriver
@@ -63,14 +58,12 @@ from fairlead.runtime.server.routes import ServerRoutes
 from fairlead.runtime.server.settings import ServeSettings
 from fairlead.runtime.server.signing import Signing
 from fairlead.runtime.server.store_driver import StoreDriver
-from fairlead.runtime.server.version import git_version, version_document
 from fairlead.store.contract import CommittedChange, Journal, Retention
 from fairlead.store.machine import Store
-from fairlead.wire.documents import Asked, Documents, Mounted
+from fairlead.wire.documents import Documents
 from fairlead.wire.exchange import Exchange
 from fairlead.wire.handler import Handler
 from fairlead.wire.listener import Listener
-from fairlead.wire.openapi import OpenApi
 from fairlead.wire.validity import leave_time_out
 from fairlead.wire.watching import Watches
 
@@ -191,6 +184,11 @@ class Server:
         driver.start()
         publishes = self._settings.publishes_authority
         await ensure_initial_objects(host, self._known.ca_certificate.read_text() if publishes else "")
+        fetching: asyncio.Task[None] | None = None
+        if self._settings.openid is not None:
+            keys = OpenIdKeys(self._settings.openid.issuer, self._settings.openid_authority)
+            api.sign_in.openid = OpenIdTokens(self._settings.openid, keys.verify)
+            fetching = asyncio.create_task(keys.run())
         self._signing.learn_all()
         signing = asyncio.create_task(self._signing.run())
         self._expirer.learn_all()
@@ -222,6 +220,8 @@ class Server:
         renewing.cancel()
         expiring.cancel()
         signing.cancel()
+        if fetching is not None:
+            fetching.cancel()
         following_clock.cancel()
         self._planes.stop()  # first, so that nothing is done about the nodes' leaving
         await nodes.stop()  # while the API still answers: what becomes of their pods is written down
@@ -276,45 +276,15 @@ class Server:
             log.warning("%s", trouble)
 
     def _documents(self, desk: Desk, handler: Callable[[], Handler]) -> Documents:
-        virtual = [Virtual(r.group, r.version, r.plural, r.kind, r.namespaced, r.verbs) for r in REVIEWS]
-        answered = [(k, VERBS) for k in METRICS] + [(k, READS) for k in EMPTY]
-        virtual += [Virtual(k.group, k.version, k.plural, k.kind, k.namespaced, v) for k, v in answered]
-        healthy = extensions.health(self._store)
-        sources = Sources(self._store, self._journal, lambda: self._planes.plane, self._clock)
-        tenant = tenants.any_tenant(desk.grants)
-        return Documents(
-            Discovery(desk.catalog, virtual),
-            desk.authorizer,
-            f"{self._settings.listen}:{self._settings.port}",
-            version_document(),
-            OpenApi(desk.catalog, desk.tables, git_version()),
-            {
-                "/readyz": Mounted(healthy),
-                "/livez": Mounted(healthy),
-                "/healthz": Mounted(healthy),
-                "/metrics": Mounted(extensions.metrics(lambda: self._samples(desk, handler()))),
-                extensions.AUDIT: Mounted(
-                    extensions.lines(self._journal, audit.STREAM, {"strangers": audit.STRANGERS}), tenant
-                ),
-                extensions.DECISIONS: Mounted(extensions.lines(self._journal, record.STREAM), tenant),
-                extensions.QUEUES: Mounted(
-                    extensions.queues(lambda: self._planes.plane, self._clock), tenant
-                ),
-                extensions.REVISION: Mounted(extensions.revisions(self._journal, self._store), tenant),
-                explanations.EXPLAIN: Mounted(
-                    explanations.explanations(sources, self._answering),
-                    tenants.who_may_get_the_pod(explanations.EXPLAIN),
-                ),
-                explanations.WHY_NOT: Mounted(
-                    explanations.objections(sources, self._answering),
-                    tenants.who_may_get_the_pod(explanations.WHY_NOT),
-                ),
-            },
-            {
-                explanations.PLAN: Asked(
-                    explanations.plans(sources, self._answering), tenants.who_may_create_the_pods
-                )
-            },
+        return mount_documents(
+            desk=desk,
+            store=self._store,
+            journal=self._journal,
+            plane_now=lambda: self._planes.plane,
+            clock=self._clock,
+            answering=self._answering,
+            samples=lambda: self._samples(desk, handler()),
+            address=f"{self._settings.listen}:{self._settings.port}",
         )
 
     def _samples(self, desk: Desk, handler: Handler) -> Iterator[MetricSample]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from fairlead.api.access.openid import OpenIdSettings
+
 #: bound: plane | local nodes | `fairlead up` refuses
 LOCAL_NODES_MAX = 64
 
@@ -18,6 +20,7 @@ class ServeSettings:
     `hollow_nodes`: pretend nodes on which pods seem to run.
     `nodes`: real ones, each an agent process beside the server, dealt out to `zones` in turn.
     `publishes_authority`: each namespace gets the certificate of the server's authority in a ConfigMap.
+    `openid`: the issuer whose tokens let people in, `openid_authority` the certificates by which it is known.
     `sample`: a new data directory gets a Deployment to look at, if there are nodes to run it.
     """
 
@@ -35,3 +38,5 @@ class ServeSettings:
     renew_seconds: float = 10.0
     sample: bool = True
     publishes_authority: bool = True
+    openid: OpenIdSettings | None = None
+    openid_authority: Path | None = None

@@ -1,0 +1,73 @@
+"""Which documents a server gives, and who may read them: discovery, health, metrics, logs, explanations.
+
+Called once by `process.py`. Resources are not among them: those are the API's (`api/server.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from fairlead.api.access.reviews import REVIEWS
+from fairlead.api.audit import recording as audit
+from fairlead.api.desk import Desk
+from fairlead.api.discovery import Discovery, Virtual
+from fairlead.api.empty import EMPTY
+from fairlead.api.empty import VERBS as READS
+from fairlead.api.metrics import METRICS, VERBS
+from fairlead.control import record
+from fairlead.control.plane import Plane
+from fairlead.explain.sources import Sources
+from fairlead.runtime.server import explanations, extensions, tenants
+from fairlead.runtime.server.answering import Answering
+from fairlead.runtime.server.extensions import MetricSample
+from fairlead.runtime.server.version import git_version, version_document
+from fairlead.store.contract import Journal
+from fairlead.store.machine import Store
+from fairlead.wire.documents import Asked, Documents, Mounted
+from fairlead.wire.openapi import OpenApi
+
+
+def mount_documents(
+    desk: Desk,
+    store: Store,
+    journal: Journal,
+    plane_now: Callable[[], Plane],
+    clock: Callable[[], float],
+    answering: Answering,
+    samples: Callable[[], Iterable[MetricSample]],
+    address: str,
+) -> Documents:
+    """`address`: where the server listens; `samples`: what /metrics tells."""
+    virtual = [Virtual(r.group, r.version, r.plural, r.kind, r.namespaced, r.verbs) for r in REVIEWS]
+    answered = [(k, VERBS) for k in METRICS] + [(k, READS) for k in EMPTY]
+    virtual += [Virtual(k.group, k.version, k.plural, k.kind, k.namespaced, v) for k, v in answered]
+    healthy = extensions.health(store)
+    sources = Sources(store, journal, plane_now, clock)
+    tenant = tenants.any_tenant(desk.grants)
+    lines = extensions.lines(journal, audit.STREAM, {"strangers": audit.STRANGERS})
+    return Documents(
+        Discovery(desk.catalog, virtual),
+        desk.authorizer,
+        address,
+        version_document(),
+        OpenApi(desk.catalog, desk.tables, git_version()),
+        {
+            "/readyz": Mounted(healthy),
+            "/livez": Mounted(healthy),
+            "/healthz": Mounted(healthy),
+            "/metrics": Mounted(extensions.metrics(samples)),
+            extensions.AUDIT: Mounted(lines, tenant),
+            extensions.DECISIONS: Mounted(extensions.lines(journal, record.STREAM), tenant),
+            extensions.QUEUES: Mounted(extensions.queues(plane_now, clock), tenant),
+            extensions.REVISION: Mounted(extensions.revisions(journal, store), tenant),
+            explanations.EXPLAIN: Mounted(
+                explanations.explanations(sources, answering),
+                tenants.who_may_get_the_pod(explanations.EXPLAIN),
+            ),
+            explanations.WHY_NOT: Mounted(
+                explanations.objections(sources, answering),
+                tenants.who_may_get_the_pod(explanations.WHY_NOT),
+            ),
+        },
+        {explanations.PLAN: Asked(explanations.plans(sources, answering), tenants.who_may_create_the_pods)},
+    )
