@@ -14,6 +14,8 @@ import msgspec
 from msgspec import structs
 
 from fairlead.model.key import Key
+from fairlead.model.kind import Json
+from fairlead.model.kinds.role import CLUSTER_ROLE
 from fairlead.model.marks import KEEP_REPLACEMENT, ON_RETURN, REPLACES
 from fairlead.model.service_views import ENDPOINT_SLICES, SERVICES
 from fairlead.model.views import (
@@ -51,13 +53,23 @@ class Event(View, frozen=True):
     message: str = ""
 
 
+class ClusterRole(View, frozen=True):
+    """One that may gather others."""
+
+    metadata: Meta
+    rules: list[Json] | None = None
+    aggregation_rule: Json | None = None
+
+
 EVENTS = Resource("events", "v1", "Event", Event)
+CLUSTER_ROLES = Resource(CLUSTER_ROLE.resource, CLUSTER_ROLE.api_version, CLUSTER_ROLE.kind, ClusterRole)
 _TYPED: tuple[Resource[Any], ...] = (
     PODS, NODES, REPLICASETS, DEPLOYMENTS, JOBS, STATEFULSETS, DAEMONSETS, LEASES, PLACEMENT_QUOTAS, RESERVATIONS,
     BUDGETS, RESOURCE_QUOTAS,
     SERVICES, ENDPOINT_SLICES,
     EVIDENCE_POLICIES,
     EVENTS,
+    CLUSTER_ROLES,
 )  # fmt: skip
 
 

@@ -190,4 +190,11 @@ SPECIMENS: tuple[Specimen, ...] = (
         "contradicted_at_once", 0, "late-marks", ("no-fight",), "answers a contradiction with the same word"
     ),
     Specimen("late_mark_kept", 0, "late-marks", ("no-stranded-marks",), "looks at what it marked no more"),
+    Specimen(
+        "gathers_for_itself",
+        0,
+        "roles",
+        ("roles-are-gathered", *_UNFINISHED),
+        "is not woken by all that it reads",
+    ),
 )
