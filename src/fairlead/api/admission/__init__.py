@@ -14,6 +14,7 @@ from fairlead.api.admission import (
     claims_of_sets,
     default_tolerations,
     definitions,
+    flow_schemas,
     limits,
     namespace_lifecycle,
     node_authors,
@@ -52,6 +53,7 @@ DEFAULT_STEPS: tuple[AdmissionStep, ...] = (
     *quotas.STEPS,
     *definitions.STEPS,
     audit_policies.STEP,
+    *flow_schemas.STEPS,
 )
 
 
