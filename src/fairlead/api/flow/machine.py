@@ -11,7 +11,7 @@ flow that has been alone for a moment has ALONE_SEATS, until another comes.
               +--> TurnSoon, LookAt       it waits in a queue of its level
               +--> Refuse                 its queue is full, or its level has no queues and no seat
     TurnCame ----> Begin, TurnSoon        the next one; TurnSoon if another could follow
-    Ended -------> TurnSoon               a seat is free that somebody waits for
+    Ended -------> TurnSoon               a seat or a place is free that somebody waits for
     Looked ------> Refuse..., LookAt      who has waited for WAIT_SECONDS; seats held for SEAT_SECONDS are free again
 """
 
@@ -190,6 +190,7 @@ class Machine(Generic[T]):
             counts = self._counts_of(request)
             counts.waiting -= 1
             counts.cancelled += 1
+            return self._turn_soon(now)  # others may have waited behind it
         return ()
 
     def _turn(self, now: float) -> tuple[Instruction[T], ...]:
