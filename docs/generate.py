@@ -118,6 +118,8 @@ _STEPS = {
     "CustomResourceNames": "settles which names of a definition are accepted, and whether it is established",
     "CustomResourceCleanup": "a definition waits for its objects behind a finalizer",
     "AuditPolicyStatus": "says in the status that the policy is followed from this write on",
+    "FlowSchemaStatus": "says in the status whether the schema's priority level exists",
+    "PriorityLevelReferences": "a level that comes or goes is told in the status of the schemas that name it",
     "CustomResourceLifecycle": "holds an object's definition at its revision; none is created while that ends",
     "NodeRestriction": "a node writes only what is its own",
     "SealedPods": "refuses to change, after the binding, whether at most one of a pod may run",

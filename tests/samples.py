@@ -412,6 +412,52 @@ SAMPLES: dict[str, Json] = {
         "preemptionPolicy": "PreemptLowerPriority",
         "description": "for what customers see",
     },
+    "FlowSchema": {
+        "apiVersion": "flowcontrol.apiserver.k8s.io/v1",
+        "kind": "FlowSchema",
+        "metadata": _meta("robots", ""),
+        "spec": {
+            "priorityLevelConfiguration": {"name": "batch"},
+            "matchingPrecedence": 700,
+            "distinguisherMethod": {"type": "ByUser"},
+            "rules": [
+                {
+                    "subjects": [
+                        {"kind": "User", "user": {"name": "robot"}},
+                        {"kind": "Group", "group": {"name": "robots"}},
+                        {"kind": "ServiceAccount", "serviceAccount": {"namespace": "shop", "name": "*"}},
+                    ],
+                    "resourceRules": [
+                        {
+                            "verbs": ["list", "watch"],
+                            "apiGroups": ["", "apps"],
+                            "resources": ["pods", "deployments"],
+                            "namespaces": ["shop"],
+                            "clusterScope": True,
+                        }
+                    ],
+                    "nonResourceRules": [{"verbs": ["get"], "nonResourceURLs": ["/metrics", "/openapi/*"]}],
+                }
+            ],
+        },
+    },
+    "PriorityLevelConfiguration": {
+        "apiVersion": "flowcontrol.apiserver.k8s.io/v1",
+        "kind": "PriorityLevelConfiguration",
+        "metadata": _meta("batch", ""),
+        "spec": {
+            "type": "Limited",
+            "limited": {
+                "nominalConcurrencyShares": 15,
+                "lendablePercent": 50,
+                "borrowingLimitPercent": 200,
+                "limitResponse": {
+                    "type": "Queue",
+                    "queuing": {"queues": 16, "handSize": 4, "queueLengthLimit": 20},
+                },
+            },
+        },
+    },
     "PlaneSettings": {
         "apiVersion": "fairlead.dev/v1",
         "kind": "PlaneSettings",

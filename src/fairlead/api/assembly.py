@@ -20,6 +20,7 @@ from fairlead.api.audit.in_force import PolicyInForce
 from fairlead.api.audit.recording import Audit
 from fairlead.api.custom import CustomKinds
 from fairlead.api.desk import Desk
+from fairlead.api.flow.in_force import FlowControl
 from fairlead.api.heard_nodes import HeardNodes
 from fairlead.api.server import Api
 from fairlead.api.spec_cache import SpecCache
@@ -55,10 +56,12 @@ class Assembly:
         self.custom = CustomKinds(self.served, tables)
         self.audit_policy = PolicyInForce(audit)
         self.grants = Grants()
+        self.flow_control = FlowControl()
         self.troubles = (
             *self.custom.learn(store),
             *self.audit_policy.learn(store),
             *self.grants.learn(store),
+            *self.flow_control.learn(store),
         )
         known, accounts = remembered or Remembered(), AccountTokens(store, signing_key)
         self.desk = Desk(
@@ -82,6 +85,7 @@ class Assembly:
             *self.custom.observe(changes),
             *self.audit_policy.observe(changes),
             *self.grants.observe(changes),
+            *self.flow_control.observe(changes),
         ]
         self.desk.heard.observe(changes, now)
         return troubles

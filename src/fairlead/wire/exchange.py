@@ -29,11 +29,13 @@ class Exchange:
         "body_owner",
         "body_unread",
         "chunked",
+        "flow",
         "headers",
         "impersonation",
         "keep_alive",
         "method",
         "on_gone",
+        "on_settled",
         "streaming",
         "target",
     )
@@ -50,10 +52,13 @@ class Exchange:
         self.body_unread = False  # it has a body, of somebody unknown: that is not read
         self.body_owner, self.body_bytes = "", 0  # what is held of the budget for bodies, and by whom
         self.about = b""  # header lines of every answer to it, each ending in CRLF
+        self.flow = b""  # further ones, which tell in whose flow it came
         self.keep_alive = True
         self.chunked = True  # False for HTTP/1.0, where only the end of the connection ends a stream
         self.streaming = False
         self.on_gone: Callable[[], None] | None = None  # called when the client leaves during a stream
+        # Called once: it is answered, has become a stream, or its client is gone.
+        self.on_settled: Callable[[], None] | None = None
 
     @property
     def peer(self) -> str:
@@ -71,6 +76,12 @@ class Exchange:
     def recognize(self) -> None:
         """The client has signed in: its connection does not give way to strangers any more."""
         self._connection.recognized()
+
+    def settle(self) -> None:
+        """Nothing more is to be done for it, but for what a stream sends."""
+        settled, self.on_settled = self.on_settled, None
+        if settled is not None:
+            settled()
 
     def respond(self, status: int, content_type: bytes, body: bytes, extra: bytes = b"") -> None:
         """`extra` is whole header lines, each ending in CRLF."""
@@ -101,6 +112,7 @@ class Exchange:
     def stream(self, content_type: bytes) -> None:
         """Begin an answer of unknown length."""
         self.streaming = True
+        self.settle()
         self.body = b""
         self._connection.release_body(self)
         self._connection.bound_stream(streams=True)

@@ -7,8 +7,9 @@ store by callback, and answers. Whatever goes wrong becomes a Status; nothing of
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
-from typing import Protocol
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import NamedTuple, Protocol
 
 from fairlead.api.access import impersonation
 from fairlead.api.access.client_certificates import ClientCertificate
@@ -41,6 +42,7 @@ from fairlead.wire.documents import Documents, Later
 from fairlead.wire.exchange import Exchange
 from fairlead.wire.rendering import send
 from fairlead.wire.routes import FENCE, resource_request, split_target, with_premises
+from fairlead.wire.turns import Turns
 from fairlead.wire.validity import client_certificate
 from fairlead.wire.watching import Watches
 
@@ -90,15 +92,21 @@ class NodeAgents(Protocol):
 
 
 class Handler:
-    """One per server. Without `nodes`, what only they know is refused."""
+    """One per server. Without `nodes`, what only they know is refused; without `turns`, all begin as they come."""
 
     def __init__(
-        self, host: Host, documents: Documents, watches: Watches, nodes: NodeAgents | None = None
+        self,
+        host: Host,
+        documents: Documents,
+        watches: Watches,
+        nodes: NodeAgents | None = None,
+        turns: Turns | None = None,
     ) -> None:
         self._host = host
         self._documents = documents
         self._watches = watches
         self._nodes = nodes
+        self._turns = turns
         # (verb, resource, code) -> count; read by metrics
         self.requests: dict[tuple[str, str, int], int] = {}
         self._looked_at = -1  # the state of the catalog when counts were last looked through
@@ -132,9 +140,32 @@ class Handler:
                 impersonator is not None
             ):  # after the address was read, so that a refusal tells what was wanted
                 impersonation.authorize(self._host.api.desk.authorizer, impersonator, user)
-            context = self._context(exchange, user, impersonator)
+        except ApiError as error:
+            self.refuse(exchange, request, self._context(exchange, user, impersonator), error, path)
+            return
+        except Exception:
+            log.exception("a request could not be handled: %s %s", exchange.method, path)
+            self.apologise(exchange, request)
+            return
+        called = _Called(exchange, request, user, impersonator, path, query)
+        if self._turns is None:
+            self._begin(called)
+            return
+        begin, refuse = partial(self._begin, called), partial(self._turn_away, called)
+        self._turns.arrive(exchange, user, request, path, begin, refuse)
+
+    def _turn_away(self, called: _Called, error: TooManyRequests) -> None:
+        """Counted, and not audited: what is too much must not be written down at length."""
+        self._context(called.exchange, called.user, called.impersonator)
+        self.count(called.request, error.status)
+        self.reply(called.exchange, failure(error))
+
+    def _begin(self, called: _Called) -> None:
+        exchange, request, path = called.exchange, called.request, called.path
+        context = self._context(exchange, called.user, called.impersonator)
+        try:
             if request is None:
-                answered = self._documents.answer(exchange, path, query, context)
+                answered = self._documents.answer(exchange, path, called.query, context)
                 if isinstance(answered, Later):
                     answered.start(lambda found: self._told_later(exchange, context, path, found))
                 else:
@@ -142,7 +173,7 @@ class Handler:
                 return
             _Call(self, exchange, request, context).run()
         except ApiError as error:
-            self.refuse(exchange, request, self._context(exchange, user, impersonator), error, path)
+            self.refuse(exchange, request, context, error, path)
         except Exception:
             log.exception("a request could not be handled: %s %s", exchange.method, path)
             self.apologise(exchange, request)
@@ -164,7 +195,7 @@ class Handler:
     def _context(self, exchange: Exchange, user: User, impersonator: User | None) -> Context:
         user_agent = exchange.headers.get(b"user-agent", b"").decode("latin-1")
         context = self._host.context(user, user_agent, exchange.peer, impersonator)
-        exchange.about = b"audit-id: %b\r\n" % context.request_id.encode()
+        exchange.about = b"audit-id: %b\r\n%b" % (context.request_id.encode(), exchange.flow)
         return context
 
     def _told_later(self, exchange: Exchange, context: Context, path: str, found: Reply | Exception) -> None:
@@ -230,6 +261,17 @@ class Handler:
     def malformed(self, exchange: Exchange, status: int, message: str) -> None:
         """Answer what never became a request: too large, or not HTTP."""
         self.reply(exchange, failure(_MALFORMED[status](message)))
+
+
+class _Called(NamedTuple):
+    """A request that waits for its turn: who sends it and what it asks for, and nothing is done for it yet."""
+
+    exchange: Exchange
+    request: Request | None
+    user: User
+    impersonator: User | None
+    path: str
+    query: Mapping[str, str]
 
 
 class _Call:

@@ -24,7 +24,7 @@ STREAM_BYTES_AHEAD = 16 * 1024
 # Answers below this size go out together with their headers.
 _JOIN_BYTES_MAX = 256 * 1024
 # So much of a long answer goes out before other connections have their turn.
-_TURN_BYTES = 512 * 1024
+_TURN_BYTES = 64 * 1024
 
 
 class ServerConnection(asyncio.Protocol):
@@ -76,8 +76,10 @@ class ServerConnection(asyncio.Protocol):
         if self._turn is not None:
             self._turn.cancel()
             self._turn = None
-        if exchange is not None and exchange.on_gone is not None:
-            exchange.on_gone()
+        if exchange is not None:
+            exchange.settle()
+            if exchange.on_gone is not None:
+                exchange.on_gone()
 
     def data_received(self, data: bytes) -> None:
         self.active_at = self._listener.now()
@@ -150,6 +152,8 @@ class ServerConnection(asyncio.Protocol):
             self.write(body)
         self._open = self.resumed = None
         self.release_body(exchange)
+        if exchange.on_settled is not None:
+            exchange.settle()
         if exchange.streaming:
             self.bound_stream(streams=False)
         self.active_at = self._listener.now()

@@ -29,6 +29,7 @@ COUNTED = (
     "PlacementQuota",
     "CustomResourceDefinition",
     "AuditPolicy",
+    "FlowSchema",
 )  # their status is what the server counts, whatever is sent
 SEEN: Any = {"conditions": [{"type": "Seen", "status": "True"}]}
 

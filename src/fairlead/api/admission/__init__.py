@@ -15,6 +15,7 @@ from fairlead.api.admission import (
     claims_of_sets,
     default_tolerations,
     definitions,
+    flow_schemas,
     limits,
     namespace_lifecycle,
     node_authors,
@@ -54,6 +55,7 @@ DEFAULT_STEPS: tuple[AdmissionStep, ...] = (
     *definitions.STEPS,
     audit_policies.STEP,
     certificates.STEP,
+    *flow_schemas.STEPS,
 )
 
 

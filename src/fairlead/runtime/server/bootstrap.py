@@ -1,14 +1,18 @@
 """What every plane has from its first moment: namespaces, priority classes, roles and bindings that clients take for
-granted, and the EvidencePolicy, without which nothing is made of a silent node."""
+granted, whose turn it is, and the EvidencePolicy, without which nothing is made of a silent node."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from fairlead.api.access.rbac.default_roles import completed, default_bindings, default_roles
+from fairlead.api.flow.defaults import default_levels, default_schemas, put_right
 from fairlead.core import codec
 from fairlead.core.errors import DataDirectoryError
 from fairlead.model.catalog import CATALOG
 from fairlead.model.key import Key
 from fairlead.model.kind import Json, Kind
+from fairlead.model.kinds import flowschema, prioritylevelconfiguration
 from fairlead.model.kinds.role import CLUSTER_ROLE
 from fairlead.model.kinds.rolebinding import CLUSTER_ROLE_BINDING
 from fairlead.model.policy import evidence_rows
@@ -58,22 +62,28 @@ async def ensure_initial_objects(host: ServingHost, authority: str = "") -> None
         (CLUSTER_ROLE_BINDING, default_bindings()),
     ):
         for wanted in objects:
-            await _ensure_granted(host, kind, wanted)
+            await _ensure(host, kind, wanted, completed)
+    for kind, objects in (
+        (prioritylevelconfiguration.KIND, default_levels()),
+        (flowschema.KIND, default_schemas()),
+    ):
+        for wanted in objects:
+            await _ensure(host, kind, wanted, put_right)
 
     if read.get(Key(EVIDENCE_POLICIES.name, "", evidence_rows.NAME)) is None:
         policy = codec.encode(evidence_rows.default_policy())
         await _create(host, Request("create", "fairlead.dev", "v1", "evidencepolicies", body=policy))
 
 
-async def _ensure_granted(host: ServingHost, kind: Kind, wanted: Json) -> None:
-    """A default role or binding is there and grants what it should; what was added to it stays."""
+async def _ensure(host: ServingHost, kind: Kind, wanted: Json, lacking: Callable[[Json, Json], Json]) -> None:
+    """A default object is there; `lacking` is the patch for what it lacks if it was there already."""
     name = wanted["metadata"]["name"]
     found = host.api.desk.sound.get(Key(kind.resource, "", name))
     at = (kind.group, kind.version, kind.plural, "")
     if found is None:
         await _create(host, Request("create", *at, body=codec.encode(wanted)))
         return
-    missing = completed(codec.decode(found.data), wanted)
+    missing = lacking(codec.decode(found.data), wanted)
     if missing:
         request = Request("patch", *at, name, body=codec.encode(missing), content_type=MERGE_PATCH)
         await _create(host, request)

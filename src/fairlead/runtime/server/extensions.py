@@ -242,12 +242,13 @@ Label = tuple[str, str]
 
 
 class MetricSample(NamedTuple):
-    """One number for /metrics; one of many that make up a histogram names that."""
+    """One number for /metrics; one of many that make up a histogram names that. `told` says what it is, in a line."""
 
     name: str
     value: float
     labels: tuple[Label, ...] = ()
     histogram: str = ""
+    told: str = ""
 
 
 def plane_samples(plane: Plane, now: float) -> Iterator[MetricSample]:
@@ -294,9 +295,11 @@ def metrics(read: Callable[[], Iterable[MetricSample]]) -> Extension:
     def answer(path: str, query: Mapping[str, str], context: Context, sight: Sight) -> Reply:
         lines: list[str] = []
         announced = ""
-        for name, value, labels, histogram in read():
+        for name, value, labels, histogram, described in read():
             if (histogram or name) != announced:
                 announced = histogram or name
+                if described:
+                    lines.append(f"# HELP {announced} {described}")
                 plain = "counter" if name.endswith("_total") else "gauge"
                 lines.append(f"# TYPE {announced} {'histogram' if histogram else plain}")
             told = ",".join(f'{key}="{text}"' for key, text in labels)

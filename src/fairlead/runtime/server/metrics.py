@@ -10,11 +10,13 @@ from fairlead.runtime.clock import Clock
 from fairlead.runtime.server import extensions
 from fairlead.runtime.server.answering import Answering
 from fairlead.runtime.server.extensions import MetricSample
+from fairlead.runtime.server.flow_metrics import flow_samples
 from fairlead.runtime.server.node_connections import NodeConnections
 from fairlead.runtime.server.scheduler_metrics import scheduler_samples, stage_samples
 from fairlead.store.machine import Store
 from fairlead.store.watch import Hub
 from fairlead.wire.listener import Listener
+from fairlead.wire.turns import Turns
 from fairlead.wire.watching import Watches
 
 
@@ -30,6 +32,7 @@ def server_samples(
     plane: Plane,
     answering: Answering,
     requests: Mapping[tuple[str, str, int], int],
+    turns: Turns,
 ) -> Iterator[MetricSample]:
     """`requests`: how many were answered, by verb, resource and code."""
     yield MetricSample("fairlead_store_revision", store.revision)
@@ -67,6 +70,7 @@ def server_samples(
     yield MetricSample("fairlead_answers_under_way", answering.under_way)
     yield MetricSample("fairlead_answers_given_total", answering.given)
     yield MetricSample("fairlead_answers_refused_total", answering.refused)
+    yield from flow_samples(turns)
     for (verb, resource, code), count in sorted(requests.items()):
         labels = (("verb", verb), ("resource", resource), ("code", str(code)))
         yield MetricSample("apiserver_request_total", count, labels)

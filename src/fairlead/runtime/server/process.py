@@ -64,6 +64,7 @@ from fairlead.wire.documents import Documents
 from fairlead.wire.exchange import Exchange
 from fairlead.wire.handler import Handler
 from fairlead.wire.listener import Listener
+from fairlead.wire.turns import Turns
 from fairlead.wire.validity import leave_time_out
 from fairlead.wire.watching import Watches
 
@@ -196,7 +197,11 @@ class Server:
         following_clock = asyncio.create_task(follow_wall_clock(self._clock, self._planes.stepped))
         self._planes.start()
         self._asked = NodeConnections(loop, self._known)
-        handler = Handler(host, self._documents(desk, lambda: handler), self.watches, self._asked)
+        self._turns = Turns(loop, self._assembly.flow_control, self._store)
+        driver.gathers = self._turns.gathers
+        handler = Handler(
+            host, self._documents(desk, lambda: handler), self.watches, self._asked, self._turns
+        )
         self.listener = listener = Listener(
             loop, self._around(handler), handler.malformed, handler.owner_of_body
         )
@@ -230,6 +235,7 @@ class Server:
         self.watches.stop()
         await self._asked.stop()
         await listener.stop(GRACE_SECONDS)
+        self._turns.stop()
         self._answering.stop()
         await driver.stop(GRACE_SECONDS)
         self._journal.close()
@@ -299,6 +305,7 @@ class Server:
             plane=self._planes.plane,
             answering=self._answering,
             requests=handler.requests,
+            turns=self._turns,
         )
 
     def _tls(self) -> ssl.SSLContext:

@@ -72,6 +72,10 @@ def _ignore(outcome: CommitOutcome) -> None:
     """Nobody waits for it."""
 
 
+def _never() -> bool:
+    return False
+
+
 class StoreDriver:
     """Owns the writer thread. `submit` and all callbacks are on the loop's thread."""
 
@@ -100,6 +104,7 @@ class StoreDriver:
         self._jobs: SimpleQueue[Callable[[], Event | None] | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._work, name="journal", daemon=True)
         self._compaction: asyncio.TimerHandle | None = None
+        self.gathers: Callable[[], bool] = _never  # whether a batch should wait for the next turn of the loop
 
     def start(self) -> None:
         self._thread.start()
@@ -187,6 +192,9 @@ class StoreDriver:
                 self._jobs.put(self._reread)
 
     def _flush(self) -> None:
+        if self.gathers():
+            self._loop.call_soon(self._flush)
+            return
         self._happened(Flush(self._clock()))
 
     def _compact(self) -> None:
