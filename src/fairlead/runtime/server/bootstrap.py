@@ -3,6 +3,7 @@ granted, whose turn it is, and the EvidencePolicy, without which nothing is made
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 
 from fairlead.api.access.rbac.default_roles import completed, default_bindings, default_roles
@@ -12,11 +13,10 @@ from fairlead.core.errors import DataDirectoryError
 from fairlead.model.catalog import CATALOG
 from fairlead.model.key import Key
 from fairlead.model.kind import Json, Kind
-from fairlead.model.kinds import flowschema, prioritylevelconfiguration
+from fairlead.model.kinds import evidencepolicy, flowschema, priorityclass, prioritylevelconfiguration
 from fairlead.model.kinds.role import CLUSTER_ROLE
 from fairlead.model.kinds.rolebinding import CLUSTER_ROLE_BINDING
 from fairlead.model.policy import evidence_rows
-from fairlead.model.views import EVIDENCE_POLICIES
 from fairlead.port.request import MERGE_PATCH, Request
 from fairlead.reconcile.root_certificate import CONFIG_MAP
 from fairlead.runtime.server.host import ServingHost
@@ -38,41 +38,39 @@ async def ensure_initial_objects(host: ServingHost, authority: str = "") -> None
     """Create what is missing; what exists is left as it is, but for the certificate of the authority (as PEM), which is
     published if it is given, and the default roles and bindings, which get what they lack."""
     read = host.api.desk.read
-    for name in _NAMESPACES:
-        if read.get(Key("namespaces", "", name)) is None:
-            namespace: Json = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
-            await _create(host, Request("create", "", "v1", "namespaces", body=codec.encode(namespace)))
-    for name, key in _CERTIFICATES if authority else ():
-        await _publish(host, name, {key: authority})
-    for name, value, description in _PRIORITY_CLASSES:
-        if read.get(Key("priorityclasses.scheduling.k8s.io", "", name)) is None:
-            body: Json = {
-                "apiVersion": "scheduling.k8s.io/v1",
-                "kind": "PriorityClass",
-                "metadata": {"name": name},
-                "value": value,
-                "description": description,
-            }
-            await _create(
-                host, Request("create", "scheduling.k8s.io", "v1", "priorityclasses", body=codec.encode(body))
-            )
+    spaces = [name for name in _NAMESPACES if read.get(Key("namespaces", "", name)) is None]
+    await asyncio.gather(
+        *(_create(host, Request("create", "", "v1", "namespaces", body=_namespace(name))) for name in spaces)
+    )
+    # Together, so that they share commits: on a new directory there are dozens.
+    await asyncio.gather(
+        *(_publish(host, name, {key: authority}) for name, key in _CERTIFICATES if authority),
+        *(_ensure(host, priorityclass.KIND, _priority_class(*each), _nothing) for each in _PRIORITY_CLASSES),
+        *(_ensure(host, CLUSTER_ROLE, each, completed) for each in default_roles(CATALOG)),
+        *(_ensure(host, CLUSTER_ROLE_BINDING, each, completed) for each in default_bindings()),
+        *(_ensure(host, prioritylevelconfiguration.KIND, each, put_right) for each in default_levels()),
+        *(_ensure(host, flowschema.KIND, each, put_right) for each in default_schemas()),
+        _ensure(host, evidencepolicy.KIND, evidence_rows.default_policy(), _nothing),
+    )
 
-    for kind, objects in (
-        (CLUSTER_ROLE, default_roles(CATALOG)),
-        (CLUSTER_ROLE_BINDING, default_bindings()),
-    ):
-        for wanted in objects:
-            await _ensure(host, kind, wanted, completed)
-    for kind, objects in (
-        (prioritylevelconfiguration.KIND, default_levels()),
-        (flowschema.KIND, default_schemas()),
-    ):
-        for wanted in objects:
-            await _ensure(host, kind, wanted, put_right)
 
-    if read.get(Key(EVIDENCE_POLICIES.name, "", evidence_rows.NAME)) is None:
-        policy = codec.encode(evidence_rows.default_policy())
-        await _create(host, Request("create", "fairlead.dev", "v1", "evidencepolicies", body=policy))
+def _namespace(name: str) -> bytes:
+    return codec.encode({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+
+
+def _priority_class(name: str, value: int, description: str) -> Json:
+    return {
+        "apiVersion": "scheduling.k8s.io/v1",
+        "kind": "PriorityClass",
+        "metadata": {"name": name},
+        "value": value,
+        "description": description,
+    }
+
+
+def _nothing(found: Json, wanted: Json) -> Json:
+    """What is there is left as it is."""
+    return {}
 
 
 async def _ensure(host: ServingHost, kind: Kind, wanted: Json, lacking: Callable[[Json, Json], Json]) -> None:
