@@ -165,8 +165,8 @@ IMPERSONATION = (
         10,
         "everybody who is signed in may take any name",
         "api/access/impersonation.py",
-        "if not verdict.allowed:",
-        "if not signed_in.name:",
+        "        require(authorizer, asked)",
+        "        if not signed_in.name:\n            require(authorizer, asked)",
         (f"{_IMPERSONATION}::test_only_an_admin_may_not_even_as_oneself",),
     ),
     Mutant(
