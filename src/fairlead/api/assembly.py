@@ -13,6 +13,7 @@ from fairlead.api.access.authn import Tokens
 from fairlead.api.access.authz import builtin_chain
 from fairlead.api.access.rbac.grants import Grants
 from fairlead.api.admission import AdmissionChain
+from fairlead.api.admission.policies.in_force import Policies
 from fairlead.api.apply.managing import Managing
 from fairlead.api.audit.in_force import PolicyInForce
 from fairlead.api.audit.recording import Audit
@@ -51,10 +52,12 @@ class Assembly:
         self.custom = CustomKinds(self.served, tables)
         self.audit_policy = PolicyInForce(audit)
         self.grants = Grants()
+        self.policies = Policies()
         self.troubles = (
             *self.custom.learn(store),
             *self.audit_policy.learn(store),
             *self.grants.learn(store),
+            *self.policies.learn(store),
         )
         known = remembered or Remembered()
         self.desk = Desk(
@@ -68,6 +71,7 @@ class Assembly:
             spec_cache=known.alike,
             managing=known.managing,
             heard=HeardNodes(),
+            policies=self.policies,
         )
         self.api = make_api(self.desk, tokens)
 
@@ -77,6 +81,7 @@ class Assembly:
             *self.custom.observe(changes),
             *self.audit_policy.observe(changes),
             *self.grants.observe(changes),
+            *self.policies.observe(changes),
         ]
         self.desk.heard.observe(changes, now)
         return troubles

@@ -1,8 +1,8 @@
 """An expression that is ready to run. Made when a policy or a definition is written and when a server learns of it.
 
 Kubernetes bounds what an expression may cost: a million steps, which its interpreter makes in about a tenth of a
-second. So does ours, but it makes a tenth as many steps in that time, and nobody else is served meanwhile: the bound is a tenth
-of Kubernetes'. It is counted while the expression runs, so that no estimate can be wrong.
+second. So does ours, but it makes a tenth as many steps in that time, and nobody else is served meanwhile: its bound is
+a tenth of Kubernetes'. It is counted while the expression runs, so that no estimate can be wrong.
 """
 
 from __future__ import annotations
