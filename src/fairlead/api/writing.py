@@ -164,6 +164,8 @@ def admit_and_validate(desk: Desk, attempt: Attempt) -> None:
         if not problems:
             warned = new if attempt.spec is None else {"metadata": new["metadata"]}
             attempt.warnings.extend(kind.warnings(warned))
+    if kind.rules is not None and not problems:
+        kind.rules(new, old, problems)
     if problems:
         raise invalid(kind, attempt.key.name, problems)
     if desk.policies.active:

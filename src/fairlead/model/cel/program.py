@@ -16,7 +16,7 @@ from fairlead.model.cel.compiler import Frame, compiled
 from fairlead.model.cel.errors import CostExceeded, EvaluationError, ExpressionError
 from fairlead.model.cel.parser import parse
 from fairlead.model.cel.static import Static
-from fairlead.model.cel.syntax import Node
+from fairlead.model.cel.syntax import Node, names_in
 
 #: bound: policies | steps of one expression | an error, which `failurePolicy` decides about
 EXPRESSION_COST_MAX = 100_000
@@ -40,12 +40,13 @@ class Budget:
 class Program:
     """`run` gives the value, or raises EvaluationError."""
 
-    __slots__ = ("_run", "returns", "text")
+    __slots__ = ("_run", "returns", "text", "uses")
 
-    def __init__(self, text: str, run: Any, returns: Static) -> None:
+    def __init__(self, text: str, tree: Node, returns: Static) -> None:
         self.text = text
-        self._run = run
+        self._run = compiled(tree)
         self.returns = returns
+        self.uses = names_in(tree)  # its own variables included
 
     def run(self, names: Mapping[str, Any], budget: Budget) -> Any:
         frame = Frame(dict(names), min(EXPRESSION_COST_MAX, budget.left))
@@ -74,4 +75,4 @@ def compile_expression(
     found = Checker(text, structs).type_of(tree, scope)
     if returns and found.name != "dyn" and found.name not in returns:
         raise ExpressionError(f"must evaluate to {' or '.join(sorted(returns))}, not to {found.name}")
-    return Program(text, compiled(tree), found)
+    return Program(text, tree, found)

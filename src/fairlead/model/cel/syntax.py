@@ -172,3 +172,15 @@ def depth_of(tree: Node) -> int:
         deepest = max(deepest, depth)
         waiting.extend((each, depth + 1) for each in children(node))
     return deepest
+
+
+def names_in(tree: Node) -> frozenset[str]:
+    """Every name that stands in it."""
+    found: set[str] = set()
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, Ident):
+            found.add(node.name)
+        waiting.extend(children(node))
+    return frozenset(found)
