@@ -138,6 +138,32 @@ _ONCE: Json = {
 }
 _SELECTOR: Json = {"matchLabels": {"app": "web"}}
 
+# About a group that has no objects: a policy that stands here must not judge the samples that follow it.
+_MATCH: Json = {
+    "resourceRules": [
+        {
+            "operations": ["CREATE", "UPDATE"],
+            "apiGroups": ["example.com"],
+            "apiVersions": ["v1"],
+            "resources": ["widgets"],
+            "scope": "*",
+        }
+    ],
+    "excludeResourceRules": [
+        {
+            "operations": ["*"],
+            "apiGroups": ["*"],
+            "apiVersions": ["*"],
+            "resources": ["*/status"],
+            "resourceNames": ["kept"],
+            "scope": "Namespaced",
+        }
+    ],
+    "namespaceSelector": {"matchLabels": {"tier": "prod"}},
+    "objectSelector": {"matchExpressions": [{"key": "app", "operator": "Exists"}]},
+    "matchPolicy": "Exact",
+}
+
 SAMPLES: dict[str, Json] = {
     "Namespace": {"apiVersion": "v1", "kind": "Namespace", "metadata": _meta("shop", "")},
     "Node": {
@@ -646,5 +672,68 @@ SAMPLES: dict[str, Json] = {
         "metadata": _meta("watchers", ""),
         "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "watcher"},
         "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": "operators"}],
+    },
+    "ValidatingAdmissionPolicy": {
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "ValidatingAdmissionPolicy",
+        "metadata": _meta("few-replicas", ""),
+        "spec": {
+            "failurePolicy": "Fail",
+            "paramKind": {"apiVersion": "v1", "kind": "ConfigMap"},
+            "matchConstraints": _MATCH,
+            "matchConditions": [{"name": "people", "expression": "request.userInfo.username != 'robot'"}],
+            "variables": [{"name": "replicas", "expression": "object.spec.?replicas.orValue(1)"}],
+            "validations": [
+                {
+                    "expression": "variables.replicas <= int(params.data.most)",
+                    "message": "too many replicas",
+                    "messageExpression": "'at most ' + params.data.most",
+                    "reason": "Forbidden",
+                }
+            ],
+            "auditAnnotations": [{"key": "replicas", "valueExpression": "string(variables.replicas)"}],
+        },
+    },
+    "ValidatingAdmissionPolicyBinding": {
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "ValidatingAdmissionPolicyBinding",
+        "metadata": _meta("few-replicas", ""),
+        "spec": {
+            "policyName": "few-replicas",
+            "paramRef": {"name": "limits", "namespace": "shop", "parameterNotFoundAction": "Deny"},
+            "matchResources": _MATCH,
+            "validationActions": ["Deny", "Audit"],
+        },
+    },
+    "MutatingAdmissionPolicy": {
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "MutatingAdmissionPolicy",
+        "metadata": _meta("teams", ""),
+        "spec": {
+            "failurePolicy": "Ignore",
+            "matchConstraints": _MATCH,
+            "variables": [{"name": "team", "expression": "'risk'"}],
+            "mutations": [
+                {
+                    "patchType": "ApplyConfiguration",
+                    "applyConfiguration": {
+                        "expression": "Object{metadata: Object.metadata{labels: {'team': variables.team}}}"
+                    },
+                },
+                {
+                    "patchType": "JSONPatch",
+                    "jsonPatch": {
+                        "expression": "[JSONPatch{op: 'add', path: '/metadata/labels/a', value: 'b'}]"
+                    },
+                },
+            ],
+            "reinvocationPolicy": "IfNeeded",
+        },
+    },
+    "MutatingAdmissionPolicyBinding": {
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "MutatingAdmissionPolicyBinding",
+        "metadata": _meta("teams", ""),
+        "spec": {"policyName": "teams", "matchResources": _MATCH},
     },
 }

@@ -15,6 +15,7 @@ from fairlead.api.access.authz import builtin_chain
 from fairlead.api.access.rbac.grants import Grants
 from fairlead.api.access.sign_in import SignIn
 from fairlead.api.admission import AdmissionChain
+from fairlead.api.admission.policies.in_force import Policies
 from fairlead.api.apply.managing import Managing
 from fairlead.api.audit.in_force import PolicyInForce
 from fairlead.api.audit.recording import Audit
@@ -57,11 +58,13 @@ class Assembly:
         self.audit_policy = PolicyInForce(audit)
         self.grants = Grants()
         self.flow_control = FlowControl()
+        self.policies = Policies()
         self.troubles = (
             *self.custom.learn(store),
             *self.audit_policy.learn(store),
             *self.grants.learn(store),
             *self.flow_control.learn(store),
+            *self.policies.learn(store),
         )
         known, accounts = remembered or Remembered(), AccountTokens(store, signing_key)
         self.desk = Desk(
@@ -76,6 +79,7 @@ class Assembly:
             spec_cache=known.alike,
             managing=known.managing,
             heard=HeardNodes(),
+            policies=self.policies,
         )
         self.api = make_api(self.desk, SignIn(tokens, accounts))
 
@@ -86,6 +90,7 @@ class Assembly:
             *self.audit_policy.observe(changes),
             *self.grants.observe(changes),
             *self.flow_control.observe(changes),
+            *self.policies.observe(changes),
         ]
         self.desk.heard.observe(changes, now)
         return troubles

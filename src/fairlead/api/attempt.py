@@ -45,6 +45,9 @@ class Attempt(msgspec.Struct):
     preconditions: list[Precondition] = []
     # Committed before the write itself: the audit line names the revision of a transaction's last change.
     operations: list[Operation] = []
+    # What the audit line tells of admission policies: who changed the object or would have refused it, and their words.
+    policies: list[str] = []
+    annotations: dict[str, str] = {}
 
     def forbidden(self, why: str, *causes: Cause) -> Forbidden:
         """To be raised by a step that does not let it pass."""

@@ -1,7 +1,7 @@
 """What every verb needs within reach: kinds, field tables, durable state, who may what, admission, audit.
 
 One per server, made by the runtime (or the simulator) and never changed, but for what it remembers of specs,
-of whose fields were whose, and of when nodes were heard.
+of whose fields were whose, of when nodes were heard, and which admission policies are in force.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from fairlead.api.access.account_tokens import AccountTokens
 from fairlead.api.access.contract import Authorizer
 from fairlead.api.access.rbac.grants import Grants
 from fairlead.api.admission import AdmissionChain
+from fairlead.api.admission.policies.in_force import Policies
 from fairlead.api.apply.managing import Managing
 from fairlead.api.audit.recording import Audit
 from fairlead.api.heard_nodes import HeardNodes
@@ -37,6 +38,7 @@ class Desk:
     managing: Managing = field(default_factory=Managing)
     repeats: Repeats = field(default_factory=Repeats)
     heard: HeardNodes = field(default_factory=HeardNodes)
+    policies: Policies = field(default_factory=Policies)
     sound: Reader = field(init=False)  # the same as `read`, but for objects that are damaged
 
     def __post_init__(self) -> None:

@@ -11,6 +11,8 @@ from typing import Any
 
 from fairlead.api.access.rbac.escalation import check_escalation
 from fairlead.api.access.signing import check_signing
+from fairlead.api.admission.policies.mutating import mutate
+from fairlead.api.admission.policies.validating import validate
 from fairlead.api.apply.managing import same_but_times
 from fairlead.api.apply.ownable import touches_metadata
 from fairlead.api.attempt import Attempt
@@ -140,6 +142,8 @@ def admit_and_validate(desk: Desk, attempt: Attempt) -> None:
     else:
         kind.defaults(new)
     desk.managing.track(desk.tables, attempt)
+    if desk.policies.active:
+        mutate(desk, attempt)
     desk.chain.admit(attempt)
     check_escalation(attempt, desk.authorizer, desk.grants)
     check_signing(attempt, desk.authorizer)
@@ -162,8 +166,12 @@ def admit_and_validate(desk: Desk, attempt: Attempt) -> None:
         if not problems:
             warned = new if attempt.spec is None else {"metadata": new["metadata"]}
             attempt.warnings.extend(kind.warnings(warned))
+    if kind.rules is not None and not problems:
+        kind.rules(new, old, problems)
     if problems:
         raise invalid(kind, attempt.key.name, problems)
+    if desk.policies.active:
+        validate(desk, attempt)
 
 
 def plan_create(
@@ -202,7 +210,14 @@ def audit_notes(desk: Desk, attempt: Attempt) -> tuple[Note, ...]:
     metadata = new["metadata"]
     target = object_target(kind, key, metadata["uid"], attempt.subresource)
     if old is None:
-        return desk.audit.accepted(attempt.context, attempt.verb, target, 201)
+        return desk.audit.accepted(
+            attempt.context,
+            attempt.verb,
+            target,
+            201,
+            policies=attempt.policies,
+            annotations=attempt.annotations,
+        )
     heartbeat = kind.heartbeat(new, old)
     return desk.audit.accepted(
         attempt.context,
@@ -212,6 +227,8 @@ def audit_notes(desk: Desk, attempt: Attempt) -> tuple[Note, ...]:
         revision_before=attempt.current.revision if attempt.current else 0,
         changed=() if heartbeat else changed_fields(old, new),
         heartbeat=heartbeat,
+        policies=attempt.policies,
+        annotations=attempt.annotations,
     )
 
 

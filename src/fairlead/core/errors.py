@@ -88,6 +88,7 @@ class ApiError(FairleadError):
         self.kind = kind
         self.name = name
         self.retry_after_seconds = retry_after_seconds
+        self.policies: tuple[str, ...] = ()  # admission policies that had a part in it, for the audit log
 
 
 class BadRequest(ApiError):

@@ -44,6 +44,8 @@ from fairlead.model.kinds import (
     serviceaccount,
     statefulset,
 )
+from fairlead.model.kinds.admission import bindings as admission_bindings
+from fairlead.model.kinds.admission import policies as admission_policies
 from fairlead.model.kinds.horizontalpodautoscaler import kind as horizontalpodautoscaler
 from fairlead.model.kinds.horizontalpodautoscaler import kind_v1 as horizontalpodautoscaler_v1
 from fairlead.model.kinds.job import kind as job
@@ -137,5 +139,9 @@ CATALOG = Catalog(
         evidencepolicy.KIND,
         auditpolicy.KIND,
         customresourcedefinition.KIND,
+        admission_policies.VALIDATING,
+        admission_bindings.VALIDATING,
+        admission_policies.MUTATING,
+        admission_bindings.MUTATING,
     )
 )

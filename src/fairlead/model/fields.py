@@ -56,7 +56,7 @@ class Field:
     list_keys: tuple[str, ...] = ()
     default: str = ""  # server-side apply: value of a list key that is left out
     zero: bool = False  # absent and zero (false, "") mean different things
-    number: tuple[int, ...] = ()  # protobuf: number, after that of the message it is folded into, if any
+    number: tuple[int, ...] = ()  # protobuf: number, after those of the messages it is folded into, if any
     description: str = ""
 
 

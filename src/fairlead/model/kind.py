@@ -134,6 +134,8 @@ class Kind:
     # Instead of `model/structure.py`: drops what the schema does not know, adding its paths to the list, and returns
     # what cannot be decoded.
     structure: Callable[[Json, list[str]], Problems] | None = None
+    # Rules in CEL, which see the object as it was as well (None: it is new); asked last, of what is right otherwise.
+    rules: Callable[[Json, Json | None, Problems], None] | None = None
     # The published OpenAPI v3 schema of the whole object; None: made from the field tables.
     openapi: Json | None = None
     list_kind_name: str = ""  # defaults to kind + List

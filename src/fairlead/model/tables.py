@@ -154,10 +154,10 @@ def _field(
 
 
 def _number(where: str, option: str) -> tuple[int, ...]:
-    outer, dot, inner = option[1:].partition(".")
-    if not outer.isdecimal() or (dot and not inner.isdecimal()):
+    numbers = option[1:].split(".")
+    if not all(each.isdecimal() for each in numbers):
         raise TableError(f"{where}: expected `@NUMBER` or `@NUMBER.NUMBER`, found {option!r}")
-    return (int(outer), int(inner)) if dot else (int(outer),)
+    return tuple(int(each) for each in numbers)
 
 
 def _type(where: str, text: str, used: dict[str, str]) -> Type:

@@ -215,7 +215,9 @@ class Handler:
         """Answer with an error and keep what audit wants to know of it."""
         verb = request.verb if request is not None else exchange.method.decode("latin-1").lower()
         target = _target(request) if request is not None else Target(path=path[:_PATH_MAX])
-        notes = self._host.api.desk.audit.refused(context, verb, target, error.status, error.reason)
+        notes = self._host.api.desk.audit.refused(
+            context, verb, target, error.status, error.reason, policies=error.policies
+        )
         if notes:
             self._host.record(notes, _nothing)
         self.count(request, error.status)

@@ -7,12 +7,13 @@ known only at commit: the store keeps it beside the line, and `audit_line` joins
 
 A user who impersonates another is named as `user`, and the other as `impersonatedUser`; rules and budgets are about
 `user`. A line names fields, never values: no value of any object, Secret or not, reaches it, and of an error only its
-reason, because messages quote values.
+reason, because messages quote values. The one exception are annotations, which an admission policy makes of what its
+author chose (`spec.auditAnnotations`); of kinds with sensitive fields none are kept.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 from msgspec import structs
@@ -65,10 +66,13 @@ class _Line(msgspec.Struct, gc=False, omit_defaults=True, rename="camel"):
     source_ip: str = msgspec.field(default="", name="sourceIP")
     impersonated_user: str = ""
     impersonated_groups: Sequence[str] = ()
+    policies: Sequence[str] = ()
+    annotations: dict[str, str] = {}
     unrecorded: int = 0
 
 
 _encode = msgspec.json.Encoder().encode
+_NOTHING: Mapping[str, str] = {}
 
 
 def audit_record(
@@ -80,6 +84,8 @@ def audit_record(
     reason: str = "",
     revision_before: int = 0,
     changed: Sequence[str] = (),
+    policies: Sequence[str] = (),
+    annotations: Mapping[str, str] = _NOTHING,
 ) -> bytes:
     """One line. `changed` holds field paths, as many as `model/diff.py` names at most."""
     user, taken_for = context.signed_in, context.user if context.impersonator is not None else None
@@ -100,6 +106,8 @@ def audit_record(
         impersonated_groups=[group[:_NAME_MAX] for group in taken_for.groups[:_GROUPS_MAX]]
         if taken_for is not None
         else (),
+        policies=tuple(policies),
+        annotations=dict(annotations),
     )
     return _encode(line)
 
@@ -181,6 +189,8 @@ class Audit:
         revision_before: int = 0,
         changed: Sequence[str] = (),
         heartbeat: bool = False,
+        policies: Sequence[str] = (),
+        annotations: Mapping[str, str] = _NOTHING,
     ) -> tuple[Note, ...]:
         """The notes of a write that is about to be committed: none or one."""
         user = context.user
@@ -198,7 +208,8 @@ class Audit:
             context.source,
             revision_before > 0,
         )
-        known = self._lines.get(like) if not heartbeat and context.impersonator is None else None
+        alike = not heartbeat and context.impersonator is None and not policies and not annotations
+        known = self._lines.get(like) if alike else None
         if known is not None:
             return (Note(STREAM, _filled(known, context, target, revision_before)),)
         level = self._level(context, verb, target, code, heartbeat)
@@ -208,8 +219,11 @@ class Audit:
             self._count(level, context, verb, target)
             return ()
         keep = changed if level is Level.CHANGES else ()
-        body = audit_record(context, verb, target, code, revision_before=revision_before, changed=keep)
-        if not heartbeat and not self._tells_apart:
+        body = audit_record(
+            context, verb, target, code, revision_before=revision_before, changed=keep, policies=policies,
+            annotations=annotations,
+        )  # fmt: skip
+        if alike and not self._tells_apart:
             self._remember(like, context, verb, target, code, keep, revision_before)
         return (Note(STREAM, body),)
 
@@ -247,7 +261,13 @@ class Audit:
             self._lines.keep(like, line)
 
     def refused(
-        self, context: Context, verb: str, target: Target, code: int, reason: str
+        self,
+        context: Context,
+        verb: str,
+        target: Target,
+        code: int,
+        reason: str,
+        policies: Sequence[str] = (),
     ) -> tuple[Note, ...]:
         """The notes of a request that was answered with an error; they are committed without a change."""
         target = Target(*[text[:_NAME_MAX] for text in msgspec.structs.astuple(target)])
@@ -259,7 +279,7 @@ class Audit:
         spender = _STRANGERS if stream == STRANGERS else context.signed_in.name
         if not self._affords(spender, context.now, stream):
             return ()
-        return (Note(stream, audit_record(context, verb, target, code, reason=reason)),)
+        return (Note(stream, audit_record(context, verb, target, code, reason=reason, policies=policies)),)
 
     def read(self, context: Context, verb: str, target: Target, code: int) -> tuple[Note, ...]:
         """The notes of a request that was answered and changed nothing.

@@ -34,13 +34,14 @@ _METADATA = "ObjectMeta"
 
 
 def create(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply | Plan:
-    same = like(request, kind, context)
+    judged = desk.policies.active and desk.policies.concern(kind)  # then each is looked at for itself
+    same = like(request, kind, context) if not judged else None
     repeated = desk.repeats.find(same, desk.sound) if same is not None else None
     if same is not None and repeated is not None:
         return _repeat(desk, request, kind, context, same.name, repeated)
     level = options.field_validation(request.query)
     options.check_field_manager(request.query)
-    parts = _parts(desk, request, kind)
+    parts = _parts(desk, request, kind) if not judged else None
     known = _known(desk, request, kind, parts)
     warnings: list[str] = []
     if parts is not None and known is not None:

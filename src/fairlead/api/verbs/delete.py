@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fairlead.api import deletion
 from fairlead.api.access.contract import Attributes, require
+from fairlead.api.admission.policies.validating import validate
 from fairlead.api.attempt import Attempt
 from fairlead.api.audit.rules import object_target
 from fairlead.api.deletion import DeleteOptions
@@ -87,4 +88,6 @@ def admit_deletion(
         new=new, old=old, current=entry, dry_run=wanted.dry_run, managed_before=managed, managed=managed,
     )  # fmt: skip
     desk.chain.admit(attempt)
+    if desk.policies.active:
+        validate(desk, attempt)
     return attempt

@@ -49,7 +49,8 @@ def _opened(
 ) -> tuple[Json, msgspec.Raw | None, bytes]:
     """The object as it is, the bytes of its spec if this is about its status and they are known to be right, and its
     managedFields."""
-    if request.subresource == "status" and kind.beside_spec is not None:
+    judged = desk.policies.active and desk.policies.concern(kind)
+    if request.subresource == "status" and kind.beside_spec is not None and not judged:
         found = split.split_entry(current)
         if found is not None:
             spec = spec_cache.settled_spec(desk.tables, kind, found.opened.spec)

@@ -13,7 +13,8 @@ from fairlead.core import codec
 from fairlead.core.kept import BoundedDict
 from fairlead.core.problems import Problems
 from fairlead.model.custom import structural
-from fairlead.model.custom.schema_parts import check_types, first_rule
+from fairlead.model.custom.rules import check_rules
+from fairlead.model.custom.schema import compile_schema
 from fairlead.model.custom.sound_schemas import Look, look
 from fairlead.model.kind import Json
 
@@ -47,15 +48,8 @@ _verdicts = Verdicts()
 
 def check_schema(schema: Json, path: str, problems: Problems, verdicts: Verdicts = _verdicts) -> None:
     """Everything that is wrong with one version's openAPIV3Schema."""
-    if not verdicts.of(schema).sound:
-        structural.check_schema(schema, path, problems)
-
-
-def rules_in(schema: Json, path: str, verdicts: Verdicts = _verdicts) -> str:
-    """Where the first rule in CEL is, or "" if there is none or the schema is no schema."""
     found = verdicts.of(schema)
-    if found.sound:
-        return first_rule(schema, path) if found.rules else ""
-    trouble = Problems()
-    check_types(schema, path, trouble)
-    return "" if trouble else first_rule(schema, path)
+    if not found.sound:
+        structural.check_schema(schema, path, problems)
+    elif found.rules:
+        check_rules(schema, compile_schema(schema), path, problems)

@@ -20,6 +20,7 @@ from fairlead.model.custom.columns import column_of
 from fairlead.model.custom.definition import names_of, storage_version
 from fairlead.model.custom.embedded import check_embedded, trim_embedded
 from fairlead.model.custom.jsonpath import simple_path
+from fairlead.model.custom.rules import judge_rules
 from fairlead.model.custom.schema import Known, SchemaNode, compile_schema
 from fairlead.model.custom.shaping import drop_nulls, fill_defaults, prune
 from fairlead.model.custom.types import types_of
@@ -106,6 +107,7 @@ def _kind(
         defaults=_defaults(node),
         validate=_validate(node),
         validate_status=_validate_status(node),
+        rules=_rules(node),
         selectable={
             each["jsonPath"].removeprefix("."): _selected(simple_path(each["jsonPath"]))
             for each in version.get("selectableFields") or ()
@@ -174,6 +176,12 @@ def _validate(node: SchemaNode) -> Callable[[Json, Problems], None]:
         check_embedded(obj, node, "", problems)
 
     return validate
+
+
+def _rules(node: SchemaNode) -> Callable[[Json, Json | None, Problems], None] | None:
+    if not node.rules_below:
+        return None
+    return lambda new, old, problems: judge_rules(new, old, node, problems)
 
 
 def _validate_status(node: SchemaNode) -> Callable[[Json, Json, Problems], None]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from fairlead.model.custom.patterns import compile_pattern
+from fairlead.model.custom.rules import Rule, needs_conversion, rules_of
 from fairlead.model.kind import Json
 
 # Stands for "no default": null is one.
@@ -22,6 +23,7 @@ class SchemaNode:
     __slots__ = (
         "all_of",
         "any_of",
+        "converts",
         "default",
         "defaults_below",
         "embedded",
@@ -51,6 +53,8 @@ class SchemaNode:
         "preserve",
         "properties",
         "required",
+        "rules",
+        "rules_below",
         "types",
         "values",
     )
@@ -100,6 +104,11 @@ class SchemaNode:
         below = (*self.properties.values(), self.values, self.items)
         self.defaults_below: bool = any(
             each is not None and (each.default is not MISSING or each.defaults_below) for each in below
+        )
+        self.converts: bool = needs_conversion(self)
+        self.rules: tuple[Rule, ...] = rules_of(schema, self)
+        self.rules_below: bool = bool(self.rules) or any(
+            each is not None and each.rules_below for each in below
         )
 
 

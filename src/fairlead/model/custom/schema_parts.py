@@ -21,6 +21,7 @@ _TYPED: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("maximum", "minimum", "multipleOf"), (int, float)),
     **dict.fromkeys(("allOf", "anyOf", "oneOf", "required", "enum", "x-kubernetes-list-map-keys"), (list,)),
     **dict.fromkeys(("exclusiveMaximum", "exclusiveMinimum", "nullable", "uniqueItems"), (bool,)),
+    "x-kubernetes-validations": (list,),
     "properties": (dict,),
     "not": (dict,),
     "additionalProperties": (dict, bool),

@@ -12,7 +12,7 @@ from fairlead.model.cells import UNKNOWN
 from fairlead.model.custom.columns import COLUMN_FORMATS, COLUMN_TYPES
 from fairlead.model.custom.definition import ESTABLISHED, is_true
 from fairlead.model.custom.jsonpath import JsonPath, PathError, simple_path
-from fairlead.model.custom.judging import check_schema, rules_in
+from fairlead.model.custom.judging import check_schema
 from fairlead.model.kind import Cell, Column, Json, Kind
 from fairlead.model.kinds.workload import part
 from fairlead.model.metadata import validate_immutable
@@ -241,17 +241,6 @@ def _validate_update(new: Json, old: Json, problems: Problems) -> None:
             problems.invalid(f"status.storedVersions[{index}]", stored, text)
 
 
-def _warnings(definition: Json) -> list[str]:
-    """Rules in CEL are kept and shown, and nobody evaluates them here: whoever relies on them must know."""
-    found = []
-    for index, version in enumerate(part(definition, "spec").get("versions") or ()):
-        schema = part(version, "schema").get("openAPIV3Schema")
-        first = rules_in(schema, f"spec.versions[{index}].schema.openAPIV3Schema") if schema else ""
-        if first:
-            found.append(f"{first}: rules are kept but not evaluated: objects that break them are accepted")
-    return found
-
-
 def _created_at(definition: Json, now: float) -> Cell:
     created: str = part(definition, "metadata").get("creationTimestamp") or UNKNOWN
     return created
@@ -273,5 +262,4 @@ KIND = Kind(
     defaults=_defaults,
     validate=_validate,
     validate_update=_validate_update,
-    warnings=_warnings,
 )

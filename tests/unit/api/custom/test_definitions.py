@@ -12,7 +12,7 @@ from fairlead.api.admission import definitions
 from fairlead.api.plan import AGAIN, Plan
 from fairlead.port.request import Reply, Request
 from tests.inprocess import InProcess
-from tests.unit.api.custom.definitions import CRDS, CRONTABS, GROUP, SPEC, Json, crontab, definition, version
+from tests.unit.api.custom.definitions import CRDS, CRONTABS, GROUP, Json, crontab, definition, version
 
 NAME = f"crontabs.{GROUP}"
 
@@ -153,25 +153,6 @@ def test_nobody_writes_names_and_conditions_but_the_server() -> None:
     assert after["status"]["acceptedNames"]["kind"] == "CronTab"
     assert after["status"]["storedVersions"] == ["v1", "v0"]
     assert conditions(plane)["Established"][0] == "True"
-
-
-def test_rules_that_nobody_evaluates_are_warned_of() -> None:
-    plane = InProcess()
-    schema = {
-        "type": "object",
-        "properties": {"spec": {**SPEC, "x-kubernetes-validations": [{"rule": "true"}]}},
-    }
-    plane.post(CRDS, definition(version(schema=schema)))
-    made = plane.get(f"{CRDS}/{NAME}")[1]
-    spec = made["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]
-    assert spec["x-kubernetes-validations"] == [{"rule": "true"}]
-    kind = plane.desk.catalog.of_resource("customresourcedefinitions.apiextensions.k8s.io")
-    assert kind is not None
-    (warning,) = kind.warnings(made)
-    assert warning == (
-        "spec.versions[0].schema.openAPIV3Schema.properties[spec].x-kubernetes-validations: "
-        "rules are kept but not evaluated: objects that break them are accepted"
-    )
 
 
 def test_there_are_not_more_definitions_than_a_server_takes(monkeypatch: pytest.MonkeyPatch) -> None:

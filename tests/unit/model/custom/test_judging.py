@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 
 from fairlead.core.problems import Problems
 from fairlead.model.custom import judging, plain_rules, structural, validating
-from fairlead.model.custom.judging import Verdicts, check_schema, rules_in
+from fairlead.model.custom.judging import Verdicts, check_schema
 from fairlead.model.custom.schema_parts import first_rule
 from fairlead.model.custom.sound_schemas import look
 from tests.unit.api.custom.definitions import CRDS, Json, definition, version
@@ -137,15 +137,6 @@ def test_verdicts_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert verdicts.looks == 3
     verdicts.of(of(a=TEXT))
     assert verdicts.looks == 4, "the oldest went"
-
-
-def test_rules_are_found_where_they_are_whatever_was_remembered() -> None:
-    verdicts = Verdicts()
-    ruled = of(a=TEXT, x={**of(y=TEXT), "x-kubernetes-validations": [{"rule": "true"}]})
-    for path in ("first", "second"):
-        assert rules_in(ruled, path, verdicts) == f"{path}.properties[x].x-kubernetes-validations"
-    assert rules_in({"type": "object"}, "S", verdicts) == ""
-    assert verdicts.looks == 2
 
 
 def test_only_schemas_that_changed_are_read_again() -> None:

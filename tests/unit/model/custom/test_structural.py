@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from fairlead.core.problems import Problems
-from fairlead.model.custom import judging, plain_rules, structural, validating
+from fairlead.model.custom import plain_rules, structural, validating
 from fairlead.model.custom.structural import check_schema
 
 TEXT: Any = {"type": "string"}
@@ -116,13 +116,6 @@ def test_a_schema_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert told(of(**{f"x{index}": TEXT for index in range(5)})) == [
         "S: Forbidden: a schema may hold at most 5 schemas"
     ]
-
-
-@pytest.mark.parametrize(
-    "schema", [of(x={"type": "object", "additionalProperties": of(y=0)}), {"properties": 5}, of(x=TEXT)]
-)
-def test_rules_are_looked_for_in_whatever_came(schema: Any) -> None:
-    assert judging.rules_in(schema, "S") == ""
 
 
 def test_patterns_may_need_only_so_many_states_together(monkeypatch: pytest.MonkeyPatch) -> None:

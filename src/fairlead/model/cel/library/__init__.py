@@ -1,0 +1,1 @@
+"""The functions of expressions, one file for each of Kubernetes' libraries."""

@@ -1,0 +1,186 @@
+"""The tree of an expression. Made by `parser.py`, judged by `checker.py`, turned into functions by `compiler.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Literal(Node):
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Ident(Node):
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Select(Node):
+    """`operand.field`; `optional` for `operand.?field`."""
+
+    operand: Node
+    field: str
+    optional: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Has(Node):
+    operand: Node
+    field: str
+
+
+@dataclass(frozen=True, slots=True)
+class Index(Node):
+    operand: Node
+    index: Node
+    optional: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Node):
+    """A function, or a method where there is a target. Operators that are no words of their own are not calls."""
+
+    name: str
+    target: Node | None
+    arguments: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ListOf(Node):
+    items: tuple[Node, ...]
+    optional: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    key: Node
+    value: Node
+    optional: bool
+
+
+@dataclass(frozen=True, slots=True)
+class MapOf(Node):
+    entries: tuple[Entry, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FieldOf:
+    name: str
+    value: Node
+    optional: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Struct(Node):
+    """`Object.spec{replicas: 1}`."""
+
+    name: str
+    fields: tuple[FieldOf, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AnyOf(Node):
+    """`a || b || c`, however many: as one node they take one level."""
+
+    parts: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AllOf(Node):
+    parts: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Conditional(Node):
+    test: Node
+    then: Node
+    otherwise: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Unary(Node):
+    operator: str
+    operand: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Binary(Node):
+    operator: str
+    left: Node
+    right: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Loop(Node):
+    """A macro over a list or a map: `all`, `exists`, `existsOne`, `filter`, `map`, and those with two variables."""
+
+    macro: str
+    target: Node
+    variables: tuple[str, ...]
+    filter: Node | None
+    body: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Bind(Node):
+    name: str
+    value: Node
+    body: Node
+
+
+@dataclass(frozen=True, slots=True)
+class OptionalMap(Node):
+    """`target.optMap(name, body)`; `flat` for optFlatMap, whose body gives an optional itself."""
+
+    target: Node
+    name: str
+    body: Node
+    flat: bool
+
+
+def children(node: Node) -> Iterator[Node]:
+    for field in fields(node):
+        yield from _nodes(getattr(node, field.name))
+
+
+def _nodes(value: Any) -> Iterator[Node]:
+    if isinstance(value, Node):
+        yield value
+    elif isinstance(value, tuple):
+        for each in value:
+            yield from _nodes(each)
+    elif isinstance(value, Entry):
+        yield value.key
+        yield value.value
+    elif isinstance(value, FieldOf):
+        yield value.value
+
+
+def depth_of(tree: Node) -> int:
+    """How many nodes are one in another, found without going as deep oneself."""
+    deepest, waiting = 0, [(tree, 1)]
+    while waiting:
+        node, depth = waiting.pop()
+        deepest = max(deepest, depth)
+        waiting.extend((each, depth + 1) for each in children(node))
+    return deepest
+
+
+def names_in(tree: Node) -> frozenset[str]:
+    """Every name that stands in it."""
+    found: set[str] = set()
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, Ident):
+            found.add(node.name)
+        waiting.extend(children(node))
+    return frozenset(found)

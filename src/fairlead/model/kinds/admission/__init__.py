@@ -1,0 +1,1 @@
+"""Admission policies: those that judge, those that change, their bindings, and what their expressions may say."""
