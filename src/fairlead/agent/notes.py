@@ -103,7 +103,8 @@ class Notes:
         if isinstance(outcome, Done):
             told.stored = True
         elif isinstance(outcome, Conflict) and outcome.reason == AlreadyExists.reason and not told.stored:
-            told.stored = told.untold = True  # a create whose answer was lost did make it: the count is missing
+            # A create whose answer was lost did make it: what is missing is its count.
+            told.stored = told.untold = True
         else:
             self.dropped += 1
             if isinstance(outcome, Refused) and outcome.retry == "never":
