@@ -76,10 +76,14 @@ class LiveChildren:
         view = sight.after
         meta = view.metadata
         owner = self._owners.get(meta.uid)
+        parent = meta.controller.uid if meta.controller else ""
         if owner is None:
-            controller = meta.controller
-            owner = self._owners[meta.uid] = _Owner(sight.key, controller.uid if controller else "")
-            self._owned.setdefault(owner.parent, []).append(meta.uid)
+            owner = self._owners[meta.uid] = _Owner(sight.key, parent)
+            self._owned.setdefault(parent, []).append(meta.uid)
+        elif owner.parent != parent:  # it was left behind, or is adopted by another of the same name
+            self._owned[owner.parent].remove(meta.uid)
+            self._owned.setdefault(parent, []).append(meta.uid)
+            owner.parent = parent
         if not owner.limits or owner.limits[-1][0] != meta.generation:
             owner.limits.append((meta.generation, sight.seconds, _LIMITS[sight.key.resource](view)))
         owner.observed = getattr(view.status, "observed_generation", meta.generation)
