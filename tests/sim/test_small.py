@@ -172,3 +172,33 @@ def test_a_person_who_hears_nothing_asks_again_and_gets_one_of_it() -> None:
     asked = [step for step in run.trail if step.kind == "asks" and "create nodes" in step.text]
     assert len(asked) == 2
     assert [key.name for key in run.objects.of("nodes")] == ["node-0"]
+
+
+# Where something was found in two hours of seeds: rest, names, rollouts that wait, adoption, Events and nodes that go.
+FOUND = (1137, 1195, 1293, 1569, 1837, 2200, 2740, 3651, 4341, 5402, 7150)
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("seed", FOUND)
+def test_what_was_found_once_is_found_no_more(seed: int) -> None:
+    assert runner_of("small").run(seed).failure is None
+
+
+def test_whatever_ends_on_a_machine_is_not_started_again_for_ever() -> None:
+    specs = [
+        step.request.body
+        for seed in range(400)
+        for step in generate(seed).scenario.steps
+        if step.request.body
+    ]
+    ends = [body for body in specs if b'"command":["work"' in body]
+    assert ends
+    assert all(b'"restartPolicy":"' in body for body in ends)
+
+
+def test_worlds_that_are_compared_have_room_for_what_is_rolled_out() -> None:
+    assert generate(1195).scenario.contends, (
+        "its only node is closed to a Deployment of which people change the template"
+    )
+    compared = [seed for seed in range(400) if not generate(seed).scenario.contends]
+    assert len(compared) > 100

@@ -3,7 +3,7 @@
 `tell` is called by `pod/worker.py`, `tell_of_node` by `machine.py`; `step` makes the requests that the rate allows.
 Notes with the same object, reason and message are one Event whose count grows. Each object has an allowance that
 refills slowly, and so has the node as a whole. Best effort: what does not fit, is refused or has no answer is counted
-in `dropped` and left. Memory is bounded.
+in `dropped` and left until the same happens again, which is told with the count of all. Memory is bounded.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ from fairlead.agent.contract import Ask, NodeSettings
 from fairlead.agent.pace import Pace
 from fairlead.agent.views import BoundPod
 from fairlead.core import codec
+from fairlead.core.errors import AlreadyExists
 from fairlead.core.times import timestamp
 from fairlead.model.views import Json
-from fairlead.port.outcome import Done, Outcome
+from fairlead.port.outcome import Conflict, Done, Outcome, Refused
 from fairlead.port.request import MERGE_PATCH, Request
 
 PART = "event"
@@ -101,9 +102,13 @@ class Notes:
         told.in_flight = False
         if isinstance(outcome, Done):
             told.stored = True
+        elif isinstance(outcome, Conflict) and outcome.reason == AlreadyExists.reason and not told.stored:
+            # A create whose answer was lost did make it: what is missing is its count.
+            told.stored = told.untold = True
         else:
             self.dropped += 1
-            del self._told[about]  # it may have expired, or never have been: the next occurrence begins anew
+            if isinstance(outcome, Refused) and outcome.retry == "never":
+                del self._told[about]  # it expired, or may not be: the next occurrence begins anew
 
     def _allows(self, uid: str, now: float) -> bool:
         pace = self._pace

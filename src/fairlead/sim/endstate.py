@@ -26,6 +26,7 @@ from fairlead.model.views import (
     REPLICASETS,
     RESERVATIONS,
 )
+from fairlead.reconcile.deployment.history import TEMPLATE_HASH, template_hash
 from fairlead.sim.checkers.contract import CommittedObjects
 from fairlead.sim.counts import Counts
 from fairlead.sim.scenario import Scenario
@@ -39,8 +40,8 @@ FINISHED_PODS, HISTORY, MADE = "finished-pods", "history", "made"
 ALLOWED = {
     FINISHED_PODS: "which finished pods are kept, and how many failed: nodes are lost, and their pods with"
     " them; or a Job is suspended as its pods end",
-    HISTORY: "ReplicaSets without pods, ControllerRevisions, the number of a rollout, that a Job was suspended: what"
-    " was undone before a plane saw it leaves no trace",
+    HISTORY: "ReplicaSets without pods, ControllerRevisions, the number of a rollout, that a Job was suspended, that"
+    " the name of a Deployment's set was taken: what was undone before a plane saw it leaves no trace",
     MADE: "how much is made on the way: pods are lost or evicted for others, a clock says when, the store forgets, or"
     " the API judges no premises",
 }
@@ -59,13 +60,15 @@ def end_state(objects: CommittedObjects, allowed: frozenset[str] = frozenset()) 
     """One line per thing that must be the same."""
     loses_pods, forgets = FINISHED_PODS in allowed, HISTORY in allowed
     lines: EndState = {}
+    renamed = _untaken_names(objects) if forgets else {}
     for key, view in objects.all():
-        name = f"{key.resource}/{key.namespace}/{key.name}"
+        name = f"{key.resource}/{key.namespace}/{renamed.get(view.metadata.uid, key.name)}"
         if key.resource == DEPLOYMENTS.name:
             lines[name] = _deployment(view)
         elif key.resource == REPLICASETS.name:
             if view.spec.replicas or view.status.replicas or not forgets:
-                lines[name] = _replicaset(view, forgets)
+                line = _replicaset(view, forgets)
+                lines[name] = f"{lines[name]}; another {line}" if name in lines else line
         elif key.resource == JOBS.name:
             lines[name] = _job(view, loses_pods, forgets)
         elif key.resource == RESERVATIONS.name:
@@ -74,7 +77,7 @@ def end_state(objects: CommittedObjects, allowed: frozenset[str] = frozenset()) 
         elif key.resource not in _CHANCES and not (forgets and key.resource == CONTROLLER_REVISIONS.name):
             lines[name] = "is there"
     kept = (view for view in objects.of(PODS.name).values() if not (loses_pods and view.finished))
-    pods = Counter(map(_pod, kept))
+    pods = Counter(_pod(view, renamed) for view in kept)
     for what, number in sorted(pods.items()):
         lines[f"pods: {what}"] = str(number)
     return lines
@@ -125,9 +128,25 @@ def _job(view: Any, loses_pods: bool, forgets: bool) -> str:
     return f"active {status.active}, succeeded {status.succeeded}, failed {failed}, {_conditions(status)}"
 
 
-def _pod(view: Any) -> str:
+def _untaken_names(objects: CommittedObjects) -> dict[str, str]:
+    """By uid, sets of Deployments as they are called while nobody has that name. One that is deleted and made again
+    meets the set of the one before it or does not, and has another name for its own if it does."""
+    found: dict[str, str] = {}
+    for view in objects.of(REPLICASETS.name).values():
+        owner = view.metadata.controller
+        if owner is None or owner.kind != DEPLOYMENTS.kind:
+            continue
+        template = view.spec.template
+        metadata = template.get("metadata") or {}
+        labels = {key: value for key, value in (metadata.get("labels") or {}).items() if key != TEMPLATE_HASH}
+        plain = {**template, "metadata": {**metadata, "labels": labels}}
+        found[view.metadata.uid] = f"{owner.name}-{template_hash(plain, 0)}"
+    return found
+
+
+def _pod(view: Any, renamed: dict[str, str]) -> str:
     owner = view.metadata.controller
-    of = f"{owner.kind} {owner.name}" if owner is not None else "nobody"
+    of = f"{owner.kind} {renamed.get(owner.uid, owner.name)}" if owner is not None else "nobody"
     bound = "bound" if view.spec.node_name else "unbound"
     return f"of {of}, {view.status.phase}, {'ready' if view.ready else 'not ready'}, {bound}"
 

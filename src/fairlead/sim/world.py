@@ -26,6 +26,7 @@ from fairlead.sim.backup import EMPTY, Backup
 from fairlead.sim.chance import Chance
 from fairlead.sim.checkers.contract import CommittedObjects, Observed
 from fairlead.sim.checkers.mirrors import Mirroring, MirrorsAtRest
+from fairlead.sim.checkers.quiet import Retold
 from fairlead.sim.checkers.roster import all_checkers, process_checkers
 from fairlead.sim.counts import CountedWrites, Counts
 from fairlead.sim.decoded import Decoded
@@ -54,12 +55,12 @@ from fairlead.sim.processes.machines import SimulatedMachine
 from fairlead.sim.processes.planes import PlaneProcess
 from fairlead.sim.processes.runs import RunLog
 from fairlead.sim.processes.server import SimulatedServer
-from fairlead.sim.rest import are_idle, nothing_is_due
+from fairlead.sim.rest import TRIED_SECONDS, are_idle, nothing_is_due
 from fairlead.sim.scenario import Scenario
 from fairlead.sim.time import EPOCH, Timeline
 from fairlead.sim.trail import Trail
 from fairlead.sim.violation import Violation
-from fairlead.store.contract import ADDED, CommittedChange, Entry
+from fairlead.store.contract import ADDED, DELETED, CommittedChange, Entry
 from fairlead.store.damage import DELETE_OPTION
 from fairlead.store.watch import Subscription
 
@@ -119,7 +120,7 @@ class World:
         self._rested_at: float | None = None
         self._takeovers_mid_turn = 0
         self._holder = ""  # of the lease, where there are no fences
-        self._last_writes, self._counted = LastWrites(), CountedWrites()
+        self._last_writes, self._counted, self._retold = LastWrites(), CountedWrites(), Retold()
         parts = parts or default_parts(*scenario.controllers, deciders=scenario.deciders)
         api = parts["api"] if scenario.capabilities.complete else narrow(parts["api"], scenario.capabilities)
         store = parts["store"]
@@ -287,12 +288,13 @@ class World:
         return not self.planes or any(each.plane.leadership.may_act(each.now) for each in self.planes)
 
     def _is_quiet(self, quiet_ms: int) -> bool:
-        was_quiet = self.timeline.ms - self._quiet_since_ms >= quiet_ms
-        if not self.scenario.looks_ahead:
-            return was_quiet
-        if self.agents:
-            return was_quiet and are_idle(self.planes, self.scenario.rest_seconds)
-        return nothing_is_due(self.timeline, self.planes, quiet_ms / 1000)
+        quiet_for_ms, scenario = self.timeline.ms - self._quiet_since_ms, self.scenario
+        if not scenario.looks_ahead:
+            return quiet_for_ms >= quiet_ms
+        if not self.agents and nothing_is_due(self.timeline, self.planes, scenario.quiet_seconds):
+            return True
+        enough_ms = quiet_ms if self.agents else max(quiet_ms, TRIED_SECONDS * 1000)
+        return quiet_for_ms >= enough_ms and are_idle(self.planes, scenario.rest_seconds)
 
     def _restless(self) -> Violation:
         return why_restless(self.server, self._processes, self.timeline.ms, self._last_writes, self.people)
@@ -310,10 +312,8 @@ class World:
         self.chance.end_faults()
         self._set_faults(CALM)
         self._last_writes.forget()
-        self._calm_since_ms = self.timeline.ms
-        self._quiet_since_ms = (
-            self.timeline.ms
-        )  # quiet is counted from here: before it, nobody might have been able to write
+        # Quiet is counted from here: before it, nobody might have been able to write.
+        self._quiet_since_ms = self._calm_since_ms = self.timeline.ms
         for link in self._links:
             link.join()
 
@@ -369,11 +369,12 @@ class World:
         timeline = self.timeline
         self.commits += len(changes)
         for change in changes:
+            key = change.entry.key
             if change.type == ADDED:
-                resource = change.entry.key.resource
-                self._created[resource] = self._created.get(resource, 0) + 1
-            if change.entry.key.resource != LEASES.name:
-                self._quiet_since_ms = timeline.ms
+                self._created[key.resource] = self._created.get(key.resource, 0) + 1
+            if key.resource != LEASES.name:
+                if not self._retold.is_so(key, change.type != DELETED, timeline.ms / 1000):
+                    self._quiet_since_ms = timeline.ms
             elif self._is_takeover(change) and any(plane.mid_turn for plane in self.planes):
                 self._takeovers_mid_turn += 1
         self.observed.committed(changes, origins, timeline.ms / 1000)

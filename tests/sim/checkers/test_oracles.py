@@ -13,6 +13,7 @@ from fairlead.cache.mirror import Mirror
 from fairlead.core import codec
 from fairlead.model.key import Key
 from fairlead.model.marks import AGENT_INSTANCE
+from fairlead.model.reasons import WAITING_FOR
 from fairlead.model.views import PODS
 from fairlead.port.driving import Started
 from fairlead.port.request import Reply, Request
@@ -121,6 +122,32 @@ def a_label_that_has_not_reached_a_pod(story: Story) -> None:
     story.commit("daemonsets.apps", workload("db:1", tier="new"))
     story.commit("pods", made("db-x", "db:1", "DaemonSet"))
     _at_rest(story, "templates-reach-pods")
+
+
+def _rolled_out(*conditions: Json) -> Story:
+    """A Deployment of a new image, of whose two sets one has its old pod and the other none."""
+    story = Story()
+    old = {"kind": "Deployment", "name": "db", "uid": "uid-db", "controller": True}
+    story.commit("deployments.apps", workload("db:2", replicas=1))
+    for name, replicas in (("one", 1), ("two", 1)):
+        story.commit("replicasets.apps", replicaset(replicas, name=name, ownerReferences=[old]))
+    found = made("db-x", "db:1", "ReplicaSet")
+    found["metadata"]["ownerReferences"] = [
+        {"kind": "ReplicaSet", "name": "one", "uid": "uid-one", "controller": True}
+    ]
+    story.commit("pods", found)
+    refused = replicaset(1, name="two", ownerReferences=[old])
+    refused["status"]["conditions"] = list(conditions)
+    story.commit("replicasets.apps", refused)
+    return story
+
+
+def test_a_rollout_waits_for_a_pod_that_is_refused_and_for_no_other_reason() -> None:
+    waits = {"type": WAITING_FOR, "status": "True", "reason": "WaitingForResourceQuota"}
+    _at_rest(_rolled_out(waits), "templates-reach-pods")
+    for conditions in ((), ({**waits, "status": "False"},), ({**waits, "type": "Other"},)):
+        with pytest.raises(Violation, match="has image db:1 instead of db:2"):
+            _at_rest(_rolled_out(*conditions), "templates-reach-pods")
 
 
 def test_what_people_hold_back_need_not_have_reached_the_pods() -> None:

@@ -66,6 +66,7 @@ def a_set_refused(story: Story, *, replicas: int = 1, ready: int = 1) -> None:
     """One of two pods is there, a quota refused the other, and the status tells `replicas` and `ready`."""
     a_limit_of(story, 1, used=1)
     found = replicaset(2)
+    found["spec"]["template"] = {"spec": {"containers": [{"resources": {"requests": {"cpu": "1"}}}]}}
     found["status"].update(replicas=replicas, readyReplicas=ready)
     story.commit("replicasets.apps", found)
     story.commit("pods", pod("a"))
@@ -81,6 +82,30 @@ def a_pod_that_does_not_come_though_there_is_room(story: Story) -> None:
     a_set_refused(story)
     a_limit_of(story, 2, used=1)
     later(story, 91.0)
+
+
+def a_pod_that_does_not_come_though_all_quotas_have_room(story: Story) -> None:
+    a_set_refused(story)
+    _another_limit(story, "requests.cpu", hard="2", used="1")
+    a_limit_of(story, 2, used=1)
+    later(story, 91.0)
+
+
+def _another_limit(story: Story, name: str, hard: str, used: str) -> None:
+    limits = {"pods": "9", name: hard}
+    status = {"used": {"pods": "1", name: used}}
+    story.commit(
+        "resourcequotas", {"metadata": {"name": "other"}, "spec": {"hard": limits}, "status": status}
+    )
+
+
+@pytest.mark.parametrize(("name", "hard"), [("pods", "1"), ("requests.cpu", "1500m")])
+def test_a_set_that_another_quota_refuses_breaks_nothing(name: str, hard: str) -> None:
+    story = Story()
+    a_set_refused(story)
+    _another_limit(story, name, hard, used="1")
+    a_limit_of(story, 2, used=1)
+    later(story, 600.0)
 
 
 def a_status_that_does_not_tell_of_what_there_is(story: Story) -> None:
@@ -115,6 +140,7 @@ VIOLATIONS = [
     ("events-flow", bindings_that_nobody_was_told_of),
     ("led-at-rest", a_lease_that_nobody_renews),
     ("refusals-end", a_pod_that_does_not_come_though_there_is_room),
+    ("refusals-end", a_pod_that_does_not_come_though_all_quotas_have_room),
     ("refusals-end", a_status_that_does_not_tell_of_what_there_is),
 ]
 

@@ -156,6 +156,62 @@ def a_status_that_was_never_written(story: Story) -> None:
     story.rest()
 
 
+def _orphan(name: str) -> Json:
+    found = pod(name)
+    del found["metadata"]["ownerReferences"]
+    return found
+
+
+def a_pod_made_beside_adopted_ones(story: Story) -> None:
+    story.commit("replicasets.apps", replicaset(1))
+    story.commit("pods", _orphan("a"))
+    story.commit("pods", pod("a"))
+    story.commit("pods", pod("b"))
+
+
+def a_pod_taken_over_from_another_set(story: Story) -> None:
+    story.commit("replicasets.apps", replicaset(1, name="other"))
+    story.commit("replicasets.apps", replicaset(0))
+    story.commit("pods", pod("a", "other"))
+    story.commit("pods", pod("a"))
+
+
+def _adopted_set(story: Story, wanted: int) -> None:
+    """A set of a Deployment of one, left behind by it and adopted by another that wants so many."""
+    story.commit("deployments.apps", deployment(1, 1, 0))
+    story.commit("replicasets.apps", replicaset(1, ownerReferences=OF_DEPLOYMENT))
+    story.commit("pods", pod("a"))
+    story.commit("replicasets.apps", replicaset(1))
+    story.commit("deployments.apps", deployment(1, 1, 0), gone=True)
+    anew = deployment(wanted, 0, 1)
+    anew["metadata"]["uid"] = "uid-anew"
+    story.commit("deployments.apps", anew)
+    owners = [{**OF_DEPLOYMENT[0], "uid": "uid-anew"}]
+    story.commit("replicasets.apps", replicaset(1, ownerReferences=owners))
+    story.commit("replicasets.apps", replicaset(3, generation=2, ownerReferences=owners))
+    for name in ("b", "c"):
+        story.commit("pods", pod(name))
+
+
+def one_pod_too_many_for_who_adopted_the_set(story: Story) -> None:
+    _adopted_set(story, 2)
+
+
+def test_a_set_that_is_adopted_is_judged_by_its_new_deployment() -> None:
+    _adopted_set(Story(), 3)
+
+
+def test_what_nobody_owned_may_be_adopted_to_be_taken_away() -> None:
+    story = Story()
+    story.commit("statefulsets.apps", replicaset(0))
+    story.commit("pods", _orphan("web-0"))
+    story.commit("pods", pod("web-0", kind="StatefulSet"))
+    story.commit("replicasets.apps", replicaset(1, name="few"))
+    for name in ("a", "b"):
+        story.commit("pods", _orphan(name))
+        story.commit("pods", pod(name, "few"))
+
+
 def test_a_good_story_breaks_nothing() -> None:
     story = Story()
     story.commit("nodes", {"metadata": {"name": "one"}})
@@ -229,6 +285,9 @@ VIOLATIONS = [
     ("live-children", a_pod_created_for_a_count_that_has_sunk),
     ("live-children", a_job_s_pod_created_for_a_count_that_has_just_sunk),
     ("live-children", a_restored_pod_and_one_too_many),
+    ("live-children", a_pod_made_beside_adopted_ones),
+    ("live-children", one_pod_too_many_for_who_adopted_the_set),
+    ("live-children", a_pod_taken_over_from_another_set),
     ("observed-generation", a_status_that_was_never_written),
     ("justified-deletes", a_pod_taken_from_an_owner_that_wants_it),
     ("justified-deletes", a_pod_taken_late_from_an_owner_that_wants_it_again),

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.sim.checkers.story import Story, deployment, leads, node, pod, replicaset, told_by
+from tests.sim.checkers.story import Json, Story, deployment, leads, node, pod, replicaset, told_by
 
 
 def a_write_of_a_former_leader(story: Story) -> None:
@@ -74,6 +74,40 @@ def two_writers_that_undo_each_other(story: Story) -> None:
         story.commit("nodes", node("node-0"), origin=f"agent of node-{turn % 2}")
 
 
+def _event(count: int) -> Json:
+    return {"metadata": {"name": "web.1"}, "count": count}
+
+
+def an_event_that_is_told_often_at_rest(story: Story) -> None:
+    story.commit("events", _event(1))
+    story.rest()
+    for count in (2, 3):
+        story.seconds += 60
+        story.commit("events", _event(count))
+
+
+def an_event_that_is_new_at_rest(story: Story) -> None:
+    story.rest()
+    story.seconds += 200
+    story.commit("events", _event(1))
+
+
+def an_event_that_goes_at_rest(story: Story) -> None:
+    story.commit("events", _event(1))
+    story.rest()
+    story.seconds += 200
+    story.commit("events", _event(1), gone=True)
+
+
+def test_an_event_that_is_told_again_after_a_long_while_is_no_unrest() -> None:
+    story = Story()
+    story.commit("events", _event(1))
+    story.rest()
+    for count in (2, 3):
+        story.seconds += 120
+        story.commit("events", _event(count))
+
+
 VIOLATIONS = [
     ("no-fight", two_writers_that_undo_each_other),
     ("observed-generation", a_status_from_the_future),
@@ -84,6 +118,9 @@ VIOLATIONS = [
     ("no-orphan", an_orphan),
     ("no-orphan", a_deletion_that_does_not_end),
     ("quiet-at-rest", a_write_after_rest),
+    ("quiet-at-rest", an_event_that_is_told_often_at_rest),
+    ("quiet-at-rest", an_event_that_is_new_at_rest),
+    ("quiet-at-rest", an_event_that_goes_at_rest),
     ("revisions-increase", a_revision_used_twice),
     ("one-leader", a_write_of_a_former_leader),
 ]

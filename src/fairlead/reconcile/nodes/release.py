@@ -82,6 +82,8 @@ def release_decider() -> Decider:
             Wake(PODS, its_node(lambda node: node is None or is_in_trouble(node)), when=PLACED | LEAVING),
             Wake(PODS, _marked, when=PRESENT),
             Wake(EVIDENCE_POLICIES, each_of(NODES, is_in_trouble)),
+            # Grants, of which the status tells, are of nodes that are there; rows decide about those that are gone too.
+            Wake(EVIDENCE_POLICIES, changed(_rows_of, lambda event: _unsettled(event.view))),
         ),
         decide=_decide,
         unsettled=_unsettled,
@@ -104,6 +106,14 @@ def _marked(event: WatchEvent[Pod]) -> Iterable[Key]:
     if pod is None or not pod.spec.node_name or not _is_marked(pod):
         return ()
     return () if event.before is not None and _is_marked(event.before) else (node_key(pod.spec.node_name),)
+
+
+def _rows_of(policy: EvidencePolicy | None) -> object:
+    """What stands for the rows of a policy."""
+    if policy is None:
+        return None
+    meta = policy.metadata
+    return meta.uid, meta.generation, meta.deletion_timestamp
 
 
 def _unsettled(view: Reading) -> Iterable[Key]:

@@ -6,6 +6,7 @@ request that comes late is an excuse. Where the API judges no premises, a create
 as long as a request may be under way (`lag_seconds`) the higher number counts, and one whose sender gave up is not
 judged: its set may have moved on, and with it the names of its pods.
 A StatefulSet is judged by the ordinal of the new pod: it fills the places that it wants before others are given up.
+Pods that an owner adopts are not judged, but count from then on: they ran before it, and it takes away what is its own.
 
 Of a Deployment what is desired may sink while its sets have not been told: until a status tells that a generation was
 observed, and for `GRACE_SECONDS`, the higher number still counts. Its number is carried out by its sets, each of which
@@ -75,10 +76,14 @@ class LiveChildren:
         view = sight.after
         meta = view.metadata
         owner = self._owners.get(meta.uid)
+        parent = meta.controller.uid if meta.controller else ""
         if owner is None:
-            controller = meta.controller
-            owner = self._owners[meta.uid] = _Owner(sight.key, controller.uid if controller else "")
-            self._owned.setdefault(owner.parent, []).append(meta.uid)
+            owner = self._owners[meta.uid] = _Owner(sight.key, parent)
+            self._owned.setdefault(parent, []).append(meta.uid)
+        elif owner.parent != parent:  # it was left behind, or is adopted by another of the same name
+            self._owned[owner.parent].remove(meta.uid)
+            self._owned.setdefault(parent, []).append(meta.uid)
+            owner.parent = parent
         if not owner.limits or owner.limits[-1][0] != meta.generation:
             owner.limits.append((meta.generation, sight.seconds, _LIMITS[sight.key.resource](view)))
         owner.observed = getattr(view.status, "observed_generation", meta.generation)
@@ -94,7 +99,7 @@ class LiveChildren:
             return
         self._owner_of[sight.key] = uid
         live[uid] = live.get(uid, 0) + 1
-        if uid != counted:
+        if uid != counted and not _is_adopted(sight):
             self._judge(uid, sight)
 
     def _count(self, uid: str, owner: _Owner, sight: Sight) -> int:
@@ -115,6 +120,11 @@ class LiveChildren:
                     f"{owner.key.name}, which may have {allowed}",
                 )
             uid = owner.parent
+
+
+def _is_adopted(sight: Sight) -> bool:
+    """Whether the pod was there before, and nobody's."""
+    return sight.before is not None and sight.before.metadata.controller is None
 
 
 def _places(view: Any) -> int:

@@ -1,12 +1,14 @@
 """Pods that were refused come soon after nothing refuses them any more, and what there is meanwhile is reported.
 
-Judged of ReplicaSets in namespaces with a ResourceQuota of pods. One that lacks pods although there is room, and the
-PriorityClass its template names is there, has them within _MADE_SECONDS: long before a resync would look. The counts in
-its status are those of its pods within _TOLD_SECONDS, whether or not it has all of them.
+Judged of ReplicaSets in namespaces with a ResourceQuota of pods. One that lacks pods although all such quotas have room
+for one more and what it requests, and the PriorityClass its template names is there, has them within _MADE_SECONDS:
+long before a resync would look. The counts in its status are those of its pods within _TOLD_SECONDS, whether or not it
+has all of them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from fairlead.core.quantity import parse
@@ -17,6 +19,7 @@ from fairlead.sim.violation import Violation
 
 _MADE_SECONDS = 90.0
 _TOLD_SECONDS = 100.0
+_REQUESTS = "requests."
 _CLASSES = "priorityclasses.scheduling.k8s.io"
 
 
@@ -24,7 +27,7 @@ class RefusalsEnd:
     name = "refusals-end"
 
     def __init__(self) -> None:
-        self._quotas: dict[str, Any] = {}  # by namespace
+        self._quotas: dict[str, dict[str, Any]] = {}  # those of pods, by namespace and name
         self._sets: dict[Key, Any] = {}
         self._pods: dict[str, dict[str, Any]] = {}  # by the owner's uid, then name
         self._classes: set[str] = set()
@@ -34,11 +37,11 @@ class RefusalsEnd:
     def saw(self, sight: Sight) -> None:
         self._note(sight)
         for key, found in self._sets.items():
-            quota = self._quotas.get(key.namespace)
-            if quota is None:
+            quotas = self._quotas.get(key.namespace)
+            if not quotas:
                 continue
             pods = [pod for pod in self._pods.get(found.metadata.uid, {}).values() if pod.live]
-            may_be_made = len(pods) < found.spec.replicas and not self._is_refused(quota, found)
+            may_be_made = len(pods) < found.spec.replicas and not self._is_refused(quotas.values(), found)
             _judge(self._lacking, key, may_be_made, sight.seconds)
             told = (found.status.replicas, found.status.ready_replicas)
             there = (len(pods), sum(pod.ready for pod in pods))
@@ -57,10 +60,11 @@ class RefusalsEnd:
     def _note(self, sight: Sight) -> None:
         key, after = sight.key, sight.after
         if key.resource == RESOURCE_QUOTAS.name:
+            quotas = self._quotas.setdefault(key.namespace, {})
             if after is None or "pods" not in after.spec.hard:
-                self._quotas.pop(key.namespace, None)
+                quotas.pop(key.name, None)
             else:
-                self._quotas[key.namespace] = after
+                quotas[key.name] = after
         elif key.resource == _CLASSES:
             (self._classes.discard if after is None else self._classes.add)(key.name)
         elif key.resource == REPLICASETS.name:
@@ -77,10 +81,26 @@ class RefusalsEnd:
                 else:
                     mine[key.name] = after
 
-    def _is_refused(self, quota: Any, found: Any) -> bool:
-        hard, used = quota.spec.hard["pods"], quota.status.used.get("pods", "0")
-        named = (found.spec.template.get("spec") or {}).get("priorityClassName")
-        return parse(used).nano >= parse(hard).nano or (bool(named) and named not in self._classes)
+    def _is_refused(self, quotas: Iterable[Any], found: Any) -> bool:
+        spec = found.spec.template.get("spec") or {}
+        named = spec.get("priorityClassName")
+        return (bool(named) and named not in self._classes) or any(_is_full(each, spec) for each in quotas)
+
+
+def _is_full(quota: Any, spec: dict[str, Any]) -> bool:
+    """Whether one more pod with this spec would be too much."""
+    for name, hard in quota.spec.hard.items():
+        needs = 0
+        if name == "pods":
+            needs = parse("1").nano
+        elif name.startswith(_REQUESTS):
+            asked = [
+                (each.get("resources") or {}).get("requests") or {} for each in spec.get("containers") or ()
+            ]
+            needs = sum(parse(each.get(name.removeprefix(_REQUESTS), "0")).nano for each in asked)
+        if needs and parse(quota.status.used.get(name, "0")).nano + needs > parse(hard).nano:
+            return True
+    return False
 
 
 def _judge(since: dict[Key, float], key: Key, holds: bool, seconds: float) -> None:

@@ -2,8 +2,8 @@
 
 Judged by content, field by field, and not by the hashes and labels that controllers go by. Of Deployments, StatefulSets
 and DaemonSets, each live pod; but not where people asked for something else: a Deployment that is paused, the strategy
-OnDelete, ordinals below a partition; nor where a pod is not ready, as a rollout waits for it. ReplicaSets and Jobs
-promise nothing of the kind.
+OnDelete, ordinals below a partition; nor where a rollout waits for a pod that is not ready, or that a quota or the want
+of a class refuses, as whoever makes it says in a condition. ReplicaSets and Jobs promise nothing of the kind.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from fairlead.model.reasons import WAITING_FOR
 from fairlead.model.views import DAEMONSETS, DEPLOYMENTS, PODS, REPLICASETS, STATEFULSETS
 from fairlead.sim.checkers.contract import CommittedObjects, Sight
 from fairlead.sim.violation import Violation
@@ -39,23 +40,28 @@ class TemplatesReachPods:
 
 def _rolled(objects: CommittedObjects, pods: dict[str, list[Any]]) -> Iterator[tuple[str, Any, list[Any]]]:
     """Workloads whose pods are to be of the template, with those pods."""
-    sets: dict[str, list[str]] = {}  # uid of a Deployment -> uids of its sets
+    sets: dict[str, list[Any]] = {}  # by uid of their Deployment
     for each in objects.of(REPLICASETS.name).values():
         if each.metadata.controller is not None:
-            sets.setdefault(each.metadata.controller.uid, []).append(each.metadata.uid)
+            sets.setdefault(each.metadata.controller.uid, []).append(each)
     for found in objects.of(DEPLOYMENTS.name).values():
-        if not found.spec.paused:
-            uids = sets.get(found.metadata.uid, ())
-            yield DEPLOYMENTS.kind, found, [pod for uid in uids for pod in pods.get(uid, ())]
+        its = sets.get(found.metadata.uid, ())
+        if not found.spec.paused and not any(map(_is_refused, its)):
+            yield DEPLOYMENTS.kind, found, [pod for each in its for pod in pods.get(each.metadata.uid, ())]
     for found in objects.of(STATEFULSETS.name).values():
         rolling = _rolling(found)
-        if rolling is not None:
+        if rolling is not None and not _is_refused(found):
             least = int(rolling.get("partition") or 0) + int(found.spec.ordinals.get("start") or 0)
             mine = pods.get(found.metadata.uid, ())
             yield STATEFULSETS.kind, found, [pod for pod in mine if ordinal_of(pod) >= least]
     for found in objects.of(DAEMONSETS.name).values():
-        if _rolling(found) is not None:
+        if _rolling(found) is not None and not _is_refused(found):
             yield DAEMONSETS.kind, found, pods.get(found.metadata.uid, [])
+
+
+def _is_refused(maker: Any) -> bool:
+    """Whether pods that it asks for are refused until another object changes."""
+    return any(each.type == WAITING_FOR and each.status == "True" for each in maker.status.conditions)
 
 
 def _rolling(workload: Any) -> Json | None:

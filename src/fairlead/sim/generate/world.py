@@ -22,7 +22,7 @@ from fairlead.sim.generate.draw import Draw
 from fairlead.sim.generate.ending import compared
 from fairlead.sim.generate.fleet import cleared, of_nodes, of_spaces
 from fairlead.sim.generate.ingredients.roster import INGREDIENTS
-from fairlead.sim.generate.people import MARKED, TRIES, make
+from fairlead.sim.generate.people import EDIT, MARKED, ROLL_BACK, TRIES, lane_of, make
 from fairlead.sim.generate.setting import draw_setting, machine_settings
 from fairlead.sim.generate.swarm import swarm, told
 from fairlead.sim.scenario import OlderPlane, Scenario, ScenarioStep
@@ -60,7 +60,7 @@ def generate(seed: int) -> GeneratedWorld:
     left = "delete Orphan" in done
     closed = "delete a node" in done or ("cordon" in done and "uncordon" not in done)
     contends = left or closed or setting.is_tight or any(ingredient.contends for ingredient, _ in drawn)
-    contends = contends or _is_crowded(setting)
+    contends = contends or _is_crowded(setting) or _is_stalled(setting, steps)
     scenario = _scenario(draw.of("scenario"), setting, steps, contends)
     return GeneratedWorld(scenario, faults, _told(setting, scenario, steps, told(faults)))
 
@@ -69,6 +69,20 @@ def _is_crowded(setting: Setting) -> bool:
     """Machines are small: where other pods come to be decides whether each node has room for its pod of a DaemonSet."""
     kinds = [thing.plural for thing in setting.things if thing.plural in _WITH_PODS]
     return bool(setting.machines) and "daemonsets" in kinds and len(kinds) > 1
+
+
+def _is_stalled(setting: Setting, steps: list[ScenarioStep]) -> bool:
+    """A Deployment for whose pods no node is open gets a new template: its rollout waits for ever, and how many pods of
+    the old one are left then depends on how many there were when it began."""
+    if not setting.nodes or not all(node.get("spec", {}).get("taints") for node in setting.nodes):
+        return False
+    edited = {step.lane for step in steps if step.action in (EDIT.name, ROLL_BACK.name)}
+    return any(
+        thing.plural == "deployments"
+        and "tolerations" not in thing.manifest["spec"]["template"]["spec"]
+        and lane_of(thing) in edited
+        for thing in setting.things
+    )
 
 
 def _things(draw: Draw, setting: Setting) -> list[tuple[Ingredient, Thing]]:

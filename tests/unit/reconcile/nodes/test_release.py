@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from fairlead.core.times import parse_time
 from fairlead.model.key import Key
@@ -14,7 +15,9 @@ from fairlead.model.marks import AT_MOST_ONE, FENCES_AFTER, OUT_OF_SERVICE, REPL
 from fairlead.model.policy.evidence_rows import default_spec
 from fairlead.model.views import EVIDENCE_POLICIES, NODES, PODS, STATEFULSETS, Json
 from fairlead.reconcile.nodes import marks as node_marks
+from fairlead.reconcile.nodes.release import release_decider
 from tests.unit.reconcile.nodes.silent_world import SilentWorld
+from tests.unit.reconcile.waking import woken
 from tests.unit.reconcile.world import selector, template
 
 GRACE = 30
@@ -351,6 +354,19 @@ def test_pods_of_a_deleted_node_are_released_after_a_while_and_forgotten() -> No
     world.run(3)
     assert pod not in world.pods()
     assert len(live(world)) == 2
+
+
+def test_a_policy_that_comes_later_than_a_node_goes_wakes_its_pods_and_its_status_does_not() -> None:
+    world = world_with(2)
+    assert on(world, "n1")
+    world.delete(NODES, "n1", "")
+    world.hear()
+    policy = world.get(EVIDENCE_POLICIES, "", "default")
+    assert policy is not None
+    decider, name = release_decider(), EVIDENCE_POLICIES.name
+    assert list(woken(decider, name, None, policy, world)) == [Key(NODES.name, "", "n1")]
+    counted = structs.replace(policy, status=structs.replace(policy.status, state="Braked"))
+    assert list(woken(decider, name, policy, counted, world)) == []
 
 
 def test_a_node_that_stays_away_has_its_released_pods_forgotten() -> None:

@@ -30,6 +30,8 @@ def template(draw: Draw, setting: Setting, name: str, runs_for: str = "") -> Jso
     if machine:
         container["command"] = ["work", runs_for.rstrip("s")] if runs_for else ["serve"]
         spec["terminationGracePeriodSeconds"] = 5
+        if runs_for:
+            spec["restartPolicy"] = "OnFailure"  # what ends well and is started again never comes to rest
     elif runs_for:
         metadata["annotations"] = {"hollow.fairlead.dev/runs-for": runs_for}
     if any(thing.plural == "priorityclasses" for thing in setting.things) and draw.happens("class", 0.5):
