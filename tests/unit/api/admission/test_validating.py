@@ -70,7 +70,7 @@ def test_a_policy_that_is_deleted_or_changed_is_so_at_once(plane: InProcess) -> 
 def test_a_server_that_starts_judges_by_what_is_stored(plane: InProcess) -> None:
     put_in_force(plane, validating("never", "false"))
     assert plane.assembly.policies.active
-    fresh = type(plane.assembly)(plane.store, plane.api.tokens)
+    fresh = type(plane.assembly)(plane.store, plane.api.sign_in.tokens, b"secret")
     assert fresh.troubles == ()
     assert [each.policy.name for each in fresh.policies.validating] == ["never"]
 
