@@ -16,9 +16,8 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from fairlead.runtime.credentials.certificates import key_usage
 
-DEFAULT_SECONDS = 365 * 24 * 3600
 #: bound: tokens | a certificate that was asked for is valid for | less than asked
-SECONDS_MAX = DEFAULT_SECONDS
+SECONDS_MAX = 365 * 24 * 3600
 _RSA_BITS_MIN = 2048
 _BACKDATED = timedelta(minutes=5)
 
