@@ -9,7 +9,6 @@ once.
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable, Mapping
 
 from fairlead.api.access.contract import Attributes
@@ -78,7 +77,7 @@ class Turns:
         loop: asyncio.AbstractEventLoop,
         control: FlowControl,
         read: Reader,
-        now: Callable[[], float] = time.monotonic,
+        now: Callable[[], float],
     ) -> None:
         self._loop = loop
         self._control = control
