@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 
-from fairlead.api.access.contract import Attributes
 from fairlead.api.access.users import User
 from fairlead.api.flow.events import (
     CONCURRENCY_LIMIT,
@@ -104,9 +103,12 @@ class Turns:
         if self._known != self._control.changes:
             self._known = self._control.changes
             self._carry_out(self.machine.handle(Configured(self._control.levels, self._now())))
-        asked = _asked(exchange, user, request, path)
-        flow = self._control.flow_of(asked)
-        width = ONE if request is None else width_of(request, self._read)
+        if request is None:
+            method = exchange.method.decode("latin-1").lower()
+            flow, width = self._control.flow_of((user, method, "", "", "", path)), ONE
+        else:
+            asked = user, request.verb, request.group, request.plural, request.subresource, request.namespace
+            flow, width = self._control.flow_of(asked), width_of(request, self._read)
         exchange.flow = flow.headers
         turn = _Turn(self, begin, refuse)
         exchange.on_settled = turn.end
@@ -176,16 +178,3 @@ class Turns:
                 self._look = self._loop.call_later(delay, self._looked)
             else:
                 self._soon()
-
-
-def _asked(exchange: Exchange, user: User, request: Request | None, path: str) -> Attributes:
-    if request is None:
-        return Attributes(user=user, verb=exchange.method.decode("latin-1").lower(), path=path)
-    return Attributes(
-        user=user,
-        verb=request.verb,
-        group=request.group,
-        plural=request.plural,
-        subresource=request.subresource,
-        namespace=request.namespace,
-    )
