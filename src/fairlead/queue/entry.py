@@ -30,11 +30,13 @@ K = TypeVar("K", bound=Keyed)
 
 
 class Priority(IntEnum):
-    """Higher goes first. LOW is for resync and cleanup, HIGH for what has lost a pod (`control/urgency.py`)."""
+    """Higher goes first. LOW is for resync and cleanup, HIGH for what has lost a pod that served, URGENT for that of a
+    workload with a priority of its own (`control/urgency.py`)."""
 
     LOW = 0
     NORMAL = 1
     HIGH = 2
+    URGENT = 3
 
 
 class QueuedKey(msgspec.Struct, Generic[K], gc=False):

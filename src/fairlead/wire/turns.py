@@ -9,10 +9,8 @@ once.
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable, Mapping
 
-from fairlead.api.access.contract import Attributes
 from fairlead.api.access.users import User
 from fairlead.api.flow.events import (
     CONCURRENCY_LIMIT,
@@ -78,7 +76,7 @@ class Turns:
         loop: asyncio.AbstractEventLoop,
         control: FlowControl,
         read: Reader,
-        now: Callable[[], float] = time.monotonic,
+        now: Callable[[], float],
     ) -> None:
         self._loop = loop
         self._control = control
@@ -105,9 +103,12 @@ class Turns:
         if self._known != self._control.changes:
             self._known = self._control.changes
             self._carry_out(self.machine.handle(Configured(self._control.levels, self._now())))
-        asked = _asked(exchange, user, request, path)
-        flow = self._control.flow_of(asked)
-        width = ONE if request is None else width_of(request, self._read)
+        if request is None:
+            method = exchange.method.decode("latin-1").lower()
+            flow, width = self._control.flow_of((user, method, "", "", "", path)), ONE
+        else:
+            asked = user, request.verb, request.group, request.plural, request.subresource, request.namespace
+            flow, width = self._control.flow_of(asked), width_of(request, self._read)
         exchange.flow = flow.headers
         turn = _Turn(self, begin, refuse)
         exchange.on_settled = turn.end
@@ -177,16 +178,3 @@ class Turns:
                 self._look = self._loop.call_later(delay, self._looked)
             else:
                 self._soon()
-
-
-def _asked(exchange: Exchange, user: User, request: Request | None, path: str) -> Attributes:
-    if request is None:
-        return Attributes(user=user, verb=exchange.method.decode("latin-1").lower(), path=path)
-    return Attributes(
-        user=user,
-        verb=request.verb,
-        group=request.group,
-        plural=request.plural,
-        subresource=request.subresource,
-        namespace=request.namespace,
-    )

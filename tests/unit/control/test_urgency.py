@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from msgspec import structs
 
 from fairlead.control.urgency import urgency
 from fairlead.model.key import Key
 from fairlead.model.marks import RELEASED
-from fairlead.model.views import Condition, Meta, Pod, PodStatus
+from fairlead.model.views import Condition, Meta, Pod, PodSpec, PodStatus
 from fairlead.queue.entry import Priority
 
 RUNNING = Pod(metadata=Meta(name="web-0", uid="u", resource_version="1"), status=PodStatus(phase="Running"))
@@ -20,6 +21,10 @@ GIVEN_UP = Pod(
     metadata=Meta(name="web-0", uid="u", resource_version="1"),
     status=PodStatus(phase="Running", conditions=(Condition(RELEASED, "True"),)),
 )
+
+
+def of(pod: Pod, priority: int) -> Pod:
+    return structs.replace(pod, spec=PodSpec(priority=priority))
 
 
 @pytest.mark.parametrize(
@@ -35,6 +40,15 @@ GIVEN_UP = Pod(
         ("replicasets.apps", None, RUNNING, Priority.NORMAL),
         ("replicasets.apps", FAILED, None, Priority.NORMAL),
         ("jobs.batch", RUNNING, None, Priority.NORMAL),
+        ("services", RUNNING, FAILED, Priority.HIGH),
+        ("services", RUNNING, RUNNING, Priority.NORMAL),
+        ("replicasets.apps", of(RUNNING, 1000), None, Priority.URGENT),
+        ("statefulsets.apps", of(RUNNING, 1000), of(FAILED, 1000), Priority.URGENT),
+        ("replicasets.apps", of(RUNNING, 1000), of(RUNNING, 1000), Priority.NORMAL),
+        ("replicasets.apps", of(RUNNING, -10), None, Priority.NORMAL),
+        ("jobs.batch", of(RUNNING, -10), of(FAILED, -10), Priority.LOW),
+        ("jobs.batch", None, of(RUNNING, -10), Priority.LOW),
+        ("jobs.batch", of(RUNNING, 1000), None, Priority.NORMAL),
     ],
 )
 def test_a_turn_is_urgent_when_a_serving_pod_was_lost(

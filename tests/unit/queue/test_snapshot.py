@@ -42,7 +42,7 @@ def test_the_snapshot_says_what_waits_works_and_fails() -> None:
         2,
         1,
     )
-    assert snapshot.ready_by_priority == (("HIGH", 0), ("NORMAL", 0), ("LOW", 1))
+    assert snapshot.ready_by_priority == (("URGENT", 0), ("HIGH", 0), ("NORMAL", 0), ("LOW", 1))
     assert (snapshot.oldest_waiting, snapshot.oldest_waiting_seconds) == (C, 8.0)
     assert snapshot.longest_running == (Running(A, 9.0, True), Running(B, 8.5, False))
     assert (snapshot.failing, snapshot.most_retried) == (1, (Retried(E, 2),))

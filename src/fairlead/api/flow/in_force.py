@@ -31,6 +31,9 @@ _SCHEMAS, _LEVELS = flowschema.KIND.resource, prioritylevelconfiguration.KIND.re
 _FLOWS_KEPT = 4096
 _PATH_MAX = 256  # characters of a path, which clients make up, with which a flow is remembered
 
+# Who, verb, group, plural and subresource, and the namespace; of a path, which has no plural, the path.
+Question = tuple[User, str, str, str, str, str]
+
 
 def _built_in() -> tuple[tuple[Schema, ...], tuple[Level, ...]]:
     levels = (
@@ -63,7 +66,7 @@ class FlowControl:
         self.changes = 0
         self._schemas: dict[str, Schema] = {}
         self._levels: dict[str, Level] = {}
-        self._flows: BoundedDict[tuple[User, str, str, str, str, str], Flow] = BoundedDict(_FLOWS_KEPT)
+        self._flows: BoundedDict[Question, Flow] = BoundedDict(_FLOWS_KEPT)
         self._settle()
 
     def learn(self, read: Reader) -> list[str]:
@@ -92,17 +95,25 @@ class FlowControl:
             self._settle()
         return troubles
 
-    def flow_of(self, asked: Attributes) -> Flow:
-        about = asked.namespace if asked.plural else asked.path
-        question = (asked.user, asked.verb, asked.group, asked.plural, asked.subresource, about)
+    def flow_of(self, question: Question) -> Flow:
         flow = self._flows.get(question)
         if flow is None:
-            flow = self._find(asked)
-            if len(about) <= _PATH_MAX:
+            flow = self._find(question)
+            if len(question[-1]) <= _PATH_MAX:
                 self._flows.keep(question, flow)
         return flow
 
-    def _find(self, asked: Attributes) -> Flow:
+    def _find(self, question: Question) -> Flow:
+        user, verb, group, plural, subresource, about = question
+        asked = Attributes(
+            user=user,
+            verb=verb,
+            group=group,
+            plural=plural,
+            subresource=subresource,
+            namespace=about if plural else "",
+            path="" if plural else about,
+        )
         # `catch-all` matches everybody who is in one of two groups; who is in none is caught all the same.
         schema = next((each for each in self._order if each.matches(asked)), self._catch_all)
         level = self.levels[schema.level]

@@ -154,8 +154,8 @@ class Machine(Generic[T]):
             self._flow, self._alone_from = flow, event.now + _ALONE_SECONDS
         state = self._levels[flow.level]
         width = max(1, min(event.width, state.seats.nominal + state.seats.borrowable))
-        request = Waiting(event.ticket, flow, width, event.in_turn, event.now)
-        counts = self._counts_of(request)
+        counts = self._counts_of(flow)
+        request = Waiting(event.ticket, flow, width, event.in_turn, event.now, counts)
         if event.room and not self._waiting and (event.in_turn or self._has_seat(state, width, event.now)):
             self._tag = state.tag = max(state.tag, self._tag)
             self._begin(state, request, event.now)
@@ -187,7 +187,7 @@ class Machine(Generic[T]):
         request = self._waiting.pop(ticket, None)
         if request is not None:  # nobody waits for it any more
             self._levels[request.level].queues.remove(request)
-            counts = self._counts_of(request)
+            counts = request.counts
             counts.waiting -= 1
             counts.cancelled += 1
             return self._turn_soon(now)  # others may have waited behind it
@@ -202,7 +202,7 @@ class Machine(Generic[T]):
         request = state.queues.take(in_turn=in_turn)
         del self._waiting[request.ticket]
         self._tag = max(self._tag, state.tag)
-        counts = self._counts_of(request)
+        counts = request.counts
         counts.waiting -= 1
         counts.waited.observe(max(0.0, now - request.since))
         self._begin(state, request, now)
@@ -216,7 +216,7 @@ class Machine(Generic[T]):
                 break
             del self._waiting[request.ticket]
             self._levels[request.level].queues.remove(request)
-            self._counts_of(request).waiting -= 1
+            request.counts.waiting -= 1
             out += self._refuse(request, TIME_OUT)
         for request in list(self._begun.values()):
             if request.since > now - SEAT_SECONDS:
@@ -269,7 +269,7 @@ class Machine(Generic[T]):
     def _begin(self, state: _LevelState[T], request: Waiting[T], now: float) -> None:
         request.since = now
         state.tag += request.width * state.cost
-        counts = self._counts_of(request)
+        counts = request.counts
         counts.dispatched += 1
         counts.executing += 1
         state.held += request.width
@@ -280,15 +280,15 @@ class Machine(Generic[T]):
         state = self._levels[request.level]
         state.held -= request.width
         self._held -= request.width
-        self._counts_of(request).executing -= 1
+        request.counts.executing -= 1
 
     def _refuse(self, request: Waiting[T], reason: str) -> tuple[Instruction[T], ...]:
-        refused = self._counts_of(request).refused
+        refused = request.counts.refused
         refused[reason] = refused.get(reason, 0) + 1
         return (Refuse(request.ticket, reason),)
 
-    def _counts_of(self, request: Waiting[T]) -> FlowCounts:
-        key = request.level, request.flow.schema
+    def _counts_of(self, flow: Flow) -> FlowCounts:
+        key = flow.level, flow.schema
         counts = self.counts.get(key)
         if counts is None:
             key = key if len(self.counts) < COUNTED_MAX else _OTHER

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from heapq import heappop, heappush
 from typing import Generic, TypeVar
 
+from fairlead.api.flow.counts import FlowCounts
 from fairlead.api.flow.in_force import Flow
 
 T = TypeVar("T")
@@ -25,9 +26,12 @@ _KEPT_EMPTY = (
 class Waiting(Generic[T]):
     """A request that is not answered yet: it waits, or it is served."""
 
-    __slots__ = ("flow", "in_turn", "level", "since", "ticket", "width")
+    __slots__ = ("counts", "flow", "in_turn", "level", "since", "ticket", "width")
 
-    def __init__(self, ticket: T, flow: Flow, width: int, in_turn: bool, since: float) -> None:
+    def __init__(
+        self, ticket: T, flow: Flow, width: int, in_turn: bool, since: float, counts: FlowCounts
+    ) -> None:
+        self.counts = counts  # where it is counted
         self.ticket = ticket
         self.flow = flow
         self.width = width

@@ -197,7 +197,7 @@ class Server:
         following_clock = asyncio.create_task(follow_wall_clock(self._clock, self._planes.stepped))
         self._planes.start()
         self._asked = NodeConnections(loop, self._known)
-        self._turns = Turns(loop, self._assembly.flow_control, self._store)
+        self._turns = Turns(loop, self._assembly.flow_control, self._store, self._clock)
         driver.gathers = self._turns.gathers
         handler = Handler(
             host, self._documents(desk, lambda: handler), self.watches, self._asked, self._turns

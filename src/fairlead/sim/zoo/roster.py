@@ -88,6 +88,9 @@ SPECIMENS: tuple[Specimen, ...] = (
     ),
     Specimen("observer_partitioned", 22, "nodes", ("silence-is-real",), "takes its own silence for others'"),
     Specimen("expectations_by_name", 0, "seesaw", _UNFINISHED, "expectations are kept by name"),
+    Specimen(
+        "first_come_first_served", 0, "rollouts", ("repair-goes-first",), "serves in the order of arrival"
+    ),
     Specimen("wakeup_lost", 0, "seesaw", _UNFINISHED, "a wake-up is lost while an attempt is under way"),
     Specimen("swap_on_old_read", 0, "seesaw", _UNFINISHED, "compare-and-swap on an old read"),
     Specimen("order_of_a_list", 0, "shrink", ("justified-deletes",), "a choice follows the order of a list"),

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import copy
-from typing import Any
 
 import pytest
 
-from fairlead.api.access.contract import Attributes
 from fairlead.api.access.users import ANONYMOUS, AUTHENTICATED, MASTERS, NODES, SERVICE_ACCOUNTS, User
 from fairlead.api.flow.defaults import AUTOUPDATE, default_levels, default_schemas, put_right
-from fairlead.api.flow.in_force import FlowControl
+from fairlead.api.flow.in_force import FlowControl, Question
 from fairlead.model.kind import Json
 from tests.inprocess import InProcess
 from tests.samples import SAMPLES
@@ -39,16 +37,27 @@ def plane() -> InProcess:
     return made
 
 
-def asked(who: User, verb: str = "get", plural: str = "pods", **more: Any) -> Attributes:
-    return Attributes(user=who, verb=verb, plural=plural, **{"namespace": "shop", **more})
+def asked(
+    who: User,
+    verb: str = "get",
+    plural: str = "pods",
+    group: str = "",
+    subresource: str = "",
+    namespace: str = "shop",
+) -> Question:
+    return who, verb, group, plural, subresource, namespace
+
+
+def at_path(who: User, path: str) -> Question:
+    return who, "get", "", "", "", path
 
 
 @pytest.mark.parametrize(
     ("request_of", "schema", "level"),
     [
         (asked(ADMIN), "exempt", "exempt"),
-        (Attributes(user=ANONYMOUS, verb="get", path="/readyz"), "probes", "exempt"),
-        (Attributes(user=PERSON, verb="get", path="/metrics"), "global-default", "global-default"),
+        (at_path(ANONYMOUS, "/readyz"), "probes", "exempt"),
+        (at_path(PERSON, "/metrics"), "global-default", "global-default"),
         (asked(NODE, "update", namespace="kube-node-lease", **LEASES), "system-node-high", "node-high"),
         (asked(NODE, "patch", "nodes", subresource="status", namespace=""), "system-node-high", "node-high"),
         (asked(NODE, "list"), "system-nodes", "system"),
@@ -65,7 +74,7 @@ def asked(who: User, verb: str = "get", plural: str = "pods", **more: Any) -> At
         (asked(User("nobody")), "catch-all", "catch-all"),
     ],
 )
-def test_who_belongs_where(plane: InProcess, request_of: Attributes, schema: str, level: str) -> None:
+def test_who_belongs_where(plane: InProcess, request_of: Question, schema: str, level: str) -> None:
     flow = plane.assembly.flow_control.flow_of(request_of)
     assert (flow.schema, flow.level) == (schema, level)
 
