@@ -26,6 +26,7 @@ from fairlead.sim.checkers.observed_generation import ObservedGeneration
 from fairlead.sim.checkers.one_leader import OneLeader
 from fairlead.sim.checkers.outliving import OutlivesThePlane
 from fairlead.sim.checkers.placed_at_rest import PlacedAtRest
+from fairlead.sim.checkers.policies import PoliciesAreFollowed
 from fairlead.sim.checkers.preemption import PreemptionEnds
 from fairlead.sim.checkers.processes import AtMostOne, RunsOnce, TruthfulAtRest
 from fairlead.sim.checkers.progress import TruthfulProgress
@@ -97,6 +98,7 @@ def all_checkers(fencing: bool = True) -> tuple[Checker, ...]:
         NoFight(),
         LeasesRunOut(),
         TemplatesReachPods(),
+        PoliciesAreFollowed(),
         QuotaIsTheSum(),
         SlicesAtRest(),
         TruthfulProgress(),

@@ -192,6 +192,9 @@ SPECIMENS: tuple[Specimen, ...] = (
     Specimen(
         "contradicted_at_once", 0, "late-marks", ("no-fight",), "answers a contradiction with the same word"
     ),
+    Specimen(
+        "policies_of_yesterday", 0, "policies", ("policies-are-followed",), "judges by what it once read"
+    ),
     Specimen("late_mark_kept", 0, "late-marks", ("no-stranded-marks",), "looks at what it marked no more"),
     Specimen(
         "gathers_for_itself",
