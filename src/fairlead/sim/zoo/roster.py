@@ -190,4 +190,8 @@ SPECIMENS: tuple[Specimen, ...] = (
         "contradicted_at_once", 0, "late-marks", ("no-fight",), "answers a contradiction with the same word"
     ),
     Specimen("late_mark_kept", 0, "late-marks", ("no-stranded-marks",), "looks at what it marked no more"),
+    Specimen(
+        "late_policy_unheeded", 0, "late-policy", ("bound-once", *_UNFINISHED), "looks only at what is there"
+    ),
+    Specimen("event_forgotten", 0, "restarts", ("writers-progress",), "takes no answer for a refusal"),
 )
