@@ -99,6 +99,13 @@ def _another_limit(story: Story, name: str, hard: str, used: str) -> None:
     )
 
 
+def test_a_set_that_nobody_has_looked_at_yet_was_not_refused() -> None:
+    story = Story()
+    a_limit_of(story, 2)
+    story.commit("replicasets.apps", replicaset(2, observed=0))
+    later(story, 200.0)
+
+
 @pytest.mark.parametrize(("name", "hard"), [("pods", "1"), ("requests.cpu", "1500m")])
 def test_a_set_that_another_quota_refuses_breaks_nothing(name: str, hard: str) -> None:
     story = Story()

@@ -8,6 +8,9 @@ import pytest
 
 from fairlead.model.views import DeploymentSpec
 from fairlead.sim.checkers.availability import least_available
+from fairlead.sim.checkers.contract import Observed
+from fairlead.sim.checkers.identities import OneIdentity
+from fairlead.sim.violation import Violation
 from tests.sim.checkers.story import (
     GOING,
     OF_DEPLOYMENT,
@@ -132,6 +135,31 @@ def an_identity_that_comes_back(story: Story) -> None:
     again = pod("a", annotations=mark)
     again["metadata"]["uid"] = "another"
     story.commit("pods", again)
+
+
+def _came_back(lag_seconds: float, seconds: float) -> Violation | None:
+    """Whether that identity is told so long after the set has changed, where requests may be so long under way."""
+    story = Story()
+    story.observed = Observed((OneIdentity(lag_seconds),))
+    mark = {"fairlead.dev/operation": "replicaset/uid-web/create/7"}
+    story.commit("replicasets.apps", replicaset(2))
+    story.commit("pods", pod("a", annotations=mark))
+    story.commit("pods", pod("a", annotations=mark), gone=True)
+    story.commit("replicasets.apps", replicaset(0, generation=2))
+    story.seconds += seconds
+    again = pod("a", annotations=mark)
+    again["metadata"]["uid"] = "another"
+    try:
+        story.commit("pods", again)
+    except Violation as told:
+        return told
+    return None
+
+
+def test_only_where_nothing_judges_premises_an_identity_may_come_back_just_after_its_set_changed() -> None:
+    assert _came_back(0.0, 0.1) is not None
+    assert _came_back(16.0, 0.1) is None
+    assert _came_back(16.0, 16.1) is not None
 
 
 def a_pod_for_a_set_that_is_gone(story: Story) -> None:

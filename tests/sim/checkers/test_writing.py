@@ -45,6 +45,25 @@ def a_progress_that_lags_at_rest(story: Story) -> None:
     story.rest()
 
 
+def _held_up(story: Story, replicas: int, updated: int) -> None:
+    """A Deployment of one, which is ready and says that something holds it up."""
+    whole = deployment(1, 1, 0)
+    told = {"desired": 1, "admitted": 1, "ready": 1, "limit": {"stage": "queued", "reason": "Unschedulable"}}
+    counts = {"replicas": replicas, "updatedReplicas": updated, "readyReplicas": 1}
+    whole["status"] = {"observedGeneration": 1, **counts, "progress": told}
+    story.commit("deployments.apps", whole)
+    story.rest()
+
+
+def a_workload_that_is_done_and_held_up(story: Story) -> None:
+    _held_up(story, 1, 1)
+
+
+def test_a_rollout_that_waits_for_one_more_pod_is_held_up_though_all_that_are_wanted_are_ready() -> None:
+    _held_up(Story(), 2, 1)
+    _held_up(Story(), 1, 0)
+
+
 def an_orphan(story: Story) -> None:
     story.commit("pods", pod("a", uid="uid-of-nobody"))
     story.rest()
@@ -115,6 +134,7 @@ VIOLATIONS = [
     ("observed-generation", a_status_left_behind),
     ("truthful-progress", a_progress_that_grows_on_the_way),
     ("truthful-progress", a_progress_that_lags_at_rest),
+    ("truthful-progress", a_workload_that_is_done_and_held_up),
     ("no-orphan", an_orphan),
     ("no-orphan", a_deletion_that_does_not_end),
     ("quiet-at-rest", a_write_after_rest),

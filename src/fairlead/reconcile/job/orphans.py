@@ -6,16 +6,19 @@ to do so under. Keys here are the pods themselves, and only those that are being
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from fairlead.decision.contract import NOTHING, Decision, Reading, Waiting
-from fairlead.decision.decider import Decider, Wake
-from fairlead.decision.predicates import LEAVING
+from fairlead.decision.decider import Decider, Wake, WatchEvent, key_of
+from fairlead.decision.predicates import GONE, LEAVING
 from fairlead.decision.wakes import itself_if
 from fairlead.model.key import Key
-from fairlead.model.views import JOBS, PODS, Pod
+from fairlead.model.views import JOBS, PODS, Job, Pod
 from fairlead.reconcile.job.pods import is_tracked, release_pod
 
 _NAME = "job-orphans"
-# The Job's end wakes no pod: while a pod waits for its Job to count it, it is looked at again so often.
+# A pod that waits for its Job to count it is woken when the Job goes; a Job that is replaced unseen, by another of its
+# name, wakes nobody: therefore it is looked at again so often.
 #: bound: plane | a pod held for its Job is looked at every | -
 AGAIN_SECONDS = 60.0
 
@@ -24,7 +27,7 @@ def job_orphan_decider() -> Decider:
     return Decider(
         name=_NAME,
         reads=(PODS, JOBS),
-        wakes=(Wake(PODS, itself_if(_is_held), when=LEAVING),),
+        wakes=(Wake(PODS, itself_if(_is_held), when=LEAVING), Wake(JOBS, _held_for, when=GONE)),
         decide=_decide,
     )
 
@@ -39,6 +42,14 @@ def _decide(view: Reading, key: Key, now: float) -> Decision:
         return Decision(Waiting("JobWillCountIt"), again_at=now + AGAIN_SECONDS)
     effect = release_pod(_NAME, pod.metadata, pod)
     return Decision(effects=(effect,) if effect else ())
+
+
+def _held_for(event: WatchEvent[Job]) -> Iterable[Key]:
+    """The pods that a Job which has gone leaves behind."""
+    if event.before is None:
+        return ()
+    left = event.view.owned(PODS, event.before.metadata.uid)
+    return tuple(key_of(PODS.name, pod) for pod in left if _is_held(pod))
 
 
 def _is_held(pod: Pod) -> bool:

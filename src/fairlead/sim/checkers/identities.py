@@ -2,7 +2,8 @@
 
 A pod that came and went before its set changed or told of it may be made again as if it had never been: for whoever
 looks at the state it never was. Pods of other owners are named after index or node and do come back under their names.
-Where the API judges no premises, a create that its sender gave up can arrive when the pod it made has come and gone.
+Where the API judges no premises, a create that its sender gave up can arrive when the pod it made has come and gone;
+and what was decided before the set changed, after it has: for as long as a request may be under way (`lag_seconds`).
 """
 
 from __future__ import annotations
@@ -16,16 +17,17 @@ from fairlead.sim.violation import Violation
 class OneIdentity:
     name = "one-identity"
 
-    def __init__(self, premises: bool = True) -> None:
-        """`premises`: whether the API judges them, and so refuses what its sender gave up and the set outlived."""
-        self._premises = premises
-        self._set_at: dict[str, int] = {}  # uid of a set -> its revision
+    def __init__(self, lag_seconds: float = 0.0) -> None:
+        """`lag_seconds`: 0 where the API judges premises, and so refuses what the set outlived."""
+        self._lag_seconds = lag_seconds
+        self._changes: dict[str, list[tuple[int, float]]] = {}  # uid of a set -> its revisions, and when
         self._made: dict[str, tuple[str, int]] = {}  # operation -> (uid of the pod, revision of the set)
 
     def saw(self, sight: Sight) -> None:
         resource = sight.key.resource
         if resource == REPLICASETS.name:
-            self._set_at[sight.last.metadata.uid] = sight.revision
+            changes = self._changes.setdefault(sight.last.metadata.uid, [])
+            changes.append((sight.revision, sight.seconds))
         elif resource == PODS.name and sight.before is None and sight.after is not None:
             self._pod(sight)
 
@@ -38,9 +40,16 @@ class OneIdentity:
         operation = meta.annotations.get(OPERATION, "")
         if owner is None or owner.kind != REPLICASETS.kind or not operation:
             return
-        at = self._set_at.get(owner.uid, 0)
+        changes = self._changes.get(owner.uid, [])
+        at = changes[-1][0] if changes else 0
         uid, was_at = self._made.setdefault(operation, (meta.uid, at))
-        is_excused = not self._premises and sight.origin.startswith(LATE)
-        if uid != meta.uid and at != was_at and not is_excused:
+        if uid != meta.uid and at != was_at and not self._is_excused(sight, changes, was_at):
             raise Violation(self.name, f"{sight.key.name} was made as {operation}, as another pod was before")
         self._made[operation] = (meta.uid, at)
+
+    def _is_excused(self, sight: Sight, changes: list[tuple[int, float]], was_at: int) -> bool:
+        """Whether the set may have been as it was when this was decided."""
+        if not self._lag_seconds:
+            return False
+        left_at = next(seconds for revision, seconds in changes if revision > was_at)
+        return sight.origin.startswith(LATE) or sight.seconds - left_at <= self._lag_seconds

@@ -1,4 +1,8 @@
-"""Progress tells the truth: its numbers never grow along the way, and at rest it says what the counters say."""
+"""Progress tells the truth: its numbers never grow along the way, and at rest it says what the counters say.
+
+At rest nothing holds up what is ready as a whole. A rollout that waits for one more pod has as many ready as are wanted,
+and is held up all the same.
+"""
 
 from __future__ import annotations
 
@@ -34,6 +38,7 @@ class TruthfulProgress:
                         self.name,
                         f"at rest {key.name} has {ready}/{view.spec.replicas} ready and tells {told}",
                     )
-                done = ready == view.spec.replicas
+                status = view.status
+                done = {ready, status.replicas, status.updated_replicas} == {view.spec.replicas}
                 if done and told.get("limit") and told["limit"]["stage"] != "ready":
                     raise Violation(self.name, f"at rest {key.name} is held up by {told['limit']}")

@@ -3,7 +3,7 @@
 Judged of ReplicaSets in namespaces with a ResourceQuota of pods. One that lacks pods although all such quotas have room
 for one more and what it requests, and the PriorityClass its template names is there, has them within _MADE_SECONDS:
 long before a resync would look. The counts in its status are those of its pods within _TOLD_SECONDS, whether or not it
-has all of them.
+has all of them. A set whose status says nothing yet was looked at by nobody, and so nothing of it was refused.
 """
 
 from __future__ import annotations
@@ -41,7 +41,9 @@ class RefusalsEnd:
             if not quotas:
                 continue
             pods = [pod for pod in self._pods.get(found.metadata.uid, {}).values() if pod.live]
-            may_be_made = len(pods) < found.spec.replicas and not self._is_refused(quotas.values(), found)
+            is_known = found.status.observed_generation > 0
+            lacks = is_known and len(pods) < found.spec.replicas
+            may_be_made = lacks and not self._is_refused(quotas.values(), found)
             _judge(self._lacking, key, may_be_made, sight.seconds)
             told = (found.status.replicas, found.status.ready_replicas)
             there = (len(pods), sum(pod.ready for pod in pods))

@@ -75,7 +75,7 @@ def all_checkers(fencing: bool = True) -> tuple[Checker, ...]:
         JustifiedRemovals(lag),
         Availability(),
         SoundCapacity(),
-        OneIdentity(fencing),
+        OneIdentity(lag),
         NoGhost(lag),
         FinishedJobs(lag),
         SlotsRunOnce(),

@@ -203,4 +203,8 @@ SPECIMENS: tuple[Specimen, ...] = (
         ("roles-are-gathered", *_UNFINISHED),
         "is not woken by all that it reads",
     ),
+    Specimen(
+        "late_policy_unheeded", 0, "late-policy", ("bound-once", *_UNFINISHED), "looks only at what is there"
+    ),
+    Specimen("event_forgotten", 0, "restarts", ("writers-progress",), "takes no answer for a refusal"),
 )

@@ -414,7 +414,13 @@ def test_pods_of_a_job_that_is_gone_are_let_go(again: bool) -> None:
     decider = job_orphan_decider()
     key = Key("pods", "default", orphans[0].metadata.name)
     assert world.decide(decider, key).verdict == Waiting("JobWillCountIt")
+    gone = job(world)
     world.delete(JOBS, "sum")
+    left = {Key("pods", "default", pod.metadata.name) for pod in orphans}
+    assert set(woken(decider, "jobs.batch", gone, None, world)) == left, (
+        "that the Job has gone wakes its pods"
+    )
+    assert not tuple(woken(decider, "jobs.batch", None, gone, world))
     if again:
         make(world)
     assert tuple(woken(decider, "pods", None, world.get(PODS, *key[1:]))) == (key,)
