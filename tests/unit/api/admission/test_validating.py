@@ -369,15 +369,6 @@ def test_no_policy_ends_the_plane(plane: InProcess) -> None:
     assert create(plane, elsewhere)[0] == 422
 
 
-def test_a_controller_is_told_what_would_lift_its_refusal(plane: InProcess) -> None:
-    put_in_force(plane, validating("never", "false", rules=[PODS]))
-    _, told = create(plane, pod("p", namespace="default"), PLANE)
-    lifted = [each for each in told["details"]["causes"] if each.get("reason") == "LiftedBy"]
-    assert [each["field"] for each in lifted] == [
-        "validatingadmissionpolicies.admissionregistration.k8s.io//never"
-    ]
-
-
 def test_creates_that_are_alike_are_judged_one_by_one(plane: InProcess) -> None:
     for name in ("a", "b", "c"):  # learned, repeated, and repeated again
         assert create(plane, pod(name, namespace="default"))[0] == 201
