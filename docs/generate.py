@@ -114,6 +114,7 @@ _STEPS = {
     "NamespaceLifecycle": "the namespace must exist and not be ending, and is held at its revision until the commit",
     "CustomResourceNames": "settles which names of a definition are accepted, and whether it is established",
     "CustomResourceCleanup": "a definition waits for its objects behind a finalizer",
+    "AdmissionPolicyStatus": "says in the status that the expressions of the policy were checked",
     "AuditPolicyStatus": "says in the status that the policy is followed from this write on",
     "CustomResourceLifecycle": "holds an object's definition at its revision; none is created while that ends",
     "NodeRestriction": "a node writes only what is its own",

@@ -19,6 +19,7 @@ from fairlead.api.admission import (
     node_authors,
     node_restriction,
     plane_conditions,
+    policy_status,
     priority,
     quotas,
     runtime_class,
@@ -52,6 +53,7 @@ DEFAULT_STEPS: tuple[AdmissionStep, ...] = (
     *quotas.STEPS,
     *definitions.STEPS,
     audit_policies.STEP,
+    policy_status.STEP,
 )
 
 

@@ -48,6 +48,13 @@ def test_a_request_that_a_policy_denies_is_refused_in_kubernetes_words(plane: In
     assert create(plane, config_map(data={"a": "1"}))[0] == 201
 
 
+def test_the_status_says_that_the_expressions_were_checked(plane: InProcess) -> None:
+    policy = validating("p", "true")
+    assert plane.post(path_of(policy), policy)[1]["status"] == {"observedGeneration": 1, "typeChecking": {}}
+    _, told = plane.patch(f"{GROUP}/validatingadmissionpolicies/p", {"spec": {"failurePolicy": "Ignore"}})
+    assert told["status"]["observedGeneration"] == told["metadata"]["generation"] == 2
+
+
 def test_a_policy_without_a_binding_is_in_force_nowhere(plane: InProcess) -> None:
     policy = validating("never", "false")
     assert plane.post(path_of(policy), policy)[0] == 201
