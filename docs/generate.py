@@ -117,6 +117,7 @@ _STEPS = {
     "NamespaceLifecycle": "the namespace must exist and not be ending, and is held at its revision until the commit",
     "CustomResourceNames": "settles which names of a definition are accepted, and whether it is established",
     "CustomResourceCleanup": "a definition waits for its objects behind a finalizer",
+    "AdmissionPolicyStatus": "says in the status that the expressions of the policy were checked",
     "AuditPolicyStatus": "says in the status that the policy is followed from this write on",
     "FlowSchemaStatus": "says in the status whether the schema's priority level exists",
     "PriorityLevelReferences": "a level that comes or goes is told in the status of the schemas that name it",

@@ -94,6 +94,7 @@ def one_of_each(namespace: str) -> list[Manifest]:
             "metadata": {"name": "default"},
             "spec": {"rules": [{"level": "Metadata", "users": ["ci"], "verbs": ["list"]}]},
         },
+        *_admission_policies(),
         {
             "apiVersion": "fairlead.dev/v1",
             "kind": "SchedulingPolicy",
@@ -195,3 +196,45 @@ def one_of_each(namespace: str) -> list[Manifest]:
 
 def _core(kind: str, name: str, **spec: Any) -> Manifest:
     return {"apiVersion": "v1", "kind": kind, "metadata": {"name": name}, "spec": spec}
+
+
+def _admission_policies() -> list[Any]:
+    """About objects that there are none of."""
+    rule = {"operations": ["*"], "apiGroups": ["example.com"], "apiVersions": ["*"], "resources": ["widgets"]}
+    version = {"apiVersion": "admissionregistration.k8s.io/v1"}
+    about = {"matchConstraints": {"resourceRules": [rule]}}
+    applied = {
+        "patchType": "ApplyConfiguration",
+        "applyConfiguration": {"expression": "Object{metadata: Object.metadata{labels: {'a': 'b'}}}"},
+    }
+    parameters = {"name": "settings", "namespace": "default", "parameterNotFoundAction": "Allow"}
+    return [
+        {
+            **version,
+            "kind": "ValidatingAdmissionPolicy",
+            "metadata": {"name": "judges"},
+            "spec": {
+                **about,
+                "paramKind": {"apiVersion": "v1", "kind": "ConfigMap"},
+                "validations": [{"expression": "params == null || object.metadata.name != ''"}],
+            },
+        },
+        {
+            **version,
+            "kind": "ValidatingAdmissionPolicyBinding",
+            "metadata": {"name": "judges-all"},
+            "spec": {"policyName": "judges", "paramRef": parameters, "validationActions": ["Deny"]},
+        },
+        {
+            **version,
+            "kind": "MutatingAdmissionPolicy",
+            "metadata": {"name": "labels"},
+            "spec": {**about, "mutations": [applied], "reinvocationPolicy": "Never"},
+        },
+        {
+            **version,
+            "kind": "MutatingAdmissionPolicyBinding",
+            "metadata": {"name": "labels-all"},
+            "spec": {"policyName": "labels"},
+        },
+    ]

@@ -26,6 +26,16 @@ ROWS: dict[str, dict[str, str]] = {
     "planesettings": {"NAME": "default", "APPLIED": "Unknown", "AGE": "AGE"},
     "runtimeclasses": {"NAME": "sandboxed", "HANDLER": "sandbox", "AGE": "AGE"},
     "auditpolicies": {"NAME": "default", "IN FORCE": "True", "RULES": "1", "AGE": "AGE"},
+    "validatingadmissionpolicies": {
+        "NAME": "judges", "VALIDATIONS": "1", "PARAMKIND": "v1/ConfigMap", "AGE": "AGE",
+    },
+    "validatingadmissionpolicybindings": {
+        "NAME": "judges-all", "POLICYNAME": "judges", "PARAMREF": "default/settings", "AGE": "AGE",
+    },
+    "mutatingadmissionpolicies": {"NAME": "labels", "MUTATIONS": "1", "PARAMKIND": "<unset>", "AGE": "AGE"},
+    "mutatingadmissionpolicybindings": {
+        "NAME": "labels-all", "POLICYNAME": "labels", "PARAMREF": "<unset>", "AGE": "AGE",
+    },
     "evidencepolicies": {
         "NAME": "default", "STATE": "Unknown", "SILENT": "0/0", "BRAKED": "<none>", "AGE": "AGE", "WHY": "",
     },
@@ -88,6 +98,10 @@ DESCRIBED: dict[str, tuple[str, ...]] = {
     "priorityclasses/high": ("Value: 7", "GlobalDefault: false", "PreemptionPolicy: PreemptLowerPriority"),
     "planesettings/default": ("Queues:", "Job:", "Rate Per Second: 20"),
     "runtimeclasses/sandboxed": ("Handler: sandbox",),
+    "validatingadmissionpolicies/judges": ("Failure Policy: Fail", "Kind: ConfigMap"),
+    "validatingadmissionpolicybindings/judges-all": ("Policy Name: judges", "Deny"),
+    "mutatingadmissionpolicies/labels": ("Reinvocation Policy: Never", "Patch Type: ApplyConfiguration"),
+    "mutatingadmissionpolicybindings/labels-all": ("Policy Name: labels",),
     "auditpolicies/default": ("Level: Metadata", "Users:", "ci", "Verbs:"),
     "evidencepolicies/default": ("Signal: MissedHeartbeats", "Confidence: medium", "Releases Per Minute: 6"),
     "schedulingpolicies/packed": ("Scoring:", "Strategy: MostAllocated"),

@@ -33,7 +33,7 @@ import msgspec
 from msgspec import structs
 
 from fairlead.control.requests import look_at, request_of
-from fairlead.control.waits import guess_lifters
+from fairlead.control.waits import guess_lifters, policy_lifters
 from fairlead.core import codec
 from fairlead.decision.contract import Decision
 from fairlead.decision.effects import Change, ChangeStatus, Create, Delete, Effect
@@ -157,6 +157,8 @@ class Turn:
             return Next.LATER
         if outcome.lifted_by or outcome.status in (403, 404):  # 404 of a create: its namespace is not there
             self.lifted_by = outcome.lifted_by or guess_lifters(effect.namespace, outcome)
+        else:
+            self.lifted_by = policy_lifters(outcome)
         return Next.WAIT if self.lifted_by else Next.STUCK
 
 

@@ -31,7 +31,16 @@ _IN_NAMESPACE = ("resourcequotas", "limitranges", "serviceaccounts", "placementq
 _IN_NONE = ("priorityclasses.scheduling.k8s.io",)
 _NAMESPACES = "namespaces"
 _QUOTA = re.compile("exceeded quota: ([a-z0-9.-]+)")
-LIFTING = frozenset((*_IN_NAMESPACE, *_IN_NONE, _NAMESPACES))
+# As policies begin what they say, here and in Kubernetes, whatever status they refuse with.
+_POLICY = re.compile(
+    "(Validating|Mutating)AdmissionPolicy '([a-z0-9.-]+)' with binding '([a-z0-9.-]+)' denied"
+)
+_POLICIES = tuple(
+    f"{sort}admissionpolic{ending}.admissionregistration.k8s.io"
+    for sort in ("validating", "mutating")
+    for ending in ("ies", "ybindings")
+)
+LIFTING = frozenset((*_IN_NAMESPACE, *_IN_NONE, _NAMESPACES, *_POLICIES))
 
 
 def guess_lifters(namespace: str, refused: Refused) -> tuple[str, ...]:
@@ -42,9 +51,24 @@ def guess_lifters(namespace: str, refused: Refused) -> tuple[str, ...]:
     space = f"{_NAMESPACES}//{namespace}"
     if refused.status == 404:
         return (space, *whole)
+    policy = policy_lifters(refused)
+    if policy:
+        return policy
     quota = _QUOTA.search(refused.message)
     named = (f"resourcequotas/{namespace}/{quota[1]}",) if quota is not None else ()
     return (*named, *whole, space)
+
+
+def policy_lifters(refused: Refused) -> tuple[str, ...]:
+    """The admission policy that refused, and its binding; nothing if none did."""
+    found = _POLICY.search(refused.message)
+    if found is None:
+        return ()
+    group, sort = "admissionregistration.k8s.io", found[1].lower()
+    return (
+        f"{sort}admissionpolicies.{group}//{found[2]}",
+        f"{sort}admissionpolicybindings.{group}//{found[3]}",
+    )
 
 
 class Waits:

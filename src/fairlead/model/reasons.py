@@ -77,6 +77,20 @@ TABLE = (
     ),
     Row(DESIRED, "WaitingForPriorityClass", CLUSTER_ADMIN, _WAITING, "its priority class is missing"),
     Row(DESIRED, "WaitingForRuntimeClass", CLUSTER_ADMIN, _WAITING, "its runtime class is missing"),
+    Row(
+        DESIRED,
+        "WaitingForValidatingAdmissionPolicy",
+        CLUSTER_ADMIN,
+        _WAITING,
+        "a policy refuses pods like this",
+    ),
+    Row(
+        DESIRED,
+        "WaitingForMutatingAdmissionPolicy",
+        CLUSTER_ADMIN,
+        _WAITING,
+        "a policy that should change such pods fails",
+    ),
     Row(DESIRED, "WaitingForNamespace", USER, _WAITING, "the namespace is being deleted"),
     Row(DESIRED, FAILED_CREATE, USER, "ReplicaFailure", "pods like this are refused, whatever else changes"),
     Row(

@@ -20,6 +20,7 @@ from fairlead.port.request import Reply, Request
 from fairlead.sim.checkers.contract import CommittedObjects
 from fairlead.sim.checkers.live_children import LiveChildren
 from fairlead.sim.checkers.mirrors import Mirroring, MirrorsAtRest
+from fairlead.sim.checkers.policies import SETS
 from fairlead.sim.violation import Violation
 from fairlead.store.contract import DELETED, Entry
 from tests.sim.checkers.story import GOING, Json, Story, leads, pod, replicaset, told_by
@@ -107,7 +108,8 @@ def workload(image: str, strategy: Json | None = None, replicas: int = 2, **labe
 
 
 def made(name: str, image: str, kind: str = "StatefulSet", node: str = "n1", **meta: Any) -> Json:
-    found = pod(name, "db", kind=kind, node=node, labels={"app": "db"}, **meta)
+    labels = {"app": "db", **meta.pop("labels", {})}
+    found = pod(name, "db", kind=kind, node=node, labels=labels, **meta)
     found["spec"]["containers"] = template(image)["spec"]["containers"]
     return found
 
@@ -240,7 +242,52 @@ def an_ordinal_made_that_is_not_wanted(story: Story) -> None:
     story.commit("pods", made("db-2", "db:1"))
 
 
+def team(value: str) -> Json:
+    return {"metadata": {"name": "team", "annotations": {SETS: f"team={value}"}}}
+
+
+def in_force(story: Story, value: str = "one") -> None:
+    story.commit("mutatingadmissionpolicies.admissionregistration.k8s.io", team(value), namespace="")
+    story.commit("mutatingadmissionpolicybindings.admissionregistration.k8s.io", team(value), namespace="")
+    story.seconds += 10.0
+
+
+def a_pod_made_by_no_policy(story: Story) -> None:
+    in_force(story)
+    story.commit("statefulsets.apps", workload("db:1"))
+    story.commit("pods", made("db-0", "db:1"))
+
+
+def a_pod_made_by_a_policy_that_was_changed(story: Story) -> None:
+    in_force(story)
+    story.commit("statefulsets.apps", workload("db:1"))
+    story.commit("mutatingadmissionpolicies.admissionregistration.k8s.io", team("two"), namespace="")
+    story.commit("pods", made("db-0", "db:1", labels={"team": "one"}))
+
+
+def a_pod_made_by_a_policy_that_is_gone(story: Story) -> None:
+    in_force(story)
+    story.commit("statefulsets.apps", workload("db:1"))
+    story.commit(
+        "mutatingadmissionpolicies.admissionregistration.k8s.io", team("one"), gone=True, namespace=""
+    )
+    story.commit("pods", made("db-0", "db:1", labels={"team": "one"}))
+
+
+def test_pods_made_by_the_policy_in_force_pass_and_so_do_those_under_way_when_it_came() -> None:
+    story = Story()
+    in_force(story)
+    story.seconds -= 9.0
+    story.commit("statefulsets.apps", workload("db:1", replicas=2))
+    story.commit("pods", made("db-0", "db:1"))
+    story.commit("mutatingadmissionpolicies.admissionregistration.k8s.io", team("two"), namespace="")
+    story.commit("pods", made("db-1", "db:1", labels={"team": "two"}))
+
+
 VIOLATIONS = [
+    ("policies-are-followed", a_pod_made_by_no_policy),
+    ("policies-are-followed", a_pod_made_by_a_policy_that_was_changed),
+    ("policies-are-followed", a_pod_made_by_a_policy_that_is_gone),
     ("leases-run-out", a_lease_taken_early),
     ("leases-run-out", a_node_s_lease_taken_early_by_a_twin),
     ("writers-progress", a_writer_that_asks_in_vain),

@@ -17,6 +17,7 @@ from fairlead.core.times import microtime
 from fairlead.model.policy import evidence_rows
 from fairlead.port.request import Reply, Request
 from tests.inprocess import InProcess
+from tests.unit.api.admission.policing import PODS, binding, mutating, path_of, validating
 from tests.unit.explain.asking import Asked
 
 Json = dict[str, Any]
@@ -98,6 +99,20 @@ def quota(asked: Asked) -> None:
 def limit_range(asked: Asked) -> None:
     limits = [{"type": "Container", "max": {"cpu": "500m"}}]
     create(asked, f"{SPACE}/limitranges", named("v1", "LimitRange", "l", spec={"limits": limits}))
+    deploy(asked)
+
+
+def refusing_policy(asked: Asked) -> None:
+    _policed(asked, validating("none", "false", rules=[PODS]))
+
+
+def failing_policy(asked: Asked) -> None:
+    _policed(asked, mutating("none", "object.no.such.field", rules=[PODS]))
+
+
+def _policed(asked: Asked, policy: Json) -> None:
+    for each in (policy, binding(policy)):
+        create(asked, path_of(each), each)
     deploy(asked)
 
 

@@ -21,6 +21,7 @@ from fairlead.api.admission import (
     node_authors,
     node_restriction,
     plane_conditions,
+    policy_status,
     priority,
     quotas,
     runtime_class,
@@ -56,6 +57,7 @@ DEFAULT_STEPS: tuple[AdmissionStep, ...] = (
     audit_policies.STEP,
     certificates.STEP,
     *flow_schemas.STEPS,
+    policy_status.STEP,
 )
 
 

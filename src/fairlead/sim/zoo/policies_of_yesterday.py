@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from msgspec import structs
 
-from fairlead.api.access.authn import Tokens
+from fairlead.api.access.sign_in import SignIn
 from fairlead.api.admission.policies.in_force import RESOURCES, Policies
 from fairlead.api.desk import Desk
 from fairlead.api.plan import Context, Plan, Step
@@ -16,10 +16,10 @@ from fairlead.sim.parts import Parts
 
 
 class YesterdaysApi(Api):
-    def __init__(self, desk: Desk, tokens: Tokens) -> None:
+    def __init__(self, desk: Desk, sign_in: SignIn) -> None:
         policies = Policies()
         policies.learn(desk.read)
-        super().__init__(replace(desk, policies=policies), tokens)
+        super().__init__(replace(desk, policies=policies), sign_in)
 
     def plan(self, request: Request, context: Context) -> Step:
         """Nor does it notice that what it judged by is no longer there."""

@@ -48,6 +48,13 @@ def test_a_request_that_a_policy_denies_is_refused_in_kubernetes_words(plane: In
     assert create(plane, config_map(data={"a": "1"}))[0] == 201
 
 
+def test_the_status_says_that_the_expressions_were_checked(plane: InProcess) -> None:
+    policy = validating("p", "true")
+    assert plane.post(path_of(policy), policy)[1]["status"] == {"observedGeneration": 1, "typeChecking": {}}
+    _, told = plane.patch(f"{GROUP}/validatingadmissionpolicies/p", {"spec": {"failurePolicy": "Ignore"}})
+    assert told["status"]["observedGeneration"] == told["metadata"]["generation"] == 2
+
+
 def test_a_policy_without_a_binding_is_in_force_nowhere(plane: InProcess) -> None:
     policy = validating("never", "false")
     assert plane.post(path_of(policy), policy)[0] == 201
@@ -367,15 +374,6 @@ def test_no_policy_ends_the_plane(plane: InProcess) -> None:
     )  # what the plane does for people is judged like theirs
     elsewhere = {**lease, "metadata": {"name": "x", "namespace": "default"}}
     assert create(plane, elsewhere)[0] == 422
-
-
-def test_a_controller_is_told_what_would_lift_its_refusal(plane: InProcess) -> None:
-    put_in_force(plane, validating("never", "false", rules=[PODS]))
-    _, told = create(plane, pod("p", namespace="default"), PLANE)
-    lifted = [each for each in told["details"]["causes"] if each.get("reason") == "LiftedBy"]
-    assert [each["field"] for each in lifted] == [
-        "validatingadmissionpolicies.admissionregistration.k8s.io//never"
-    ]
 
 
 def test_creates_that_are_alike_are_judged_one_by_one(plane: InProcess) -> None:

@@ -12,14 +12,14 @@ from typing import Any
 
 from fairlead.api import body
 from fairlead.api.admission.policies.evaluating import Evaluation, RequestView, in_version
-from fairlead.api.admission.policies.exempt import is_exempt, is_plane
+from fairlead.api.admission.policies.exempt import is_exempt
 from fairlead.api.admission.policies.in_force import Binding, Bound, Policy
 from fairlead.api.apply.managing import encoded_entries, stored_entries
 from fairlead.api.apply.ownable import keep_ownable_changes
 from fairlead.api.attempt import Attempt
 from fairlead.api.desk import Desk
 from fairlead.core import codec
-from fairlead.core.errors import ApiError, Cause, Invalid, lifted_by
+from fairlead.core.errors import ApiError, Cause, Invalid
 from fairlead.core.times import timestamp
 from fairlead.model.apply.elements import UndecodableError
 from fairlead.model.apply.managers import UPDATE, Who, record_update
@@ -220,12 +220,9 @@ def _own(desk: Desk, attempt: Attempt, before: Json, after: Json, policy: str) -
 def _refusal(attempt: Attempt, policy: Policy, binding: Binding, why: str) -> ApiError:
     kind, name = attempt.kind, attempt.key.name
     message = f"MutatingAdmissionPolicy '{policy.name}' with binding '{binding.name}' denied request: {why}"
-    causes = [Cause("", message)]
-    if is_plane(attempt.context.user):
-        causes.append(lifted_by(policy.at.key.resource, "", policy.name, "change the policy or the object"))
     error = Invalid(
         f'{kind.resource} "{name}" is forbidden: {message}',
-        causes=tuple(causes),
+        causes=(Cause("", message),),
         group=kind.group,
         kind=kind.plural,
         name=name,

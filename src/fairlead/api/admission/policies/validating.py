@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from fairlead.api.admission.policies.evaluating import Evaluation, RequestView
-from fairlead.api.admission.policies.exempt import is_exempt, is_plane
+from fairlead.api.admission.policies.exempt import is_exempt
 from fairlead.api.admission.policies.in_force import Binding, Policy
 from fairlead.api.attempt import Attempt
 from fairlead.api.desk import Desk
-from fairlead.core.errors import ApiError, Cause, Forbidden, Invalid, TooLarge, Unauthorized, lifted_by
+from fairlead.core.errors import ApiError, Cause, Forbidden, Invalid, TooLarge, Unauthorized
 from fairlead.model.cel.errors import EvaluationError
 from fairlead.model.kinds.admission.expressions import Validation
 
@@ -118,17 +118,9 @@ def _annotate(policy: Policy, evaluation: Evaluation, attempt: Attempt) -> None:
 def _refusal(attempt: Attempt, failure: Failure) -> ApiError:
     kind, name = attempt.kind, attempt.key.name
     message = f"{failure.named} denied request: {failure.message}"
-    causes = [Cause("", message)]
-    if is_plane(attempt.context.user):
-        # Controllers wait for the policy to change; people read the message alone.
-        causes.append(
-            lifted_by(
-                failure.policy.at.key.resource, "", failure.policy.name, "change the policy or the object"
-            )
-        )
     error = _ERRORS[failure.reason](
         f'{kind.resource} "{name}" is forbidden: {message}',
-        causes=tuple(causes),
+        causes=(Cause("", message),),
         group=kind.group,
         kind=kind.plural,
         name=name,
