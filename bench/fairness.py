@@ -31,7 +31,7 @@ from urllib.parse import urlsplit
 
 HERE = Path(__file__).parent
 INTERVAL_SECONDS = 0.02
-BLOCK = 500  # creates
+BLOCK = 1000  # creates
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
 SMALL, BIG = "small", "big"
 LEASE = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/bench-node"
@@ -354,7 +354,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--connections", type=int, default=200, help="of the loud client")
     parser.add_argument("--objects", type=int, default=2000, help="that it lists")
-    parser.add_argument("--creates", type=int, default=3000, help="of each user, by blocks; 0: none")
+    parser.add_argument("--creates", type=int, default=10_000, help="of each user, by blocks; 0: none")
     parser.add_argument("--modes", nargs="*", default=["on", "off"])
     parser.add_argument("--options", nargs="*", default=[], help="of `fairlead up`")
     options = parser.parse_args()

@@ -77,6 +77,33 @@ def one_of_each(namespace: str) -> list[Manifest]:
             "value": 7,
         },
         {
+            "apiVersion": "flowcontrol.apiserver.k8s.io/v1",
+            "kind": "FlowSchema",
+            "metadata": {"name": "robots"},
+            "spec": {
+                "priorityLevelConfiguration": {"name": "batch"},
+                "matchingPrecedence": 700,
+                "rules": [
+                    {
+                        "subjects": [{"kind": "User", "user": {"name": "robot"}}],
+                        "nonResourceRules": [{"verbs": ["get"], "nonResourceURLs": ["/metrics"]}],
+                    }
+                ],
+            },
+        },
+        {
+            "apiVersion": "flowcontrol.apiserver.k8s.io/v1",
+            "kind": "PriorityLevelConfiguration",
+            "metadata": {"name": "batch"},
+            "spec": {
+                "type": "Limited",
+                "limited": {
+                    "nominalConcurrencyShares": 0,
+                    "limitResponse": {"type": "Queue", "queuing": {"queues": 16}},
+                },
+            },
+        },
+        {
             "apiVersion": "fairlead.dev/v1",
             "kind": "PlaneSettings",
             "metadata": {"name": "default"},

@@ -23,6 +23,14 @@ ROWS: dict[str, dict[str, str]] = {
         "NAME": "high", "VALUE": "7", "GLOBAL-DEFAULT": "false", "AGE": "AGE",
         "PREEMPTIONPOLICY": "PreemptLowerPriority",
     },
+    "flowschemas": {
+        "NAME": "robots", "PRIORITYLEVEL": "batch", "MATCHINGPRECEDENCE": "700", "DISTINGUISHERMETHOD": "<none>",
+        "AGE": "AGE", "MISSINGPL": "False",
+    },
+    "prioritylevelconfigurations": {
+        "NAME": "batch", "TYPE": "Limited", "NOMINALCONCURRENCYSHARES": "0", "QUEUES": "16", "HANDSIZE": "8",
+        "QUEUELENGTHLIMIT": "50", "AGE": "AGE",
+    },
     "planesettings": {"NAME": "default", "APPLIED": "Unknown", "AGE": "AGE"},
     "runtimeclasses": {"NAME": "sandboxed", "HANDLER": "sandbox", "AGE": "AGE"},
     "auditpolicies": {"NAME": "default", "IN FORCE": "True", "RULES": "1", "AGE": "AGE"},
@@ -96,6 +104,8 @@ DESCRIBED: dict[str, tuple[str, ...]] = {
     "namespaces/made": ("Labels: kubernetes.io/metadata.name=made", "Status: Active", "No resource quota."),
     "nodes/worker-1": ("Roles: worker", "Taints: <none>", "Unschedulable: false", "cpu 0 (0%) 0 (0%)"),
     "priorityclasses/high": ("Value: 7", "GlobalDefault: false", "PreemptionPolicy: PreemptLowerPriority"),
+    "flowschemas/robots": ("Matching Precedence: 700", "Name: batch", "Type: Dangling"),
+    "prioritylevelconfigurations/batch": ("Nominal Concurrency Shares: 0", "Queues: 16", "Type: Limited"),
     "planesettings/default": ("Queues:", "Job:", "Rate Per Second: 20"),
     "runtimeclasses/sandboxed": ("Handler: sandbox",),
     "validatingadmissionpolicies/judges": ("Failure Policy: Fail", "Kind: ConfigMap"),

@@ -29,18 +29,19 @@ _GZIP = 16 + zlib.MAX_WBITS
 def send(exchange: Exchange, reply: Reply, extra: bytes = b"") -> None:
     """`extra` is whole header lines, each ending in CRLF."""
     reply = render(exchange, reply)
-    if len(reply.content) > GZIP_BYTES_MIN and exchange.method != b"HEAD" and _takes_gzip(exchange):
-        _send_packed(exchange, reply, extra)
+    size = len(reply.content)  # of a long list that is a look at every row
+    if size > GZIP_BYTES_MIN and exchange.method != b"HEAD" and _takes_gzip(exchange):
+        _send_packed(exchange, reply, extra, size)
     else:
-        _send_plain(exchange, reply, extra)
+        _send_plain(exchange, reply, extra, size)
 
 
-def _send_plain(exchange: Exchange, reply: Reply, extra: bytes) -> None:
+def _send_plain(exchange: Exchange, reply: Reply, extra: bytes, size: int) -> None:
     kind, content = reply.content_type.encode(), reply.content
     if isinstance(content, bytes):
         exchange.respond(reply.status, kind, content, extra)
     elif len(content.rows) > 1:
-        exchange.respond_long(reply.status, kind, len(content), content.pieces(), extra)
+        exchange.respond_long(reply.status, kind, size, content.pieces(), extra)
     else:
         exchange.respond(reply.status, kind, bytes(content), extra)
 
@@ -71,10 +72,10 @@ def _offers_gzip(accepted: str) -> bool:
     return any(choice.media == "gzip" for choice in parse_accept(accepted))
 
 
-def _send_packed(exchange: Exchange, reply: Reply, extra: bytes) -> None:
+def _send_packed(exchange: Exchange, reply: Reply, extra: bytes, size: int) -> None:
     def respond(packed: asyncio.Future[bytes]) -> None:
         if packed.cancelled() or packed.exception() is not None:
-            _send_plain(exchange, reply, extra)
+            _send_plain(exchange, reply, extra, size)
         else:
             more = extra + b"content-encoding: gzip\r\nvary: accept-encoding\r\n"
             exchange.respond(reply.status, reply.content_type.encode(), packed.result(), more)
@@ -82,7 +83,7 @@ def _send_packed(exchange: Exchange, reply: Reply, extra: bytes) -> None:
     try:
         exchange.loop.run_in_executor(None, _packed, reply.content).add_done_callback(respond)
     except RuntimeError:  # the server is stopping and takes on no more work
-        _send_plain(exchange, reply, extra)
+        _send_plain(exchange, reply, extra, size)
 
 
 def _packed(content: bytes | Items) -> bytes:

@@ -18,7 +18,7 @@ from fairlead.model.kinds.prioritylevelconfiguration import EXEMPT, QUEUE
 # and stands before those who come next. Enough that a commit is shared by many, and that the loop plans the next batch
 # while the disk has one.
 #: bound: requests | seats that all priority levels share | requests wait in their queues
-SEATS = 32
+SEATS = 24
 # Nobody is kept waiting by a flow that is alone.
 #: bound: requests | seats of a flow while no other comes | its further requests wait
 ALONE_SEATS = 64

@@ -66,6 +66,11 @@ class FairQueues(Generic[T]):
 
     def shortest(self, hand: tuple[int, ...]) -> int:
         """Of these queues, the one in which the fewest wait."""
+        queues = self._queues
+        for index in hand:
+            queue = queues.get(index)
+            if queue is None or not queue.waiting:
+                return index
         return min(hand, key=self.length)
 
     def add(self, index: int, request: Waiting[T]) -> None:
