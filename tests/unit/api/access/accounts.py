@@ -26,9 +26,7 @@ def serving() -> InProcess:
     return InProcess(remembered=Remembered(chain=AdmissionChain(SERVING_STEPS)))
 
 
-def create(
-    plane: InProcess, kind: str, plural: str, name: str, space: str = "default", **fields: Any
-) -> Any:
+def create(plane: InProcess, kind: str, plural: str, name: str, space: str = "default", **fields: Any) -> Any:
     base = f"/api/v1/namespaces/{space}" if space else "/api/v1"
     metadata = {"name": name, **fields.pop("metadata", {})}
     status, made = plane.post(

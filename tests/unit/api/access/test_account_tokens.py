@@ -79,7 +79,9 @@ def test_what_is_no_token_is_refused(plane: InProcess, text: str) -> None:
     refused(plane, text, NOT_OURS)
 
 
-@pytest.mark.parametrize("claims", [{}, [], "text", {"iss": ISSUER, "sub": "system:serviceaccount:default:robot"}])
+@pytest.mark.parametrize(
+    "claims", [{}, [], "text", {"iss": ISSUER, "sub": "system:serviceaccount:default:robot"}]
+)
 def test_what_the_key_signed_but_nobody_understands_is_refused(plane: InProcess, claims: Any) -> None:
     issuing = tokens_of(plane)
     signed = f"{packed({'alg': 'HS256'})}.{packed(claims)}"
