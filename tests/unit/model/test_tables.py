@@ -12,7 +12,8 @@ from tests.samples import SAMPLES
 TABLES = load_tables()
 REVIEWS = ("SelfSubjectAccessReview", "SelfSubjectReview", "SelfSubjectRulesReview", "SubjectAccessReview")
 UNSTORED = (
-    *("Binding", "DeleteOptions", "Eviction", "ListMeta", "ObjectMeta", "Scale", "Status", "TokenReview"),
+    *("Binding", "DeleteOptions", "Eviction", "ListMeta", "ObjectMeta", "Scale", "Status", "TokenRequest"),
+    "TokenReview",
     *REVIEWS,
 )
 OTHER_VERSIONS = ("HorizontalPodAutoscalerV1",)

@@ -91,8 +91,8 @@ class PodTokens:
         self._held.pop(uid, None)
 
     def are_there(self, uid: str) -> bool:
-        """Whether this pod has all of its tokens. While not, no file of it is replaced: an agent that starts while no API
-        answers must not take the tokens of pods that run."""
+        """Whether this pod has all of its tokens. While not, no file of it is replaced: an agent that starts while no
+        API answers must not take the tokens of pods that run."""
         return all(each.token for each in self._held.get(uid, {}).values())
 
     def read(self, uid: str, source: Json) -> bytes:
