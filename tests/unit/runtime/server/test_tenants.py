@@ -16,6 +16,7 @@ from fairlead.api.discovery import Discovery
 from fairlead.api.plan import Context
 from fairlead.core.errors import BadRequest, Forbidden
 from fairlead.model.files import load_tables
+from fairlead.model.key import Key
 from fairlead.model.served import Served
 from fairlead.port.request import Reply
 from fairlead.runtime.server import extensions
@@ -32,8 +33,12 @@ from fairlead.store.memory import MemoryJournal
 from fairlead.wire.documents import Asked, Documents, Mounted
 from fairlead.wire.exchange import Exchange
 from fairlead.wire.openapi import OpenApi
+from tests.inprocess import InProcess
 from tests.unit.api.access.granting import Objects, change_of, default_grants, grants_of
 from tests.unit.api.access.test_sight import JANE, role, rule, sight_of
+from tests.unit.control.driving import Driver
+from tests.unit.control.test_health import stubborn
+from tests.unit.control.test_plane import DEPLOYMENTS, deployment
 
 NOBODY = User("nobody", groups=("system:authenticated",))
 WORK = role("team-a", rule("pods"), rule("pods", verb="create"), rule("deployments", group="apps"))
@@ -192,3 +197,31 @@ def test_pages_of_a_log_tell_how_many_lines_are_of_others() -> None:
         after = found["last"]
     assert pages == [(1, 1, True), (1, 1, True), (0, 1, True), (0, 0, False)]
     assert "hidden" not in page(0, Sight())
+
+
+def queues_of(driver: Driver, sight: Sight) -> Any:
+    answer = extensions.queues(lambda: driver.plane, lambda: driver.now)
+    reply = answer(extensions.QUEUES, {}, driver.api.context(), sight)
+    assert isinstance(reply, Reply)
+    return json.loads(reply.body)
+
+
+def test_queues_name_no_key_of_others_and_count_all() -> None:
+    driver = Driver(InProcess(), deciders=(stubborn("deployment", 1), stubborn("replicaset", 2)))
+    driver.api.post(DEPLOYMENTS, deployment(3))
+    driver.run(20)
+    queue = driver.plane.controllers[0].queue
+    for name in ("working", "waiting"):
+        queue.add(Key("deployments.apps", "default", name), driver.now)
+    queue.pop(driver.now)
+    whole = queues_of(driver, Sight())
+    theirs = queues_of(driver, sight_of(*role("default", rule("deployments", group="apps"))))
+    others = queues_of(driver, sight_of(*role("team-a", rule("deployments", group="apps"))))
+    assert whole["writeLoops"]
+    assert theirs == whole
+    assert others["writeLoops"] == []
+    shown, hidden = whole["items"][0]["queue"], others["items"][0]["queue"]
+    for named in ("oldest_waiting", "longest_running"):
+        assert (bool(shown[named]), bool(hidden[named])) == (True, False)
+    assert (hidden["depth"], hidden["in_progress"]) == (shown["depth"], shown["in_progress"])
+    assert '"default"' not in json.dumps(others["items"])
