@@ -20,7 +20,7 @@ from inspect import signature
 from pathlib import Path
 from typing import NamedTuple
 
-from fairlead.api.admission import DEFAULT_STEPS
+from fairlead.api.admission import SERVING_STEPS
 from fairlead.cli.main import INTERRUPTED, PIPE_CLOSED
 from fairlead.core import errors
 from fairlead.ledger import repair
@@ -122,6 +122,7 @@ _STEPS = {
     "ClaimsOfSets": "a StatefulSet with `volumeClaimTemplates` is refused: claims are not served",
     "NodeAuthors": "keeps on a Node who cordoned it, when and why, and which person put which taint",
     "ServiceAccount": "`default` where none is named",
+    "ServiceAccountToken": "mounts a token of the account, the certificate and the namespace, where the pod and the account allow it",
     "RuntimeClass": "the class of a pod brings its overhead, node selector and tolerations",
     "Priority": "the name of a class becomes a number",
     "PriorityDefault": "one class at most is the default",
@@ -193,7 +194,7 @@ def kinds() -> str:
 def admission() -> str:
     """A step without its sentence in _STEPS is a KeyError: write one."""
     rows = []
-    for step in DEFAULT_STEPS:
+    for step in SERVING_STEPS:
         what = _code(sorted(step.resources)) if step.resources else "all kinds"
         rows.append((step.name, f"{', '.join(sorted(step.verbs))} of {what}", _STEPS[step.name]))
     return table(("admission step", "sees", "does"), rows)

@@ -52,7 +52,8 @@ def test_the_pod_decides_before_its_account(of_account: Any, of_pod: bool | None
     plane = serving()
     if of_account != "absent":
         account(plane, **({} if of_account is None else {"automountServiceAccountToken": of_account}))
-    made = pod(plane, **({} if of_pod is None else {"automountServiceAccountToken": of_pod}))
+    spec: dict[str, Any] = {} if of_pod is None else {"automountServiceAccountToken": of_pod}
+    made = pod(plane, **spec)
     assert bool(made["spec"].get("volumes")) is mounted
     assert mounts(made) == ([[MOUNT]] if mounted else [None])
 

@@ -170,13 +170,14 @@ def test_a_node_asks_for_its_own_pods_only(plane: InProcess) -> None:
     account(plane, "unused")
     mine = node_user("n1")
     assert request(plane, user=mine, boundObjectRef=bound_to("Pod", "here"))[0] == 201
-    for name, spec, words in (
+    refused: tuple[tuple[str, dict[str, Any], str], ...] = (
         ("robot", {"boundObjectRef": bound_to("Pod", "there")}, "bound to one of its pods"),
         ("robot", {}, "bound to one of its pods (spec.boundObjectRef)"),
         ("robot", {"boundObjectRef": bound_to("Node", "n1")}, "bound to one of its pods"),
         ("robot", {"boundObjectRef": bound_to("Secret", "s")}, "bound to one of its pods"),
         ("unused", {"boundObjectRef": bound_to("Pod", "here")}, "that a pod bound to it runs as"),
-    ):
+    )
+    for name, spec, words in refused:
         status, answer = request(plane, name, user=mine, **spec)
         assert (status, words in answer["message"]) == (403, True), answer
 

@@ -24,7 +24,7 @@ from fairlead.port.outcome import Done, Outcome, Refused
 from fairlead.port.request import Request
 
 PART = "token"
-DEFAULT_SECONDS = 3600
+_DEFAULT_SECONDS = 3600
 _DAY_SECONDS = 86_400.0
 _SHARE = 0.8  # of its time, after which a token is renewed
 
@@ -37,7 +37,7 @@ class TokenSpec(NamedTuple):
 
 
 def spec_of(source: Json) -> TokenSpec:
-    return TokenSpec(source.get("audience") or "", int(source.get("expirationSeconds") or DEFAULT_SECONDS))
+    return TokenSpec(source.get("audience") or "", int(source.get("expirationSeconds") or _DEFAULT_SECONDS))
 
 
 class _Given(msgspec.Struct, frozen=True, rename="camel"):

@@ -78,7 +78,7 @@ def test_everything_is_seen_by_whoever_may_read_the_document() -> None:
 
 def test_the_namespaces_are_those_whose_pods_may_be_read() -> None:
     sight = sight_of(*role("team-a", rule("pods")), *role("team-b", rule("configmaps")))
-    assert sight.namespaces(["team-a", "team-b", "team-c"]) == {"team-a"}
+    assert sight.namespaces(["team-a", "team-b", "team-c"]) == frozenset({"team-a"})
 
 
 def test_others_are_counted() -> None:
