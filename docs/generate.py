@@ -128,6 +128,7 @@ _STEPS = {
     "ClaimsOfSets": "a StatefulSet with `volumeClaimTemplates` is refused: claims are not served",
     "NodeAuthors": "keeps on a Node who cordoned it, when and why, and which person put which taint",
     "ServiceAccount": "`default` where none is named",
+    "ServiceAccountToken": "mounts a token of the account, the certificate and the namespace, where the pod and the account allow it",
     "RuntimeClass": "the class of a pod brings its overhead, node selector and tolerations",
     "Priority": "the name of a class becomes a number",
     "PriorityDefault": "one class at most is the default",

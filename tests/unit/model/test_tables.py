@@ -15,7 +15,8 @@ REVIEWS = (
     "SubjectAccessReview",
 )
 UNSTORED = (
-    *("Binding", "DeleteOptions", "Eviction", "ListMeta", "ObjectMeta", "Scale", "Status", "TokenReview"),
+    *("Binding", "DeleteOptions", "Eviction", "ListMeta", "ObjectMeta", "Scale", "Status", "TokenRequest"),
+    "TokenReview",
     *REVIEWS,
 )
 OTHER_VERSIONS = ("HorizontalPodAutoscalerV1",)

@@ -196,7 +196,7 @@ def _surroundings(address: str, means: Means) -> Surroundings:
 def _refresh(work: PodWorker, view: BoundPod, means: Means) -> list[RunInstruction]:
     """Files whose content changed. What is missing now stays as it was."""
     versions = (view.metadata.resource_version, means.content_version)
-    if not view.spec.volumes or work.volumes_of == versions:
+    if not view.spec.volumes or work.volumes_of == versions or not means.tokens.are_there(work.uid):
         return []
     try:
         made = volumes(view, _around(work, means), means.library, means.tokens)

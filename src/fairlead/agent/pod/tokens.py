@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import msgspec
+
 from fairlead.agent.calls import Calls, Purpose
 from fairlead.agent.contract import Ask
 from fairlead.agent.pace import Pace, Retry
 from fairlead.agent.references import Missing, Pending
 from fairlead.agent.views import BoundPod
 from fairlead.core import codec
-from fairlead.core.errors import ApiError
 from fairlead.core.times import parse_time
 from fairlead.model.views import Json
 from fairlead.port.outcome import Done, Outcome, Refused
@@ -37,6 +38,18 @@ class TokenSpec(NamedTuple):
 
 def spec_of(source: Json) -> TokenSpec:
     return TokenSpec(source.get("audience") or "", int(source.get("expirationSeconds") or _DEFAULT_SECONDS))
+
+
+class _Given(msgspec.Struct, frozen=True, rename="camel"):
+    token: str
+    expiration_timestamp: str
+
+
+class _Answer(msgspec.Struct, frozen=True):
+    status: _Given
+
+
+_decode = msgspec.json.Decoder(_Answer).decode
 
 
 class _Held:
@@ -76,6 +89,11 @@ class PodTokens:
 
     def give_back(self, uid: str) -> None:
         self._held.pop(uid, None)
+
+    def are_there(self, uid: str) -> bool:
+        """Whether this pod has all of its tokens. While not, no file of it is replaced: an agent that starts while no
+        API answers must not take the tokens of pods that run."""
+        return all(each.token for each in self._held.get(uid, {}).values())
 
     def read(self, uid: str, source: Json) -> bytes:
         """The newest there is. Raises Pending or Missing while there is none."""
@@ -143,7 +161,7 @@ def _read(outcome: Outcome) -> tuple[bytes, float]:
     if not isinstance(outcome, Done):
         return b"", 0.0
     try:
-        status = codec.decode(outcome.body).get("status") or {}
-        return str(status.get("token") or "").encode(), parse_time(status["expirationTimestamp"])
-    except (ApiError, KeyError, ValueError):
+        given = _decode(outcome.body).status
+        return given.token.encode(), parse_time(given.expiration_timestamp)
+    except (msgspec.MsgspecError, ValueError):
         return b"", 0.0

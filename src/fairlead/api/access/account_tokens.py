@@ -37,7 +37,7 @@ _POD_NAME, _POD_UID = "authentication.kubernetes.io/pod-name", "authentication.k
 _NODE_NAME, _NODE_UID = "authentication.kubernetes.io/node-name", "authentication.kubernetes.io/node-uid"
 
 _HEADER = {"alg": "HS256", "typ": "JWT"}
-_KEPT = 4096  # tokens whose signature need not be checked again
+_KEPT = 4096  # tokens
 _TOKEN_MAX = 8192  # characters
 _NEXT_STEP = "ask for a new one with `kubectl create token`, or read the token file again"
 
@@ -77,15 +77,16 @@ class _Accepted(msgspec.Struct, frozen=True):
 
 
 class AccountTokens:
-    """Those of one plane. `key` is the secret they are signed with."""
+    """Those of one plane. `key` is the secret they are signed with; of `kept` tokens is remembered that it signed them,
+    and who signed in with them: of those that were used, or asked about, last."""
 
     __slots__ = ("_accepted", "_key", "_read", "_users")
 
-    def __init__(self, read: Reader, key: bytes) -> None:
+    def __init__(self, read: Reader, key: bytes, kept: int = _KEPT) -> None:
         self._read = read
         self._key = key
-        self._accepted: BoundedDict[str, _Accepted] = BoundedDict(_KEPT)
-        self._users: BoundedDict[User, Claims] = BoundedDict(_KEPT)
+        self._accepted: BoundedDict[str, _Accepted] = BoundedDict(kept)
+        self._users: BoundedDict[User, Claims] = BoundedDict(kept)
 
     def issue(self, claims: Claims) -> str:
         signed = f"{_packed(msgspec.json.encode(_HEADER))}.{_packed(msgspec.json.encode(claims))}"
@@ -93,7 +94,7 @@ class AccountTokens:
 
     def authenticate(self, token: str, at: float, audiences: tuple[str, ...] = (ISSUER,)) -> User:
         """Who signs in with it; Unauthorized, with the reason, if nobody does."""
-        accepted = self._accepted.get(token)
+        accepted = self._accepted.pop(token, None)
         if accepted is None:
             claims = self._verified(token)
             accepted = _Accepted(claims, _user(claims))
@@ -101,13 +102,17 @@ class AccountTokens:
         if trouble:
             raise Unauthorized(f"the service account's token {trouble}: {_NEXT_STEP}")
         self._accepted.keep(token, accepted)
+        self._users.pop(accepted.user, None)
         self._users.keep(accepted.user, accepted.claims)
         return accepted.user
 
     def knows(self, user: User, at: float) -> bool:
         """Whether what this user signed in with still counts."""
-        claims = self._users.get(user)
-        return claims is not None and not self._trouble(claims, at, claims.aud)
+        claims = self._users.pop(user, None)
+        if claims is None or self._trouble(claims, at, claims.aud):
+            return False
+        self._users.keep(user, claims)  # what is open must not end because many others sign in
+        return True
 
     def meant_for(self, token: str) -> tuple[str, ...]:
         """Whom an accepted token is meant for."""
@@ -116,7 +121,8 @@ class AccountTokens:
 
     def _verified(self, token: str) -> Claims:
         signed, _, signature = token.rpartition(".")
-        good = len(token) <= _TOKEN_MAX and hmac.compare_digest(_packed(self._signature(signed)), signature)
+        good = len(token) <= _TOKEN_MAX and token.isascii()
+        good = good and hmac.compare_digest(_packed(self._signature(signed)), signature)
         try:
             if good:
                 return _decode(_unpacked(signed.partition(".")[2]))

@@ -36,12 +36,12 @@ _BINDABLE = {"Pod": "pods", "Secret": "secrets", "Node": "nodes"}
 
 def create(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply | Plan:
     asked = body.read_json(desk, request)
-    body.check_structure(desk, KIND, asked, "Ignore")
     for field, expected in (("kind", KIND), ("apiVersion", _API_VERSION)):
         if asked.get(field, expected) != expected:
             raise BadRequest(
                 f"{field} is {asked[field]!r}, but this path takes {expected!r}: send that, or omit it"
             )
+    body.check_structure(desk, KIND, asked, "Ignore")
     account = find(desk, kind, request)
     spec: Json = asked.get("spec") or {}
     _check(kind, account.key.name, spec)
@@ -97,11 +97,9 @@ def _about(desk: Desk, context: Context, account: Entry, reference: Json) -> Abo
     """The account, and what the token is to be bound to."""
     own, namespace = Bound(account.key.name, account.uid), account.key.namespace
     node = context.user.node_name
+    if node and reference.get("kind") != "Pod":
+        raise _of_its_pods(node)
     if not reference:
-        if node:
-            raise Forbidden(
-                f'node "{node}" needs tokens that are bound to one of its pods (spec.boundObjectRef)'
-            )
         return About(namespace, own)
     resource = _BINDABLE[reference["kind"]]
     key = Key(resource, "" if resource == "nodes" else namespace, reference["name"])
@@ -124,11 +122,15 @@ def _about(desk: Desk, context: Context, account: Entry, reference: Json) -> Abo
             f'cannot bind token for serviceaccount "{own.name}" to pod running with different serviceaccount name'
         )
     if node and spec.get("nodeName") != node:
-        raise Forbidden(f'node "{node}" needs tokens that are bound to one of its pods (spec.boundObjectRef)')
+        raise _of_its_pods(node)
     runs_on = desk.sound.get(Key("nodes", "", spec.get("nodeName") or ""))
     return About(
         namespace, own, pod=bound, node=Bound(runs_on.key.name, runs_on.uid) if runs_on is not None else None
     )
+
+
+def _of_its_pods(node: str) -> Forbidden:
+    return Forbidden(f'node "{node}" needs tokens that are bound to one of its pods (spec.boundObjectRef)')
 
 
 def _answer(account: Entry, spec: Json, claims: Claims, token: str, now: float) -> Json:

@@ -17,7 +17,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from fairlead.runtime.credentials.certificates import key_usage
 
 #: bound: tokens | a certificate that was asked for is valid for | less than asked
-SECONDS_MAX = 365 * 24 * 3600
+CERTIFICATE_SECONDS = 365 * 24 * 3600
 _RSA_BITS_MIN = 2048
 _BACKDATED = timedelta(minutes=5)
 
@@ -52,7 +52,7 @@ def sign(authority: bytes, key: bytes, pem: bytes, seconds: int, now: float) -> 
     if not isinstance(public, rsa.RSAPublicKey | ec.EllipticCurvePublicKey | ed25519.Ed25519PublicKey):
         raise RequestError("the key must be RSA, EC or Ed25519")
     start = datetime.fromtimestamp(int(now), UTC)
-    end = min(start + timedelta(seconds=min(seconds, SECONDS_MAX)), issuer.not_valid_after_utc)
+    end = min(start + timedelta(seconds=min(seconds, CERTIFICATE_SECONDS)), issuer.not_valid_after_utc)
     certificate = (
         x509.CertificateBuilder()
         .subject_name(request.subject)

@@ -181,6 +181,8 @@ def _parse(data: bytes, path: Path) -> tuple[TokenEntry, ...]:
         )
         if not all(entry.role in ROLES and _DIGEST.fullmatch(entry.digest) for entry in entries):
             raise ValueError("an entry has an unknown role or no digest")
+        if not all(isinstance(each.get("groups", []), list) for each in document["tokens"]):
+            raise ValueError("the groups of an entry are no list")
     except (ValueError, TypeError, KeyError) as error:
         raise DataDirectoryError(
             f"{path} is damaged ({error}): restore it from a backup, or remove it: the token in the"

@@ -120,7 +120,7 @@ class Signing:
             raise requests.RequestError(
                 "this server has no key of its authority (identity/ca.key) to sign with"
             )
-        seconds = request["spec"].get("expirationSeconds") or requests.SECONDS_MAX
+        seconds = request["spec"].get("expirationSeconds") or requests.CERTIFICATE_SECONDS
         made = await asyncio.to_thread(requests.sign, authority, secret, pem, seconds, self._clock())
         await self._write(key, request, {"certificate": b64encode(made).decode()})
 

@@ -263,6 +263,23 @@ def test_a_failed_replacement_leaves_the_old_file_and_no_rubbish(
     assert snapshot(tmp_path) == {"file": b"old"}
 
 
+def test_the_key_of_the_accounts_is_kept_and_made_anew_when_it_was_removed(data_dir: Path) -> None:
+    made = identity.of(data_dir)
+    key = made.signing_key()
+    assert identity.ensure(data_dir, "127.0.0.1", 7443, NOW).signing_key() == key
+    made.signing_key_file.unlink()
+    new = identity.ensure(data_dir, "127.0.0.1", 7443, NOW).signing_key()
+    assert (len(new), new != key) == (32, True)
+
+
+@pytest.mark.parametrize("damage", [b"", b"short"])
+def test_a_damaged_key_of_the_accounts_is_reported_with_the_way_out(data_dir: Path, damage: bytes) -> None:
+    write_private(data_dir / "identity/accounts.key", damage)
+    made = identity.ensure(data_dir, "127.0.0.1", 7443, NOW)
+    with pytest.raises(DataDirectoryError, match=r"accounts\.key is damaged: restore it .* or remove it"):
+        made.signing_key()
+
+
 # The token table.
 
 
