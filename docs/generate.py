@@ -112,8 +112,6 @@ BOUNDS = tuple(_every_bound())
 
 _STEPS = {
     "CertificateSubject": "who asks for a certificate is written into the request",
-    "ServiceAccountToken": "a volume with a token of the pod's account is mounted in every container, unless pod or account "
-    "say `automountServiceAccountToken: false`; only where the server publishes its authority",
     "NamespaceLifecycle": "the namespace must exist and not be ending, and is held at its revision until the commit",
     "CustomResourceNames": "settles which names of a definition are accepted, and whether it is established",
     "CustomResourceCleanup": "a definition waits for its objects behind a finalizer",
