@@ -41,6 +41,8 @@ KINDS = {
     "Reservation",
     "EvidencePolicy",
     "AuditPolicy",
+    "FlowSchema",
+    "PriorityLevelConfiguration",
     "ControllerRevision",
     "CustomResourceDefinition",
 }
