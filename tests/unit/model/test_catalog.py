@@ -42,6 +42,8 @@ KINDS = {
     "Reservation",
     "EvidencePolicy",
     "AuditPolicy",
+    "FlowSchema",
+    "PriorityLevelConfiguration",
     "ControllerRevision",
     "CustomResourceDefinition",
     "Role",

@@ -117,6 +117,24 @@ def test_an_exchange_that_is_settled_makes_room_and_does_so_once() -> None:
     assert world.begun[seats:] == ["next", "one"]
 
 
+class Connection:
+    """What a stream begins on."""
+
+    def release_body(self, exchange: Exchange) -> None: ...
+
+    def bound_stream(self, *, streams: bool) -> None: ...
+
+    def write(self, data: bytes) -> None: ...
+
+
+def test_what_becomes_a_stream_holds_nothing_from_then_on() -> None:
+    settled: list[bool] = []
+    exchange = Exchange(cast(ServerConnection, Connection()), b"GET", b"/", {})
+    exchange.on_settled = lambda: settled.append(True)
+    exchange.stream(b"application/json")
+    assert settled == [True]
+
+
 def test_the_exchange_tells_its_flow() -> None:
     world = World()
     world.ask("a")

@@ -201,9 +201,12 @@ def test_a_seat_that_is_held_for_long_is_free_again_and_its_end_frees_no_second_
     driven.arrive("slow", "low", "a", room=True)
     driven.arrive("b", "low", "b")
     driven.now += SEAT_SECONDS
+    driven.arrive("c", "low", "c")  # so that nobody is alone
+    assert driven.turn() == []
     driven.look()
     assert driven.turn() == ["b"]
     driven.end("slow")
+    assert driven.turn() == []
     assert driven.machine.seats_held("low") == 1
 
 
@@ -226,6 +229,10 @@ def test_a_flow_that_is_alone_has_more_seats_until_another_comes() -> None:
         driven.arrive(f"a{number}", "low", "loud")
     driven.turn()
     assert driven.machine.seats_held("low") == ALONE_SEATS
+    for ticket in driven.begun[1:]:
+        driven.end(ticket)
+    driven.turn()
+    assert driven.machine.seats_held("low") == ALONE_SEATS, "what was given back is free again"
     driven.arrive("b", "low", "other")
     for ticket in driven.begun[:-1]:
         driven.end(ticket)
