@@ -130,24 +130,26 @@ def _create(options: argparse.Namespace) -> int:
     return 0
 
 
-def _shown(entry: TokenEntry) -> dict[str, str]:
+def _shown(entry: TokenEntry) -> dict[str, str | list[str]]:
     return {
         "name": entry.name,
         "role": entry.role,
         "user": entry.user.name,
-        "groups": ",".join(entry.groups),
+        "groups": list(entry.groups),
         "created": entry.created,
     }
 
 
 def _list(options: argparse.Namespace) -> int:
-    entries = [_shown(entry) for entry in _identity(options.data_dir).tokens.entries()]
+    entries = _identity(options.data_dir).tokens.entries()
     if options.output == "json":
-        print_json({"items": entries})
+        print_json({"items": [_shown(entry) for entry in entries]})
     else:
-        print_table(
-            ("NAME", "ROLE", "USER", "GROUPS", "CREATED"), [list(entry.values()) for entry in entries]
-        )
+        rows = [
+            [entry.name, entry.role, entry.user.name, ",".join(entry.groups), entry.created]
+            for entry in entries
+        ]
+        print_table(("NAME", "ROLE", "USER", "GROUPS", "CREATED"), rows)
     return 0
 
 

@@ -16,7 +16,6 @@ from fairlead.api.access.rbac.grants import Grants
 from fairlead.api.access.sight import Sight
 from fairlead.api.access.users import User
 from fairlead.core import codec
-from fairlead.core.errors import BadRequest
 from fairlead.explain.masking import masked_victims
 from fairlead.store.contract import Note
 from fairlead.wire.documents import Needs
@@ -75,11 +74,11 @@ def who_may_get_the_pod(prefix: str) -> Needs:
 
 
 def who_may_create_the_pods(user: User, path: str, body: bytes) -> Iterable[Attributes] | None:
-    """Of a plan, in every namespace that it is about."""
+    """Of a plan, in every namespace that it is about. What is no question for a plan, nothing lets a tenant ask."""
     try:
         asked = _question(body)
-    except msgspec.MsgspecError as error:
-        raise BadRequest(f"this is not a question for a plan: {error}") from error
+    except msgspec.MsgspecError:
+        return None
     spaces = sorted({each.pod.metadata.namespace for each in asked.items})
     return tuple(_about_pods(user, "create", space) for space in spaces) or None
 
