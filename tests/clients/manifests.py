@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fairlead.model.kinds.reservation import name_for
+from tests.samples import SAMPLES
 
 Manifest = dict[str, Any]
 
@@ -75,6 +76,39 @@ def one_of_each(namespace: str) -> list[Manifest]:
             "kind": "PriorityClass",
             "metadata": {"name": "high"},
             "value": 7,
+        },
+        {
+            "apiVersion": "rbac.authorization.k8s.io/v1",
+            "kind": "Role",
+            "metadata": {"name": "reader"},
+            "rules": [{"apiGroups": [""], "resources": ["pods", "pods/log"], "verbs": ["get", "list"]}],
+        },
+        {
+            "apiVersion": "rbac.authorization.k8s.io/v1",
+            "kind": "RoleBinding",
+            "metadata": {"name": "readers"},
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "reader"},
+            "subjects": [
+                {"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "ada"},
+                {"kind": "ServiceAccount", "name": "robot", "namespace": "default"},
+            ],
+        },
+        {
+            "apiVersion": "rbac.authorization.k8s.io/v1",
+            "kind": "ClusterRole",
+            "metadata": {"name": "prober"},
+            "rules": [{"nonResourceURLs": ["/metrics"], "verbs": ["get"]}],
+        },
+        {
+            "apiVersion": "rbac.authorization.k8s.io/v1",
+            "kind": "ClusterRoleBinding",
+            "metadata": {"name": "probers"},
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "prober"},
+            "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": "watchers"}],
+        },
+        {
+            **SAMPLES["CertificateSigningRequest"],
+            "metadata": {"name": "ada"},
         },
         {
             "apiVersion": "flowcontrol.apiserver.k8s.io/v1",

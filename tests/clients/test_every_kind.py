@@ -23,6 +23,18 @@ ROWS: dict[str, dict[str, str]] = {
         "NAME": "high", "VALUE": "7", "GLOBAL-DEFAULT": "false", "AGE": "AGE",
         "PREEMPTIONPOLICY": "PreemptLowerPriority",
     },
+    "rolebindings": {
+        "NAME": "readers", "ROLE": "Role/reader", "AGE": "AGE", "USERS": "ada", "GROUPS": "",
+        "SERVICEACCOUNTS": "default/robot",
+    },
+    "clusterrolebindings": {
+        "NAME": "probers", "ROLE": "ClusterRole/prober", "AGE": "AGE", "USERS": "", "GROUPS": "watchers",
+        "SERVICEACCOUNTS": "",
+    },
+    "certificatesigningrequests": {
+        "NAME": "ada", "AGE": "AGE", "SIGNERNAME": "kubernetes.io/kube-apiserver-client", "REQUESTOR": "admin",
+        "REQUESTEDDURATION": "<none>", "CONDITION": "Pending",
+    },
     "flowschemas": {
         "NAME": "robots", "PRIORITYLEVEL": "batch", "MATCHINGPRECEDENCE": "700", "DISTINGUISHERMETHOD": "<none>",
         "AGE": "AGE", "MISSINGPL": "False",
@@ -104,6 +116,11 @@ DESCRIBED: dict[str, tuple[str, ...]] = {
     "namespaces/made": ("Labels: kubernetes.io/metadata.name=made", "Status: Active", "No resource quota."),
     "nodes/worker-1": ("Roles: worker", "Taints: <none>", "Unschedulable: false", "cpu 0 (0%) 0 (0%)"),
     "priorityclasses/high": ("Value: 7", "GlobalDefault: false", "PreemptionPolicy: PreemptLowerPriority"),
+    "roles/reader": ("pods/log [] [] [get list]",),
+    "rolebindings/readers": ("Name: reader", "User ada", "ServiceAccount robot default"),
+    "clusterroles/prober": ("[/metrics] [] [get]",),
+    "clusterrolebindings/probers": ("Name: prober", "Group watchers"),
+    "certificatesigningrequests/ada": ("Requesting User: admin", "Status: Pending", "Common Name: ada"),
     "flowschemas/robots": ("Matching Precedence: 700", "Name: batch", "Type: Dangling"),
     "prioritylevelconfigurations/batch": ("Nominal Concurrency Shares: 0", "Queues: 16", "Type: Limited"),
     "planesettings/default": ("Queues:", "Job:", "Rate Per Second: 20"),
