@@ -5,8 +5,35 @@ from __future__ import annotations
 from tests.mutants.mutant import Mutant
 
 _UPSTREAM = "tests/unit/api/test_as_upstream_does.py"
+_POLICIES = "tests/unit/api/admission/test_validating.py"
 
 API = (
+    Mutant(
+        15,
+        "a write that was judged by an older policy is committed",
+        "api/admission/policies/evaluating.py",
+        "self.attempt.preconditions.append(condition)",
+        "pass",
+        (f"{_POLICIES}::test_a_write_that_was_judged_by_an_older_policy_is_judged_anew",),
+    ),
+    Mutant(
+        15,
+        "creates that are alike are not shown to policies",
+        "api/verbs/create.py",
+        "same = like(request, kind, context) if not judged else None",
+        "same = like(request, kind, context)",
+        (f"{_POLICIES}::test_creates_that_are_alike_are_judged_one_by_one",),
+    ),
+    Mutant(
+        15,
+        "rules of custom kinds refuse what has not changed",
+        "model/custom/rules.py",
+        "elif unchanged:",
+        "elif not seen and unchanged:",
+        (
+            "tests/unit/api/custom/test_rules.py::test_what_stands_is_not_judged_again_when_something_else_changes",
+        ),
+    ),
     Mutant(
         15,
         "CustomResourceDefinitions in protobuf lose what their schemas say",

@@ -216,7 +216,7 @@ class Handler:
         verb = request.verb if request is not None else exchange.method.decode("latin-1").lower()
         target = _target(request) if request is not None else Target(path=path[:_PATH_MAX])
         notes = self._host.api.desk.audit.refused(
-            context, verb, target, error.status, error.reason, policies=error.policies
+            context, verb, target, error.status, error.reason, error.policies
         )
         if notes:
             self._host.record(notes, _nothing)

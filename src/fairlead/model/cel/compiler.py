@@ -11,11 +11,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from fairlead.model.cel import syntax
+from fairlead.model.cel.access import at, has_field, put, required_optional, select
 from fairlead.model.cel.errors import CostExceeded, EvaluationError
 from fairlead.model.cel.library.functions import FUNCTIONS, METHODS, TYPES, Function
 from fairlead.model.cel.loops import LOOPS, Step
 from fairlead.model.cel.operators import BINARY, negative
-from fairlead.model.cel.values import NONE, LazyFields, Made, OptionalValue, is_list, no_overload, type_name
+from fairlead.model.cel.values import NONE, Made, OptionalValue, no_overload
 
 _LIST_COST, _MAP_COST, _STRUCT_COST = 10, 30, 40
 
@@ -61,34 +62,6 @@ def _ident(node: syntax.Ident) -> Run:
     return run
 
 
-def select(value: Any, field: str, frame: Frame) -> Any:
-    if type(value) is dict:
-        if field in value:
-            return value[field]
-        raise EvaluationError(f"no such key: {field}")
-    if isinstance(value, LazyFields):
-        return value.value_of(field, frame.spend)
-    if isinstance(value, OptionalValue):
-        return OptionalValue(value.value[field], True) if _has(value, field) else NONE
-    if isinstance(value, Made):
-        if field in value.fields:
-            return value.fields[field]
-        raise EvaluationError(f"no such key: {field}")
-    raise EvaluationError(f"no such overload: {type_name(value)}.{field}")
-
-
-def _has(value: Any, field: str) -> bool:
-    if type(value) is dict:
-        return field in value
-    if isinstance(value, LazyFields):
-        return value.has(field)
-    if isinstance(value, OptionalValue):
-        return value.present and _has(value.value, field)
-    if isinstance(value, Made):
-        return field in value.fields
-    raise EvaluationError(f"no such overload: has({type_name(value)}.{field})")
-
-
 def _select(node: syntax.Select) -> Run:
     operand, field = compiled(node.operand), node.field
     if node.optional:
@@ -100,7 +73,7 @@ def _select(node: syntax.Select) -> Run:
                 if not value.present:
                     return NONE
                 value = value.value
-            return OptionalValue(select(value, field, frame), True) if _has(value, field) else NONE
+            return OptionalValue(select(value, field, frame.spend), True) if has_field(value, field) else NONE
 
         return optional
 
@@ -109,7 +82,7 @@ def _select(node: syntax.Select) -> Run:
         value = operand(frame)
         if type(value) is dict and field in value:
             return value[field]
-        return select(value, field, frame)
+        return select(value, field, frame.spend)
 
     return run
 
@@ -119,24 +92,9 @@ def _has_node(node: syntax.Has) -> Run:
 
     def run(frame: Frame) -> bool:
         frame.spent += 1
-        return _has(operand(frame), field)
+        return has_field(operand(frame), field)
 
     return run
-
-
-def at(value: Any, index: Any) -> OptionalValue:
-    """The element there, if there is one."""
-    if type(value) is dict:
-        if isinstance(index, bool) or not isinstance(index, str | int | float):
-            raise no_overload("_[_]", value, index)
-        return OptionalValue(value[index], True) if index in value else NONE
-    if is_list(value):
-        if isinstance(index, float) and index.is_integer():
-            index = int(index)
-        if isinstance(index, bool) or not isinstance(index, int):
-            raise no_overload("_[_]", value, index)
-        return OptionalValue(value[index], True) if 0 <= index < len(value) else NONE
-    raise no_overload("_[_]", value, index)
 
 
 def _index(node: syntax.Index) -> Run:
@@ -210,17 +168,11 @@ def _list(node: syntax.ListOf) -> Run:
         for place, value in enumerate(plain(frame)):
             if place not in optional:
                 found.append(value)
-            elif _optional(value).present:
+            elif required_optional(value).present:
                 found.append(value.value)
         return found
 
     return sparse if optional else plain
-
-
-def _optional(value: Any) -> OptionalValue:
-    if isinstance(value, OptionalValue):
-        return value
-    raise no_overload("optional entry", value)
 
 
 def _map(node: syntax.MapOf) -> Run:
@@ -232,23 +184,13 @@ def _map(node: syntax.MapOf) -> Run:
         for key_of, value_of, optional in entries:
             key, value = key_of(frame), value_of(frame)
             if optional:
-                if not _optional(value).present:
+                if not required_optional(value).present:
                     continue
                 value = value.value
             put(found, key, value)
         return found
 
     return run
-
-
-def put(entries: dict[Any, Any], key: Any, value: Any) -> None:
-    if isinstance(key, bool) or not isinstance(key, str | int):
-        raise EvaluationError(
-            f"unsupported key type: {type_name(key)}; keys here are strings and whole numbers"
-        )
-    if key in entries:
-        raise EvaluationError(f"Failed with repeated key: {key}")
-    entries[key] = value
 
 
 def _struct(node: syntax.Struct) -> Run:
@@ -261,7 +203,7 @@ def _struct(node: syntax.Struct) -> Run:
         for field, value_of, optional in fields:
             value = value_of(frame)
             if optional:
-                if not _optional(value).present:
+                if not required_optional(value).present:
                     continue
                 value = value.value
             found[field] = value
@@ -396,7 +338,7 @@ def _optional_map(node: syntax.OptionalMap) -> Run:
         if not value.present:
             return NONE
         made = _with(frame, name, value.value, body)
-        return _optional(made) if flat else OptionalValue(made, True)
+        return required_optional(made) if flat else OptionalValue(made, True)
 
     return run
 

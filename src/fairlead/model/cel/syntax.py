@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 
@@ -146,22 +145,34 @@ class OptionalMap(Node):
     flat: bool
 
 
-def children(node: Node) -> Iterator[Node]:
-    for field in fields(node):
-        yield from _nodes(getattr(node, field.name))
-
-
-def _nodes(value: Any) -> Iterator[Node]:
-    if isinstance(value, Node):
-        yield value
-    elif isinstance(value, tuple):
-        for each in value:
-            yield from _nodes(each)
-    elif isinstance(value, Entry):
-        yield value.key
-        yield value.value
-    elif isinstance(value, FieldOf):
-        yield value.value
+def children(node: Node) -> tuple[Node, ...]:
+    """What is right below a node."""
+    match node:
+        case Select() | Has() | Unary():
+            return (node.operand,)
+        case Index():
+            return node.operand, node.index
+        case Call():
+            return node.arguments if node.target is None else (node.target, *node.arguments)
+        case ListOf():
+            return node.items
+        case MapOf():
+            return tuple(each for entry in node.entries for each in (entry.key, entry.value))
+        case Struct():
+            return tuple(each.value for each in node.fields)
+        case AnyOf() | AllOf():
+            return node.parts
+        case Conditional():
+            return node.test, node.then, node.otherwise
+        case Binary():
+            return node.left, node.right
+        case Loop():
+            return (node.target, node.body) if node.filter is None else (node.target, node.filter, node.body)
+        case Bind():
+            return node.value, node.body
+        case OptionalMap():
+            return node.target, node.body
+    return ()
 
 
 def depth_of(tree: Node) -> int:
