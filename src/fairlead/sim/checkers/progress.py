@@ -1,7 +1,7 @@
 """Progress tells the truth: its numbers never grow along the way, and at rest it says what the counters say.
 
-At rest nothing holds up what is ready as a whole. A rollout that waits for one more pod has as many ready as are wanted,
-and is held up all the same.
+At rest nothing holds up what is ready as a whole. A rollout that waits for one more pod has as many ready as are
+wanted, and is held up all the same.
 """
 
 from __future__ import annotations
