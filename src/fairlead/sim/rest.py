@@ -6,18 +6,16 @@ further away), the seconds need not pass: nothing would be in them but renewals.
 look ahead; worlds with machines of their own have more that waits, and let the time pass.
 
 Where several are refused, or fit nowhere, one or another of them is due at any time. Such a world is at rest when for
-TRIED_EVERY, in which each was tried once more, nothing was written but the Events that tell so again.
+WAIT_BACKOFF_MAX_SECONDS, in which each was tried once more (pods that fit nowhere are looked at as often), nothing was
+written but the Events that tell so again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fairlead.decision.retry import WAIT_BACKOFF_MAX_SECONDS
 from fairlead.sim.processes.planes import PlaneProcess
 from fairlead.sim.time import Timeline
-
-TRIED_EVERY = WAIT_BACKOFF_MAX_SECONDS  # pods that wait for room are looked at as often
 
 
 def nothing_is_due(timeline: Timeline, planes: Sequence[PlaneProcess], quiet_seconds: float) -> bool:

@@ -17,6 +17,7 @@ from fairlead.agent.machine import Agent
 from fairlead.control.leadership import FENCE, LEASE
 from fairlead.control.plane import Plane
 from fairlead.core import codec
+from fairlead.decision.retry import WAIT_BACKOFF_MAX_SECONDS
 from fairlead.model.key import Key
 from fairlead.model.marks import NODE_LEASES
 from fairlead.model.views import LEASES
@@ -55,7 +56,7 @@ from fairlead.sim.processes.machines import SimulatedMachine
 from fairlead.sim.processes.planes import PlaneProcess
 from fairlead.sim.processes.runs import RunLog
 from fairlead.sim.processes.server import SimulatedServer
-from fairlead.sim.rest import TRIED_EVERY, are_idle, nothing_is_due
+from fairlead.sim.rest import are_idle, nothing_is_due
 from fairlead.sim.scenario import Scenario
 from fairlead.sim.time import EPOCH, Timeline
 from fairlead.sim.trail import Trail
@@ -293,7 +294,7 @@ class World:
             return quiet_for_ms >= quiet_ms
         if not self.agents and nothing_is_due(self.timeline, self.planes, scenario.quiet_seconds):
             return True
-        enough_ms = quiet_ms if self.agents else max(quiet_ms, TRIED_EVERY * 1000)
+        enough_ms = quiet_ms if self.agents else max(quiet_ms, WAIT_BACKOFF_MAX_SECONDS * 1000)
         return quiet_for_ms >= enough_ms and are_idle(self.planes, scenario.rest_seconds)
 
     def _restless(self) -> Violation:
