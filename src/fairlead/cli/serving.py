@@ -6,11 +6,10 @@ import argparse
 import ipaddress
 from pathlib import Path
 
-from fairlead.api.access.openid import OpenIdSettings
+from fairlead.api.access.openid_settings import OpenIdSettings
 from fairlead.cli import options as shared
 from fairlead.core.errors import UsageError
 from fairlead.core.times import parse_duration
-from fairlead.runtime.credentials.openid_keys import check_issuer
 from fairlead.runtime.server.settings import ServeSettings
 
 DEFAULT_PORT = 7443
@@ -128,6 +127,8 @@ def _openid(options: argparse.Namespace) -> OpenIdSettings | None:
         if options.oidc_client_id:
             raise UsageError("--oidc-client-id needs --oidc-issuer-url: say whose tokens are meant")
         return None
+    from fairlead.runtime.credentials.openid_keys import check_issuer  # which takes more than help needs
+
     check_issuer(options.oidc_issuer_url)
     if not options.oidc_client_id:
         raise UsageError("--oidc-issuer-url needs --oidc-client-id: say for whom its tokens must be meant")

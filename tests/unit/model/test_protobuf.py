@@ -170,7 +170,9 @@ def message(type_name: str, obj: dict[str, Any]) -> bytes:
                 out += block(number, either)
                 continue
             content = written(field.type, number, value)
-            out += block(outer[0], content) if outer else content
+            for folded in reversed(outer):
+                content = block(folded, content)
+            out += content
     return out
 
 

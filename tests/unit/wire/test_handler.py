@@ -49,7 +49,7 @@ def ask(
     def context(user: User, user_agent: str, source: str, impersonator: User | None) -> Context:
         return Context(user, 0.0, b"0" * 16, impersonator=impersonator)
 
-    audit = SimpleNamespace(refused=lambda *_: (), read=lambda *_: ())
+    audit = SimpleNamespace(refused=lambda *_, **__: (), read=lambda *_: ())
     host = SimpleNamespace(
         api=SimpleNamespace(plan=plan, serves=lambda _: True, desk=SimpleNamespace(audit=audit)),
         sign_in=lambda *_: ANONYMOUS,

@@ -11,11 +11,11 @@ from __future__ import annotations
 import binascii
 from base64 import urlsafe_b64decode
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
+from fairlead.api.access.openid_settings import OpenIdSettings
 from fairlead.api.access.users import AUTHENTICATED, CREDENTIAL_ID, User
 from fairlead.core.errors import Unauthorized
 from fairlead.core.kept import BoundedDict
@@ -29,25 +29,6 @@ _SKEW_SECONDS = 10.0  # by which an issuer's clock may be ahead
 
 # (algorithm, key id, what was signed, signature) -> whether it is the issuer's
 Verify = Callable[[str, str, bytes, bytes], bool]
-
-
-@dataclass(frozen=True, slots=True)
-class OpenIdSettings:
-    """`username_prefix`: "-" for none; "" for the issuer and # (no prefix for the claim `email`)."""
-
-    issuer: str
-    client_id: str
-    username_claim: str = "sub"
-    username_prefix: str = ""
-    groups_claim: str = ""
-    groups_prefix: str = ""
-    required: tuple[tuple[str, str], ...] = ()
-
-    @property
-    def name_prefix(self) -> str:
-        if self.username_prefix:
-            return "" if self.username_prefix == "-" else self.username_prefix
-        return "" if self.username_claim == "email" else f"{self.issuer}#"
 
 
 class _Accepted(msgspec.Struct, frozen=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from fairlead.api.access.openid import OpenIdSettings
+from fairlead.api.access.openid_settings import OpenIdSettings
 
 #: bound: plane | local nodes | `fairlead up` refuses
 LOCAL_NODES_MAX = 64

@@ -9,7 +9,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from fairlead.api.access.openid import OpenIdSettings, OpenIdTokens, issuer_of
+from fairlead.api.access.openid import OpenIdTokens, issuer_of
+from fairlead.api.access.openid_settings import OpenIdSettings
 from fairlead.api.access.users import User
 from fairlead.core.errors import Unauthorized
 
