@@ -50,11 +50,12 @@ def test_what_is_read_is_declared() -> None:
         name for name, asked in seen.asked.items() if asked
     }
     assert silent == {
-        "job-orphans",
         "plane-settings",
+        "role-aggregation",
         "root-certificate",
         "scheduling-policy",
         "service-account",
+        "viewer-role",
     }
 
 

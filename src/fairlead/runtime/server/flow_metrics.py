@@ -35,9 +35,8 @@ def flow_samples(turns: Turns) -> Iterator[MetricSample]:
     for labels, counts in flows:
         refused = {**counts.refused, "cancelled": counts.cancelled}
         for reason, number in sorted(refused.items()):
-            if number:
-                told = "Requests that were not served, and why; cancelled: their client left."
-                yield MetricSample(_REJECTED, number, (*labels, ("reason", reason)), told=told)
+            told = "Requests that were not served, and why; cancelled: their client left."
+            yield MetricSample(_REJECTED, number, (*labels, ("reason", reason)), told=told)
     levels = sorted(turns.levels.values(), key=lambda level: level.name)
     yield from _by_level(
         levels,
