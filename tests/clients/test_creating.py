@@ -177,4 +177,5 @@ def test_wrong_objects_are_refused_field_by_field(team: Operator) -> None:
 def test_kinds_that_this_server_does_not_have(team: Operator) -> None:
     said = team.refused("create -f -", {"apiVersion": "foo/v1", "kind": "Bar", "metadata": {"name": "x"}})
     assert 'no matches for kind "Bar" in version "foo/v1"' in said
-    assert "could not find the requested resource" in team.refused("create role r --verb=get --resource=pods")
+    said = team.refused("create ingress i --rule=a.example/*=web:80")
+    assert "could not find the requested resource" in said

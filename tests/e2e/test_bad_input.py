@@ -198,7 +198,7 @@ def test_a_body_in_the_wrong_form_is_refused_with_the_right_ones(
         ("GET", "/apis/example.org/v1/widgets", None, 404, "could not find the requested resource"),
         ("GET", "/api/v9/pods", None, 404, "could not find the requested resource"),
         ("GET", "/apis/apps/v9/deployments", None, 404, "deployments.apps are served in version v1, not v9"),
-        ("POST", "/api/v1/namespaces/default/serviceaccounts/x/token", {}, 404, "`fairlead token create`"),
+        ("POST", "/api/v1/namespaces/default/serviceaccounts/x/token", {"spec": {}}, 404, '"x" not found'),
         ("GET", "/api/v1/namespaces/default/pods/x/portforward", None, 404, "the pod's own address"),
         ("GET", f"{KEPT}/status", None, 404, 'have no subresource "status"'),
         ("GET", "/nowhere", None, 404, "could not find the requested resource"),

@@ -19,6 +19,7 @@ from fairlead.store.contract import JournalError, Recovered
 from fairlead.store.recovery import read_all
 from fairlead.store.wal import LogReport, examine
 
+_LOG_HEAD_BYTES, _FRAME_HEAD_BYTES = 32, 24  # of SQLite's log
 _RESTORE_HINT = "restore a backup with `fairlead restore`, or move the file away to start empty"
 
 
@@ -67,6 +68,7 @@ def recognise(connection: apsw.Connection, path: str) -> int:
         return 0
     if application != schema.APPLICATION_ID:
         raise DataDirectoryError(f"{path} is another program's SQLite database; {_RESTORE_HINT}")
+    _check_end(connection, path)
     version = pragma(connection, "user_version")
     if not isinstance(version, int) or version > schema.FORMAT:
         raise FormatError(
@@ -78,6 +80,28 @@ def recognise(connection: apsw.Connection, path: str) -> int:
             f"{path} is damaged (its tables are not those of format {version}); {_RESTORE_HINT}"
         )
     return version
+
+
+def _check_end(connection: apsw.Connection, path: str) -> None:
+    """A file that was cut off is refused before anything is read or mended: SQLite notices only at the pages it needs.
+    Pages that are not in the file yet may be in the log beside it."""
+    file = Path(path)
+    if not file.is_file():
+        return  # on another disk than this machine's (`vfs`)
+    page_bytes, pages = (int(str(pragma(connection, name))) for name in ("page_size", "page_count"))
+    found = file.stat().st_size // page_bytes
+    if found < pages and not set(range(found + 1, pages + 1)) <= _pages_in_log(path, page_bytes):
+        raise DataDirectoryError(
+            f"{path} is damaged (it ends after {found} of its {pages} pages); {_RESTORE_HINT}"
+        )
+
+
+def _pages_in_log(path: str, page_bytes: int) -> set[int]:
+    """The numbers of pages of which the log has a frame, whole or not."""
+    log, step = _content(f"{path}-wal"), page_bytes + _FRAME_HEAD_BYTES
+    return {
+        int.from_bytes(log[at : at + 4], "big") for at in range(_LOG_HEAD_BYTES, len(log) - step + 1, step)
+    }
 
 
 def examined_log(path: str) -> LogReport:
