@@ -20,6 +20,12 @@ TIDY = (
     "docs/guides/testing-a-controller-against-it.md",
     "docs/guides/tokens-and-roles.md",
 )
+# Half a minute of one core and more each, for searches that tests of the simulator make as well: in `make soak`.
+LONG = (
+    "docs/guides/testing-an-operator.md",
+    "docs/guides/testing-controllers.md",
+    "docs/tutorial/seed-82219.md",
+)
 RUN = [page for page in PAGES if name_of(page) not in NOT_RUN and shell_blocks(page.read_text())]
 
 
@@ -27,7 +33,13 @@ def starts(blocks: list[Block]) -> bool:
     return any(block.marker.startswith("start") for block in blocks)
 
 
-@pytest.mark.parametrize("page", RUN, ids=name_of)
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, id=name_of(page), marks=pytest.mark.soak if name_of(page) in LONG else ())
+        for page in RUN
+    ],
+)
 def test_the_commands_of_a_page_work(page: Path, tmp_path: Path) -> None:
     need_kubectl()
     blocks = shell_blocks(page.read_text())

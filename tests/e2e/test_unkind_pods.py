@@ -420,6 +420,7 @@ def test_a_name_used_again_and_again_never_runs_twice(team: Operator, told: Test
     eventually(lambda: told.runs("again"))
 
 
+@pytest.mark.soak
 def test_agents_that_are_killed_during_a_rollout_finish_it_and_start_nothing_twice(
     team: Operator, server: Running, told: Testimony
 ) -> None:

@@ -24,7 +24,7 @@ from tests.e2e.raw import assert_no_traceback
 from tests.fuzz.clients import Plane, cases, operations, validate
 from tests.fuzz.tides import GROUP_PATH
 
-SECONDS = float(os.environ.get("FAIRLEAD_FUZZ_SECONDS") or (1800.0 if SOAK else 24.0))
+SECONDS = float(os.environ.get("FAIRLEAD_FUZZ_SECONDS") or (1800.0 if SOAK else 12.0))
 CASES = 10 if SOAK else 4
 MEMORY_MAX = 400 * 1024 * 1024
 # The same where a change is judged, as Hypothesis does it there; others each time where somebody looks for faults.

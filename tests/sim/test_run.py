@@ -71,6 +71,7 @@ def test_the_command_reports_as_json(capsys: pytest.CaptureFixture[str]) -> None
     assert report["faults"]["reply_lost"] > 0
 
 
+@pytest.mark.soak
 def test_several_processes_find_the_same(capsys: pytest.CaptureFixture[str]) -> None:
     digests = []
     for jobs in ("1", "2"):

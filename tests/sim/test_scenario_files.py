@@ -66,6 +66,7 @@ def test_seed_82219_breaks_with_its_plant_and_holds_without() -> None:
     assert again.digest == run.digest
 
 
+@pytest.mark.soak
 def test_what_is_shrunk_keeps_the_faults_it_needs_and_none_of_what_the_file_expects() -> None:
     text = (EXAMPLES / "duplicate-reservation.yaml").read_text()
     head, _, _ = text.partition("expect:")

@@ -87,8 +87,16 @@ def search(runner: Runner, start: int) -> tuple[Failure | None, list[int]]:
     return None, tried
 
 
+def sampled(specimens: tuple[Specimen, ...]) -> list[object]:
+    """Every second in `make test`, all of them in `make soak`."""
+    return [
+        pytest.param(each, id=each.name, marks=pytest.mark.soak if place % 2 else ())
+        for place, each in enumerate(specimens)
+    ]
+
+
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("each", SPECIMENS, ids=lambda each: each.name)
+@pytest.mark.parametrize("each", sampled(SPECIMENS))
 def test_a_planted_bug_is_found_and_nothing_without_it(
     each: Specimen, record_property: Callable[[str, object], None]
 ) -> None:

@@ -151,8 +151,11 @@ class _Glance:
             raise _DoubtfulError
         if schema.get("x-kubernetes-preserve-unknown-fields") is False:
             raise _DoubtfulError
-        if schema.get("x-kubernetes-validations"):
-            self.rules = True
+        rules = schema.get("x-kubernetes-validations")
+        if rules is not None:
+            if type(rules) is not list:
+                raise _DoubtfulError
+            self.rules = self.rules or bool(rules)
         if not _ALTERNATIVES.isdisjoint(keys):
             self._alternatives(schema, root)
         if not _ABOUT_LISTS.isdisjoint(keys):
