@@ -56,7 +56,10 @@ class SignIn:
         """Whom a bare token stands for, and for which of these audiences it is meant. Unauthorized if for nobody."""
         wanted = audiences or (ISSUER,)
         if self.openid is not None and _has_three_parts(token) and self._is_providers(token):
-            return self.openid.authenticate(token, at), (ISSUER,) if ISSUER in wanted else ()
+            user = self.openid.authenticate(token, at)
+            if ISSUER not in wanted:
+                raise Unauthorized(f"the token is meant for {ISSUER}")
+            return user, (ISSUER,)
         if _has_three_parts(token):
             user = self.accounts.authenticate(token, at, wanted)
             meant = self.accounts.meant_for(token)

@@ -45,6 +45,8 @@ log = logging.getLogger("fairlead.signing")
 _SIGNERS = frozenset({CLIENT, KUBELET_CLIENT})
 #: bound: objects | certificate requests that wait to be looked at | those that came first are looked at later, by name
 WAITING_MAX = 1000
+#: bound: tokens | a certificate that could not be issued is tried again after | -
+AGAIN_SECONDS = 5.0
 
 
 class Signing:
@@ -80,13 +82,16 @@ class Signing:
                     await self._look_at(key)
                 except Exception:
                     log.exception("certificate request %s could not be dealt with", key.name)
-            self.learn_rest()
+            if self._note_rest():
+                await asyncio.sleep(AGAIN_SECONDS)
 
-    def learn_rest(self) -> None:
-        """Those that found no room; one that was dealt with needs nothing more."""
-        for entry in self._host.api.desk.read.list(KIND.resource):
-            if _needs_us(codec.decode(entry.data)) and is_true(codec.decode(entry.data), APPROVED):
+    def _note_rest(self) -> bool:
+        """Those that are approved and have no certificate: they found no room, or it could not be written."""
+        for entry in self._host.api.desk.sound.list(KIND.resource):
+            request: Json = codec.decode(entry.data)
+            if _needs_us(request) and is_true(request, APPROVED):
                 self._note(entry.key)
+        return bool(self._waiting)
 
     async def _look_at(self, key: Key) -> None:
         entry = self._host.api.desk.sound.get(key)

@@ -9,10 +9,14 @@ from typing import Any
 import msgspec
 import pytest
 
+from fairlead.api.access.account_tokens import AccountTokens
+from fairlead.api.access.authn import Tokens
 from fairlead.api.access.openid import OpenIdTokens, issuer_of
 from fairlead.api.access.openid_settings import OpenIdSettings
+from fairlead.api.access.sign_in import SignIn
 from fairlead.api.access.users import User
 from fairlead.core.errors import Unauthorized
+from tests.unit.api.access.granting import Objects
 
 ISSUER = "https://people.example"
 SETTINGS = OpenIdSettings(ISSUER, "fairlead", groups_claim="groups", groups_prefix="people:")
@@ -90,6 +94,13 @@ def test_an_email_that_was_not_verified_and_a_claim_that_is_missing_are_refused(
     with pytest.raises(Unauthorized, match="claim team=sea"):
         tokens(strict).authenticate(token(CLAIMS), NOW)
     assert tokens(strict).authenticate(token({**CLAIMS, "team": "sea"}), NOW)
+
+
+def test_a_review_for_other_audiences_knows_nobody() -> None:
+    way_in = SignIn(Tokens({}), AccountTokens(Objects(), b"key"), tokens())
+    assert way_in.review(token(CLAIMS), NOW, ())[0].name == f"{ISSUER}#ada"
+    with pytest.raises(Unauthorized, match="is meant for"):
+        way_in.review(token(CLAIMS), NOW, ("vault",))
 
 
 def test_one_that_was_taken_ends_with_its_time() -> None:
