@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairlead.reconcile.deployment.history import TEMPLATE_HASH, template_hash
+from fairlead.model.marks import TEMPLATE_HASH
+from fairlead.reconcile.deployment.history import template_hash
 from fairlead.sim.endstate import HISTORY, EndState, difference, end_state
 from tests.sim.checkers.story import OF_DEPLOYMENT, Json, Story, pod
 

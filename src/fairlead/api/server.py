@@ -93,7 +93,7 @@ class Api:
         if request.subresource not in TEXTS and form_of(request) is Form.TABLE:
             included_of(request)  # both are refused before anything is written, not after
         step = verb(self.desk, request, kind, context)
-        return add_premises(step, request.premises) if request.premises else step
+        return add_premises(step, request.premises, context.now) if request.premises else step
 
     def _review(self, request: Request, context: Context) -> Reply:
         """A question about access: answered, not stored."""

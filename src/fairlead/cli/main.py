@@ -57,6 +57,14 @@ VERBS = (
         "fairlead.cli.repair",
         "show what is left over, what is done about it, and what only people can",
     ),
+    Verb(
+        "override",
+        "fairlead.cli.override",
+        "pause, avoid, drain and the like for a while, and say why; approve, end, report",
+    ),
+    Verb(
+        "overrides", "fairlead.cli.overrides", "show what people have laid down for a while, and until when"
+    ),
     Verb("queues", "fairlead.cli.queues", "show what each controller has before it"),
     Verb("token", "fairlead.cli.token", "create, list and revoke credentials"),
     Verb("backup", "fairlead.cli.backup", "copy a data directory into one file, also while the server runs"),
@@ -79,7 +87,7 @@ GROUPS = {
     "run": ("up", "serve", "agent", "control", "kinds", "status", "stop"),
     "look": ("get", "audit", "decisions", "queues", "progress"),
     "explain": ("explain", "why-not", "plan"),
-    "intervene": ("drain", "repair"),
+    "intervene": ("override", "overrides", "drain", "repair"),
     "keep": ("token", "backup", "restore", "check"),
     "other": ("sim", "completion", "version"),
 }

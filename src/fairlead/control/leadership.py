@@ -25,12 +25,13 @@ from fairlead.control.instructions import Call, Replied
 from fairlead.core import codec
 from fairlead.core.times import microtime
 from fairlead.model.key import Key
+from fairlead.model.marks import PLANE_FENCE, PLANE_LEASE, PLANE_NAMESPACE
 from fairlead.model.premise import Premise, Premises
 from fairlead.port.driving import Started, WakeAt, Woke
 from fairlead.port.outcome import Conflict, Done, Outcome, Refused, Unknown
 from fairlead.port.request import Request
 
-NAMESPACE, LEASE, FENCE = "kube-system", "fairlead-plane", "fairlead-plane-fence"
+NAMESPACE, LEASE, FENCE = PLANE_NAMESPACE, PLANE_LEASE, PLANE_FENCE
 RESOURCE = "leases.coordination.k8s.io"
 _NAME = "leadership"
 FENCING = "fairlead.dev/fencing"  # annotation of a Lease whose holder has no fence

@@ -222,7 +222,9 @@ class Narrow:
         return looks
 
     def _premise(self, premise: Premise) -> _Look | None:
-        """None if it is known to hold without a look."""
+        """None if it is known to hold without a look; also of one that ends, which the decider's clock has judged."""
+        if premise.uid:
+            return None
         resource, namespace, name = premise.key
         shows = {name: premise.revision} if premise.revision else {}
         if CATALOG.of_resource(resource) is not None:

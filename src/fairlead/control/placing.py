@@ -39,6 +39,7 @@ from fairlead.model.policy import plane_knobs
 from fairlead.model.policy.in_use import policy_in_use
 from fairlead.model.views import (
     NODES,
+    OVERRIDES,
     PLACEMENT_QUOTAS,
     PLANE_SETTINGS,
     PODS,
@@ -159,6 +160,8 @@ class Placer:
             out.append(report)
         self.flights.release_seen(now)
         self.flights.send_due(now, out)
+        if self.snapshot.overrides.expire(now):
+            self.waiting.caused(OVERRIDES.name, now)
         settings = self.settings
         while self.flights.underway.may_begin(settings.in_flight_max, now):
             batch: list[TakenPod] = []
@@ -174,7 +177,9 @@ class Placer:
 
     def next_at(self, now: float) -> float:
         """When there is something to do without being stirred; 0: only then."""
-        return self.flights.underway.next_at(self.settings.in_flight_max, self.waiting.next_ready_at, now)
+        at = self.flights.underway.next_at(self.settings.in_flight_max, self.waiting.next_ready_at, now)
+        end = self.snapshot.overrides.next_end
+        return min(at, end) if at and end else at or end
 
     @property
     def idle(self) -> bool:

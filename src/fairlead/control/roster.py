@@ -25,6 +25,7 @@ from fairlead.reconcile.nodes.pod_networks import pod_network_decider
 from fairlead.reconcile.nodes.release import release_decider
 from fairlead.reconcile.nodes.returned import returned_decider
 from fairlead.reconcile.nodes.taint_eviction import taint_eviction_decider
+from fairlead.reconcile.overrides.decider import override_decider
 from fairlead.reconcile.placement_quota import placement_quota_decider
 from fairlead.reconcile.plane_settings import plane_settings_decider
 from fairlead.reconcile.progress import progress_decider
@@ -106,7 +107,7 @@ def default_deciders(catalog: Catalog = CATALOG) -> tuple[Decider, ...]:
 
 def workload_deciders(catalog: Catalog = CATALOG, kinds: Catalog | None = None) -> tuple[Decider, ...]:
     """All but those that run in every server. `kinds`: with custom ones, where the plane follows these."""
-    return (
+    found = (
         deployment_decider(),
         replicaset_decider(),
         statefulset_decider(),
@@ -131,3 +132,4 @@ def workload_deciders(catalog: Catalog = CATALOG, kinds: Catalog | None = None) 
         *traffic_deciders(catalog),
         *account_deciders(catalog),
     )
+    return (*found, override_decider(("scheduler", *(each.name for each in found))))

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from fairlead.core import codec
+from fairlead.core.times import parse_time
 from fairlead.explain.asking import Asking
 from fairlead.explain.worlds import snapshot_of
 from fairlead.model.key import Key
@@ -50,6 +51,7 @@ class Inputs(NamedTuple):
     entries: dict[str, Sequence[Entry]]  # by resource
     pods: tuple[Entry, ...]  # those before the one asked about, and that one
     assumed: tuple[str, ...]
+    at: float = 0.0  # when it was made, in seconds since the epoch
 
 
 def inputs_of(reader: Reader, batch: Json, position: int) -> Asking[Inputs | str]:
@@ -70,7 +72,8 @@ def inputs_of(reader: Reader, batch: Json, position: int) -> Asking[Inputs | str
     missing = [name for name, entry in zip(names, found, strict=True) if entry is None]
     if missing:
         return f"its inputs are incomplete: {missing[0]} cannot be found in the history"
-    return Inputs(entries, tuple(each for each in found if each is not None), tuple(batch["assumed"]))
+    pods = tuple(each for each in found if each is not None)
+    return Inputs(entries, pods, tuple(batch["assumed"]), parse_time(batch["time"]))
 
 
 def run_again(inputs: Inputs, policy: Policy) -> Rerun:
@@ -112,7 +115,7 @@ def _world(inputs: Inputs) -> tuple[Snapshot, dict[str, Pod]]:
                 pods[f"{view.metadata.namespace}/{view.metadata.name}"] = view
             yield view
 
-    return snapshot_of(at_then), pods
+    return snapshot_of(at_then, inputs.at), pods
 
 
 def _assume(snapshot: Snapshot, pods: dict[str, Pod], assumed: Iterable[str]) -> None:

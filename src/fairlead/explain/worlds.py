@@ -12,16 +12,18 @@ from typing import Any, NamedTuple
 from fairlead.control.complaints import try_call
 from fairlead.control.plane import Plane
 from fairlead.model.key import Key
-from fairlead.model.views import PODS, Pod, Resource, View
+from fairlead.model.views import OVERRIDES, PODS, Pod, Resource, View
 from fairlead.schedule.snapshot import Snapshot
 
 
-def snapshot_of(views: Callable[[Resource[Any]], Iterable[View]]) -> Snapshot:
-    """A snapshot from scratch. An object that the scheduler cannot take in is left out, as the scheduler does."""
+def snapshot_of(views: Callable[[Resource[Any]], Iterable[View]], now: float = 0.0) -> Snapshot:
+    """A snapshot from scratch, at an instant; without one, of overrides that are known to hold. An object that the
+    scheduler cannot take in is left out, as the scheduler does."""
     snapshot = Snapshot()
     for resource in Snapshot.reads:
         for view in views(resource):
             try_call(snapshot.observe, resource.name, None, view)
+    snapshot.overrides.expire(now)
     return snapshot
 
 
@@ -56,7 +58,8 @@ class SchedulerSight(NamedTuple):
 
 def seen_now(plane: Plane) -> SchedulerSight:
     views = {each.name: tuple(plane.mirrors[each.name].index.all()) for each in Snapshot.reads}
+    if plane.placer is not None:
+        views[OVERRIDES.name] = plane.placer.snapshot.overrides.kept()  # it knows which have ended
     assumed = plane.placer.snapshot.assumed if plane.placer is not None else {}
-    return SchedulerSight(
-        views, tuple((key, placed.node, placed.nominated) for key, placed in assumed.items())
-    )
+    waiting = tuple((key, placed.node, placed.nominated) for key, placed in assumed.items())
+    return SchedulerSight(views, waiting)

@@ -21,6 +21,7 @@ from fairlead.model.reasons import (
     ADMITTED,
     BOUND,
     DESIRED,
+    HELD,
     LATE,
     NOT_CREATED,
     PAUSED,
@@ -143,6 +144,7 @@ def explain_shortage(reason: str, message: str, owner: str = "") -> Json:
 # Type and status of conditions, and the reasons that count; all of them if none is given.
 _WHY_NOT_CREATED: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     (WAITING_FOR, "True", ()),
+    (HELD, "True", ()),
     ("ReplicaFailure", "True", ("FailedCreate",)),
     ("Progressing", "False", ("ReplicaSetCreateError", LATE)),
     ("Progressing", "Unknown", (PAUSED,)),

@@ -6,12 +6,15 @@ name that only one file uses stays in that file.
 
 from __future__ import annotations
 
+PLANE_NAMESPACE, PLANE_LEASE = "kube-system", "fairlead-plane"  # who leads
+PLANE_FENCE = "fairlead-plane-fence"  # a Lease that changes with the leader only
 NODE_LEASES = "kube-node-lease"  # the namespace; a lease is called like its node
 
 # Labels of nodes
 ZONE = "topology.kubernetes.io/zone"
 REGION = "topology.kubernetes.io/region"
 HOSTNAME = "kubernetes.io/hostname"
+POOL = "fairlead.dev/pool"  # nodes that are alike, by whoever runs them
 DRIVER = "fairlead.dev/driver"  # what runs its pods: process, hollow
 ISOLATES_MOUNTS = "fairlead.dev/isolates-mounts"  # "true": its containers have files of their own
 ISOLATES_USERS = (
@@ -50,6 +53,9 @@ CORDONED_AT = "fairlead.dev/cordoned-at"  # when
 TAINT_AUTHORS = "fairlead.dev/taint-authors"  # who put which taint, and when: {"KEY:EFFECT": "USER TIME"}
 
 # Pods
+TEMPLATE_HASH = (
+    "pod-template-hash"  # label, of ReplicaSets as well: which template of its Deployment it is of
+)
 DISRUPTION_TARGET = "DisruptionTarget"  # True: somebody is about to evict it
 RELEASED = "fairlead.dev/Released"  # condition: it no longer counts for its owner, who may replace it
 RETURNED = "Returned"  # reason of that condition: its node is back, and by the rule it is to count again

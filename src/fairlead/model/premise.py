@@ -13,10 +13,13 @@ from fairlead.model.key import Key
 
 
 class Premise(msgspec.Struct, frozen=True, gc=False):
-    """`revision` 0: there is no such object."""
+    """`revision` 0: there is no such object; or, with a `uid`, there is this very one, whatever became of it.
+    `until`: and the server's clock has not reached this instant, in seconds since the epoch; 0: whenever."""
 
     key: Key
     revision: int
+    uid: str = ""
+    until: float = 0.0
 
 
 Premises = tuple[Premise, ...]

@@ -32,6 +32,7 @@ GATES, READINESS, REPLACING = (
 WAITING_FOR = (
     "fairlead.dev/WaitingFor"  # condition of a workload: what must change before its pods can be made
 )
+HELD = "fairlead.dev/Held"  # condition of a workload: what somebody keeps it from, for a while
 WAITING_PREFIX = "WaitingFor"  # of its reasons; the kind of the object follows
 # Conditions of others that tell the same, and the word that Kubernetes has for it there.
 _WAITING = WAITING_FOR
@@ -55,6 +56,7 @@ NOT_CREATED, PAUSED, SUSPENDED, FAILED_CREATE = (
     "JobSuspended",
     "FailedCreate",
 )
+HELD_BY_OVERRIDE, REPAIR_PAUSED = "HeldByOverride", "RepairPaused"
 LATE, GATED, OTHER_SCHEDULER = "ProgressDeadlineExceeded", "SchedulingGated", "OtherScheduler"
 UNSCHEDULABLE, RETRYING, NOMINATED = "Unschedulable", "SchedulingRetrying", "Nominated"
 NOT_STARTED, LOST, NOT_READY = "NotStarted", "NodeUnknown", "NotReady"
@@ -107,6 +109,7 @@ TABLE = (
         "Progressing",
         "somebody paused the Deployment: it makes no pods of its template",
     ),
+    Row(DESIRED, HELD_BY_OVERRIDE, USER, HELD, "a SchedulerOverride pauses its rollout, or keeps its size"),
     Row(DESIRED, SUSPENDED, USER, "Suspended", "somebody suspended the Job: it has no pods"),
     Row(DESIRED, LATE, USER, "Progressing", "the rollout is late, and goes no further by itself"),
     Row(DESIRED, "BackoffLimitExceeded", USER, "Failed", "the Job was given up: too many of its pods failed"),

@@ -24,7 +24,7 @@ from fairlead.decision.predicates import NEW, OWNED
 from fairlead.decision.wakes import itself
 from fairlead.ledger.progress import MESSAGE_MAX, explain_shortage, given_up, progress
 from fairlead.model.key import Key
-from fairlead.model.reasons import LATE, PAUSED, SUSPENDED
+from fairlead.model.reasons import HELD, LATE, PAUSED, SUSPENDED
 from fairlead.model.service_views import ENDPOINT_SLICES, SERVICES, EndpointSlice, Service
 from fairlead.model.stages import STAGES
 from fairlead.model.views import (
@@ -159,6 +159,9 @@ def told_of(workload: Workload, pods: Sequence[Pod], served: frozenset[str] | No
 
 def _hold(workload: Workload) -> Json | None:
     """What somebody, or the rule for late rollouts, keeps from going on though no pod is missing for it."""
+    held = next((each for each in workload.status.conditions if each.type == HELD), None)
+    if held is not None:
+        return explain_shortage(held.reason, held.message, held.owner)
     if isinstance(workload, Job):
         return explain_shortage(SUSPENDED, "Job suspended") if workload.spec.suspend else None
     if not isinstance(workload, Deployment):

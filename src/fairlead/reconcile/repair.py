@@ -16,10 +16,10 @@ from fairlead.core.times import timestamp
 from fairlead.decision.contract import EFFECTS_MAX, SETTLED, Decision, EventNote, Reading, Verdict, Waiting
 from fairlead.decision.decider import Decider, Wake
 from fairlead.decision.effects import Effect, delete_object, identity
-from fairlead.decision.ensure import ensure_gone, ensure_status
+from fairlead.decision.ensure import ensure_fields, ensure_gone, ensure_status
 from fairlead.decision.notes import NORMAL, WARNING, regarding_of
 from fairlead.decision.wakes import always
-from fairlead.ledger import repair
+from fairlead.ledger import override, repair
 from fairlead.ledger.evidence import Evidence
 from fairlead.model.key import Key
 from fairlead.model.marks import NODE_LEASES
@@ -30,12 +30,14 @@ from fairlead.model.views import (
     EVIDENCE_POLICIES,
     LEASES,
     NODES,
+    OVERRIDES,
     PLANE_SETTINGS,
     PODS,
     Condition,
     Lease,
     Pod,
     Resource,
+    SchedulerOverride,
     View,
 )
 from fairlead.reconcile.job.pods import release_pod
@@ -49,8 +51,8 @@ Found = tuple[repair.Finding, Pod | Lease]
 def repair_decider() -> Decider:
     return Decider(
         name=NAME,
-        reads=(PODS, NODES, LEASES, PLANE_SETTINGS, EVIDENCE_POLICIES),
-        wakes=(Wake(PLANE_SETTINGS, always(ALL)),),
+        reads=(PODS, NODES, LEASES, PLANE_SETTINGS, EVIDENCE_POLICIES, OVERRIDES),
+        wakes=(Wake(PLANE_SETTINGS, always(ALL)), Wake(OVERRIDES, always(ALL))),
         decide=_decide,
         unsettled=lambda view: (ALL,),
         initial_keys=(ALL,),
@@ -61,15 +63,19 @@ def _decide(view: Reading, key: Key, now: float) -> Decision:
     settings = view.get(PLANE_SETTINGS, "", plane_knobs.NAME)
     knobs = plane_knobs.numbers(settings.spec if settings is not None else {}, "repair")
     again_at = now + knobs["everySeconds"]
-    found = list(findings(view, int(knobs["endedPodsMax"]), now))
-    clear = [each for each in found if each[0].rule.act]
-    left = [each for each in found if not each[0].rule.act]
+    found = [
+        each for each in findings(view, int(knobs["endedPodsMax"]), now) if not _is_paused(view, each, now)
+    ]
+    approved = {each[0].key: by for each in found if (by := _approval_of(view, each, now)) is not None}
+    clear = [each for each in found if each[0].rule.act or each[0].key in approved]
+    left = [each for each in found if not each[0].rule.act and each[0].key not in approved]
     effects: list[Effect] = []
     notes = [_ambiguous(each) for each in left[:EFFECTS_MAX]]
     if not knobs["automatic"]:
         return Decision(_verdict(clear, left, reporting=True), (), again_at, tuple(notes))
     for each in clear:
-        effect, note = _act(each, now)
+        by = approved.get(each[0].key)
+        effect, note = _act(each, now) if by is None else _act_approved(each, by)
         if effect is None:
             again_at = min(again_at, each[0].due_at)
             continue
@@ -80,6 +86,46 @@ def _decide(view: Reading, key: Key, now: float) -> Decision:
             notes.append(structs.replace(note, after=len(effects)))
         effects.append(effect)
     return Decision(_verdict(clear, left), tuple(effects), again_at, tuple(notes))
+
+
+def _is_paused(view: Reading, each: Found, now: float) -> bool:
+    overrides = view.list(OVERRIDES)
+    if not overrides:
+        return False
+    found = each[1]
+    name = found.spec.node_name if isinstance(found, Pod) else found.metadata.name
+    node = view.get(NODES, "", name) if name else None
+    labels = node.metadata.labels if node is not None else {}
+    meta = found.metadata if isinstance(found, Pod) else None
+    return override.holding_at(overrides, override.repair, name, labels, meta, now) is not None
+
+
+def _approval_of(view: Reading, each: Found, now: float) -> SchedulerOverride | None:
+    """Who approved the removal of this very pod, of which the rules leave it to people to decide."""
+    finding, found = each
+    if finding.rule.act or not isinstance(found, Pod):
+        return None
+    for by in override.active(view.list(OVERRIDES), now):
+        if override.approves(by, found.metadata):
+            return by
+    return None
+
+
+def _act_approved(each: Found, by: SchedulerOverride) -> tuple[Effect, EventNote]:
+    """Only while the approval lasts, by the server's clock."""
+    found, premises = each[1], (override.premise_of(by),)
+    meta, who = found.metadata, f"SchedulerOverride {by.metadata.namespace}/{by.metadata.name}"
+    effect: Effect | None = None
+    told = f"it is removed, as {by.spec.requested_by} approved ({who})"
+    if meta.finalizers:
+        told = f"its finalizers are removed, as {by.spec.requested_by} approved ({who})"
+        before = {"metadata": {"finalizers": list(meta.finalizers)}}
+        after = {"metadata": {"finalizers": None}}
+        effect = ensure_fields(NAME, meta, PODS, found, "approved", before, after, premises)
+    if effect is None:
+        label = identity(NAME, meta.uid, "approved", by.metadata.uid)
+        effect = delete_object(label, PODS, meta, grace_seconds=0, premises=premises)
+    return effect, _note(PODS, each, told)
 
 
 def findings(view: Reading, ended_max: int, now: float) -> Iterator[Found]:

@@ -57,6 +57,7 @@ from fairlead.reconcile.children import (
     readiness,
 )
 from fairlead.reconcile.nodes.reach import is_out_of_reach
+from fairlead.reconcile.overrides.heeding import heeding, held_replicaset
 from fairlead.reconcile.replacements import delete_unwanted, make_replacements, still_there, swap_back
 from fairlead.reconcile.waiting import add_waiting, drop_waiting, refused_owner, strip_name
 
@@ -68,7 +69,7 @@ _STAYING_MAX = 60  # pods that a deletion can name as those it counts on; the AP
 
 
 def replicaset_decider() -> Decider:
-    return Decider(
+    decider = Decider(
         name=NAME,
         reads=(REPLICASETS, PODS, NODES, LEASES),
         dated=(LEASES,),
@@ -76,12 +77,14 @@ def replicaset_decider() -> Decider:
         decide=_decide,
         refused=_refused,
     )
+    return heeding(decider, REPLICASETS)
 
 
 def _decide(view: Reading, key: Key, now: float) -> Decision:
     found = view.get(REPLICASETS, key.namespace, key.name)
     if found is None:
         return NOTHING
+    found = held_replicaset(view, found, now)
     claimed = claim(view, NAME, REPLICASETS, found.metadata, found.spec.selector, PODS)
     if claimed.effects:
         return Decision(Waiting("ClaimingPods"), claimed.effects[:EFFECTS_MAX])

@@ -36,6 +36,7 @@ from fairlead.decision.ensure import ensure_child, ensure_gone, ensure_status
 from fairlead.decision.notes import note_children, note_failure, regarding_of
 from fairlead.decision.wakes import claiming, workload_itself
 from fairlead.model.key import Key
+from fairlead.model.reasons import HELD_BY_OVERRIDE
 from fairlead.model.views import (
     CONTROLLER_REVISIONS,
     LEASES,
@@ -49,6 +50,7 @@ from fairlead.model.views import (
 )
 from fairlead.reconcile.children import claim, readiness
 from fairlead.reconcile.nodes.reach import LOOK_AGAIN_SECONDS, is_out_of_reach
+from fairlead.reconcile.overrides.heeding import heeding, held_statefulset, with_held
 from fairlead.reconcile.revisions import REVISION_LABEL, forget_revisions, in_order, record_revision
 from fairlead.reconcile.statefulset_pods import (
     Ranks,
@@ -68,7 +70,7 @@ _NAME = "statefulset"
 
 
 def statefulset_decider() -> Decider:
-    return Decider(
+    decider = Decider(
         name=_NAME,
         reads=(STATEFULSETS, PODS, CONTROLLER_REVISIONS, NODES, LEASES),
         dated=(LEASES,),
@@ -80,12 +82,14 @@ def statefulset_decider() -> Decider:
         decide=_decide,
         refused=_refused,
     )
+    return heeding(decider, STATEFULSETS)
 
 
 def _decide(view: Reading, key: Key, now: float) -> Decision:
     found = view.get(STATEFULSETS, key.namespace, key.name)
     if found is None or found.metadata.deletion_timestamp:
         return NOTHING
+    found, held = held_statefulset(view, found, now)
     claimed = claim(view, _NAME, STATEFULSETS, found.metadata, found.spec.selector, PODS)
     history = claim(view, _NAME, STATEFULSETS, found.metadata, found.spec.selector, CONTROLLER_REVISIONS)
     # A pod that matches but has no name of ours stays without us.
@@ -102,6 +106,9 @@ def _decide(view: Reading, key: Key, now: float) -> Decision:
     status = _status(found, ranks, revisions, now)
     if not any(isinstance(effect, Create) for effect in effects):
         status = structs.replace(status, conditions=drop_waiting(status.conditions))
+    status = structs.replace(status, conditions=with_held(status.conditions, held, now))
+    if held and verdict == SETTLED:
+        verdict = Waiting(HELD_BY_OVERRIDE, held)
     if not effects:
         effects += _forgotten(found, ranks, revisions, known)
     written = ensure_status(_NAME, STATEFULSETS, found, status, ("replicas", "availableReplicas"))

@@ -18,6 +18,7 @@ import msgspec
 
 from fairlead.core import quantity
 from fairlead.core.kept import BoundedDict
+from fairlead.ledger.override import Name, names_of_owner
 from fairlead.ledger.pod_needs import requests_of
 from fairlead.ledger.reservation import ANNOTATION
 from fairlead.ledger.walls import NONE as NO_WALLS
@@ -106,6 +107,7 @@ class Facts:
     preempts: bool
     priority_class: str = ""
     controller: str = ""  # uid of the owner that manages it
+    workload: tuple[Name, ...] = ()  # what an override may call it
     reservation: str = ""  # the one it names
     walls: Walls = NO_WALLS
 
@@ -204,6 +206,7 @@ def facts_of(pod: Pod) -> Facts:
         preempts=spec.preemption_policy != "Never",
         priority_class=spec.priority_class_name,
         controller=controller.uid if controller is not None else "",
+        workload=names_of_owner(meta),
         reservation=meta.annotations.get(ANNOTATION, ""),
         walls=walls_of(spec),
     )

@@ -21,10 +21,12 @@ from fairlead.schedule.plugins.node_unschedulable import NodeUnschedulable
 from fairlead.schedule.plugins.placement_quota import PlacementQuotas
 from fairlead.schedule.plugins.pod_topology_spread import PodTopologySpread
 from fairlead.schedule.plugins.reservations import Reservations
+from fairlead.schedule.plugins.scheduler_overrides import SchedulerOverrides
 from fairlead.schedule.plugins.taint_toleration import TaintToleration
 from fairlead.schedule.policy import Policy
 
-# In the order in which they filter: what is cheap and final first.
+# Those that a policy may name, in the order in which they filter: what is cheap and final first. What people lay down
+# for a while comes before them, and no policy can take it out.
 PLUGINS: dict[str, Callable[[], Plugin]] = {
     "NodeUnschedulable": NodeUnschedulable,
     "TaintToleration": TaintToleration,
@@ -44,7 +46,8 @@ WEIGHTS = SCORING
 
 
 def default_policy() -> Policy:
-    return Policy("default", 0, tuple(make() for make in PLUGINS.values()), dict(WEIGHTS))
+    plugins = (SchedulerOverrides(), *(make() for make in PLUGINS.values()))
+    return Policy("default", 0, plugins, dict(WEIGHTS))
 
 
 def policy_for(found: InUse) -> Policy:
@@ -68,6 +71,7 @@ def policy_from(found: SchedulingPolicy) -> Policy:
         ),
         "CapacityClass": lambda: CapacityClasses(tuple(map(class_from, spec.get("capacityClasses") or ()))),
     }
-    plugins = tuple(make() for name, make in made.items() if not chosen.get(name, {}).get("disabled"))
+    chosen_ones = (make() for name, make in made.items() if not chosen.get(name, {}).get("disabled"))
+    plugins = (SchedulerOverrides(), *chosen_ones)
     meta = found.metadata
     return Policy(meta.name, meta.generation, plugins, weights, meta.uid)

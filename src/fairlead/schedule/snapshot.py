@@ -28,6 +28,7 @@ from fairlead.model.views import (
     BUDGETS,
     NAMESPACES,
     NODES,
+    OVERRIDES,
     PLACEMENT_QUOTAS,
     PODS,
     RESERVATIONS,
@@ -35,6 +36,7 @@ from fairlead.model.views import (
     Node,
     Pod,
     Resource,
+    SchedulerOverride,
     View,
 )
 from fairlead.schedule.budgets import EvictionBudget, budget_of
@@ -43,6 +45,7 @@ from fairlead.schedule.facts import Amounts, Facts, FactsOf, Port
 from fairlead.schedule.holds import Holds, Quota
 from fairlead.schedule.matching import Matching
 from fairlead.schedule.nodes import Nodes
+from fairlead.schedule.overrides import Overrides
 
 
 class Placed(msgspec.Struct, frozen=True, gc=False):
@@ -64,7 +67,7 @@ class Placed(msgspec.Struct, frozen=True, gc=False):
 class Snapshot:
     #: The resources whose changes `observe` takes in, in the order a snapshot from scratch reads them.
     reads: ClassVar[tuple[Resource[Any], ...]] = (
-        PODS, NODES, NAMESPACES, BUDGETS, PLACEMENT_QUOTAS, RESERVATIONS,
+        PODS, NODES, NAMESPACES, BUDGETS, PLACEMENT_QUOTAS, RESERVATIONS, OVERRIDES,
     )  # fmt: skip
 
     def __init__(self, facts_of: FactsOf | None = None) -> None:
@@ -73,6 +76,7 @@ class Snapshot:
         self.matching = Matching(self.nodes.slots)
         self.changes = Changes()
         self.holds = Holds()
+        self.overrides = Overrides()
         self.facts_of = facts_of or FactsOf()
         self.placed: dict[Key, Placed] = {}
         self.on: dict[str, dict[Key, Placed]] = {}  # by node name, also of nodes that are not known
@@ -110,6 +114,10 @@ class Snapshot:
             self.holds.observe_reservation(before, after)
         elif resource == BUDGETS.name:
             self._observe_budget(before, after)
+        elif resource == OVERRIDES.name:
+            assert before is None or isinstance(before, SchedulerOverride)
+            assert after is None or isinstance(after, SchedulerOverride)
+            self.overrides.observe(before, after)
 
     def _observe_budget(self, before: View | None, after: View | None) -> None:
         budget = after or before
@@ -176,7 +184,7 @@ class Snapshot:
 
     @property
     def epoch(self) -> tuple[int, int]:
-        return self.nodes.version, self.matching.epoch + self.holds.version
+        return self.nodes.version, self.matching.epoch + self.holds.version + self.overrides.version
 
     # Inside
 

@@ -16,6 +16,7 @@ from typing import Any
 from msgspec import structs
 
 from fairlead.api.claims import CLAIMS
+from fairlead.model.marks import TEMPLATE_HASH
 from fairlead.model.service_views import ENDPOINT_SLICES
 from fairlead.model.views import (
     CONTROLLER_REVISIONS,
@@ -26,7 +27,7 @@ from fairlead.model.views import (
     REPLICASETS,
     RESERVATIONS,
 )
-from fairlead.reconcile.deployment.history import TEMPLATE_HASH, template_hash
+from fairlead.reconcile.deployment.history import template_hash
 from fairlead.sim.checkers.contract import CommittedObjects
 from fairlead.sim.counts import Counts
 from fairlead.sim.scenario import Scenario

@@ -5,11 +5,13 @@
 /apis/GROUP/VERSION/... the same
 
 And back: `request_target` is where a client finds what a Request names. The query parameter `fence` is the text of a
-request's premises, RESOURCE/NAMESPACE/NAME@REVISION each, with commas between them (`with_premises`).
+request's premises, RESOURCE/NAMESPACE/NAME@REVISION each, with commas between them (`with_premises`). One that names
+an object by its uid has UID! or UID!INSTANT in place of the revision.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import NamedTuple
@@ -30,6 +32,7 @@ _PATHS_KEPT, _PATH_KEPT_MAX = 1024, 256
 FENCE = "fence"
 _PREMISES_KEPT = 256  # a leader sends the same with each of its writes
 _DIGITS_MAX = 19  # of a revision
+_INSTANT = re.compile(r"(\d{1,11}(\.\d{1,9})?)?", re.ASCII)
 _NAMESPACE_SUBRESOURCES = frozenset({"status", "finalize"})
 _WRITES = {b"POST": "create", b"PUT": "update", b"PATCH": "patch"}
 _METHODS = {
@@ -104,12 +107,20 @@ def with_premises(request: Request) -> Request:
 def _premise(text: str) -> Premise:
     address, _, revision = text.rpartition("@")
     parts = address.split("/")
+    uid, named, until = revision.partition("!")
+    if named and uid and len(parts) == 3 and _INSTANT.fullmatch(until):
+        return Premise(Key(*parts), 0, uid, float(until or 0))
     is_number = revision.isascii() and revision.isdigit() and len(revision) <= _DIGITS_MAX
     if len(parts) != 3 or not is_number:
         raise BadRequest(
             f"query parameter {FENCE}: {show(text)} is not of the form RESOURCE/NAMESPACE/NAME@REVISION"
         )
     return Premise(Key(*parts), int(revision))
+
+
+def _text_of(premise: Premise) -> str:
+    version = f"{premise.uid}!{premise.until or ''}" if premise.uid else premise.revision
+    return f"{'/'.join(premise.key)}@{version}"
 
 
 class _Address(NamedTuple):
@@ -183,7 +194,7 @@ def request_target(request: Request) -> tuple[str, str]:
     parts += [part for part in (request.plural, request.name, request.subresource) if part]
     query = dict(request.query)
     if request.premises:
-        query[FENCE] = ",".join(f"{'/'.join(each.key)}@{each.revision}" for each in request.premises)
+        query[FENCE] = ",".join(map(_text_of, request.premises))
     if request.verb == "watch":
         query["watch"] = "true"
     path = "/" + "/".join(quote(part, safe=":") for part in parts)

@@ -230,7 +230,8 @@ def test_a_policy_is_made_from_its_object() -> None:
     meta = {"name": "v4", "uid": "u", "generation": 7}
     policy = policy_from(viewed({"metadata": meta, "spec": spec}, SchedulingPolicy))
     assert (policy.name, policy.revision) == ("v4", 7)
-    assert [plugin.name for plugin in policy.plugins] == [name for name in PLUGINS if name != "NodePorts"]
+    chosen = [name for name in PLUGINS if name != "NodePorts"]
+    assert [plugin.name for plugin in policy.plugins] == ["SchedulerOverrides", *chosen]
     assert policy.weights == {**WEIGHTS, "TaintToleration": 0}
     assert all(plugin.name == name for name, make in PLUGINS.items() for plugin in (make(),))
     snapshot = cluster(NODES, (pod("x", on="a", cpu="1"),))

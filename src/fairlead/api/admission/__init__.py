@@ -20,6 +20,7 @@ from fairlead.api.admission import (
     namespace_lifecycle,
     node_authors,
     node_restriction,
+    overrides,
     plane_conditions,
     policy_status,
     priority,
@@ -57,6 +58,7 @@ DEFAULT_STEPS: tuple[AdmissionStep, ...] = (
     audit_policies.STEP,
     certificates.STEP,
     *flow_schemas.STEPS,
+    *overrides.STEPS,
     policy_status.STEP,
 )
 

@@ -29,6 +29,7 @@ CONTROLLERS = (
     "job-orphans",
     "namespace",
     "node-health",
+    "overrides",
     "placement-quota",
     "plane-settings",
     "pod-networks",
@@ -146,6 +147,14 @@ SECTIONS: dict[str, Section] = {
             Knob("similarMax", 10, 1, 1_000_000),
             Knob("similarSeconds", 600.0, 0.001, _MONTH),
             Knob("rememberedMax", 4096, 1, 1_000_000),
+        ),
+    ),
+    "overrides": Section(
+        (
+            Knob("secondsMax", 14_400.0, 1.0, 86400.0),
+            Knob("activeMax", 50, 1, 1000),
+            Knob("nodesShareMax", 0.34, 0.0, 1.0),
+            Knob("workloadsMax", 20, 0, 1_000_000),
         ),
     ),
     "repair": Section(

@@ -43,6 +43,7 @@ from fairlead.model.views.machines import (
 )
 from fairlead.model.views.rules import (
     EVIDENCE_POLICIES,
+    OVERRIDES,
     PLACEMENT_QUOTAS,
     PLANE_SETTINGS,
     RESERVATIONS,
@@ -52,6 +53,10 @@ from fairlead.model.views.rules import (
     EvidencePolicyStatus,
     EvidenceRelease,
     EvidenceZone,
+    OverrideApproval,
+    OverrideChanges,
+    OverrideHeld,
+    OverrideWeight,
     PlacementQuota,
     PlacementQuotaSpec,
     PlacementQuotaStatus,
@@ -64,6 +69,9 @@ from fairlead.model.views.rules import (
     ResourceQuota,
     ResourceQuotaSpec,
     ResourceQuotaStatus,
+    SchedulerOverride,
+    SchedulerOverrideSpec,
+    SchedulerOverrideStatus,
     SchedulingPolicy,
     SchedulingPolicyStatus,
 )
@@ -102,16 +110,18 @@ from fairlead.model.views.workloads import (
 
 __all__ = [
     "BUDGETS", "CONTROLLER_REVISIONS", "CRONJOBS", "DAEMONSETS", "DEPLOYMENTS", "EVIDENCE_POLICIES", "JOBS",
-    "LEASES", "NAMESPACES", "NODES", "PLACEMENT_QUOTAS", "PLANE_SETTINGS", "PODS", "REPLICASETS",
+    "LEASES", "NAMESPACES", "NODES", "OVERRIDES", "PLACEMENT_QUOTAS", "PLANE_SETTINGS", "PODS", "REPLICASETS",
     "RESERVATIONS", "RESOURCE_QUOTAS", "SCHEDULING_POLICIES", "STATEFULSETS", "Anything", "BudgetSpec",
     "BudgetStatus", "Condition", "Container", "ControllerRevision", "CronJob", "CronJobSpec", "CronJobStatus",
     "DaemonSet", "DaemonSetSpec", "DaemonSetStatus", "Deployment", "DeploymentSpec", "DeploymentStatus",
     "DisruptionBudget", "EvidencePolicy", "EvidencePolicyStatus", "EvidenceRelease", "EvidenceZone", "Job",
     "JobSpec", "JobStatus", "Json", "LabelSelector", "Lease", "LeaseSpec", "Meta", "Namespace", "NamespaceSpec",
-    "NamespaceStatus", "Needs", "Node", "NodeSpec", "NodeStatus", "Owner", "PlacementQuota",
+    "NamespaceStatus", "Needs", "Node", "NodeSpec", "NodeStatus", "OverrideApproval", "OverrideChanges",
+    "OverrideHeld", "OverrideWeight", "Owner", "PlacementQuota",
     "PlacementQuotaSpec", "PlacementQuotaStatus", "PlaneSettings", "PlaneSettingsStatus", "Pod", "PodSpec",
     "PodStatus", "ReplicaSet", "ReplicaSetSpec", "ReplicaSetStatus", "Reservation", "ReservationOwner",
     "ReservationSpec", "ReservationStatus", "Resource", "ResourceQuota", "ResourceQuotaSpec",
-    "ResourceQuotaStatus", "SchedulingPolicy", "SchedulingPolicyStatus", "SecurityContext", "StatefulSet",
+    "ResourceQuotaStatus", "SchedulerOverride", "SchedulerOverrideSpec", "SchedulerOverrideStatus",
+    "SchedulingPolicy", "SchedulingPolicyStatus", "SecurityContext", "StatefulSet",
     "StatefulSetSpec", "StatefulSetStatus", "Stored", "Toleration", "View",
 ]  # fmt: skip

@@ -84,6 +84,72 @@ class Reservation(View, frozen=True):
     status: ReservationStatus = ReservationStatus()
 
 
+class OverrideApproval(View, frozen=True):
+    kind: str = ""
+    name: str = ""
+    uid: str = ""
+    namespace: str = ""
+
+
+class OverrideWeight(View, frozen=True):
+    zone: str
+    weight: int = 0
+
+
+class OverrideChanges(View, frozen=True):
+    pause_autoscaler: bool = False
+    pause_expansion: bool = False
+    pause_rollout: bool = False
+    pause_repair: bool = False
+    avoid_zones: tuple[str, ...] = ()
+    avoid_pools: tuple[str, ...] = ()
+    avoid_nodes: Json = {}
+    allow_reserved_capacity_class: str = ""
+    reserved_replicas: int = 1
+    cordon: bool = False
+    drain: bool = False
+    approve_repair: OverrideApproval | None = None
+    traffic_weights: tuple[OverrideWeight, ...] = ()
+
+
+class SchedulerOverrideSpec(View, frozen=True):
+    target: str = ""
+    reason: str = ""
+    expires_after: str = ""
+    expires_at: str = ""
+    scope: str = ""
+    owner: str = ""
+    ticket: str = ""
+    replaces: str = ""
+    requested_by: str = ""
+    approval: str = ""
+    changes: OverrideChanges = OverrideChanges()
+
+
+class OverrideHeld(View, frozen=True):
+    kind: str
+    name: str
+    uid: str
+    replicas: int = 0
+    namespace: str = ""
+
+
+class SchedulerOverrideStatus(View, frozen=True):
+    observed_generation: int = 0
+    active: bool = False
+    affected_controllers: tuple[str, ...] = ()
+    conditions: tuple[Condition, ...] = ()
+    undo_plan: tuple[str, ...] = ()
+    held: tuple[OverrideHeld, ...] = ()
+    residue: tuple[str, ...] = ()
+
+
+class SchedulerOverride(View, frozen=True):
+    metadata: Meta
+    spec: SchedulerOverrideSpec = SchedulerOverrideSpec()
+    status: SchedulerOverrideStatus = SchedulerOverrideStatus()
+
+
 class SchedulingPolicyStatus(View, frozen=True):
     observed_generation: int = 0
     active: bool = False
@@ -138,6 +204,9 @@ PLACEMENT_QUOTAS = Resource(
     "placementquotas.fairlead.dev", "fairlead.dev/v1", "PlacementQuota", PlacementQuota
 )
 RESERVATIONS = Resource("reservations.fairlead.dev", "fairlead.dev/v1", "Reservation", Reservation)
+OVERRIDES = Resource(
+    "scheduleroverrides.fairlead.dev", "fairlead.dev/v1", "SchedulerOverride", SchedulerOverride
+)
 SCHEDULING_POLICIES = Resource(
     "schedulingpolicies.fairlead.dev", "fairlead.dev/v1", "SchedulingPolicy", SchedulingPolicy
 )

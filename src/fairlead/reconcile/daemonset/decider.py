@@ -26,6 +26,7 @@ from fairlead.decision.ensure import ensure_child, ensure_gone, ensure_status
 from fairlead.decision.notes import note_children, note_failure, regarding_of
 from fairlead.decision.wakes import changed, claiming, each_of, workload_itself
 from fairlead.model.key import Key
+from fairlead.model.reasons import HELD_BY_OVERRIDE
 from fairlead.model.views import (
     CONTROLLER_REVISIONS,
     DAEMONSETS,
@@ -42,6 +43,7 @@ from fairlead.reconcile.children import child_name, claim, readiness
 from fairlead.reconcile.daemonset.pods import Place, Template, is_available, places_of, pod_body, template_of
 from fairlead.reconcile.daemonset.rollout import choose_outdated, choose_surplus, is_surging, wants_another
 from fairlead.reconcile.nodes.reach import LOOK_AGAIN_SECONDS, is_out_of_reach
+from fairlead.reconcile.overrides.heeding import heeding, held_daemonset, with_held
 from fairlead.reconcile.revisions import REVISION_LABEL, forget_revisions, in_order, record_revision
 from fairlead.reconcile.waiting import add_waiting, drop_waiting
 
@@ -53,7 +55,7 @@ _ALWAYS = ("currentNumberScheduled", "numberMisscheduled", "desiredNumberSchedul
 
 
 def daemonset_decider() -> Decider:
-    return Decider(
+    decider = Decider(
         name=_NAME,
         reads=(DAEMONSETS, PODS, NODES, CONTROLLER_REVISIONS, LEASES),
         dated=(LEASES,),
@@ -66,6 +68,7 @@ def daemonset_decider() -> Decider:
         decide=_decide,
         refused=_refused,
     )
+    return heeding(decider, DAEMONSETS)
 
 
 def _decide(view: Reading, key: Key, now: float) -> Decision:
@@ -97,6 +100,7 @@ def _shape(node: Node | None) -> object:
 
 
 def _reconcile(view: Reading, found: DaemonSet, now: float) -> Decision:
+    found, held = held_daemonset(view, found, now)
     meta, selector = found.metadata, found.spec.selector
     claimed = claim(view, _NAME, DAEMONSETS, meta, selector, PODS)
     history = claim(view, _NAME, DAEMONSETS, meta, selector, CONTROLLER_REVISIONS)
@@ -130,9 +134,12 @@ def _reconcile(view: Reading, found: DaemonSet, now: float) -> Decision:
     wanted = _status(found, template, places, now)
     if not missing:
         wanted = structs.replace(wanted, conditions=drop_waiting(wanted.conditions))
+    wanted = structs.replace(wanted, conditions=with_held(wanted.conditions, held, now))
     status = ensure_status(_NAME, DAEMONSETS, found, wanted, _ALWAYS)
     if status is not None:
         effects = [status, *effects]
+    if held and not effects:
+        return Decision(Waiting(HELD_BY_OVERRIDE, held), (), again_at)
     is_settled = wanted.number_available >= wanted.desired_number_scheduled and not effects
     verdict = (
         SETTLED if is_settled else Waiting("PodsUnavailable", f"{wanted.number_unavailable} unavailable")

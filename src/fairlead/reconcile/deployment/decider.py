@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from msgspec import structs
+
 from fairlead.decision.contract import (
     EFFECTS_MAX,
     NOTHING,
@@ -30,7 +32,8 @@ from fairlead.decision.notes import WARNING, regarding_of
 from fairlead.decision.predicates import GONE, OWNED
 from fairlead.decision.wakes import changed, claiming, each_of, workload_itself
 from fairlead.model.key import Key
-from fairlead.model.reasons import LATE
+from fairlead.model.marks import TEMPLATE_HASH
+from fairlead.model.reasons import HELD_BY_OVERRIDE, LATE
 from fairlead.model.views import (
     DEPLOYMENTS,
     EVIDENCE_POLICIES,
@@ -45,7 +48,7 @@ from fairlead.model.views import (
 )
 from fairlead.reconcile.children import claim
 from fairlead.reconcile.deployment.caution import is_late, late_notes, pause_due_at, pause_of
-from fairlead.reconcile.deployment.history import TEMPLATE_HASH, split_sets
+from fairlead.reconcile.deployment.history import split_sets
 from fairlead.reconcile.deployment.rollout import limits, without_surge
 from fairlead.reconcile.deployment.status import (
     PROGRESSING,
@@ -58,10 +61,11 @@ from fairlead.reconcile.deployment.status import (
 from fairlead.reconcile.deployment.steps import NAME, Scene, next_step, scalings
 from fairlead.reconcile.nodes.pod_marks import is_lost
 from fairlead.reconcile.nodes.reach import LOOK_AGAIN_SECONDS
+from fairlead.reconcile.overrides.heeding import heeding, held_deployment, with_held
 
 
 def deployment_decider() -> Decider:
-    return Decider(
+    decider = Decider(
         name=NAME,
         reads=(DEPLOYMENTS, REPLICASETS, PODS, NODES, LEASES, EVIDENCE_POLICIES),
         dated=(LEASES,),
@@ -75,12 +79,14 @@ def deployment_decider() -> Decider:
         decide=_decide,
         refused=_refused,
     )
+    return heeding(decider, DEPLOYMENTS)
 
 
 def _decide(view: Reading, key: Key, now: float) -> Decision:
     found = view.get(DEPLOYMENTS, key.namespace, key.name)
     if found is None:
         return NOTHING
+    found, held = held_deployment(view, found, now)
     claimed = claim(view, NAME, DEPLOYMENTS, found.metadata, found.spec.selector, REPLICASETS)
     if claimed.effects:
         return Decision(Waiting("ClaimingReplicaSets"), claimed.effects[:EFFECTS_MAX])
@@ -96,6 +102,7 @@ def _decide(view: Reading, key: Key, now: float) -> Decision:
         lambda: pause_of(view, found, new, now),
         _unknown(view, claimed.mine),
     )
+    status = structs.replace(status, conditions=with_held(status.conditions, held, now))
     again_at = deadline(found, status) or pause_due_at(view, found, status, now)
     if not found.metadata.deletion_timestamp:
         reason, effects, waits = next_step(scene, status)
@@ -112,7 +119,7 @@ def _decide(view: Reading, key: Key, now: float) -> Decision:
     effects = (report,) if report is not None else ()
     # That it goes on is told once; what follows from it is told next.
     is_final = not any(each.type == PROGRESSING and each.reason == RESUMED for each in status.conditions)
-    return Decision(_verdict(scene, status), effects, again_at, notes, is_final=is_final)
+    return Decision(_verdict(scene, status, held), effects, again_at, notes, is_final=is_final)
 
 
 def _refused(view: Reading, key: Key, refusal: Refusal, now: float) -> Decision:
@@ -144,9 +151,11 @@ def _surge_refused(found: Deployment) -> EventNote:
     return EventNote(regarding_of(DEPLOYMENTS, found.metadata), WARNING, "SurgeRefused", told, 0)
 
 
-def _verdict(scene: Scene, status: DeploymentStatus) -> Verdict:
+def _verdict(scene: Scene, status: DeploymentStatus, held: str) -> Verdict:
     if scene.deployment.metadata.deletion_timestamp:
         return Waiting("Deleting")
+    if held:
+        return Waiting(HELD_BY_OVERRIDE, held)
     for each in status.conditions:
         if each.type == PROGRESSING and each.reason == LATE:
             return Waiting(each.reason, each.message)  # late, but it may still get there

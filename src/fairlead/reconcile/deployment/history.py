@@ -12,11 +12,11 @@ import msgspec
 
 from fairlead.core import ids
 from fairlead.decision.effects import OPERATION, Json
+from fairlead.model.marks import TEMPLATE_HASH
 from fairlead.model.views import DEPLOYMENTS, Deployment, ReplicaSet
 from fairlead.reconcile.children import controller_reference
 from fairlead.reconcile.deployment.rollout import DESIRED, MAXIMUM, RolloutLimits
 
-TEMPLATE_HASH = "pod-template-hash"
 REVISION = "deployment.kubernetes.io/revision"
 REVISION_HISTORY = "deployment.kubernetes.io/revision-history"
 # Annotations of a Deployment that say nothing about its template.

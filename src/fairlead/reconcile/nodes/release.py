@@ -8,6 +8,7 @@ condition `fairlead.dev/Released`, False until the release is committed:
     AwaitingFence          at most one: until its supervisor, which accepted a deadline, has surely ended it
     AwaitingConfirmation   at most one, and no supervisor accepted a deadline: a human must confirm;
                            also where the policy is built in, and no object (`runtime/remote/plane.py`)
+    RepairPaused           a SchedulerOverride pauses repair of the pod's workload or its place
     NodeGone               the Node object is gone: a little time for a mistake to be noticed
 
 A release commits only while the lease is at the last renewal that was seen and the policy, its status with the grant
@@ -27,7 +28,7 @@ from fairlead.decision.effects import Effect, premise_of
 from fairlead.decision.notes import WARNING, regarding_of
 from fairlead.decision.predicates import LEAVING, PLACED, PRESENT
 from fairlead.decision.wakes import changed, each_of, itself
-from fairlead.ledger import brake
+from fairlead.ledger import brake, override
 from fairlead.ledger.evidence import (
     NEVER,
     NO_EXECUTE,
@@ -45,11 +46,12 @@ from fairlead.model.key import Key
 from fairlead.model.marks import NODE_LEASES, OUT_OF_SERVICE, RELEASED, SILENT_SINCE, UNREACHABLE
 from fairlead.model.policy import evidence_rows as rows
 from fairlead.model.premise import Premise, Premises
-from fairlead.model.reasons import BRAKED, CONFIRMATION, FENCE, GONE, LOST, TURN
+from fairlead.model.reasons import BRAKED, CONFIRMATION, FENCE, GONE, LOST, REPAIR_PAUSED, TURN
 from fairlead.model.views import (
     EVIDENCE_POLICIES,
     LEASES,
     NODES,
+    OVERRIDES,
     PODS,
     Condition,
     EvidencePolicy,
@@ -75,10 +77,11 @@ class _Step(NamedTuple):
 def release_decider() -> Decider:
     return Decider(
         name=NAME,
-        reads=(NODES, PODS, LEASES, EVIDENCE_POLICIES),
+        reads=(NODES, PODS, LEASES, EVIDENCE_POLICIES, OVERRIDES),
         dated=(LEASES,),
         wakes=(
             Wake(NODES, changed(standing_of, itself)),
+            Wake(OVERRIDES, lambda event: _unsettled(event.view)),
             Wake(PODS, its_node(lambda node: node is None or is_in_trouble(node)), when=PLACED | LEAVING),
             Wake(PODS, _marked, when=PRESENT),
             Wake(EVIDENCE_POLICIES, each_of(NODES, is_in_trouble)),
@@ -184,6 +187,17 @@ class _Case:
         return mark_pod(NAME, pod, wanted, self._now, lost=lost, premises=step.premises)
 
     def step(self, pod: Pod) -> _Step:
+        step = self._allowed_step(pod)
+        overrides = self._view.list(OVERRIDES) if step.released else ()
+        if not overrides:
+            return step
+        labels = self._node.metadata.labels if self._node is not None else {}
+        hold = override.holding_at(overrides, override.repair, self._name, labels, pod.metadata, self._now)
+        if hold is None:
+            return step
+        return _Step(REPAIR_PAUSED, f"{hold.told} pauses repair: {step.message}", at=hold.until)
+
+    def _allowed_step(self, pod: Pod) -> _Step:
         if self._policy is None or self._policy.metadata.deletion_timestamp:
             return _Step("")
         if self._node is None:

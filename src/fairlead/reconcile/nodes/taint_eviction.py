@@ -19,6 +19,7 @@ from fairlead.decision.ensure import ensure_status
 from fairlead.decision.notes import NORMAL, regarding_of
 from fairlead.decision.predicates import PLACED
 from fairlead.decision.wakes import changed, each_of, itself_if
+from fairlead.ledger import override
 from fairlead.ledger.evidence import (
     NEVER,
     NO_EXECUTE,
@@ -31,7 +32,7 @@ from fairlead.ledger.evidence import (
 from fairlead.model.key import Key
 from fairlead.model.marks import UNREACHABLE
 from fairlead.model.policy import evidence_rows as rows
-from fairlead.model.views import EVIDENCE_POLICIES, NODES, PODS, Condition, Json, Node, Pod
+from fairlead.model.views import EVIDENCE_POLICIES, NODES, OVERRIDES, PODS, Condition, Json, Node, Pod
 from fairlead.reconcile.nodes.pod_marks import condition_of
 from fairlead.reconcile.nodes.release import its_node, node_key
 
@@ -43,11 +44,12 @@ _REASON = "DeletionByTaintManager"
 def taint_eviction_decider() -> Decider:
     return Decider(
         name=NAME,
-        reads=(NODES, PODS, EVIDENCE_POLICIES),
+        reads=(NODES, PODS, EVIDENCE_POLICIES, OVERRIDES),
         wakes=(
             Wake(NODES, changed(_taints, itself_if(_evicting))),
             Wake(PODS, its_node(lambda node: node is not None and _evicting(node)), when=PLACED),
             Wake(EVIDENCE_POLICIES, each_of(NODES, _evicting)),
+            Wake(OVERRIDES, each_of(NODES, _evicting)),
         ),
         decide=_decide,
         unsettled=_unsettled,
@@ -74,6 +76,9 @@ def _decide(view: Reading, key: Key, now: float) -> Decision:
         if not isinstance(pod, Pod) or not pod.live:
             continue
         at, taint, cited = _due_at(evidence, node, pod)
+        hold = _paused(view, node, pod, now)
+        if hold is not None:
+            at = max(at, hold.until)
         if at > now:
             due = min(due, at)
             continue
@@ -96,6 +101,13 @@ def _decide(view: Reading, key: Key, now: float) -> Decision:
     if not effects and due == NEVER:
         return NOTHING
     return Decision(Waiting("Evicting", key.name), tuple(effects), due if due < NEVER else 0.0, tuple(notes))
+
+
+def _paused(view: Reading, node: Node, pod: Pod, now: float) -> override.Hold | None:
+    overrides, meta = view.list(OVERRIDES), node.metadata
+    if not overrides:
+        return None
+    return override.holding_at(overrides, override.repair, meta.name, meta.labels, pod.metadata, now)
 
 
 def _evicting(node: Node) -> bool:

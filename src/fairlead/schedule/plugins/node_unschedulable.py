@@ -11,7 +11,7 @@ from fairlead.schedule.plugins.static import Static, one_reason
 from fairlead.schedule.plugins.taint_toleration import is_tolerated
 from fairlead.schedule.snapshot import Snapshot
 
-_CORDONED = Taint("node.kubernetes.io/unschedulable", "", "NoSchedule")
+CORDONED = Taint("node.kubernetes.io/unschedulable", "", "NoSchedule")
 
 
 class NodeUnschedulable:
@@ -22,6 +22,6 @@ class NodeUnschedulable:
 
     def prepare(self, snapshot: Snapshot, facts: Facts) -> Prepared | None:
         cordoned = snapshot.nodes.unschedulable
-        if not cordoned.any() or is_tolerated(_CORDONED, facts.tolerations):
+        if not cordoned.any() or is_tolerated(CORDONED, facts.tolerations):
             return None
         return Static(~cordoned, one_reason("node(s) were unschedulable"))

@@ -1,0 +1,282 @@
+"""SchedulerOverrides as they come in: stamped with who and until when, and held against the guards of the plane.
+
+A new one gets the end that follows from this server's clock, and the name of who made it. Refused, with what to change:
+one that lasts too long, one too many, one whose target or whose predecessor is not there, and one that cannot stand
+beside another (weights of the same Services, a capacity class of the same workload), whose name is told. One that
+reaches further than a person should alone says so in `spec.approval`, and holds only once another has approved it. All
+of it is judged in the transaction: whoever comes at the same time is planned again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from fairlead.api.admission.plane_conditions import is_plane
+from fairlead.api.admission.step import AdmissionStep
+from fairlead.api.attempt import Attempt
+from fairlead.api.objects import put, tree
+from fairlead.api.status import invalid
+from fairlead.core.problems import Problems
+from fairlead.core.times import parse_time, timestamp
+from fairlead.ledger import override as ledger
+from fairlead.model.key import Key
+from fairlead.model.kind import Json
+from fairlead.model.kinds import namespace, planesettings
+from fairlead.model.kinds import scheduleroverride as kinds
+from fairlead.model.policy import plane_knobs
+from fairlead.model.views import (
+    DAEMONSETS,
+    DEPLOYMENTS,
+    JOBS,
+    NODES,
+    REPLICASETS,
+    STATEFULSETS,
+    Anything,
+    SchedulerOverride,
+)
+from fairlead.store.contract import AtRevision
+from fairlead.store.damage import is_stand_in
+
+_RESOURCE = kinds.KIND.resource
+_SORTS = {
+    "deployment": DEPLOYMENTS.name,
+    "statefulset": STATEFULSETS.name,
+    "daemonset": DAEMONSETS.name,
+    "replicaset": REPLICASETS.name,
+    "job": JOBS.name,
+}
+_override = msgspec.json.Decoder(SchedulerOverride).decode
+_anything = msgspec.json.Decoder(Anything).decode
+_STAMPED = ("expiresAt", "requestedBy", "approval")
+
+
+def _admit(attempt: Attempt) -> None:
+    new, context = attempt.new, attempt.context
+    assert new is not None
+    spec = new.get("spec") or {}
+    problems = Problems()
+    kinds.KIND.validate(new, problems)
+    if problems:
+        return  # it will be refused with all of them
+    for field in _STAMPED:
+        spec.pop(field, None)
+    seconds = kinds.seconds_of(spec["expiresAfter"])
+    spec["requestedBy"] = context.user.name
+    spec["owner"] = spec.get("owner") or context.user.name
+    spec["expiresAt"] = timestamp(context.now + seconds)
+    knobs = _knobs(attempt)
+    if seconds > knobs["secondsMax"]:
+        most = f"at most {knobs['secondsMax']:g}s here (PlaneSettings spec.overrides.secondsMax)"
+        problems.invalid(
+            "spec.expiresAfter", spec["expiresAfter"], f"{most}; make another when this one ends"
+        )
+    known = [each for each in _known(attempt) if context.now < ledger.end_of(each)]
+    wanted = msgspec.convert({**new, "metadata": {"uid": "", **new["metadata"]}}, SchedulerOverride)
+    _check_replaced(wanted, known, problems)
+    beside = [
+        each for each in known if each.metadata.name != wanted.spec.replaces or _elsewhere(each, wanted)
+    ]
+    _check_count(beside, int(knobs["activeMax"]), problems)
+    _check_conflicts(wanted, beside, problems)
+    _check_target(attempt, wanted, problems)
+    if problems:
+        raise invalid(attempt.kind, attempt.key.name, problems)
+    spec["approval"] = _approval(attempt, wanted, knobs)
+    if not spec["approval"]:
+        del spec["approval"]
+    else:
+        attempt.warnings.append(
+            f"it holds once somebody else has approved it ({spec['approval']}): "
+            f"fairlead override approve {attempt.key.name} -n {attempt.key.namespace}"
+        )
+    _take_turns(attempt)
+
+
+def _elsewhere(one: SchedulerOverride, other: SchedulerOverride) -> bool:
+    return one.metadata.namespace != other.metadata.namespace
+
+
+def _knobs(attempt: Attempt) -> plane_knobs.Numbers:
+    entry = attempt.read.get(Key(planesettings.KIND.resource, "", plane_knobs.NAME))
+    spec = {} if entry is None or is_stand_in(entry.data) else tree(entry).get("spec") or {}
+    return plane_knobs.numbers(spec, "overrides")
+
+
+def _known(attempt: Attempt) -> Iterable[SchedulerOverride]:
+    for entry in attempt.read.list(_RESOURCE):
+        if not is_stand_in(entry.data):
+            yield _override(entry.data)
+
+
+def _check_replaced(wanted: SchedulerOverride, known: list[SchedulerOverride], problems: Problems) -> None:
+    name = wanted.spec.replaces
+    if not name:
+        return
+    before = next(
+        (each for each in known if each.metadata.name == name and not _elsewhere(each, wanted)), None
+    )
+    if before is None:
+        problems.invalid("spec.replaces", name, "no such override is active in this namespace; leave it out")
+    elif before.spec.target != wanted.spec.target:
+        problems.invalid("spec.replaces", name, f"has another target, {before.spec.target}: leave it out")
+
+
+def _check_count(known: list[SchedulerOverride], most: int, problems: Problems) -> None:
+    if len(known) >= most:
+        first = min(known, key=ledger.end_of)
+        limit = "PlaneSettings spec.overrides.activeMax"
+        told = f"{len(known)} are active, and {most} may be ({limit}); the next to end is"
+        ends = f"{first.metadata.namespace}/{first.metadata.name} at {first.spec.expires_at}"
+        problems.forbidden("spec", f"{told} {ends}: end one that is not needed any more")
+
+
+def _check_conflicts(wanted: SchedulerOverride, known: list[SchedulerOverride], problems: Problems) -> None:
+    changes = wanted.spec.changes
+    for each in known:
+        theirs, name = each.spec.changes, f"{each.metadata.namespace}/{each.metadata.name}"
+        end = f"end it, or name it in spec.replaces: fairlead override end {each.metadata.name}"
+        if (
+            changes.allow_reserved_capacity_class
+            and theirs.allow_reserved_capacity_class
+            and _meet(wanted, each)
+        ):
+            problems.forbidden(
+                "spec.changes.allowReservedCapacityClass",
+                f"{name} lets {each.spec.target} use class {theirs.allow_reserved_capacity_class} already: {end}",
+            )
+        if changes.traffic_weights and theirs.traffic_weights and _meet(wanted, each):
+            problems.forbidden(
+                "spec.changes.trafficWeights", f"{name} weighs the zones of {each.spec.target} already: {end}"
+            )
+
+
+def _meet(one: SchedulerOverride, other: SchedulerOverride) -> bool:
+    """Whether some workload may be a target of both."""
+    (sort, name), (other_sort, other_name) = kinds.split(one.spec.target), kinds.split(other.spec.target)
+    if kinds.CLUSTER in (sort, other_sort):
+        return True
+    if sort in kinds.WORKLOADS and other_sort in kinds.WORKLOADS:
+        same = sort == other_sort or kinds.WORKLOADS[0] in (sort, other_sort)
+        return same and name == other_name and not _elsewhere(one, other)
+    spaces = [
+        each_name if each_sort == kinds.NAMESPACE else each.metadata.namespace
+        for each, each_sort, each_name in ((one, sort, name), (other, other_sort, other_name))
+    ]
+    return spaces[0] == spaces[1]
+
+
+def _check_target(attempt: Attempt, wanted: SchedulerOverride, problems: Problems) -> None:
+    """A target that is not there would hold nothing, and say that it does."""
+    sort, name = kinds.split(wanted.spec.target)
+    space = attempt.key.namespace
+    if sort in kinds.WORKLOADS:
+        resources = [_SORTS[sort]] if sort in _SORTS else list(_SORTS.values())
+        if all(attempt.read.get(Key(each, space, name)) is None for each in resources):
+            told = f"there is no such {sort} in namespace {space}{_instead(attempt, resources, space)}"
+            problems.invalid("spec.target", wanted.spec.target, told)
+    elif sort == kinds.NAMESPACE and attempt.read.get(Key(namespace.KIND.resource, "", name)) is None:
+        problems.not_found("spec.target", wanted.spec.target)
+    elif sort in kinds.PLACES:
+        places = [each.metadata for each in _nodes(attempt)]
+        if not any(ledger.is_at(wanted.spec.target, each.name, each.labels) for each in places):
+            label = ledger.PLACE_LABELS.get(sort)
+            values = sorted({each.labels.get(label, "") if label else each.name for each in places} - {""})
+            known = f"; there are {', '.join(values[:5])}" if values else ""
+            problems.invalid("spec.target", wanted.spec.target, f"no node is there{known}")
+
+
+def _instead(attempt: Attempt, resources: list[str], space: str) -> str:
+    names = [
+        f"{entry.key.resource.partition('.')[0].removesuffix('s')}/{entry.key.name}"
+        for resource in resources
+        for entry in attempt.read.list(resource)
+        if entry.key.namespace == space
+    ]
+    return f"; there are {', '.join(sorted(names)[:5])}" if names else ""
+
+
+def _nodes(attempt: Attempt) -> list[Anything]:
+    return [_anything(entry.data) for entry in attempt.read.list(NODES.name) if not is_stand_in(entry.data)]
+
+
+def _approval(attempt: Attempt, wanted: SchedulerOverride, knobs: plane_knobs.Numbers) -> str:
+    """Why a second person has to approve it; "": nobody has to."""
+    sort, name = kinds.split(wanted.spec.target)
+    if ledger.bears_on_placement(wanted):
+        nodes = [each.metadata for each in _nodes(attempt)]
+        closed = sum(ledger.closes(wanted, each.name, each.labels) for each in nodes)
+        if nodes and closed / len(nodes) > knobs["nodesShareMax"]:
+            limit = f"spec.overrides.nodesShareMax is {knobs['nodesShareMax']:g}"
+            return f"it closes {closed} of {len(nodes)} nodes, and {limit}"
+    if sort in (kinds.NAMESPACE, kinds.CLUSTER):
+        spaces = None if sort == kinds.CLUSTER else name
+        count = sum(
+            1
+            for resource in (DEPLOYMENTS.name, STATEFULSETS.name, DAEMONSETS.name)
+            for entry in attempt.read.list(resource)
+            if spaces is None or entry.key.namespace == spaces
+        )
+        if count > knobs["workloadsMax"]:
+            return (
+                f"it bears on {count} workloads, and spec.overrides.workloadsMax is {knobs['workloadsMax']:g}"
+            )
+    return ""
+
+
+def _take_turns(attempt: Attempt) -> None:
+    """Overrides are made one after the other, so that their number and what stands beside them is what was judged."""
+    key = Key(namespace.KIND.resource, "", kinds.CLUSTER_NAMESPACE)
+    entry = attempt.read.get(key)
+    if entry is not None and not is_stand_in(entry.data):
+        attempt.preconditions.append(AtRevision(key, entry.revision))
+        attempt.operations.append(put(namespace.KIND, key, tree(entry)))
+
+
+def _admit_approval(attempt: Attempt) -> None:
+    """Who approves is stamped, and is not who asked. Everything else of the status is the plane's."""
+    new, old, user = attempt.new, attempt.old, attempt.context.user
+    if new is None or old is None or is_plane(user):
+        return
+    status, before = new.get("status") or {}, old.get("status") or {}
+    if status == before:
+        return
+    if _approved(status) == _approved(before):
+        raise attempt.forbidden(
+            f'status is written by the plane alone, not by "{user.name}"; to approve: fairlead override approve'
+        )
+    spec = old.get("spec") or {}
+    if not spec.get("approval"):
+        raise attempt.forbidden("nobody has to approve this one: it holds already")
+    if parse_time(spec["expiresAt"]) <= attempt.context.now:
+        raise attempt.forbidden(f"it ended at {spec['expiresAt']}")
+    if user.name == spec.get("requestedBy"):
+        raise attempt.forbidden(
+            f'"{user.name}" asked for it: somebody else has to approve it ({spec["approval"]})'
+        )
+    approved: Json = {
+        "type": kinds.APPROVED,
+        "status": "True",
+        "reason": "Approved",
+        "message": f"by {user.name}",
+        "lastTransitionTime": timestamp(attempt.context.now),
+    }
+    others = [each for each in before.get("conditions") or () if each.get("type") != kinds.APPROVED]
+    new["status"] = {**before, "conditions": [*others, approved]}
+
+
+def _approved(status: Json) -> Json | None:
+    return next((each for each in status.get("conditions") or () if each.get("type") == kinds.APPROVED), None)
+
+
+STEPS = (
+    AdmissionStep("SchedulerOverride", _admit, frozenset({"create"}), frozenset({_RESOURCE})),
+    AdmissionStep(
+        "SchedulerOverrideStatus",
+        _admit_approval,
+        frozenset({"update", "patch"}),
+        frozenset({_RESOURCE}),
+        subresources=True,
+    ),
+)

@@ -1,0 +1,93 @@
+"""`fairlead override report`: what was done under one override, from the audit log, and what it left. Part of `override`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fairlead.cli.audit import PATH as AUDIT
+from fairlead.cli.client import ApiClient
+from fairlead.cli.log_lines import LogLines
+from fairlead.cli.output import print_json, print_table
+from fairlead.cli.override import condition_of
+from fairlead.core.times import human_duration, parse_time
+
+Json = dict[str, Any]
+#: bound: plane | writes that a report shows | the first ones
+WRITES_SHOWN_MAX = 200
+_READS = ("get", "list", "watch")
+
+
+def report(client: ApiClient, override: Json, form: str) -> int:
+    writes = _writes(client, override)
+    status = override.get("status") or {}
+    told = {
+        "override": override,
+        "writes": writes[:WRITES_SHOWN_MAX],
+        "residue": status.get("residue") or [],
+    }
+    if form == "json":
+        print_json(told)
+        return 0
+    meta, spec = override["metadata"], override["spec"]
+    lasts = parse_time(spec["expiresAt"]) - parse_time(meta["creationTimestamp"])
+    print(f"{meta['namespace']}/{meta['name']}: {spec['reason']}")
+    print(f"  target    {spec['target']}{' in ' + spec['scope'] if spec.get('scope') else ''}")
+    print(f"  owner     {spec.get('owner')}, made by {spec.get('requestedBy')}")
+    if spec.get("ticket"):
+        print(f"  ticket    {spec['ticket']}")
+    approved = condition_of(override, "Approved")
+    if approved:
+        print(f"  approved  {approved.get('message')} at {approved.get('lastTransitionTime')}")
+    print(f"  from      {meta['creationTimestamp']} for {human_duration(lasts)}, until {spec['expiresAt']}")
+    observed = condition_of(override, "SchedulerOverrideObserved")
+    print(f"  observed  {observed.get('status', 'Unknown')}: {observed.get('message', 'by nobody yet')}")
+    for each in status.get("held") or ():
+        print(
+            f"  held      {each['kind']} {each.get('namespace')}/{each['name']} at {each.get('replicas', 0)}"
+        )
+    for each in status.get("undoPlan") or ():
+        print(f"  its end   {each}")
+    residue = condition_of(override, "Residue")
+    print(f"  residue   {residue.get('message') or 'looked for when it ends'}")
+    for each in status.get("residue") or ():
+        print(f"    {each}")
+    print()
+    print(
+        f"{len(writes)} writes to its target while it held{', the first:' if len(writes) > WRITES_SHOWN_MAX else ''}"
+    )
+    if writes:
+        rows = [
+            (each["time"], each["user"], each["verb"], each["object"], each["changed"]) for each in writes
+        ]
+        print_table(("TIME", "USER", "VERB", "OBJECT", "CHANGED"), rows[:WRITES_SHOWN_MAX])
+    return 0
+
+
+def _writes(client: ApiClient, override: Json) -> list[Json]:
+    """To the override itself, its target, and what belongs to that, by their names."""
+    meta, spec = override["metadata"], override["spec"]
+    begun, ended = meta["creationTimestamp"], spec["expiresAt"]
+    space, target = meta["namespace"], spec["target"].partition("/")[2]
+    found = []
+    for item in LogLines(client, AUDIT, "").read():
+        record = item["record"]
+        about = record.get("object") or {}
+        if record.get("verb") in _READS or not begun <= record.get("time", "")[:19] + "Z" <= ended:
+            continue
+        name = about.get("name") or ""
+        is_own = about.get("resource") == "scheduleroverrides" and name == meta["name"]
+        in_target = bool(target) and (name == target or name.startswith(f"{target}-"))
+        in_target |= spec["target"] == f"namespace/{about.get('namespace')}"
+        if is_own or (in_target and about.get("namespace") in (space, target)):
+            path = "/".join(part for part in (about.get("resource"), name, about.get("subresource")) if part)
+            changed = ",".join((record.get("changed") or [])[:3])
+            found.append(
+                {
+                    "time": record.get("time"),
+                    "user": record.get("user"),
+                    "verb": record.get("verb"),
+                    "object": path,
+                    "changed": changed or record.get("reason") or "",
+                }
+            )
+    return found

@@ -1,0 +1,112 @@
+"""The controls that a SchedulerOverride offers: what each changes and what it risks. One table, for people.
+
+Read by the API, which tells the risk when one is made (`api/admission/overrides.py`), by `fairlead override`, and by
+the reference (docs/reference/overrides.md is made of it).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from fairlead.model.kind import Json
+
+
+class Control(NamedTuple):
+    """`command` is how it is made with one line; `left`: what its end does not undo."""
+
+    fields: tuple[str, ...]
+    name: str
+    changes: str
+    risk: str
+    left: str
+    command: str
+
+
+_FOR = '--for 30m --reason "..."'
+CONTROLS = (
+    Control(
+        ("pauseAutoscaler",),
+        "pause autoscaler",
+        "autoscalers of the target change no size",
+        "load that grows meets the size of now",
+        "nothing",
+        f"fairlead override pause autoscaler deployment/NAME {_FOR}",
+    ),
+    Control(
+        ("pauseExpansion",),
+        "pause expansion",
+        "the target gets no more replicas than it asked for when this began; lost ones are replaced",
+        "load that grows meets the size of now; workloads made meanwhile stay empty",
+        "nothing",
+        f"fairlead override pause expansion deployment/NAME {_FOR}",
+    ),
+    Control(
+        ("pauseRollout",),
+        "pause rollout",
+        "a new template goes no further",
+        "two versions run beside each other for longer; a fix waits as well",
+        "nothing",
+        f"fairlead override pause rollout deployment/NAME {_FOR}",
+    ),
+    Control(
+        ("pauseRepair",),
+        "pause repair",
+        "nothing of the target is released from silent nodes, evicted for taints or removed as left over",
+        "replicas on nodes that are really gone are not replaced",
+        "nothing",
+        f"fairlead override pause repair deployment/NAME {_FOR}",
+    ),
+    Control(
+        ("avoidZones", "avoidPools", "avoidNodes"),
+        "avoid",
+        "nothing new of the target is placed there; what runs there stays",
+        "capacity is stranded there, and the rest may be overloaded",
+        "pods that were placed elsewhere stay elsewhere",
+        f"fairlead override avoid deployment/NAME zone/ZONE {_FOR}",
+    ),
+    Control(
+        ("allowReservedCapacityClass",),
+        "capacity",
+        "a number of replicas of the target may use nodes that are kept for a capacity class",
+        "what the class is kept for may not find room",
+        "pods that run there go on; they are listed as residue",
+        f"fairlead override capacity deployment/NAME CLASS --replicas 2 {_FOR}",
+    ),
+    Control(
+        ("cordon",),
+        "cordon",
+        "nothing new is placed on the nodes of a place",
+        "the rest may be overloaded",
+        "nothing",
+        f"fairlead override cordon zone/NAME {_FOR}",
+    ),
+    Control(
+        ("drain",),
+        "drain",
+        "nothing new is placed on the nodes of a place, and pods leave them within their disruption budgets",
+        "disruption, and pressure on what is left",
+        "pods do not move back by themselves",
+        f"fairlead override drain pool/NAME {_FOR}",
+    ),
+    Control(
+        ("approveRepair",),
+        "approve repair",
+        "repair removes one pod of which the rules leave it to people to decide",
+        "useful progress of that pod is deleted",
+        "the pod is gone",
+        f"fairlead override approve-repair pod/NAME {_FOR}",
+    ),
+    Control(
+        ("trafficWeights",),
+        "traffic",
+        "Services of the target send new connections to zones by weight",
+        "overload of the zones that get more; data may be far from who reads it",
+        "connections that are open stay where they are",
+        f"fairlead override traffic deployment/NAME zone-a=0 {_FOR}",
+    ),
+)
+
+
+def controls_of(changes: Json) -> list[Control]:
+    """Those that an override uses, in the order of the table."""
+    return [each for each in CONTROLS if any(changes.get(field) for field in each.fields)]

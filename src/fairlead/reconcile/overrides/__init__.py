@@ -1,0 +1,1 @@
+"""SchedulerOverrides: how workload controllers heed them (`heeding.py`), what their status says (`decider.py`)."""

@@ -1,0 +1,226 @@
+"""The SchedulerOverride controller: says in each override's status who has taken note of it, and what its end undoes.
+
+Controllers read overrides from mirrors that this view shows, so a turn that sees one is a turn of a plane whose
+controllers see it (as `plane_settings.py` has it). A condition names the plane that leads (its fence is a Lease that
+changes with the leader only) and the revision; with another leader it begins anew. A controller that this plane does
+not run leaves its condition False, and `SchedulerOverrideObserved` with it.
+
+    before its end   the sizes that `pauseExpansion` keeps are noted once; a warning tells what changes back
+    after its end    what it left is looked for until nothing is left (`residue.py`), then it is kept for a day
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from msgspec import structs
+
+from fairlead.core.times import parse_time, timestamp
+from fairlead.decision.contract import NOTHING, SETTLED, Decision, EventNote, Reading, Verdict, Waiting
+from fairlead.decision.decider import Decider, Wake, WatchEvent
+from fairlead.decision.ensure import ensure_gone, ensure_status
+from fairlead.decision.notes import NORMAL, WARNING, regarding_of
+from fairlead.decision.predicates import PRESENT
+from fairlead.decision.wakes import called, each_of, itself
+from fairlead.ledger import override as ledger
+from fairlead.model.key import Key
+from fairlead.model.kinds.scheduleroverride import APPROVED, OBSERVED, RESIDUE
+from fairlead.model.marks import PLANE_FENCE, PLANE_NAMESPACE
+from fairlead.model.views import (
+    DEPLOYMENTS,
+    LEASES,
+    OVERRIDES,
+    PODS,
+    REPLICASETS,
+    RESERVATIONS,
+    STATEFULSETS,
+    Condition,
+    Deployment,
+    OverrideHeld,
+    ReplicaSet,
+    Reservation,
+    Resource,
+    SchedulerOverride,
+    StatefulSet,
+)
+from fairlead.reconcile.overrides.residue import residue_of
+from fairlead.reconcile.overrides.telling import affected_by, undo_plan
+
+NAME = "overrides"
+#: bound: plane | an ended SchedulerOverride is kept for | it is removed
+ENDED_KEPT_SECONDS = 86400.0
+# How long before its end people are warned; of a short one, a tenth of its time.
+_WARN_SECONDS, _WARN_SHARE = 300.0, 0.1
+#: bound: objects | workloads whose size one override keeps | the rest is not held, which its condition says
+HELD_MAX = 500
+_SIZED: tuple[Resource[Any], ...] = (DEPLOYMENTS, STATEFULSETS, REPLICASETS)
+Sized = Deployment | StatefulSet | ReplicaSet
+
+
+def override_decider(runs: Iterable[str]) -> Decider:
+    """`runs`: the controllers of this plane, by name."""
+    keeper = _Keeper(frozenset(runs))
+    return Decider(
+        name=NAME,
+        reads=(OVERRIDES, LEASES, PODS, RESERVATIONS, *_SIZED),
+        wakes=(
+            Wake(OVERRIDES, itself, when=PRESENT),
+            Wake(LEASES, called(PLANE_FENCE, each_of(OVERRIDES))),
+            Wake(RESERVATIONS, _of_reservation),
+            *(Wake(each, _of_new, among=OVERRIDES) for each in _SIZED),
+        ),
+        decide=keeper.decide,
+    )
+
+
+def _of_reservation(event: WatchEvent[Reservation]) -> Iterable[Key]:
+    made_for = ledger.made_for(event.newest.metadata)
+    return (made_for,) if made_for is not None else ()
+
+
+def _of_new(event: WatchEvent[Sized]) -> Iterable[Key]:
+    """A workload that is new may have to be held from the beginning."""
+    if event.before is not None:
+        return ()
+    meta, sort = event.newest.metadata, type(event.newest).__name__.lower()
+    return [
+        Key(OVERRIDES.name, each.metadata.namespace, each.metadata.name)
+        for each in event.view.list(OVERRIDES)
+        if each.spec.changes.pause_expansion
+        and ledger.covers(each, meta.namespace, ledger.names_of(meta, sort))
+    ]
+
+
+class _Keeper:
+    def __init__(self, runs: frozenset[str]) -> None:
+        self._runs = runs
+
+    def decide(self, view: Reading, key: Key, now: float) -> Decision:
+        found = view.get(OVERRIDES, key.namespace, key.name)
+        if found is None or found.metadata.deletion_timestamp:
+            return NOTHING
+        ends = ledger.end_of(found)
+        if now >= ends + ENDED_KEPT_SECONDS:
+            gone = ensure_gone(NAME, found.metadata, OVERRIDES, found)
+            return Decision(effects=(gone,) if gone is not None else ())
+        over = now >= ends
+        left = tuple(residue_of(view, found)) if over else ()
+        affected = affected_by(found)
+        conditions = [*self._observed(view, found, affected, over, now)]
+        if over:
+            conditions.append(_residue(found, left, now))
+        approved = [each for each in found.status.conditions if each.type == APPROVED]
+        wanted = structs.replace(
+            found.status,
+            observed_generation=found.metadata.generation,
+            active=ledger.is_active(found, now),
+            affected_controllers=affected,
+            conditions=(*approved, *conditions),
+            undo_plan=tuple(undo_plan(found)),
+            held=tuple(_held(view, found)) if not over else found.status.held,
+            residue=left,
+        )
+        status = ensure_status(NAME, OVERRIDES, found, wanted, ("active",))
+        notes, warn_at = _notes(found, wanted.undo_plan, left, over, now)
+        again_at = ends + ENDED_KEPT_SECONDS if over else min(at for at in (ends, warn_at) if at > now)
+        verdict = _verdict(found, conditions, left, over)
+        return Decision(verdict, (status,) if status is not None else (), again_at, notes)
+
+    def _observed(
+        self, view: Reading, found: SchedulerOverride, affected: tuple[str, ...], over: bool, now: float
+    ) -> Iterator[Condition]:
+        fence = view.get(LEASES, PLANE_NAMESPACE, PLANE_FENCE)
+        holder = fence.spec.holder_identity if fence is not None else ""
+        waits = bool(found.spec.approval) and not ledger.is_approved(found)
+        missing = [name for name in affected if name not in self._runs]
+        for name in affected:
+            if over:
+                status, reason, told = "False", "Ended", "it has ended"
+            elif waits:
+                status, reason, told = "False", "AwaitingApproval", found.spec.approval
+            elif name in missing:
+                status, reason, told = "False", "NotRunning", "the leading plane does not run it"
+            else:
+                status, reason, told = "True", "Observed", f"by {holder or 'the plane'}"
+            yield _condition(found, f"{ledger.OBSERVED_BY}{name}", status, reason, told, now)
+        if over:
+            yield _condition(found, OBSERVED, "False", "Ended", f"it ended at {found.spec.expires_at}", now)
+        elif waits:
+            yield _condition(found, OBSERVED, "False", "AwaitingApproval", found.spec.approval, now)
+        elif missing:
+            told = f"not yet by {', '.join(missing)}"
+            yield _condition(found, OBSERVED, "False", "NotObserved", told, now)
+        else:
+            told = f"by {', '.join(affected)} of {holder or 'the plane'}"
+            yield _condition(found, OBSERVED, "True", "Observed", told, now)
+
+
+def _condition(
+    found: SchedulerOverride, type_: str, status: str, reason: str, told: str, now: float
+) -> Condition:
+    known = next((each for each in found.status.conditions if each.type == type_), None)
+    # With another leader it begins anew, which its message tells.
+    same = known is not None and (known.status, known.message) == (status, told)
+    since = known.last_transition_time if known is not None and same else timestamp(now)
+    return Condition(type_, status, reason, told, since, observed_generation=found.metadata.generation)
+
+
+def _residue(found: SchedulerOverride, left: tuple[str, ...], now: float) -> Condition:
+    if left:
+        return _condition(found, RESIDUE, "True", "Left", f"{len(left)} left: {'; '.join(left[:3])}", now)
+    return _condition(found, RESIDUE, "False", "Clean", "nothing of it is left", now)
+
+
+def _held(view: Reading, found: SchedulerOverride) -> Iterator[OverrideHeld]:
+    """Sizes that were noted, and those of workloads that are new to it. What came after it began is to have none."""
+    if not found.spec.changes.pause_expansion:
+        return
+    noted = {each.uid: each for each in found.status.held}
+    begun = parse_time(found.metadata.creation_timestamp)
+    count = 0
+    for resource in _SIZED:
+        sort = resource.kind.lower()
+        for each in view.list(resource):
+            assert isinstance(each, Sized)
+            meta = each.metadata
+            if isinstance(each, ReplicaSet) and meta.controller is not None:
+                continue
+            if count == HELD_MAX or not ledger.covers(found, meta.namespace, ledger.names_of(meta, sort)):
+                continue
+            count += 1
+            size = each.spec.replicas if parse_time(meta.creation_timestamp) <= begun else 0
+            yield noted.get(meta.uid) or OverrideHeld(
+                resource.kind, meta.name, meta.uid, size, meta.namespace
+            )
+
+
+def _notes(
+    found: SchedulerOverride, undo: tuple[str, ...], left: tuple[str, ...], over: bool, now: float
+) -> tuple[tuple[EventNote, ...], float]:
+    """What is due to be told, and when the next is."""
+    regarding, uid = regarding_of(OVERRIDES, found.metadata), found.metadata.uid
+    ends = ledger.end_of(found)
+    if over:
+        told = (
+            f"it has ended; {len(left)} left: {'; '.join(left[:3])}"
+            if left
+            else "it has ended; nothing is left"
+        )
+        kind = WARNING if left else NORMAL
+        return (EventNote(regarding, kind, "OverrideEnded", told, occasion=f"{uid}/ended/{len(left)}"),), 0.0
+    lasts = ends - parse_time(found.metadata.creation_timestamp)
+    warn_at = ends - min(_WARN_SECONDS, lasts * _WARN_SHARE)
+    if now < warn_at:
+        return (), warn_at
+    told = f"it ends at {found.spec.expires_at}; then {'; '.join(undo)}"
+    return (EventNote(regarding, WARNING, "OverrideEndsSoon", told, occasion=f"{uid}/ends-soon"),), 0.0
+
+
+def _verdict(
+    found: SchedulerOverride, conditions: list[Condition], left: tuple[str, ...], over: bool
+) -> Verdict:
+    if over:
+        return Waiting("Residue", "; ".join(left)) if left else SETTLED
+    missing = next((each for each in conditions if each.type == OBSERVED and each.status != "True"), None)
+    return SETTLED if missing is None else Waiting(missing.reason, missing.message)

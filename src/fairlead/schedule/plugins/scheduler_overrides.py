@@ -1,0 +1,55 @@
+"""Places that somebody closed for a while: zones, pools and nodes that a workload is to avoid, and cordons of places.
+
+Only what is not yet there is kept off; whoever runs there stays. A cordon is tolerated as that of a node is, so that
+DaemonSets have their pods there. No SchedulingPolicy can take this plugin out: an override that says that it holds,
+holds.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from fairlead.model.views import OVERRIDES
+from fairlead.schedule.contract import Prepared
+from fairlead.schedule.facts import Facts
+from fairlead.schedule.nodes import Ints
+from fairlead.schedule.plugins.node_unschedulable import CORDONED
+from fairlead.schedule.plugins.static import Static
+from fairlead.schedule.plugins.taint_toleration import is_tolerated
+from fairlead.schedule.snapshot import Snapshot
+
+
+class SchedulerOverrides:
+    name: ClassVar[str] = "SchedulerOverrides"
+    wakes_on: ClassVar[frozenset[str]] = frozenset({"nodes", OVERRIDES.name})
+    evicting_helps: ClassVar[bool] = False
+    concerns: ClassVar[tuple[str, ...]] = ("user", "node-admin")
+
+    def prepare(self, snapshot: Snapshot, facts: Facts) -> Prepared | None:
+        overrides, nodes = snapshot.overrides, snapshot.nodes
+        if not overrides:
+            return None
+        found = overrides.closing(facts, cordons=not is_tolerated(CORDONED, facts.tolerations))
+        if not found:
+            return None
+        closed = [(each, overrides.closed(nodes, each)) for each in found]
+        mask = np.ones(nodes.slots, np.bool_)
+        for _, where in closed:
+            mask &= ~where
+
+        def reasons(slots: Ints) -> dict[str, int]:
+            """Each node once, by the first override that closes it."""
+            told: dict[str, int] = {}
+            left = np.ones(len(slots), np.bool_)
+            for each, where in closed:
+                refused = left & where[slots]
+                left &= ~refused
+                if refused.any():
+                    meta = each.metadata
+                    count = int(np.count_nonzero(refused))
+                    told[f"node(s) were closed by SchedulerOverride {meta.namespace}/{meta.name}"] = count
+            return told
+
+        return Static(mask, reasons)
