@@ -239,7 +239,9 @@ def _tell(made: Json, options: argparse.Namespace) -> int:
     print(f"scheduleroverride/{meta['name']} {told} for {spec['target']} until {spec['expiresAt']}")
     for each in controls_of(spec["changes"]):
         print(f"  {each.name}: {each.changes}")
-        print(f"  risk: {each.risk}; its end leaves {each.left}")
+        print(f"  risk: {each.risk}")
+        if each.left:
+            print(f"  its end does not undo: {each.left}")
     if options.dry_run:
         return 0
     observed = condition_of(made, "SchedulerOverrideObserved")
@@ -295,7 +297,7 @@ def _approve(options: argparse.Namespace) -> int:
 def _wait_approved(client: ApiClient, made: Json) -> Json:
     meta = made["metadata"]
     until = time.monotonic() + OBSERVED_SECONDS
-    while not condition_of(made, "SchedulerOverrideObserved").get("status") == "True":
+    while condition_of(made, "SchedulerOverrideObserved").get("status") != "True":
         if time.monotonic() >= until:
             break
         time.sleep(_POLL_SECONDS)

@@ -1,4 +1,4 @@
-"""`fairlead override report`: what was done under one override, from the audit log, and what it left. Part of `override`."""
+"""`fairlead override report`: what was done under one override, by the audit log, and what it left."""
 
 from __future__ import annotations
 
@@ -52,9 +52,8 @@ def report(client: ApiClient, override: Json, form: str) -> int:
     for each in status.get("residue") or ():
         print(f"    {each}")
     print()
-    print(
-        f"{len(writes)} writes to its target while it held{', the first:' if len(writes) > WRITES_SHOWN_MAX else ''}"
-    )
+    first = ", the first:" if len(writes) > WRITES_SHOWN_MAX else ""
+    print(f"{len(writes)} writes to it and its target while it held, reports of status left out{first}")
     if writes:
         rows = [
             (each["time"], each["user"], each["verb"], each["object"], each["changed"]) for each in writes
@@ -74,6 +73,8 @@ def _writes(client: ApiClient, override: Json) -> list[Json]:
         about = record.get("object") or {}
         if record.get("verb") in _READS or not begun <= record.get("time", "")[:19] + "Z" <= ended:
             continue
+        if about.get("subresource") == "status":
+            continue  # what became of things, not what was done
         name = about.get("name") or ""
         is_own = about.get("resource") == "scheduleroverrides" and name == meta["name"]
         in_target = bool(target) and (name == target or name.startswith(f"{target}-"))

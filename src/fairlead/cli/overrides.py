@@ -1,4 +1,4 @@
-"""`fairlead overrides`: what people have laid down for a while: what, on what, by whom, until when, who has not heard."""
+"""`fairlead overrides`: what people have laid down for a while, on what, by whom, until when."""
 
 from __future__ import annotations
 

@@ -25,7 +25,9 @@ from fairlead.reconcile.nodes.pod_networks import pod_network_decider
 from fairlead.reconcile.nodes.release import release_decider
 from fairlead.reconcile.nodes.returned import returned_decider
 from fairlead.reconcile.nodes.taint_eviction import taint_eviction_decider
+from fairlead.reconcile.overrides.capacity import capacity_decider
 from fairlead.reconcile.overrides.decider import override_decider
+from fairlead.reconcile.overrides.drain import drain_decider
 from fairlead.reconcile.placement_quota import placement_quota_decider
 from fairlead.reconcile.plane_settings import plane_settings_decider
 from fairlead.reconcile.progress import progress_decider
@@ -129,6 +131,8 @@ def workload_deciders(catalog: Catalog = CATALOG, kinds: Catalog | None = None) 
         returned_decider(),
         taint_eviction_decider(),
         repair_decider(),
+        drain_decider(),
+        capacity_decider(),
         *traffic_deciders(catalog),
         *account_deciders(catalog),
     )

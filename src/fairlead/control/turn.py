@@ -169,6 +169,6 @@ def rebase(effect: Effect, write: Write) -> Effect:
         each.key == write.key for each in effect.premises
     ):
         after = Premise(write.key, write.revision)
-        moved = tuple(after if each.key == write.key else each for each in effect.premises)
+        moved = tuple(after if each.key == write.key and not each.uid else each for each in effect.premises)
         effect = structs.replace(effect, premises=moved)
     return effect

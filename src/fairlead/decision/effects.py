@@ -3,7 +3,7 @@
     Create        a child under a name that follows from its owner and occasion; if it exists, it is done
     Change        a merge patch of one object, bound to the uid and revision it was decided on
     ChangeStatus  the same of its status subresource
-    Delete        of this very object: uid and revision are preconditions
+    Delete        of this very object: uid and revision are preconditions; of a pod also as an eviction
     Bind          a pod to a node, once
     Finalize      what is left of a namespace's spec.finalizers, once it is empty
 
@@ -87,6 +87,7 @@ class Delete(_Effect, frozen=True, tag=True):
     # None: as long as the object asks for; 0: at once, what a node does in the end.
     grace_seconds: int | None = None
     premises: Premises = ()
+    evicts: bool = False  # within disruption budgets: the API says "later" where one would be broken
 
     def is_done(self, found: Json | None) -> bool:
         if found is None or _uid(found) != self.uid:
@@ -142,6 +143,7 @@ def delete_object(
     policy: str = "Background",
     grace_seconds: int | None = None,
     premises: Premises = (),
+    evicts: bool = False,
 ) -> Delete:
     """The deletion of an object as it was looked at."""
     return Delete(
@@ -156,6 +158,7 @@ def delete_object(
         policy=policy,
         grace_seconds=grace_seconds,
         premises=premises,
+        evicts=evicts,
     )
 
 

@@ -220,15 +220,15 @@ def approves(override: SchedulerOverride, meta: Meta) -> bool:
 def held_size(
     overrides: Iterable[SchedulerOverride], namespace: str, uid: str, names: Iterable[Name], now: float
 ) -> tuple[int, Hold] | None:
-    """The size that a workload is not to grow beyond, as its overrides noted it; None while none has noted one."""
+    """The size that a workload is not to grow beyond, as the server noted it in its overrides; None: no such one holds.
+    A workload that came after one began has no size there: it is to have no pods yet."""
     names = tuple(names)
     sizes: list[tuple[int, SchedulerOverride]] = []
     for each in active(overrides, now):
         if not each.spec.changes.pause_expansion or not covers(each, namespace, names):
             continue
         noted = noted_size(each, uid)
-        if noted is not None:
-            sizes.append((noted.replicas, each))
+        sizes.append((noted.replicas if noted is not None else 0, each))
     hold = _hold([each for _, each in sizes])
     return (min(size for size, _ in sizes), hold) if hold is not None else None
 

@@ -16,7 +16,7 @@ import msgspec
 from fairlead.api.admission.plane_conditions import is_plane
 from fairlead.api.admission.step import AdmissionStep
 from fairlead.api.attempt import Attempt
-from fairlead.api.objects import put, tree
+from fairlead.api.objects import plain, put, tree
 from fairlead.api.status import invalid
 from fairlead.core.problems import Problems
 from fairlead.core.times import parse_time, timestamp
@@ -32,8 +32,10 @@ from fairlead.model.views import (
     JOBS,
     NODES,
     REPLICASETS,
+    RESERVATIONS,
     STATEFULSETS,
     Anything,
+    ReplicaSet,
     SchedulerOverride,
 )
 from fairlead.store.contract import AtRevision
@@ -49,6 +51,9 @@ _SORTS = {
 }
 _override = msgspec.json.Decoder(SchedulerOverride).decode
 _anything = msgspec.json.Decoder(Anything).decode
+_sized = msgspec.json.Decoder(ReplicaSet).decode  # of any kind with spec.replicas
+#: bound: objects | workloads whose size one SchedulerOverride keeps | 422
+HELD_MAX = 500
 _STAMPED = ("expiresAt", "requestedBy", "approval")
 
 
@@ -81,6 +86,13 @@ def _admit(attempt: Attempt) -> None:
     _check_count(beside, int(knobs["activeMax"]), problems)
     _check_conflicts(wanted, beside, problems)
     _check_target(attempt, wanted, problems)
+    held = _sizes(attempt, wanted) if wanted.spec.changes.pause_expansion else []
+    if len(held) > HELD_MAX:
+        problems.invalid(
+            "spec.target",
+            wanted.spec.target,
+            f"has {len(held)} workloads, and {HELD_MAX} may be held: narrow it",
+        )
     if problems:
         raise invalid(attempt.kind, attempt.key.name, problems)
     spec["approval"] = _approval(attempt, wanted, knobs)
@@ -91,6 +103,8 @@ def _admit(attempt: Attempt) -> None:
             f"it holds once somebody else has approved it ({spec['approval']}): "
             f"fairlead override approve {attempt.key.name} -n {attempt.key.namespace}"
         )
+    if wanted.spec.changes.pause_expansion:
+        new["status"] = {"held": held}
     _take_turns(attempt)
 
 
@@ -225,6 +239,25 @@ def _approval(attempt: Attempt, wanted: SchedulerOverride, knobs: plane_knobs.Nu
     return ""
 
 
+def _sizes(attempt: Attempt, wanted: SchedulerOverride) -> list[Json]:
+    """What the workloads that it covers ask for now."""
+    found = []
+    for resource in (DEPLOYMENTS, STATEFULSETS, REPLICASETS):
+        for entry in attempt.read.list(resource.name):
+            if is_stand_in(entry.data):
+                continue
+            each = _sized(entry.data)
+            meta = each.metadata
+            names = ledger.names_of(meta, resource.kind.lower())
+            if (resource is REPLICASETS and meta.controller is not None) or not ledger.covers(
+                wanted, meta.namespace, names
+            ):
+                continue
+            about = {"kind": resource.kind, "namespace": meta.namespace, "name": meta.name, "uid": meta.uid}
+            found.append({**about, "replicas": each.spec.replicas})
+    return found
+
+
 def _take_turns(attempt: Attempt) -> None:
     """Overrides are made one after the other, so that their number and what stands beside them is what was judged."""
     key = Key(namespace.KIND.resource, "", kinds.CLUSTER_NAMESPACE)
@@ -237,7 +270,12 @@ def _take_turns(attempt: Attempt) -> None:
 def _admit_approval(attempt: Attempt) -> None:
     """Who approves is stamped, and is not who asked. Everything else of the status is the plane's."""
     new, old, user = attempt.new, attempt.old, attempt.context.user
-    if new is None or old is None or is_plane(user):
+    if new is None or old is None:
+        return
+    for field in (*_STAMPED, "owner"):  # who sends the whole object again need not know what was stamped
+        if field in (old.get("spec") or {}) and field not in (new.get("spec") or {}):
+            new["spec"] = {**(new.get("spec") or {}), field: old["spec"][field]}
+    if is_plane(user):
         return
     status, before = new.get("status") or {}, old.get("status") or {}
     if status == before:
@@ -270,7 +308,41 @@ def _approved(status: Json) -> Json | None:
     return next((each for each in status.get("conditions") or () if each.get("type") == kinds.APPROVED), None)
 
 
+def _charge_override(attempt: Attempt) -> None:
+    """A Reservation made for an override is counted there, in the same transaction: no more than it allows."""
+    assert attempt.new is not None
+    mark = (attempt.new["metadata"].get("annotations") or {}).get(ledger.MADE_FOR, "")
+    space, _, name = mark.partition("/")
+    if not name:
+        return
+    entry = attempt.read.get(Key(_RESOURCE, space, name))
+    if entry is None or is_stand_in(entry.data):
+        raise attempt.forbidden(f"there is no SchedulerOverride {mark}, for which it is to be made")
+    override = _override(entry.data)
+    if not ledger.is_active(override, attempt.context.now):
+        raise attempt.forbidden(f"SchedulerOverride {mark} does not hold (any more)")
+    changes, reserved = override.spec.changes, override.status.reserved
+    given = (attempt.new.get("spec") or {}).get("capacityClass") or ""
+    if given != changes.allow_reserved_capacity_class:
+        raise attempt.forbidden(
+            f"SchedulerOverride {mark} allows capacity class {changes.allow_reserved_capacity_class!r}, not {given!r}"
+        )
+    made = f"{attempt.key.namespace}/{attempt.key.name}"
+    if made not in reserved and len(reserved) >= changes.reserved_replicas:
+        used = ", ".join(reserved)
+        raise attempt.forbidden(
+            f"SchedulerOverride {mark} allows {changes.reserved_replicas} replicas, and {used} use that up"
+        )
+    current, managed = plain(entry)
+    status = {**(current.get("status") or {}), "reserved": sorted({*reserved, made})}
+    attempt.preconditions.append(AtRevision(entry.key, entry.revision))
+    attempt.operations.append(put(kinds.KIND, entry.key, {**current, "status": status}, managed=managed))
+
+
 STEPS = (
+    AdmissionStep(
+        "OverrideReservations", _charge_override, frozenset({"create"}), frozenset({RESERVATIONS.name})
+    ),
     AdmissionStep("SchedulerOverride", _admit, frozenset({"create"}), frozenset({_RESOURCE})),
     AdmissionStep(
         "SchedulerOverrideStatus",

@@ -29,7 +29,7 @@ CONTROLS = (
         "pause autoscaler",
         "autoscalers of the target change no size",
         "load that grows meets the size of now",
-        "nothing",
+        "",
         f"fairlead override pause autoscaler deployment/NAME {_FOR}",
     ),
     Control(
@@ -37,7 +37,7 @@ CONTROLS = (
         "pause expansion",
         "the target gets no more replicas than it asked for when this began; lost ones are replaced",
         "load that grows meets the size of now; workloads made meanwhile stay empty",
-        "nothing",
+        "",
         f"fairlead override pause expansion deployment/NAME {_FOR}",
     ),
     Control(
@@ -45,7 +45,7 @@ CONTROLS = (
         "pause rollout",
         "a new template goes no further",
         "two versions run beside each other for longer; a fix waits as well",
-        "nothing",
+        "",
         f"fairlead override pause rollout deployment/NAME {_FOR}",
     ),
     Control(
@@ -53,7 +53,7 @@ CONTROLS = (
         "pause repair",
         "nothing of the target is released from silent nodes, evicted for taints or removed as left over",
         "replicas on nodes that are really gone are not replaced",
-        "nothing",
+        "",
         f"fairlead override pause repair deployment/NAME {_FOR}",
     ),
     Control(
@@ -61,7 +61,7 @@ CONTROLS = (
         "avoid",
         "nothing new of the target is placed there; what runs there stays",
         "capacity is stranded there, and the rest may be overloaded",
-        "pods that were placed elsewhere stay elsewhere",
+        "pods that were placed elsewhere stay there",
         f"fairlead override avoid deployment/NAME zone/ZONE {_FOR}",
     ),
     Control(
@@ -69,7 +69,7 @@ CONTROLS = (
         "capacity",
         "a number of replicas of the target may use nodes that are kept for a capacity class",
         "what the class is kept for may not find room",
-        "pods that run there go on; they are listed as residue",
+        "pods that run there go on, and are listed as residue",
         f"fairlead override capacity deployment/NAME CLASS --replicas 2 {_FOR}",
     ),
     Control(
@@ -77,7 +77,7 @@ CONTROLS = (
         "cordon",
         "nothing new is placed on the nodes of a place",
         "the rest may be overloaded",
-        "nothing",
+        "",
         f"fairlead override cordon zone/NAME {_FOR}",
     ),
     Control(
@@ -85,7 +85,7 @@ CONTROLS = (
         "drain",
         "nothing new is placed on the nodes of a place, and pods leave them within their disruption budgets",
         "disruption, and pressure on what is left",
-        "pods do not move back by themselves",
+        "pods do not move back",
         f"fairlead override drain pool/NAME {_FOR}",
     ),
     Control(

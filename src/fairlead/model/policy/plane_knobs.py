@@ -29,6 +29,8 @@ CONTROLLERS = (
     "job-orphans",
     "namespace",
     "node-health",
+    "override-capacity",
+    "override-drain",
     "overrides",
     "placement-quota",
     "plane-settings",

@@ -142,6 +142,7 @@ class SchedulerOverrideStatus(View, frozen=True):
     undo_plan: tuple[str, ...] = ()
     held: tuple[OverrideHeld, ...] = ()
     residue: tuple[str, ...] = ()
+    reserved: tuple[str, ...] = ()
 
 
 class SchedulerOverride(View, frozen=True):

@@ -5,14 +5,13 @@ controllers see it (as `plane_settings.py` has it). A condition names the plane 
 changes with the leader only) and the revision; with another leader it begins anew. A controller that this plane does
 not run leaves its condition False, and `SchedulerOverrideObserved` with it.
 
-    before its end   the sizes that `pauseExpansion` keeps are noted once; a warning tells what changes back
+    before its end   a warning tells what changes back
     after its end    what it left is looked for until nothing is left (`residue.py`), then it is kept for a day
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from msgspec import structs
 
@@ -21,28 +20,20 @@ from fairlead.decision.contract import NOTHING, SETTLED, Decision, EventNote, Re
 from fairlead.decision.decider import Decider, Wake, WatchEvent
 from fairlead.decision.ensure import ensure_gone, ensure_status
 from fairlead.decision.notes import NORMAL, WARNING, regarding_of
-from fairlead.decision.predicates import PRESENT
+from fairlead.decision.predicates import ENDED, GONE, PRESENT
 from fairlead.decision.wakes import called, each_of, itself
 from fairlead.ledger import override as ledger
 from fairlead.model.key import Key
 from fairlead.model.kinds.scheduleroverride import APPROVED, OBSERVED, RESIDUE
 from fairlead.model.marks import PLANE_FENCE, PLANE_NAMESPACE
 from fairlead.model.views import (
-    DEPLOYMENTS,
     LEASES,
     OVERRIDES,
     PODS,
-    REPLICASETS,
     RESERVATIONS,
-    STATEFULSETS,
     Condition,
-    Deployment,
-    OverrideHeld,
-    ReplicaSet,
     Reservation,
-    Resource,
     SchedulerOverride,
-    StatefulSet,
 )
 from fairlead.reconcile.overrides.residue import residue_of
 from fairlead.reconcile.overrides.telling import affected_by, undo_plan
@@ -52,10 +43,6 @@ NAME = "overrides"
 ENDED_KEPT_SECONDS = 86400.0
 # How long before its end people are warned; of a short one, a tenth of its time.
 _WARN_SECONDS, _WARN_SHARE = 300.0, 0.1
-#: bound: objects | workloads whose size one override keeps | the rest is not held, which its condition says
-HELD_MAX = 500
-_SIZED: tuple[Resource[Any], ...] = (DEPLOYMENTS, STATEFULSETS, REPLICASETS)
-Sized = Deployment | StatefulSet | ReplicaSet
 
 
 def override_decider(runs: Iterable[str]) -> Decider:
@@ -63,12 +50,12 @@ def override_decider(runs: Iterable[str]) -> Decider:
     keeper = _Keeper(frozenset(runs))
     return Decider(
         name=NAME,
-        reads=(OVERRIDES, LEASES, PODS, RESERVATIONS, *_SIZED),
+        reads=(OVERRIDES, LEASES, PODS, RESERVATIONS),
         wakes=(
             Wake(OVERRIDES, itself, when=PRESENT),
             Wake(LEASES, called(PLANE_FENCE, each_of(OVERRIDES))),
             Wake(RESERVATIONS, _of_reservation),
-            *(Wake(each, _of_new, among=OVERRIDES) for each in _SIZED),
+            Wake(PODS, each_of(OVERRIDES, _has_residue), when=ENDED | GONE, among=OVERRIDES),
         ),
         decide=keeper.decide,
     )
@@ -79,17 +66,8 @@ def _of_reservation(event: WatchEvent[Reservation]) -> Iterable[Key]:
     return (made_for,) if made_for is not None else ()
 
 
-def _of_new(event: WatchEvent[Sized]) -> Iterable[Key]:
-    """A workload that is new may have to be held from the beginning."""
-    if event.before is not None:
-        return ()
-    meta, sort = event.newest.metadata, type(event.newest).__name__.lower()
-    return [
-        Key(OVERRIDES.name, each.metadata.namespace, each.metadata.name)
-        for each in event.view.list(OVERRIDES)
-        if each.spec.changes.pause_expansion
-        and ledger.covers(each, meta.namespace, ledger.names_of(meta, sort))
-    ]
+def _has_residue(override: SchedulerOverride) -> bool:
+    return bool(override.status.residue)
 
 
 class _Keeper:
@@ -118,7 +96,6 @@ class _Keeper:
             affected_controllers=affected,
             conditions=(*approved, *conditions),
             undo_plan=tuple(undo_plan(found)),
-            held=tuple(_held(view, found)) if not over else found.status.held,
             residue=left,
         )
         status = ensure_status(NAME, OVERRIDES, found, wanted, ("active",))
@@ -170,29 +147,6 @@ def _residue(found: SchedulerOverride, left: tuple[str, ...], now: float) -> Con
     if left:
         return _condition(found, RESIDUE, "True", "Left", f"{len(left)} left: {'; '.join(left[:3])}", now)
     return _condition(found, RESIDUE, "False", "Clean", "nothing of it is left", now)
-
-
-def _held(view: Reading, found: SchedulerOverride) -> Iterator[OverrideHeld]:
-    """Sizes that were noted, and those of workloads that are new to it. What came after it began is to have none."""
-    if not found.spec.changes.pause_expansion:
-        return
-    noted = {each.uid: each for each in found.status.held}
-    begun = parse_time(found.metadata.creation_timestamp)
-    count = 0
-    for resource in _SIZED:
-        sort = resource.kind.lower()
-        for each in view.list(resource):
-            assert isinstance(each, Sized)
-            meta = each.metadata
-            if isinstance(each, ReplicaSet) and meta.controller is not None:
-                continue
-            if count == HELD_MAX or not ledger.covers(found, meta.namespace, ledger.names_of(meta, sort)):
-                continue
-            count += 1
-            size = each.spec.replicas if parse_time(meta.creation_timestamp) <= begun else 0
-            yield noted.get(meta.uid) or OverrideHeld(
-                resource.kind, meta.name, meta.uid, size, meta.namespace
-            )
 
 
 def _notes(

@@ -26,6 +26,7 @@ from fairlead.model.views import (
     JOBS,
     LEASES,
     NODES,
+    OVERRIDES,
     PLACEMENT_QUOTAS,
     PODS,
     REPLICASETS,
@@ -70,6 +71,7 @@ _TYPED: tuple[Resource[Any], ...] = (
     EVIDENCE_POLICIES,
     EVENTS,
     CLUSTER_ROLES,
+    OVERRIDES,
 )  # fmt: skip
 
 
@@ -92,11 +94,12 @@ class Sight(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def for_a_node(self) -> bool:
-        """What a plane did because of a node: a taint drove a pod out, or the rule for one that came back, by which a
-        replacement goes that has not run."""
+        """What a plane did because of a node: a taint or a drain drove a pod out, or the rule for one that came back,
+        by which a replacement goes that has not run."""
         annotations = self.last.metadata.annotations
         by_rule = annotations.get(ON_RETURN, KEEP_REPLACEMENT) != KEEP_REPLACEMENT or not self.last.ready
-        return "taint-eviction of plane-" in self.origin or (REPLACES in annotations and by_rule)
+        driven = any(f"{name} of plane-" in self.origin for name in ("taint-eviction", "override-drain"))
+        return driven or (REPLACES in annotations and by_rule)
 
     @property
     def by_scheduler(self) -> bool:

@@ -25,6 +25,7 @@ from fairlead.sim.checkers.no_orphan import NoOrphan
 from fairlead.sim.checkers.observed_generation import ObservedGeneration
 from fairlead.sim.checkers.one_leader import OneLeader
 from fairlead.sim.checkers.outliving import OutlivesThePlane
+from fairlead.sim.checkers.overrides import OverridesAreKept
 from fairlead.sim.checkers.placed_at_rest import PlacedAtRest
 from fairlead.sim.checkers.policies import PoliciesAreFollowed
 from fairlead.sim.checkers.preemption import PreemptionEnds
@@ -99,6 +100,7 @@ def all_checkers(fencing: bool = True) -> tuple[Checker, ...]:
         LeasesRunOut(),
         TemplatesReachPods(),
         PoliciesAreFollowed(),
+        OverridesAreKept(),
         QuotaIsTheSum(),
         SlicesAtRest(),
         TruthfulProgress(),

@@ -206,5 +206,10 @@ SPECIMENS: tuple[Specimen, ...] = (
     Specimen(
         "late_policy_unheeded", 0, "late-policy", ("bound-once", *_UNFINISHED), "looks only at what is there"
     ),
+    Specimen("target_by_its_text", 0, "overrides", ("overrides-are-kept",), "matches by the letter"),
+    Specimen("ends_with_the_object", 0, "overrides", ("overrides-are-kept",), "leaves an end to a clean-up"),
+    Specimen(
+        "overrides_heard_of", 0, "overrides", ("overrides-are-kept",), "keeps what it was told in memory"
+    ),
     Specimen("event_forgotten", 0, "restarts", ("writers-progress",), "takes no answer for a refusal"),
 )

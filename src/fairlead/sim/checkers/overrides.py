@@ -1,0 +1,214 @@
+"""What SchedulerOverrides promise, judged at every commit by the clock of the run.
+
+- Nothing acts on one that has ended: an eviction of a drain and a Reservation made for one commit only while there is
+  an override that says so, and has not ended.
+- None allows more than it says: Reservations made for one are no more than its replicas.
+- What is held stays held, once its status says that all have observed it, and the longest time has passed that a
+  request may be under way, until the time that a plane whose clock is ahead may take for its end: no pod is bound where
+  it is to avoid, no ReplicaSet of the target gets more than the Deployment asked for when the override was made, and
+  none of a template that came while rollouts are paused gets any.
+- At rest it tells the truth: each that has ended says so, and as residue what is left of it, no less and no more; no
+  workload is told as held.
+"""
+
+from __future__ import annotations
+
+from fairlead.ledger import override as ledger
+from fairlead.model.key import Key
+from fairlead.model.kinds.scheduleroverride import OBSERVED, RESIDUE
+from fairlead.model.reasons import HELD
+from fairlead.model.views import (
+    DEPLOYMENTS,
+    NODES,
+    OVERRIDES,
+    PODS,
+    REPLICASETS,
+    RESERVATIONS,
+    Deployment,
+    Node,
+    Pod,
+    ReplicaSet,
+    Reservation,
+    SchedulerOverride,
+)
+from fairlead.sim.checkers.contract import CommittedObjects, Sight
+from fairlead.sim.time import EPOCH
+from fairlead.sim.violation import Violation
+
+# So long a request may be under way.
+_LAG_SECONDS = 20.0
+_SKEW_SECONDS = 32.0  # so far a plane's clock may be ahead or behind
+_CLOCK_SECONDS = 2.0  # times are told in whole seconds, and a plan waits for its turn in the store
+
+
+class OverridesAreKept:
+    name = "overrides-are-kept"
+
+    def __init__(self) -> None:
+        self._overrides: dict[Key, SchedulerOverride] = {}
+        self._observed_at: dict[Key, float] = {}
+        self._nodes: dict[str, Node] = {}
+        self._deployments: dict[Key, Deployment] = {}
+        self._begun: dict[Key, dict[Key, Deployment]] = {}  # by override: the Deployments as they were then
+        self._made: dict[Key, dict[Key, None]] = {}
+
+    def saw(self, sight: Sight) -> None:
+        resource = sight.key.resource
+        if resource == OVERRIDES.name:
+            self._saw_override(sight)
+        elif resource == NODES.name:
+            if sight.after is None:
+                self._nodes.pop(sight.key.name, None)
+            else:
+                self._nodes[sight.key.name] = sight.after
+        elif resource == DEPLOYMENTS.name:
+            if sight.after is None:
+                self._deployments.pop(sight.key, None)
+            else:
+                self._deployments[sight.key] = sight.after
+        elif not self._overrides:
+            return
+        elif resource == PODS.name:
+            self._saw_pod(sight)
+        elif resource == REPLICASETS.name:
+            self._saw_set(sight)
+        elif resource == RESERVATIONS.name and sight.before is None:
+            self._saw_reservation(sight)
+
+    def _saw_override(self, sight: Sight) -> None:
+        if sight.after is None:
+            self._overrides.pop(sight.key, None)
+            self._observed_at.pop(sight.key, None)
+            self._begun.pop(sight.key, None)
+            return
+        if sight.before is None:
+            self._begun[sight.key] = dict(self._deployments)
+        found: SchedulerOverride = sight.after
+        self._overrides[sight.key] = found
+        observed = any(each.type == OBSERVED and each.status == "True" for each in found.status.conditions)
+        if not observed:
+            self._observed_at.pop(sight.key, None)
+        else:
+            self._observed_at.setdefault(sight.key, sight.seconds)
+
+    def _active(self, seconds: float, slack: float = 0.0) -> list[SchedulerOverride]:
+        now = clock(seconds)
+        return [each for each in self._overrides.values() if ledger.is_active(each, now - slack)]
+
+    def _holding(self, seconds: float) -> list[SchedulerOverride]:
+        """Those of which everybody has known for so long that nothing from before is under way."""
+        now = clock(seconds)
+        return [
+            self._overrides[key]
+            for key, since in self._observed_at.items()
+            if seconds - since > _LAG_SECONDS and ledger.is_active(self._overrides[key], now + _SKEW_SECONDS)
+        ]
+
+    def _saw_pod(self, sight: Sight) -> None:
+        pod: Pod = sight.last
+        node = self._nodes.get(pod.spec.node_name)
+        begins = sight.before is not None and not sight.before.metadata.deletion_timestamp
+        goes = sight.after is None or sight.after.metadata.deletion_timestamp
+        if "override-drain of plane-" in sight.origin and begins and goes and node is not None:
+            drains = [each for each in self._active(sight.seconds, _CLOCK_SECONDS) if each.spec.changes.drain]
+            meta = node.metadata
+            if not any(ledger.closes(each, meta.name, meta.labels) for each in drains):
+                told = f"pod {sight.key.name} was drained from {meta.name}, and no drain of it holds"
+                raise Violation(self.name, told)
+        bound = sight.before is not None and not sight.before.spec.node_name and pod.spec.node_name
+        if bound and node is not None and sight.by_scheduler:
+            self._judge_bound(pod, node, sight.seconds)
+
+    def _judge_bound(self, pod: Pod, node: Node, seconds: float) -> None:
+        meta, names = pod.metadata, ledger.names_of_owner(pod.metadata)
+        for each in self._holding(seconds):
+            place = node.metadata
+            of_place = each.spec.changes.cordon or each.spec.changes.drain
+            if not of_place and not ledger.covers(each, meta.namespace, names):
+                continue
+            if ledger.closes(each, place.name, place.labels):
+                told = f"pod {meta.name} was bound to {place.name}, which {each.metadata.name} keeps closed"
+                raise Violation(self.name, told)
+
+    def _saw_set(self, sight: Sight) -> None:
+        before = sight.before.spec.replicas if sight.before is not None else 0
+        if sight.after is None or "deployment of plane-" not in sight.origin:
+            return
+        found: ReplicaSet = sight.after
+        owner = found.metadata.controller
+        if found.spec.replicas <= before or owner is None:
+            return
+        names = ledger.names_of(found.metadata, "replicaset")
+        for each in self._holding(sight.seconds):
+            changes = each.spec.changes
+            if not ledger.covers(each, found.metadata.namespace, names):
+                continue
+            own = Key(OVERRIDES.name, each.metadata.namespace, each.metadata.name)
+            begun = self._begun[own].get(Key(DEPLOYMENTS.name, found.metadata.namespace, owner.name))
+            asked = begun.spec.replicas if begun is not None else 0
+            if changes.pause_expansion and found.spec.replicas > asked + _SURGE_MAX:
+                told = f"{found.metadata.name} got {found.spec.replicas} replicas, and {each.metadata.name} keeps"
+                raise Violation(self.name, f"{told} its workload at {asked}")
+            if changes.pause_rollout and begun is not None and _image(begun) != _image(found):
+                told = f"{found.metadata.name} got {found.spec.replicas} replicas of {_image(found)}"
+                raise Violation(self.name, f"{told}, and {each.metadata.name} pauses rollouts")
+
+    def _saw_reservation(self, sight: Sight) -> None:
+        found: Reservation = sight.last
+        key = ledger.made_for(found.metadata)
+        if key is None:
+            return
+        override = self._overrides.get(key)
+        if override is None or not ledger.is_active(override, clock(sight.seconds) - _CLOCK_SECONDS):
+            raise Violation(
+                self.name, f"reservation {sight.key.name} was made for {key.name}, which has ended"
+            )
+        made = self._made.setdefault(key, {})
+        made[sight.key] = None
+        if len(made) > override.spec.changes.reserved_replicas:
+            told = f"{len(made)} reservations were made for {key.name}, which allows"
+            raise Violation(self.name, f"{told} {override.spec.changes.reserved_replicas}")
+
+    def quiesced(self, objects: CommittedObjects, seconds: float) -> None:
+        now = clock(seconds)
+        for key, override in objects.of(OVERRIDES.name).items():
+            if ledger.is_active(override, now + _CLOCK_SECONDS):
+                return  # what is held is as it should be
+            if now < ledger.end_of(override) + _SKEW_SECONDS:
+                continue
+            residue = next((each for each in override.status.conditions if each.type == RESIDUE), None)
+            if override.status.active or residue is None:
+                raise Violation(self.name, f"override {key.name} has ended, and its status does not say so")
+            left = _left(objects, key)
+            if (residue.status == "True") != bool(left):
+                told = f"override {key.name} has ended, and says that it left {override.status.residue}"
+                raise Violation(self.name, f"{told}: it left {left}")
+        for key, found in objects.of(DEPLOYMENTS.name).items():
+            if any(each.type == HELD for each in found.status.conditions):
+                raise Violation(self.name, f"{key.name} is told as held, and no override holds")
+
+
+def _left(objects: CommittedObjects, key: Key) -> list[str]:
+    """Reservations made for it that still keep room, or whose pod still runs."""
+    found = []
+    for each in objects.of(RESERVATIONS.name).values():
+        if ledger.made_for(each.metadata) != key:
+            continue
+        used = each.status.allocated_to
+        pod = objects.of(PODS.name).get(Key(PODS.name, each.metadata.namespace, used.name)) if used else None
+        runs = pod is not None and pod.metadata.uid == used.uid and not pod.finished
+        if runs or each.status.phase not in ("Expired", "Released"):
+            found.append(each.metadata.name)
+    return found
+
+
+def _image(found: Deployment | ReplicaSet) -> str:
+    return str(found.spec.template["spec"]["containers"][0].get("image"))
+
+
+_SURGE_MAX = 1  # of the Deployments of these worlds
+
+
+def clock(seconds: float) -> float:
+    """What the server's clock shows at a time of the run."""
+    return EPOCH + seconds
