@@ -29,6 +29,7 @@ from fairlead.model.catalog import CATALOG
 from fairlead.model.fields import MapOf
 from fairlead.model.files import load_tables
 from fairlead.model.policy import evidence_rows, plane_knobs
+from fairlead.model.policy.override_risks import CONTROLS
 from fairlead.runtime.server.process import retention as kept_history
 from fairlead.runtime.server.settings import ServeSettings
 from fairlead.schedule.registry import PLUGINS
@@ -117,6 +118,9 @@ _STEPS = {
     "CustomResourceCleanup": "a definition waits for its objects behind a finalizer",
     "AdmissionPolicyStatus": "says in the status that the expressions of the policy were checked",
     "AuditPolicyStatus": "says in the status that the policy is followed from this write on",
+    "SchedulerOverride": "stamps who made an override and when it ends, and holds it against the guards of the plane",
+    "SchedulerOverrideStatus": "the plane writes its status, a second person its approval, nobody anything else",
+    "OverrideReservations": "counts a reservation at the override that it is made for, which allows so many",
     "FlowSchemaStatus": "says in the status whether the schema's priority level exists",
     "PriorityLevelReferences": "a level that comes or goes is told in the status of the schemas that name it",
     "CustomResourceLifecycle": "holds an object's definition at its revision; none is created while that ends",
@@ -285,6 +289,14 @@ def retention() -> str:
     )
 
 
+def controls() -> str:
+    rows = [
+        (each.name, _code(each.fields), each.changes, each.risk, each.left or "nothing stays", f"`{each.command}`")
+        for each in CONTROLS
+    ]
+    return table(("control", "fields", "what it changes", "risk", "what its end does not undo", "in one line"), rows)
+
+
 def plane_settings() -> str:
     """Every knob, section by section."""
     tables = load_tables()
@@ -381,6 +393,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "reasons_and_owners": reasons_and_owners,
     "owners_otherwise": owners_otherwise,
     "concerned": concerned,
+    "controls": controls,
     "exit_codes": exit_codes,
     "retention": retention,
     "plane_settings": plane_settings,

@@ -600,6 +600,17 @@ SAMPLES: dict[str, Json] = {
             "hard": {"cpu": "4", "memory": "8Gi", "pods": "10"},
         },
     },
+    "SchedulerOverride": {
+        "apiVersion": "fairlead.dev/v1",
+        "kind": "SchedulerOverride",
+        "metadata": {"name": "calm", "namespace": "default"},
+        "spec": {
+            "target": "namespace",
+            "reason": "an incident",
+            "expiresAfter": "30m",
+            "changes": {"pauseRollout": True, "avoidZones": ["a"]},
+        },
+    },
     "Reservation": {
         "apiVersion": "fairlead.dev/v1",
         "kind": "Reservation",

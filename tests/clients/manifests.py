@@ -180,6 +180,17 @@ def one_of_each(namespace: str) -> list[Manifest]:
                 "ttlSeconds": 600,
             },
         },
+        {
+            "apiVersion": "fairlead.dev/v1",
+            "kind": "SchedulerOverride",
+            "metadata": {"name": "calm"},
+            "spec": {
+                "target": "namespace",
+                "reason": "an incident",
+                "expiresAfter": "30m",
+                "changes": {"pauseRollout": True},
+            },
+        },
         pod("web-1"),
         config("settings", {"colour": "blue", "size": "3"}),
         {

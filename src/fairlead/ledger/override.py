@@ -115,7 +115,7 @@ def covers(override: SchedulerOverride, namespace: str, names: Iterable[Name]) -
     if sort == CLUSTER:
         return own == CLUSTER_NAMESPACE
     if sort == NAMESPACE:
-        return name == namespace
+        return (name or own) == namespace
     if sort not in WORKLOADS or own != namespace:
         return False
     return any(each.name == name and sort in (each.sort, WORKLOADS[0]) for each in names)

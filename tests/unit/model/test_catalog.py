@@ -44,6 +44,7 @@ KINDS = {
     "SchedulingPolicy",
     "PlacementQuota",
     "Reservation",
+    "SchedulerOverride",
     "EvidencePolicy",
     "AuditPolicy",
     "FlowSchema",

@@ -175,7 +175,7 @@ def _meet(one: SchedulerOverride, other: SchedulerOverride) -> bool:
         same = sort == other_sort or kinds.WORKLOADS[0] in (sort, other_sort)
         return same and name == other_name and not _elsewhere(one, other)
     spaces = [
-        each_name if each_sort == kinds.NAMESPACE else each.metadata.namespace
+        (each_name if each_sort == kinds.NAMESPACE else "") or each.metadata.namespace
         for each, each_sort, each_name in ((one, sort, name), (other, other_sort, other_name))
     ]
     return spaces[0] == spaces[1]
@@ -190,7 +190,7 @@ def _check_target(attempt: Attempt, wanted: SchedulerOverride, problems: Problem
         if all(attempt.read.get(Key(each, space, name)) is None for each in resources):
             told = f"there is no such {sort} in namespace {space}{_instead(attempt, resources, space)}"
             problems.invalid("spec.target", wanted.spec.target, told)
-    elif sort == kinds.NAMESPACE and attempt.read.get(Key(namespace.KIND.resource, "", name)) is None:
+    elif sort == kinds.NAMESPACE and attempt.read.get(Key(namespace.KIND.resource, "", name or space)) is None:
         problems.not_found("spec.target", wanted.spec.target)
     elif sort in kinds.PLACES:
         places = [each.metadata for each in _nodes(attempt)]
@@ -225,7 +225,7 @@ def _approval(attempt: Attempt, wanted: SchedulerOverride, knobs: plane_knobs.Nu
             limit = f"spec.overrides.nodesShareMax is {knobs['nodesShareMax']:g}"
             return f"it closes {closed} of {len(nodes)} nodes, and {limit}"
     if sort in (kinds.NAMESPACE, kinds.CLUSTER):
-        spaces = None if sort == kinds.CLUSTER else name
+        spaces = None if sort == kinds.CLUSTER else name or attempt.key.namespace
         count = sum(
             1
             for resource in (DEPLOYMENTS.name, STATEFULSETS.name, DAEMONSETS.name)

@@ -105,8 +105,10 @@ def _validate_target(spec: Json, namespace: str, problems: Problems) -> None:
     if sort == CLUSTER:
         if name:
             problems.invalid("spec.target", target, "the cluster has no name")
-    elif not name:
+    elif not name and sort != NAMESPACE:
         problems.invalid("spec.target", target, f"name it: {sort}/NAME")
+    elif not name:
+        pass  # its own
     elif sort in ("pool", "zone", "region"):
         for text in label_problems(name):
             problems.invalid("spec.target", target, text)

@@ -22,7 +22,7 @@ from fairlead.ledger import reservation as reservations
 from fairlead.ledger.pod_needs import requests_of
 from fairlead.model.key import Key
 from fairlead.model.kinds.reservation import name_for
-from fairlead.model.kinds.scheduleroverride import split
+from fairlead.model.kinds.scheduleroverride import CLUSTER, NAMESPACE, split
 from fairlead.model.marks import POOL, ZONE
 from fairlead.model.policy import plane_knobs
 from fairlead.model.policy.in_use import policy_in_use
@@ -145,7 +145,7 @@ def _claims(
 
 def _namespace(found: SchedulerOverride) -> str:
     sort, name = split(found.spec.target)
-    return name if sort == "namespace" else "" if sort == "cluster" else found.metadata.namespace
+    return "" if sort == CLUSTER else (name if sort == NAMESPACE else "") or found.metadata.namespace
 
 
 def _waits(found: SchedulerOverride, pod: Pod) -> bool:
