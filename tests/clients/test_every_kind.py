@@ -133,6 +133,7 @@ DESCRIBED: dict[str, tuple[str, ...]] = {
     "evidencepolicies/default": ("Signal: MissedHeartbeats", "Confidence: medium", "Releases Per Minute: 6"),
     "schedulingpolicies/packed": ("Scoring:", "Strategy: MostAllocated"),
     "placementquotas/zone-c": ("Hard:", "Cpu: 4", "Pods: 9"),
+    "scheduleroverrides/calm": ("Target: namespace", "Reason: an incident", "Pause Rollout: true"),
     "reservations/recover-ee20c5dd592c": ("Allocate Once: true", "Intent: recover", "Ttl Seconds: 600"),
     "pods/web-1": ("Priority: 0", "Status: Pending", "Image: busybox:1", "QoS Class: BestEffort"),
     "configmaps/settings": ("colour:", "blue", "size:", "3"),

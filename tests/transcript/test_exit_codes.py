@@ -28,6 +28,9 @@ ABSENT = (
     "progress deployment/nope",
     "progress workload/nope -o json",
     "drain nope --reason test",
+    "override end nope",
+    "override report nope",
+    "override approve nope",
     "token revoke nope",
 )
 UNKNOWN = (
@@ -52,6 +55,8 @@ AWAY = (
     "plan -f pod.yaml",
     "progress deployment/web",
     "drain node-1 --reason test",
+    "override pause rollout deployment/web --reason test",
+    "overrides",
     "repair",
     "queues",
 )
@@ -65,6 +70,7 @@ WITHOUT = {
     "control",
     "kinds",
     "plan",
+    "overrides",
     "repair",
     "queues",
     "backup",
@@ -114,6 +120,7 @@ def test_every_verb_that_asks_a_server_is_asked_without_one() -> None:
         verb.name
         for verb in VERBS
         if any("--kubeconfig" in each.option_strings for each in _parser(verb.name)._actions)
+        or verb.name == "override"  # each of its actions does
     }
     assert {command.split()[0] for command in AWAY} == asking - {"agent", "control"}, "those two go on trying"
 

@@ -11,8 +11,9 @@ import pytest
 from fairlead.cache.events import Framed, Listed
 from fairlead.cache.mirror import Mirror
 from fairlead.core import codec
+from fairlead.core.times import timestamp
 from fairlead.model.key import Key
-from fairlead.model.marks import AGENT_INSTANCE
+from fairlead.model.marks import AGENT_INSTANCE, ZONE
 from fairlead.model.reasons import WAITING_FOR
 from fairlead.model.views import PODS
 from fairlead.port.driving import Started
@@ -21,6 +22,7 @@ from fairlead.sim.checkers.contract import CommittedObjects
 from fairlead.sim.checkers.live_children import LiveChildren
 from fairlead.sim.checkers.mirrors import Mirroring, MirrorsAtRest
 from fairlead.sim.checkers.policies import SETS
+from fairlead.sim.time import EPOCH
 from fairlead.sim.violation import Violation
 from fairlead.store.contract import DELETED, Entry
 from tests.sim.checkers.story import GOING, Json, Story, leads, pod, replicaset, told_by
@@ -284,7 +286,60 @@ def test_pods_made_by_the_policy_in_force_pass_and_so_do_those_under_way_when_it
     story.commit("pods", made("db-1", "db:1", labels={"team": "two"}))
 
 
+OVERRIDES = "scheduleroverrides.fairlead.dev"
+
+
+def override(name: str, target: str, *, observed: bool = True, lasts: float = 600.0, **changes: Any) -> Json:
+    conditions = [{"type": "SchedulerOverrideObserved", "status": "True"}] if observed else []
+    spec = {"target": target, "expiresAt": timestamp(EPOCH + lasts), "changes": changes}
+    meta = {"name": name, "namespace": "default"}
+    return {"metadata": meta, "spec": spec, "status": {"conditions": conditions}}
+
+
+def zoned(story: Story) -> None:
+    leads(story, "plane-0-1")
+    node = {"metadata": {"name": "node-a", "labels": {ZONE: "a"}}}
+    story.commit("nodes", node, namespace="")
+    story.commit("deployments.apps", {"metadata": {"name": "web", "uid": "u-web"}, "spec": {"replicas": 2}})
+
+
+def a_pod_bound_where_it_is_to_avoid(story: Story) -> None:
+    zoned(story)
+    story.commit(OVERRIDES, override("calm", "namespace", avoidZones=["a"]))
+    story.commit("pods", pod("web-1", namespace="default"))
+    story.seconds += 60.0
+    story.commit("pods", pod("web-1", node="node-a", namespace="default"), origin="scheduler of plane-0-1")
+
+
+def a_pod_drained_after_the_end(story: Story) -> None:
+    zoned(story)
+    story.commit("pods", pod("web-1", node="node-a"))
+    story.commit(OVERRIDES, override("empty", "zone/a", lasts=10.0, drain=True))
+    story.seconds += 60.0
+    gone = pod("web-1", node="node-a")
+    gone["metadata"]["deletionTimestamp"] = GOING
+    story.commit("pods", gone, origin="override-drain of plane-0-1")
+
+
+def a_set_that_grows_while_it_is_held(story: Story) -> None:
+    zoned(story)
+    story.commit(OVERRIDES, override("calm", "deployment/web", pauseExpansion=True))
+    story.seconds += 60.0
+    owner = {"kind": "Deployment", "name": "web", "uid": "u-web", "controller": True}
+    story.commit(
+        "replicasets.apps",
+        {
+            "metadata": {"name": "web-5d9f", "namespace": "default", "ownerReferences": [owner]},
+            "spec": {"replicas": 9},
+        },
+        origin="deployment of plane-0-1",
+    )
+
+
 VIOLATIONS = [
+    ("overrides-are-kept", a_pod_bound_where_it_is_to_avoid),
+    ("overrides-are-kept", a_pod_drained_after_the_end),
+    ("overrides-are-kept", a_set_that_grows_while_it_is_held),
     ("policies-are-followed", a_pod_made_by_no_policy),
     ("policies-are-followed", a_pod_made_by_a_policy_that_was_changed),
     ("policies-are-followed", a_pod_made_by_a_policy_that_is_gone),

@@ -93,3 +93,20 @@ def test_more_objects_than_anybody_needs_are_refused() -> None:
     status, body = InProcess().post(f"{MAPS}?fence={many}", config("one"))
     assert status == 400
     assert f"at most {FENCES_MAX} objects" in body["message"]
+
+
+def test_a_write_that_rests_on_an_object_by_its_uid_commits_while_that_is_there_and_has_not_ended() -> None:
+    plane = InProcess()
+    _, owner = plane.post(MAPS, config("owner"))
+    bound = f"configmaps/default/owner@{owner['metadata']['uid']}!{plane.now + 10}"
+    assert plane.post(f"{MAPS}?fence={bound}", config("one"))[0] == 201
+    plane.put(f"{MAPS}/owner", {**owner, "data": {"x": "y"}})
+    assert plane.post(f"{MAPS}?fence={bound}", config("two"))[0] == 201, "whatever became of it"
+    plane.now += 10
+    status, body = plane.post(f"{MAPS}?fence={bound}", config("three"))
+    assert (status, "configmaps owner has ended" in body["message"]) == (409, True)
+    plane.delete(f"{MAPS}/owner")
+    plane.post(MAPS, config("owner"))
+    ever = bound.partition("!")[0] + "!"
+    status, body = plane.post(f"{MAPS}?fence={ever}", config("four"))
+    assert (status, "configmaps owner is not there any more" in body["message"]) == (409, True)

@@ -32,7 +32,7 @@ from fairlead.decision.predicates import (
 )
 from fairlead.model.key import Key
 from fairlead.model.marks import DISRUPTION_TARGET, RELEASED
-from fairlead.model.views import LEASES, PODS, Pod, Resource, Stored, View
+from fairlead.model.views import LEASES, OVERRIDES, PODS, Pod, Resource, Stored, View
 from fairlead.port.driving import Started
 from fairlead.store.contract import Entry
 
@@ -43,6 +43,8 @@ NARROWING: dict[tuple[str, str], frozenset[Predicate]] = {
     ("deployment", PODS.name): frozenset({GONE}),  # Recreate waits for the end of pods
     ("release", PODS.name): frozenset({PLACED | LEAVING}),
     ("taint-eviction", PODS.name): frozenset({PLACED}),
+    ("override-drain", PODS.name): frozenset({PLACED}),
+    ("overrides", PODS.name): frozenset({ENDED | GONE}),
     ("resource-quota", PODS.name): frozenset({GONE}),
     ("reservation", PODS.name): frozenset({GONE}),  # any object may own one
     ("resource-quota", LEASES.name): frozenset({GONE}),
@@ -143,6 +145,13 @@ def world() -> MirrorView:
                 },
             }
             listed.append(Entry(Key(name, "", "n1"), "uid-n1", 5, json.dumps(node).encode()))
+        if name == OVERRIDES.name:
+            calm = {
+                "metadata": {**metadata, "resourceVersion": "5"},
+                "spec": {"target": "cluster", "changes": {"drain": True}},
+                "status": {"residue": ["pod default/one"]},
+            }
+            listed.append(Entry(Key(name, "default", "web"), metadata["uid"], 5, json.dumps(calm).encode()))
         mirror.handle(Started(0.0))
         mirror.handle(Listed(9, tuple(listed), 0.0))
         assert not mirror.unreadable

@@ -2,8 +2,8 @@
 
 Controllers read overrides from mirrors that this view shows, so a turn that sees one is a turn of a plane whose
 controllers see it (as `plane_settings.py` has it). A condition names the plane that leads (its fence is a Lease that
-changes with the leader only) and the revision; with another leader it begins anew. A controller that this plane does
-not run leaves its condition False, and `SchedulerOverrideObserved` with it.
+changes with the leader only): who comes to lead looks at all of them, and the condition begins anew. A controller that
+this plane does not run leaves its condition False, and `SchedulerOverrideObserved` with it.
 
     before its end   a warning tells what changes back
     after its end    what it left is looked for until nothing is left (`residue.py`), then it is kept for a day
@@ -21,7 +21,7 @@ from fairlead.decision.decider import Decider, Wake, WatchEvent
 from fairlead.decision.ensure import ensure_gone, ensure_status
 from fairlead.decision.notes import NORMAL, WARNING, regarding_of
 from fairlead.decision.predicates import ENDED, GONE, PRESENT
-from fairlead.decision.wakes import called, each_of, itself
+from fairlead.decision.wakes import each_of, itself
 from fairlead.ledger import override as ledger
 from fairlead.model.key import Key
 from fairlead.model.kinds.scheduleroverride import APPROVED, OBSERVED, RESIDUE
@@ -53,7 +53,6 @@ def override_decider(runs: Iterable[str]) -> Decider:
         reads=(OVERRIDES, LEASES, PODS, RESERVATIONS),
         wakes=(
             Wake(OVERRIDES, itself, when=PRESENT),
-            Wake(LEASES, called(PLANE_FENCE, each_of(OVERRIDES))),
             Wake(RESERVATIONS, _of_reservation),
             Wake(PODS, each_of(OVERRIDES, _has_residue), when=ENDED | GONE, among=OVERRIDES),
         ),

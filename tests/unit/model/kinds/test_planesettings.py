@@ -134,6 +134,7 @@ def test_the_field_table_has_exactly_the_knobs_with_the_right_type() -> None:
         "scheduler": "PlaneScheduler",
         "events": "PlaneEvents",
         "repair": "PlaneRepair",
+        "overrides": "PlaneOverrides",
     }
     for title, section in SECTIONS.items():
         described = tables[types[title]].fields

@@ -1,0 +1,171 @@
+"""What controllers make of SchedulerOverrides, and what their status says: on the server's own store and admission."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fairlead.decision.contract import Waiting
+from fairlead.decision.decider import Decider
+from fairlead.decision.effects import Delete
+from fairlead.model.key import Key
+from fairlead.model.kind import Json
+from fairlead.model.views import DEPLOYMENTS, NODES, OVERRIDES, PODS, REPLICASETS, STATEFULSETS
+from fairlead.reconcile.deployment.decider import deployment_decider
+from fairlead.reconcile.overrides.decider import ENDED_KEPT_SECONDS, override_decider
+from fairlead.reconcile.overrides.drain import drain_decider
+from fairlead.reconcile.replicaset import replicaset_decider
+from fairlead.reconcile.statefulset import statefulset_decider
+from tests.unit.reconcile.world import World
+
+RUNS = ("deployment", "replicaset", "scheduler", "statefulset")
+
+
+def lay_down(world: World, name: str, target: str, lasts: str = "10m", **changes: Any) -> None:
+    spec: Json = {"target": target, "reason": "a drill", "expiresAfter": lasts, "changes": changes}
+    world.add(OVERRIDES, name, spec=spec)
+
+
+def workload(image: str = "web:1", replicas: int = 2) -> Json:
+    template = {
+        "metadata": {"labels": {"app": "web"}},
+        "spec": {"containers": [{"name": "c", "image": image}]},
+    }
+    return {"replicas": replicas, "selector": {"matchLabels": {"app": "web"}}, "template": template}
+
+
+def roll(world: World, deciders: tuple[Decider, ...]) -> None:
+    """Until nothing happens any more; pods become ready as they come."""
+    while world.settle(deciders) + world.start_pods() + world.stop_pods():
+        pass
+
+
+def sizes(world: World) -> list[int]:
+    return sorted(each.spec.replicas for each in world.list(REPLICASETS))
+
+
+def held(world: World) -> list[str]:
+    found = world.get(DEPLOYMENTS, "default", "web")
+    assert found is not None
+    return [each.message for each in found.status.conditions if each.type == "fairlead.dev/Held"]
+
+
+def test_a_deployment_does_not_grow_while_one_of_two_holds_it_and_lost_pods_are_replaced() -> None:
+    world, deciders = World(), (deployment_decider(), replicaset_decider())
+    world.add(DEPLOYMENTS, "web", spec=workload())
+    world.settle(deciders)
+    lay_down(world, "first", "deployment/web", "5m", pauseExpansion=True)
+    lay_down(world, "second", "workload/web", "10m", pauseExpansion=True)
+    world.edit(DEPLOYMENTS, "web", {"spec": {"replicas": 5}})
+    world.settle(deciders)
+    assert sizes(world) == [2]
+    assert held(world) == ["SchedulerOverride default/first, default/second keeps it at 2 of 5 replicas"]
+    world.delete(OVERRIDES, "first")
+    world.vanish(Key(PODS.name, "default", world.list(PODS)[0].metadata.name))
+    world.settle(deciders)
+    assert (sizes(world), len(world.list(PODS))) == ([2], 2)
+    decision = world.turn(deciders[0], "web")
+    assert decision.verdict == Waiting(
+        "HeldByOverride", "SchedulerOverride default/second keeps it at 2 of 5 replicas"
+    )
+    assert decision.again_at == world.now + 600
+    world.tick(600)
+    world.settle(deciders)
+    assert (sizes(world), held(world)) == ([5], [])
+
+
+def test_a_rollout_waits_and_what_is_missing_is_made_of_the_old_template() -> None:
+    world, deciders = World(), (deployment_decider(), replicaset_decider())
+    world.add(DEPLOYMENTS, "web", spec=workload())
+    roll(world, deciders)
+    lay_down(world, "calm", "namespace", pauseRollout=True)
+    world.edit(DEPLOYMENTS, "web", {"spec": workload("web:2")})
+    roll(world, deciders)
+    assert sizes(world) == [2]
+    assert held(world) == ["SchedulerOverride default/calm pauses its rollout"]
+    world.tick(600)
+    roll(world, deciders)
+    assert sizes(world) == [0, 2]
+
+
+def test_the_rollout_of_a_statefulset_waits_too() -> None:
+    world, decider = World(), statefulset_decider()
+    world.add(STATEFULSETS, "web", spec={**workload(), "serviceName": "web"})
+    roll(world, (decider,))
+    lay_down(world, "calm", "statefulset/web", pauseRollout=True)
+    world.edit(STATEFULSETS, "web", {"spec": workload("web:2")})
+    roll(world, (decider,))
+    assert not any(each.metadata.deletion_timestamp for each in world.list(PODS))
+
+
+def test_what_is_made_while_its_namespace_does_not_grow_stays_empty() -> None:
+    world, deciders = World(), (deployment_decider(), replicaset_decider())
+    lay_down(world, "calm", "namespace", pauseExpansion=True)
+    world.add(DEPLOYMENTS, "web", spec=workload())
+    world.settle(deciders)
+    assert sizes(world) == [0]
+
+
+def conditions(world: World, name: str = "calm") -> dict[str, str]:
+    found = world.get(OVERRIDES, "default", name)
+    assert found is not None
+    return {each.type: each.status for each in found.status.conditions}
+
+
+def test_it_is_observed_once_every_controller_that_it_concerns_runs_here() -> None:
+    world = World()
+    world.add(DEPLOYMENTS, "web", spec=workload())
+    lay_down(world, "calm", "deployment/web", pauseRollout=True, avoidZones=["a"])
+    world.settle((override_decider(("scheduler",)),))
+    assert conditions(world) == {
+        "observed.fairlead.dev/deployment": "False",
+        "observed.fairlead.dev/scheduler": "True",
+        "SchedulerOverrideObserved": "False",
+    }
+    world.settle((override_decider(RUNS),))
+    assert set(conditions(world).values()) == {"True"}
+
+
+def test_after_its_end_it_says_so_and_goes_a_day_later() -> None:
+    world, decider = World(), override_decider(RUNS)
+    world.add(DEPLOYMENTS, "web", spec=workload())
+    lay_down(world, "calm", "deployment/web", pauseRollout=True)
+    world.settle((decider,))
+    world.tick(595)
+    decision = world.turn(decider, "calm")
+    assert [each.reason for each in decision.events] == ["OverrideEndsSoon"]
+    world.tick(5)
+    world.settle((decider,))
+    assert (conditions(world)["SchedulerOverrideObserved"], conditions(world)["Residue"]) == (
+        "False",
+        "False",
+    )
+    world.tick(ENDED_KEPT_SECONDS)
+    world.settle((decider,))
+    assert not world.list(OVERRIDES)
+
+
+def test_a_drain_evicts_what_somebody_would_make_again_and_only_before_its_end() -> None:
+    world, decider = World(), drain_decider()
+    world.add(NODES, "n1", metadata={"labels": {"topology.kubernetes.io/zone": "a"}})
+    world.add(NODES, "n2")
+    owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web", "uid": "u", "controller": True}
+    spec = {"containers": [{"name": "c", "image": "i"}], "nodeName": "n1"}
+    world.add(PODS, "kept", spec=spec)
+    world.add(PODS, "moved", spec=spec, metadata={"ownerReferences": [owner]})
+    world.add(PODS, "elsewhere", spec={**spec, "nodeName": "n2"}, metadata={"ownerReferences": [owner]})
+    drain: Json = {"target": "zone/a", "reason": "power", "expiresAfter": "1m", "changes": {"drain": True}}
+    world.add(OVERRIDES, "empty", "kube-system", spec=drain)
+    found = world.get(OVERRIDES, "kube-system", "empty")
+    assert found is not None
+    assert found.spec.approval, "one of two nodes is more than a third"
+    assert not world.decide(decider, Key(PODS.name, "default", "moved")).effects
+    approved = {"conditions": [{"type": "Approved", "status": "True"}]}
+    world.edit_status(OVERRIDES, "empty", approved, "kube-system")
+    (evict,) = world.decide(decider, Key(PODS.name, "default", "moved")).effects
+    assert isinstance(evict, Delete)
+    assert evict.evicts
+    assert evict.premises[0].until == world.now + 60
+    assert not world.decide(decider, Key(PODS.name, "default", "kept")).effects
+    assert not world.decide(decider, Key(PODS.name, "default", "elsewhere")).effects
+    world.tick(60)
+    assert not world.decide(decider, Key(PODS.name, "default", "moved")).effects
