@@ -10,6 +10,7 @@ from fairlead.model.catalog import CATALOG, Catalog
 from fairlead.model.custom.definition import DEFINITIONS
 from fairlead.model.served import Served
 from fairlead.model.service_views import SERVICES
+from fairlead.reconcile.autoscaling.decider import autoscaler_decider
 from fairlead.reconcile.custom_definition import definition_decider
 from fairlead.reconcile.daemonset.decider import daemonset_decider
 from fairlead.reconcile.deployment.decider import deployment_decider
@@ -114,6 +115,7 @@ def workload_deciders(catalog: Catalog = CATALOG, kinds: Catalog | None = None) 
         job_decider(),
         job_orphan_decider(),
         cronjob_decider(),
+        autoscaler_decider(kinds if kinds is not None else catalog),
         budget_decider(),
         stale_disruption_decider(),
         progress_decider(),

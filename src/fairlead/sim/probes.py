@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from fairlead.decision.effects import RETRY, Bind, Change, ChangeStatus, Create, Delete, Finalize
+from fairlead.decision.effects import RETRY, Bind, Change, ChangeScale, ChangeStatus, Create, Delete, Finalize
 
 CRASH_BETWEEN_WRITES = "crash between two writes of one turn"
 TAKEOVER_MID_TURN = "takeover mid-turn"
@@ -20,6 +20,7 @@ CALLS: dict[type, str] = {
     Create: "create",
     Change: "patch",
     ChangeStatus: "patch status",
+    ChangeScale: "patch scale",
     Finalize: "update finalize",
     Delete: "delete",
     Bind: "create binding",

@@ -68,6 +68,7 @@ from fairlead.model.views.rules import (
     SchedulingPolicyStatus,
 )
 from fairlead.model.views.workloads import (
+    AUTOSCALERS,
     BUDGETS,
     CONTROLLER_REVISIONS,
     CRONJOBS,
@@ -76,6 +77,9 @@ from fairlead.model.views.workloads import (
     JOBS,
     REPLICASETS,
     STATEFULSETS,
+    Autoscaler,
+    AutoscalerSpec,
+    AutoscalerStatus,
     BudgetSpec,
     BudgetStatus,
     ControllerRevision,
@@ -98,20 +102,22 @@ from fairlead.model.views.workloads import (
     StatefulSet,
     StatefulSetSpec,
     StatefulSetStatus,
+    TargetReference,
 )
 
 __all__ = [
-    "BUDGETS", "CONTROLLER_REVISIONS", "CRONJOBS", "DAEMONSETS", "DEPLOYMENTS", "EVIDENCE_POLICIES", "JOBS",
-    "LEASES", "NAMESPACES", "NODES", "PLACEMENT_QUOTAS", "PLANE_SETTINGS", "PODS", "REPLICASETS",
-    "RESERVATIONS", "RESOURCE_QUOTAS", "SCHEDULING_POLICIES", "STATEFULSETS", "Anything", "BudgetSpec",
-    "BudgetStatus", "Condition", "Container", "ControllerRevision", "CronJob", "CronJobSpec", "CronJobStatus",
-    "DaemonSet", "DaemonSetSpec", "DaemonSetStatus", "Deployment", "DeploymentSpec", "DeploymentStatus",
+    "AUTOSCALERS", "BUDGETS", "CONTROLLER_REVISIONS", "CRONJOBS", "DAEMONSETS", "DEPLOYMENTS",
+    "EVIDENCE_POLICIES", "JOBS", "LEASES", "NAMESPACES", "NODES", "PLACEMENT_QUOTAS", "PLANE_SETTINGS",
+    "PODS", "REPLICASETS", "RESERVATIONS", "RESOURCE_QUOTAS", "SCHEDULING_POLICIES", "STATEFULSETS",
+    "Anything", "Autoscaler", "AutoscalerSpec", "AutoscalerStatus", "BudgetSpec", "BudgetStatus", "Condition",
+    "Container", "ControllerRevision", "CronJob", "CronJobSpec", "CronJobStatus", "DaemonSet",
+    "DaemonSetSpec", "DaemonSetStatus", "Deployment", "DeploymentSpec", "DeploymentStatus",
     "DisruptionBudget", "EvidencePolicy", "EvidencePolicyStatus", "EvidenceRelease", "EvidenceZone", "Job",
-    "JobSpec", "JobStatus", "Json", "LabelSelector", "Lease", "LeaseSpec", "Meta", "Namespace", "NamespaceSpec",
-    "NamespaceStatus", "Needs", "Node", "NodeSpec", "NodeStatus", "Owner", "PlacementQuota",
+    "JobSpec", "JobStatus", "Json", "LabelSelector", "Lease", "LeaseSpec", "Meta", "Namespace",
+    "NamespaceSpec", "NamespaceStatus", "Needs", "Node", "NodeSpec", "NodeStatus", "Owner", "PlacementQuota",
     "PlacementQuotaSpec", "PlacementQuotaStatus", "PlaneSettings", "PlaneSettingsStatus", "Pod", "PodSpec",
     "PodStatus", "ReplicaSet", "ReplicaSetSpec", "ReplicaSetStatus", "Reservation", "ReservationOwner",
     "ReservationSpec", "ReservationStatus", "Resource", "ResourceQuota", "ResourceQuotaSpec",
     "ResourceQuotaStatus", "SchedulingPolicy", "SchedulingPolicyStatus", "SecurityContext", "StatefulSet",
-    "StatefulSetSpec", "StatefulSetStatus", "Stored", "Toleration", "View",
+    "StatefulSetSpec", "StatefulSetStatus", "Stored", "TargetReference", "Toleration", "View",
 ]  # fmt: skip
