@@ -27,6 +27,7 @@ _WORLDS = (
     "sched",
     "quota-repair",
     "refused",
+    "autoscaling",
 )
 
 
@@ -50,7 +51,6 @@ def test_what_is_read_is_declared() -> None:
         name for name, asked in seen.asked.items() if asked
     }
     assert silent == {
-        "plane-settings",
         "role-aggregation",
         "root-certificate",
         "scheduling-policy",

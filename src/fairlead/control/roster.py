@@ -10,6 +10,7 @@ from fairlead.model.catalog import CATALOG, Catalog
 from fairlead.model.custom.definition import DEFINITIONS
 from fairlead.model.served import Served
 from fairlead.model.service_views import SERVICES
+from fairlead.model.views import AUTOSCALERS
 from fairlead.reconcile.autoscaling.decider import autoscaler_decider
 from fairlead.reconcile.custom_definition import definition_decider
 from fairlead.reconcile.daemonset.decider import daemonset_decider
@@ -80,6 +81,13 @@ def account_deciders(catalog: Catalog = CATALOG) -> tuple[Decider, ...]:
     return service_account_decider(), root_certificate_decider()
 
 
+def autoscaling_deciders(catalog: Catalog = CATALOG, kinds: Catalog | None = None) -> tuple[Decider, ...]:
+    """Where there are no autoscalers, nobody asks. `kinds`: with custom ones, which may be scaled as well."""
+    if catalog.of_resource(AUTOSCALERS.name) is None:
+        return ()
+    return (autoscaler_decider(kinds if kinds is not None else catalog),)
+
+
 def access_deciders(catalog: Catalog = CATALOG) -> tuple[Decider, ...]:
     """Roles that are made of others; where there are none, nobody asks."""
     if catalog.of_resource(CLUSTER_ROLES.name) is None:
@@ -115,7 +123,6 @@ def workload_deciders(catalog: Catalog = CATALOG, kinds: Catalog | None = None) 
         job_decider(),
         job_orphan_decider(),
         cronjob_decider(),
-        autoscaler_decider(kinds if kinds is not None else catalog),
         budget_decider(),
         stale_disruption_decider(),
         progress_decider(),
@@ -132,4 +139,5 @@ def workload_deciders(catalog: Catalog = CATALOG, kinds: Catalog | None = None) 
         repair_decider(),
         *traffic_deciders(catalog),
         *account_deciders(catalog),
+        *autoscaling_deciders(catalog, kinds),
     )

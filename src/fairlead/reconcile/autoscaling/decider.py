@@ -3,9 +3,9 @@
     target and its number -> metrics -> stabilization -> replicas that wait -> policies and bounds -> pause -> scale
 
 Nothing but a change of the autoscaler itself wakes it before its time. A change of scale goes to the scale subresource,
-bound to the version of the target that was looked at; before it, what must be remembered of it is written down
-(`memory.py`), after it the status. All is Kubernetes' algorithm, but for one thing: replicas
-that wait for others are no reason to add more (`blocked.py`).
+bound to the versions of the target and of the autoscaler that were looked at; before it, what must be remembered of it
+is written down (`memory.py`), after it the status. All is Kubernetes' algorithm, but for one thing: replicas that wait
+for others are no reason to add more (`blocked.py`).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from fairlead.decision.contract import (
     Waiting,
 )
 from fairlead.decision.decider import Decider, Wake
-from fairlead.decision.effects import ChangeScale, Effect, identity, plural_of
+from fairlead.decision.effects import ChangeScale, Effect, identity, plural_of, premise_of
 from fairlead.decision.ensure import ensure_fields, ensure_status
 from fairlead.decision.notes import NORMAL, WARNING, regarding_of
 from fairlead.decision.predicates import PRESENT
@@ -35,21 +35,17 @@ from fairlead.model.kind import Json
 from fairlead.model.policy import plane_knobs
 from fairlead.model.views import (
     AUTOSCALERS,
-    DAEMONSETS,
-    DEPLOYMENTS,
     LEASES,
     NODES,
     PLANE_SETTINGS,
     PODS,
-    REPLICASETS,
-    STATEFULSETS,
     Autoscaler,
     Pod,
     Resource,
     View,
 )
 from fairlead.reconcile.autoscaling.blocked import Waiters, find_waiters, held_back
-from fairlead.reconcile.autoscaling.measuring import CONFIG_MAPS, Means, Measured, Unmeasured, measure
+from fairlead.reconcile.autoscaling.measuring import Means, Measured, Unmeasured, measure
 from fairlead.reconcile.autoscaling.memory import (
     MEMORY,
     Memory,
@@ -65,7 +61,7 @@ from fairlead.reconcile.autoscaling.pace import Behavior, behavior_of, limited, 
 from fairlead.reconcile.autoscaling.pausing import PAUSED, paused_by
 from fairlead.reconcile.autoscaling.report import ABLE, ACTIVE, LIMITED, Report
 from fairlead.reconcile.autoscaling.targets import (
-    DEFINITIONS,
+    READABLE,
     Target,
     UnknownTarget,
     custom_resources,
@@ -114,13 +110,9 @@ class _Autoscaling:
 
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
-        first: tuple[Resource[View], ...] = (
-            AUTOSCALERS, DEPLOYMENTS, REPLICASETS, STATEFULSETS, DAEMONSETS, PODS, NODES, LEASES,
-            PLANE_SETTINGS, CONFIG_MAPS,
-        )  # fmt: skip
-        custom = custom_resources(catalog)
-        known = catalog.of_resource(DEFINITIONS.name) is not None
-        self.reads: tuple[Resource[View], ...] = (*first, *((DEFINITIONS,) if known else ()), *custom)
+        first: tuple[Resource[View], ...] = (AUTOSCALERS, PODS, NODES, LEASES, PLANE_SETTINGS)
+        others = (each for each in READABLE if catalog.of_resource(each.name) is not None)
+        self.reads: tuple[Resource[View], ...] = (*first, *others, *custom_resources(catalog))
 
     def decide(self, view: Reading, key: Key, now: float) -> Decision:
         found = view.get(AUTOSCALERS, key.namespace, key.name)
@@ -377,7 +369,7 @@ def _scale(found: Autoscaler, target: Target, replicas: int) -> ChangeScale:
     return ChangeScale(
         identity=label, resource=resource.name, api_version=resource.api_version, plural=plural_of(resource),
         namespace=meta.namespace, name=meta.name, uid=meta.uid, revision=meta.revision,
-        patch={"spec": {"replicas": replicas}},
+        patch={"spec": {"replicas": replicas}}, premises=(premise_of(AUTOSCALERS, found.metadata),),
     )  # fmt: skip
 
 

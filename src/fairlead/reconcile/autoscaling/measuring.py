@@ -22,11 +22,10 @@ from fairlead.decision.contract import Reading
 from fairlead.ledger.pod_needs import requests_of
 from fairlead.model.catalog import Catalog
 from fairlead.model.kind import Json
-from fairlead.model.kinds.configmap import KIND as CONFIG_MAP
 from fairlead.model.pod_sums import exact
 from fairlead.model.policy.plane_knobs import Numbers
 from fairlead.model.selectors import from_object
-from fairlead.model.views import Pod, Resource, Stored, TargetReference
+from fairlead.model.views import Pod, TargetReference
 from fairlead.reconcile.autoscaling.pace import Behavior
 from fairlead.reconcile.autoscaling.replicas import (
     Groups,
@@ -37,11 +36,10 @@ from fairlead.reconcile.autoscaling.replicas import (
     rate_utilization,
     replicas_of_pods,
 )
-from fairlead.reconcile.autoscaling.targets import Target, UnknownTarget, find_object, status_of
+from fairlead.reconcile.autoscaling.targets import CONFIG_MAPS, Target, UnknownTarget, find_object, status_of
 from fairlead.reconcile.autoscaling.usage import usage_of
 from fairlead.reconcile.ownership import meta_of
 
-CONFIG_MAPS: Resource[Stored] = Resource(CONFIG_MAP.resource, CONFIG_MAP.api_version, CONFIG_MAP.kind, Stored)
 METRIC = "metrics.fairlead.dev/"
 EXTERNAL = f"{METRIC}external"
 #: bound: plane | pods whose measured values a decision's record holds | the others are counted
@@ -203,6 +201,8 @@ def _of_object(metric: Json, means: Means) -> Measured:
 def _external(metric: Json, means: Means) -> Measured:
     source = metric["external"]
     name, selector = source["metric"]["name"], source["metric"].get("selector")
+    if means.catalog.of_resource(CONFIG_MAPS.name) is None:
+        raise ValueError("there are no ConfigMaps here")
     by_name = from_object({"matchLabels": {EXTERNAL: name}})
     narrowed = from_object(selector) if selector else None
     amounts: dict[str, int] = {}

@@ -18,6 +18,7 @@ from fairlead.decision.contract import Reading
 from fairlead.model.catalog import Catalog
 from fairlead.model.custom.jsonpath import simple_path
 from fairlead.model.kind import Json, Kind
+from fairlead.model.kinds.configmap import KIND as CONFIG_MAP
 from fairlead.model.kinds.customresourcedefinition import KIND as DEFINITION
 from fairlead.model.selectors import LabelMatcher, from_object, parse_labels
 from fairlead.model.views import (
@@ -38,7 +39,10 @@ from fairlead.model.views import (
 )
 
 DEFINITIONS: Resource[Stored] = Resource(DEFINITION.resource, DEFINITION.api_version, DEFINITION.kind, Stored)
+CONFIG_MAPS: Resource[Stored] = Resource(CONFIG_MAP.resource, CONFIG_MAP.api_version, CONFIG_MAP.kind, Stored)
 _KNOWN: tuple[Resource[View], ...] = (DEPLOYMENTS, REPLICASETS, STATEFULSETS, DAEMONSETS)
+# What may be scaled or followed, as far as there are such kinds.
+READABLE: tuple[Resource[View], ...] = (*_KNOWN, DEFINITIONS, CONFIG_MAPS)
 
 
 class UnknownTarget(Exception):
@@ -111,7 +115,7 @@ def _resource(catalog: Catalog, reference: TargetReference) -> Resource[Any] | N
     group = reference.api_version.rpartition("/")[0]
     for each in _KNOWN:
         if each.kind == reference.kind and group == each.api_version.rpartition("/")[0]:
-            return each
+            return each if catalog.of_resource(each.name) is not None else None
     for kind in catalog:
         if _is_meant(kind, reference, group):
             return next(each for each in custom_resources(catalog) if each.name == kind.resource)

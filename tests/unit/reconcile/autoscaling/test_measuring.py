@@ -20,7 +20,7 @@ from fairlead.port.usage import (
     read_usage,
     usage_text,
 )
-from fairlead.reconcile.autoscaling.measuring import CONFIG_MAPS
+from fairlead.reconcile.autoscaling.targets import CONFIG_MAPS
 from tests.unit.reconcile.autoscaling.scaling import (
     condition,
     follow,
