@@ -35,7 +35,8 @@ class Waiters(NamedTuple):
 
 
 def find_waiters(target: Target, pods: Sequence[Pod]) -> Waiters:
-    placed = sum(bool(pod.spec.node_name) for pod in pods if counts(pod))
+    """Of a custom kind there may be no pods at all: what its status counts is then taken to be where it should."""
+    placed = sum(bool(pod.spec.node_name) for pod in pods if counts(pod)) if pods else target.status_replicas
     waiting = max(0, target.replicas - placed)
     told = progress(pods, target.replicas, None, target.conditions).get("pending") or ()
     groups = [each for each in told if not may_add_replicas(each["stage"], each.get("reason") or "")]

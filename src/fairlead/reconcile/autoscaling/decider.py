@@ -1,6 +1,6 @@
 """The autoscaler: brings the number of replicas of a workload in step with its metrics, every 15 seconds.
 
-    target and its number -> metrics -> stabilization -> replicas that wait -> policies and bounds -> pause -> scale
+    target and its number -> metrics -> stabilization -> replicas that wait -> policies, bounds -> pause -> scale
 
 Nothing but a change of the autoscaler itself wakes it before its time. A change of scale goes to the scale subresource,
 bound to the versions of the target and of the autoscaler that were looked at; before it, what must be remembered of it
@@ -279,21 +279,21 @@ def _paced(
         report.say(ABLE, True, steady.reason, steady.message)
     else:
         report.say(ABLE, True, "ReadyForNewScale", "recommended size matches current size")
-    paced = limited(current, steady.replicas, spec.min_replicas, spec.max_replicas, memory, rules, now)
-    held = held_back(found, target, paced.replicas, waiters, knobs["amplificationMax"])
+    held = held_back(found, target, steady.replicas, waiters, knobs["amplificationMax"])
+    paced = limited(current, held.replicas, spec.min_replicas, spec.max_replicas, memory, rules, now)
     verdict: Verdict = SETTLED
     if held.reason:
         verdict = Waiting(held.reason, held.message)
         blocked: Json = {"waiting": waiters.waiting, "placed": waiters.placed}
         if waiters.blocked:
             blocked |= {"blocked": waiters.blocked, "reason": waiters.reason, "owner": waiters.owner}
-        inputs = (*inputs, {"forbade": held.reason, "wanted": paced.replicas, **blocked})
+        inputs = (*inputs, {"forbade": held.reason, "wanted": steady.replicas, **blocked})
     limit = held if held.reason else paced
     if limit.reason:
         report.say(LIMITED, True, limit.reason, limit.message)
     else:
         report.say(LIMITED, False, "DesiredWithinRange", "the desired count is within the acceptable range")
-    return _Wanted(held.replicas, why, memory, inputs, verdict)
+    return _Wanted(paced.replicas, why, memory, inputs, verdict)
 
 
 def _carried_out(
