@@ -52,6 +52,7 @@ def test_what_is_read_is_declared() -> None:
     }
     assert silent == {
         "role-aggregation",
+        "rollout-outcome",
         "root-certificate",
         "scheduling-policy",
         "service-account",

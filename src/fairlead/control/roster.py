@@ -35,6 +35,7 @@ from fairlead.reconcile.replicaset import replicaset_decider
 from fairlead.reconcile.reservation import reservation_decider
 from fairlead.reconcile.resource_quota import resource_quota_decider
 from fairlead.reconcile.role_aggregation import CLUSTER_ROLES, role_aggregation_decider
+from fairlead.reconcile.rollout_outcome import rollout_outcome_decider
 from fairlead.reconcile.root_certificate import root_certificate_decider
 from fairlead.reconcile.scheduling_policy import scheduling_policy_decider
 from fairlead.reconcile.service_account import SERVICE_ACCOUNTS, service_account_decider
@@ -137,6 +138,7 @@ def workload_deciders(catalog: Catalog = CATALOG, kinds: Catalog | None = None) 
         returned_decider(),
         taint_eviction_decider(),
         repair_decider(),
+        rollout_outcome_decider(),
         *traffic_deciders(catalog),
         *account_deciders(catalog),
         *autoscaling_deciders(catalog, kinds),

@@ -41,6 +41,7 @@ CONTROLLERS = (
     "resource-quota",
     "returned",
     "role-aggregation",
+    "rollout-outcome",
     "root-certificate",
     "scheduling-policy",
     "service-account",

@@ -57,7 +57,8 @@ def drawn_actions(seeds: range) -> tuple[str, ...]:
 # What a few hundred seeds seldom meet, because few of them have machines, and fewer a node that is away for minutes and
 # comes back: the worlds `nodes` and `quota-return` are made for it.
 SELDOM = frozenset({met.actor_name("returned"), "status_again"})
-# In no small world is anything scaled but by people: the world `autoscaling` is made for it.
+# In no small world is anything scaled but by people: the world `autoscaling` is made for it. And no Deployment there
+# says what is to follow a failed rollout.
 _OTHER_EFFECTS = (ChangeScale,)
 # No small world has roles and policies, for which the worlds `roles` and `policies` are made, nor what has to do with
 # requests alone: certificates and whose turn it is.
@@ -73,7 +74,7 @@ _OTHER_KINDS = (
 )
 ELSEWHERE = frozenset(
     {
-        *map(met.actor_name, ("role-aggregation", "viewer-role")),
+        *map(met.actor_name, ("role-aggregation", "rollout-outcome", "viewer-role")),
         *(met.kind_name(each.resource) for each in _OTHER_KINDS),
         *(met.effect_name(each.__name__) for each in _OTHER_EFFECTS),
         *map(timeout_after_commit, _OTHER_EFFECTS),
