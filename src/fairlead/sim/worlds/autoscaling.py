@@ -20,6 +20,7 @@ from dataclasses import replace
 
 from fairlead.model.marks import HOLLOW_LOAD
 from fairlead.model.policy import plane_knobs
+from fairlead.sim.checkers.autoscaling import REACT_TO_BLOCKED
 from fairlead.sim.endstate import HISTORY, MADE
 from fairlead.sim.scenario import Json, Scenario, ScenarioStep, create, patch
 from fairlead.sim.worlds import small
@@ -29,15 +30,16 @@ _AUTOSCALERS = ("autoscaling/v2", "horizontalpodautoscalers")
 _DEPLOYMENT = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}
 
 
-def scenario() -> Scenario:
+def scenario(reacts: bool = False, amplification: float = 2.0) -> Scenario:
+    """`reacts`: replicas that wait count as a reason to add more, up to so many times those that have a node."""
     return Scenario(
         name="autoscaling",
         standing=(
             small.node(name="node-0"),
             small.node(name="node-1"),
-            create(0.2, "fairlead.dev/v1", "planesettings", _settings(), ""),
+            create(0.2, "fairlead.dev/v1", "planesettings", _settings(amplification), ""),
             create(0.2, "v1", "configmaps", _demand(20)),
-            create(0.2, *_AUTOSCALERS, _autoscaler()),
+            create(0.2, *_AUTOSCALERS, _autoscaler(reacts)),
             create(1.0, "apps/v1", "deployments", _deployment()),
         ),
         steps=(
@@ -77,8 +79,9 @@ def scenario() -> Scenario:
     )
 
 
-def _settings() -> Json:
-    spec = {"autoscaling": {"syncSeconds": 7.0, "downscaleStabilizationSeconds": 60.0}}
+def _settings(amplification: float) -> Json:
+    numbers = {"syncSeconds": 7.0, "downscaleStabilizationSeconds": 60.0, "amplificationMax": amplification}
+    spec = {"autoscaling": numbers}
     return {"kind": "PlaneSettings", "metadata": {"name": plane_knobs.NAME}, "spec": spec}
 
 
@@ -106,9 +109,12 @@ def _metrics() -> list[Json]:
     ]
 
 
-def _autoscaler() -> Json:
+def _autoscaler(reacts: bool) -> Json:
+    metadata: Json = {"name": "web"}
+    if reacts:
+        metadata["annotations"] = {REACT_TO_BLOCKED: "true"}
     spec = {"scaleTargetRef": _DEPLOYMENT, "minReplicas": 2, "maxReplicas": 40, "metrics": _metrics()}
-    return {"kind": "HorizontalPodAutoscaler", "metadata": {"name": "web"}, "spec": spec}
+    return {"kind": "HorizontalPodAutoscaler", "metadata": metadata, "spec": spec}
 
 
 def _deployment() -> Json:
