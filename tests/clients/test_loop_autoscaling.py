@@ -45,7 +45,8 @@ def test_a_load_brings_replicas_and_describe_tells_why(team: Operator) -> None:
     rolled_out(team, "deploy/web")
     done = team.run("autoscale deployment web --min=2 --max=9 --cpu-percent=50")
     assert done.code == 0, done.err
-    eventually(lambda: _wanted(team) == 6)  # 1500m are half of six times 500m
+    # 1500m are half of six times 500m.
+    team("wait --for=jsonpath={.spec.replicas}=6 deployment/web --timeout=120s")
     eventually(lambda: table(team("get hpa"))[0]["TARGETS"] == "cpu: 50%/50%")
     row = table(team("get hpa"))[0]
     assert (row["REFERENCE"], row["MINPODS"], row["MAXPODS"], row["REPLICAS"]) == (
@@ -91,4 +92,4 @@ def test_a_used_up_quota_is_named_and_brings_no_more(team: Operator) -> None:
     wanted = _wanted(team)
     assert wanted < 9
     team('patch quota few --type=merge -p \'{"spec":{"hard":{"pods":"20"}}}\'')
-    eventually(lambda: _wanted(team) == 9)
+    team("wait --for=jsonpath={.spec.replicas}=9 deployment/web --timeout=120s")
