@@ -229,8 +229,11 @@ def reasons_and_owners() -> str:
     def owner(row: reasons.Row) -> str:
         return row.owner.replace("{node}", "NODE").replace("{scheduler}", "NAME")
 
-    rows = ((row.stage, f"`{row.reason}`", owner(row), shown_by(row), row.means) for row in reasons.TABLE)
-    return table(("stage", "reason", "next step", "condition", "means"), rows)
+    rows = (
+        (row.stage, f"`{row.reason}`", owner(row), "yes" if row.adds else "no", shown_by(row), row.means)
+        for row in reasons.TABLE
+    )
+    return table(("stage", "reason", "next step", "adds", "condition", "means"), rows)
 
 
 def owners_otherwise() -> str:

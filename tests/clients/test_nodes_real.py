@@ -179,3 +179,36 @@ def test_a_command_that_does_not_exist_is_said_and_tried_again(team: Operator) -
 
     eventually(lambda: "/no/such/program" in said() or "StartError" in said())
     team("delete pod wrong --timeout=90s")
+
+
+def test_an_autoscaler_follows_what_processes_use(team: Operator) -> None:
+    """A process that takes memory: the node tells it with its lease, and the autoscaler asks for as many as follow."""
+    script = "import time; held = bytearray(64 << 20); time.sleep(600)"
+    container = {"name": "main", "image": "process", "command": [sys.executable, "-I", "-S", "-c", script]}
+    labels = {"app": "holder"}
+    template = {
+        "metadata": {"labels": labels},
+        "spec": {"containers": [container], "terminationGracePeriodSeconds": 1},
+    }
+    spec = {"replicas": 1, "selector": {"matchLabels": labels}, "template": template}
+    made = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "holder"}, "spec": spec}
+    team("create -f -", made)
+    rolled_out(team, "deploy/holder")
+    memory = {"name": "memory", "target": {"type": "AverageValue", "averageValue": "16Mi"}}
+    reference = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "holder"}
+    wanted = {
+        "scaleTargetRef": reference,
+        "maxReplicas": 2,
+        "metrics": [{"type": "Resource", "resource": memory}],
+    }
+    scaler = {
+        "apiVersion": "autoscaling/v2",
+        "kind": "HorizontalPodAutoscaler",
+        "metadata": {"name": "holder"},
+    }
+    team("create -f -", {**scaler, "spec": wanted})
+    team("wait --for=jsonpath={.spec.replicas}=2 deployment/holder --timeout=120s")
+    team("wait --for=condition=ScalingActive hpa/holder --timeout=120s")
+    (found,) = items(team, "hpa")
+    current = found["status"]["currentMetrics"][0]["resource"]["current"]["averageValue"]
+    assert int(current) > 64 << 20

@@ -27,6 +27,7 @@ _WORLDS = (
     "sched",
     "quota-repair",
     "refused",
+    "autoscaling",
 )
 
 
@@ -50,8 +51,8 @@ def test_what_is_read_is_declared() -> None:
         name for name, asked in seen.asked.items() if asked
     }
     assert silent == {
-        "plane-settings",
         "role-aggregation",
+        "rollout-outcome",
         "root-certificate",
         "scheduling-policy",
         "service-account",

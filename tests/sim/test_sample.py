@@ -7,7 +7,17 @@ from dataclasses import fields, replace
 import pytest
 
 from fairlead.control.requests import request_of
-from fairlead.decision.effects import RETRY, Bind, Change, ChangeStatus, Create, Delete, Effect, Finalize
+from fairlead.decision.effects import (
+    RETRY,
+    Bind,
+    Change,
+    ChangeScale,
+    ChangeStatus,
+    Create,
+    Delete,
+    Effect,
+    Finalize,
+)
 from fairlead.sim import probes
 from fairlead.sim.faults import CALM, DEFAULT, Faults
 from fairlead.sim.probes import CALLS, probe_names, timeout_after_commit
@@ -20,6 +30,7 @@ SPECIMENS: tuple[Effect, ...] = (
     Create(*WHERE, body={}),
     Change(*WHERE, uid="u", revision=1, patch={}),
     ChangeStatus(*WHERE, uid="u", revision=1, patch={}),
+    ChangeScale(*WHERE, uid="u", revision=1, patch={}),
     Finalize(*WHERE, uid="u", revision=1, patch={}),
     Delete(*WHERE, uid="u", revision=1),
     Bind(*WHERE, uid="u", node="n"),

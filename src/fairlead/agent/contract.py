@@ -28,6 +28,7 @@ from fairlead.cache.events import Mirrored
 from fairlead.port.driving import Follow, ListAll, Started, Stepped, WakeAt, Woke
 from fairlead.port.outcome import Outcome
 from fairlead.port.request import Request
+from fairlead.port.usage import NodeUsage
 
 Json = dict[str, Any]
 
@@ -295,6 +296,13 @@ class Disk(msgspec.Struct, frozen=True):
     now: float
 
 
+class Measured(msgspec.Struct, frozen=True):
+    """What pods use, read just now: told with the lease where somebody wants to know."""
+
+    usage: NodeUsage
+    now: float
+
+
 class Answered(msgspec.Struct, frozen=True):
     call: int
     outcome: Outcome
@@ -318,8 +326,18 @@ class ShutdownRequested(msgspec.Struct, frozen=True):
 
 
 PodEvent = Found | Saw | Closed | Failed | Probed  # of the driver of pods
+Machine = Disk | Measured  # of the machine itself
 AgentEvent = (
-    Started | Woke | Stepped | Mirrored | Recalled | PodEvent | Disk | Answered | Stirred | ShutdownRequested
+    Started
+    | Woke
+    | Stepped
+    | Mirrored
+    | Recalled
+    | PodEvent
+    | Machine
+    | Answered
+    | Stirred
+    | ShutdownRequested
 )
 PodInstruction = Open | Start | Stop | Refresh | Close | Extend | LiftDeadline | Probe  # to it
 AgentInstruction = PodInstruction | Serve | Keep | Ask | Attend | Disregard | Log | WakeAt | ListAll | Follow

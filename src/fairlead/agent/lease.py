@@ -12,6 +12,8 @@ Two agents may have been given one name. Where settings name an `instance`, the 
 agent looks before its first renewal and after every answer that leaves it in doubt, binds each renewal to the revision
 it knows, and takes another's lease only when that one has not renewed it for as long as it lasts, by its own clock.
 
+A renewal also tells what pods use, while the Node asks for it (`USAGE_WANTED_UNTIL`): so that costs no write.
+
 | state  | Done                          | Conflict                 | Refused 404 | any other            |
 | ------ | ----------------------------- | ------------------------ | ----------- | -------------------- |
 | look   | ours: renew; another's: look  | -                        | create      | look, after a rest   |
@@ -25,11 +27,12 @@ from fairlead.agent.calls import MANAGER, Calls, Purpose
 from fairlead.agent.contract import Ask, Extend, Log, NodeSettings
 from fairlead.agent.pace import Pace, Retry
 from fairlead.core import codec
-from fairlead.core.times import microtime
-from fairlead.model.marks import AGENT_INSTANCE, AGENT_PLACE, NODE_LEASES
-from fairlead.model.views import Json
+from fairlead.core.times import microtime, parse_time
+from fairlead.model.marks import AGENT_INSTANCE, AGENT_PLACE, NODE_LEASES, USAGE, USAGE_WANTED_UNTIL
+from fairlead.model.views import Json, Meta
 from fairlead.port.outcome import Conflict, Done, Outcome, Refused, Unknown
 from fairlead.port.request import JSON, MERGE_PATCH, Request
+from fairlead.port.usage import NodeUsage, usage_text
 
 PART = "lease"
 
@@ -52,6 +55,8 @@ class Heartbeat:
         self.deadline = 0.0  # until then everything may run; 0: never renewed
         self.regained = 0  # the revision of the renewal since which the lease was held without a gap
         self._told_lapse = False
+        self.usage: NodeUsage | None = None  # as measured last
+        self._told_usage = False  # the lease may still tell of it
         self.renewals = self.failures = 0  # plain counts for metrics
         self.trouble = ""
 
@@ -68,14 +73,14 @@ class Heartbeat:
     def held(self, now: float) -> bool:
         return now < self.deadline
 
-    def step(self, now: float, node_uid: str) -> tuple[Ask, ...]:
-        """The renewal that is due, if one is."""
+    def step(self, now: float, node: Meta | None) -> tuple[Ask, ...]:
+        """The renewal that is due, if one is. `node`: the Node's metadata, None while there is none."""
         if self._in_flight or now < self._next_at:
             return ()
         self._in_flight = True
         self._sent_at = now
         self._looking = not self._sure
-        request = _to("get", self._settings.name) if self._looking else self._request(now, node_uid)
+        request = _to("get", self._settings.name) if self._looking else self._request(now, node)
         return (self._calls.ask(Purpose(PART), request),)
 
     def answered(self, outcome: Outcome, now: float, chance: float) -> tuple[Extend | Log, ...]:
@@ -161,16 +166,38 @@ class Heartbeat:
         )
         return (Log(told),) if news else ()
 
-    def _request(self, now: float, node_uid: str) -> Request:
+    def _request(self, now: float, node: Meta | None) -> Request:
         settings = self._settings
         metadata: Json = {}
+        annotations: dict[str, str | None] = self._usage_told(node, now)
         if settings.instance:
-            metadata["annotations"] = {AGENT_INSTANCE: settings.instance}
+            annotations[AGENT_INSTANCE] = settings.instance
             if settings.place:
-                metadata["annotations"][AGENT_PLACE] = settings.place
+                annotations[AGENT_PLACE] = settings.place
             if self._exists:
                 metadata["resourceVersion"] = str(self._revision)
+        if annotations:
+            metadata["annotations"] = annotations
+        node_uid = node.uid if node is not None else ""
         return lease_request(settings.name, settings.lease_seconds, now, self._exists, node_uid, metadata)
+
+    def _usage_told(self, node: Meta | None, now: float) -> dict[str, str | None]:
+        """What pods use, if it is wanted; when it no longer is, what was told is taken away."""
+        wanted = node is not None and self.usage is not None and _is_ahead(node, now)
+        if wanted and self.usage is not None:
+            self._told_usage = True
+            return {USAGE: usage_text(self.usage)}
+        if self._told_usage and self._exists:
+            self._told_usage = False
+            return {USAGE: None}
+        return {}
+
+
+def _is_ahead(node: Meta, now: float) -> bool:
+    try:
+        return now < parse_time(node.annotations.get(USAGE_WANTED_UNTIL, ""))
+    except ValueError:
+        return False
 
 
 def lease_request(

@@ -94,6 +94,9 @@ class Agent:
             case c.Disk():
                 self.registration.disk = disk.describe_pressure(event, self.registration.disk)
                 return self._finish([], (), event.now)
+            case c.Measured():
+                self.heartbeat.usage = event.usage
+                return self._finish([], (), event.now)
             case Stepped():
                 return self._clock_stepped(event)
             case c.ShutdownRequested():
@@ -334,7 +337,7 @@ class Agent:
     def _step_node(self, now: float) -> list[c.AgentInstruction]:
         mirror, own = self.mirrors[OWN_NODE.name], self._watched.own_node
         out: list[c.AgentInstruction] = []
-        out += self.heartbeat.step(now, own.metadata.uid if own is not None else "")
+        out += self.heartbeat.step(now, own.metadata if own is not None else None)
         if own is not None and self._starting(now):
             self.registration.next_at = self._begun_at + self.pace.start_seconds
         elif mirror.synced and self.heartbeat.ours:

@@ -124,6 +124,8 @@ def _row(record: dict[str, Any]) -> tuple[Any, ...]:
     effects = [effect.partition(" ")[0] for effect in record.get("effects", ())]
     counted = ", ".join(f"{effects.count(name)} {name}" for name in dict.fromkeys(effects))
     detail = record.get("trouble") or record.get("message") or record.get("reason") or ""
+    if measured := "; ".join(_measured(each) for each in record.get("inputs", ()) if "metric" in each):
+        detail = f"{detail} ({measured})" if detail else measured
     if record.get("node"):
         detail = f"to {record['node']}"
     if "object" not in record:  # what the attempts of a batch share
@@ -136,3 +138,14 @@ def _row(record: dict[str, Any]) -> tuple[Any, ...]:
             f"pods to be placed: {len(record['pods'])}",
         )
     return record["time"], record["controller"], record["object"], record["verdict"], counted, detail
+
+
+def _measured(used: dict[str, Any]) -> str:
+    """A metric that was decided on: what it was, what it should be, and how many replicas follow."""
+    told, wanted = used["current"], used["target"]
+    for field, unit in (("averageUtilization", "%"), ("averageValue", ""), ("value", "")):
+        if field in told and field in wanted:
+            return (
+                f"{used['metric']}: {told[field]}{unit} of {wanted[field]}{unit}, {used['replicas']} wanted"
+            )
+    return str(used["metric"])

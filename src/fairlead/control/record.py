@@ -2,7 +2,8 @@
 
 Names the instant, the controller and key, the verdict, the effects by identity, and for every resource that was read
 the revision used and the newest that was known then, and the revision of the settings (laws.md 9). Questions about
-silence and the wall clock are in no history, so they are kept with their answers.
+silence and the wall clock are in no history, so they are kept with their answers, and so are values that were measured
+(`Decision.inputs`).
 """
 
 from __future__ import annotations
@@ -40,6 +41,8 @@ def record_of(
         line["message"] = message
     if turn.decision.effects:
         line["effects"] = [f"{type(effect).__name__} {effect.identity}" for effect in turn.decision.effects]
+    if turn.decision.inputs:
+        line["inputs"] = list(turn.decision.inputs)
     if turn.trouble:
         line["trouble"] = turn.trouble
     if settings:

@@ -10,6 +10,8 @@ from fairlead.model.catalog import CATALOG, Catalog
 from fairlead.model.custom.definition import DEFINITIONS
 from fairlead.model.served import Served
 from fairlead.model.service_views import SERVICES
+from fairlead.model.views import AUTOSCALERS
+from fairlead.reconcile.autoscaling.decider import autoscaler_decider
 from fairlead.reconcile.custom_definition import definition_decider
 from fairlead.reconcile.daemonset.decider import daemonset_decider
 from fairlead.reconcile.deployment.decider import deployment_decider
@@ -36,6 +38,7 @@ from fairlead.reconcile.replicaset import replicaset_decider
 from fairlead.reconcile.reservation import reservation_decider
 from fairlead.reconcile.resource_quota import resource_quota_decider
 from fairlead.reconcile.role_aggregation import CLUSTER_ROLES, role_aggregation_decider
+from fairlead.reconcile.rollout_outcome import rollout_outcome_decider
 from fairlead.reconcile.root_certificate import root_certificate_decider
 from fairlead.reconcile.scheduling_policy import scheduling_policy_decider
 from fairlead.reconcile.service_account import SERVICE_ACCOUNTS, service_account_decider
@@ -80,6 +83,13 @@ def account_deciders(catalog: Catalog = CATALOG) -> tuple[Decider, ...]:
     if catalog.of_resource(SERVICE_ACCOUNTS.name) is None:
         return ()
     return service_account_decider(), root_certificate_decider()
+
+
+def autoscaling_deciders(catalog: Catalog = CATALOG, kinds: Catalog | None = None) -> tuple[Decider, ...]:
+    """Where there are no autoscalers, nobody asks. `kinds`: with custom ones, which may be scaled as well."""
+    if catalog.of_resource(AUTOSCALERS.name) is None:
+        return ()
+    return (autoscaler_decider(kinds if kinds is not None else catalog),)
 
 
 def access_deciders(catalog: Catalog = CATALOG) -> tuple[Decider, ...]:
@@ -133,7 +143,9 @@ def workload_deciders(catalog: Catalog = CATALOG, kinds: Catalog | None = None) 
         repair_decider(),
         drain_decider(),
         capacity_decider(),
+        rollout_outcome_decider(),
         *traffic_deciders(catalog),
         *account_deciders(catalog),
+        *autoscaling_deciders(catalog, kinds),
     )
     return (*found, override_decider(("scheduler", *(each.name for each in found))))

@@ -93,6 +93,7 @@ class Decision(msgspec.Struct, frozen=True):
     effects: tuple[Effect, ...] = ()
     again_at: float = 0.0  # seconds since the epoch; 0: only when something changes
     events: tuple[EventNote, ...] = ()
+    inputs: tuple[Json, ...] = ()  # values it rests on that no history has, for the record
     rest_until: float = 0.0  # whatever changes: another decision before this could do nothing
     is_final: bool = (
         False  # its effects are the last: deciding on what they make of the object would give none

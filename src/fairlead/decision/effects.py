@@ -3,6 +3,7 @@
     Create        a child under a name that follows from its owner and occasion; if it exists, it is done
     Change        a merge patch of one object, bound to the uid and revision it was decided on
     ChangeStatus  the same of its status subresource
+    ChangeScale   the same of its scale subresource: the number of replicas of anything that has one
     Delete        of this very object: uid and revision are preconditions; of a pod also as an eviction
     Bind          a pod to a node, once
     Finalize      what is left of a namespace's spec.finalizers, once it is empty
@@ -76,6 +77,10 @@ class ChangeStatus(Change, frozen=True, tag=True):
     subresource = "status"
 
 
+class ChangeScale(Change, frozen=True, tag=True):
+    subresource = "scale"
+
+
 class Finalize(Change, frozen=True, tag=True):
     subresource = "finalize"
 
@@ -110,7 +115,7 @@ class Bind(_Effect, frozen=True, tag=True):
         return found is None or _uid(found) != self.uid or bool(found.get("spec", {}).get("nodeName"))
 
 
-Effect = Create | Change | ChangeStatus | Finalize | Delete | Bind
+Effect = Create | Change | ChangeStatus | ChangeScale | Finalize | Delete | Bind
 
 # How each effect is tried again. Made from the union, so that no effect is without a row.
 RETRY: dict[type, RetryPolicy] = dict.fromkeys(get_args(Effect), RetryPolicy())

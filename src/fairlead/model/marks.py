@@ -44,9 +44,13 @@ FENCES_AFTER = (
 )
 NODE_ENDPOINT = "fairlead.dev/endpoint"  # https://ADDRESS:PORT where the agent tells logs and usage
 NODE_CERTIFICATE = "fairlead.dev/endpoint-certificate"  # sha256 of that endpoint's certificate, hex
+USAGE_WANTED_UNTIL = (
+    "fairlead.dev/usage-wanted-until"  # until then the agent tells with its lease what its pods use
+)
 SILENT_SINCE = "fairlead.dev/silent-since"  # its last renewal, by its own clock, while it bears our taints
 AGENT_INSTANCE = "fairlead.dev/agent"  # of a node's lease: which of several agents of that name renews it
 AGENT_PLACE = "fairlead.dev/agent-place"  # and where that one is, for people: machine and directory
+USAGE = "fairlead.dev/usage"  # of a node's lease: what its pods use (`port/usage.py`)
 REASON = "fairlead.dev/reason"  # why somebody cordoned it
 AUTHOR = "fairlead.dev/author"  # who did
 CORDONED_AT = "fairlead.dev/cordoned-at"  # when
@@ -66,6 +70,9 @@ AT_MOST_ONE = "fairlead.dev/at-most-one"  # annotation "true": a replacement nev
 ON_RETURN = "fairlead.dev/on-return"  # annotation: which stays if the released one comes back
 KEEP_ORIGINAL, KEEP_REPLACEMENT, KEEP_NEWEST = "keep-original", "keep-replacement", "keep-newest"
 RETURN_RULES = (KEEP_REPLACEMENT, KEEP_ORIGINAL, KEEP_NEWEST)  # the first is the default
+
+HOLLOW_USAGE = "hollow.fairlead.dev/usage"  # annotation: what each such pod uses on a hollow node
+HOLLOW_LOAD = "hollow.fairlead.dev/load"  # annotation: what all ready pods that have it use together there
 
 # Addresses on the loopback network, so that pods of one machine do not meet on ports
 POD_NETWORK = "127.128.0.0/9"  # a /24 of it is a node's spec.podCIDR

@@ -40,7 +40,8 @@ _SCHEDULED, _READY, _UNREADY = "PodScheduled", "Ready", "ContainersNotReady"
 
 
 class Row(NamedTuple):
-    """Why pods that have come to `stage` come no further. `condition` tells it, by its reason or by `word`."""
+    """Why pods that have come to `stage` come no further. `condition` tells it, by its reason or by `word`.
+    `adds`: whether an autoscaler may add replicas meanwhile; where further ones would wait for the same, it may not."""
 
     stage: str
     reason: str
@@ -48,6 +49,7 @@ class Row(NamedTuple):
     condition: str
     means: str
     word: str = ""
+    adds: bool = False
 
 
 NOT_CREATED, PAUSED, SUSPENDED, FAILED_CREATE = (
@@ -71,7 +73,7 @@ FAILED_MOUNT = "FailedMount"  # the Event's word; the container says ContainerCr
 MOUNT_FAILED = "MountVolume.SetUp failed"
 
 TABLE = (
-    Row(DESIRED, NOT_CREATED, CONTROLLER, "", "the next turn of its controller makes it"),
+    Row(DESIRED, NOT_CREATED, CONTROLLER, "", "the next turn of its controller makes it", adds=True),
     Row(DESIRED, "WaitingForResourceQuota", QUOTA_ADMIN, _WAITING, "the namespace's quota is used up"),
     Row(DESIRED, "WaitingForPlacementQuota", QUOTA_ADMIN, _WAITING, "the quota for some nodes is used up"),
     Row(
@@ -139,24 +141,40 @@ TABLE = (
         means="others leave a node to make room",
         word=UNSCHEDULABLE,
     ),
-    Row(BOUND, NOT_STARTED, AGENT, "", "its node has not begun with it"),
-    Row(BOUND, "NodeSilent", REPLACING, RELEASED, "its node was silent for too long: it was released"),
-    Row(BOUND, "NodeFenced", REPLACING, RELEASED, "it has surely ended on its silent node: it was released"),
-    Row(BOUND, "NodeDeleted", REPLACING, RELEASED, "its Node was deleted: it was released"),
+    Row(BOUND, NOT_STARTED, AGENT, "", "its node has not begun with it", adds=True),
+    Row(
+        BOUND,
+        "NodeSilent",
+        REPLACING,
+        RELEASED,
+        "its node was silent for too long: it was released",
+        adds=True,
+    ),
+    Row(
+        BOUND,
+        "NodeFenced",
+        REPLACING,
+        RELEASED,
+        "it has surely ended on its silent node: it was released",
+        adds=True,
+    ),
+    Row(BOUND, "NodeDeleted", REPLACING, RELEASED, "its Node was deleted: it was released", adds=True),
     Row(
         BOUND,
         "OutOfServiceConfirmed",
         REPLACING,
         RELEASED,
         "somebody confirmed that it runs no more: released",
+        adds=True,
     ),
-    Row(BOUND, "Returned", CONTROLLER, RELEASED, "its node is back, and it is to count again"),
+    Row(BOUND, "Returned", CONTROLLER, RELEASED, "its node is back, and it is to count again", adds=True),
     Row(
         STARTING,
         LOST,
         NODE_HEALTH,
         RELEASED,
         "its node is silent; what becomes of the pod, and when, is told",
+        adds=True,
     ),
     Row(STARTING, TURN, NODE_HEALTH, RELEASED, "other silent nodes of the zone are first"),
     Row(
@@ -166,9 +184,23 @@ TABLE = (
         RELEASED,
         "so much of the zone is silent that little or nothing is released",
     ),
-    Row(STARTING, FENCE, NODE_HEALTH, RELEASED, "at most one may run: until the first one has surely ended"),
+    Row(
+        STARTING,
+        FENCE,
+        NODE_HEALTH,
+        RELEASED,
+        "at most one may run: until the first one has surely ended",
+        adds=True,
+    ),
     Row(STARTING, CONFIRMATION, NODE_ADMIN, RELEASED, "somebody must confirm that nothing runs on the node"),
-    Row(STARTING, GONE, NODE_HEALTH, RELEASED, "the Node was deleted; a little time for that to be noticed"),
+    Row(
+        STARTING,
+        GONE,
+        NODE_HEALTH,
+        RELEASED,
+        "the Node was deleted; a little time for that to be noticed",
+        adds=True,
+    ),
     Row(
         stage=STARTING,
         reason=CRASH_LOOP,
@@ -176,6 +208,7 @@ TABLE = (
         condition=_READY,
         means="a container ends again and again",
         word=_UNREADY,
+        adds=True,
     ),
     Row(
         stage=STARTING,
@@ -200,6 +233,7 @@ TABLE = (
         condition=_READY,
         means="what a container asks for is not to be had on the node",
         word=_UNREADY,
+        adds=True,
     ),
     Row(
         stage=STARTING,
@@ -208,8 +242,16 @@ TABLE = (
         condition=_READY,
         means="it runs, and does not say yet that it is ready",
         word=_UNREADY,
+        adds=True,
     ),
-    Row(STARTING, "ReadinessGatesNotReady", READINESS, _READY, "`spec.readinessGates` are not all true"),
+    Row(
+        STARTING,
+        "ReadinessGatesNotReady",
+        READINESS,
+        _READY,
+        "`spec.readinessGates` are not all true",
+        adds=True,
+    ),
 )
 # Where the reason is not in the table: an exit code, a word of another's container runtime, or none at all.
 OTHERWISE = {
@@ -232,6 +274,13 @@ def owner_of(stage: str, reason: str, *, node: str = "", scheduler: str = "") ->
         row = None  # a container may have a word of its own that is a workload's, too
     owner = row.owner if row is not None else OTHERWISE[stage]
     return owner.format(node=node, scheduler=scheduler) if "{" in owner else owner
+
+
+def may_add_replicas(stage: str, reason: str) -> bool:
+    """Whether an autoscaler may add replicas while some wait at this stage for this reason. What has no row is a word
+    of one container, or no trouble yet."""
+    row = _BY_REASON.get(reason)
+    return row is None or (row.stage == DESIRED) != (stage == DESIRED) or row.adds
 
 
 def owner_told(reason: str) -> str:

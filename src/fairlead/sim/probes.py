@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from fairlead.decision.effects import RETRY, Bind, Change, ChangeStatus, Create, Delete, Finalize
+from fairlead.decision.effects import RETRY, Bind, Change, ChangeScale, ChangeStatus, Create, Delete, Finalize
 
 CRASH_BETWEEN_WRITES = "crash between two writes of one turn"
 TAKEOVER_MID_TURN = "takeover mid-turn"
@@ -20,10 +20,15 @@ CALLS: dict[type, str] = {
     Create: "create",
     Change: "patch",
     ChangeStatus: "patch status",
+    ChangeScale: "patch scale",
     Finalize: "update finalize",
     Delete: "delete",
     Bind: "create binding",
 }
+
+
+# What the standard world never asks for: nothing there follows a load. The world `autoscaling` is made for it.
+ELSEWHERE = frozenset({ChangeScale})
 
 
 def timeout_after_commit(effect: type) -> str:
@@ -31,4 +36,5 @@ def timeout_after_commit(effect: type) -> str:
 
 
 def probe_names(effects: Iterable[type] = RETRY) -> tuple[str, ...]:
-    return (CRASH_BETWEEN_WRITES, TAKEOVER_MID_TURN, RELIST_AFTER_410, *map(timeout_after_commit, effects))
+    asked = (each for each in effects if each not in ELSEWHERE)
+    return (CRASH_BETWEEN_WRITES, TAKEOVER_MID_TURN, RELIST_AFTER_410, *map(timeout_after_commit, asked))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fairlead.sim.checkers.roster import all_checkers
 from tests.sim.checkers import (
+    test_autoscaling,
     test_damage,
     test_disruptions,
     test_oracles,
@@ -18,6 +19,7 @@ from tests.sim.checkers import (
 )
 
 _SUBJECTS = (
+    test_autoscaling,
     test_damage,
     test_disruptions,
     test_oracles,

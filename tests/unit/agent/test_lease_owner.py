@@ -30,7 +30,7 @@ def heartbeat(instance: str = "me") -> Heartbeat:
 
 
 def asked(beat: Heartbeat, now: float) -> Request:
-    (ask,) = beat.step(now, "")
+    (ask,) = beat.step(now, None)
     assert isinstance(ask, Ask)
     return ask.request
 

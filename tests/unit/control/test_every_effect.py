@@ -20,6 +20,7 @@ from fairlead.decision.effects import (
     RETRY,
     Bind,
     Change,
+    ChangeScale,
     ChangeStatus,
     Create,
     Delete,
@@ -30,7 +31,7 @@ from fairlead.decision.effects import (
 from fairlead.decision.wakes import always
 from fairlead.model.key import Key
 from fairlead.model.premise import Premise
-from fairlead.model.views import NAMESPACES, NODES, PODS, Namespace, Pod, View
+from fairlead.model.views import NAMESPACES, NODES, PODS, REPLICASETS, Namespace, Pod, ReplicaSet, View
 from fairlead.port.request import Request
 from tests.inprocess import InProcess
 from tests.unit.control.driving import Driver
@@ -39,6 +40,7 @@ TARGET = "target"
 PODS_PATH = "/api/v1/namespaces/default/pods"
 POD = Key("pods", "default", TARGET)
 SPACE = Key("namespaces", "", TARGET)
+SET = Key("replicasets.apps", "default", TARGET)
 
 
 class Case(NamedTuple):
@@ -117,10 +119,28 @@ def finalize(space: Namespace | None) -> Effect | None:
     )
 
 
+def change_scale(found: ReplicaSet | None) -> Effect | None:
+    if found is None or found.spec.replicas == 3:
+        return None
+    meta = found.metadata
+    return ChangeScale(
+        identity=identity("case", meta.uid, "scale"),
+        resource="replicasets.apps",
+        api_version="apps/v1",
+        plural="replicasets",
+        namespace="default",
+        name=TARGET,
+        uid=meta.uid,
+        revision=meta.revision,
+        patch={"spec": {"replicas": 3}},
+    )
+
+
 CASES: dict[type, Case] = {
     Create: Case(False, create, ["ADDED"]),
     Change: Case(True, change, ["ADDED", "MODIFIED"]),
     ChangeStatus: Case(True, change_status, ["ADDED", "MODIFIED"]),
+    ChangeScale: Case(True, change_scale, ["ADDED", "MODIFIED"], SET),
     Delete: Case(True, delete, ["ADDED", "DELETED"]),
     Bind: Case(True, bind, ["ADDED", "MODIFIED"]),
     Finalize: Case(True, finalize, ["ADDED", "MODIFIED", "DELETED"], SPACE),
@@ -142,14 +162,19 @@ def case_decider(wants: Callable[[Any], Effect | None], target: Key = POD) -> De
         return (target,) if event.key.name == TARGET else ()
 
     def decide(view: Reading, key: Key, now: float) -> Decision:
-        resource = NAMESPACES if key.resource == "namespaces" else PODS
-        effect = wants(view.get(resource, key.namespace, key.name))
+        resources = {each.name: each for each in (PODS, NAMESPACES, REPLICASETS)}
+        effect = wants(view.get(resources[key.resource], key.namespace, key.name))
         return NOTHING if effect is None else Decision(Waiting("Wanted"), (effect,))
 
     return Decider(
         name="case",
-        reads=(PODS, NODES, NAMESPACES),
-        wakes=(Wake(PODS, of_target), Wake(NAMESPACES, of_target), Wake(NODES, always(target))),
+        reads=(PODS, NODES, NAMESPACES, REPLICASETS),
+        wakes=(
+            Wake(PODS, of_target),
+            Wake(NAMESPACES, of_target),
+            Wake(REPLICASETS, of_target),
+            Wake(NODES, always(target)),
+        ),
         decide=decide,
         initial_keys=(target,),
     )
@@ -169,6 +194,12 @@ def test_whatever_becomes_of_the_answer_it_happens_exactly_once(effect: type, fa
         space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": TARGET}}
         assert api.post("/api/v1/namespaces", space)[0] == 201
         assert api.delete(f"/api/v1/namespaces/{TARGET}")[0] == 200
+    elif case.target == SET:
+        labels = {"app": TARGET}
+        template = {"metadata": {"labels": labels}, "spec": {"containers": _spec()["containers"]}}
+        spec = {"selector": {"matchLabels": labels}, "template": template}
+        body = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {"name": TARGET}, "spec": spec}
+        assert api.post("/apis/apps/v1/namespaces/default/replicasets", body)[0] == 201
     elif case.exists:
         pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": TARGET}, "spec": _spec()}
         assert api.post(PODS_PATH, pod)[0] == 201

@@ -190,7 +190,9 @@ def _check_target(attempt: Attempt, wanted: SchedulerOverride, problems: Problem
         if all(attempt.read.get(Key(each, space, name)) is None for each in resources):
             told = f"there is no such {sort} in namespace {space}{_instead(attempt, resources, space)}"
             problems.invalid("spec.target", wanted.spec.target, told)
-    elif sort == kinds.NAMESPACE and attempt.read.get(Key(namespace.KIND.resource, "", name or space)) is None:
+    elif (
+        sort == kinds.NAMESPACE and attempt.read.get(Key(namespace.KIND.resource, "", name or space)) is None
+    ):
         problems.not_found("spec.target", wanted.spec.target)
     elif sort in kinds.PLACES:
         places = [each.metadata for each in _nodes(attempt)]

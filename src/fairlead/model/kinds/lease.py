@@ -10,6 +10,7 @@ from fairlead.core.problems import Problems
 from fairlead.model.cells import AGE
 from fairlead.model.kind import Column, Json, Kind
 from fairlead.model.kinds.workload import check_counters, part
+from fairlead.model.marks import USAGE
 
 _VOLATILE = ("resourceVersion", "managedFields")
 
@@ -35,7 +36,15 @@ def _heartbeat(new: Json, old: Json) -> bool:
     if metadata == metadata_before:
         return True
     names = (metadata.keys() | metadata_before.keys()) - set(_VOLATILE)
-    return all(metadata.get(name) == metadata_before.get(name) for name in names)
+    return all(_lasting(metadata, name) == _lasting(metadata_before, name) for name in names)
+
+
+def _lasting(metadata: Json, name: str) -> object:
+    """What a node tells of its usage is new with each renewal."""
+    found = metadata.get(name)
+    if name != "annotations":
+        return found
+    return {key: value for key, value in (found or {}).items() if key != USAGE}
 
 
 KIND = Kind(

@@ -16,6 +16,7 @@ from fairlead.model.names import name_problems
 NAME = "default"  # the only PlaneSettings there is
 # Who `queues` and `controllers` may name: the roster, and the hollow nodes. A test compares it with them.
 CONTROLLERS = (
+    "autoscaler",
     "cronjob",
     "custom-resource-definition",
     "daemonset",
@@ -43,6 +44,7 @@ CONTROLLERS = (
     "resource-quota",
     "returned",
     "role-aggregation",
+    "rollout-outcome",
     "root-certificate",
     "scheduling-policy",
     "service-account",
@@ -51,7 +53,7 @@ CONTROLLERS = (
     "taint-eviction",
     "viewer-role",
 )
-EFFECTS = ("bind", "change", "changeStatus", "create", "delete", "finalize")
+EFFECTS = ("bind", "change", "changeScale", "changeStatus", "create", "delete", "finalize")
 
 Numbers = dict[str, float]
 _MONTH = 30 * 86400.0
@@ -157,6 +159,16 @@ SECTIONS: dict[str, Section] = {
             Knob("activeMax", 50, 1, 1000),
             Knob("nodesShareMax", 0.34, 0.0, 1.0),
             Knob("workloadsMax", 20, 0, 1_000_000),
+        ),
+    ),
+    "autoscaling": Section(
+        (
+            Knob("syncSeconds", 15.0, 1.0, 3600.0),
+            Knob("tolerance", 0.1, 0.0, 10.0),
+            Knob("downscaleStabilizationSeconds", 300.0, 0.0, 86400.0),
+            Knob("cpuInitializationSeconds", 300.0, 0.0, 86400.0),
+            Knob("initialReadinessDelaySeconds", 30.0, 0.0, 86400.0),
+            Knob("amplificationMax", 2.0, 1.0, 1e6),
         ),
     ),
     "repair": Section(

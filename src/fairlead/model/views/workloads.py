@@ -205,6 +205,35 @@ class DisruptionBudget(View, frozen=True):
     status: BudgetStatus = BudgetStatus()
 
 
+class TargetReference(View, frozen=True):
+    kind: str = ""
+    name: str = ""
+    api_version: str = ""
+
+
+class AutoscalerSpec(View, frozen=True):
+    scale_target_ref: TargetReference = TargetReference()
+    min_replicas: int = 1
+    max_replicas: int = 1
+    metrics: tuple[Json, ...] = ()
+    behavior: Json = {}
+
+
+class AutoscalerStatus(View, frozen=True):
+    observed_generation: int = 0
+    last_scale_time: str = ""
+    current_replicas: int = 0
+    desired_replicas: int = 0
+    current_metrics: tuple[Json, ...] = ()
+    conditions: tuple[Condition, ...] = ()
+
+
+class Autoscaler(View, frozen=True):
+    metadata: Meta
+    spec: AutoscalerSpec = AutoscalerSpec()
+    status: AutoscalerStatus = AutoscalerStatus()
+
+
 REPLICASETS = Resource("replicasets.apps", "apps/v1", "ReplicaSet", ReplicaSet)
 DEPLOYMENTS = Resource("deployments.apps", "apps/v1", "Deployment", Deployment)
 STATEFULSETS = Resource("statefulsets.apps", "apps/v1", "StatefulSet", StatefulSet)
@@ -215,3 +244,6 @@ CONTROLLER_REVISIONS = Resource(
 JOBS = Resource("jobs.batch", "batch/v1", "Job", Job)
 CRONJOBS = Resource("cronjobs.batch", "batch/v1", "CronJob", CronJob)
 BUDGETS = Resource("poddisruptionbudgets.policy", "policy/v1", "PodDisruptionBudget", DisruptionBudget)
+AUTOSCALERS = Resource(
+    "horizontalpodautoscalers.autoscaling", "autoscaling/v2", "HorizontalPodAutoscaler", Autoscaler
+)

@@ -14,7 +14,7 @@ import asyncio
 import logging
 import os
 import ssl
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import aclosing
 from pathlib import Path
 from typing import Any, Protocol, cast
@@ -27,7 +27,7 @@ from fairlead.core import codec
 from fairlead.core.errors import BadRequest, OperatorError
 from fairlead.core.times import parse_time
 from fairlead.model.marks import NODE_CERTIFICATE, NODE_ENDPOINT
-from fairlead.port.usage import NODE_STATS
+from fairlead.port.usage import NODE_STATS, NodeUsage
 from fairlead.runtime.clock import Clock
 from fairlead.runtime.credentials.identity import PLANE_NAME
 from fairlead.runtime.credentials.kubeconfig import server_url
@@ -62,6 +62,7 @@ class NodeEndpoint:
     def __init__(self, authority: str, clock: Clock) -> None:
         loop = asyncio.get_running_loop()
         self._source: Source | None = None
+        self._measured: Callable[[NodeUsage], None] = lambda usage: None
         self._authority = authority
         self._clock = clock
         self._listener = Listener(loop, self._handle, _refuse, _reads_no_body, ENDPOINT_CONNECTIONS_MAX)
@@ -70,9 +71,9 @@ class NodeEndpoint:
         self._sampling = asyncio.Lock()
         self._sampler: asyncio.Task[None] | None = None
 
-    def serve(self, source: Source) -> None:
-        """From now on there is something to tell."""
-        self._source = source
+    def serve(self, source: Source, measured: Callable[[NodeUsage], None] = lambda usage: None) -> None:
+        """From now on there is something to tell. `measured` hears of it at intervals, whether anybody asks or not."""
+        self._source, self._measured = source, measured
         self._sampler = asyncio.create_task(self._sample_for_ever(source))
 
     async def listen(self, host: str, port: int, directory: Path) -> dict[str, str]:
@@ -151,6 +152,8 @@ class NodeEndpoint:
         while True:
             try:
                 await self._sample(source)
+                if (told := self._history.latest()) is not None:
+                    self._measured(told)
             except OSError as error:
                 log.warning("what pods use cannot be read: %s", error)
             await asyncio.sleep(USAGE_WINDOW_SECONDS)

@@ -15,7 +15,7 @@ import signal
 from collections.abc import Callable
 from functools import partial
 
-from fairlead.agent.contract import Isolation, NodeSettings
+from fairlead.agent.contract import Isolation, Measured, NodeSettings
 from fairlead.agent.drivers.isolating import find_isolation
 from fairlead.agent.drivers.process import ProcessDriver
 from fairlead.agent.machine import Agent
@@ -98,7 +98,7 @@ class _Process:
         processes = ProcessDriver(settings.data_dir, self._clock, driver.tell, isolation, settings.hidden)
         await driver.start(processes, kept.load())
         if endpoint is not None:
-            endpoint.serve(processes)
+            endpoint.serve(processes, lambda usage: driver.tell(Measured(usage, self._clock())))
         log.info(
             "node %s works for %s, limits by %s", settings.name, settings.connection.server, processes.limits
         )

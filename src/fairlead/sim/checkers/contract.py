@@ -19,6 +19,7 @@ from fairlead.model.kinds.role import CLUSTER_ROLE
 from fairlead.model.marks import KEEP_REPLACEMENT, ON_RETURN, REPLACES
 from fairlead.model.service_views import ENDPOINT_SLICES, SERVICES
 from fairlead.model.views import (
+    AUTOSCALERS,
     BUDGETS,
     DAEMONSETS,
     DEPLOYMENTS,
@@ -28,6 +29,7 @@ from fairlead.model.views import (
     NODES,
     OVERRIDES,
     PLACEMENT_QUOTAS,
+    PLANE_SETTINGS,
     PODS,
     REPLICASETS,
     RESERVATIONS,
@@ -66,7 +68,7 @@ EVENTS = Resource("events", "v1", "Event", Event)
 CLUSTER_ROLES = Resource(CLUSTER_ROLE.resource, CLUSTER_ROLE.api_version, CLUSTER_ROLE.kind, ClusterRole)
 _TYPED: tuple[Resource[Any], ...] = (
     PODS, NODES, REPLICASETS, DEPLOYMENTS, JOBS, STATEFULSETS, DAEMONSETS, LEASES, PLACEMENT_QUOTAS, RESERVATIONS,
-    BUDGETS, RESOURCE_QUOTAS,
+    BUDGETS, RESOURCE_QUOTAS, AUTOSCALERS, PLANE_SETTINGS,
     SERVICES, ENDPOINT_SLICES,
     EVIDENCE_POLICIES,
     EVENTS,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fairlead.sim.checkers.addresses import OneAddress
 from fairlead.sim.checkers.allowances import FreshAllowance
+from fairlead.sim.checkers.autoscaling import AmplificationBounded, NoFlapping, ScalesWithinBounds
 from fairlead.sim.checkers.availability import Availability
 from fairlead.sim.checkers.bound_once import BoundOnce
 from fairlead.sim.checkers.capacity import Capacity
@@ -89,6 +90,9 @@ def all_checkers(fencing: bool = True) -> tuple[Checker, ...]:
         RepairGoesOn(),
         OriginalsAreKept(),
         RolesAreGathered(),
+        ScalesWithinBounds(),
+        AmplificationBounded(),
+        NoFlapping(),
         CollectedJustly(),
         NoOrphan(),
         NoLeftover(),

@@ -27,6 +27,7 @@ from fairlead.model.kinds.rolebinding import CLUSTER_ROLE_BINDING, ROLE_BINDING
 from fairlead.sim import met
 from fairlead.sim.generate.swarm import all_faults
 from fairlead.sim.generate.world import generate
+from fairlead.sim.probes import ELSEWHERE as OTHER_EFFECTS
 from fairlead.sim.probes import probe_names
 from fairlead.sim.run import RunTally
 from fairlead.sim.sample import fault_kinds
@@ -57,8 +58,9 @@ def drawn_actions(seeds: range) -> tuple[str, ...]:
 # What a few hundred seeds seldom meet, because few of them have machines, and fewer a node that is away for minutes and
 # comes back: the worlds `nodes` and `quota-return` are made for it.
 SELDOM = frozenset({met.actor_name("returned"), "status_again"})
-# No small world has roles and policies, for which the worlds `roles` and `policies` are made, nor what has to do with
-# requests alone: certificates and whose turn it is.
+# No small world has anything that follows a load, or says what is to follow a failed rollout. None has roles and
+# policies, for which the worlds `roles` and `policies` are made, nor what has to do with requests alone: certificates
+# and whose turn it is.
 _OTHER_KINDS = (
     ROLE,
     CLUSTER_ROLE,
@@ -71,8 +73,9 @@ _OTHER_KINDS = (
 )
 ELSEWHERE = frozenset(
     {
-        *map(met.actor_name, ("role-aggregation", "viewer-role")),
+        *map(met.actor_name, ("role-aggregation", "rollout-outcome", "viewer-role")),
         *(met.kind_name(each.resource) for each in _OTHER_KINDS),
+        *(met.effect_name(each.__name__) for each in OTHER_EFFECTS),
     }
 )
 

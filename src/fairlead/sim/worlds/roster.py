@@ -7,6 +7,7 @@ from collections.abc import Callable
 from fairlead.sim.faults import DEFAULT, Faults
 from fairlead.sim.scenario import Scenario
 from fairlead.sim.worlds import (
+    autoscaling,
     bit_rot,
     clocks,
     comeback,
@@ -48,6 +49,7 @@ from fairlead.sim.worlds import (
 STANDARD = "std20"
 WORLDS: dict[str, tuple[Callable[[], Scenario], Faults]] = {
     STANDARD: (std20.scenario, DEFAULT),
+    "autoscaling": (autoscaling.scenario, autoscaling.FAULTS),
     "bit-rot": (bit_rot.scenario, bit_rot.FAULTS),
     "clocks": (clocks.scenario, clocks.FAULTS),
     "comeback": (comeback.scenario, comeback.FAULTS),

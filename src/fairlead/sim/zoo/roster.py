@@ -211,5 +211,26 @@ SPECIMENS: tuple[Specimen, ...] = (
     Specimen(
         "overrides_heard_of", 0, "overrides", ("overrides-are-kept",), "keeps what it was told in memory"
     ),
+    Specimen(
+        "bounds_of_yesterday",
+        0,
+        "autoscaling",
+        ("scales-within-bounds", *_UNFINISHED),
+        "judges by what it once read",
+    ),
+    Specimen(
+        "waiting_read_as_demand",
+        0,
+        "autoscaling",
+        ("amplification-bounded", *_UNFINISHED),
+        "takes a wait for demand",
+    ),
+    Specimen(
+        "recommendations_forgotten",
+        0,
+        "autoscaling",
+        ("no-flapping",),
+        "keeps in memory what must survive it",
+    ),
     Specimen("event_forgotten", 0, "restarts", ("writers-progress",), "takes no answer for a refusal"),
 )

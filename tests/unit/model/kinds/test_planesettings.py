@@ -133,6 +133,7 @@ def test_the_field_table_has_exactly_the_knobs_with_the_right_type() -> None:
         "loop": "PlaneLoop",
         "scheduler": "PlaneScheduler",
         "events": "PlaneEvents",
+        "autoscaling": "PlaneAutoscaling",
         "repair": "PlaneRepair",
         "overrides": "PlaneOverrides",
     }

@@ -119,8 +119,6 @@ def _least(obj: Json, now: float) -> Cell:
     return "<unset>" if value is None else str(value)
 
 
-_STORED_ONLY = "HorizontalPodAutoscalers are stored only: nothing here scales by them yet; use kubectl scale"
-
 KIND = Kind(
     group="autoscaling",
     version="v2",
@@ -142,6 +140,5 @@ KIND = Kind(
     defaults=_defaults,
     validate=_validate,
     validate_status=_validate_status,
-    warnings=lambda obj: [_STORED_ONLY],
     conversions=(Conversion(V1, "HorizontalPodAutoscalerV1", as_v1, as_v2),),
 )

@@ -287,8 +287,3 @@ def test_columns_are_those_of_kubectl() -> None:
     cells = row(KIND, obj)
     assert cells["Reference"] == "Deployment/web"
     assert (cells["MinPods"], cells["MaxPods"], cells["Replicas"]) == ("<unset>", 10, 3)
-
-
-def test_whoever_makes_one_is_told_that_nothing_scales_by_it() -> None:
-    (told,) = KIND.warnings({})
-    assert "stored only" in told

@@ -1,0 +1,79 @@
+"""Replicas that wait, and what follows for an autoscaler: nothing is added while those there are wait for others.
+
+Who may react to a reason is in the table of reasons (`model/reasons.py`): while replicas wait for a quota, a brake, a
+class or a node, more of them would wait for the same. And whatever they wait for, lag of the scheduler among it, no
+more are asked for than a multiple of those that have come as far as a node. Called by `decider.py`; pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import ceil
+from typing import NamedTuple
+
+from fairlead.ledger.progress import counts, progress
+from fairlead.model.reasons import may_add_replicas
+from fairlead.model.views import Autoscaler, Pod
+from fairlead.reconcile.autoscaling.pace import Paced
+from fairlead.reconcile.autoscaling.targets import Target
+
+REACT_TO_BLOCKED = "fairlead.dev/react-to-blocked"
+BLOCKED, AMPLIFIED = "ReplicasBlocked", "AmplificationLimit"
+
+
+class Waiters(NamedTuple):
+    """`placed`: replicas that have a node. `waiting`: those that have none. `blocked`: of all that are not ready,
+    those whose reason an autoscaler may not react to; what most of them wait for is in the other fields."""
+
+    placed: int
+    waiting: int
+    blocked: int = 0
+    stage: str = ""
+    reason: str = ""
+    owner: str = ""
+    message: str = ""
+
+
+def find_waiters(target: Target, pods: Sequence[Pod]) -> Waiters:
+    """Of a custom kind there may be no pods at all: what its status counts is then taken to be where it should."""
+    placed = sum(bool(pod.spec.node_name) for pod in pods if counts(pod)) if pods else target.status_replicas
+    waiting = max(0, target.replicas - placed)
+    told = progress(pods, target.replicas, None, target.conditions).get("pending") or ()
+    groups = [each for each in told if not may_add_replicas(each["stage"], each.get("reason") or "")]
+    if not groups:
+        return Waiters(placed, waiting)
+    most = max(groups, key=lambda each: int(each["count"]))
+    return Waiters(
+        placed,
+        waiting,
+        sum(int(each["count"]) for each in groups),
+        most["stage"],
+        most.get("reason") or "",
+        most.get("owner") or "",
+        most.get("message") or "",
+    )
+
+
+def held_back(found: Autoscaler, target: Target, wanted: int, waiters: Waiters, factor: float) -> Paced:
+    """How many of `wanted` may be asked for. Fewer than there are may always be."""
+    current, least = target.replicas, found.spec.min_replicas
+    if wanted <= current:
+        return Paced(wanted)
+    if waiters.blocked and found.metadata.annotations.get(REACT_TO_BLOCKED) != "true":
+        some = f"{waiters.blocked} of {current} replicas wait"
+        why = f": {waiters.message}" if waiters.message else ""
+        return Paced(
+            current,
+            BLOCKED,
+            f"{some} at {waiters.stage} for {waiters.reason}, which more replicas would wait for as well;"
+            f" next step: {waiters.owner}{why}",
+        )
+    limit = max(current, least, ceil(waiters.placed * factor))
+    if waiters.waiting and wanted > limit:
+        return Paced(
+            limit,
+            AMPLIFIED,
+            f"{waiters.waiting} of {current} replicas have no node yet: no more than {limit} are asked for, which is"
+            f" {factor:g} times the {waiters.placed} that have one",
+        )
+    return Paced(wanted)
