@@ -116,6 +116,7 @@ _STEPS = {
     "CustomResourceNames": "settles which names of a definition are accepted, and whether it is established",
     "CustomResourceCleanup": "a definition waits for its objects behind a finalizer",
     "AdmissionPolicyStatus": "says in the status that the expressions of the policy were checked",
+    "AccessGrantReview": "a grant that was approved is deleted only when its review is closed",
     "AuditPolicyStatus": "says in the status that the policy is followed from this write on",
     "FlowSchemaStatus": "says in the status whether the schema's priority level exists",
     "PriorityLevelReferences": "a level that comes or goes is told in the status of the schemas that name it",

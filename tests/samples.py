@@ -553,6 +553,19 @@ SAMPLES: dict[str, Json] = {
             "zones": {"releasesPerMinute": 3, "silentNodesMin": 2, "slowedShare": 0.5},
         },
     },
+    "AccessGrant": {
+        "apiVersion": "fairlead.dev/v1",
+        "kind": "AccessGrant",
+        "metadata": _meta("night", ""),
+        "spec": {
+            "subject": {"kind": "User", "name": "jane"},
+            "role": {"kind": "ClusterRole", "name": "edit"},
+            "namespaces": ["bank", "shop"],
+            "reason": "checkout is down",
+            "ticket": "INC-7",
+            "expiresAfter": "30m",
+        },
+    },
     "AuditPolicy": {
         "apiVersion": "fairlead.dev/v1",
         "kind": "AuditPolicy",

@@ -151,6 +151,18 @@ def one_of_each(namespace: str) -> list[Manifest]:
         },
         {
             "apiVersion": "fairlead.dev/v1",
+            "kind": "AccessGrant",
+            "metadata": {"name": "night"},
+            "spec": {
+                "subject": {"kind": "User", "name": "jane"},
+                "role": {"kind": "ClusterRole", "name": "edit"},
+                "namespaces": ["shop"],
+                "reason": "checkout is down",
+                "expiresAfter": "30m",
+            },
+        },
+        {
+            "apiVersion": "fairlead.dev/v1",
             "kind": "AuditPolicy",
             "metadata": {"name": "default"},
             "spec": {"rules": [{"level": "Metadata", "users": ["ci"], "verbs": ["list"]}]},

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from fairlead.api.access.account_tokens import AccountTokens
 from fairlead.api.access.authn import Tokens
 from fairlead.api.access.authz import builtin_chain
+from fairlead.api.access.breakglass.in_force import AccessGrants
 from fairlead.api.access.rbac.grants import Grants
 from fairlead.api.access.sign_in import SignIn
 from fairlead.api.admission import AdmissionChain
@@ -57,12 +58,14 @@ class Assembly:
         self.custom = CustomKinds(self.served, tables)
         self.audit_policy = PolicyInForce(audit)
         self.grants = Grants()
+        self.access_grants = AccessGrants(self.grants)
         self.flow_control = FlowControl()
         self.policies = Policies()
         self.troubles = (
             *self.custom.learn(store),
             *self.audit_policy.learn(store),
             *self.grants.learn(store),
+            *self.access_grants.learn(store),
             *self.flow_control.learn(store),
             *self.policies.learn(store),
         )
@@ -71,8 +74,9 @@ class Assembly:
             catalog=self.served,
             tables=tables,
             read=store,
-            authorizer=builtin_chain(store, self.grants),
+            authorizer=builtin_chain(store, self.grants, self.access_grants),
             grants=self.grants,
+            access_grants=self.access_grants,
             accounts=accounts,
             chain=known.chain,
             audit=audit,
@@ -89,6 +93,7 @@ class Assembly:
             *self.custom.observe(changes),
             *self.audit_policy.observe(changes),
             *self.grants.observe(changes),
+            *self.access_grants.observe(changes),
             *self.flow_control.observe(changes),
             *self.policies.observe(changes),
         ]

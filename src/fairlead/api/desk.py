@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from fairlead.api.access.account_tokens import AccountTokens
+from fairlead.api.access.breakglass.in_force import AccessGrants
 from fairlead.api.access.contract import Authorizer
 from fairlead.api.access.rbac.grants import Grants
 from fairlead.api.admission import AdmissionChain
@@ -31,6 +32,7 @@ class Desk:
     read: Reader
     authorizer: Authorizer
     grants: Grants
+    access_grants: AccessGrants
     accounts: AccountTokens
     chain: AdmissionChain
     audit: Audit

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from fairlead.api.access.breakglass.judging import check_grant
 from fairlead.api.access.rbac.escalation import check_escalation
 from fairlead.api.access.signing import check_signing
 from fairlead.api.admission.policies.mutating import mutate
@@ -147,6 +148,7 @@ def admit_and_validate(desk: Desk, attempt: Attempt) -> None:
     desk.chain.admit(attempt)
     check_escalation(attempt, desk.authorizer, desk.grants)
     check_signing(attempt, desk.authorizer)
+    check_grant(attempt, desk.authorizer, desk.grants)
     problems = Problems()
     if attempt.subresource == "status" and old is not None:
         if touches_metadata(kind, new, old):

@@ -57,6 +57,8 @@ VERBS = (
         "fairlead.cli.repair",
         "show what is left over, what is done about it, and what only people can",
     ),
+    Verb("grant", "fairlead.cli.grant", "ask for, approve and review rights that end by themselves"),
+    Verb("grants", "fairlead.cli.grants", "show which grants wait, hold, or are to be reviewed"),
     Verb("queues", "fairlead.cli.queues", "show what each controller has before it"),
     Verb("token", "fairlead.cli.token", "create, list and revoke credentials"),
     Verb("backup", "fairlead.cli.backup", "copy a data directory into one file, also while the server runs"),
@@ -79,7 +81,7 @@ GROUPS = {
     "run": ("up", "serve", "agent", "control", "kinds", "status", "stop"),
     "look": ("get", "audit", "decisions", "queues", "progress"),
     "explain": ("explain", "why-not", "plan"),
-    "intervene": ("drain", "repair"),
+    "intervene": ("drain", "repair", "grant", "grants"),
     "keep": ("token", "backup", "restore", "check"),
     "other": ("sim", "completion", "version"),
 }

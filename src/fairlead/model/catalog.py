@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 
 from fairlead.model.kind import Kind
 from fairlead.model.kinds import (
+    accessgrant,
     auditpolicy,
     certificatesigningrequest,
     configmap,
@@ -138,6 +139,7 @@ CATALOG = Catalog(
         reservation.KIND,
         evidencepolicy.KIND,
         auditpolicy.KIND,
+        accessgrant.KIND,
         customresourcedefinition.KIND,
         admission_policies.VALIDATING,
         admission_bindings.VALIDATING,

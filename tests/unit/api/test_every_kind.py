@@ -19,6 +19,7 @@ WITH_STATUS = sorted(name for name, kind in KINDS.items() if "status" in kind.su
 # A status that the kind's validation lets through.
 STATUSES: dict[str, Any] = {
     "CertificateSigningRequest": {"conditions": [{"type": "Denied", "status": "True", "reason": "Sample"}]},
+    "AccessGrant": {"decision": "Revoked"},
     "Job": {"active": 1},
     "ResourceQuota": {"used": {"pods": "1"}},
     "CronJob": {"lastScheduleTime": "2026-01-02T03:04:05Z"},
@@ -29,6 +30,7 @@ COUNTED = (
     "PlacementQuota",
     "CustomResourceDefinition",
     "AuditPolicy",
+    "AccessGrant",
     "FlowSchema",
 )  # their status is what the server counts, whatever is sent
 SEEN: Any = {"conditions": [{"type": "Seen", "status": "True"}]}

@@ -46,6 +46,7 @@ KINDS = {
     "Reservation",
     "EvidencePolicy",
     "AuditPolicy",
+    "AccessGrant",
     "FlowSchema",
     "PriorityLevelConfiguration",
     "ControllerRevision",

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from fairlead.api.access.breakglass import judging
 from fairlead.api.admission import (
     audit_policies,
     certificates,
@@ -58,6 +59,7 @@ DEFAULT_STEPS: tuple[AdmissionStep, ...] = (
     certificates.STEP,
     *flow_schemas.STEPS,
     policy_status.STEP,
+    judging.STEP,
 )
 
 
