@@ -566,6 +566,20 @@ SAMPLES: dict[str, Json] = {
             "expiresAfter": "30m",
         },
     },
+    "ChangeFreeze": {
+        "apiVersion": "fairlead.dev/v1",
+        "kind": "ChangeFreeze",
+        "metadata": _meta("weekends", ""),
+        "spec": {
+            "reason": "we ship on weekdays",
+            "schedule": "0 18 * * fri",
+            "duration": "62h",
+            "timeZone": "Europe/Berlin",
+            "namespaces": ["bank"],
+            "forbids": ["Rollouts"],
+            "exceptions": {"users": ["jane"], "groups": ["on-call"]},
+        },
+    },
     "AuditPolicy": {
         "apiVersion": "fairlead.dev/v1",
         "kind": "AuditPolicy",

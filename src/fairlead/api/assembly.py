@@ -20,6 +20,7 @@ from fairlead.api.admission.policies.in_force import Policies
 from fairlead.api.apply.managing import Managing
 from fairlead.api.audit.in_force import PolicyInForce
 from fairlead.api.audit.recording import Audit
+from fairlead.api.brakes.in_force import Brakes
 from fairlead.api.custom import CustomKinds
 from fairlead.api.desk import Desk
 from fairlead.api.flow.in_force import FlowControl
@@ -61,6 +62,7 @@ class Assembly:
         self.access_grants = AccessGrants(self.grants)
         self.flow_control = FlowControl()
         self.policies = Policies()
+        self.brakes = Brakes()
         self.troubles = (
             *self.custom.learn(store),
             *self.audit_policy.learn(store),
@@ -68,6 +70,7 @@ class Assembly:
             *self.access_grants.learn(store),
             *self.flow_control.learn(store),
             *self.policies.learn(store),
+            *self.brakes.learn(store),
         )
         known, accounts = remembered or Remembered(), AccountTokens(store, signing_key)
         self.desk = Desk(
@@ -84,6 +87,7 @@ class Assembly:
             managing=known.managing,
             heard=HeardNodes(),
             policies=self.policies,
+            brakes=self.brakes,
         )
         self.api = make_api(self.desk, SignIn(tokens, accounts))
 
@@ -96,6 +100,7 @@ class Assembly:
             *self.access_grants.observe(changes),
             *self.flow_control.observe(changes),
             *self.policies.observe(changes),
+            *self.brakes.observe(changes),
         ]
         self.desk.heard.observe(changes, now)
         return troubles

@@ -16,6 +16,7 @@ from fairlead.api.admission import AdmissionChain
 from fairlead.api.admission.policies.in_force import Policies
 from fairlead.api.apply.managing import Managing
 from fairlead.api.audit.recording import Audit
+from fairlead.api.brakes.in_force import Brakes
 from fairlead.api.heard_nodes import HeardNodes
 from fairlead.api.repeats import Repeats
 from fairlead.api.sound import Sound
@@ -41,6 +42,7 @@ class Desk:
     repeats: Repeats = field(default_factory=Repeats)
     heard: HeardNodes = field(default_factory=HeardNodes)
     policies: Policies = field(default_factory=Policies)
+    brakes: Brakes = field(default_factory=Brakes)
     sound: Reader = field(init=False)  # the same as `read`, but for objects that are damaged
 
     def __post_init__(self) -> None:

@@ -47,6 +47,7 @@ KINDS = {
     "EvidencePolicy",
     "AuditPolicy",
     "AccessGrant",
+    "ChangeFreeze",
     "FlowSchema",
     "PriorityLevelConfiguration",
     "ControllerRevision",
