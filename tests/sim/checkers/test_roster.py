@@ -6,6 +6,7 @@ from fairlead.sim.checkers.roster import all_checkers
 from tests.sim.checkers import (
     test_damage,
     test_disruptions,
+    test_grants,
     test_oracles,
     test_placing,
     test_preemption,
@@ -20,6 +21,7 @@ from tests.sim.checkers import (
 _SUBJECTS = (
     test_damage,
     test_disruptions,
+    test_grants,
     test_oracles,
     test_placing,
     test_preemption,

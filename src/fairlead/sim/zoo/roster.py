@@ -206,5 +206,6 @@ SPECIMENS: tuple[Specimen, ...] = (
     Specimen(
         "late_policy_unheeded", 0, "late-policy", ("bound-once", *_UNFINISHED), "looks only at what is there"
     ),
+    Specimen("grants_once_held", 0, "grants", ("grants-end",), "remembers an answer beyond its end"),
     Specimen("event_forgotten", 0, "restarts", ("writers-progress",), "takes no answer for a refusal"),
 )
