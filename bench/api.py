@@ -2,6 +2,7 @@
 
     python bench/api.py [--json] [--pods 10000] [--connections 64]
     python bench/api.py --digests                   creates with digests in the store against creates without
+    python bench/api.py --chain                     the same for the chain of the audit log
 
 Starts `fairlead up --without-controllers` (what kube-apiserver is: an API and its store) on a fresh directory, loads it from another process, then kills it
 with SIGKILL, opens the directory again and counts; then the same creates with all controllers running. etcd (Debian: etcd-server) is started beside it in the same
@@ -285,11 +286,13 @@ def main() -> None:
     parser.add_argument("--pods", type=int, default=10_000)
     parser.add_argument("--connections", type=int, default=64)
     parser.add_argument("--digests", action="store_true", help="what digests cost, and nothing else")
+    parser.add_argument("--chain", action="store_true", help="what the chain costs, and nothing else")
     options = parser.parse_args()
-    if options.digests:
+    if options.digests or options.chain:
         from digests import compare
 
-        print(json.dumps({"digests": compare(options.pods, options.connections)}, indent=1))
+        name, what = ("digests", "") if options.digests else ("chain", "--chain")
+        print(json.dumps({name: compare(options.pods, options.connections, what)}, indent=1))
         return
     out: dict[str, object] = {
         "pods": options.pods,

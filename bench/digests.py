@@ -1,7 +1,9 @@
 """What digests cost: two servers, one with digests and one without, that get the same creates in turn, in one run.
 
     python bench/api.py --digests [--pods 10000]     the comparison
+    python bench/api.py --chain [--pods 10000]       the same for the chain of the audit log
     python bench/digests.py up ...                   `fairlead up ...` without digests, as the comparison starts it
+    python bench/digests.py --chain up ...           the same with digests, and without the chain
 
 Each server gets a block of creates, then the other, in an order that changes from round to round; blocks are compared
 in pairs. What counts is the CPU time of the server's process, which other load on the machine changes least. Without
@@ -34,19 +36,29 @@ def without_digests(arguments: list[str]) -> int:
     return main(arguments)
 
 
+def without_chain(arguments: list[str]) -> int:
+    """Nothing is computed of the lines and nothing is written of their chain."""
+    sys.path.remove(str(HERE))
+    from fairlead.cli.main import main
+    from fairlead.store import lines
+
+    vars(lines).update(link=lambda *_: b"", _MOVE_HEAD="SELECT ?, ?, ?")
+    return main(arguments)
+
+
 def cpu_ns(pid: int) -> int:
     """Of all threads of a process, in the kernel's own nanoseconds."""
     tasks = Path(f"/proc/{pid}/task").glob("*/schedstat")
     return sum(int(task.read_text().split()[0]) for task in tasks)
 
 
-def compare(pods: int, connections: int) -> dict[str, object]:
-    """Microseconds of CPU for a create, and what of them digests are."""
+def compare(pods: int, connections: int, what: str = "") -> dict[str, object]:
+    """Microseconds of CPU for a create, and what of them digests are; `what` is --chain for the chain alone."""
     from api import Plane, pod
 
     class Without(Plane):
         def command(self) -> list[str]:
-            return [sys.executable, str(HERE / "digests.py")]
+            return [sys.executable, str(HERE / "digests.py"), *filter(None, [what])]
 
     collection = "/api/v1/namespaces/default/pods"
     taken: dict[str, list[float]] = {"on": [], "off": []}
@@ -85,4 +97,5 @@ def compare(pods: int, connections: int) -> dict[str, object]:
 
 
 if __name__ == "__main__":
-    sys.exit(without_digests(sys.argv[1:]))
+    chained = sys.argv[1] == "--chain"
+    sys.exit(without_chain(sys.argv[2:]) if chained else without_digests(sys.argv[1:]))

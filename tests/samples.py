@@ -553,6 +553,33 @@ SAMPLES: dict[str, Json] = {
             "zones": {"releasesPerMinute": 3, "silentNodesMin": 2, "slowedShare": 0.5},
         },
     },
+    "AccessGrant": {
+        "apiVersion": "fairlead.dev/v1",
+        "kind": "AccessGrant",
+        "metadata": _meta("night", ""),
+        "spec": {
+            "subject": {"kind": "User", "name": "jane"},
+            "role": {"kind": "ClusterRole", "name": "edit"},
+            "namespaces": ["bank", "shop"],
+            "reason": "checkout is down",
+            "ticket": "INC-7",
+            "expiresAfter": "30m",
+        },
+    },
+    "ChangeFreeze": {
+        "apiVersion": "fairlead.dev/v1",
+        "kind": "ChangeFreeze",
+        "metadata": _meta("weekends", ""),
+        "spec": {
+            "reason": "we ship on weekdays",
+            "schedule": "0 18 * * fri",
+            "duration": "62h",
+            "timeZone": "Europe/Berlin",
+            "namespaces": ["bank"],
+            "forbids": ["Rollouts"],
+            "exceptions": {"users": ["jane"], "groups": ["on-call"]},
+        },
+    },
     "AuditPolicy": {
         "apiVersion": "fairlead.dev/v1",
         "kind": "AuditPolicy",

@@ -151,6 +151,24 @@ def one_of_each(namespace: str) -> list[Manifest]:
         },
         {
             "apiVersion": "fairlead.dev/v1",
+            "kind": "AccessGrant",
+            "metadata": {"name": "night"},
+            "spec": {
+                "subject": {"kind": "User", "name": "jane"},
+                "role": {"kind": "ClusterRole", "name": "edit"},
+                "namespaces": ["shop"],
+                "reason": "checkout is down",
+                "expiresAfter": "30m",
+            },
+        },
+        {
+            "apiVersion": "fairlead.dev/v1",
+            "kind": "ChangeFreeze",
+            "metadata": {"name": "feast"},
+            "spec": {"reason": "the feast", "start": "2020-12-24T12:00:00Z", "end": "2020-12-27T08:00:00Z"},
+        },
+        {
+            "apiVersion": "fairlead.dev/v1",
             "kind": "AuditPolicy",
             "metadata": {"name": "default"},
             "spec": {"rules": [{"level": "Metadata", "users": ["ci"], "verbs": ["list"]}]},

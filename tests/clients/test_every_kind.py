@@ -45,6 +45,14 @@ ROWS: dict[str, dict[str, str]] = {
     },
     "planesettings": {"NAME": "default", "APPLIED": "Unknown", "AGE": "AGE"},
     "runtimeclasses": {"NAME": "sandboxed", "HANDLER": "sandbox", "AGE": "AGE"},
+    "accessgrants": {
+        "NAME": "night", "SUBJECT": "jane", "ROLE": "edit", "WHERE": "shop", "PHASE": "Pending", "UNTIL": "<none>",
+        "REVIEW": "<none>", "AGE": "AGE",
+    },
+    "changefreezes": {
+        "NAME": "feast", "IN FORCE": "False", "ENDS": "<none>", "NEXT": "<none>", "NAMESPACES": "all",
+        "FORBIDS": "Rollouts", "AGE": "AGE",
+    },
     "auditpolicies": {"NAME": "default", "IN FORCE": "True", "RULES": "1", "AGE": "AGE"},
     "validatingadmissionpolicies": {
         "NAME": "judges", "VALIDATIONS": "1", "PARAMKIND": "v1/ConfigMap", "AGE": "AGE",
@@ -129,6 +137,8 @@ DESCRIBED: dict[str, tuple[str, ...]] = {
     "validatingadmissionpolicybindings/judges-all": ("Policy Name: judges", "Deny"),
     "mutatingadmissionpolicies/labels": ("Reinvocation Policy: Never", "Patch Type: ApplyConfiguration"),
     "mutatingadmissionpolicybindings/labels-all": ("Policy Name: labels",),
+    "accessgrants/night": ("Expires After: 30m", "Reason: checkout is down", "Requested By: admin"),
+    "changefreezes/feast": ("Reason: the feast", "Forbids:", "Rollouts"),
     "auditpolicies/default": ("Level: Metadata", "Users:", "ci", "Verbs:"),
     "evidencepolicies/default": ("Signal: MissedHeartbeats", "Confidence: medium", "Releases Per Minute: 6"),
     "schedulingpolicies/packed": ("Scoring:", "Strategy: MostAllocated"),

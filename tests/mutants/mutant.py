@@ -26,6 +26,7 @@ PROMISES: dict[int, str] = {
     15: "the API does as Kubernetes does",
     16: "the command line names, dates and ends as documented",
     17: "beside a Kubernetes the controllers work as well",
+    18: "what people put in force ends when it says, reaches no further than it says, and leaves its trace",
 }
 
 #: What a broken promise looks like in a test: a failed assertion, `pytest.raises` without its error, or `(one,) = found`

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from fairlead.api.access.account_tokens import AccountTokens
 from fairlead.api.access.authn import Tokens
 from fairlead.api.access.authz import builtin_chain
+from fairlead.api.access.breakglass.in_force import AccessGrants
 from fairlead.api.access.rbac.grants import Grants
 from fairlead.api.access.sign_in import SignIn
 from fairlead.api.admission import AdmissionChain
@@ -19,6 +20,7 @@ from fairlead.api.admission.policies.in_force import Policies
 from fairlead.api.apply.managing import Managing
 from fairlead.api.audit.in_force import PolicyInForce
 from fairlead.api.audit.recording import Audit
+from fairlead.api.brakes.in_force import Brakes
 from fairlead.api.custom import CustomKinds
 from fairlead.api.desk import Desk
 from fairlead.api.flow.in_force import FlowControl
@@ -57,22 +59,27 @@ class Assembly:
         self.custom = CustomKinds(self.served, tables)
         self.audit_policy = PolicyInForce(audit)
         self.grants = Grants()
+        self.access_grants = AccessGrants(self.grants)
         self.flow_control = FlowControl()
         self.policies = Policies()
+        self.brakes = Brakes()
         self.troubles = (
             *self.custom.learn(store),
             *self.audit_policy.learn(store),
             *self.grants.learn(store),
+            *self.access_grants.learn(store),
             *self.flow_control.learn(store),
             *self.policies.learn(store),
+            *self.brakes.learn(store),
         )
         known, accounts = remembered or Remembered(), AccountTokens(store, signing_key)
         self.desk = Desk(
             catalog=self.served,
             tables=tables,
             read=store,
-            authorizer=builtin_chain(store, self.grants),
+            authorizer=builtin_chain(store, self.grants, self.access_grants),
             grants=self.grants,
+            access_grants=self.access_grants,
             accounts=accounts,
             chain=known.chain,
             audit=audit,
@@ -80,6 +87,7 @@ class Assembly:
             managing=known.managing,
             heard=HeardNodes(),
             policies=self.policies,
+            brakes=self.brakes,
         )
         self.api = make_api(self.desk, SignIn(tokens, accounts))
 
@@ -89,8 +97,10 @@ class Assembly:
             *self.custom.observe(changes),
             *self.audit_policy.observe(changes),
             *self.grants.observe(changes),
+            *self.access_grants.observe(changes),
             *self.flow_control.observe(changes),
             *self.policies.observe(changes),
+            *self.brakes.observe(changes),
         ]
         self.desk.heard.observe(changes, now)
         return troubles

@@ -9,12 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from fairlead.api.access.account_tokens import AccountTokens
+from fairlead.api.access.breakglass.in_force import AccessGrants
 from fairlead.api.access.contract import Authorizer
 from fairlead.api.access.rbac.grants import Grants
 from fairlead.api.admission import AdmissionChain
 from fairlead.api.admission.policies.in_force import Policies
 from fairlead.api.apply.managing import Managing
 from fairlead.api.audit.recording import Audit
+from fairlead.api.brakes.in_force import Brakes
 from fairlead.api.heard_nodes import HeardNodes
 from fairlead.api.repeats import Repeats
 from fairlead.api.sound import Sound
@@ -31,6 +33,7 @@ class Desk:
     read: Reader
     authorizer: Authorizer
     grants: Grants
+    access_grants: AccessGrants
     accounts: AccountTokens
     chain: AdmissionChain
     audit: Audit
@@ -39,6 +42,7 @@ class Desk:
     repeats: Repeats = field(default_factory=Repeats)
     heard: HeardNodes = field(default_factory=HeardNodes)
     policies: Policies = field(default_factory=Policies)
+    brakes: Brakes = field(default_factory=Brakes)
     sound: Reader = field(init=False)  # the same as `read`, but for objects that are damaged
 
     def __post_init__(self) -> None:

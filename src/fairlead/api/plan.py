@@ -49,6 +49,7 @@ class Watch:
     bookmark: Callable[[int, bool], bytes]  # (revision, end of initial events) -> frame
     initial_end: bool  # send a marked bookmark after the initial events
     timeout_seconds: float
+    grant: str = ""  # the AccessGrant that it was opened by, and ends with
 
 
 class NodeAddress(msgspec.Struct, frozen=True):
@@ -67,6 +68,7 @@ class NodeStream:
     node: NodeAddress
     target: str
     refused: Callable[[int, str], Exception]
+    grant: str = ""  # the AccessGrant that it was opened by, and ends with
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +93,7 @@ class Context(msgspec.Struct, frozen=True, gc=False):
     user_agent: str = ""
     source: str = ""
     impersonator: User | None = None  # who signed in, where that is not `user`
+    grant: str = ""  # the AccessGrant that the request is done by, where nothing else allows it
 
     @property
     def signed_in(self) -> User:

@@ -12,6 +12,7 @@ from msgspec import structs
 
 from fairlead.api import body
 from fairlead.api.access.asking import attributes_of
+from fairlead.api.access.breakglass.using import under_grant
 from fairlead.api.access.contract import require
 from fairlead.api.access.reviews import find_review, review
 from fairlead.api.access.sign_in import SignIn
@@ -73,12 +74,19 @@ class Api:
     def plan(self, request: Request, context: Context) -> Step:
         """Raises ApiError for anything that cannot be served."""
         if request.bindings:
-            for space in {
-                each.namespace for each in request.bindings
-            }:  # for all that is there, not for one name
-                self._authorize(structs.replace(request, namespace=space), context)
+            # For all that is there, not for one name.
+            spaces = {each.namespace for each in request.bindings}
+            grants = [self._authorize(structs.replace(request, namespace=space), context) for space in spaces]
+            grant = next(filter(None, grants), "")
         else:
-            self._authorize(request, context)
+            grant = self._authorize(request, context)
+        if grant:
+            held = self.desk.access_grants.holding(grant, context.now)
+            assert held is not None, "it allowed the request a moment ago"
+            return under_grant(self._plan(request, structs.replace(context, grant=grant)), held, context.now)
+        return self._plan(request, context)
+
+    def _plan(self, request: Request, context: Context) -> Step:
         kind = self.desk.catalog.find(request.group, request.version, request.plural)
         if kind is None:
             measured = find_metrics(request.group, request.version, request.plural)
@@ -126,8 +134,16 @@ class Api:
         kind = self.desk.catalog.of_resource(name)
         return f": {name} are served in version {kind.version}, not {request.version}" if kind else ""
 
-    def _authorize(self, request: Request, context: Context) -> None:
-        require(self.desk.authorizer, attributes_of(request, context.user))
+    def _authorize(self, request: Request, context: Context) -> str:
+        """The AccessGrant by which it is allowed; "" if it is without one."""
+        return require(self.desk.authorizer, attributes_of(request, context.user, context.now)).grant
+
+    def grant_of(self, request: Request, context: Context) -> Context:
+        """The same context, with the grant by which a request was allowed that has been answered."""
+        if request.bindings:
+            return context
+        verdict = self.desk.authorizer.authorize(attributes_of(request, context.user, context.now))
+        return structs.replace(context, grant=verdict.grant) if verdict.grant else context
 
 
 def _verb_for(request: Request, kind: Kind) -> Verb:

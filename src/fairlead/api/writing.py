@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from fairlead.api.access.breakglass.judging import check_grant
 from fairlead.api.access.rbac.escalation import check_escalation
 from fairlead.api.access.signing import check_signing
 from fairlead.api.admission.policies.mutating import mutate
@@ -17,6 +18,7 @@ from fairlead.api.apply.managing import same_but_times
 from fairlead.api.apply.ownable import touches_metadata
 from fairlead.api.attempt import Attempt
 from fairlead.api.audit.rules import object_target
+from fairlead.api.brakes.judging import check_brakes
 from fairlead.api.deletion import is_finished
 from fairlead.api.desk import Desk
 from fairlead.api.objects import delete, preview, put
@@ -147,6 +149,9 @@ def admit_and_validate(desk: Desk, attempt: Attempt) -> None:
     desk.chain.admit(attempt)
     check_escalation(attempt, desk.authorizer, desk.grants)
     check_signing(attempt, desk.authorizer)
+    check_grant(attempt, desk.authorizer, desk.grants)
+    if desk.brakes.any:
+        check_brakes(attempt, desk.brakes, desk.authorizer)
     problems = Problems()
     if attempt.subresource == "status" and old is not None:
         if touches_metadata(kind, new, old):

@@ -13,6 +13,7 @@ from collections import deque
 from contextlib import closing
 from typing import Any, NamedTuple
 
+from fairlead.cli import audit_verify
 from fairlead.cli import options as shared
 from fairlead.cli.about import About, asked_about
 from fairlead.cli.client import connect
@@ -36,6 +37,7 @@ _EPILOG = """examples:
   fairlead audit --people --since "yesterday 14:00"
   fairlead audit -f                            show records as they come; Ctrl-C ends it
   fairlead audit -o json | jq .items[].record.changed
+  fairlead audit verify                        whether a line was removed, changed or added
 
 Reads of Secrets are recorded, other reads, lease renewals and heartbeats are not. Values never are.
 """
@@ -81,6 +83,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("-f", "--follow", action="store_true", help="go on and show new records as they come")
     shared.add_client_options(parser, run, "table", "json")
+    actions = parser.add_subparsers(metavar="ACTION", title="actions", dest="action")
+    audit_verify.configure(
+        actions.add_parser(
+            "verify",
+            help="follow the chain of the log in a data directory",
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+    )
 
 
 def run(options: argparse.Namespace) -> int:

@@ -65,6 +65,9 @@ VERBS = (
     Verb(
         "overrides", "fairlead.cli.overrides", "show what people have laid down for a while, and until when"
     ),
+    Verb("grant", "fairlead.cli.grant", "ask for, approve and review rights that end by themselves"),
+    Verb("grants", "fairlead.cli.grants", "show which grants wait, hold, or are to be reviewed"),
+    Verb("freezes", "fairlead.cli.freezes", "show which freezes forbid what, now or at a time to come"),
     Verb("queues", "fairlead.cli.queues", "show what each controller has before it"),
     Verb("token", "fairlead.cli.token", "create, list and revoke credentials"),
     Verb("backup", "fairlead.cli.backup", "copy a data directory into one file, also while the server runs"),
@@ -87,7 +90,7 @@ GROUPS = {
     "run": ("up", "serve", "agent", "control", "kinds", "status", "stop"),
     "look": ("get", "audit", "decisions", "queues", "progress"),
     "explain": ("explain", "why-not", "plan"),
-    "intervene": ("override", "overrides", "drain", "repair"),
+    "intervene": ("override", "overrides", "drain", "repair", "grant", "grants", "freezes"),
     "keep": ("token", "backup", "restore", "check"),
     "other": ("sim", "completion", "version"),
 }

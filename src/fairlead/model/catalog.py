@@ -11,8 +11,10 @@ from collections.abc import Iterable, Iterator
 
 from fairlead.model.kind import Kind
 from fairlead.model.kinds import (
+    accessgrant,
     auditpolicy,
     certificatesigningrequest,
+    changefreeze,
     configmap,
     controllerrevision,
     cronjob,
@@ -140,6 +142,8 @@ CATALOG = Catalog(
         scheduleroverride.KIND,
         evidencepolicy.KIND,
         auditpolicy.KIND,
+        accessgrant.KIND,
+        changefreeze.KIND,
         customresourcedefinition.KIND,
         admission_policies.VALIDATING,
         admission_bindings.VALIDATING,

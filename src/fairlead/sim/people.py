@@ -24,7 +24,7 @@ from fairlead.sim.chance import Chance
 from fairlead.sim.digest import Digest
 from fairlead.sim.draining import drained, is_done
 from fairlead.sim.met import verb_of
-from fairlead.sim.processes.server import SimulatedServer
+from fairlead.sim.processes.server import Answer, SimulatedServer
 from fairlead.sim.scenario import Pick, ScenarioStep, owned_by, told_of
 from fairlead.sim.time import Timeline
 
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 PEOPLE = User("admin", groups=(MASTERS, "system:authenticated"))
 PEOPLE_LANE = "people"  # as an actor
+BY_USER = "user "  # what the origin of a write begins with whose author is no administrator
 _ASK_AGAIN_MS = 500
 
 
@@ -126,11 +127,17 @@ class People:
         self.verbs[verb] = self.verbs.get(verb, 0) + 1
         lost = self._chance.faults("person_unheard", f"{PEOPLE_LANE} {verb} {what_of(request)}")
         if step is None or not lost.happens(self.unheard):
-            self._server.send(request, PEOPLE, "people", partial(self._answered, request, step, tried))
+            self._send(request, step, partial(self._answered, request, step, tried))
             return
         if self._chance.details("person.sent", lost).choose(2):
-            self._server.send(request, PEOPLE, "people", _nobody)
+            self._send(request, step, _nobody)
         self._timeline.after(TIMEOUT_MS, self._ask, request, step, tried)
+
+    def _send(self, request: Request, step: ScenarioStep | None, done: Answer) -> None:
+        """As who the step says; a write of somebody who is no administrator is told from others by its origin."""
+        user = step.user if step is not None and step.user is not None else PEOPLE
+        origin = "people" if MASTERS in user.groups else f"{BY_USER}{user.name}"
+        self._server.send(request, user, origin, done)
 
     def _answered(self, request: Request, step: ScenarioStep | None, tried: int, reply: Reply | None) -> None:
         if reply is None or not self._is_so(request, step, reply):

@@ -11,6 +11,7 @@ from typing import Any
 
 from fairlead.agent.contract import NodeSettings
 from fairlead.agent.pace import Pace
+from fairlead.api.access.users import User
 from fairlead.control.leadership import LeadershipSettings
 from fairlead.core import codec
 from fairlead.decision.decider import Decider
@@ -44,6 +45,7 @@ class ScenarioStep:
     anew: bool = False  # an object of this name that is being deleted is not what was asked for
     pick: Pick | None = None  # asked of each of these instead of one that has a name
     drains: str = ""  # the node whose pods people then evict, one request each
+    user: User | None = None  # who asks; None: an administrator
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """A whole database read and compared with itself: what `fairlead check` tells. Reads only.
 
-Rows are compared with their digests, tables with the seal, and SQLite looks at its own pages and indexes: that finds
-what no single row can show, a missing one, and an index that names another row than its table.
+Rows are compared with their digests, tables with the seal, logs with their chains, and SQLite looks at its own pages
+and indexes: that finds what no single row can show, a missing one, and an index that names another row than its table.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from fairlead.model.key import Key
 from fairlead.store.contract import Damaged, Lost, Recovered
 from fairlead.store.damage import name_object
 from fairlead.store.digests import note_digest
+from fairlead.store.following import follow_all
 from fairlead.store.recovery import read_all, version_of
 from fairlead.store.schema import TOMBSTONE
 from fairlead.store.seal import Total, read_seal
@@ -62,6 +63,7 @@ def check(connection: apsw.Connection, version: int) -> Findings:
     column = "digest" if version >= 2 else "NULL"
     _told(found, _versions(connection.execute(_LOG.format(column)), found, log, since, known))
     _told(found, _notes(connection.execute(_NOTES.format(column)), found, notes))
+    _told(found, _chains(connection, version))
     if seal is not None:
         for name, total, sealed in (("log", log, seal.log), ("notes", notes, seal.notes)):
             if not total.same(sealed):
@@ -112,6 +114,12 @@ def _notes(rows: Iterable[Any], found: Findings, total: Total) -> Iterator[str]:
         name = _text(stream)
         if not isinstance(body, bytes) or digest != note_digest(name, sequence, repr(at), revision, body):
             yield f"{name}: line {sequence} is damaged"
+
+
+def _chains(connection: apsw.Connection, version: int) -> Iterator[str]:
+    for stream, followed in follow_all(connection, version).items():
+        for broken in followed.broken:
+            yield f"{stream}: the chain breaks at line {broken.sequence}: {broken.what}"
 
 
 def _text(value: Any) -> str:

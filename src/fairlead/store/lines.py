@@ -1,6 +1,7 @@
 """The bounded logs of the sqlite journal (`audit`, `decisions`): lines are appended with a batch, the oldest go.
 
-Part of `sqlite.py`, which calls it inside a batch's transaction, on its writing connection.
+Part of `sqlite.py`, which calls it inside a batch's transaction, on its writing connection. Each line is linked to the
+one before (`chain.py`); what a chain begins and ends with is a row of `chains`, written in the same transaction.
 """
 
 from __future__ import annotations
@@ -9,7 +10,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import apsw
+import msgspec
 
+from fairlead.store.chain import REPAIRED, TRIMMED, UPGRADED, Chain, link
 from fairlead.store.contract import Note
 from fairlead.store.digests import note_digest
 from fairlead.store.rows import distinct_values, insert_rows
@@ -18,6 +21,21 @@ from fairlead.store.seal import Total
 #: bound: store | lines of the audit log | the oldest go
 NOTES_MAX = 100_000
 _SLACK = 1_024  # a log is trimmed by this many lines at once
+_READ_CHAINS = (
+    "SELECT CAST(stream AS BLOB), first, before, newest, head, since, CAST(why AS BLOB) FROM chains"
+)
+
+_WRITE_CHAIN = "INSERT OR REPLACE INTO chains VALUES (?, ?, ?, ?, ?, ?, ?)"
+_MOVE_HEAD = "UPDATE chains SET newest = ?, head = ? WHERE stream = ?"
+
+
+def read_chains(connection: apsw.Connection) -> dict[str, Chain | None]:
+    """By log; None for a row that is not what was written."""
+    chains: dict[str, Chain | None] = {}
+    for stream, first, before, newest, head, since, why in connection.execute(_READ_CHAINS):
+        chain = Chain(first, before, newest, head, since, _text(why))
+        chains[_text(stream)] = chain if chain.sound else None
+    return chains
 
 
 class Lines:
@@ -25,13 +43,17 @@ class Lines:
         """`lines_max`: of each log."""
         self._connection = connection
         self._lines_max = lines_max
-        self._newest: dict[str, int] = {}
+        self._chains: dict[str, Chain] = {}
+        self._recorded: dict[str, Chain] = {}  # of them, those of which there is a row that begins alike
         self._oldest: dict[str, int] = {}
         self.learn()
 
     def learn(self) -> None:
-        """Which lines there are."""
-        newest: dict[str, int] = {}
+        """Which lines there are, and what the next ones continue. A chain goes on from where its record says that it
+        ended, not from the newest line there is: of lines that are gone the gap remains."""
+        recorded = read_chains(self._connection)
+        self._recorded = {stream: chain for stream, chain in recorded.items() if chain is not None}
+        chains = dict(self._recorded)
         oldest: dict[str, int] = {}
         for stream in distinct_values(self._connection, "stream", "notes"):
             rows: list[Any] = self._connection.execute(
@@ -41,33 +63,78 @@ class Lines:
             ).fetchall()
             if type(rows[0][1]) is not int:  # it is named, and cannot be found: its pages are not in order
                 raise apsw.CorruptError("the lines of a log cannot be found")
-            oldest[stream], newest[stream] = rows[0]
-        self._newest, self._oldest = newest, oldest
+            oldest[stream], newest = rows[0]
+            known = chains.get(stream)
+            if known is None:
+                older = stream not in recorded and not self._linked(stream, newest)
+                why = UPGRADED if older else REPAIRED
+                chains[stream] = Chain(first=newest + 1, newest=newest, why=why)
+            elif known.newest < newest:  # lines were added beside us; numbers are given once
+                chains[stream] = msgspec.structs.replace(known, newest=newest)
+        self._chains, self._oldest = chains, oldest
 
-    def append(self, notes: Sequence[Note], now: float, total: Total) -> dict[str, int]:
-        """Returns the newest line of each log, to be given to `committed` once the transaction is."""
-        newest = dict(self._newest)
+    def _linked(self, stream: str, sequence: int) -> bool:
+        rows: list[Any] = self._connection.execute(
+            "SELECT link FROM notes WHERE stream = ? AND seq = ?", (stream, sequence)
+        ).fetchall()
+        return bool(rows) and rows[0][0] is not None
+
+    def append(self, notes: Sequence[Note], now: float, total: Total) -> dict[str, Chain]:
+        """Returns the chain of each log, to be given to `committed` once the transaction is."""
+        ends: dict[str, tuple[int, bytes]] = {}
         rows, at = [], repr(now)
         for note in notes:
-            sequence = newest[note.stream] = newest.get(note.stream, 0) + 1
-            digest = note_digest(note.stream, sequence, at, note.revision, note.body)
-            rows.append((note.stream, sequence, now, note.revision, note.body, digest))
+            stream, revision, body = note.stream, note.revision, note.body
+            end = ends.get(stream)
+            if end is None:
+                known = self._chains.get(stream) or Chain(since=now)
+                end = known.newest, known.head
+            sequence = end[0] + 1
+            linked = link(end[1], stream, sequence, at, revision, body)
+            ends[stream] = sequence, linked
+            digest = note_digest(stream, sequence, at, revision, body)
+            rows.append((stream, sequence, now, revision, body, digest, linked))
         total.add_all([row[5] for row in rows])
-        insert_rows(self._connection, "INSERT INTO notes VALUES", 6, rows)
-        for stream, last in newest.items():
-            first = self._oldest.setdefault(stream, 1)
-            if last - first >= self._lines_max + _SLACK:
-                self._trim(stream, last - self._lines_max + 1, total)
-        return newest
+        insert_rows(self._connection, "INSERT INTO notes VALUES", 7, rows)
+        changed = {stream: self._ended(stream, *end, now, total) for stream, end in ends.items()}
+        for stream, chain in changed.items():
+            before = self._recorded.get(stream)
+            if before is not None and (before.first, before.why) == (chain.first, chain.why):
+                self._connection.execute(_MOVE_HEAD, (chain.newest, chain.head, stream))
+            else:
+                self._connection.execute(_WRITE_CHAIN, (stream, *msgspec.structs.astuple(chain)))
+        return {**self._chains, **changed}
 
-    def committed(self, newest: dict[str, int]) -> None:
-        self._newest = newest
+    def committed(self, chains: dict[str, Chain]) -> None:
+        self._chains = self._recorded = chains
 
-    def _trim(self, stream: str, oldest: int, total: Total) -> None:
+    def _ended(self, stream: str, newest: int, head: bytes, now: float, total: Total) -> Chain:
+        """The chain that ends so, with the oldest lines gone if there are too many."""
+        known = self._chains.get(stream) or Chain(since=now)
+        chain = msgspec.structs.replace(known, newest=newest, head=head, since=known.since or now)
+        first = self._oldest.setdefault(stream, 1)
+        if newest - first < self._lines_max + _SLACK:
+            return chain
+        oldest = newest - self._lines_max + 1
+        before = self._trim(stream, oldest, total)
+        if before is None or oldest <= chain.first:
+            return chain
+        return msgspec.structs.replace(chain, first=oldest, before=before, since=now, why=TRIMMED)
+
+    def _trim(self, stream: str, oldest: int, total: Total) -> bytes | None:
+        """Returns the link of the newest line that goes."""
         trimmed: list[Any] = self._connection.execute(
-            "DELETE FROM notes WHERE stream = ? AND seq < ? RETURNING digest", (stream, oldest)
+            "DELETE FROM notes WHERE stream = ? AND seq < ? RETURNING digest, seq, link", (stream, oldest)
         ).fetchall()
-        for row in trimmed:
-            if row[0] is not None:
-                total.remove(row[0])
+        last: bytes | None = None
+        for digest, sequence, linked in trimmed:
+            if digest is not None:
+                total.remove(digest)
+            if sequence == oldest - 1:
+                last = linked
         self._oldest[stream] = oldest
+        return last
+
+
+def _text(value: object) -> str:
+    return value.decode(errors="replace") if isinstance(value, bytes) else str(value)

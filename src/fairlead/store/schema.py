@@ -1,7 +1,8 @@
 """The tables of the sqlite journal, and how a database of an older format comes to the present one.
 
 A version's bytes are stored once, in `log`; `objects` points at the current ones. The index holds all small columns of
-the log, so that undoing the present and compacting never touch the values. Format 2 gave each row a digest; a new
+the log, so that undoing the present and compacting never touch the values. Format 2 gave each row a digest, format 3
+each line of a log a link to the one before (`chain.py`); a new
 database is made by the same statements as an upgraded one, so that their tables are the same to the letter. An upgrade
 is one transaction that touches no row of a log: however much history there is, the start does not wait for it.
 """
@@ -17,7 +18,7 @@ from fairlead.store.digests import floor_digest
 from fairlead.store.seal import Seal, Total
 
 APPLICATION_ID = 0x4661_6972  # "Fair"
-FORMAT = 2
+FORMAT = 3
 
 TYPE_CODES = {"ADDED": 0, "MODIFIED": 1, "DELETED": 2}
 TOMBSTONE = TYPE_CODES["DELETED"]
@@ -54,7 +55,13 @@ CREATE TABLE damaged (
   since REAL NOT NULL, why TEXT NOT NULL, resolved INTEGER NOT NULL,
   PRIMARY KEY (resource, namespace, name, revision)) WITHOUT ROWID;
 """
-_STEPS = {1: _FIRST, 2: _SECOND}
+_THIRD = """
+ALTER TABLE notes ADD COLUMN link BLOB;
+CREATE TABLE chains (
+  stream TEXT PRIMARY KEY, first INTEGER NOT NULL, before BLOB NOT NULL, newest INTEGER NOT NULL,
+  head BLOB NOT NULL, since REAL NOT NULL, why TEXT NOT NULL) WITHOUT ROWID;
+"""
+_STEPS = {1: _FIRST, 2: _SECOND, 3: _THIRD}
 
 
 def _run(connection: apsw.Connection, statements: str) -> None:
@@ -73,20 +80,27 @@ def create(connection: apsw.Connection) -> None:
         connection.execute(f"PRAGMA user_version = {FORMAT}").fetchall()
 
 
-def upgrade(connection: apsw.Connection) -> None:
-    """From format 1 to 2, in one transaction. Rows get digests when they are written again, or a few at a time."""
+def upgrade(connection: apsw.Connection, version: int) -> None:
+    """From an older format to the present one, in one transaction. Rows get digests when they are written again, or a
+    few at a time; lines that are there already stay without a link."""
     with connection:
-        _run(connection, _SECOND)
-        rows: list[Any] = connection.execute("SELECT resource, floor, swept FROM floors").fetchall()
-        floors = Total()
-        for row in rows:
-            digest = floor_digest(*row)
-            floors.add(digest)
-            connection.execute("UPDATE floors SET digest = ? WHERE resource = ?", (digest, row[0]))
-        newest: list[Any] = connection.execute("SELECT max(revision) FROM log").fetchall()
-        since = max([newest[0][0] or 0, *[floor for _, floor, _ in rows]])
-        Seal(since=since, revision=since, floors=floors).write(connection)
+        if version < 2:
+            _upgrade_to_2(connection)
+        _run(connection, _THIRD)
         connection.execute(f"PRAGMA user_version = {FORMAT}").fetchall()
+
+
+def _upgrade_to_2(connection: apsw.Connection) -> None:
+    _run(connection, _SECOND)
+    rows: list[Any] = connection.execute("SELECT resource, floor, swept FROM floors").fetchall()
+    floors = Total()
+    for row in rows:
+        digest = floor_digest(*row)
+        floors.add(digest)
+        connection.execute("UPDATE floors SET digest = ? WHERE resource = ?", (digest, row[0]))
+    newest: list[Any] = connection.execute("SELECT max(revision) FROM log").fetchall()
+    since = max([newest[0][0] or 0, *[floor for _, floor, _ in rows]])
+    Seal(since=since, revision=since, floors=floors).write(connection)
 
 
 def is_sound(connection: apsw.Connection, version: int) -> bool:

@@ -104,7 +104,7 @@ class SqliteJournal(Past):
             if not version:
                 schema.create(connection)
             elif version < schema.FORMAT:
-                schema.upgrade(connection)
+                schema.upgrade(connection, version)
         except BaseException:
             connection.close()
             raise
@@ -162,11 +162,11 @@ class SqliteJournal(Past):
             connection.execute("BEGIN IMMEDIATE")
             if batch.changes:
                 self._append_changes(batch.changes, batch.now)
-            newest = self._lines.append(batch.notes, batch.now, self._seal.notes) if batch.notes else None
+            chains = self._lines.append(batch.notes, batch.now, self._seal.notes) if batch.notes else None
             self._seal.write(connection)
             connection.execute("COMMIT")
-            if newest is not None:
-                self._lines.committed(newest)
+            if chains is not None:
+                self._lines.committed(chains)
             if batch.changes:
                 self._witness.acknowledge(self._seal.revision)
         except apsw.Error as error:

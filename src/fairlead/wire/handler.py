@@ -15,6 +15,7 @@ from fairlead.api.access import impersonation
 from fairlead.api.access.client_certificates import ClientCertificate
 from fairlead.api.access.reviews import REVIEWS
 from fairlead.api.access.users import ANONYMOUS, User
+from fairlead.api.audit.recording import audit_record
 from fairlead.api.audit.rules import Target
 from fairlead.api.conversation import Conversation, Next
 from fairlead.api.metrics import METRICS
@@ -309,8 +310,13 @@ class _Call:
     def _read(self, step: Reply | Watch) -> tuple[Note, ...]:
         """Audit's lines about what this request is about to be shown."""
         status = step.status if isinstance(step, Reply) else 200
-        request, context = self._conversation.request, self._conversation.context
-        return self._handler._host.api.desk.audit.read(context, request.verb, _target(request), status)
+        api, request = self._handler._host.api, self._conversation.request
+        target = _target(request)
+        notes = api.desk.audit.read(self._conversation.context, request.verb, target, status)
+        if not notes:
+            return notes
+        context = api.grant_of(request, self._conversation.context)
+        return (Note(notes[0].stream, audit_record(context, request.verb, target, status)),)
 
     def _answer(self, step: Reply | Watch) -> None:
         request = self._conversation.request

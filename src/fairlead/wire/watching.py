@@ -80,6 +80,12 @@ class Watches:
             if not allowed(stream.user):
                 stream.finish()
 
+    def keep_granted(self, holds: Callable[[str], bool]) -> None:
+        """End the streams that were opened by a grant which does not hold any more."""
+        for stream in list(self._streams.values()):
+            if stream.grant and not holds(stream.grant):
+                stream.finish()
+
     def end_of(self, resources: Collection[str]) -> None:
         """End the streams of these: what they are, or whether they are at all, has changed."""
         if resources:
@@ -145,6 +151,10 @@ class _Stream:
     @property
     def resource(self) -> str:
         return self._watch.resource
+
+    @property
+    def grant(self) -> str:
+        return self._watch.grant
 
     @property
     def user_name(self) -> str:

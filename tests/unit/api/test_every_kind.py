@@ -22,6 +22,7 @@ WITH_STATUS = sorted(
 # A status that the kind's validation lets through.
 STATUSES: dict[str, Any] = {
     "CertificateSigningRequest": {"conditions": [{"type": "Denied", "status": "True", "reason": "Sample"}]},
+    "AccessGrant": {"decision": "Revoked"},
     "Job": {"active": 1},
     "ResourceQuota": {"used": {"pods": "1"}},
     "CronJob": {"lastScheduleTime": "2026-01-02T03:04:05Z"},
@@ -32,6 +33,7 @@ COUNTED = (
     "PlacementQuota",
     "CustomResourceDefinition",
     "AuditPolicy",
+    "AccessGrant",
     "FlowSchema",
 )  # their status is what the server counts, whatever is sent
 SEEN: Any = {"conditions": [{"type": "Seen", "status": "True"}]}

@@ -47,6 +47,8 @@ KINDS = {
     "SchedulerOverride",
     "EvidencePolicy",
     "AuditPolicy",
+    "AccessGrant",
+    "ChangeFreeze",
     "FlowSchema",
     "PriorityLevelConfiguration",
     "ControllerRevision",

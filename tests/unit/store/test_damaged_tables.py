@@ -40,7 +40,10 @@ def test_a_floor_without_a_number_ends_compaction_with_an_error_of_the_disk() ->
 
 
 def test_a_log_that_is_named_and_not_found_is_damage() -> None:
-    lines = table("CREATE TABLE notes (stream, seq); INSERT INTO notes VALUES ('audit', NULL)")
+    lines = table(
+        "CREATE TABLE notes (stream, seq); INSERT INTO notes VALUES ('audit', NULL);"
+        "CREATE TABLE chains (stream, first, before, newest, head, since, why)"
+    )
     with pytest.raises(apsw.CorruptError, match="lines"):
         Lines(lines, 10)
 

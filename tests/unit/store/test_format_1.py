@@ -88,7 +88,7 @@ def test_all_of_it_is_there_after_the_upgrade_and_after_another_start(name: str,
     path = unpacked(name, tmp_path / "plane")
     assert (path / "FORMAT").read_text() == "1\n"
     assert opened(path) == EXPECTED[name]
-    assert (path / "FORMAT").read_text() == "2\n"
+    assert (path / "FORMAT").read_text() == "3\n"
     assert opened(path) == EXPECTED[name]
 
 
@@ -227,7 +227,7 @@ def test_the_start_does_not_wait_for_large_logs(tmp_path: Path) -> None:
     connection = apsw.Connection(str(path / "store.db"))
     read: list[str] = []
     connection.exec_trace = lambda _, statement, bindings: read.append(statement) or True  # type: ignore[func-returns-value]
-    schema.upgrade(connection)
+    schema.upgrade(connection, 1)
     connection.close()
     touching = [
         each.strip() for each in read if "TABLE seal" not in each and (" log" in each or " notes" in each)
@@ -236,6 +236,7 @@ def test_the_start_does_not_wait_for_large_logs(tmp_path: Path) -> None:
         "ALTER TABLE log ADD COLUMN digest INTEGER",
         "ALTER TABLE notes ADD COLUMN digest INTEGER",
         "SELECT max(revision) FROM log",
+        "ALTER TABLE notes ADD COLUMN link BLOB",
     ]
 
 
@@ -245,15 +246,15 @@ def test_an_older_release_refuses_the_new_format_in_words(
     """What the older one compares are these numbers, in the directory and in the store, with 1."""
     path = unpacked("data", tmp_path / "plane")
     opened(path)
-    assert (path / "FORMAT").read_text() == "2\n"
+    assert (path / "FORMAT").read_text() == "3\n"
     monkeypatch.setattr(datadir, "FORMAT", 1)
     monkeypatch.setattr(schema, "FORMAT", 1)
     with pytest.raises(
-        FormatError, match="has format 2, written by a newer Fairlead; this one knows up to 1"
+        FormatError, match="has format 3, written by a newer Fairlead; this one knows up to 1"
     ):
         opened(path)
     (path / "FORMAT").write_text("1\n")
     with pytest.raises(
-        FormatError, match="has format 2, written by a newer Fairlead; this one reads up to 1"
+        FormatError, match="has format 3, written by a newer Fairlead; this one reads up to 1"
     ):
         opened(path)

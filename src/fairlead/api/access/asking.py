@@ -14,7 +14,7 @@ from fairlead.model.kinds.namespace import KIND as NAMESPACE
 from fairlead.port.request import Request
 
 
-def attributes_of(request: Request, user: User) -> Attributes:
+def attributes_of(request: Request, user: User, now: float = 0.0) -> Attributes:
     query, name = request.query, request.name
     selector = query.get("fieldSelector", "")
     if selector and not name and request.verb in ("list", "watch"):
@@ -33,4 +33,5 @@ def attributes_of(request: Request, user: User) -> Attributes:
         name=name,
         field_selector=selector,
         label_selector=query.get("labelSelector", ""),
+        now=now,
     )

@@ -1,4 +1,4 @@
-"""Those who decide about access, in the order in which they are asked: admins, health, roles and bindings, nodes.
+"""Those who decide about access, in the order in which they are asked: admins, health, roles, nodes, grants.
 
 `builtin_chain` joins them; the runtime builds it once and the request pipeline asks it. The seam itself (Attributes,
 AccessVerdict, AuthorizerChain) is `contract.py`, roles and bindings are `rbac/`, the node's rights `node_access.py`.
@@ -7,6 +7,7 @@ AccessVerdict, AuthorizerChain) is `contract.py`, roles and bindings are `rbac/`
 from __future__ import annotations
 
 from fairlead.api.access.authn import PUBLIC_PATHS, is_public
+from fairlead.api.access.breakglass.in_force import AccessGrants
 from fairlead.api.access.contract import (
     NO_OPINION,
     AccessRules,
@@ -55,6 +56,10 @@ class PublicPaths:
         return AccessRules((), (PathRule(("get",), tuple(sorted(PUBLIC_PATHS))),))
 
 
-def builtin_chain(reader: Reader, grants: Grants) -> AuthorizerChain:
+def builtin_chain(
+    reader: Reader, grants: Grants, access_grants: AccessGrants | None = None
+) -> AuthorizerChain:
     """What every server asks."""
-    return AuthorizerChain(Masters(), PublicPaths(), grants, NodeRole(reader))
+    return AuthorizerChain(
+        Masters(), PublicPaths(), grants, NodeRole(reader), access_grants or AccessGrants(grants)
+    )

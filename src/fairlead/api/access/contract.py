@@ -32,11 +32,13 @@ class Attributes(msgspec.Struct, frozen=True, gc=False):
     path: str = ""
     field_selector: str = ""
     label_selector: str = ""
+    now: float = 0.0  # when it is asked, in seconds since the epoch; 0: not known, and what ends is taken to have ended
 
 
 class AccessVerdict(NamedTuple):
     decision: Decision
     reason: str = ""
+    grant: str = ""  # the AccessGrant by which it is allowed, where nothing else allows it
 
     @property
     def allowed(self) -> bool:
@@ -107,11 +109,12 @@ class AuthorizerChain:
         )
 
 
-def require(authorizer: Authorizer, asked: Attributes) -> None:
-    """The one door: whoever acts for a caller passes it first. Forbidden if they may not."""
+def require(authorizer: Authorizer, asked: Attributes) -> AccessVerdict:
+    """The one door: whoever acts for a caller passes it first. Forbidden if they may not; else why they may."""
     verdict = authorizer.authorize(asked)
     if not verdict.allowed:
         raise forbidden_error(asked, verdict)
+    return verdict
 
 
 def _no_role(user: User) -> str:

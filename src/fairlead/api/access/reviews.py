@@ -113,7 +113,7 @@ def _can_someone_here(asked: Asked) -> Json:
 
 
 def _access(asked: Asked, subject: User) -> Json:
-    verdict = asked.authorizer.authorize(_attributes(asked.spec, subject))
+    verdict = asked.authorizer.authorize(_attributes(asked.spec, subject, asked.now))
     status: Json = {"allowed": verdict.allowed}
     if verdict.decision == "denied":
         status["denied"] = True
@@ -159,7 +159,7 @@ def _whose_token(asked: Asked) -> Json:
     return {"authenticated": True, "user": _user_info(user), "audiences": list(meant)}
 
 
-def _attributes(spec: Mapping[str, Any], subject: User) -> Attributes:
+def _attributes(spec: Mapping[str, Any], subject: User, now: float) -> Attributes:
     resource, path = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
     if (resource is None) == (path is None):
         raise BadRequest("exactly one of spec.resourceAttributes and spec.nonResourceAttributes is required")
@@ -178,6 +178,7 @@ def _attributes(spec: Mapping[str, Any], subject: User) -> Attributes:
         name=_text(asked, "name"),
         field_selector=_selector(asked, "fieldSelector"),
         label_selector=_selector(asked, "labelSelector"),
+        now=now,
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from fairlead.api.access.breakglass import judging
 from fairlead.api.admission import (
     audit_policies,
     certificates,
@@ -60,6 +61,7 @@ DEFAULT_STEPS: tuple[AdmissionStep, ...] = (
     *flow_schemas.STEPS,
     *overrides.STEPS,
     policy_status.STEP,
+    judging.STEP,
 )
 
 

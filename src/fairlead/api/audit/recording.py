@@ -8,7 +8,8 @@ known only at commit: the store keeps it beside the line, and `audit_line` joins
 A user who impersonates another is named as `user`, and the other as `impersonatedUser`; rules and budgets are about
 `user`. A line names fields, never values: no value of any object, Secret or not, reaches it, and of an error only its
 reason, because messages quote values. The one exception are annotations, which an admission policy makes of what its
-author chose (`spec.auditAnnotations`); of kinds with sensitive fields none are kept.
+author chose (`spec.auditAnnotations`); of kinds with sensitive fields none are kept. `grant` names the AccessGrant
+without which the request had been refused.
 """
 
 from __future__ import annotations
@@ -68,6 +69,7 @@ class _Line(msgspec.Struct, gc=False, omit_defaults=True, rename="camel"):
     impersonated_groups: Sequence[str] = ()
     policies: Sequence[str] = ()
     annotations: dict[str, str] = {}
+    grant: str = ""
     unrecorded: int = 0
 
 
@@ -108,6 +110,7 @@ def audit_record(
         else (),
         policies=tuple(policies),
         annotations=dict(annotations),
+        grant=context.grant,
     )
     return _encode(line)
 
@@ -208,7 +211,9 @@ class Audit:
             context.source,
             revision_before > 0,
         )
-        alike = not heartbeat and context.impersonator is None and not policies and not annotations
+        alike = not (
+            heartbeat or context.impersonator is not None or policies or annotations or context.grant
+        )
         known = self._lines.get(like) if alike else None
         if known is not None:
             return (Note(STREAM, _filled(known, context, target, revision_before)),)

@@ -253,7 +253,13 @@ def _create(
 
 def _check_may_create(desk: Desk, request: Request, kind: Kind, context: Context) -> None:
     asked = Attributes(
-        context.user, "create", kind.group, kind.version, kind.plural, namespace=request.namespace
+        user=context.user,
+        verb="create",
+        group=kind.group,
+        version=kind.version,
+        plural=kind.plural,
+        namespace=request.namespace,
+        now=context.now,
     )
     require(desk.authorizer, asked)
 

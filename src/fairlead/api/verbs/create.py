@@ -10,6 +10,7 @@ from fairlead.api import body, options
 from fairlead.api.apply.managing import manager_of, taken_out
 from fairlead.api.attempt import Attempt, Manager
 from fairlead.api.audit.rules import object_target
+from fairlead.api.brakes.judging import concerns_creates
 from fairlead.api.desk import Desk
 from fairlead.api.objects import key_of
 from fairlead.api.plan import AGAIN, Again, Context, Plan
@@ -34,7 +35,10 @@ _METADATA = "ObjectMeta"
 
 
 def create(desk: Desk, request: Request, kind: Kind, context: Context) -> Reply | Plan:
-    judged = desk.policies.active and desk.policies.concern(kind)  # then each is looked at for itself
+    # Then each is looked at for itself.
+    judged = (desk.policies.active and desk.policies.concern(kind)) or (
+        desk.brakes.any and concerns_creates(desk.brakes, kind, request.namespace, context)
+    )
     same = like(request, kind, context) if not judged else None
     repeated = desk.repeats.find(same, desk.sound) if same is not None else None
     if same is not None and repeated is not None:

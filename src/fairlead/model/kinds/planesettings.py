@@ -21,6 +21,13 @@ def _validate(obj: Json, problems: Problems) -> None:
             "metadata.name", name, f"the plane has one PlaneSettings, named {plane_knobs.NAME!r}"
         )
     plane_knobs.check(part(obj, "spec"), problems)
+    refusal = part(part(obj, "spec"), "admission").get("refuseNewWork")
+    if refusal is not None:
+        path = "spec.admission.refuseNewWork"
+        if not str(refusal.get("reason") or "").strip():
+            problems.required(f"{path}.reason", "say why, in a sentence: it is what a refusal says")
+        if not refusal.get("until"):
+            problems.required(f"{path}.until", "it has an end: say when")
 
 
 def _applied(obj: Json, now: float) -> Cell:

@@ -39,11 +39,7 @@ from fairlead.decision.ensure import ensure_child, ensure_gone, ensure_status
 from fairlead.decision.notes import NORMAL, WARNING, note_children, note_failure, regarding_of
 from fairlead.decision.wakes import by_controller, itself
 from fairlead.model.cron import problem_with
-from fairlead.model.key import Key
-from fairlead.model.time_zones import is_time_zone
-from fairlead.model.views import CRONJOBS, JOBS, CronJob, CronJobStatus, Job, Json
-from fairlead.reconcile.children import controller_reference, is_controlled_by
-from fairlead.reconcile.job.cron_times import (
+from fairlead.model.cron_times import (
     MISSED_MAX,
     Schedule,
     count_missed,
@@ -52,6 +48,10 @@ from fairlead.reconcile.job.cron_times import (
     parse,
     zone_of,
 )
+from fairlead.model.key import Key
+from fairlead.model.time_zones import is_time_zone
+from fairlead.model.views import CRONJOBS, JOBS, CronJob, CronJobStatus, Job, Json
+from fairlead.reconcile.children import controller_reference, is_controlled_by
 from fairlead.reconcile.job.status import finished_condition
 
 _NAME = "cronjob"

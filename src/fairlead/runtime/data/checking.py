@@ -1,4 +1,5 @@
 """`fairlead check`: a whole data directory read, without changing it, and compared with a backup if there is one.
+`fairlead audit verify`: its logs alone, whose lines are a chain.
 
 A server may run meanwhile. If nobody has the directory open, its log and its mark are examined too, as a start would.
 """
@@ -21,9 +22,11 @@ from fairlead.runtime.data import archive, decisions_file
 from fairlead.runtime.data.revision_mark import FILE, mark_doubt, read_acknowledged, read_mark
 from fairlead.runtime.private_files import unwritable_error
 from fairlead.store import checking
+from fairlead.store.chain import Followed
 from fairlead.store.checking import Findings
 from fairlead.store.contract import Damaged, Entry
 from fairlead.store.files import damage_explained, examined_log, merge_on_close, recognise
+from fairlead.store.following import FORMAT_OF_CHAINS, Heads, follow_all
 
 
 class Offer(NamedTuple):
@@ -43,14 +46,7 @@ class Checked(NamedTuple):
 
 
 def check_directory(directory: Path, backup: Path | None) -> Checked:
-    path = directory / archive.DATABASE_FILE
-    if not path.is_file() and (directory / decisions_file.FILE).is_file():
-        raise DataDirectoryError(
-            f"{directory} is the directory of a `fairlead control`: {decisions_file.FILE} has no digests that could be"
-            " checked; `fairlead decisions --data-dir` reads it"
-        )
-    if not path.is_file() or not (directory / archive.LAYOUT_FILE).is_file():
-        raise DataDirectoryError(f"{directory} is no data directory: it holds no store.db and FORMAT")
+    path = _store_of(directory)
     try:
         with _held(directory) as in_use:
             lost = "" if in_use else examined_log(str(path)).lost
@@ -80,7 +76,35 @@ def check_directory(directory: Path, backup: Path | None) -> Checked:
     )
 
 
-def _findings(path: Path, in_use: bool) -> Findings:
+def follow_chains(directory: Path, heads: Heads) -> dict[str, Followed]:
+    """Each log of a directory, in use or not."""
+    path = _store_of(directory)
+    try:
+        with _held(directory) as in_use, _read(path, in_use) as (connection, version):
+            if version < FORMAT_OF_CHAINS:
+                raise DataDirectoryError(
+                    f"{path} is of format {version}, whose logs are no chains yet; a start of this Fairlead upgrades it"
+                )
+            return follow_all(connection, version, heads)
+    except OSError as error:
+        raise unwritable_error(directory, error) from error
+
+
+def _store_of(directory: Path) -> Path:
+    path = directory / archive.DATABASE_FILE
+    if not path.is_file() and (directory / decisions_file.FILE).is_file():
+        raise DataDirectoryError(
+            f"{directory} is the directory of a `fairlead control`: {decisions_file.FILE} has no digests that could be"
+            " checked; `fairlead decisions --data-dir` reads it"
+        )
+    if not path.is_file() or not (directory / archive.LAYOUT_FILE).is_file():
+        raise DataDirectoryError(f"{directory} is no data directory: it holds no store.db and FORMAT")
+    return path
+
+
+@contextlib.contextmanager
+def _read(path: Path, in_use: bool) -> Iterator[tuple[apsw.Connection, int]]:
+    """The store as it is at one moment, and its format."""
     with damage_explained(str(path)), contextlib.ExitStack() as stack:
         connection = stack.enter_context(contextlib.closing(_opened(path, in_use, stack)))
         connection.set_busy_timeout(10_000)
@@ -89,6 +113,11 @@ def _findings(path: Path, in_use: bool) -> Findings:
         if not version:
             raise DataDirectoryError(f"{path} is empty, though a store never is; restore a backup")
         connection.execute("BEGIN")
+        yield connection, version
+
+
+def _findings(path: Path, in_use: bool) -> Findings:
+    with _read(path, in_use) as (connection, version):
         return checking.check(connection, version)
 
 

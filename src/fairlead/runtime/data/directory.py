@@ -29,7 +29,7 @@ from fairlead.store.files import examined_log, newer_without_log
 from fairlead.store.sqlite import SqliteJournal
 from fairlead.store.wal import LogReport
 
-FORMAT = 2
+FORMAT = 3
 
 log = logging.getLogger("fairlead.runtime")
 
@@ -124,8 +124,8 @@ def _set_aside(path: Path, report: LogReport) -> None:
         path.with_name(path.name + "-shm").unlink(missing_ok=True)
 
 
-def _upgrade_to_2(directory: Path) -> None:
-    """Digests in the store, by opening it; and the mark. Both are found done when this is begun again."""
+def _upgrade_store(directory: Path) -> None:
+    """The tables of the store, by opening it; and the mark. Both are found done when this is begun again."""
     path = directory / "store.db"
     if not path.exists():
         return
@@ -137,7 +137,7 @@ def _upgrade_to_2(directory: Path) -> None:
 
 
 # From each older format to the next: what to do with the directory. FORMAT is rewritten after each step.
-UPGRADES: Mapping[int, Upgrade] = MappingProxyType({1: _upgrade_to_2})
+UPGRADES: Mapping[int, Upgrade] = MappingProxyType({1: _upgrade_store, 2: _upgrade_store})
 
 
 def _refuse_orphan(path: Path) -> None:

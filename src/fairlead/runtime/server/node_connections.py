@@ -70,7 +70,7 @@ class NodeConnections:
                 f"{LOG_STREAMS_MAX} logs are being read through this server, which is the most at a time; try again",
                 retry_after_seconds=1,
             )
-        self._streams.start(exchange, self._pass_on(exchange, asked, began, refused), user)
+        self._streams.start(exchange, self._pass_on(exchange, asked, began, refused), (user, asked.grant))
 
     def ask(self, asked: NodeQuestion, done: Callable[[Reply | Exception], None]) -> None:
         if self._stopping:
@@ -81,7 +81,11 @@ class NodeConnections:
 
     def keep(self, allowed: Callable[[Any], bool]) -> None:
         """End the streams of users who may no longer sign in."""
-        self._streams.keep(allowed)
+        self._streams.keep(lambda mark: allowed(mark[0]))
+
+    def keep_granted(self, holds: Callable[[str], bool]) -> None:
+        """End the streams that were opened by a grant which does not hold any more."""
+        self._streams.keep(lambda mark: not mark[1] or holds(mark[1]))
 
     def renew(self) -> None:
         """New connections show the certificate that is on disk now; those that are open go on."""

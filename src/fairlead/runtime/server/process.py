@@ -45,6 +45,7 @@ from fairlead.runtime.server.answering import Answering
 from fairlead.runtime.server.bootstrap import ensure_initial_objects
 from fairlead.runtime.server.expirer import Expirer
 from fairlead.runtime.server.extensions import MetricSample
+from fairlead.runtime.server.granting import Granting
 from fairlead.runtime.server.host import ServingHost
 from fairlead.runtime.server.local_agents import LocalAgent
 from fairlead.runtime.server.local_nodes import LocalNodes
@@ -175,6 +176,7 @@ class Server:
         host = ServingHost(api, driver, lambda: self._take_new_tokens(api), self._clock)
         self._expirer = Expirer(host, self._settings.event_ttl_seconds, self._clock)
         self._signing = Signing(host, self._known, self._clock)
+        self._granting = Granting(host, self._journal, self._clock)
         self._planes = Planes(
             loop,
             lambda failed: PlaneDriver(
@@ -197,6 +199,8 @@ class Server:
         following_clock = asyncio.create_task(follow_wall_clock(self._clock, self._planes.stepped))
         self._planes.start()
         self._asked = NodeConnections(loop, self._known)
+        self._granting.learn_all()
+        granting = asyncio.create_task(self._granting.run())
         self._turns = Turns(loop, self._assembly.flow_control, self._store, self._clock)
         driver.gathers = self._turns.gathers
         handler = Handler(
@@ -224,6 +228,7 @@ class Server:
         following.cancel()
         renewing.cancel()
         expiring.cancel()
+        granting.cancel()
         signing.cancel()
         if fetching is not None:
             fetching.cancel()
@@ -274,6 +279,8 @@ class Server:
         self._planes.wake(woken)
         self._expirer.observe(changes)
         self._signing.observe(changes)
+        if self._granting.observe(changes):
+            self._end_what_is_not_granted()
         if self._routes is not None:
             self._routes.observe(changes)
 
@@ -360,6 +367,13 @@ class Server:
         now = self._clock()
         self.watches.keep(lambda user: api.sign_in.knows(user, now))
         self._asked.keep(lambda user: api.sign_in.knows(user, now))
+        self._end_what_is_not_granted()
+
+    def _end_what_is_not_granted(self) -> None:
+        """Watches and logs that a grant allowed end with it."""
+        now, held = self._clock(), self._assembly.access_grants
+        self.watches.keep_granted(lambda name: held.holding(name, now) is not None)
+        self._asked.keep_granted(lambda name: held.holding(name, now) is not None)
 
     def announce(self, port: int, started: float) -> None:
         url = server_url(self._settings.listen, port)

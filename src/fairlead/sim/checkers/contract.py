@@ -15,6 +15,7 @@ from msgspec import structs
 
 from fairlead.model.key import Key
 from fairlead.model.kind import Json
+from fairlead.model.kinds.accessgrant import KIND as ACCESS_GRANT
 from fairlead.model.kinds.role import CLUSTER_ROLE
 from fairlead.model.marks import KEEP_REPLACEMENT, ON_RETURN, REPLACES
 from fairlead.model.service_views import ENDPOINT_SLICES, SERVICES
@@ -64,7 +65,29 @@ class ClusterRole(View, frozen=True):
     aggregation_rule: Json | None = None
 
 
+class GrantSubject(View, frozen=True):
+    name: str = ""
+
+
+class GrantSpec(View, frozen=True):
+    subject: GrantSubject = GrantSubject()
+
+
+class GrantStatus(View, frozen=True):
+    decision: str = ""
+    expires_at: str | None = None
+
+
+class AccessGrant(View, frozen=True):
+    """Whose it is, and whether it holds."""
+
+    metadata: Meta
+    spec: GrantSpec = GrantSpec()
+    status: GrantStatus = GrantStatus()
+
+
 EVENTS = Resource("events", "v1", "Event", Event)
+ACCESS_GRANTS = Resource(ACCESS_GRANT.resource, ACCESS_GRANT.api_version, ACCESS_GRANT.kind, AccessGrant)
 CLUSTER_ROLES = Resource(CLUSTER_ROLE.resource, CLUSTER_ROLE.api_version, CLUSTER_ROLE.kind, ClusterRole)
 _TYPED: tuple[Resource[Any], ...] = (
     PODS, NODES, REPLICASETS, DEPLOYMENTS, JOBS, STATEFULSETS, DAEMONSETS, LEASES, PLACEMENT_QUOTAS, RESERVATIONS,
@@ -74,6 +97,7 @@ _TYPED: tuple[Resource[Any], ...] = (
     EVENTS,
     CLUSTER_ROLES,
     OVERRIDES,
+    ACCESS_GRANTS,
 )  # fmt: skip
 
 

@@ -14,6 +14,7 @@ from fairlead.sim.checkers.contract import Checker
 from fairlead.sim.checkers.damage import DamagedIsThere
 from fairlead.sim.checkers.disruptions import DisruptionsInFlight
 from fairlead.sim.checkers.finished_jobs import FinishedJobs
+from fairlead.sim.checkers.grants import GrantsEnd
 from fairlead.sim.checkers.identities import OneIdentity
 from fairlead.sim.checkers.justified_deletes import JustifiedDeletes
 from fairlead.sim.checkers.justified_removals import JustifiedRemovals
@@ -89,6 +90,7 @@ def all_checkers(fencing: bool = True) -> tuple[Checker, ...]:
         ReplacementsFollowReleases(),
         RepairGoesOn(),
         OriginalsAreKept(),
+        GrantsEnd(),
         RolesAreGathered(),
         ScalesWithinBounds(),
         AmplificationBounded(),

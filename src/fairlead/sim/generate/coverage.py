@@ -21,7 +21,13 @@ from fairlead.control.turn import Next
 from fairlead.decision.contract import Verdict
 from fairlead.decision.effects import RETRY
 from fairlead.model.catalog import CATALOG
-from fairlead.model.kinds import certificatesigningrequest, flowschema, prioritylevelconfiguration
+from fairlead.model.kinds import (
+    accessgrant,
+    certificatesigningrequest,
+    changefreeze,
+    flowschema,
+    prioritylevelconfiguration,
+)
 from fairlead.model.kinds.role import CLUSTER_ROLE, ROLE
 from fairlead.model.kinds.rolebinding import CLUSTER_ROLE_BINDING, ROLE_BINDING
 from fairlead.sim import met
@@ -66,6 +72,8 @@ _OTHER_KINDS = (
     CLUSTER_ROLE,
     ROLE_BINDING,
     CLUSTER_ROLE_BINDING,
+    accessgrant.KIND,
+    changefreeze.KIND,
     certificatesigningrequest.KIND,
     flowschema.KIND,
     prioritylevelconfiguration.KIND,

@@ -74,7 +74,7 @@ CHAIN = builtin_chain(OBJECTS, default_grants())
 
 
 def asked(
-    user: User, verb: str, what: str, name: str = "", namespace: str = "default", **more: str
+    user: User, verb: str, what: str, name: str = "", namespace: str = "default", **more: Any
 ) -> Attributes:
     """`what` is [group/]resource[:subresource]."""
     resource, _, subresource = what.partition(":")

@@ -9,9 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlead.core.times import parse_time, timestamp
-from fairlead.model.files import time_zone_names
-from fairlead.model.time_zones import offset_seconds
-from fairlead.reconcile.job.cron_times import (
+from fairlead.model.cron_times import (
     MISSED_MAX,
     civil_from_days,
     count_missed,
@@ -22,6 +20,8 @@ from fairlead.reconcile.job.cron_times import (
     weekday,
     zone_of,
 )
+from fairlead.model.files import time_zone_names
+from fairlead.model.time_zones import offset_seconds
 
 
 def upcoming(text: str, after: str, zone: str = "") -> str:

@@ -24,7 +24,7 @@ def test_it_is_made_for_its_owner_only_and_holds_a_journal(tmp_path: Path) -> No
     path = tmp_path / "deep" / "data"
     with open_data_directory(path) as directory:
         assert stat.S_IMODE(path.stat().st_mode) == 0o700
-        assert (path / "FORMAT").read_text() == "2\n"
+        assert (path / "FORMAT").read_text() == "3\n"
         journal = directory.journal()
         assert journal.recover().revision == 0
         journal.close()

@@ -9,6 +9,9 @@ rules follow from the kinds that there are.
     system:*            discovery and questions about oneself, health, nodes' and brokers' rights
     fairlead:viewer     reads everything but Secrets, custom kinds included (`reconcile/viewer_role.py`); what
                         `fairlead token create --role viewer` gives
+    fairlead:operator   acts in an incident through objects that end: drains nodes, evicts, overrides, asks for grants
+    fairlead:approver   decides about grants that others ask for, of view, edit and admin, and closes their reviews
+    fairlead:break-glass  approves its own grants of view, edit and admin: at once, and with an alarm
 """
 
 from __future__ import annotations
@@ -48,6 +51,7 @@ _READ_ONLY = frozenset(
 _GATHERING = ("view", "edit", "admin", VIEWER)  # each after those that it gathers
 _READ_SUBRESOURCES = ("status", "scale", "log")
 _SECRETS = "secrets"
+FAIRLEAD = "fairlead.dev"
 _DISCOVERY = ("/api", "/api/*", "/apis", "/apis/*", "/openapi", "/openapi/*", "/version", "/version/")
 _HEALTH = ("/healthz", "/livez", "/readyz", "/version", "/version/")
 
@@ -112,10 +116,43 @@ def default_roles(kinds: Iterable[Kind]) -> list[Json]:
             {TO_VIEWER: "true"},
         ),
     ]
+    roles += _of_incidents(readable)
     for name in _GATHERING:
         role = next(each for each in roles if each["metadata"]["name"] == name)
         role["rules"] = gather_rules(role, roles)
     return roles
+
+
+def _of_incidents(readable: list[Kind]) -> list[Json]:
+    """Roles that people have in an incident; nobody has them by default."""
+    decide = _rule(("get", "patch", "update"), (FAIRLEAD,), ("accessgrants/status",))
+    # Who asks may write the status as well: what they decide there is judged, and they may give up what is theirs.
+    ask = [_rule(("create", *READ), (FAIRLEAD,), ("accessgrants",)), decide]
+    granted = ("admin", "edit", "view")
+    return [
+        _role(
+            "fairlead:operator",
+            [
+                *_rules(READ, readable, _READ_SUBRESOURCES),
+                _rule(("patch", "update"), ("",), ("nodes",)),
+                _rule(("create",), ("",), ("pods/eviction",)),
+                _rule(WRITE, (FAIRLEAD,), ("scheduleroverrides",)),
+                *ask,
+                _paths(("get",), ("*",)),
+            ],
+        ),
+        _role(
+            "fairlead:approver",
+            [
+                _rule(READ, (FAIRLEAD,), ("accessgrants", "scheduleroverrides")),
+                _rule(("get", "patch", "update"), (FAIRLEAD,), ("scheduleroverrides/approval",)),
+                decide,
+                _named(("approve",), FAIRLEAD, "grantedroles", granted),
+                _named(("bind",), GROUP, "clusterroles", granted),
+            ],
+        ),
+        _role("fairlead:break-glass", [*ask, _named(("break-glass",), FAIRLEAD, "grantedroles", granted)]),
+    ]
 
 
 def default_bindings() -> list[Json]:
@@ -170,6 +207,10 @@ def _measured(plurals: tuple[str, ...]) -> Json:
 
 def _rule(verbs: Iterable[str], groups: Iterable[str], resources: Iterable[str]) -> Json:
     return {"apiGroups": list(groups), "resources": list(resources), "verbs": list(verbs)}
+
+
+def _named(verbs: Iterable[str], group: str, resource: str, names: Iterable[str]) -> Json:
+    return {**_rule(verbs, (group,), (resource,)), "resourceNames": list(names)}
 
 
 def _paths(verbs: Iterable[str], urls: Iterable[str]) -> Json:

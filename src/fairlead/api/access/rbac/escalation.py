@@ -115,11 +115,9 @@ def _check_held(check: _Check, rules: tuple[PolicyRule, ...]) -> None:
     lacking = _lacks(check, rules)
     if lacking:
         user = attempt.context.user
-        shown = "\n".join(_text(rule) for rule in lacking[:_SHOWN])
-        more = "\n..." if len(lacking) > _SHOWN else ""
         raise attempt.forbidden(
             f'user "{user.name}" (groups={_listed(user.groups)}) is attempting to grant RBAC permissions '
-            f"not currently held:\n{shown}{more}"
+            f"not currently held:\n{lacking_text(lacking, _SHOWN)}"
         )
 
 
@@ -137,6 +135,11 @@ def _is_housekeeping(new: Json, old: Json) -> bool:
 def _without_housekeeping(obj: Json) -> Json:
     metadata = {field: value for field, value in obj["metadata"].items() if field not in _HOUSEKEEPING}
     return {**obj, "metadata": metadata}
+
+
+def lacking_text(lacking: list[PolicyRule], most: int) -> str:
+    """Rights that somebody lacks, one to a line."""
+    return "\n".join([_text(rule) for rule in lacking[:most]]) + ("\n..." if len(lacking) > most else "")
 
 
 def _text(rule: PolicyRule) -> str:

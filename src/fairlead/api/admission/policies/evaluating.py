@@ -142,6 +142,7 @@ class RequestView:
                 namespace=asked.namespace,
                 name=asked.name,
                 path=asked.path,
+                now=self.attempt.context.now,
             )
         )
         return Answer(verdict.allowed, verdict.reason)

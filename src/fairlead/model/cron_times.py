@@ -1,8 +1,9 @@
 """When a CronJob's schedule is due: the next instant, the latest that has passed, how many were missed.
 
-Called by `cronjob.py`; pure. A schedule was validated before (`model/cron.py`). An instant is due when the clock of its
-zone shows a time that all fields allow: a time that summer time skips is not due that day, one that the return from
-summer time repeats is due twice. If both the day of the month and of the week are restricted, either will do.
+Called by the CronJob controller and by `freeze_times.py`; pure. A schedule was validated before (`cron.py`). An instant
+is due when the clock of its zone shows a time that all fields allow: a time that summer time skips is not due that day,
+one that the return from summer time repeats is due twice. If both the day of the month and of the week are restricted,
+either will do.
 """
 
 from __future__ import annotations

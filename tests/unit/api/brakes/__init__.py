@@ -1,0 +1,1 @@
+"""Brakes that people put on."""
