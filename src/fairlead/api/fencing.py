@@ -11,7 +11,7 @@ from fairlead.api.plan import Again, Plan, Step
 from fairlead.core.errors import CURRENT_VERSION, FENCED, BadRequest, Cause, Conflict
 from fairlead.model.premise import Premise, Premises
 from fairlead.port.request import Reply
-from fairlead.store.contract import Absent, AtRevision, CommitOutcome, PreconditionFailed, Transaction
+from fairlead.store.contract import Absent, AtRevision, CommitOutcome, Entry, PreconditionFailed, Transaction
 
 #: bound: requests | objects named by one `fence` | 400
 FENCES_MAX = 64
@@ -38,19 +38,21 @@ def _guarded(plan: Plan, fences: tuple[Fence, ...]) -> Plan:
 
     def finish(outcome: CommitOutcome) -> Reply | Plan | Again:
         if isinstance(outcome, PreconditionFailed) and outcome.precondition in fences:
-            moved = outcome.precondition
-            told = f"{moved.key.resource} {moved.key.name} is not absent any more"
-            if isinstance(moved, AtRevision):
-                told = f"{moved.key.resource} {moved.key.name} is not at revision {moved.revision} any more"
-            newest = (
-                () if outcome.current is None else (Cause(CURRENT_VERSION, str(outcome.current.revision)),)
-            )
-            raise Conflict(
-                f"the write was bound to a state that is gone: {told}",
-                causes=(Cause(FENCED, told, "/".join(moved.key)), *newest),
-                name=moved.key.name,
-            )
+            raise moved_error(outcome.precondition, outcome.current)
         result = plan.finish(outcome)
         return _guarded(result, fences) if isinstance(result, Plan) else result
 
     return Plan(guarded, finish)
+
+
+def moved_error(moved: Fence, current: Entry | None) -> Conflict:
+    """What a write was bound to is not so any more; `current`: what is there now."""
+    told = f"{moved.key.resource} {moved.key.name} is not absent any more"
+    if isinstance(moved, AtRevision):
+        told = f"{moved.key.resource} {moved.key.name} is not at revision {moved.revision} any more"
+    newest = () if current is None else (Cause(CURRENT_VERSION, str(current.revision)),)
+    return Conflict(
+        f"the write was bound to a state that is gone: {told}",
+        causes=(Cause(FENCED, told, "/".join(moved.key)), *newest),
+        name=moved.key.name,
+    )

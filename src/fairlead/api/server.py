@@ -21,6 +21,7 @@ from fairlead.api.fencing import add_premises
 from fairlead.api.forms import Form, check_whole, form_of, included_of
 from fairlead.api.metrics import find_metrics, measure
 from fairlead.api.plan import Context, Step
+from fairlead.api.runbooks.acting import RUNNER, as_requester, record_step, run_acting
 from fairlead.api.subresources import TEXTS
 from fairlead.api.subresources import VERBS as SUBRESOURCE_VERBS
 from fairlead.api.verbs.create import create
@@ -72,6 +73,10 @@ class Api:
 
     def plan(self, request: Request, context: Context) -> Step:
         """Raises ApiError for anything that cannot be served."""
+        run = None
+        if context.user.name == RUNNER:
+            run = run_acting(self.desk, request, context)
+            context = context if run is None else as_requester(run, context)
         if request.bindings:
             for space in {
                 each.namespace for each in request.bindings
@@ -93,6 +98,8 @@ class Api:
         if request.subresource not in TEXTS and form_of(request) is Form.TABLE:
             included_of(request)  # both are refused before anything is written, not after
         step = verb(self.desk, request, kind, context)
+        if run is not None:
+            step = record_step(self.desk, step, run, context)
         return add_premises(step, request.premises) if request.premises else step
 
     def _review(self, request: Request, context: Context) -> Reply:

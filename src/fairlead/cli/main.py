@@ -57,6 +57,11 @@ VERBS = (
         "fairlead.cli.repair",
         "show what is left over, what is done about it, and what only people can",
     ),
+    Verb(
+        "runbook",
+        "fairlead.cli.runbook",
+        "list, read, try and run runbooks, and answer or abort their runs",
+    ),
     Verb("queues", "fairlead.cli.queues", "show what each controller has before it"),
     Verb("token", "fairlead.cli.token", "create, list and revoke credentials"),
     Verb("backup", "fairlead.cli.backup", "copy a data directory into one file, also while the server runs"),
@@ -79,7 +84,7 @@ GROUPS = {
     "run": ("up", "serve", "agent", "control", "kinds", "status", "stop"),
     "look": ("get", "audit", "decisions", "queues", "progress"),
     "explain": ("explain", "why-not", "plan"),
-    "intervene": ("drain", "repair"),
+    "intervene": ("drain", "repair", "runbook"),
     "keep": ("token", "backup", "restore", "check"),
     "other": ("sim", "completion", "version"),
 }

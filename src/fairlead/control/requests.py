@@ -23,6 +23,8 @@ def request_of(effect: Effect) -> Request:
             return _to(effect, "create", "", effect.body, premises=effect.premises)
         case Bind():
             return _to(effect, "create", effect.name, _binding(effect), "binding")
+        case Delete(evicts=True):
+            return _to(effect, "create", effect.name, _eviction(effect), "eviction", premises=effect.premises)
         case Delete():
             return _to(effect, "delete", effect.name, _deletion(effect), premises=effect.premises)
         case Finalize():
@@ -104,6 +106,16 @@ def _deletion(effect: Delete) -> Json:
     if effect.grace_seconds is not None:
         options["gracePeriodSeconds"] = effect.grace_seconds
     return options
+
+
+def _eviction(effect: Delete) -> Json:
+    metadata = {"name": effect.name, "namespace": effect.namespace}
+    return {
+        "apiVersion": "policy/v1",
+        "kind": "Eviction",
+        "metadata": metadata,
+        "deleteOptions": _deletion(effect),
+    }
 
 
 def _patch(effect: Change) -> Json:

@@ -87,6 +87,7 @@ class Delete(_Effect, frozen=True, tag=True):
     # None: as long as the object asks for; 0: at once, what a node does in the end.
     grace_seconds: int | None = None
     premises: Premises = ()
+    evicts: bool = False  # of a pod: within the budgets of its disruption
 
     def is_done(self, found: Json | None) -> bool:
         if found is None or _uid(found) != self.uid:
@@ -142,6 +143,7 @@ def delete_object(
     policy: str = "Background",
     grace_seconds: int | None = None,
     premises: Premises = (),
+    evicts: bool = False,
 ) -> Delete:
     """The deletion of an object as it was looked at."""
     return Delete(
@@ -156,6 +158,7 @@ def delete_object(
         policy=policy,
         grace_seconds=grace_seconds,
         premises=premises,
+        evicts=evicts,
     )
 
 

@@ -10,7 +10,7 @@ import pytest
 from fairlead.core.times import timestamp
 from fairlead.model.kind import Kind
 from tests.inprocess import InProcess
-from tests.unit.api.things import KINDS, METADATA, NAMESPACES, TABLE, collection, made, sample
+from tests.unit.api.things import KINDS, METADATA, NAMESPACES, TABLE, collection, made, need, sample
 
 ALL = sorted(KINDS)
 WITH_STATUS = sorted(name for name, kind in KINDS.items() if "status" in kind.subresources)
@@ -23,6 +23,7 @@ STATUSES: dict[str, Any] = {
     "ResourceQuota": {"used": {"pods": "1"}},
     "CronJob": {"lastScheduleTime": "2026-01-02T03:04:05Z"},
     "EvidencePolicy": {"state": "Normal"},
+    "RunbookRun": {"phase": "Running"},
 }
 COUNTED = (
     "ResourceQuota",
@@ -38,6 +39,7 @@ def _plane(kind: Kind) -> InProcess:
     plane = InProcess()
     if kind.namespaced:
         made(plane, NAMESPACES, sample("Namespace"))
+    need(plane, kind)
     return plane
 
 

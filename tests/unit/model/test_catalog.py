@@ -46,6 +46,8 @@ KINDS = {
     "Reservation",
     "EvidencePolicy",
     "AuditPolicy",
+    "Runbook",
+    "RunbookRun",
     "FlowSchema",
     "PriorityLevelConfiguration",
     "ControllerRevision",

@@ -41,6 +41,7 @@ CONTROLLERS = (
     "returned",
     "role-aggregation",
     "root-certificate",
+    "runbook",
     "scheduling-policy",
     "service-account",
     "stale-disruption",

@@ -21,7 +21,7 @@ from fairlead.control.turn import Next
 from fairlead.decision.contract import Verdict
 from fairlead.decision.effects import RETRY
 from fairlead.model.catalog import CATALOG
-from fairlead.model.kinds import certificatesigningrequest, flowschema, prioritylevelconfiguration
+from fairlead.model.kinds import certificatesigningrequest, flowschema, prioritylevelconfiguration, runbook
 from fairlead.model.kinds.role import CLUSTER_ROLE, ROLE
 from fairlead.model.kinds.rolebinding import CLUSTER_ROLE_BINDING, ROLE_BINDING
 from fairlead.sim import met
@@ -57,8 +57,8 @@ def drawn_actions(seeds: range) -> tuple[str, ...]:
 # What a few hundred seeds seldom meet, because few of them have machines, and fewer a node that is away for minutes and
 # comes back: the worlds `nodes` and `quota-return` are made for it.
 SELDOM = frozenset({met.actor_name("returned"), "status_again"})
-# No small world has roles and policies, for which the worlds `roles` and `policies` are made, nor what has to do with
-# requests alone: certificates and whose turn it is.
+# No small world has roles, policies and runbooks, for which the worlds `roles`, `policies` and `runbooks` are made, nor
+# what has to do with requests alone: certificates and whose turn it is.
 _OTHER_KINDS = (
     ROLE,
     CLUSTER_ROLE,
@@ -67,11 +67,13 @@ _OTHER_KINDS = (
     certificatesigningrequest.KIND,
     flowschema.KIND,
     prioritylevelconfiguration.KIND,
+    runbook.RUNBOOK,
+    runbook.RUN,
     *(each for each in CATALOG if each.group == "admissionregistration.k8s.io"),
 )
 ELSEWHERE = frozenset(
     {
-        *map(met.actor_name, ("role-aggregation", "viewer-role")),
+        *map(met.actor_name, ("role-aggregation", "runbook", "viewer-role")),
         *(met.kind_name(each.resource) for each in _OTHER_KINDS),
     }
 )
