@@ -130,7 +130,7 @@ def _set(
 ) -> Change | None:
     if _current(target.found, field) == value:
         return None
-    patch: Any = value
+    patch: Any = None if value is False else value  # absent is what it was before somebody set it
     for name in reversed(field):
         patch = {name: patch}
     return _change(scene, step, target, patch, intent)

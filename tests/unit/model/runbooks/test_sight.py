@@ -9,6 +9,7 @@ import pytest
 
 from fairlead.control.roster import default_deciders
 from fairlead.core.problems import Problems
+from fairlead.model.cel.static import Static
 from fairlead.model.runbooks.filling import check_names, fill_in
 from fairlead.model.runbooks.sight import VIEWS, ViewStatic, seen_of
 from fairlead.model.runbooks.values import read_value
@@ -36,15 +37,25 @@ def test_a_field_that_is_absent_has_its_default() -> None:
     )
 
 
-def test_what_is_not_seen_is_not_known() -> None:
-    static = ViewStatic(Deployment)
-    spec = static.field("spec")
-    assert spec is not None
-    assert spec.field("replicas").name == "int"  # type: ignore[union-attr]
-    assert (spec.field("nonsense"), static.field("status").field("conditions").element().field("x")) == (
-        None,
-        None,
-    )  # type: ignore[union-attr]
+@pytest.mark.parametrize(
+    ("path", "known"),
+    [
+        ("spec.replicas", "int"),
+        ("spec.nonsense", None),
+        ("spec.template.anything", "dyn"),
+        ("metadata.labels.app", "dyn"),
+        ("status.conditions[].type", "string"),
+        ("status.conditions[].kind", None),
+    ],
+)
+def test_what_is_not_seen_is_not_known(path: str, known: str | None) -> None:
+    static: Static | None = ViewStatic(Deployment)
+    for part in path.split("."):
+        assert static is not None
+        static = static.field(part.removesuffix("[]"))
+        if part.endswith("[]") and static is not None:
+            static = static.element()
+    assert (static and static.name) == known
 
 
 @pytest.mark.parametrize(
