@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,9 @@ ABSENT = (
     "progress deployment/nope",
     "progress workload/nope -o json",
     "drain nope --reason test",
+    "runbook show nope",
+    "runbook run nope",
+    "runbook check nope",
     "token revoke nope",
 )
 UNKNOWN = (
@@ -53,6 +57,14 @@ AWAY = (
     "progress deployment/web",
     "drain node-1 --reason test",
     "repair",
+    "runbook list",
+    "runbook show recover-workload",
+    "runbook run recover-workload --set workload=web",
+    "runbook runs",
+    "runbook status run-1",
+    "runbook answer run-1 confirm go=true",
+    "runbook abort run-1 --reason test",
+    "runbook check",
     "queues",
 )
 # Take no name of an object: they start something, or tell all there is.
@@ -113,9 +125,16 @@ def test_every_verb_that_asks_a_server_is_asked_without_one() -> None:
     asking = {
         verb.name
         for verb in VERBS
-        if any("--kubeconfig" in each.option_strings for each in _parser(verb.name)._actions)
+        if any("--kubeconfig" in each.option_strings for each in _actions(_parser(verb.name)))
     }
     assert {command.split()[0] for command in AWAY} == asking - {"agent", "control"}, "those two go on trying"
+
+
+def _actions(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
+    for each in parser._actions:
+        yield each
+        for below in each.choices.values() if isinstance(each, argparse._SubParsersAction) else ():
+            yield from _actions(below)
 
 
 def _parser(verb: str) -> argparse.ArgumentParser:

@@ -148,8 +148,11 @@ def _book(client: ApiClient, name: str) -> Json:
     except NotFound:
         from fairlead.cli.resources import did_you_mean  # only for those who mistyped
 
-        names = [each["metadata"]["name"] for each in client.get(_BOOKS).get("items") or ()]
-        told = did_you_mean(name, names) or ": `fairlead runbook list` shows those there are"
+        try:
+            names = [each["metadata"]["name"] for each in client.get(_BOOKS).get("items") or ()]
+            told = did_you_mean(name, names) or ": `fairlead runbook list` shows those there are"
+        except NotFound:
+            told = ": this server has no runbooks at all"
         raise NotFound(f'there is no runbook "{name}"{told}') from None
 
 
