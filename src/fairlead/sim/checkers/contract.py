@@ -37,6 +37,7 @@ from fairlead.model.views import (
     Resource,
     View,
 )
+from fairlead.model.views.runbooks import RUNBOOK_RUNS
 from fairlead.port.request import Reply, Request
 from fairlead.sim.decoded import Decoded
 from fairlead.store.contract import DELETED, CommittedChange
@@ -70,6 +71,7 @@ _TYPED: tuple[Resource[Any], ...] = (
     EVIDENCE_POLICIES,
     EVENTS,
     CLUSTER_ROLES,
+    RUNBOOK_RUNS,
 )  # fmt: skip
 
 

@@ -43,6 +43,7 @@ from fairlead.sim.checkers.releases import (
 from fairlead.sim.checkers.reservations import OneReservation
 from fairlead.sim.checkers.revisions import RevisionsIncrease
 from fairlead.sim.checkers.roles import RolesAreGathered
+from fairlead.sim.checkers.runs import RunsKeepTheirWord
 from fairlead.sim.checkers.silence import EndsInTime, SilenceIsReal
 from fairlead.sim.checkers.slices import SlicesAtRest
 from fairlead.sim.checkers.sound_capacity import SoundCapacity
@@ -88,6 +89,7 @@ def all_checkers(fencing: bool = True) -> tuple[Checker, ...]:
         RepairGoesOn(),
         OriginalsAreKept(),
         RolesAreGathered(),
+        RunsKeepTheirWord(),
         CollectedJustly(),
         NoOrphan(),
         NoLeftover(),

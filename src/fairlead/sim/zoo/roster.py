@@ -207,4 +207,8 @@ SPECIMENS: tuple[Specimen, ...] = (
         "late_policy_unheeded", 0, "late-policy", ("bound-once", *_UNFINISHED), "looks only at what is there"
     ),
     Specimen("event_forgotten", 0, "restarts", ("writers-progress",), "takes no answer for a refusal"),
+    Specimen(
+        "step_noted_apart", 0, "runbooks", ("runs-keep-their-word", *_UNFINISHED), "notes apart what it does"
+    ),
+    Specimen("run_overwritten", 0, "runbooks", ("runs-keep-their-word",), "writes what it once read"),
 )
