@@ -156,6 +156,16 @@ def _book(client: ApiClient, name: str) -> Json:
         raise NotFound(f'there is no runbook "{name}"{told}') from None
 
 
+def _look_for(client: ApiClient, name: str) -> None:
+    """NotFound with what may have been meant. Who may not read runbooks may run one all the same."""
+    try:
+        _book(client, name)
+    except NotFound:
+        raise
+    except ApiError:
+        return
+
+
 def _show(client: ApiClient, options: argparse.Namespace) -> int:
     from fairlead.cli.runbook_page import page_of
 
@@ -168,7 +178,7 @@ def _show(client: ApiClient, options: argparse.Namespace) -> int:
 
 
 def _run(client: ApiClient, options: argparse.Namespace) -> int:
-    _book(client, options.name)
+    _look_for(client, options.name)
     metadata = {"name": options.run_name} if options.run_name else {"generateName": f"{options.name}-"}
     body = {
         "apiVersion": "fairlead.dev/v1",
