@@ -533,6 +533,54 @@ SAMPLES: dict[str, Json] = {
             ],
         },
     },
+    "Runbook": {
+        "apiVersion": "fairlead.dev/v1",
+        "kind": "Runbook",
+        "metadata": _meta("hold", ""),
+        "spec": {
+            "summary": "hold a Deployment until somebody says go",
+            "page": "# Hold",
+            "params": [
+                {"name": "workload", "type": "string", "default": "web", "description": "the Deployment"}
+            ],
+            "read": [
+                {"name": "app", "apiVersion": "apps/v1", "kind": "Deployment", "objectName": "${workload}"}
+            ],
+            "preconditions": [{"name": "there", "expression": "app != null", "message": "there is none"}],
+            "abortWhen": [{"name": "emptied", "expression": "app == null || app.spec.replicas == 0"}],
+            "steps": [
+                {
+                    "name": "mark",
+                    "create": {
+                        "object": {"apiVersion": "v1", "kind": "ConfigMap", "data": {"of": "${workload}"}}
+                    },
+                },
+                {
+                    "name": "confirm",
+                    "ask": {"question": "go?", "fields": [{"name": "go", "type": "boolean"}]},
+                    "timeoutSeconds": 60,
+                },
+                {
+                    "name": "cordon",
+                    "when": "answers.confirm.go",
+                    "verb": {"verb": "cordon", "name": "worker-1"},
+                },
+                {"name": "ready", "wait": {"until": "app.status.readyReplicas > 0"}},
+                {"name": "unmark", "delete": {"step": "mark"}},
+            ],
+            "postconditions": [
+                {"name": "whole", "expression": "app.status.readyReplicas == app.spec.replicas"}
+            ],
+            "timeoutSeconds": 600,
+            "settleSeconds": 60,
+        },
+    },
+    "RunbookRun": {
+        "apiVersion": "fairlead.dev/v1",
+        "kind": "RunbookRun",
+        "metadata": _meta("hold-1"),
+        "spec": {"runbook": "hold", "params": {"workload": "web"}},
+    },
     "EvidencePolicy": {
         "apiVersion": "fairlead.dev/v1",
         "kind": "EvidencePolicy",

@@ -188,6 +188,23 @@ def one_of_each(namespace: str) -> list[Manifest]:
         },
         {
             "apiVersion": "fairlead.dev/v1",
+            "kind": "Runbook",
+            "metadata": {"name": "hold"},
+            "spec": {
+                "summary": "waits",
+                "preconditions": [{"name": "always", "expression": "now > timestamp(0)"}],
+                "steps": [{"name": "wait", "wait": {"until": "false"}}],
+                "postconditions": [{"name": "always", "expression": "now > timestamp(0)"}],
+            },
+        },
+        {
+            "apiVersion": "fairlead.dev/v1",
+            "kind": "RunbookRun",
+            "metadata": {"name": "hold-1"},
+            "spec": {"runbook": "hold"},
+        },
+        {
+            "apiVersion": "fairlead.dev/v1",
             "kind": "Reservation",
             "metadata": {"name": name_for("u-1", "recover")},
             "spec": {

@@ -67,6 +67,10 @@ ROWS: dict[str, dict[str, str]] = {
     "evidencepolicies": {
         "NAME": "default", "STATE": "Unknown", "SILENT": "0/0", "BRAKED": "<none>", "AGE": "AGE", "WHY": "",
     },
+    "runbooks": {"NAME": "hold", "STEPS": "1", "SUMMARY": "waits", "AGE": "AGE"},
+    "runbookruns": {
+        "NAME": "hold-1", "RUNBOOK": "hold", "PHASE": "Pending", "STEP": "", "BY": "admin", "AGE": "AGE",
+    },
     "schedulingpolicies": {"NAME": "packed", "ACTIVE": "Unknown", "OBSERVED BY": "", "AGE": "AGE"},
     "placementquotas": {"NAME": "zone-c", "NODES": "zone=c", "USED": "cpu: 0/4, pods: 0/9", "AGE": "AGE"},
     "reservations": {
@@ -141,6 +145,8 @@ DESCRIBED: dict[str, tuple[str, ...]] = {
     "changefreezes/feast": ("Reason: the feast", "Forbids:", "Rollouts"),
     "auditpolicies/default": ("Level: Metadata", "Users:", "ci", "Verbs:"),
     "evidencepolicies/default": ("Signal: MissedHeartbeats", "Confidence: medium", "Releases Per Minute: 6"),
+    "runbooks/hold": ("Summary: waits", "Expression: now > timestamp(0)"),
+    "runbookruns/hold-1": ("Runbook: hold", "Username: admin", "Until: false"),
     "schedulingpolicies/packed": ("Scoring:", "Strategy: MostAllocated"),
     "placementquotas/zone-c": ("Hard:", "Cpu: 4", "Pods: 9"),
     "scheduleroverrides/calm": ("Target: namespace", "Reason: an incident", "Pause Rollout: true"),

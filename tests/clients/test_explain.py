@@ -59,6 +59,8 @@ def test_questions_are_explained_though_they_are_not_stored(kubectl: Operator, r
         ("evidencepolicies.spec", "", "KIND:       EvidencePolicy"),
         ("planesettings.spec", "", "KIND:       PlaneSettings"),
         ("placementquotas.spec", "", "KIND:       PlacementQuota"),
+        ("runbooks.spec.steps", "", "KIND:       Runbook"),
+        ("runbookruns.status.steps.made", "", "KIND:       RunbookRun"),
     ],
 )
 def test_a_field_is_explained_by_its_path(kubectl: Operator, path: str, kind: str, says: str) -> None:

@@ -60,6 +60,7 @@ STARTS = {
     "full_disk_told_as_done": 1,
     "contradicted_at_once": 1,
     "late_mark_kept": 3,
+    "run_overwritten": 11,
 }
 
 

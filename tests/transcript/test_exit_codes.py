@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,9 @@ ABSENT = (
     "override end nope",
     "override report nope",
     "override approve nope",
+    "runbook show nope",
+    "runbook run nope",
+    "runbook check nope",
     "token revoke nope",
 )
 UNKNOWN = (
@@ -58,6 +62,14 @@ AWAY = (
     "override pause rollout deployment/web --reason test",
     "overrides",
     "repair",
+    "runbook list",
+    "runbook show recover-workload",
+    "runbook run recover-workload --set workload=web",
+    "runbook runs",
+    "runbook status run-1",
+    "runbook answer run-1 confirm go=true",
+    "runbook abort run-1 --reason test",
+    "runbook check",
     "queues",
 )
 # Take no name of an object: they start something, or tell all there is.
@@ -119,10 +131,16 @@ def test_every_verb_that_asks_a_server_is_asked_without_one() -> None:
     asking = {
         verb.name
         for verb in VERBS
-        if any("--kubeconfig" in each.option_strings for each in _parser(verb.name)._actions)
-        or verb.name == "override"  # each of its actions does
+        if any("--kubeconfig" in each.option_strings for each in _actions(_parser(verb.name)))
     }
     assert {command.split()[0] for command in AWAY} == asking - {"agent", "control"}, "those two go on trying"
+
+
+def _actions(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
+    for each in parser._actions:
+        yield each
+        for below in each.choices.values() if isinstance(each, argparse._SubParsersAction) else ():
+            yield from _actions(below)
 
 
 def _parser(verb: str) -> argparse.ArgumentParser:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from fairlead.model.catalog import CATALOG
 from fairlead.model.fields import Field, FieldTables, ListOf, MapOf, Scalar, Type
 from fairlead.model.kind import Json, Kind
+from fairlead.model.kinds.runbook import RUN, RUNBOOK
 
 GROUP = "fairlead.dev"
 _FREE: Json = {"x-kubernetes-preserve-unknown-fields": True}
@@ -32,8 +33,12 @@ _SCALARS: dict[str, Json] = {
 _OBJECT_META: Json = {"type": "object"}
 
 
+# Runs act with the rights of who created them, which only an API of ours can lend (docs/adr/0029).
+_HERE_ONLY = (RUNBOOK, RUN)
+
+
 def definitions(tables: FieldTables) -> list[Json]:
-    return [definition(tables, kind) for kind in CATALOG if kind.group == GROUP]
+    return [definition(tables, kind) for kind in CATALOG if kind.group == GROUP and kind not in _HERE_ONLY]
 
 
 def definition(tables: FieldTables, kind: Kind) -> Json:

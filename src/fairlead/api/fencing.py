@@ -17,6 +17,7 @@ from fairlead.store.contract import (
     Absent,
     AtRevision,
     CommitOutcome,
+    Entry,
     HasUid,
     PreconditionFailed,
     Transaction,
@@ -61,17 +62,19 @@ def _guarded(plan: Plan, fences: tuple[Fence, ...]) -> Plan:
 
     def finish(outcome: CommitOutcome) -> Reply | Plan | Again:
         if isinstance(outcome, PreconditionFailed) and outcome.precondition in fences:
-            moved = outcome.precondition
-            told = f"{moved.key.resource} {moved.key.name} is not absent any more"
-            if isinstance(moved, AtRevision):
-                told = f"{moved.key.resource} {moved.key.name} is not at revision {moved.revision} any more"
-            elif isinstance(moved, HasUid):
-                told = f"{moved.key.resource} {moved.key.name} is not there any more"
-            newest = (
-                () if outcome.current is None else (Cause(CURRENT_VERSION, str(outcome.current.revision)),)
-            )
-            raise _moved(moved.key, told, *newest)
+            raise moved_error(outcome.precondition, outcome.current)
         result = plan.finish(outcome)
         return _guarded(result, fences) if isinstance(result, Plan) else result
 
     return Plan(guarded, finish)
+
+
+def moved_error(moved: Fence, current: Entry | None) -> Conflict:
+    """What a write was bound to is not so any more; `current`: what is there now."""
+    told = f"{moved.key.resource} {moved.key.name} is not absent any more"
+    if isinstance(moved, AtRevision):
+        told = f"{moved.key.resource} {moved.key.name} is not at revision {moved.revision} any more"
+    elif isinstance(moved, HasUid):
+        told = f"{moved.key.resource} {moved.key.name} is not there any more"
+    newest = () if current is None else (Cause(CURRENT_VERSION, str(current.revision)),)
+    return _moved(moved.key, told, *newest)

@@ -22,6 +22,7 @@ from fairlead.api.fencing import add_premises
 from fairlead.api.forms import Form, check_whole, form_of, included_of
 from fairlead.api.metrics import find_metrics, measure
 from fairlead.api.plan import Context, Step
+from fairlead.api.runbooks.acting import RUNNER, as_requester, record_step, run_acting
 from fairlead.api.subresources import TEXTS
 from fairlead.api.subresources import VERBS as SUBRESOURCE_VERBS
 from fairlead.api.verbs.create import create
@@ -36,6 +37,7 @@ from fairlead.core import codec
 from fairlead.core.errors import MethodNotAllowed, NotFound
 from fairlead.model.kind import Kind
 from fairlead.port.request import Reply, Request
+from fairlead.store.contract import Entry
 
 Verb = Callable[[Desk, Request, Kind, Context], Step]
 
@@ -73,6 +75,10 @@ class Api:
 
     def plan(self, request: Request, context: Context) -> Step:
         """Raises ApiError for anything that cannot be served."""
+        run = None
+        if context.user.name == RUNNER:
+            run = run_acting(self.desk, request, context)
+            context = context if run is None else as_requester(run, context)
         if request.bindings:
             # For all that is there, not for one name.
             spaces = {each.namespace for each in request.bindings}
@@ -83,10 +89,11 @@ class Api:
         if grant:
             held = self.desk.access_grants.holding(grant, context.now)
             assert held is not None, "it allowed the request a moment ago"
-            return under_grant(self._plan(request, structs.replace(context, grant=grant)), held, context.now)
-        return self._plan(request, context)
+            context = structs.replace(context, grant=grant)
+            return under_grant(self._plan(request, context, run), held, context.now)
+        return self._plan(request, context, run)
 
-    def _plan(self, request: Request, context: Context) -> Step:
+    def _plan(self, request: Request, context: Context, run: Entry | None) -> Step:
         kind = self.desk.catalog.find(request.group, request.version, request.plural)
         if kind is None:
             measured = find_metrics(request.group, request.version, request.plural)
@@ -101,6 +108,8 @@ class Api:
         if request.subresource not in TEXTS and form_of(request) is Form.TABLE:
             included_of(request)  # both are refused before anything is written, not after
         step = verb(self.desk, request, kind, context)
+        if run is not None:
+            step = record_step(self.desk, step, run, context)
         return add_premises(step, request.premises, context.now) if request.premises else step
 
     def _review(self, request: Request, context: Context) -> Reply:

@@ -23,6 +23,7 @@ from fairlead.api.deletion import is_finished
 from fairlead.api.desk import Desk
 from fairlead.api.objects import delete, preview, put
 from fairlead.api.plan import AGAIN, Again, Plan
+from fairlead.api.runbooks.checking import check_runbooks
 from fairlead.api.status import invalid
 from fairlead.api.tables import render_one
 from fairlead.core.errors import (
@@ -152,6 +153,7 @@ def admit_and_validate(desk: Desk, attempt: Attempt) -> None:
     check_grant(attempt, desk.authorizer, desk.grants)
     if desk.brakes.any:
         check_brakes(attempt, desk.brakes, desk.authorizer)
+    check_runbooks(desk, attempt)
     problems = Problems()
     if attempt.subresource == "status" and old is not None:
         if touches_metadata(kind, new, old):

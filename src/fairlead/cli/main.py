@@ -68,6 +68,11 @@ VERBS = (
     Verb("grant", "fairlead.cli.grant", "ask for, approve and review rights that end by themselves"),
     Verb("grants", "fairlead.cli.grants", "show which grants wait, hold, or are to be reviewed"),
     Verb("freezes", "fairlead.cli.freezes", "show which freezes forbid what, now or at a time to come"),
+    Verb(
+        "runbook",
+        "fairlead.cli.runbook",
+        "list, read, try and run runbooks, and answer or abort their runs",
+    ),
     Verb("queues", "fairlead.cli.queues", "show what each controller has before it"),
     Verb("token", "fairlead.cli.token", "create, list and revoke credentials"),
     Verb("backup", "fairlead.cli.backup", "copy a data directory into one file, also while the server runs"),
@@ -90,7 +95,7 @@ GROUPS = {
     "run": ("up", "serve", "agent", "control", "kinds", "status", "stop"),
     "look": ("get", "audit", "decisions", "queues", "progress"),
     "explain": ("explain", "why-not", "plan"),
-    "intervene": ("override", "overrides", "drain", "repair", "grant", "grants", "freezes"),
+    "intervene": ("override", "overrides", "runbook", "drain", "repair", "grant", "grants", "freezes"),
     "keep": ("token", "backup", "restore", "check"),
     "other": ("sim", "completion", "version"),
 }

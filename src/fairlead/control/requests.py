@@ -109,10 +109,11 @@ def _deletion(effect: Delete) -> Json:
 
 
 def _eviction(effect: Delete) -> Json:
+    metadata = {"name": effect.name, "namespace": effect.namespace}
     return {
         "apiVersion": "policy/v1",
         "kind": "Eviction",
-        "metadata": {"name": effect.name, "namespace": effect.namespace},
+        "metadata": metadata,
         "deleteOptions": _deletion(effect),
     }
 

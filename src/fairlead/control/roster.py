@@ -11,6 +11,7 @@ from fairlead.model.custom.definition import DEFINITIONS
 from fairlead.model.served import Served
 from fairlead.model.service_views import SERVICES
 from fairlead.model.views import AUTOSCALERS
+from fairlead.model.views.runbooks import RUNBOOK_RUNS
 from fairlead.reconcile.autoscaling.decider import autoscaler_decider
 from fairlead.reconcile.custom_definition import definition_decider
 from fairlead.reconcile.daemonset.decider import daemonset_decider
@@ -40,6 +41,7 @@ from fairlead.reconcile.resource_quota import resource_quota_decider
 from fairlead.reconcile.role_aggregation import CLUSTER_ROLES, role_aggregation_decider
 from fairlead.reconcile.rollout_outcome import rollout_outcome_decider
 from fairlead.reconcile.root_certificate import root_certificate_decider
+from fairlead.reconcile.runbooks.decider import runbook_decider
 from fairlead.reconcile.scheduling_policy import scheduling_policy_decider
 from fairlead.reconcile.service_account import SERVICE_ACCOUNTS, service_account_decider
 from fairlead.reconcile.services.endpoint_slices import endpoint_slice_decider
@@ -114,7 +116,17 @@ def scheduling_deciders(catalog: Catalog = CATALOG) -> tuple[Decider, ...]:
 def default_deciders(catalog: Catalog = CATALOG) -> tuple[Decider, ...]:
     """All of them. `catalog`: which kinds there may be objects of."""
     kinds = _with_custom(catalog)
-    return (*_deletion_deciders(kinds), *access_deciders(catalog), *workload_deciders(catalog, kinds))
+    return (
+        *_deletion_deciders(kinds),
+        *access_deciders(catalog),
+        *workload_deciders(catalog, kinds),
+        *runbook_deciders(catalog, kinds),
+    )
+
+
+def runbook_deciders(catalog: Catalog, kinds: Catalog) -> tuple[Decider, ...]:
+    """Only in the process of the API, which knows this controller by its name and gives it the rights of others."""
+    return () if catalog.of_resource(RUNBOOK_RUNS.name) is None else (runbook_decider(kinds),)
 
 
 def workload_deciders(catalog: Catalog = CATALOG, kinds: Catalog | None = None) -> tuple[Decider, ...]:

@@ -92,7 +92,7 @@ class Delete(_Effect, frozen=True, tag=True):
     # None: as long as the object asks for; 0: at once, what a node does in the end.
     grace_seconds: int | None = None
     premises: Premises = ()
-    evicts: bool = False  # within disruption budgets: the API says "later" where one would be broken
+    evicts: bool = False  # of a pod: within the budgets of its disruption
 
     def is_done(self, found: Json | None) -> bool:
         if found is None or _uid(found) != self.uid:

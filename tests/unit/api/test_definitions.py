@@ -20,7 +20,8 @@ MADE = {each["spec"]["names"]["kind"]: each for each in definitions(load_tables(
 
 
 def test_each_of_our_kinds_has_one() -> None:
-    assert set(MADE) == {kind.kind for kind in CATALOG if kind.group == GROUP}
+    here_only = {"Runbook", "RunbookRun"}  # whose runs nobody would advance there
+    assert set(MADE) == {kind.kind for kind in CATALOG if kind.group == GROUP} - here_only
 
 
 @pytest.mark.parametrize("kind", sorted(MADE))

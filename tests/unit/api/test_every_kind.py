@@ -10,7 +10,7 @@ import pytest
 from fairlead.core.times import timestamp
 from fairlead.model.kind import Kind
 from tests.inprocess import InProcess
-from tests.unit.api.things import KINDS, METADATA, NAMESPACES, TABLE, collection, made, sample
+from tests.unit.api.things import KINDS, METADATA, NAMESPACES, TABLE, collection, made, need, sample
 
 ALL = sorted(KINDS)
 # The status of an override is the plane's alone (tests/unit/api/test_overrides.py).
@@ -27,6 +27,7 @@ STATUSES: dict[str, Any] = {
     "ResourceQuota": {"used": {"pods": "1"}},
     "CronJob": {"lastScheduleTime": "2026-01-02T03:04:05Z"},
     "EvidencePolicy": {"state": "Normal"},
+    "RunbookRun": {"phase": "Running"},
 }
 COUNTED = (
     "ResourceQuota",
@@ -43,6 +44,7 @@ def _plane(kind: Kind) -> InProcess:
     plane = InProcess()
     if kind.namespaced:
         made(plane, NAMESPACES, sample("Namespace"))
+    need(plane, kind)
     return plane
 
 

@@ -8,7 +8,7 @@ from urllib.parse import quote
 import pytest
 
 from tests.inprocess import InProcess
-from tests.unit.api.things import KINDS, collection, made, sample
+from tests.unit.api.things import KINDS, collection, made, need, sample
 
 
 def _selected(plane: InProcess, kind: str, selector: str) -> list[str]:
@@ -20,6 +20,7 @@ def _selected(plane: InProcess, kind: str, selector: str) -> list[str]:
 @pytest.mark.parametrize("kind", KINDS.values(), ids=lambda kind: kind.kind)
 def test_every_kind_can_be_selected_by_its_name_and_namespace_and_by_nothing_unheard_of(kind: Any) -> None:
     plane = InProcess()
+    need(plane, kind)
     obj = sample(kind.kind)
     obj.get("involvedObject", {}).pop("namespace", None)
     name = made(plane, collection(kind), obj)["metadata"]["name"]

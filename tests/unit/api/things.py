@@ -57,6 +57,12 @@ def deployment(name: str = "web", replicas: int = 2, **metadata: Any) -> Json:
     }
 
 
+def need(plane: InProcess, kind: Kind) -> None:
+    """What must be there before a sample of this kind can be made."""
+    if kind.kind == "RunbookRun":
+        made(plane, collection(KINDS["Runbook"]), sample("Runbook"))
+
+
 def made(plane: InProcess, address: str, obj: Json) -> Json:
     """The object as stored."""
     status, body = plane.post(address, obj)

@@ -49,6 +49,8 @@ KINDS = {
     "AuditPolicy",
     "AccessGrant",
     "ChangeFreeze",
+    "Runbook",
+    "RunbookRun",
     "FlowSchema",
     "PriorityLevelConfiguration",
     "ControllerRevision",

@@ -46,6 +46,7 @@ CONTROLLERS = (
     "role-aggregation",
     "rollout-outcome",
     "root-certificate",
+    "runbook",
     "scheduling-policy",
     "service-account",
     "stale-disruption",

@@ -41,6 +41,7 @@ from fairlead.model.views import (
     Resource,
     View,
 )
+from fairlead.model.views.runbooks import RUNBOOK_RUNS
 from fairlead.port.request import Reply, Request
 from fairlead.sim.decoded import Decoded
 from fairlead.store.contract import DELETED, CommittedChange
@@ -98,6 +99,7 @@ _TYPED: tuple[Resource[Any], ...] = (
     CLUSTER_ROLES,
     OVERRIDES,
     ACCESS_GRANTS,
+    RUNBOOK_RUNS,
 )  # fmt: skip
 
 

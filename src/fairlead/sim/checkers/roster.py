@@ -46,6 +46,7 @@ from fairlead.sim.checkers.releases import (
 from fairlead.sim.checkers.reservations import OneReservation
 from fairlead.sim.checkers.revisions import RevisionsIncrease
 from fairlead.sim.checkers.roles import RolesAreGathered
+from fairlead.sim.checkers.runs import RunsKeepTheirWord
 from fairlead.sim.checkers.silence import EndsInTime, SilenceIsReal
 from fairlead.sim.checkers.slices import SlicesAtRest
 from fairlead.sim.checkers.sound_capacity import SoundCapacity
@@ -95,6 +96,7 @@ def all_checkers(fencing: bool = True) -> tuple[Checker, ...]:
         ScalesWithinBounds(),
         AmplificationBounded(),
         NoFlapping(),
+        RunsKeepTheirWord(),
         CollectedJustly(),
         NoOrphan(),
         NoLeftover(),

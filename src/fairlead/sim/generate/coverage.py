@@ -27,6 +27,8 @@ from fairlead.model.kinds import (
     changefreeze,
     flowschema,
     prioritylevelconfiguration,
+    runbook,
+    scheduleroverride,
 )
 from fairlead.model.kinds.role import CLUSTER_ROLE, ROLE
 from fairlead.model.kinds.rolebinding import CLUSTER_ROLE_BINDING, ROLE_BINDING
@@ -64,9 +66,9 @@ def drawn_actions(seeds: range) -> tuple[str, ...]:
 # What a few hundred seeds seldom meet, because few of them have machines, and fewer a node that is away for minutes and
 # comes back: the worlds `nodes` and `quota-return` are made for it.
 SELDOM = frozenset({met.actor_name("returned"), "status_again"})
-# No small world has anything that follows a load, or says what is to follow a failed rollout. None has roles and
-# policies, for which the worlds `roles` and `policies` are made, nor what has to do with requests alone: certificates
-# and whose turn it is.
+# No small world has anything that follows a load, or says what is to follow a failed rollout. None has roles, policies,
+# runbooks and overrides, for which the worlds of these names are made, nor what has to do with requests alone:
+# certificates and whose turn it is.
 _OTHER_KINDS = (
     ROLE,
     CLUSTER_ROLE,
@@ -77,11 +79,15 @@ _OTHER_KINDS = (
     certificatesigningrequest.KIND,
     flowschema.KIND,
     prioritylevelconfiguration.KIND,
+    runbook.RUNBOOK,
+    runbook.RUN,
+    scheduleroverride.KIND,
     *(each for each in CATALOG if each.group == "admissionregistration.k8s.io"),
 )
 ELSEWHERE = frozenset(
     {
-        *map(met.actor_name, ("role-aggregation", "rollout-outcome", "viewer-role")),
+        *map(met.actor_name, ("override-capacity", "override-drain", "overrides")),
+        *map(met.actor_name, ("role-aggregation", "rollout-outcome", "runbook", "viewer-role")),
         *(met.kind_name(each.resource) for each in _OTHER_KINDS),
         *(met.effect_name(each.__name__) for each in OTHER_EFFECTS),
     }

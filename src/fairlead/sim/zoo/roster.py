@@ -234,4 +234,8 @@ SPECIMENS: tuple[Specimen, ...] = (
     ),
     Specimen("grants_once_held", 0, "grants", ("grants-end",), "remembers an answer beyond its end"),
     Specimen("event_forgotten", 0, "restarts", ("writers-progress",), "takes no answer for a refusal"),
+    Specimen(
+        "step_noted_apart", 0, "runbooks", ("runs-keep-their-word", *_UNFINISHED), "notes apart what it does"
+    ),
+    Specimen("run_overwritten", 0, "runbooks", ("runs-keep-their-word",), "writes what it once read"),
 )

@@ -1,0 +1,69 @@
+"""Views of runs: what the controller that advances them decides on, and what it reports."""
+
+from __future__ import annotations
+
+from fairlead.model.views.common import Condition, Json, Meta, Resource, View
+
+
+class Made(View, frozen=True):
+    """An object that a step created, changed or deleted."""
+
+    api_version: str = ""
+    kind: str = ""
+    namespace: str = ""
+    name: str = ""
+    uid: str = ""
+
+
+class StepRecord(View, frozen=True):
+    name: str
+    state: str = ""
+    started_at: str = ""
+    finished_at: str = ""
+    message: str = ""
+    by: str = ""
+    made: Made | None = None
+    before: str = ""
+
+
+class Answer(View, frozen=True):
+    step: str
+    values: dict[str, str] = {}
+    by: str = ""
+    at: str = ""
+
+
+class Abort(View, frozen=True):
+    reason: str = ""
+    by: str = ""
+    at: str = ""
+
+
+class RunbookRunSpec(View, frozen=True):
+    runbook: str = ""
+    params: dict[str, str] = {}
+    requested_by: Json = {}
+    procedure: Json = {}
+    answers: tuple[Answer, ...] = ()
+    abort: Abort | None = None
+
+
+class RunbookRunStatus(View, frozen=True):
+    observed_generation: int = 0
+    phase: str = ""
+    step: str = ""
+    started_at: str = ""
+    finished_at: str = ""
+    reason: str = ""
+    message: str = ""
+    conditions: tuple[Condition, ...] = ()
+    steps: tuple[StepRecord, ...] = ()
+
+
+class RunbookRun(View, frozen=True):
+    metadata: Meta
+    spec: RunbookRunSpec = RunbookRunSpec()
+    status: RunbookRunStatus = RunbookRunStatus()
+
+
+RUNBOOK_RUNS = Resource("runbookruns.fairlead.dev", "fairlead.dev/v1", "RunbookRun", RunbookRun)

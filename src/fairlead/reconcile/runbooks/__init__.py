@@ -1,0 +1,1 @@
+"""Runs of runbooks: a controller that evaluates, takes one step a turn, and undoes what it did when it is aborted."""

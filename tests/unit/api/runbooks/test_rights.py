@@ -1,0 +1,242 @@
+"""Whose rights a run has, who may say so, and what may be changed of it afterwards."""
+
+from __future__ import annotations
+
+import copy
+import json
+from typing import Any
+
+import pytest
+
+from fairlead.api.access.users import AUTHENTICATED, MASTERS, User
+from fairlead.api.runbooks.acting import RUNNER
+from fairlead.model.key import Key
+from fairlead.model.premise import Premise, Premises
+from fairlead.port.request import MERGE_PATCH, Reply, Request
+from tests.inprocess import ADMIN, InProcess
+from tests.samples import SAMPLES
+
+Json = dict[str, Any]
+ALICE = User("alice", uid="7", groups=("on-call", AUTHENTICATED), extra=(("scope", ("a", "b")),))
+BOB = User("bob", groups=(AUTHENTICATED,))
+RUNS = Key("runbookruns.fairlead.dev", "default", "hold-1")
+_RUNNER = User(RUNNER, groups=(MASTERS,))
+
+
+class Rights:
+    """A plane with a runbook; alice may run things and read Deployments, and what else is given."""
+
+    def __init__(self, *further: Json) -> None:
+        self.plane = InProcess()
+        assert self.send("create", "runbooks", SAMPLES["Runbook"], ADMIN, namespace="")[0] == 201
+        runs = {"apiGroups": ["fairlead.dev"], "resources": ["runbookruns"], "verbs": ["*"]}
+        role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": {"name": "on-call"}}
+        roles = "/apis/rbac.authorization.k8s.io/v1/namespaces/default"
+        assert self.plane.post(f"{roles}/roles", {**role, "rules": [runs, *further]})[0] == 201
+        binding = {
+            "apiVersion": "rbac.authorization.k8s.io/v1",
+            "kind": "RoleBinding",
+            "metadata": {"name": "on-call"},
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "on-call"},
+            "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": "on-call"}],
+        }
+        assert self.plane.post(f"{roles}/rolebindings", binding)[0] == 201
+
+    def send(
+        self,
+        verb: str,
+        plural: str,
+        body: Json,
+        user: User,
+        name: str = "",
+        subresource: str = "",
+        namespace: str = "default",
+        premises: Premises = (),
+    ) -> tuple[int, Json]:
+        group = "" if plural in ("configmaps", "pods") else "fairlead.dev"
+        sent = copy.deepcopy(body)
+        sent.get("metadata", {}).pop("namespace", None)
+        reply = self.plane.send(
+            Request(
+                verb=verb,
+                group=group,
+                version="v1",
+                plural=plural,
+                namespace=namespace,
+                name=name,
+                subresource=subresource,
+                body=json.dumps(sent).encode(),
+                content_type=MERGE_PATCH if verb == "patch" else "application/json",
+                premises=premises,
+            ),
+            user,
+        )
+        assert isinstance(reply, Reply)
+        return reply.status, json.loads(reply.body)
+
+    def run(self, user: User = ALICE, **spec: Any) -> tuple[int, Json]:
+        body = copy.deepcopy(SAMPLES["RunbookRun"])
+        body["spec"].update(spec)
+        return self.send("create", "runbookruns", body, user)
+
+    def report(self, status: Json) -> Json:
+        code, found = self.send("patch", "runbookruns", {"status": status}, _RUNNER, "hold-1", "status")
+        assert code == 200, found
+        return found
+
+    def acts(self, revision: int) -> tuple[int, Json]:
+        """What the controller sends for the first step."""
+        body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "made"}}
+        return self.send("create", "configmaps", body, _RUNNER, premises=(Premise(RUNS, revision),))
+
+
+_READS = {"apiGroups": ["apps"], "resources": ["deployments"], "verbs": ["get"]}
+_MAKES = {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["create"]}
+_UNDER_WAY = {"phase": "Running", "steps": [{"name": "mark", "state": "Running"}]}
+
+
+def test_who_creates_a_run_is_written_by_the_server_whatever_is_sent() -> None:
+    rights = Rights(_READS)
+    forged = {"username": "admin", "groups": [MASTERS]}
+    status, run = rights.run(requestedBy=forged, procedure={"summary": "mine"})
+    assert status == 201, run
+    groups = ["on-call", AUTHENTICATED]
+    assert run["spec"]["requestedBy"] == {
+        "username": "alice",
+        "uid": "7",
+        "groups": groups,
+        "extra": {"scope": ["a", "b"]},
+    }
+    expected = {name: value for name, value in SAMPLES["Runbook"]["spec"].items() if name != "page"}
+    assert run["spec"]["procedure"].keys() == expected.keys()
+    assert run["spec"]["procedure"]["steps"][0] == expected["steps"][0]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"requestedBy": {"username": "admin"}},
+        {"requestedBy": None},
+        {"procedure": {"summary": "another"}},
+        {"runbook": "other"},
+        {"params": {"workload": "other"}},
+    ],
+)
+def test_nobody_changes_it_afterwards(change: Json) -> None:
+    rights = Rights(_READS)
+    _, before = rights.run()
+    for user in (ALICE, ADMIN):
+        status, body = rights.send("patch", "runbookruns", {"spec": change}, user, "hold-1")
+        assert status == 422 or body["spec"] == before["spec"], body
+
+
+def test_a_change_of_the_runbook_changes_no_run() -> None:
+    rights = Rights(_READS)
+    _, before = rights.run()
+    changed = {"spec": {"steps": [{"name": "x", "wait": {"until": "true"}}]}}
+    assert rights.send("patch", "runbooks", changed, ADMIN, "hold", namespace="")[0] == 200
+    _, after = rights.send("get", "runbookruns", {}, ALICE, "hold-1")
+    assert after["spec"] == before["spec"]
+
+
+def test_who_may_not_read_what_it_reads_may_not_run_it() -> None:
+    status, body = Rights().run()
+    assert (status, 'cannot get resource "deployments"' in body["message"]) == (403, True)
+
+
+def test_a_step_needs_the_rights_of_who_created_the_run() -> None:
+    rights = Rights(_READS)
+    rights.run()
+    found = rights.report(_UNDER_WAY)
+    status, body = rights.acts(int(found["metadata"]["resourceVersion"]))
+    assert (status, 'User "alice" cannot create resource "configmaps"' in body["message"]) == (403, True)
+    _, after = rights.send("get", "runbookruns", {}, ALICE, "hold-1")
+    assert after["status"] == found["status"]
+
+
+def test_what_was_done_and_that_it_was_are_one_commit_in_the_name_of_both() -> None:
+    rights = Rights(_READS, _MAKES)
+    rights.run()
+    found = rights.report(_UNDER_WAY)
+    revision = int(found["metadata"]["resourceVersion"])
+    status, made = rights.acts(revision)
+    assert status == 201, made
+    _, after = rights.send("get", "runbookruns", {}, ALICE, "hold-1")
+    (record,) = after["status"]["steps"]
+    assert (record["state"], record["by"]) == ("Done", "alice")
+    assert record["made"] == {
+        "apiVersion": "v1", "kind": "ConfigMap", "namespace": "default", "name": "made", "uid": made["metadata"]["uid"],
+    }  # fmt: skip
+    assert int(made["metadata"]["resourceVersion"]) == int(after["metadata"]["resourceVersion"]) + 1
+    lines = [json.loads(note.body) for *_, note in rights.plane.journal.notes("audit", 0, 1000)][-2:]
+    told = [(each["user"], each["impersonatedUser"], each["verb"]) for each in lines]
+    assert told == [(RUNNER, "alice", "patch"), (RUNNER, "alice", "create")]
+    assert rights.acts(revision)[0] == 409, "the same write once more"
+    status, body = rights.acts(int(after["metadata"]["resourceVersion"]))
+    assert (status, body["message"]) == (403, "no step of the run hold-1 is under way")
+
+
+def test_the_controller_has_no_rights_of_its_own() -> None:
+    rights = Rights(_READS)
+    body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "made"}}
+    status, told = rights.send("create", "configmaps", body, _RUNNER)
+    assert (status, "acts for runs alone" in told["message"]) == (403, True)
+
+
+def test_only_the_step_that_asks_is_answered_and_once() -> None:
+    rights = Rights(_READS)
+    rights.run()
+    answer = {"spec": {"answers": [{"step": "confirm", "values": {"go": "true"}, "by": "admin"}]}}
+    status, body = rights.send("patch", "runbookruns", answer, ALICE, "hold-1")
+    assert (status, "confirm is not asked now: the run is Pending" in body["message"]) == (422, True)
+    rights.report({"phase": "Asking", "step": "confirm"})
+    wrong = {"spec": {"answers": [{"step": "confirm", "values": {"go": "yes", "why": "x"}}]}}
+    _, body = rights.send("patch", "runbookruns", wrong, ALICE, "hold-1")
+    fields = {each["field"] for each in body["details"]["causes"]}
+    assert fields == {"spec.answers[0].values.go", "spec.answers[0].values.why"}
+    status, body = rights.send("patch", "runbookruns", answer, ALICE, "hold-1")
+    assert status == 200, body
+    assert body["spec"]["answers"][0]["by"] == "alice"
+    answer["spec"]["answers"][0]["values"] = {"go": "false"}
+    status, body = rights.send("patch", "runbookruns", answer, ADMIN, "hold-1")
+    assert (status, "was answered by alice already" in body["message"]) == (422, True)
+    status, body = rights.send("patch", "runbookruns", {"spec": {"answers": None}}, ADMIN, "hold-1")
+    assert (status, "may not be taken back" in body["message"]) == (422, True)
+
+
+def test_who_aborts_is_written_by_the_server_and_it_cannot_be_taken_back() -> None:
+    rights = Rights(_READS)
+    rights.run()
+    abort = {"spec": {"abort": {"reason": "wrong zone", "by": "admin"}}}
+    status, body = rights.send("patch", "runbookruns", abort, ALICE, "hold-1")
+    assert (status, body["spec"]["abort"]["by"]) == (200, "alice")
+    status, body = rights.send("patch", "runbookruns", {"spec": {"abort": None}}, ALICE, "hold-1")
+    assert (status, "cannot be taken back" in body["message"]) == (422, True)
+
+
+def test_a_run_that_has_ended_stays_as_it_is() -> None:
+    rights = Rights(_READS)
+    rights.run()
+    rights.report({"phase": "Succeeded"})
+    status, body = rights.send(
+        "patch", "runbookruns", {"spec": {"abort": {"reason": "late"}}}, ALICE, "hold-1"
+    )
+    assert (status, "the run has ended (Succeeded)" in body["message"]) == (422, True)
+    status, body = rights.send(
+        "patch", "runbookruns", {"status": {"phase": "Running"}}, ADMIN, "hold-1", "status"
+    )
+    assert status == 422
+
+
+@pytest.mark.parametrize(
+    ("spec", "says"),
+    [
+        ({"runbook": "none"}, 'spec.runbook: Not found: "none"'),
+        ({"params": {"wrkload": "x"}}, "spec.params.wrkload"),
+        ({"answers": [{"step": "confirm"}]}, "spec.answers: Forbidden: a new run has none yet"),
+        ({"abort": {"reason": "x"}}, "spec.abort: Forbidden"),
+    ],
+)
+def test_a_run_that_makes_no_sense_is_refused(spec: Json, says: str) -> None:
+    status, body = Rights(_READS).run(**spec)
+    assert (status, says in body["message"]) == (422, True), body
