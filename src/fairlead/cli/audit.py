@@ -26,6 +26,7 @@ PATH = "/fairlead/v1/audit"
 _PAGE = 1000
 _POLL_SECONDS = 1.0
 _MACHINE = "system:"  # what the names of nodes, controllers, service accounts and strangers begin with
+_PAST = "fairlead.dev/past"  # as `api/admission/fights.py` marks what people wrote past a controller
 _HEADER = ("TIME", "USER", "VERB", "NAMESPACE", "OBJECT", "CODE", "REVISION", "DETAIL")
 _CHANGED_SHOWN = 4
 
@@ -159,6 +160,8 @@ def _row(record: dict[str, Any]) -> tuple[Any, ...]:
     more = len(changed) - _CHANGED_SHOWN
     if more > 0:
         shown += " and many more" if changed[-1] == "..." else f" and {more} more"
+    if past := (record.get("annotations") or {}).get(_PAST):
+        shown += f" (past {past})" if shown else f"past {past}"
     return (
         record.get("time"),
         _who(record),

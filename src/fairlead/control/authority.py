@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from fairlead.api.admission import fights
+from fairlead.api.admission.step import AdmissionStep
 from fairlead.decision.decider import Decider
 from fairlead.ledger.authority import (
     CHANGE,
@@ -115,10 +117,11 @@ def rows() -> tuple[AuthorityRow, ...]:
         AuthorityRow(
             CHANGE, NODES.name, "metadata.labels", SCHEDULER,
             "places pods by {field} from now on, waiting ones at once, and moves none that is placed",
+            reads=True,
         ),
         AuthorityRow(
             CHANGE, NODES.name, "metadata.labels", "daemonset",
-            "starts or ends its pods there, if a DaemonSet selects nodes by {field}",
+            "starts or ends its pods there, if a DaemonSet selects nodes by {field}", reads=True,
         ),
         *(
             AuthorityRow(
@@ -130,11 +133,11 @@ def rows() -> tuple[AuthorityRow, ...]:
         AuthorityRow(
             CHANGE, NODES.name, "spec.taints", "node-health",
             "sets or removes its own taints (" + ", ".join(f"{each}*" for each in _OWN_TAINTS) + ") by what it hears"
-            " of the node",
+            " of the node", reads=True,
         ),
         AuthorityRow(
             CHANGE, NODES.name, "spec.taints", "taint-eviction",
-            "ends pods that tolerate no NoExecute taint, when their time is over",
+            "ends pods that tolerate no NoExecute taint, when their time is over", reads=True,
         ),
         AuthorityRow(DELETE, NODES.name, "", AGENT, "registers the node again, if it runs, without its labels"),
         AuthorityRow(
@@ -173,6 +176,11 @@ def rows() -> tuple[AuthorityRow, ...]:
 
 def authority_table() -> AuthorityTable:
     return AuthorityTable(rows())
+
+
+def warning_steps(steps: tuple[AdmissionStep, ...], controllers: bool = True) -> tuple[AdmissionStep, ...]:
+    """These, and the one that warns people of the controllers that their writes meet, where controllers run."""
+    return (*steps, fights.step(authority_table())) if controllers else steps
 
 
 def readers_of(deciders: Iterable[Decider], resource: str) -> tuple[str, ...]:

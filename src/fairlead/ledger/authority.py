@@ -35,6 +35,7 @@ class AuthorityRow(NamedTuple):
     when: str = ALWAYS
     owner: str = ""
     value: str = ""
+    reads: bool = False  # it goes by the field and takes nothing back: told by a forecast, not warned of
 
 
 class Fight(NamedTuple):
@@ -44,6 +45,7 @@ class Fight(NamedTuple):
     field: str
     does: str
     verb: str = CHANGE
+    reads: bool = False
 
     @property
     def told(self) -> str:
@@ -69,6 +71,10 @@ class AuthorityTable:
 
     def rows_of(self, verb: str, resource: str) -> Sequence[AuthorityRow]:
         return (*self._rows.get((verb, resource), ()), *self._rows.get((verb, ""), ()))
+
+    def concerns(self, resource: str) -> bool:
+        """Whether any change of such an object can meet somebody: of most kinds none does but by its finalizers."""
+        return bool(self.rows_of(CHANGE, resource) or self.rows_of(UNFINALIZE, resource))
 
     def scales(self, resource: str, fields: Iterable[str]) -> bool:
         """Whether it matters who scales the object: a look at autoscalers is needed only then."""
@@ -113,7 +119,7 @@ class AuthorityTable:
                 else ""
             )
             told = row.does.replace("{owner}", whose).replace("{field}", field).replace("{target}", target)
-            found.append(Fight(row.controller, field, told, row.verb))
+            found.append(Fight(row.controller, field, told, row.verb, row.reads))
         return found
 
 

@@ -82,7 +82,8 @@ def taken(world: PreviewWorld) -> LiveState:
 
 def ask(world: PreviewWorld, request: Request) -> None:
     def answered(reply: Reply | None) -> None:
-        assert reply is not None and reply.status < 300, reply
+        assert reply is not None
+        assert reply.status < 300, reply
 
     world.ask(request, answered)
 

@@ -39,7 +39,8 @@ def test_a_deleted_pod_is_made_again_by_its_replicaset_and_placed() -> None:
     assert {(act.by, act.does) for act in found.acts} >= {("replicaset", "creates"), ("scheduler", "binds")}
     (workload,) = found.workloads
     assert (workload.ready_before, workload.ready_least, workload.ready_after) == (2, 1, 2)
-    assert found.settled and not found.pending
+    assert found.settled
+    assert not found.pending
 
 
 def test_a_drained_zone_moves_its_pods_and_tells_what_room_is_left() -> None:
@@ -72,7 +73,8 @@ def test_an_edit_of_what_a_deployment_owns_is_set_back_and_by_whom_is_told() -> 
         REVERTS,
         f"replicaset/{web} spec.replicas",
     )
-    assert fight.seconds is not None and "where you asked for 1" in fight.does
+    assert fight.seconds is not None
+    assert "where you asked for 1" in fight.does
 
 
 def test_nobody_is_met_by_an_edit_that_is_the_persons_own() -> None:
@@ -122,7 +124,8 @@ def test_what_happens_anyway_is_not_blamed_on_the_change() -> None:
 def test_what_the_api_would_refuse_is_told() -> None:
     found = preview(shop(), Change((edit("deployments", "api", {"spec": {"replicas": -1}}),)))
     (refused,) = found.refused
-    assert refused.status == 422 and "spec.replicas" in refused.message
+    assert refused.status == 422
+    assert "spec.replicas" in refused.message
 
 
 def test_who_is_left_out_of_the_cast_would_have_done_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,7 +19,7 @@ from fairlead.port.request import MERGE_PATCH, Reply, Request
 from fairlead.sim.preview.world import DRAIN, PERSON, PreviewWorld
 from fairlead.sim.scenario import eviction
 
-#: bound: command line | how long a drain in a preview asks for an eviction that budgets refuse | told as held up
+#: bound: plane | how long a drain in a preview asks for an eviction that budgets refuse | told as held up
 EVICTION_ASKED_SECONDS = 120.0
 _ASK_AGAIN_MS = 5_000
 _CORDON = codec.encode({"spec": {"unschedulable": True}})

@@ -20,7 +20,7 @@ from fairlead.store.contract import ADDED, DELETED, MODIFIED
 
 Json = dict[str, Any]
 _AUTOSCALERS = "horizontalpodautoscalers.autoscaling"
-#: bound: command line | edits of one change whose controllers a forecast looks for | the rest is not told
+#: bound: plane | edits of one change whose controllers a forecast looks for | the rest is not told
 EDITS_MAX = 200
 
 

@@ -31,6 +31,7 @@ from fairlead.sim.preview.state import LiveState, backup_of_state
 from fairlead.sim.preview.world import PERSON, Commit, PreviewWorld
 from fairlead.store.contract import DELETED
 
+#: bound: plane | how far a forecast looks ahead, unless it is told another end | told as not settled
 UNTIL_SECONDS = 600.0
 _SHOWN = ("cpu", "memory", "pods")
 _NANO = 1_000_000_000

@@ -47,7 +47,7 @@ from fairlead.store.watch import Subscription
 
 PERSON = "you"  # whoever asks for the change, as an actor
 DRAIN = "drain"  # and whoever takes pods off a node for them
-QUIET_SECONDS = 20.0  # nothing written for so long, although something may still be due: it has settled
+_QUIET_SECONDS = 20.0  # nothing written for so long, although something may still be due: it has settled
 _STEP_MS = 500
 _MANY = 2_000  # objects
 _WATCH_MS, _WATCH_MS_OF_MANY = 50, 500  # how long changes gather before they are told
@@ -134,9 +134,9 @@ class PreviewWorld:
     def _rests(self) -> bool:
         if self.asking or not self.plane.up or not self.plane.plane.leadership.may_act(self.plane.now):
             return False
-        if nothing_is_due(self.timeline, (self.plane,), QUIET_SECONDS):
+        if nothing_is_due(self.timeline, (self.plane,), _QUIET_SECONDS):
             return True
-        return self.timeline.ms - self._last_ms >= QUIET_SECONDS * 1000
+        return self.timeline.ms - self._last_ms >= _QUIET_SECONDS * 1000
 
     # Witness of the server
 
