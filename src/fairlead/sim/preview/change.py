@@ -12,6 +12,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import partial
 
+from msgspec import structs
+
 from fairlead.core import codec
 from fairlead.model.key import Key
 from fairlead.model.views import NODES, PODS, Pod
@@ -65,7 +67,7 @@ def carry_out(world: PreviewWorld, change: Change, pods: Iterable[Pod]) -> Asked
             and not pod.finished
             and (owner is None or owner.kind != "DaemonSet")
         ):
-            wanted.append((eviction(pod.metadata.namespace, pod.metadata.name, pod.metadata.uid), DRAIN))
+            wanted.append((_evict(pod), DRAIN))
     world.asking += len(wanted)
     for request, by in wanted:
         world.ask(request, partial(_answered, world, asked, request), by)
@@ -92,6 +94,19 @@ def _answered(world: PreviewWorld, asked: Asked, request: Request, reply: Reply 
         return
     message = str(codec.decode(reply.body).get("message", ""))
     asked.refused.append(Refusal(request, reply.status, message))
+
+
+def _evict(pod: Pod) -> Request:
+    """A pod of a ReplicaSet is replaced when it is asked to go, not when it is gone, and what it leaves is cordoned: it
+    may go at once. Whoever waits for the end of a pod is shown one."""
+    meta = pod.metadata
+    request = eviction(meta.namespace, meta.name, meta.uid)
+    owner = meta.controller
+    if owner is None or owner.kind != "ReplicaSet" or meta.finalizers:
+        return request
+    body = codec.decode(request.body)
+    body["deleteOptions"]["gracePeriodSeconds"] = 0
+    return structs.replace(request, body=codec.encode(body))
 
 
 def _cordon(node: str) -> Request:

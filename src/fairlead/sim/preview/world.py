@@ -21,14 +21,16 @@ from fairlead.api.apply.managing import Managing
 from fairlead.api.assembly import Remembered
 from fairlead.api.attempt import Attempt
 from fairlead.cache.events import Broke, Framed
-from fairlead.control.instructions import Answers, Call, PlaneEvent, PlaneInstruction, Record, Replied
+from fairlead.control.instructions import Answers, Call, Outbox, PlaneEvent, PlaneInstruction, Record, Replied
 from fairlead.control.placing import Placer
 from fairlead.control.plane import Plane
+from fairlead.control.settings import PlacingSettings
 from fairlead.decision.decider import Decider
 from fairlead.model.fields import FieldTables
 from fairlead.model.views import LEASES, Pod, View
 from fairlead.port.outcome import Done, Outcome, Unknown, outcome_of
 from fairlead.port.request import Reply, Request
+from fairlead.schedule.waiting import TakenPod
 from fairlead.sim.backup import Backup
 from fairlead.sim.calls import Heard
 from fairlead.sim.chance import Chance
@@ -91,7 +93,7 @@ class PreviewWorld:
 
         def make(identity: str) -> Plane:
             deciders = (*cast_of(kinds), *(more() if more is not None else ()))
-            plane = _WidePlane(identity, deciders, Placer)
+            plane = _WidePlane(identity, deciders, _GroupingPlacer)
             plane.widen()
             for mirror in plane.mirrors.values():
                 mirror.decode = self._decoded.decoder(mirror.resource.type)
@@ -210,11 +212,28 @@ class _WidePlane(Plane):
         for controller in self.controllers:
             controller.settings = replace(controller.settings, turns_max=_AT_ONCE)
         if self.placer is not None:
-            self.placer.settings = replace(self.placer.settings, in_flight_max=_AT_ONCE)
+            self.placer.settings = replace(self.placer.settings, batch_max=_AT_ONCE, in_flight_max=_AT_ONCE)
 
     def _use_settings(self, found: View | None, now: float, out: list[PlaneInstruction]) -> None:
         super()._use_settings(found, now, out)
         self.widen()
+
+
+class _GroupingPlacer(Placer):
+    """Of pods that wait at one moment with one priority, those of one owner come together: what was found out about
+    nodes for the first holds for the others. Bindings still go in transactions of the usual size."""
+
+    def _place(self, batch: list[TakenPod], now: float, out: Outbox) -> None:
+        usual = PlacingSettings().batch_max
+        if len(batch) > usual:
+            batch = sorted(batch, key=lambda taken: (-taken.pod.spec.priority, _owner(taken.pod)))
+        for first in range(0, len(batch), usual):
+            super()._place(batch[first : first + usual], now, out)
+
+
+def _owner(pod: Pod) -> str:
+    owner = pod.metadata.controller
+    return owner.uid if owner is not None else ""
 
 
 class _QuietPlane(PlaneProcess):
