@@ -47,10 +47,6 @@ class Fight(NamedTuple):
     verb: str = CHANGE
     reads: bool = False
 
-    @property
-    def told(self) -> str:
-        return f"{self.controller} {self.does}"
-
 
 class Autoscaler(NamedTuple):
     name: str

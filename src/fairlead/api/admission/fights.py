@@ -66,4 +66,4 @@ def _met(table: AuthorityTable, attempt: Attempt) -> list[Fight]:
 
 def _told(attempt: Attempt, fight: Fight) -> str:
     what = fight.field or f"{attempt.verb} {attempt.kind.singular_name}/{attempt.key.name}"
-    return f"{what}: {fight.told}"
+    return f"{what} meets {fight.controller}, which {fight.does}"

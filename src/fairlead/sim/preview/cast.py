@@ -9,21 +9,38 @@ from fairlead.control.roster import default_deciders
 from fairlead.decision.decider import Decider
 from fairlead.model.catalog import CATALOG, Catalog
 from fairlead.model.custom.definition import DEFINITIONS
-from fairlead.model.views import CONTROLLER_REVISIONS, JOBS, LEASES, NAMESPACES, NODES, PODS, REPLICASETS
+from fairlead.model.views import (
+    CONTROLLER_REVISIONS,
+    CRONJOBS,
+    DAEMONSETS,
+    JOBS,
+    LEASES,
+    NAMESPACES,
+    NODES,
+    PODS,
+    REPLICASETS,
+    STATEFULSETS,
+)
 
 # Controllers make these, or rest on them.
-_ALWAYS = frozenset(
-    each.name for each in (PODS, NODES, NAMESPACES, LEASES, REPLICASETS, JOBS, CONTROLLER_REVISIONS)
-)
-# Where there is the first, the second will be.
-_FOLLOWS = {"services": "endpointslices.discovery.k8s.io"}
+_ALWAYS = frozenset(each.name for each in (PODS, NODES, NAMESPACES, LEASES, REPLICASETS))
+# Where there is the first, the others will be.
+_FOLLOWS = {
+    CRONJOBS.name: (JOBS.name,),
+    DAEMONSETS.name: (CONTROLLER_REVISIONS.name,),
+    STATEFULSETS.name: (CONTROLLER_REVISIONS.name,),
+    "services": ("endpointslices.discovery.k8s.io",),
+}
 _OF_SEVERAL = frozenset({"progress"})  # whose keys are of several kinds, not of the first that it reads
+_NEEDS = {
+    "job-orphans": JOBS.name
+}  # whose keys are of a kind that there always is, and that also needs another
 
 
 def kinds_present(resources: Iterable[str]) -> Catalog:
     """`resources`: of what there is, and of what the change brings."""
     found = _ALWAYS | frozenset(resources)
-    found |= {_FOLLOWS[each] for each in found if each in _FOLLOWS}
+    found |= {more for each in found for more in _FOLLOWS.get(each, ())}
     if DEFINITIONS in found:
         return CATALOG  # objects of any kind may be about to come
     return Catalog(kind for kind in CATALOG if kind.resource in found)
@@ -33,5 +50,7 @@ def cast_of(kinds: Catalog) -> tuple[Decider, ...]:
     """Those who can have a key."""
     there = {kind.resource for kind in kinds}
     return tuple(
-        each for each in default_deciders(kinds) if each.reads[0].name in there or each.name in _OF_SEVERAL
+        each
+        for each in default_deciders(kinds)
+        if each.name in _OF_SEVERAL or _NEEDS.get(each.name, each.reads[0].name) in there
     )

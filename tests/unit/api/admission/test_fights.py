@@ -60,7 +60,7 @@ def test_a_pod_that_will_be_made_again_is_deleted_with_a_warning_that_names_the_
     status, _ = api.delete(f"{PODS}/web-1-a")
     (warning,) = api.warnings
     assert status == 200
-    assert warning.startswith("delete pod/web-1-a: replicaset makes another in its place")
+    assert warning.startswith("delete pod/web-1-a meets replicaset, which makes another in its place")
     assert "replicaset/web-1" in warning
     line = last_line(api)
     assert (line["user"], line["annotations"][PAST]) == ("admin", "replicaset")
@@ -69,7 +69,10 @@ def test_a_pod_that_will_be_made_again_is_deleted_with_a_warning_that_names_the_
 def test_replicas_of_what_a_deployment_owns_are_the_deployments(api: InProcess) -> None:
     api.patch(f"{SETS}/web-1", {"spec": {"replicas": 5}})
     (warning,) = api.warnings
-    assert "deployment sets spec.replicas back to what deployment/web asks for" in warning
+    assert (
+        "spec.replicas meets deployment, which sets spec.replicas back to what deployment/web asks for"
+        in warning
+    )
     assert last_line(api)["annotations"][PAST] == "deployment spec.replicas"
 
 
@@ -93,7 +96,7 @@ def test_a_status_is_its_controllers(api: InProcess) -> None:
     api.patch(f"{DEPLOYMENTS}/web/status", {"status": {"observedGeneration": 9}})
     (warning,) = api.warnings
     assert warning.startswith("status")
-    assert "deployment writes" in warning
+    assert "meets deployment, which writes" in warning
 
 
 def test_a_finalizer_that_is_taken_away_by_hand_is_no_clean_up(api: InProcess) -> None:
@@ -101,8 +104,8 @@ def test_a_finalizer_that_is_taken_away_by_hand_is_no_clean_up(api: InProcess) -
     api.post(PODS, {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": POD})
     api.patch(f"{PODS}/count-a", {"metadata": {"finalizers": None}})
     told = " ".join(api.warnings)
-    assert f"finalizer {TRACKING}: job counts" in told
-    assert "repair does not take this for finished" in told
+    assert f"finalizer {TRACKING} meets job, which counts" in told
+    assert "repair, which does not take this for finished" in told
 
 
 def test_who_is_no_person_is_not_warned(api: InProcess) -> None:
