@@ -21,7 +21,7 @@ SHARED = True
 @pytest.fixture
 def fairlead(server: Running) -> Callable[..., Done]:
     def run(*words: str) -> Done:
-        given = [FAIRLEAD, *words, "--kubeconfig", str(server.kubeconfig)]
+        given: list[str | Path] = [FAIRLEAD, *words, "--kubeconfig", str(server.kubeconfig)]
         done = subprocess.run(given, text=True, capture_output=True, timeout=120)
         return Done(done.returncode, done.stdout, done.stderr)
 
@@ -45,7 +45,7 @@ def test_a_deletion_is_foreseen_warned_about_and_then_made_good(
     assert MEETS.match(done.err), done.err
     assert f"delete pod/{pod} meets replicaset" in done.err
     eventually(lambda: sum(map(is_ready, items(team, "pods"))) == foreseen["workloads"][0]["ready_after"])
-    line = fairlead("audit", "--limit", "200").out
+    line = fairlead("audit", "--past").out
     assert [each for each in line.splitlines() if f"pods/{pod}" in each and "past replicaset" in each]
 
 
