@@ -168,8 +168,7 @@ def rows() -> tuple[AuthorityRow, ...]:
         ),
         AuthorityRow(
             UNFINALIZE, "", "", "repair",
-            "does not take this for finished clean-up: what {field} guarded is looked at, and told by"
-            " `fairlead repair`",
+            "does not take this for finished clean-up: what is left over is found by what there is, not by finalizers",
         ),
     )  # fmt: skip
 

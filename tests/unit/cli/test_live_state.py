@@ -51,7 +51,7 @@ class Canned(ApiClient):
 
 @pytest.fixture(autouse=True)
 def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(live_state.time, "sleep", lambda seconds: None)
+    monkeypatch.setattr("fairlead.cli.live_state.time.sleep", lambda seconds: None)
 
 
 def test_every_kind_is_read_as_it_was_at_the_revision_of_the_first_answer() -> None:
