@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,7 +20,7 @@ from fairlead.cli.output import hint, print_json, print_table
 from fairlead.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from fairlead.sim.preview.difference import Difference
+    from fairlead.sim.preview.difference import Act, Difference
 
 _ACTS_SHOWN = 30
 _EPILOG = """examples:
@@ -129,17 +130,23 @@ def _print(found: Difference) -> None:
         )
     if found.acts:
         print("\nwhat happens then:")
-        shown = found.acts[:_ACTS_SHOWN]
-        print_table(
-            ("AT", "BY", "DOES", "WHAT", "OF"),
-            [
-                (_span(each.seconds, each.last), each.by, each.does, f"{each.count} {each.kind}",
-                 _of(each.namespace, each.of))
-                for each in shown
-            ],
-        )  # fmt: skip
-        if len(found.acts) > len(shown):
-            print(f"... and {len(found.acts) - len(shown)} lines more: -o json has all")
+        rows = [
+            (
+                each.seconds,
+                each.last,
+                each.by,
+                each.does,
+                f"{each.count} {each.kind}",
+                _of(each.namespace, each.of),
+            )
+            for each in found.acts
+        ]
+        if len(rows) > _ACTS_SHOWN:
+            rows = _together(found.acts)
+        shown = [(_span(first, last), *rest) for first, last, *rest in rows[:_ACTS_SHOWN]]
+        print_table(("AT", "BY", "DOES", "WHAT", "OF"), shown)
+        if len(rows) > len(shown):
+            print(f"... and {len(rows) - len(shown)} lines more: -o json has all")
     _print_workloads(found)
     if found.room:
         print("\nroom for new pods:")
@@ -150,6 +157,19 @@ def _print(found: Difference) -> None:
         )  # fmt: skip
     if not found.acts and not found.fights and not found.refused:
         print("nothing else happens")
+
+
+def _together(acts: Sequence[Act]) -> list[tuple[float, float, str, str, str, str]]:
+    """What one controller does to many workloads, in one line each."""
+    groups: dict[tuple[str, str, str], list[Act]] = {}
+    for each in acts:
+        groups.setdefault((each.by, each.does, each.kind), []).append(each)
+    rows = []
+    for (by, does, kind), those in groups.items():
+        first, last = min(each.seconds for each in those), max(each.last for each in those)
+        of = f"{len(those)} workloads" if len(those) > 1 else _of(those[0].namespace, those[0].of)
+        rows.append((first, last, by, does, f"{sum(each.count for each in those)} {kind}", of))
+    return rows
 
 
 def _print_workloads(found: Difference) -> None:

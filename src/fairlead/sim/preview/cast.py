@@ -31,7 +31,7 @@ _FOLLOWS = {
     STATEFULSETS.name: (CONTROLLER_REVISIONS.name,),
     "services": ("endpointslices.discovery.k8s.io",),
 }
-_OF_SEVERAL = frozenset({"progress"})  # whose keys are of several kinds, not of the first that it reads
+_TELLS_ONLY = frozenset({"progress"})  # writes for people to read, seconds later; nobody decides on it
 _NEEDS = {
     "job-orphans": JOBS.name
 }  # whose keys are of a kind that there always is, and that also needs another
@@ -52,5 +52,5 @@ def cast_of(kinds: Catalog) -> tuple[Decider, ...]:
     return tuple(
         each
         for each in default_deciders(kinds)
-        if each.name in _OF_SEVERAL or _NEEDS.get(each.name, each.reads[0].name) in there
+        if each.name not in _TELLS_ONLY and _NEEDS.get(each.name, each.reads[0].name) in there
     )

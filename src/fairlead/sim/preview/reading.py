@@ -33,6 +33,7 @@ class Objects:
         self.entries = dict(entries)
         self.decode_pod = decode_pod
         self._heads: dict[str, tuple[Key, Meta]] = {}  # by uid, also of what is gone
+        self._known: dict[str, str] = {}  # the workload of what this uid controls
         for key, entry in self.entries.items():
             if key.resource not in (PODS.name, NODES.name):
                 self._learn(key, entry)
@@ -55,6 +56,15 @@ class Objects:
 
     def workload_of(self, key: Key, meta: Meta) -> str:
         """The topmost controller above an object: deployment/web; the object itself where it has none."""
+        first = meta.controller
+        if first is None:
+            return f"{singular(key.resource)}/{key.name}"
+        known = self._known.get(first.uid)
+        if known is None:
+            known = self._known[first.uid] = self._above(key, meta)
+        return known
+
+    def _above(self, key: Key, meta: Meta) -> str:
         for _ in range(8):  # owners of owners
             owner = meta.controller
             if owner is None:
