@@ -18,6 +18,10 @@ import yaml
 
 from tests.running import need_kubectl
 
+STORED_ONLY = "are stored only"  # what is said of every HorizontalPodAutoscaler
+MEETS = re.compile(
+    r"^Warning: .* meets [a-z-]+, which "
+)  # what is said of a write past a controller (test_forecast.py)
 AGE = re.compile(r"^(\d+[smhd])+$")
 
 
@@ -54,6 +58,8 @@ class Operator:
         done = self.run(line, stdin, **environment)
         assert done.code == 0, f"kubectl {line}: exit {done.code}: {done.out}{done.err}"
         assert not done.err, f"kubectl {line} warned: {done.err}"
+        warned = [each for each in done.err.splitlines() if STORED_ONLY not in each and not MEETS.match(each)]
+        assert not warned, f"kubectl {line} warned: {done.err}"
         return done.out
 
     def refused(self, line: str, stdin: Any = "", **environment: str) -> str:

@@ -27,6 +27,7 @@ PATH = "/fairlead/v1/audit"
 _PAGE = 1000
 _POLL_SECONDS = 1.0
 _MACHINE = "system:"  # what the names of nodes, controllers, service accounts and strangers begin with
+_PAST = "fairlead.dev/past"  # as `api/admission/fights.py` marks what people wrote past a controller
 _HEADER = ("TIME", "USER", "VERB", "NAMESPACE", "OBJECT", "CODE", "REVISION", "DETAIL")
 _CHANGED_SHOWN = 4
 
@@ -35,6 +36,7 @@ _EPILOG = """examples:
   fairlead audit --object pod/web -n default   everything done to one pod
   fairlead audit --user system:node:node-1 --since 10m
   fairlead audit --people --since "yesterday 14:00"
+  fairlead audit --past --since 1h             who wrote past which controller
   fairlead audit -f                            show records as they come; Ctrl-C ends it
   fairlead audit -o json | jq .items[].record.changed
   fairlead audit verify                        whether a line was removed, changed or added
@@ -50,6 +52,7 @@ class AuditFilter(NamedTuple):
     since: str  # timestamp
     about: About
     people: bool = False
+    past: bool = False  # only writes past a controller
 
     def accepts(self, record: dict[str, Any]) -> bool:
         user = str(record.get("user", ""))
@@ -57,6 +60,7 @@ class AuditFilter(NamedTuple):
             (not self.user or self.user in (user, record.get("impersonatedUser")))
             and (not self.since or record.get("time", "") >= self.since)
             and not (self.people and user.startswith(_MACHINE))
+            and not (self.past and _PAST not in (record.get("annotations") or {}))
         )
 
 
@@ -71,6 +75,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     shared.add_namespace(parser, "only this namespace (default: all)")
     parser.add_argument(
         "--people", action="store_true", help="only what people did: no nodes, no controllers"
+    )
+    parser.add_argument(
+        "--past", action="store_true", help="only what people wrote past a controller, which is named"
     )
     parser.add_argument(
         "--since", metavar="WHEN", default="", help="only what came after: 10m, yesterday 14:00, RFC 3339"
@@ -100,7 +107,7 @@ def run(options: argparse.Namespace) -> int:
     since = timestamp(parse_moment("--since", options.since, time.time())) if options.since else ""
     with closing(connect(options.kubeconfig)) as client:
         about = asked_about(client, options.object, options.namespace)
-        wanted = AuditFilter(options.user, since, about, options.people)
+        wanted = AuditFilter(options.user, since, about, options.people, options.past)
         last: deque[dict[str, Any]] = deque(maxlen=options.limit)
         known = False
         lines = LogLines(client, PATH, "strangers" if options.strangers else "")
@@ -170,6 +177,8 @@ def _row(record: dict[str, Any]) -> tuple[Any, ...]:
     more = len(changed) - _CHANGED_SHOWN
     if more > 0:
         shown += " and many more" if changed[-1] == "..." else f" and {more} more"
+    if past := (record.get("annotations") or {}).get(_PAST):
+        shown += f" (past {past})" if shown else f"past {past}"
     return (
         record.get("time"),
         _who(record),

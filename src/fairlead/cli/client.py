@@ -80,6 +80,11 @@ class ApiClient:
         answer = self._send("GET", path, query)
         return answer.status, answer.body.decode(errors="replace")
 
+    def raw(self, path: str, query: Mapping[str, str] | None = None) -> tuple[int, bytes]:
+        """Status and bytes of what is JSON and large: whoever asks reads it."""
+        answer = self._send("GET", path, query, f"accept: {JSON}\r\n")
+        return answer.status, answer.body
+
     def post(self, path: str, body: Any, query: Mapping[str, str] | None = None) -> dict[str, Any]:
         """The same for what needs a body: a question, or a dry run."""
         return self._ask("POST", path, query, body=body)

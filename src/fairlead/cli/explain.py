@@ -26,7 +26,8 @@ _EPILOG = """examples:
   fairlead explain pod/web-0 -o json | jq .again
 
 The attempt is run again on the store's history; `run again` says whether that comes to the same. "stale by 2" says that
-a view lacked 2 changes that had been made: a reason for decisions that look wrong later.
+a view lacked 2 changes that had been made: a reason for decisions that look wrong later. Of a pod that waits, `verdict`
+says whether it would on the newest state as well (durable shortage), or only on what had been read (stale input).
 """
 
 
@@ -151,9 +152,23 @@ def _print_one(answer: dict[str, Any]) -> None:
     )
     print(f"read: {', '.join(map(_read, answer['reads']))}")
     print(f"run again: {_again(answer['again'])}")
+    if answer.get("verdict"):
+        _print_verdict(answer["verdict"])
     for differing in answer["again"].get("differences") or ():
         print(f"  {differing['field']}: recorded {differing['recorded']}, now {differing['again']}")
     _print_parts(answer, record)
+
+
+def _print_verdict(told: dict[str, Any]) -> None:
+    """Whether it waits for good, or only on what the scheduler had read."""
+    print(f"verdict: {told['verdict']}: {told['why']}")
+    for each in told["inputs"]:
+        if each["behind"] or each["unheard"]:
+            heard = f", of which the scheduler has heard up to {each['heard']}" if each["unheard"] else ""
+            print(
+                f"  {each['resource']} was read at {each['read']}; its newest is {each['newest']},"
+                f" {each['behind']} changes later{heard}"
+            )
 
 
 def _print_parts(answer: dict[str, Any], record: dict[str, Any]) -> None:

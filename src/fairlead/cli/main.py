@@ -45,6 +45,11 @@ VERBS = (
     Verb("why-not", "fairlead.cli.why_not", "show what each filter says of one pod on one node"),
     Verb("plan", "fairlead.cli.plan", "show where a manifest's pods would go and whom they would evict"),
     Verb(
+        "forecast",
+        "fairlead.cli.forecast",
+        "show what a change would lead to, and which controllers it would fight",
+    ),
+    Verb(
         "progress", "fairlead.cli.progress", "show how far a workload's pods have come and what holds them up"
     ),
     Verb(
@@ -94,7 +99,7 @@ VERBS = (
 GROUPS = {
     "run": ("up", "serve", "agent", "control", "kinds", "status", "stop"),
     "look": ("get", "audit", "decisions", "queues", "progress"),
-    "explain": ("explain", "why-not", "plan"),
+    "explain": ("explain", "why-not", "plan", "forecast"),
     "intervene": ("override", "overrides", "runbook", "drain", "repair", "grant", "grants", "freezes"),
     "keep": ("token", "backup", "restore", "check"),
     "other": ("sim", "completion", "version"),

@@ -128,6 +128,10 @@ class RepairView:
         found = (each for each in self.list(resource, namespace))
         return next((each for each in found if each.metadata.name == name), None)
 
+    def shows(self, resource: Resource[Any], revision: int) -> bool:
+        """Lists are read one after the other, the first kind that is asked for first."""
+        return resource.name in self._lists
+
     def knobs(self) -> plane_knobs.Numbers:
         found = self.get(PLANE_SETTINGS, "", plane_knobs.NAME)
         return plane_knobs.numbers(found.spec if found is not None else {}, "repair")

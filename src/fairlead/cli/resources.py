@@ -51,6 +51,11 @@ def resolve(client: Getter, typed: str) -> ApiResource:
     )
 
 
+def listed_resources(client: Getter) -> list[ApiResource]:
+    """Everything that can be listed, each kind in the version that its group prefers."""
+    return [resource for resource, _ in _known(client)]
+
+
 def did_you_mean(typed: str, known: Iterable[str]) -> str:
     """` (did you mean "x"?)`, or nothing if nothing is like it."""
     import difflib  # only for those who mistyped

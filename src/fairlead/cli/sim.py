@@ -20,6 +20,7 @@ from fairlead.cli.sim_artifacts import add_folder, make_folder, parse_seconds
 from fairlead.cli.sim_check import check
 from fairlead.cli.sim_failures import FailureReport
 from fairlead.cli.sim_files import configure_files
+from fairlead.cli.sim_from import configure_from
 from fairlead.cli.sim_scenario import add_world, choose, verdict
 from fairlead.cli.sim_zoo import configure_zoo
 from fairlead.core.errors import UsageError
@@ -45,6 +46,7 @@ _EPILOG = """examples:
   fairlead sim show found/refused-one-leader.jsonl --html page.html
   fairlead sim zoo --jobs 2                         is every planted bug found?
   fairlead sim check --seeds 3                      is a seed the same in every process?
+  fairlead sim from --save state.jsonl              a world of a plane that runs, and what it does by itself
 
 A seed decides every delay, loss, crash and order of a run: the same seed gives the same run, to the last byte.
 """
@@ -87,6 +89,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     twice.set_defaults(run=check)
     configure_files(actions)
     configure_zoo(actions)
+    configure_from(actions)
 
 
 def _seeds(parser: argparse.ArgumentParser, default: int) -> None:

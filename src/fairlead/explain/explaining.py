@@ -16,6 +16,7 @@ from fairlead.explain.masking import MASK, Spaces, masked_record
 from fairlead.explain.released import in_the_way, told_of
 from fairlead.explain.remedies import remarks, remedies
 from fairlead.explain.sources import Sources, explain_untried, no_such_pod
+from fairlead.explain.staleness import verdict_of
 from fairlead.explain.why_not import WhyNot, why_not
 from fairlead.explain.worlds import seen_now
 from fairlead.model.key import Key
@@ -72,7 +73,13 @@ def explain(
     }
     if pod is not None and record["uid"] != pod.metadata.uid:
         answer["outcome"] += " (that was an earlier pod of this name)"
-    return answer | (yield from _run_again(sources, line, policy, spaces))
+    answer |= yield from _run_again(sources, line, policy, spaces)
+    blocked = (
+        pod is not None and not pod.spec.node_name and not (record.get("node") or record.get("nominated"))
+    )
+    if blocked and pod is not None and policy is not None and record["uid"] == pod.metadata.uid:
+        answer["verdict"] = (yield from verdict_of(sources, pod, record, policy)).as_json()
+    return answer
 
 
 def history(sources: Sources, namespace: str, name: str, sight: Sight = EVERYTHING) -> Asking[Json]:

@@ -12,7 +12,7 @@ was never bound as soon as its deletion is asked for.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from fairlead.core.times import parse_time
@@ -20,7 +20,7 @@ from fairlead.model.key import Key
 from fairlead.model.marks import NODE_LEASES, RELEASED
 from fairlead.model.metadata import FOREGROUND, ORPHAN
 from fairlead.model.reasons import CONFIRMATION
-from fairlead.model.views import LEASES, PODS, Condition, Lease, Meta, Pod
+from fairlead.model.views import JOBS, LEASES, PODS, Condition, Job, Lease, Meta, Pod
 
 TRACKING = "batch.kubernetes.io/job-tracking"
 OURS = frozenset({FOREGROUND, ORPHAN, TRACKING})  # finalizers that a controller here removes
@@ -99,7 +99,20 @@ RUNS_ON_MISSING_NODE = RepairRule(
     "let a row with the signal NodeGone decide (kubectl edit evidencepolicy default), or make sure, then: "
     "kubectl delete pod {name}{in_namespace} --grace-period=0 --force",
 )  # fmt: skip
-AMBIGUOUS = (UNKNOWN_FINALIZER, UNKNOWN_OWNER, NODE_DOES_NOT_END, AWAITS_CONFIRMATION, RUNS_ON_MISSING_NODE)
+NOT_COUNTED = RepairRule(
+    "EndedPodNotCounted",
+    f"a pod that ended well and lost the finalizer {TRACKING} before its Job had counted it", "", 0.0,
+    "its work was done and the Job does it once more; to have it counted: kubectl patch pod {name}{in_namespace} "
+    f"--type=merge -p '{{{{\"metadata\":{{{{\"finalizers\":[\"{TRACKING}\"]}}}}}}}}'",
+)  # fmt: skip
+AMBIGUOUS = (
+    UNKNOWN_FINALIZER,
+    UNKNOWN_OWNER,
+    NODE_DOES_NOT_END,
+    AWAITS_CONFIRMATION,
+    RUNS_ON_MISSING_NODE,
+    NOT_COUNTED,
+)
 
 
 class Finding(NamedTuple):
@@ -142,6 +155,29 @@ def over_limit(ended: Iterable[Pod], limit: int, now: float) -> list[Finding]:
         _found(ENDED_OVER_LIMIT, PODS.name, pod.metadata, why, ended_at(pod), now)
         for pod in pods[: len(pods) - limit]
     ]
+
+
+def is_let_go(pod: Pod) -> bool:
+    """Ended well, of a Job, and without the finalizer: its Job has counted it, or somebody took that away."""
+    owner = pod.metadata.controller
+    of_job = owner is not None and owner.kind == JOBS.kind
+    return of_job and pod.status.phase == "Succeeded" and TRACKING not in pod.metadata.finalizers
+
+
+def not_counted(job: Job, let_go: Sequence[Pod], now: float) -> list[Finding]:
+    """`let_go`: its pods that are so. A Job counts a pod before it takes its finalizer away: what it has counted is
+    never less than those. Of an indexed Job others are let go uncounted, so nothing is said."""
+    waiting = len(job.status.uncounted_terminated_pods.get("succeeded") or ())
+    counted = job.status.succeeded + waiting
+    more = len(let_go) - counted
+    if job.spec.completion_mode == "Indexed" or more <= 0:
+        return []
+    why = (
+        f"Job {job.metadata.name} has counted {counted} of {len(let_go)} pods that ended well and were let go: of"
+        f" {more} the finalizer was taken away by somebody else, which is no clean-up"
+    )
+    last = sorted(let_go, key=lambda pod: (ended_at(pod), pod.metadata.name))[-more:]
+    return [_found(NOT_COUNTED, PODS.name, pod.metadata, why, ended_at(pod), now) for pod in last]
 
 
 def of_lease(lease: Lease, node_is_gone: bool) -> Finding | None:

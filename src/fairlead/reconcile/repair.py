@@ -28,6 +28,7 @@ from fairlead.model.policy import plane_knobs
 from fairlead.model.premise import Premise
 from fairlead.model.views import (
     EVIDENCE_POLICIES,
+    JOBS,
     LEASES,
     NODES,
     OVERRIDES,
@@ -51,7 +52,7 @@ Found = tuple[repair.Finding, Pod | Lease]
 def repair_decider() -> Decider:
     return Decider(
         name=NAME,
-        reads=(PODS, NODES, LEASES, PLANE_SETTINGS, EVIDENCE_POLICIES, OVERRIDES),
+        reads=(PODS, NODES, LEASES, JOBS, PLANE_SETTINGS, EVIDENCE_POLICIES, OVERRIDES),
         wakes=(Wake(PLANE_SETTINGS, always(ALL)), Wake(OVERRIDES, always(ALL))),
         decide=_decide,
         unsettled=lambda view: (ALL,),
@@ -134,6 +135,7 @@ def findings(view: Reading, ended_max: int, now: float) -> Iterator[Found]:
     calm = {"", *(name for name, tainted in nodes.items() if not tainted)}
     releasable = is_releasable(Evidence(view.get(EVIDENCE_POLICIES, "", rows.NAME)))
     ended: dict[Key, Pod] = {}
+    let_go: dict[tuple[str, str], list[Pod]] = {}  # by the namespace and uid of their Job
     for pod in view.list(PODS):
         node, meta, phase = pod.spec.node_name, pod.metadata, pod.status.phase
         has_ended = phase == "Succeeded" or phase == "Failed"
@@ -142,16 +144,31 @@ def findings(view: Reading, ended_max: int, now: float) -> Iterator[Found]:
         is_gone = bool(node) and node not in nodes
         if has_ended:
             ended[Key(PODS.name, meta.namespace, meta.name)] = pod
+            if meta.controller is not None and repair.is_let_go(pod):
+                let_go.setdefault((meta.namespace, meta.controller.uid), []).append(pod)
         found = repair.of_pod(pod, is_gone, now, releasable)
         if found is not None:
             ended.pop(found.key, None)
             yield found, pod
+    yield from _not_counted(view, let_go, now)
     for over in repair.over_limit(ended.values(), ended_max, now):
         yield over, ended[over.key]
     for lease in view.list(LEASES, NODE_LEASES):
         left = repair.of_lease(lease, lease.metadata.name not in nodes)
         if left is not None:
             yield left, lease
+
+
+def _not_counted(view: Reading, let_go: dict[tuple[str, str], list[Pod]], now: float) -> Iterator[Found]:
+    """Only on Jobs that are seen as they were when the pods were let go, or later."""
+    if not let_go:
+        return
+    for job in view.list(JOBS):
+        pods = let_go.get((job.metadata.namespace, job.metadata.uid))
+        if pods and view.shows(JOBS, max(pod.metadata.revision for pod in pods)):
+            by_name = {pod.metadata.name: pod for pod in pods}
+            for found in repair.not_counted(job, pods, now):
+                yield found, by_name[found.key.name]
 
 
 def is_releasable(evidence: Evidence) -> bool:

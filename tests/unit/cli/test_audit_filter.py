@@ -29,6 +29,12 @@ def test_people_are_those_who_are_no_machines(machine: str) -> None:
     assert AuditFilter("", "", ALL).accepts(line(machine))
 
 
+def test_past_are_lines_that_name_the_controller_that_was_passed() -> None:
+    past = AuditFilter("", "", ALL, past=True)
+    assert not past.accepts(line("admin"))
+    assert past.accepts({**line("admin"), "annotations": {"fairlead.dev/past": "deployment spec.replicas"}})
+
+
 def test_since_is_from_then_on() -> None:
     wanted = AuditFilter("", NOON, ALL)
     assert wanted.accepts(line("admin"))

@@ -14,7 +14,7 @@ from fairlead.model.key import Key
 from fairlead.model.policy.evidence_rows import default_spec
 from fairlead.model.policy.plane_knobs import SECTIONS
 from fairlead.model.premise import Premise
-from fairlead.model.views import EVIDENCE_POLICIES, LEASES, NODES, PLANE_SETTINGS, PODS
+from fairlead.model.views import EVIDENCE_POLICIES, JOBS, LEASES, NODES, PLANE_SETTINGS, PODS
 from fairlead.reconcile.repair import ALL, repair_decider
 from tests.unit.reconcile.waking import woken
 from tests.unit.reconcile.world import NOW, World
@@ -292,3 +292,49 @@ def test_its_first_look_needs_no_event_and_every_rule_has_its_words() -> None:
     assert {knob.name for knob in SECTIONS["repair"].knobs} == {"automatic", "everySeconds", "endedPodsMax"}
     assert all(rule.act and not rule.remedy for rule in repair.CLEAR)
     assert all(rule.remedy and not rule.act for rule in repair.AMBIGUOUS)
+
+
+# A finalizer that was taken away by hand is no clean-up
+
+
+def job(found: World, succeeded: int, **spec: Any) -> None:
+    """With the uid that `owner` names."""
+    template = {"spec": {"containers": [{"name": "a", "image": "a"}], "restartPolicy": "Never"}}
+    found.add(JOBS, "x", spec={"template": template, **spec})
+
+    def count(obj: dict[str, Any]) -> None:
+        obj["metadata"]["uid"] = "u-x"
+        obj["status"] = {"succeeded": succeeded}
+
+    found.overwrite(Key(JOBS.name, "default", "x"), count)
+
+
+@pytest.mark.parametrize(("counted", "told"), [(2, 0), (1, 1), (0, 2)])
+def test_pods_that_ended_well_and_were_let_go_are_no_more_than_their_job_has_counted(
+    counted: int, told: int
+) -> None:
+    found = world()
+    job(found, counted)
+    for name in ("one", "two"):
+        pod(found, name, phase="Succeeded", ownerReferences=owner("Job", "batch/v1"))
+    decision = turn(found)
+    notes = [note for note in decision.events if repair.NOT_COUNTED.cited in note.message]
+    assert len(notes) == told
+    assert not decision.effects
+    for note in notes:
+        assert f"has counted {counted} of 2" in note.message
+        assert f'"finalizers":["{TRACKING}"]' in note.message
+
+
+def test_what_still_has_its_finalizer_waits_to_be_counted() -> None:
+    found = world()
+    job(found, 0)
+    pod(found, phase="Succeeded", ownerReferences=owner("Job", "batch/v1"), finalizers=[TRACKING])
+    assert turn(found).verdict == SETTLED
+
+
+def test_indexed_jobs_let_go_of_pods_that_they_do_not_count() -> None:
+    found = world()
+    job(found, 0, completionMode="Indexed", completions=1)
+    pod(found, phase="Succeeded", ownerReferences=owner("Job", "batch/v1"))
+    assert turn(found).verdict == SETTLED

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec import structs
+
 from fairlead.api import deletion
 from fairlead.api.access.contract import Attributes, require
 from fairlead.api.admission.policies.validating import validate
@@ -59,9 +61,10 @@ def delete_entry(
     finished = deletion.is_finished(new)
 
     def answer(data: bytes) -> Reply:
+        warnings = tuple(attempt.warnings)
         if finished and not kind.shows_deleted:
-            return success(kind, entry.key.name, entry.uid)
-        return render_one(request, kind, data, context.now, 200, ())
+            return structs.replace(success(kind, entry.key.name, entry.uid), warnings=warnings)
+        return render_one(request, kind, data, context.now, 200, warnings)
 
     if attempt.dry_run:
         return answer(preview(kind, new, entry.revision, attempt.managed))

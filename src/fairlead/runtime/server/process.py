@@ -27,6 +27,7 @@ from fairlead.api.admission import DEFAULT_STEPS, SERVING_STEPS, AdmissionChain
 from fairlead.api.assembly import Assembly, Remembered
 from fairlead.api.desk import Desk
 from fairlead.api.server import Api
+from fairlead.control.authority import warning_steps
 from fairlead.control.placing import Placer
 from fairlead.control.plane import Plane
 from fairlead.control.roster import default_deciders, serving_deciders
@@ -150,13 +151,12 @@ class Server:
         self._reserve = reserve
         recovered = journal.recover()
         self._store = Store(recovered, journal)
+        steps = SERVING_STEPS if settings.publishes_authority else DEFAULT_STEPS
         self._assembly = Assembly(
             self._store,
             known.tokens.tokens(),
             known.signing_key(),
-            Remembered(
-                chain=AdmissionChain(SERVING_STEPS if settings.publishes_authority else DEFAULT_STEPS)
-            ),
+            Remembered(chain=AdmissionChain(warning_steps(steps, settings.controllers))),
         )
         self._hub = self._assembly.hub
         for told in (*recovered.reports, *extensions.damage_told(self._store)):

@@ -1,0 +1,121 @@
+"""A change that somebody thinks of, as data, and how it is carried out in a world: asked once, like a person does.
+
+    Change(asks=(request, ...), drains=("node-1", "node-2"))
+
+Nodes that are to be drained are cordoned first; each pod on them that is no DaemonSet's is evicted, and asked for again
+as long as a budget refuses it, as `kubectl drain` does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import partial
+
+from msgspec import structs
+
+from fairlead.core import codec
+from fairlead.model.key import Key
+from fairlead.model.views import NODES, PODS, Pod
+from fairlead.port.request import MERGE_PATCH, Reply, Request
+from fairlead.sim.preview.world import DRAIN, PERSON, PreviewWorld
+from fairlead.sim.scenario import eviction
+
+#: bound: plane | how long a drain in a preview asks for an eviction that budgets refuse | told as held up
+EVICTION_ASKED_SECONDS = 120.0
+_ASK_AGAIN_MS = 5_000
+_CORDON = codec.encode({"spec": {"unschedulable": True}})
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """`told`: what it is, in words."""
+
+    asks: tuple[Request, ...] = ()
+    drains: tuple[str, ...] = ()
+    told: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """What was asked for and refused, with the API's words."""
+
+    request: Request
+    status: int
+    message: str
+
+
+@dataclass(slots=True)
+class Asked:
+    """What came of a change at the API."""
+
+    at_seconds: float = 0.0
+    refused: list[Refusal] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+
+def carry_out(world: PreviewWorld, change: Change, pods: Iterable[Pod]) -> Asked:
+    """`pods`: as they are when the change is made."""
+    asked = Asked(world.seconds)
+    wanted = [(each, PERSON) for each in change.asks]
+    wanted += [(_cordon(node), DRAIN) for node in change.drains]
+    drained = frozenset(change.drains)
+    for pod in pods if drained else ():
+        owner = pod.metadata.controller
+        if (
+            pod.spec.node_name in drained
+            and not pod.finished
+            and (owner is None or owner.kind != "DaemonSet")
+        ):
+            wanted.append((_evict(pod), DRAIN))
+    world.asking += len(wanted)
+    for request, by in wanted:
+        world.ask(request, partial(_answered, world, asked, request), by)
+    return asked
+
+
+def key_of(request: Request) -> Key:
+    """Of the object that a request is about; a create names it in its body."""
+    resource = f"{request.plural}.{request.group}" if request.group else request.plural
+    name = request.name or str((codec.decode(request.body).get("metadata") or {}).get("name", ""))
+    return Key(resource, request.namespace, name)
+
+
+def _answered(world: PreviewWorld, asked: Asked, request: Request, reply: Reply | None) -> None:
+    assert reply is not None  # this server does not die
+    evicts = request.plural == PODS.name and request.subresource == "eviction"
+    if evicts and reply.status == 429 and world.seconds < asked.at_seconds + EVICTION_ASKED_SECONDS:
+        again = partial(world.ask, request, partial(_answered, world, asked, request), DRAIN)
+        world.timeline.after(_ASK_AGAIN_MS, again)
+        return
+    world.asking -= 1
+    if reply.status < 400 or (evicts and reply.status == 404):
+        asked.warnings += [each for each in reply.warnings if each not in asked.warnings]
+        return
+    message = str(codec.decode(reply.body).get("message", ""))
+    asked.refused.append(Refusal(request, reply.status, message))
+
+
+def _evict(pod: Pod) -> Request:
+    """A pod of a ReplicaSet is replaced when it is asked to go, not when it is gone, and what it leaves is cordoned: it
+    may go at once. Whoever waits for the end of a pod is shown one."""
+    meta = pod.metadata
+    request = eviction(meta.namespace, meta.name, meta.uid)
+    owner = meta.controller
+    if owner is None or owner.kind != "ReplicaSet" or meta.finalizers:
+        return request
+    body = codec.decode(request.body)
+    body["deleteOptions"]["gracePeriodSeconds"] = 0
+    return structs.replace(request, body=codec.encode(body))
+
+
+def _cordon(node: str) -> Request:
+    return Request(
+        verb="patch",
+        group="",
+        version="v1",
+        plural=NODES.name,
+        name=node,
+        body=_CORDON,
+        content_type=MERGE_PATCH,
+    )

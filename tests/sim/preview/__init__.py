@@ -1,0 +1,1 @@
+"""Tests of looking ahead: worlds made of a plane's state."""
