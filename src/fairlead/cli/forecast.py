@@ -100,7 +100,7 @@ def run(options: argparse.Namespace) -> int:
     if options.output == "json":
         print_json({**found.as_json(), "took_seconds": round(time.monotonic() - began, 3)})
     else:
-        _print(found)
+        print_difference(found)
         hint(
             f"{len(state.objects)} objects at revision {state.revision}, looked at in {time.monotonic() - began:.1f} s;"
             " nothing was written"
@@ -109,7 +109,8 @@ def run(options: argparse.Namespace) -> int:
     return 1 if undone or found.pending or found.refused else 0
 
 
-def _print(found: Difference) -> None:
+def print_difference(found: Difference) -> None:
+    """Also what the dry run of an override shows."""
     how = (
         f"settles after {found.seconds:g} s"
         if found.settled

@@ -27,6 +27,8 @@ PAUSES = {
 }
 #: bound: plane | `fairlead override` waits for controllers to take note for | it says who has not
 OBSERVED_SECONDS = 3.0
+#: bound: plane | how far the dry run of an override looks ahead | told as not settled
+FORESEEN_SECONDS = 300.0
 _POLL_SECONDS = 0.05
 
 _EPILOG = """examples:
@@ -34,7 +36,7 @@ _EPILOG = """examples:
   fairlead override avoid deployment/risk-api zone/eu-west-a --reason "stale capacity"
   fairlead override capacity deployment/risk-api recovery --replicas 2 --reason "below target"
   fairlead override drain zone/eu-west-a --for 1h --reason "power works" --ticket OPS-7
-  fairlead override pause rollout namespace/shop --reason "incident 42" --dry-run
+  fairlead override drain zone/eu-west-a --reason "power works" --dry-run      what moves, what would wait
   fairlead override end pause-risk-api-x7f2q
   fairlead override report pause-risk-api-x7f2q
   fairlead overrides                            what is active, by whom, until when
@@ -151,12 +153,43 @@ def _make(options: argparse.Namespace) -> int:
         body = _body(client, options)
         path = path_of(body["metadata"]["namespace"])
         made = client.post(path, body, {"dryRun": "All"} if options.dry_run else None)
-        if not options.dry_run:
-            made = _wait_observed(client, made)
+        if options.dry_run:
+            return _foresee(client, made, options)
+        made = _wait_observed(client, made)
     if options.output == "json":
         print_json(made)
         return 0
     return _tell(made, options)
+
+
+def _foresee(client: ApiClient, made: Json, options: argparse.Namespace) -> int:
+    """What would come of it, by the plane's own code in virtual time (`fairlead forecast`)."""
+    from fairlead.cli.forecast import print_difference
+    from fairlead.cli.live_state import read_live
+    from fairlead.core import codec
+    from fairlead.port.request import Request
+    from fairlead.sim.preview.change import Change
+    from fairlead.sim.preview.preview import preview
+
+    meta = made["metadata"]
+    asked = {
+        "apiVersion": made["apiVersion"],
+        "kind": made["kind"],
+        "metadata": {"name": meta["name"], "namespace": meta["namespace"]},
+        "spec": made["spec"],
+    }
+    ask = Request(
+        "create", "fairlead.dev", "v1", "scheduleroverrides", meta["namespace"], body=codec.encode(asked)
+    )
+    state = read_live(client).state
+    found = preview(state, Change((ask,), told=f"override of {made['spec']['target']}"), FORESEEN_SECONDS)
+    if options.output == "json":
+        print_json({"override": made, "forecast": found.as_json()})
+        return 0
+    _tell(made, options)
+    print()
+    print_difference(found)
+    return 0
 
 
 def _body(client: ApiClient, options: argparse.Namespace) -> Json:
