@@ -35,7 +35,17 @@ class Plane:
         )
 
     def _token(self, name: str) -> str:
-        made = [FAIRLEAD, "token", "create", "--name", name, "--data-dir", self.directory, "-o", "json"]
+        made: list[str | Path] = [
+            FAIRLEAD,
+            "token",
+            "create",
+            "--name",
+            name,
+            "--data-dir",
+            self.directory,
+            "-o",
+            "json",
+        ]
         return str(json.loads(subprocess.run(made, capture_output=True, check=True).stdout)["token"])
 
     def bind(self, name: str, role: str) -> None:
@@ -84,7 +94,16 @@ class Plane:
         return self.ask("POST", "/api/v1/namespaces/shop/configmaps", body, who)[0]
 
     def verify(self, *words: str) -> tuple[int, Any]:
-        told = [FAIRLEAD, "audit", "verify", "--data-dir", self.directory, "-o", "json", *words]
+        told: list[str | Path] = [
+            FAIRLEAD,
+            "audit",
+            "verify",
+            "--data-dir",
+            self.directory,
+            "-o",
+            "json",
+            *words,
+        ]
         done = subprocess.run(told, capture_output=True, text=True)
         return done.returncode, json.loads(done.stdout)
 
