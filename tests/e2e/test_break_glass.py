@@ -35,14 +35,14 @@ class Plane:
         )
 
     def _token(self, name: str) -> str:
-        made = [
-            str(FAIRLEAD),
+        made: list[str | Path] = [
+            FAIRLEAD,
             "token",
             "create",
             "--name",
             name,
             "--data-dir",
-            str(self.directory),
+            self.directory,
             "-o",
             "json",
         ]
@@ -94,7 +94,16 @@ class Plane:
         return self.ask("POST", "/api/v1/namespaces/shop/configmaps", body, who)[0]
 
     def verify(self, *words: str) -> tuple[int, Any]:
-        told = [str(FAIRLEAD), "audit", "verify", "--data-dir", str(self.directory), "-o", "json", *words]
+        told: list[str | Path] = [
+            FAIRLEAD,
+            "audit",
+            "verify",
+            "--data-dir",
+            self.directory,
+            "-o",
+            "json",
+            *words,
+        ]
         done = subprocess.run(told, capture_output=True, text=True)
         return done.returncode, json.loads(done.stdout)
 
