@@ -22,6 +22,7 @@ from typing import NamedTuple
 
 from fairlead.api.admission import SERVING_STEPS
 from fairlead.cli.main import INTERRUPTED, PIPE_CLOSED
+from fairlead.control.authority import warning_steps
 from fairlead.core import errors
 from fairlead.ledger import repair
 from fairlead.model import reasons
@@ -112,6 +113,7 @@ BOUNDS = tuple(_every_bound())
 
 
 _STEPS = {
+    "FightForecast": "people are warned of the controllers that the write will meet, and the audit line names them",
     "CertificateSubject": "who asks for a certificate is written into the request",
     "NamespaceLifecycle": "the namespace must exist and not be ending, and is held at its revision until the commit",
     "CustomResourceNames": "settles which names of a definition are accepted, and whether it is established",
@@ -203,7 +205,7 @@ def kinds() -> str:
 def admission() -> str:
     """A step without its sentence in _STEPS is a KeyError: write one."""
     rows = []
-    for step in SERVING_STEPS:
+    for step in warning_steps(SERVING_STEPS):
         what = _code(sorted(step.resources)) if step.resources else "all kinds"
         rows.append((step.name, f"{', '.join(sorted(step.verbs))} of {what}", _STEPS[step.name]))
     return table(("admission step", "sees", "does"), rows)

@@ -67,7 +67,8 @@ def made(
         body = node(f"node-{number}", f"zone-{number % 2}", cpu)
         ask(world, create(0, "v1", "nodes", body, "").request)
     for version, plural, body in objects:
-        ask(world, create(0, version, plural, body).request)
+        space = "" if plural == "customresourcedefinitions" else "default"
+        ask(world, create(0, version, plural, body, space).request)
     if rested:
         assert world.settle(120)
     else:

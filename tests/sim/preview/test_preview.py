@@ -9,6 +9,8 @@ import pytest
 from fairlead.control.authority import AUTOSCALER, SCHEDULER
 from fairlead.core import codec
 from fairlead.model.catalog import CATALOG
+from fairlead.model.key import Key
+from fairlead.port.request import Request
 from fairlead.sim.preview import cast
 from fairlead.sim.preview.change import Change
 from fairlead.sim.preview.difference import REMAKES, REVERTS
@@ -148,3 +150,52 @@ def test_pods_of_an_owner_none_of_whose_pods_is_ready_do_not_become_so() -> None
     (workload,) = found.workloads or (None,)
     assert workload is None or workload.ready_after == 0
     assert found.settled
+
+
+def test_a_drain_keeps_to_budgets_and_takes_its_time() -> None:
+    budget = {"kind": "PodDisruptionBudget", "metadata": {"name": "web"}}
+    spec = {"minAvailable": 3, "selector": {"matchLabels": {"app": "web"}}}
+    kept = made([deployment("web", 4), ("policy/v1", "poddisruptionbudgets", {**budget, "spec": spec})])
+    (web,) = preview(kept, DRAIN).workloads
+    assert (web.ready_least, web.ready_after, web.pending) == (3, 4, 0)
+    tight = made(
+        [
+            deployment("web", 4),
+            ("policy/v1", "poddisruptionbudgets", {**budget, "spec": {**spec, "minAvailable": 4}}),
+        ]
+    )
+    found = preview(tight, DRAIN)
+    assert {each.status for each in found.refused} == {429}
+    assert "budget" in found.refused[0].message
+    assert not found.workloads
+
+
+def test_custom_kinds_are_a_part_of_the_world() -> None:
+    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
+    names_ = {"plural": "ships", "singular": "ship", "kind": "Ship"}
+    definition = {
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "ships.example.com"},
+        "spec": {"group": "example.com", "scope": "Namespaced", "names": names_, "versions": [version]},
+    }
+    state = made([("apiextensions.k8s.io/v1", "customresourcedefinitions", definition)], nodes=1)
+    ship = {
+        "apiVersion": "example.com/v1",
+        "kind": "Ship",
+        "metadata": {"name": "argo", "namespace": "default"},
+    }
+    request = Request("create", "example.com", "v1", "ships", namespace="default", body=codec.encode(ship))
+    found = preview(state, Change((request,)))
+    assert not found.refused
+    named = {"name": "argo", "namespace": "default", "uid": "u-argo", "resourceVersion": "1"}
+    stored = (
+        *state.objects,
+        (Key("ships.example.com", "default", "argo"), codec.encode({**ship, "metadata": named})),
+    )
+    gone = preview(
+        LiveState(state.revision, state.now, stored),
+        Change((deletion("customresourcedefinitions", "ships.example.com", "apiextensions.k8s.io", ""),)),
+    )
+    assert ("custom-resource-definition", "ships") in {(act.by, act.kind) for act in gone.acts}
+    assert gone.settled
