@@ -141,7 +141,9 @@ def _create(scene: Scene, step: Step, deadline: float) -> Decision:
     if there is not None:  # it is ours: the mirror of runs has yet to say so
         return Decision(Waiting("OwnWrite", f"{step.name} is done"), again_at=scene.now + LOOK_SECONDS)
     premises = (premise_of(RUNBOOK_RUNS, scene.run.metadata),)
-    return _acting(step, create_object(label, resource, namespace, name, body, premises), deadline)
+    # In the version of the template, which need not be the one that is read.
+    written = Resource(resource.name, step.kind.api_version, step.kind.kind, View)
+    return _acting(step, create_object(label, written, namespace, name, body, premises), deadline)
 
 
 def made_by(scene: Scene, record: StepRecord) -> tuple[Resource[View], View] | None:

@@ -212,6 +212,20 @@ def test_a_postcondition_gets_its_time_and_then_the_run_has_failed() -> None:
     assert (run.status.phase, run.status.reason, len(world.made())) == ("Failed", "PostconditionFailed", 1)
 
 
+def test_an_object_is_made_in_the_version_of_its_template() -> None:
+    world = BookWorld()
+    target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "${workload}"}
+    scaler = {"apiVersion": "autoscaling/v1", "kind": "HorizontalPodAutoscaler"}
+    scaler["spec"] = {"maxReplicas": 3, "scaleTargetRef": target}  # type: ignore[assignment]
+    world.book(steps=[{"name": "scaler", "create": {"object": scaler}}, _WAIT])
+    world.start()
+    run = world.go_on()
+    assert (world.states()[0], run.status.steps[0].made.api_version) == (("scaler", "Done"), "autoscaling/v2")  # type: ignore[union-attr]
+    world.edit(RUNBOOK_RUNS, "run-1", {"spec": {"abort": {"reason": "stop"}}})
+    world.go_on()
+    assert world.states()[0] == ("scaler", "Undone")
+
+
 def test_a_name_that_is_taken_is_not_taken_for_ours() -> None:
     world = BookWorld()
     world.book()
