@@ -183,6 +183,23 @@ def test_a_step_that_asks_waits_for_its_answer_and_later_steps_see_it() -> None:
     assert world.objects[Key(DEPLOYMENTS.name, "default", "web")]["spec"]["replicas"] == 4
 
 
+@pytest.mark.parametrize(
+    "later",
+    [
+        _scale("${confirm.count}"),
+        {"name": "act", "ask": {"question": "${confirm.count}?", "fields": [{"name": "x"}]}},
+    ],
+)
+def test_an_answer_that_was_never_asked_for_aborts_the_run(later: dict[str, Any]) -> None:
+    world = BookWorld()
+    ask = {"question": "how many?", "fields": [{"name": "count", "type": "integer"}]}
+    world.book(steps=[_MARK, {"name": "confirm", "when": "false", "ask": ask}, later])
+    world.start()
+    run = world.go_on()
+    assert (run.status.phase, run.status.reason, world.made()) == ("Aborted", "StepImpossible", [])
+    assert "there is no value for ${confirm.count}" in run.status.message
+
+
 def test_nobody_answers() -> None:
     world = BookWorld()
     ask = {"question": "go?", "fields": [{"name": "go", "type": "boolean"}]}
