@@ -21,13 +21,15 @@ from fairlead.core.problems import Problems
 from fairlead.core.times import timestamp
 from fairlead.model.key import Key
 from fairlead.model.kind import Json
-from fairlead.model.kinds.runbook import ASKING, ENDED, RUNBOOK, phase_of
+from fairlead.model.kinds.runbook import ASKING, ENDED, RUN, RUNBOOK, phase_of
 from fairlead.model.kinds.workload import part
 from fairlead.model.runbooks.procedure import Procedure, compile_procedure
 from fairlead.model.runbooks.running import facts_of, fields_asked, places_of, where_of
 from fairlead.model.runbooks.values import check_values, read_values
 
 _WRITTEN_HERE = ("requestedBy", "procedure")
+#: bound: objects | runs of runbooks in a namespace that have not ended | 403
+RUNS_MAX = 20
 
 
 def stamp_run(desk: Desk, attempt: Attempt) -> None:
@@ -47,6 +49,7 @@ def _stamp_new(desk: Desk, attempt: Attempt, problems: Problems) -> None:
     for field in ("answers", "abort"):
         if spec.get(field):
             problems.forbidden(f"spec.{field}", "a new run has none yet")
+    _check_number(attempt)
     entry = attempt.read.get(Key(RUNBOOK.resource, "", str(spec.get("runbook") or "")))
     if entry is None:
         problems.not_found("spec.runbook", spec.get("runbook") or "")
@@ -65,6 +68,15 @@ def _stamp_new(desk: Desk, attempt: Attempt, problems: Problems) -> None:
     _require_reads(desk, attempt, procedure, values)
     spec["requestedBy"] = _user_info(user)
     spec["procedure"] = {name: value for name, value in book.items() if name != "page"}
+
+
+def _check_number(attempt: Attempt) -> None:
+    """Each looks at what it waits for again and again: a namespace may have some of them, not any number."""
+    runs = (tree(each) for each in attempt.read.list(RUN.resource, attempt.key.namespace))
+    going = [run["metadata"]["name"] for run in runs if phase_of(run) not in ENDED]
+    if len(going) >= RUNS_MAX:
+        told = f"{len(going)} runs of this namespace have not ended, such as {going[0]}; end one first"
+        raise attempt.forbidden(f"{told} (fairlead runbook runs)")
 
 
 def _user_info(user: User) -> Json:

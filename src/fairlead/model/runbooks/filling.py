@@ -41,18 +41,29 @@ def has_names(text: str) -> bool:
     return _PLACE.search(text) is not None
 
 
+class UnfilledError(Exception):
+    """A place whose value was never given: the step that would have asked for it was left out."""
+
+
 def fill_in(tree: Any, values: Mapping[str, Any]) -> Any:
-    """A copy with all values in their places. KeyError names one that is not there."""
+    """A copy with all values in their places. Raises UnfilledError."""
     if isinstance(tree, str):
         whole = _PLACE.fullmatch(tree)
-        return values[whole[1]] if whole else _PLACE.sub(lambda found: _text(values[found[1]]), tree)
+        return _value(whole[1], values) if whole else fill_text(tree, values)
     if isinstance(tree, dict):
         return {fill_text(name, values): fill_in(value, values) for name, value in tree.items()}
     return [fill_in(value, values) for value in tree] if isinstance(tree, list) else tree
 
 
 def fill_text(text: str, values: Mapping[str, Any]) -> str:
-    return _PLACE.sub(lambda found: _text(values[found[1]]), text)
+    """The same of a text, which stays one."""
+    return _PLACE.sub(lambda found: _text(_value(found[1], values)), text)
+
+
+def _value(name: str, values: Mapping[str, Any]) -> Any:
+    if name not in values:
+        raise UnfilledError(f"there is no value for ${{{name}}}: the step that asks for it was left out")
+    return values[name]
 
 
 def _text(value: Any) -> str:

@@ -32,6 +32,11 @@ def check_object(tree: Json, kind: Kind, static: Static | None, path: str, probl
             problems.forbidden(
                 f"{path}.metadata.{field}", "the run gives the name, so that no step is done twice"
             )
+    for field in ("labels", "annotations"):
+        if metadata and not isinstance(metadata.get(field, {}), dict):
+            problems.wrong_type(f"{path}.metadata.{field}", metadata[field], "an object")
+    if metadata and not isinstance(metadata.get("namespace", ""), str):
+        problems.wrong_type(f"{path}.metadata.namespace", metadata["namespace"], "a string")
     if metadata and metadata.get("namespace") and not kind.namespaced:
         problems.forbidden(f"{path}.metadata.namespace", f"{kind.plural} are in no namespace")
     if tree.get("status") is not None:
@@ -41,16 +46,21 @@ def check_object(tree: Json, kind: Kind, static: Static | None, path: str, probl
 
 
 def _check_fields(value: Any, static: Static, path: str, problems: Problems) -> None:
-    if isinstance(value, dict):
+    """A text may stand anywhere: it may be filled in with anything."""
+    expected = {"map": dict, "list": list}.get(static.name)
+    if static.name == "dyn" or isinstance(value, str) or value is None:
+        return
+    if expected is not None and not isinstance(value, expected):
+        problems.wrong_type(path, value, "an object" if expected is dict else "a list")
+    elif expected is None and isinstance(value, dict | list):
+        problems.wrong_type(path, value, f"a {static.name}")
+    elif isinstance(value, dict):
         for name, below in value.items():
-            found = static.field(name) if static.name == "map" else None
-            if static.name not in ("map", "dyn"):
-                problems.wrong_type(path, value, f"a {static.name}")
-                return
-            if found is None and static.name == "map":
+            found = static.field(name)
+            if found is None:
                 problems.invalid(f"{path}.{name}", below, "there is no such field")
-            elif found is not None:
+            else:
                 _check_fields(below, found, f"{path}.{name}", problems)
-    elif isinstance(value, list) and static.name == "list":
+    elif isinstance(value, list):
         for index, below in enumerate(value):
             _check_fields(below, static.element(), f"{path}[{index}]", problems)

@@ -27,7 +27,7 @@ from fairlead.model.cel.errors import EvaluationError
 from fairlead.model.kind import Json
 from fairlead.model.kinds.runbook import ASKING
 from fairlead.model.kinds.runbook import RUNNING as RUN_RUNNING
-from fairlead.model.runbooks.filling import fill_in, fill_text
+from fairlead.model.runbooks.filling import UnfilledError, fill_in, fill_text
 from fairlead.model.runbooks.objects import name_for
 from fairlead.model.runbooks.procedure import Step
 from fairlead.model.views import Resource, View
@@ -60,7 +60,9 @@ def begin(scene: Scene, step: Step) -> Decision:
             record = finished(record, SKIPPED, now, f"{step.when.text.strip()} is false")
         elif step.action == "verb":
             record = structs.replace(record, before=verbs.value_before(scene, step))
-    except (EvaluationError, verbs.Impossible) as error:
+        asks = step.action == "ask" and record.state == RUNNING
+        question = fill_text(step.given["question"], scene.places) if asks else ""
+    except (EvaluationError, UnfilledError, verbs.Impossible) as error:
         return begin_abort(scene, "StepImpossible", f"{step.name}: {error}")
     status = structs.replace(
         run.status,
@@ -70,8 +72,7 @@ def begin(scene: Scene, step: Step) -> Decision:
         step=step.name,
         steps=replaced(run.status, record),
     )
-    if step.action == "ask" and record.state == RUNNING:
-        question = fill_text(step.given["question"], scene.places)
+    if asks:
         status = structs.replace(status, phase=ASKING, reason="Asked", message=question)
     return report(run, status, again_at=now)
 
@@ -82,6 +83,13 @@ def carry_out(scene: Scene, step: Step, record: StepRecord) -> Decision:
     if scene.now >= deadline:
         told = f"{step.name} was not done within {step.timeout_seconds} s"
         return begin_abort(scene, "StepTimedOut", told)
+    try:
+        return _do(scene, step, record, deadline)
+    except (UnfilledError, verbs.Impossible) as error:
+        return begin_abort(scene, "StepImpossible", f"{step.name}: {error}")
+
+
+def _do(scene: Scene, step: Step, record: StepRecord, deadline: float) -> Decision:
     match step.action:
         case "create":
             return _create(scene, step, deadline)
@@ -141,7 +149,9 @@ def _create(scene: Scene, step: Step, deadline: float) -> Decision:
     if there is not None:  # it is ours: the mirror of runs has yet to say so
         return Decision(Waiting("OwnWrite", f"{step.name} is done"), again_at=scene.now + LOOK_SECONDS)
     premises = (premise_of(RUNBOOK_RUNS, scene.run.metadata),)
-    return _acting(step, create_object(label, resource, namespace, name, body, premises), deadline)
+    # In the version of the template, which need not be the one that is read.
+    written = Resource(resource.name, step.kind.api_version, step.kind.kind, View)
+    return _acting(step, create_object(label, written, namespace, name, body, premises), deadline)
 
 
 def made_by(scene: Scene, record: StepRecord) -> tuple[Resource[View], View] | None:
@@ -199,10 +209,7 @@ def _ask(scene: Scene, step: Step, record: StepRecord, deadline: float) -> Decis
 
 
 def _call(scene: Scene, step: Step, record: StepRecord, deadline: float) -> Decision:
-    try:
-        effect = verbs.carry_out(scene, step, record.before)
-    except verbs.Impossible as error:
-        return begin_abort(scene, "StepImpossible", f"{step.name}: {error}")
+    effect = verbs.carry_out(scene, step, record.before)
     if effect is None:
         return _done(scene, record, "it was so already")
     return _acting(step, effect, deadline)

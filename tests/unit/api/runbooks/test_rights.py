@@ -10,6 +10,7 @@ import pytest
 
 from fairlead.api.access.users import AUTHENTICATED, MASTERS, User
 from fairlead.api.runbooks.acting import RUNNER
+from fairlead.api.runbooks.stamping import RUNS_MAX
 from fairlead.model.key import Key
 from fairlead.model.premise import Premise, Premises
 from fairlead.port.request import MERGE_PATCH, Reply, Request
@@ -74,8 +75,9 @@ class Rights:
         assert isinstance(reply, Reply)
         return reply.status, json.loads(reply.body)
 
-    def run(self, user: User = ALICE, **spec: Any) -> tuple[int, Json]:
+    def run(self, user: User = ALICE, name: str = "hold-1", **spec: Any) -> tuple[int, Json]:
         body = copy.deepcopy(SAMPLES["RunbookRun"])
+        body["metadata"]["name"] = name
         body["spec"].update(spec)
         return self.send("create", "runbookruns", body, user)
 
@@ -174,6 +176,19 @@ def test_what_was_done_and_that_it_was_are_one_commit_in_the_name_of_both() -> N
     assert rights.acts(revision)[0] == 409, "the same write once more"
     status, body = rights.acts(int(after["metadata"]["resourceVersion"]))
     assert (status, body["message"]) == (403, "no step of the run hold-1 is under way")
+
+
+def test_a_namespace_has_so_many_runs_that_have_not_ended() -> None:
+    rights = Rights(_READS)
+    for number in range(RUNS_MAX):
+        assert rights.run(name=f"run-{number}")[0] == 201
+    status, body = rights.run(name="one-more")
+    assert (status, "20 runs of this namespace have not ended, such as run-0" in body["message"]) == (
+        403,
+        True,
+    ), body
+    ended = rights.send("patch", "runbookruns", {"status": {"phase": "Failed"}}, _RUNNER, "run-3", "status")
+    assert (ended[0], rights.run(name="one-more")[0]) == (200, 201)
 
 
 def test_the_controller_has_no_rights_of_its_own() -> None:

@@ -13,8 +13,8 @@ from fairlead.decision.effects import Effect
 from fairlead.model.key import Key
 from fairlead.model.views import DEPLOYMENTS, Resource, Stored
 from fairlead.model.views.runbooks import RUNBOOK_RUNS, RunbookRun
-from fairlead.port.outcome import Outcome
-from fairlead.port.request import Request
+from fairlead.port.outcome import Outcome, outcome_of
+from fairlead.port.request import Reply, Request
 from fairlead.reconcile.runbooks.decider import runbook_decider
 from tests.unit.reconcile.world import World, template
 
@@ -89,7 +89,11 @@ class BookWorld(World):
             self._acts = False
 
     def _send(self, request: Request, user: User) -> Outcome:
-        return super()._send(request, _RUNNER if self._acts else user)
+        if not self._acts:
+            return super()._send(request, user)
+        reply = self.plane.send(request, _RUNNER)  # what it is warned of, others read
+        assert isinstance(reply, Reply)
+        return outcome_of(reply)
 
     def set_ready(self, ready: int) -> None:
         status = {"replicas": 3, "readyReplicas": ready, "availableReplicas": ready}

@@ -183,6 +183,23 @@ def test_a_step_that_asks_waits_for_its_answer_and_later_steps_see_it() -> None:
     assert world.objects[Key(DEPLOYMENTS.name, "default", "web")]["spec"]["replicas"] == 4
 
 
+@pytest.mark.parametrize(
+    "later",
+    [
+        _scale("${confirm.count}"),
+        {"name": "act", "ask": {"question": "${confirm.count}?", "fields": [{"name": "x"}]}},
+    ],
+)
+def test_an_answer_that_was_never_asked_for_aborts_the_run(later: dict[str, Any]) -> None:
+    world = BookWorld()
+    ask = {"question": "how many?", "fields": [{"name": "count", "type": "integer"}]}
+    world.book(steps=[_MARK, {"name": "confirm", "when": "false", "ask": ask}, later])
+    world.start()
+    run = world.go_on()
+    assert (run.status.phase, run.status.reason, world.made()) == ("Aborted", "StepImpossible", [])
+    assert "there is no value for ${confirm.count}" in run.status.message
+
+
 def test_nobody_answers() -> None:
     world = BookWorld()
     ask = {"question": "go?", "fields": [{"name": "go", "type": "boolean"}]}
@@ -210,6 +227,20 @@ def test_a_postcondition_gets_its_time_and_then_the_run_has_failed() -> None:
     world.tick(30)
     run = world.go_on()
     assert (run.status.phase, run.status.reason, len(world.made())) == ("Failed", "PostconditionFailed", 1)
+
+
+def test_an_object_is_made_in_the_version_of_its_template() -> None:
+    world = BookWorld()
+    target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "${workload}"}
+    scaler = {"apiVersion": "autoscaling/v1", "kind": "HorizontalPodAutoscaler"}
+    scaler["spec"] = {"maxReplicas": 3, "scaleTargetRef": target}  # type: ignore[assignment]
+    world.book(steps=[{"name": "scaler", "create": {"object": scaler}}, _WAIT])
+    world.start()
+    run = world.go_on()
+    assert (world.states()[0], run.status.steps[0].made.api_version) == (("scaler", "Done"), "autoscaling/v2")  # type: ignore[union-attr]
+    world.edit(RUNBOOK_RUNS, "run-1", {"spec": {"abort": {"reason": "stop"}}})
+    world.go_on()
+    assert world.states()[0] == ("scaler", "Undone")
 
 
 def test_a_name_that_is_taken_is_not_taken_for_ours() -> None:
