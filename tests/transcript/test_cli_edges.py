@@ -240,3 +240,24 @@ def test_following_shows_what_comes_and_repeats_nothing(
 
 def test_the_most_decisions_one_can_ask_for_are_all_that_the_server_keeps() -> None:
     assert decisions._LIMIT_MAX == NOTES_MAX
+
+
+def test_a_decision_shows_the_values_that_it_rests_on() -> None:
+    used = {
+        "metric": "cpu resource",
+        "target": {"averageValue": "50m"},
+        "current": {"averageValue": "90m"},
+        "replicas": 4,
+    }
+    forbade = {"forbade": "ReplicasBlocked", "wanted": 4}
+    record = {
+        "time": "t",
+        "controller": "autoscaler",
+        "object": "o",
+        "verdict": "Waiting",
+        "message": "2 wait",
+    }
+    *_, detail = decisions._row({**record, "inputs": [used, forbade]})
+    assert detail == "2 wait (cpu resource: 90m of 50m, 4 wanted)"
+    *_, alone = decisions._row({**record, "message": "", "inputs": [used]})
+    assert alone == "cpu resource: 90m of 50m, 4 wanted"
