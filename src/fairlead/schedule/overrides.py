@@ -10,9 +10,16 @@ import numpy as np
 
 from fairlead.ledger import override as ledger
 from fairlead.model.key import Key
+from fairlead.model.kinds.scheduleroverride import split
+from fairlead.model.marks import POOL, ZONE
+from fairlead.model.selectors import Requirement, from_object
 from fairlead.model.views import OVERRIDES, SchedulerOverride
 from fairlead.schedule.facts import Facts
+from fairlead.schedule.labels import where_label
 from fairlead.schedule.nodes import Mask, Nodes
+
+#: bound: plane | classes of pods of which the scheduler keeps what overrides say | found anew
+CLASSES_MAX = 4096
 
 
 class Overrides:
@@ -20,6 +27,7 @@ class Overrides:
         self.version = 0
         self._found: dict[Key, SchedulerOverride] = {}
         self.next_end = 0.0  # when the first of them ends; 0: there is none
+        self._concerning: dict[tuple[Facts, bool], Closing] = {}
 
     def __bool__(self) -> bool:
         return bool(self._found)
@@ -34,29 +42,41 @@ class Overrides:
             return  # what an override says never changes
         if known is None and kept is None:
             return
-        self.version += 1
         self._found.pop(key, None)
         if kept is not None:
             self._found[key] = kept
-        self._find_next_end()
+        self._changed()
 
     def expire(self, now: float) -> bool:
         """Whether any has ended by now. What has ended is forgotten."""
         if not self.next_end or now < self.next_end:
             return False
         self._found = {key: each for key, each in self._found.items() if ledger.is_active(each, now)}
-        self.version += 1
-        self._find_next_end()
+        self._changed()
         return True
 
-    def _find_next_end(self) -> None:
+    def _changed(self) -> None:
+        self.version += 1
+        self._concerning.clear()
         self.next_end = min(map(ledger.end_of, self._found.values()), default=0.0)
 
     def kept(self) -> tuple[SchedulerOverride, ...]:
         return tuple(self._found[key] for key in sorted(self._found))
 
-    def closing(self, facts: Facts, *, cordons: bool) -> list[SchedulerOverride]:
-        """Those that may keep such a pod off some node, in the order of names. `cordons`: also those of places."""
+    def closing(self, nodes: Nodes, facts: Facts, *, cordons: bool) -> Closing | None:
+        """What keeps such a pod off some node; None: nothing does. `cordons`: also what is said of places. Kept until
+        an override or a node changes: it is asked for each class again and again."""
+        known = self._concerning.get((facts, cordons))
+        if known is not None and known.version == nodes.version:
+            return known if known.overrides else None
+        if len(self._concerning) >= CLASSES_MAX:
+            self._concerning.clear()
+        found = Closing(nodes, self._those(facts, cordons))
+        self._concerning[facts, cordons] = found
+        return found if found.overrides else None
+
+    def _those(self, facts: Facts, cordons: bool) -> list[SchedulerOverride]:
+        """In the order of names."""
         found = []
         for each in self.kept():
             changes = each.spec.changes
@@ -66,9 +86,24 @@ class Overrides:
                 found.append(each)
         return found
 
-    def closed(self, nodes: Nodes, override: SchedulerOverride) -> Mask:
-        """Where it does; kept until nodes change."""
-        return nodes.derived(("override", override.metadata.uid), lambda: _closed(nodes, override))
+
+class Closing:
+    """The overrides that concern a class of pods, and where they leave it."""
+
+    __slots__ = ("closed", "open", "overrides", "version")
+
+    def __init__(self, nodes: Nodes, overrides: list[SchedulerOverride]) -> None:
+        self.version = nodes.version
+        self.overrides = overrides
+        self.closed = [_closed_of(nodes, each) for each in overrides]
+        self.open: Mask = np.ones(nodes.slots, np.bool_)
+        for where in self.closed:
+            self.open &= ~where
+
+
+def _closed_of(nodes: Nodes, override: SchedulerOverride) -> Mask:
+    """Where it keeps pods off; kept until nodes change."""
+    return nodes.derived(("override", override.metadata.uid), lambda: _closed(nodes, override))
 
 
 def _holds(override: SchedulerOverride) -> bool:
@@ -78,8 +113,30 @@ def _holds(override: SchedulerOverride) -> bool:
 
 
 def _closed(nodes: Nodes, override: SchedulerOverride) -> Mask:
+    """What `ledger.closes` says of each node, for all of them at once."""
+    spec, changes = override.spec, override.spec.changes
+    if changes.cordon or changes.drain:
+        mask = _at(nodes, spec.target)
+    else:
+        mask = np.zeros(nodes.slots, np.bool_)
+        for key, values in ((ZONE, changes.avoid_zones), (POOL, changes.avoid_pools)):
+            if values:
+                mask |= where_label(nodes, Requirement(key, "in", values))
+        if changes.avoid_nodes:
+            chosen = nodes.present.copy()
+            for requirement in from_object(changes.avoid_nodes).requirements:
+                chosen &= where_label(nodes, requirement)
+            mask |= chosen
+    if spec.scope:
+        mask &= _at(nodes, spec.scope)
+    return mask & nodes.present
+
+
+def _at(nodes: Nodes, place: str) -> Mask:
+    sort, name = split(place)
+    if sort != "node":
+        return where_label(nodes, Requirement(ledger.PLACE_LABELS[sort], "in", (name,))).copy()
     mask = np.zeros(nodes.slots, np.bool_)
-    for slot, facts in enumerate(nodes.facts):
-        if facts is not None:
-            mask[slot] = ledger.closes(override, facts.name, facts.labels)
+    if name in nodes.slot:
+        mask[nodes.slot[name]] = True
     return mask

@@ -28,16 +28,13 @@ class SchedulerOverrides:
     concerns: ClassVar[tuple[str, ...]] = ("user", "node-admin")
 
     def prepare(self, snapshot: Snapshot, facts: Facts) -> Prepared | None:
-        overrides, nodes = snapshot.overrides, snapshot.nodes
-        if not overrides:
+        if not snapshot.overrides:
             return None
-        found = overrides.closing(facts, cordons=not is_tolerated(CORDONED, facts.tolerations))
-        if not found:
+        cordons = not is_tolerated(CORDONED, facts.tolerations)
+        found = snapshot.overrides.closing(snapshot.nodes, facts, cordons=cordons)
+        if found is None:
             return None
-        closed = [(each, overrides.closed(nodes, each)) for each in found]
-        mask = np.ones(nodes.slots, np.bool_)
-        for _, where in closed:
-            mask &= ~where
+        closed = tuple(zip(found.overrides, found.closed, strict=True))
 
         def reasons(slots: Ints) -> dict[str, int]:
             """Each node once, by the first override that closes it."""
@@ -52,4 +49,4 @@ class SchedulerOverrides:
                     told[f"node(s) were closed by SchedulerOverride {meta.namespace}/{meta.name}"] = count
             return told
 
-        return Static(mask, reasons)
+        return Static(found.open, reasons)
