@@ -24,11 +24,13 @@ from fairlead.decision.effects import Change, Json
 from fairlead.decision.ensure import ensure_fields, ensure_status
 from fairlead.decision.notes import NORMAL, WARNING, regarding_of
 from fairlead.decision.predicates import PRESENT
-from fairlead.decision.wakes import itself_if
+from fairlead.decision.wakes import each_of, itself_if
+from fairlead.ledger import override as ledger
 from fairlead.model.key import Key
+from fairlead.model.kinds.scheduleroverride import split
 from fairlead.model.marks import TEMPLATE_HASH
 from fairlead.model.reasons import LATE, USER
-from fairlead.model.views import DEPLOYMENTS, REPLICASETS, Condition, Deployment, ReplicaSet
+from fairlead.model.views import DEPLOYMENTS, OVERRIDES, REPLICASETS, Condition, Deployment, ReplicaSet
 from fairlead.reconcile.deployment.history import revision_of, split_sets
 
 NAME = "rollout-outcome"
@@ -44,15 +46,23 @@ RETRIES_MAX = 3
 def rollout_outcome_decider() -> Decider:
     return Decider(
         name=NAME,
-        reads=(DEPLOYMENTS, REPLICASETS),
-        wakes=(Wake(DEPLOYMENTS, itself_if(_concerns), when=PRESENT),),
+        reads=(DEPLOYMENTS, REPLICASETS, OVERRIDES),
+        wakes=(
+            Wake(DEPLOYMENTS, itself_if(_concerns), when=PRESENT),
+            Wake(OVERRIDES, each_of(DEPLOYMENTS, _concerns)),
+        ),
         decide=_decide,
     )
 
 
 def paused_by(view: Reading, namespace: str, target: str, now: float) -> str:
-    """The name of the override that holds rollouts of `target` ("deployment/web") now; "": none does."""
-    return ""
+    """The names of the overrides that hold rollouts of `target` ("deployment/web") now; "": none does."""
+    overrides = view.list(OVERRIDES)
+    if not overrides:
+        return ""
+    names = (ledger.Name(*split(target)),)
+    hold = ledger.holding(overrides, ledger.rollout, namespace, names, now)
+    return ", ".join(hold.names) if hold is not None else ""
 
 
 def _concerns(found: Deployment) -> bool:
