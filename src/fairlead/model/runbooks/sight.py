@@ -67,8 +67,7 @@ def seen(view: View) -> Json:
     """An object as expressions see it."""
     if isinstance(view, Stored):  # where nobody else reads the kind
         return seen_of(view.key.resource, view.data)
-    made: Json = _lists(msgspec.to_builtins(view))
-    return made
+    return _plain(view)
 
 
 def seen_of(resource: str, data: bytes) -> Json:
@@ -78,14 +77,13 @@ def seen_of(resource: str, data: bytes) -> Json:
         found: Json = codec.decode(data)
         found["metadata"].pop("managedFields", None)
         return found
-    made: Json = _lists(msgspec.to_builtins(msgspec.json.decode(data, type=view)))
-    return made
+    return _plain(msgspec.json.decode(data, type=view))
 
 
-def _lists(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _lists(each) for name, each in value.items()}
-    return [_lists(each) for each in value] if isinstance(value, list | tuple) else value
+def _plain(view: View) -> Json:
+    """There and back again, which is several times faster than a walk through its parts."""
+    found: Json = codec.decode(codec.encode(view))
+    return found
 
 
 class ViewStatic(Static):
