@@ -28,6 +28,8 @@ ABSENT = (
     "progress deployment/nope",
     "progress workload/nope -o json",
     "drain nope --reason test",
+    "grant approve nope",
+    "grant review nope --note fine",
     "token revoke nope",
 )
 UNKNOWN = (
@@ -54,6 +56,8 @@ AWAY = (
     "drain node-1 --reason test",
     "repair",
     "queues",
+    "grants",
+    "freezes",
 )
 # Take no name of an object: they start something, or tell all there is.
 WITHOUT = {
@@ -67,6 +71,8 @@ WITHOUT = {
     "plan",
     "repair",
     "queues",
+    "grants",
+    "freezes",
     "backup",
     "restore",
     "check",
