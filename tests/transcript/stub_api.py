@@ -193,6 +193,11 @@ class _Handler(BaseHTTPRequestHandler):
         sent = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self._tell(200, stub_scheduling.posted(urlsplit(self.path).path, sent))
 
+    def do_PATCH(self) -> None:
+        """Nothing that could be changed is here."""
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self._tell(*_status(404, "the server could not find the requested resource"))
+
     def _tell(self, code: int, body: dict[str, Any]) -> None:
         content = json.dumps(body).encode()
         self.send_response(code)

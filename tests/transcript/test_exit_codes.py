@@ -35,6 +35,8 @@ ABSENT = (
     "runbook show nope",
     "runbook run nope",
     "runbook check nope",
+    "grant approve nope",
+    "grant review nope --note fine",
     "token revoke nope",
 )
 UNKNOWN = (
@@ -71,6 +73,8 @@ AWAY = (
     "runbook abort run-1 --reason test",
     "runbook check",
     "queues",
+    "grants",
+    "freezes",
 )
 # Take no name of an object: they start something, or tell all there is.
 WITHOUT = {
@@ -85,6 +89,8 @@ WITHOUT = {
     "overrides",
     "repair",
     "queues",
+    "grants",
+    "freezes",
     "backup",
     "restore",
     "check",

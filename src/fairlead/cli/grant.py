@@ -13,7 +13,7 @@ from typing import Any
 from fairlead.cli import options as shared
 from fairlead.cli.client import ApiClient, connect
 from fairlead.cli.output import hint, print_json
-from fairlead.core.errors import UsageError
+from fairlead.core.errors import NotFound, UsageError
 
 PATH = "/apis/fairlead.dev/v1/accessgrants"
 _REVIEWS = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
@@ -133,7 +133,12 @@ def _review(options: argparse.Namespace) -> int:
 
 def _write(options: argparse.Namespace, status: dict[str, Any]) -> int:
     with closing(connect(options.kubeconfig)) as client:
-        grant = client.patch(f"{PATH}/{options.name}/status", {"status": status})
+        try:
+            grant = client.patch(f"{PATH}/{options.name}/status", {"status": status})
+        except NotFound:
+            raise NotFound(
+                f"there is no grant {options.name}: `fairlead grants --all` shows those that there are"
+            ) from None
     if options.output == "json":
         print_json(grant)
         return 0
