@@ -35,6 +35,7 @@ ABSENT = (
     "runbook show nope",
     "runbook run nope",
     "runbook check nope",
+    "forecast --delete pod/nope",
     "grant approve nope",
     "grant review nope --note fine",
     "token revoke nope",
@@ -75,6 +76,9 @@ AWAY = (
     "queues",
     "grants",
     "freezes",
+    "grant approve review-me",
+    "forecast --delete pod/web",
+    "sim from",
 )
 # Take no name of an object: they start something, or tell all there is.
 WITHOUT = {

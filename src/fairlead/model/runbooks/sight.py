@@ -21,6 +21,7 @@ from fairlead.model.fields import FieldTables, ListOf, MapOf, Ref, Scalar, Type
 from fairlead.model.kind import Json, Kind
 from fairlead.model.service_views import ENDPOINT_SLICES, SERVICES
 from fairlead.model.views import (
+    AUTOSCALERS,
     BUDGETS,
     CONTROLLER_REVISIONS,
     CRONJOBS,
@@ -31,6 +32,7 @@ from fairlead.model.views import (
     LEASES,
     NAMESPACES,
     NODES,
+    OVERRIDES,
     PLACEMENT_QUOTAS,
     PLANE_SETTINGS,
     PODS,
@@ -47,8 +49,8 @@ from fairlead.model.views.runbooks import RUNBOOK_RUNS
 VIEWS: Mapping[str, type[View]] = {
     each.name: each.type
     for each in (
-        BUDGETS, CONTROLLER_REVISIONS, CRONJOBS, DAEMONSETS, DEPLOYMENTS, ENDPOINT_SLICES, EVIDENCE_POLICIES, JOBS,
-        LEASES, NAMESPACES, NODES, PLACEMENT_QUOTAS, PLANE_SETTINGS, PODS, REPLICASETS, RESERVATIONS, RESOURCE_QUOTAS,
+        AUTOSCALERS, BUDGETS, CONTROLLER_REVISIONS, CRONJOBS, DAEMONSETS, DEPLOYMENTS, ENDPOINT_SLICES, EVIDENCE_POLICIES, JOBS,
+        LEASES, NAMESPACES, NODES, OVERRIDES, PLACEMENT_QUOTAS, PLANE_SETTINGS, PODS, REPLICASETS, RESERVATIONS, RESOURCE_QUOTAS,
         RUNBOOK_RUNS, SCHEDULING_POLICIES, SERVICES, STATEFULSETS,
     )
 }  # fmt: skip
