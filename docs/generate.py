@@ -297,10 +297,19 @@ def retention() -> str:
 
 def controls() -> str:
     rows = [
-        (each.name, _code(each.fields), each.changes, each.risk, each.left or "nothing stays", f"`{each.command}`")
+        (
+            each.name,
+            _code(each.fields),
+            each.changes,
+            each.risk,
+            each.left or "nothing stays",
+            f"`{each.command}`",
+        )
         for each in CONTROLS
     ]
-    return table(("control", "fields", "what it changes", "risk", "what its end does not undo", "in one line"), rows)
+    return table(
+        ("control", "fields", "what it changes", "risk", "what its end does not undo", "in one line"), rows
+    )
 
 
 def plane_settings() -> str:

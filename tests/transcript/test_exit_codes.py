@@ -59,6 +59,7 @@ AWAY = (
     "explain pod/web",
     "why-not pod/web node-1",
     "plan -f pod.yaml",
+    "forecast --delete pod/web",
     "progress deployment/web",
     "drain node-1 --reason test",
     "override pause rollout deployment/web --reason test",
@@ -76,7 +77,6 @@ AWAY = (
     "grants",
     "freezes",
     "grant approve review-me",
-    "forecast --delete pod/web",
     "sim from",
 )
 # Take no name of an object: they start something, or tell all there is.

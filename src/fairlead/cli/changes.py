@@ -15,13 +15,12 @@ from fairlead.cli.resources import ApiResource, Getter, resolve
 from fairlead.core import codec
 from fairlead.core.errors import UsageError
 from fairlead.model.key import Key
-from fairlead.model.marks import REGION, ZONE
+from fairlead.model.marks import POOL, REGION, ZONE
 from fairlead.model.views import NODES
 from fairlead.port.request import MERGE_PATCH, Request
 from fairlead.sim.preview.change import Change
 from fairlead.sim.preview.state import LiveState
 
-POOL = "fairlead.dev/pool"
 _DOMAINS = {"zone": ZONE, "region": REGION, "pool": POOL}
 
 

@@ -25,9 +25,9 @@ from fairlead.model.metadata import FOREGROUND, ORPHAN
 from fairlead.model.views import NODES, PODS
 
 SCHEDULER = "scheduler"
-AUTOSCALER = "horizontal-pod-autoscaler"
+AUTOSCALER = "autoscaler"
 AGENT = "agent"  # of the node
-BESIDE = (SCHEDULER, AUTOSCALER, AGENT)  # who is no Decider of the roster
+BESIDE = (SCHEDULER, AGENT)  # who is no Decider of the roster
 
 _SCALED = ("deployments.apps", "replicasets.apps", "statefulsets.apps")
 _STATUS = {
