@@ -72,6 +72,7 @@ _OWNED = (
 
 # Nodes are heard through these, and planes lead by them.
 _LEASES, _LEASE_NAMESPACES = "leases.coordination.k8s.io", ("kube-node-lease", "kube-system")
+_OVERRIDES = "scheduleroverrides.fairlead.dev"
 _NOT_INTENT = frozenset({"metadata", "status", "apiVersion", "kind"})
 DROPPED_EMPTY = ("labels", "annotations", "finalizers", "ownerReferences")
 
@@ -281,8 +282,10 @@ def transaction_for(desk: Desk, attempt: Attempt) -> Transaction:
 
 
 def _claim(attempt: Attempt) -> str:
-    """Whether this may be written on a full disk: nodes must be heard, leaders stay, and deletions make room."""
-    if attempt.kind.resource == _LEASES and attempt.key.namespace in _LEASE_NAMESPACES:
+    """Whether this may be written on a full disk: nodes must be heard, leaders stay, people can intervene, and
+    deletions make room."""
+    resource = attempt.kind.resource
+    if resource == _OVERRIDES or (resource == _LEASES and attempt.key.namespace in _LEASE_NAMESPACES):
         return LEASE
     assert attempt.new is not None
     return FREEING if "deletionTimestamp" in attempt.new["metadata"] else ORDINARY

@@ -1,15 +1,16 @@
 """Who may write when there is no room: the rule of the store machine for a disk that is full.
 
 From the first append that found no room (or the driver's word that there is little) until the driver has found some,
-only transactions with a claim are taken (`contract.py`): leases, each of them small; and deletions, as many bytes of
-them as the driver says there is room for. What they take away makes room for further ones once it is compacted.
+only transactions with a claim are taken (`contract.py`): leases, and what people lay down for a while, each of them
+small; and deletions, as many bytes of them as the driver says there is room for. What they take away makes room for
+further ones once it is compacted.
 """
 
 from __future__ import annotations
 
 from fairlead.store.contract import FREEING, LEASE, Transaction
 
-#: bound: connections | a lease that is written on a full disk | 507
+#: bound: connections | a lease, or a SchedulerOverride, that is written on a full disk | 507
 LEASE_BYTES_MAX = 16 * 1024
 
 

@@ -8,6 +8,7 @@ Made when a server starts, and put right where somebody changed one that says it
     node-high        nodes: their leases, and what they say of themselves
     system           nodes: everything else
     leader-election  leases of planes and controllers
+    intervention     people: overrides, grants and runs of runbooks, also while everything else waits
     workload-high    controllers beside the server, and accounts of kube-system
     workload-low     other service accounts
     global-default   people, and everybody else who is known
@@ -45,6 +46,13 @@ _KUBE_SYSTEM, _NODE_LEASES, _COORDINATION = "kube-system", "kube-node-lease", "c
 _MANAGERS = ("system:kube-controller-manager", "system:fairlead")
 _SCHEDULER = "system:kube-scheduler"
 _EVERYBODY = (UNAUTHENTICATED, AUTHENTICATED)
+_INTERVENTIONS = (
+    "scheduleroverrides",
+    "scheduleroverrides/approval",
+    "accessgrants",
+    "accessgrants/status",
+    "runbookruns",
+)
 _RENEW = ("get", "create", "update", "patch")
 
 
@@ -56,6 +64,7 @@ def default_levels() -> list[Json]:
         "system": _level(30, 33, 64, 6),
         "node-high": _level(40, 25, 64, 6),
         "leader-election": _level(10, 0, 16, 4),
+        "intervention": _level(10, 0, 16, 4),
         "workload-high": _level(40, 50, 128, 6),
         "workload-low": _level(100, 90, 128, 6),
         "global-default": _level(20, 50, 128, 6),
@@ -85,6 +94,19 @@ def default_schemas() -> list[Json]:
                 {
                     "subjects": _groups((SERVICE_ACCOUNTS,)),
                     "resourceRules": [_resources(_RENEW, (_COORDINATION,), ("leases",), (ALL,))],
+                }
+            ],
+            BY_USER,
+        ),
+        "intervention": _schema(
+            "intervention",
+            300,
+            [
+                {
+                    "subjects": _groups((AUTHENTICATED,)),
+                    "resourceRules": [
+                        _resources((ALL,), ("fairlead.dev",), _INTERVENTIONS, (ALL,), cluster=True)
+                    ],
                 }
             ],
             BY_USER,

@@ -71,6 +71,7 @@ def at_path(who: User, path: str) -> Question:
         (asked(SYSTEM_ACCOUNT), "kube-system-service-accounts", "workload-high"),
         (asked(ACCOUNT), "service-accounts", "workload-low"),
         (asked(PERSON), "global-default", "global-default"),
+        (asked(PERSON, "create", "scheduleroverrides", "fairlead.dev"), "intervention", "intervention"),
         (asked(User("nobody")), "catch-all", "catch-all"),
     ],
 )
