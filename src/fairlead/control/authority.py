@@ -23,11 +23,12 @@ from fairlead.ledger.authority import (
 from fairlead.ledger.repair import TRACKING
 from fairlead.model.metadata import FOREGROUND, ORPHAN
 from fairlead.model.views import NODES, PODS
+from fairlead.reconcile.autoscaling import decider as autoscaling
 
 SCHEDULER = "scheduler"
-AUTOSCALER = "horizontal-pod-autoscaler"
+AUTOSCALER = autoscaling.NAME
 AGENT = "agent"  # of the node
-BESIDE = (SCHEDULER, AUTOSCALER, AGENT)  # who is no Decider of the roster
+BESIDE = (SCHEDULER, AGENT)  # who is no Decider of the roster
 
 _SCALED = ("deployments.apps", "replicasets.apps", "statefulsets.apps")
 _STATUS = {

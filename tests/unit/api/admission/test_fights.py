@@ -86,10 +86,10 @@ def test_replicas_are_the_autoscalers_only_where_one_has_them_as_its_target(api:
     api.post("/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers", {**scaler, "spec": spec})
     api.patch(f"{DEPLOYMENTS}/web", {"spec": {"replicas": 4}})
     (warning,) = api.warnings
-    assert "horizontal-pod-autoscaler" in warning
+    assert "autoscaler" in warning
     assert "web (2 to 9)" in warning
     api.patch(f"{DEPLOYMENTS}/web/scale", {"spec": {"replicas": 5}})
-    assert "horizontal-pod-autoscaler" in api.warnings[0]
+    assert "autoscaler" in api.warnings[0]
 
 
 def test_a_status_is_its_controllers(api: InProcess) -> None:
