@@ -23,9 +23,11 @@ from fairlead.ledger.authority import (
 from fairlead.ledger.repair import TRACKING
 from fairlead.model.metadata import FOREGROUND, ORPHAN
 from fairlead.model.views import NODES, PODS
+from fairlead.reconcile.autoscaling import decider as autoscaling
 
 SCHEDULER = "scheduler"
 AUTOSCALER = "autoscaler"
+AUTOSCALER = autoscaling.NAME
 AGENT = "agent"  # of the node
 BESIDE = (SCHEDULER, AGENT)  # who is no Decider of the roster
 

@@ -3,7 +3,8 @@
     Pending     a node of those meant that is ready and has the room: Active; otherwise it waits
     Active      its node is gone: Pending
     any of them its time is over: Expired, and removed a while later; its owner is gone: Released, and removed
-    Allocated   its pod is gone: Released, and removed
+    Allocated   its pod is gone: Released, and removed; while that runs it stays, also past its time: it keeps no room,
+                and is all that tells where the pod's capacity came from
 
 Which pod uses it is written by the API in the transaction that binds the pod; against an API that cannot do that
 (Kubernetes) the pod says what it was bound with, and it is marked as Allocated here, by a second write. Everything is
@@ -120,7 +121,8 @@ class _Keeper:
                 effect = ensure_gone(_NAME, each.metadata, RESERVATIONS, each)
             if effect is not None:
                 effects.append(effect)
-            if phase != ledger.RELEASED and not removable:
+            outlived = phase == ledger.ALLOCATED and now >= ledger.end_of(each)  # its pod's end wakes this
+            if phase != ledger.RELEASED and not removable and not outlived:
                 kept = EXPIRED_KEPT_SECONDS if phase == ledger.EXPIRED else 0.0
                 times.append(ledger.end_of(each) + kept)
         again_at = now if len(effects) > EFFECTS_MAX else min(times, default=0.0)
@@ -135,13 +137,16 @@ class _Keeper:
         owner = found.spec.owner
         if not self._is_there(view, found):
             return ledger.RELEASED, node, f"{owner.kind} {owner.name}, its owner, is gone"
-        if now >= ledger.end_of(found):
+        user = found.status.allocated_to if phase == ledger.ALLOCATED else None
+        there = view.get(PODS, found.metadata.namespace, user.name) if user is not None else None
+        if user is not None and (there is None or there.metadata.uid != user.uid):
+            return ledger.RELEASED, node, f"pod {user.name}, which used it, is gone"
+        over = now >= ledger.end_of(found)
+        if over and there is not None and there.finished:
+            return ledger.RELEASED, node, f"pod {there.metadata.name}, which used it, has ended"
+        if over and there is None:
             return ledger.EXPIRED, node, "its time is over"
         if phase == ledger.ALLOCATED:
-            pod = found.status.allocated_to
-            there = view.get(PODS, found.metadata.namespace, pod.name) if pod is not None else None
-            if pod is not None and (there is None or there.metadata.uid != pod.uid):
-                return ledger.RELEASED, node, f"pod {pod.name}, which used it, is gone"
             return phase, node, _told(found)
         if phase == ledger.ACTIVE and view.get(NODES, "", node) is not None:
             return phase, node, ""

@@ -228,6 +228,25 @@ def test_an_allocated_reservation_stays_as_long_as_its_pod() -> None:
     assert phase(world, name)[0] == "Released"
 
 
+def test_one_whose_pod_still_runs_outlives_its_time_and_ends_with_the_pod() -> None:
+    """It is what tells that the pod runs on capacity that was lent: it must not go before the pod does."""
+    world = World()
+    node(world, "a")
+    name = reserve(world)
+    run(world)
+    pod(world, "p", "a")
+    uid = world.objects[Key("pods", NAMESPACE, "p")]["metadata"]["uid"]
+    used = {"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": uid}
+    world.edit_status(RESERVATIONS, name, {"phase": "Allocated", "allocatedTo": used})
+    world.tick(60 + 2 * EXPIRED_KEPT_SECONDS)
+    decision = run(world)
+    assert phase(world, name)[:2] == ("Allocated", "a")
+    assert decision.again_at == 0.0
+    world.set_pod("p", "Failed")
+    run(world)
+    assert phase(world, name)[0] == "Released"
+
+
 def test_a_reservation_moves_when_its_node_is_gone() -> None:
     world = World()
     node(world, "a")

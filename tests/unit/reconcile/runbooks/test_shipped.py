@@ -1,7 +1,4 @@
-"""The runbooks that come with Fairlead, each carried out on the real API to its end, and aborted at every step.
-
-Where the API has no SchedulerOverride of its own, a definition with the fields of that kind stands in for it.
-"""
+"""The runbooks that come with Fairlead, each carried out on the real API to its end, and aborted at every step."""
 
 from __future__ import annotations
 
@@ -12,9 +9,19 @@ from typing import Any, NamedTuple
 import pytest
 import yaml
 
-from fairlead.model.catalog import CATALOG
+from fairlead.ledger.override import MADE_FOR
 from fairlead.model.key import Key
-from fairlead.model.views import DEPLOYMENTS, NODES, PODS, REPLICASETS, RESOURCE_QUOTAS, Resource, Stored
+from fairlead.model.kinds.reservation import name_for
+from fairlead.model.views import (
+    DEPLOYMENTS,
+    NODES,
+    PODS,
+    REPLICASETS,
+    RESERVATIONS,
+    RESOURCE_QUOTAS,
+    Resource,
+    Stored,
+)
 from fairlead.model.views.runbooks import RUNBOOK_RUNS, RunbookRun
 from fairlead.reconcile.runbooks.decider import runbook_decider
 from tests.unit.reconcile.runbooks.book_world import RUNBOOKS, BookWorld
@@ -32,18 +39,13 @@ _ZONE = "topology.kubernetes.io/zone"
 
 
 class Shipped(BookWorld):
-    """A world with two zones; the run is called run."""
+    """A world with three zones, so that one may be closed by one person alone; the run is called run."""
 
     def __init__(self, namespace: str = "default") -> None:
         super().__init__(ready=1)
         self.space = namespace
-        if CATALOG.find_kind("fairlead.dev", "v1", "SchedulerOverride") is None:
-            assert (
-                self.plane.post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", _definition())[0]
-                == 201
-            )
         self.decider = runbook_decider(self.plane.desk.catalog)
-        for name, zone in (("node-a", "a"), ("node-b", "b")):
+        for name, zone in (("node-a", "a"), ("node-b", "b"), ("node-c", "c")):
             self.add(NODES, name, "", metadata={"labels": {_ZONE: zone}}, status={"conditions": [_READY]})
 
     def run(self, name: str = "run") -> RunbookRun:
@@ -67,10 +69,9 @@ class Shipped(BookWorld):
     def observe(self) -> None:
         """What the controllers do that take note of overrides."""
         for each in self.overrides():
-            meta = each["metadata"]
-            path = f"/apis/fairlead.dev/v1/namespaces/{meta['namespace']}/scheduleroverrides/{meta['name']}/status"
-            condition = {"type": "SchedulerOverrideObserved", "status": "True"}
-            assert self.plane.patch(path, {"status": {"active": True, "conditions": [condition]}})[0] == 200
+            meta, condition = each["metadata"], {"type": "SchedulerOverrideObserved", "status": "True"}
+            status = {"active": True, "conditions": [condition]}
+            self.edit_status(OVERRIDES, meta["name"], status, meta["namespace"])
 
     def pend(self, name: str) -> None:
         self.add(PODS, name, metadata={"labels": {"app": "web"}}, spec=template()["spec"])
@@ -79,39 +80,6 @@ class Shipped(BookWorld):
 
     def silence(self, node: str, status: str = "Unknown") -> None:
         self.edit_status(NODES, node, {"conditions": [{"type": "Ready", "status": status}]}, "")
-
-
-def _definition() -> Json:
-    text, flag = {"type": "string"}, {"type": "boolean"}
-    texts = {"type": "array", "items": text}
-    changes = {
-        **dict.fromkeys(("pauseAutoscaler", "pauseExpansion", "pauseRollout", "pauseRepair", "cordon", "drain"), flag),
-        "avoidZones": texts, "avoidPools": texts, "allowReservedCapacityClass": text,
-        "reservedReplicas": {"type": "integer"},
-        "trafficWeights": {"type": "object", "additionalProperties": {"type": "integer"}},
-    }  # fmt: skip
-    spec = {
-        **dict.fromkeys(("target", "scope", "reason", "owner", "ticket", "expiresAfter", "replaces"), text),
-        "changes": {"type": "object", "properties": changes},
-    }
-    status = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-    required = ["target", "reason", "expiresAfter", "changes"]
-    whole = {"spec": {"type": "object", "required": required, "properties": spec}, "status": status}
-    schema = {"openAPIV3Schema": {"type": "object", "properties": whole}}
-    version = {
-        "name": "v1",
-        "served": True,
-        "storage": True,
-        "schema": schema,
-        "subresources": {"status": {}},
-    }
-    names = {"plural": "scheduleroverrides", "singular": "scheduleroverride", "kind": "SchedulerOverride"}
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": "scheduleroverrides.fairlead.dev"},
-        "spec": {"group": "fairlead.dev", "scope": "Namespaced", "names": names, "versions": [version]},
-    }
 
 
 def _nothing(world: Shipped) -> None:
@@ -266,7 +234,7 @@ INCIDENTS = {
         _of_both_zones,
         {"well": {"well": "yes"}},
         {"observed": Shipped.observe},
-        {"trafficWeights": {"a": 0, "b": 100}},
+        {"trafficWeights": [{"zone": "a", "weight": 0}, {"zone": "b", "weight": 100}]},
     ),
     "release-ambiguous-pod": Incident(
         {"pod": "web-1", "workload": "web", "node": "node-a"},
@@ -286,12 +254,12 @@ INCIDENTS = {
 }
 
 
-def _begin(name: str) -> tuple[Shipped, Incident]:
+def _begin(name: str, **params: str) -> tuple[Shipped, Incident]:
     incident = INCIDENTS[name]
     world = Shipped(incident.namespace)
     incident.before(world)
     world.add(RUNBOOKS, name, "", spec=BOOKS[name]["spec"])
-    spec = {"runbook": name, "params": dict(incident.params)}
+    spec = {"runbook": name, "params": {**incident.params, **params}}
     world.add(RUNBOOK_RUNS, "run", incident.namespace, spec=spec)
     return world, incident
 
@@ -336,6 +304,44 @@ def test_each_is_carried_out_to_its_end_and_leaves_nothing(name: str) -> None:
     assert [each.name for each in run.status.steps] == [each["name"] for each in BOOKS[name]["spec"]["steps"]]
     assert world.overrides() == []
     assert incident.changes is None or incident.changes in overridden
+
+
+@pytest.mark.parametrize("removes", ["true", "false"])
+def test_recovery_ends_only_when_nothing_runs_on_lent_capacity(removes: str) -> None:
+    """Whether the override was removed or its time was over."""
+    world, incident = _begin("recover-workload", remove=removes, lasts="1m")
+    while (run := world.rest()).status.step not in ("ended", "residue"):
+        if run.status.step == "recovered":
+            _lend(world)
+        _help(world, incident, run)
+        world.tick(3)
+    assert (run.status.step, len(world.overrides())) == (
+        ("residue", 0) if removes == "true" else ("ended", 1)
+    )
+    world.tick(60)
+    assert world.rest().status.step == "residue"
+    world.edit_status(RESERVATIONS, name_for("u-1", "lent"), {"phase": "Released"})
+    world.tick(3)
+    assert world.rest().status.phase == "Succeeded"
+
+
+def _lend(world: Shipped) -> None:
+    """What the controllers do that give capacity for an override."""
+    (override,) = world.overrides()
+    mark = f"default/{override['metadata']['name']}"
+    owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web-1", "uid": "u-1"}
+    spec = {
+        "owner": owner,
+        "intent": "lent",
+        "capacityClass": "recovery",
+        "requests": {"cpu": "1"},
+        "ttlSeconds": 600,
+    }
+    name = name_for("u-1", "lent")
+    world.add(
+        RESERVATIONS, name, metadata={"annotations": {MADE_FOR: mark}}, spec={**spec, "nodeName": "node-b"}
+    )
+    world.edit_status(RESERVATIONS, name, {"phase": "Allocated"})
 
 
 @pytest.mark.parametrize("name", sorted(BOOKS))
