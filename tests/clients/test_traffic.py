@@ -209,7 +209,7 @@ def _routes(team: Operator) -> tuple[Route, ...]:
     """What a node would serve, from what it would read."""
     services = [msgspec.convert(each, Service) for each in items(team, "services")]
     slices = [msgspec.convert(each, EndpointSlice) for each in items(team, "endpointslices")]
-    return routes(services, slices)
+    return routes(services, slices, 0.0)
 
 
 def test_bytes_get_through_to_ready_pods_and_to_no_others(team: Operator, tmp_path: Path) -> None:

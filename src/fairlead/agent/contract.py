@@ -186,10 +186,11 @@ class Probe(msgspec.Struct, frozen=True):
 class Backend(msgspec.Struct, frozen=True):
     address: str
     port: int
+    weight: int = 1  # of the connections of its route, beside the weights of the others; from 1 to 100
 
 
 class Route(msgspec.Struct, frozen=True):
-    """Connections to `address`:`port` go to one of the backends in turn; with none they are refused."""
+    """Connections to `address`:`port` go to one of the backends in turn (`turns.py`); with none they are refused."""
 
     service: str  # namespace/name:port, for people
     address: str

@@ -61,6 +61,7 @@ class Agent:
         self.works: dict[str, PodWorker] = {}  # by uid
         self._looks: dict[int, tuple[str, str]] = {}  # number -> uid, container
         self._routes: tuple[c.Route, ...] | None = None
+        self._routes_until = 0.0  # weights of zones end then; 0: there are none
         self._wake_at = 0.0
         self._begun = False
         self._begun_at = 0.0
@@ -116,7 +117,7 @@ class Agent:
     def _recalled(self, event: c.Recalled) -> tuple[c.AgentInstruction, ...]:
         out: list[c.AgentInstruction] = []
         for resource, changes in self._watched.recall(event.kept).items():
-            self._changed(resource, list(changes), False, out)
+            self._changed(resource, list(changes), False, event.now, out)
         if self._watched.recalled:
             self.means.library.recall(event.kept)
         return tuple(out)
@@ -125,7 +126,7 @@ class Agent:
         """What a list or a watch of the resource brought, or its mirror's timer."""
         heard = self._watched.hear(resource, events)
         out: list[c.AgentInstruction] = [*heard.passed, *heard.keeps]
-        touched = self._changed(resource, heard.changes, heard.first, out)
+        touched = self._changed(resource, heard.changes, heard.first, heard.now, out)
         if resource == BOUND_PODS.name and self._look_whether_away(heard.first):
             touched = tuple(self.works)
         return self._finish(out, touched, heard.now)
@@ -236,7 +237,12 @@ class Agent:
         return work
 
     def _changed(
-        self, resource: str, changes: list[mirrored.Changed], first: bool, out: list[c.AgentInstruction]
+        self,
+        resource: str,
+        changes: list[mirrored.Changed],
+        first: bool,
+        now: float,
+        out: list[c.AgentInstruction],
     ) -> tuple[str, ...]:
         """What a change of a mirror means; the pods that it concerns."""
         means, mirror = self.means, self.mirrors[resource]
@@ -257,11 +263,15 @@ class Agent:
         if resource == SERVICES.name:
             means.services_known = mirror.synced or self._watched.recalled
             means.services = mirror.index.all()
-        made = self._watched.routes
+        self._serve(now, out)
+        return tuple(self.works) if first else ()
+
+    def _serve(self, now: float, out: list[c.AgentInstruction]) -> None:
+        made = self._watched.routes(now)
+        self._routes_until = self._watched.weights_end(now)
         if made is not None and made != self._routes:
             self._routes = made
             out.append(c.Serve(made))
-        return tuple(self.works) if first else ()
 
     def _pod_changed(self, change: mirrored.Changed) -> tuple[str, ...]:
         before, after = change.before, change.after
@@ -287,13 +297,15 @@ class Agent:
                 out += self._step(work, now)
         if self._begun:
             out += self._step_node(now)
+        if self._routes_until and self._routes_until <= now:
+            self._serve(now, out)
         if not self.heartbeat.ours:
             out += self._give_way(now)
         out += self.means.library.step(now)
         out += self.means.library.keeps()
         out += self.means.tokens.step(now)
         out += self.means.notes.step(now)
-        dues = [self.heartbeat.due if self._begun else 0.0, self.registration.next_at]
+        dues = [self.heartbeat.due if self._begun else 0.0, self.registration.next_at, self._routes_until]
         dues += [self.means.library.next_at, self.means.tokens.next_at, self.means.notes.next_at]
         dues += [work.due for work in self.works.values()]
         at = min((due for due in dues if due), default=0.0)

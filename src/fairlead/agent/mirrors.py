@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from fairlead.agent.contract import Keep, Log, Route
-from fairlead.agent.services import routes
+from fairlead.agent.services import routes, weights_end
 from fairlead.agent.views import BOUND_PODS, OWN_NODE, OwnNode
 from fairlead.cache import events as mirrored
 from fairlead.cache.mirror import Mirror
@@ -82,13 +82,16 @@ class Mirrors:
         found: OwnNode | None = self.all[OWN_NODE.name].index.get(Key("nodes", "", self._node))
         return found
 
-    @property
-    def routes(self) -> tuple[Route, ...] | None:
+    def routes(self, now: float) -> tuple[Route, ...] | None:
         """None while services or their endpoints are not known."""
         services, slices = self.all[SERVICES.name], self.all[ENDPOINT_SLICES.name]
         if not (self.recalled or (services.synced and slices.synced)):
             return None
-        return routes(services.index.all(), slices.index.all())
+        return routes(services.index.all(), slices.index.all(), now)
+
+    def weights_end(self, now: float) -> float:
+        """When the routes of now change by themselves; 0: never."""
+        return weights_end(self.all[ENDPOINT_SLICES.name].index.all(), now)
 
     def unreadable_pods(self, changes: Iterable[mirrored.Changed]) -> list[Log]:
         """Those that changed just now and cannot be decoded any more."""

@@ -4,13 +4,19 @@ Called by the node's machine (`machine.py`) with what it mirrors. A route leads 
 node port on this machine, to endpoints that are ready; where none is, to those that still serve while they end. A
 port without endpoints has a route without backends: connections to it are refused. TCP over IPv4; Services without an
 address of their own have no routes, as whoever uses them asks for the endpoints.
+
+Weights of zones that slices tell of (`ledger/zone_weights.py`) hold until the instant they name, by the clock of this
+node. They are not followed where they would leave nobody who is ready.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from math import gcd
 
 from fairlead.agent.contract import Backend, Route
+from fairlead.core.times import parse_time
+from fairlead.ledger.zone_weights import ZoneWeights, noted
 from fairlead.model.service_views import SERVICE_NAME, EndpointSlice, Service, ServicePort
 from fairlead.model.views import Json
 
@@ -18,7 +24,13 @@ NODE_PORT_ADDRESS = "127.0.0.1"  # node ports are for people on this machine
 _MASTER = ("default", "kubernetes")  # known in every namespace
 
 
-def routes(services: Iterable[Service], slices: Iterable[EndpointSlice]) -> tuple[Route, ...]:
+def weights_end(slices: Iterable[EndpointSlice], now: float) -> float:
+    """When the first of the weights that hold now ends; 0: there are none."""
+    found = (_weights((each,), now) for each in slices)
+    return min((parse_time(each.until) for each in found if each is not None), default=0.0)
+
+
+def routes(services: Iterable[Service], slices: Iterable[EndpointSlice], now: float) -> tuple[Route, ...]:
     """In the order of Services and their ports; the same for the same objects, in whatever order they come."""
     by_service: dict[tuple[str, str], list[EndpointSlice]] = {}
     for each in slices:
@@ -30,10 +42,11 @@ def routes(services: Iterable[Service], slices: Iterable[EndpointSlice]) -> tupl
         if not service.address or ":" in service.address:
             continue
         own = sorted(by_service.get(_place(service), ()), key=lambda each: each.metadata.name)
+        weights = _weights(own, now)
         for port in service.spec.ports:
             if port.protocol != "TCP":
                 continue
-            backends = _backends(own, port)
+            backends = _backends(own, port, weights)
             label = f"{service.metadata.namespace}/{service.metadata.name}:{port.name or port.port}"
             found.append(Route(label, service.address, port.port, backends))
             if port.node_port:
@@ -45,9 +58,20 @@ def _place(service: Service) -> tuple[str, str]:
     return service.metadata.namespace, service.metadata.name
 
 
-def _backends(slices: Iterable[EndpointSlice], port: ServicePort) -> tuple[Backend, ...]:
-    ready: dict[Backend, None] = {}
-    ending: dict[Backend, None] = {}
+def _weights(slices: Iterable[EndpointSlice], now: float) -> ZoneWeights | None:
+    """Those that hold for a Service. All slices of the controller tell the same, but for a moment."""
+    for each in slices:
+        found = noted(each.metadata.annotations)
+        if found is not None and now < parse_time(found.until):
+            return found
+    return None
+
+
+def _backends(
+    slices: Iterable[EndpointSlice], port: ServicePort, weights: ZoneWeights | None
+) -> tuple[Backend, ...]:
+    ready: dict[Backend, str] = {}  # and their zones
+    ending: dict[Backend, str] = {}
     for each in slices:
         number = _number(each, port)
         if not number:
@@ -60,8 +84,19 @@ def _backends(slices: Iterable[EndpointSlice], port: ServicePort) -> tuple[Backe
             # The addresses of one endpoint are all of the same pod.
             addresses = endpoint.get("addresses") or ()
             if addresses and (is_ready or still):
-                (ready if is_ready else ending)[Backend(addresses[0], number)] = None
-    return tuple(sorted(ready or ending, key=lambda backend: (backend.address, backend.port)))
+                zone = str(endpoint.get("zone") or "")
+                (ready if is_ready else ending)[Backend(addresses[0], number)] = zone
+    found = sorted(ready or ending, key=lambda backend: (backend.address, backend.port))
+    return tuple(_weighed(found, ready or ending, weights) if weights is not None else found)
+
+
+def _weighed(found: Sequence[Backend], zones: dict[Backend, str], weights: ZoneWeights) -> Sequence[Backend]:
+    shares = {each: weights.of(zones[each]) for each in found}
+    # In lowest terms: with the same weight everywhere the route is the one without weights.
+    common = gcd(*shares.values())
+    if not common:
+        return found
+    return [Backend(each.address, each.port, share // common) for each, share in shares.items() if share]
 
 
 def _number(found: EndpointSlice, port: ServicePort) -> int:

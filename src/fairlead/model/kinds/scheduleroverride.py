@@ -141,7 +141,7 @@ def _validate_changes(spec: Json, problems: Problems) -> None:
     if not any(changes.values()):
         problems.required(at, f"say what changes: {', '.join((*PAUSES, *AVOIDS))}, cordon, drain and others")
     is_place = sort in PLACES
-    for field in (*PAUSES, *AVOIDS, "allowReservedCapacityClass"):
+    for field in (*PAUSES, *AVOIDS, "allowReservedCapacityClass", "trafficWeights"):
         if is_place and changes.get(field) and field != "pauseRepair":
             problems.invalid(
                 f"{at}.{field}", changes[field], "is about workloads; this one's target is a place"
@@ -204,8 +204,6 @@ def _validate_weights(changes: Json, problems: Problems) -> None:
         seen.add(zone)
         if not 0 <= weight <= WEIGHT_MAX:
             problems.invalid(f"{at}[{index}].weight", weight, f"must be between 0 and {WEIGHT_MAX}")
-    if weights and not any(each.get("weight") for each in weights):
-        problems.invalid(at, [each.get("zone") for each in weights], "some zone must have a weight above 0")
 
 
 def _validate_approval(changes: Json, problems: Problems) -> None:

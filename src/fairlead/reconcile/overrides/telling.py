@@ -32,6 +32,8 @@ def affected_by(override: SchedulerOverride) -> tuple[str, ...]:
         found.append("override-drain")
     if changes.allow_reserved_capacity_class:
         found.append("override-capacity")
+    if changes.traffic_weights:
+        found.append("endpoint-slices")
     return tuple(sorted(set(found)))
 
 

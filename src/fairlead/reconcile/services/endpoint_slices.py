@@ -13,17 +13,35 @@ name left behind (`--cascade=orphan`) are taken over: their endpoints would be u
 
 A pod's change wakes the Services whose selectors match its labels, before or after, found by an index that is kept for
 as long as the Services of its namespace do not change; a change that no slice can show wakes nobody.
+
+While a SchedulerOverride weighs the zones of a workload behind the Service, each of its slices carries a note of that
+(`ledger/zone_weights.py`), which proxies follow until its end. Weights that would leave nobody who is ready are told as
+a warning at the override: proxies do not follow them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from fairlead.decision.contract import EFFECTS_MAX, NOTHING, SETTLED, Decision, Reading, Verdict, Waiting
+from msgspec import structs
+
+from fairlead.decision.contract import (
+    EFFECTS_MAX,
+    NOTHING,
+    SETTLED,
+    Decision,
+    EventNote,
+    Reading,
+    Verdict,
+    Waiting,
+)
 from fairlead.decision.decider import Decider, Wake, WatchEvent
 from fairlead.decision.effects import Effect, premise_of
 from fairlead.decision.ensure import ensure_child, ensure_fields, ensure_gone
+from fairlead.decision.notes import WARNING, regarding_of
 from fairlead.decision.wakes import by_controller, changed, itself
+from fairlead.ledger import override as ledger
+from fairlead.ledger import zone_weights
 from fairlead.model.key import Key
 from fairlead.model.marks import ZONE
 from fairlead.model.service_views import (
@@ -35,9 +53,9 @@ from fairlead.model.service_views import (
     EndpointSlice,
     Service,
 )
-from fairlead.model.views import NODES, PODS, Json, Node, Pod, View
+from fairlead.model.views import NODES, OVERRIDES, PODS, Json, Node, Pod, SchedulerOverride, View
 from fairlead.reconcile.children import child_name, controller_reference, is_controlled_by
-from fairlead.reconcile.services.endpoints import group_endpoints, labels_of, visible_parts
+from fairlead.reconcile.services.endpoints import Groups, group_endpoints, labels_of, visible_parts
 from fairlead.reconcile.services.layout import Layout, laid_out
 from fairlead.reconcile.services.selectors import ServiceSelectors
 
@@ -45,7 +63,8 @@ _NAME = "endpoint-slices"
 
 
 def endpoint_slice_decider() -> Decider:
-    """A pod wakes the Services that select it; a node whose zone changed those of its pods."""
+    """A pod wakes the Services that select it; a node whose zone changed those of its pods; an override that weighs
+    zones those that may be of its target, as it comes, goes and is approved."""
     selectors = ServiceSelectors()
 
     def selecting(event: WatchEvent[View], pods: Iterable[View | None]) -> Iterable[Key]:
@@ -65,12 +84,13 @@ def endpoint_slice_decider() -> Decider:
 
     return Decider(
         name=_NAME,
-        reads=(SERVICES, ENDPOINT_SLICES, PODS, NODES),
+        reads=(SERVICES, ENDPOINT_SLICES, PODS, NODES, OVERRIDES),
         wakes=(
             Wake(SERVICES, itself),
             Wake(ENDPOINT_SLICES, by_controller(SERVICES)),
             Wake(PODS, changed(visible_parts, of_pod), among=SERVICES),
             Wake(NODES, changed(_zone, of_node), among=SERVICES),
+            Wake(OVERRIDES, changed(_holds, _of_override), among=SERVICES),
         ),
         decide=_decide,
     )
@@ -89,7 +109,57 @@ def _decide(view: Reading, key: Key, now: float) -> Decision:
         return Decision(Waiting("SliceIsBeingDeleted"))
     pods = view.select(PODS, key.namespace, {"matchLabels": service.spec.selector})
     wanted = group_endpoints(service, pods, lambda node: _zone(view.get(NODES, "", node)))
-    return _decision(_effects(view, service, laid_out(wanted, present)))
+    override = _weighing(view, key.namespace, pods, now)
+    weights = zone_weights.weights_of(override) if override is not None else None
+    note = zone_weights.note_of(weights) if weights is not None else None
+    decision = _decision(_effects(view, service, laid_out(wanted, present), note))
+    if override is None or weights is None:
+        return decision
+    decision = structs.replace(decision, again_at=ledger.end_of(override))
+    if not zone_weights.leaves_none(weights, _ready_zones(wanted)):
+        return decision
+    told = (
+        f"the zones with a weight above 0 have no ready endpoint of Service {key.name}: "
+        "its traffic goes to all that are ready"
+    )
+    occasion = f"{override.metadata.uid}/{service.metadata.uid}"
+    event = EventNote(
+        regarding_of(OVERRIDES, override.metadata), WARNING, "WeightsNotFollowed", told, occasion=occasion
+    )
+    return structs.replace(decision, verdict=Waiting("WeightsNotFollowed", told), events=(event,))
+
+
+def _weighing(view: Reading, namespace: str, pods: Iterable[Pod], now: float) -> SchedulerOverride | None:
+    overrides = view.list(OVERRIDES)
+    if not any(zone_weights.may_weigh(each, namespace) for each in overrides):
+        return None
+    names = {name for pod in pods for name in ledger.names_of_owner(pod.metadata)}
+    return zone_weights.weighing(overrides, namespace, names, now)
+
+
+def _holds(override: SchedulerOverride | None) -> object:
+    """What of an override makes a difference here: nothing of its spec ever changes."""
+    if override is None or not override.spec.changes.traffic_weights:
+        return None
+    return override.metadata.uid, ledger.is_approved(override)
+
+
+def _of_override(event: WatchEvent[SchedulerOverride]) -> Iterable[Key]:
+    return [
+        Key(SERVICES.name, each.metadata.namespace, each.metadata.name)
+        for each in event.view.list(SERVICES)
+        if zone_weights.may_weigh(event.newest, each.metadata.namespace)
+    ]
+
+
+def _ready_zones(wanted: Groups) -> set[str]:
+    """Of the endpoints that are ready; "" is that of nodes without one."""
+    return {
+        each.get("zone", "")
+        for endpoints in wanted.values()
+        for each in endpoints.values()
+        if each["conditions"]["ready"]
+    }
 
 
 def _present(view: Reading, service: Service) -> list[EndpointSlice]:
@@ -116,19 +186,23 @@ def _decision(effects: Sequence[Effect]) -> Decision:
     return Decision(verdict, tuple(effects[:EFFECTS_MAX]))
 
 
-def _effects(view: Reading, service: Service, layout: Layout) -> list[Effect]:
-    """First what shows new or changed endpoints, then what is left over goes."""
+def _effects(view: Reading, service: Service, layout: Layout, note: str | None) -> list[Effect]:
+    """First what shows new or changed endpoints, then what is left over goes. `note`: of the weights that hold."""
     meta, labels = service.metadata, labels_of(service)
     premises = (premise_of(SERVICES, meta),)
     effects: list[Effect | None] = []
     for found, content in layout.kept:
         removed = dict.fromkeys(found.metadata.labels.keys() - labels.keys())
         current: Json = {
-            "metadata": {"labels": found.metadata.labels},
+            "metadata": {"labels": found.metadata.labels, "annotations": _note(found)},
             "endpoints": list(found.endpoints),
             "ports": list(found.ports),
         }
-        fields: Json = {"metadata": {"labels": {**labels, **removed}}, **content}
+        annotations = {zone_weights.NOTE: note} if note is not None or _note(found) else {}
+        fields: Json = {
+            "metadata": {"labels": {**labels, **removed}, "annotations": annotations},
+            **content,
+        }
         if found.metadata.controller is None:
             fields["metadata"]["ownerReferences"] = [controller_reference(SERVICES, meta)]
         effects.append(ensure_fields(_NAME, meta, ENDPOINT_SLICES, found, "fill", current, fields, premises))
@@ -145,10 +219,17 @@ def _effects(view: Reading, service: Service, layout: Layout) -> list[Effect]:
             "addressType": "IPv4",
             **content,
         }
+        if note is not None:
+            body["metadata"]["annotations"] = {zone_weights.NOTE: note}
         effects.append(ensure_child(_NAME, meta, ENDPOINT_SLICES, None, body, str(number), premises))
         number += 1
     effects.extend(_delete(service, each) for each in layout.surplus)
     return [effect for effect in effects if effect is not None]
+
+
+def _note(found: EndpointSlice) -> dict[str, str]:
+    text = found.metadata.annotations.get(zone_weights.NOTE)
+    return {zone_weights.NOTE: text} if text is not None else {}
 
 
 def _delete(service: Service, found: EndpointSlice) -> Effect | None:

@@ -45,7 +45,8 @@ def visible_parts(pod: Pod | None) -> Any:
         return None
     meta = pod.metadata
     facts = (meta.uid, pod.status.pod_ip, pod.spec.node_name, is_serving(pod), bool(meta.deletion_timestamp))
-    return facts, meta.labels
+    # Whose pod it is says which override weighs the zones.
+    return facts, meta.labels, meta.owner_references
 
 
 def group_endpoints(service: Service, pods: Iterable[Pod], zone_of: Callable[[str], str]) -> Groups:

@@ -1,9 +1,9 @@
 """The node's proxy: listens where Services are, on the loopback network, and passes connections on to their pods.
 
 `runtime/node/driver.py` hands it all routes whenever they change (`agent/services.py`). A route that stays keeps its
-listener, one that goes closes it; connections that live go on whatever becomes of their route. Backends take turns;
-one that refuses is passed over (`relay.py`). A route without backends is listened to all the same, and a connection to
-it reset: otherwise it could reach whoever listens on that port of all addresses.
+listener, one that goes closes it; connections that live go on whatever becomes of their route. Backends take turns by
+their weights (`agent/turns.py`); one that refuses is passed over (`relay.py`). A route without backends is listened to
+all the same, and a connection to it reset: otherwise it could reach whoever listens on that port of all addresses.
 
 Where the address is in use, another agent of this machine serves it, with the same routes; it is taken over a moment
 after that one ends. One of the addresses that others hold is tried every TAKE_OVER_SECONDS, and all of them as soon as
@@ -20,7 +20,8 @@ import errno
 import socket
 from collections.abc import Callable, Iterable
 
-from fairlead.agent.contract import Backend, Route
+from fairlead.agent.contract import Route
+from fairlead.agent.turns import Turns
 from fairlead.runtime.node.relay import BUFFER_BYTES, Relay
 
 #: bound: plane | connections through a node's proxy | they wait
@@ -42,20 +43,16 @@ SocketAddress = tuple[str, int]
 
 
 class _Listener:
-    __slots__ = ("route", "socket", "turn")
+    __slots__ = ("route", "socket", "turns")
 
     def __init__(self, route: Route) -> None:
         self.route = route
         self.socket: socket.socket | None = None  # None: it could not be bound yet
-        self.turn = 0
+        self.turns = Turns(route.backends)
 
-    def in_turn(self) -> tuple[Backend, ...]:
-        backends = self.route.backends
-        if not backends:
-            return ()
-        start = self.turn % len(backends)
-        self.turn = start + 1
-        return backends[start:] + backends[:start]
+    def lead(self, route: Route) -> None:
+        self.route = route
+        self.turns.use(route.backends)
 
 
 class ServiceProxy:
@@ -108,7 +105,7 @@ class ServiceProxy:
             if found is None:
                 self._listeners[place] = _Listener(route)
             else:
-                found.route = route
+                found.lead(route)
         self._bind()
 
     def close(self) -> None:
@@ -205,7 +202,7 @@ class ServiceProxy:
         client.setblocking(False)
         client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.accepted += 1
-        backends = listener.in_turn()
+        backends = listener.turns.next()
         self.refused += not backends
         relay = Relay(self._loop, self._buffer, client, backends, self._passed_over, self._ended)
         self._relays.add(relay)

@@ -216,7 +216,7 @@ class Server:
             self._known, self._settings.listen, self._clock, self._renewed, lambda: own_address(self._store)
         )
         renewing = asyncio.create_task(self.renewing.run())
-        self._routes = ServerRoutes(loop) if self._settings.nodes else None
+        self._routes = ServerRoutes(loop, self._clock) if self._settings.nodes else None
         if self._routes is not None:
             self._routes.learn_all(self._store)  # before the agents, which find the addresses taken
         nodes = LocalNodes(self._settings, self._known.tokens, self._waiting, self._clock)

@@ -1,18 +1,20 @@
 """The server's own proxy of Services, beside local nodes: their addresses answer even while agents are replaced.
 
 Fed by `process.py` with every change, as the expirer is. Agents of the same machine find the addresses taken and leave
-them to this one; when the server is gone they take them over (`runtime/node/service_proxy.py`).
+them to this one; when the server is gone they take them over (`runtime/node/service_proxy.py`). Like them it judges the
+end of weights of zones by its own clock.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable
 from functools import partial
 
 import msgspec
 
-from fairlead.agent.services import routes
+from fairlead.agent.services import routes, weights_end
 from fairlead.model.key import Key
 from fairlead.model.service_views import ENDPOINT_SLICES, SERVICES, EndpointSlice, Service
 from fairlead.runtime.node.service_proxy import ServiceProxy
@@ -25,14 +27,15 @@ _TOGETHER_SECONDS = 0.02  # a rollout changes many endpoints: they are taken ove
 
 
 class ServerRoutes:
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._loop = loop
+    def __init__(self, loop: asyncio.AbstractEventLoop, clock: Callable[[], float]) -> None:
+        self._loop, self._clock = loop, clock
         self._proxy = ServiceProxy(loop, partial(log.warning, "%s"), mention=partial(log.info, "%s"))
         self._services: dict[Key, Service] = {}
         self._slices: dict[Key, EndpointSlice] = {}
         self._service = msgspec.json.Decoder(Service).decode
         self._slice = msgspec.json.Decoder(EndpointSlice).decode
         self._timer: asyncio.TimerHandle | None = None
+        self._weights_timer: asyncio.TimerHandle | None = None
 
     def learn_all(self, store: Reader) -> None:
         for resource in (SERVICES.name, ENDPOINT_SLICES.name):
@@ -56,8 +59,9 @@ class ServerRoutes:
             self._timer = self._loop.call_later(_TOGETHER_SECONDS, self._serve)
 
     def stop(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
+        for timer in (self._timer, self._weights_timer):
+            if timer is not None:
+                timer.cancel()
         self._proxy.close()
 
     def _hold(self, entry: Entry) -> None:
@@ -73,4 +77,11 @@ class ServerRoutes:
 
     def _serve(self) -> None:
         self._timer = None
-        self._proxy.serve(routes(self._services.values(), self._slices.values()))
+        if self._weights_timer is not None:
+            self._weights_timer.cancel()
+            self._weights_timer = None
+        now, slices = self._clock(), self._slices.values()
+        self._proxy.serve(routes(self._services.values(), slices, now))
+        end = weights_end(slices, now)
+        if end:
+            self._weights_timer = self._loop.call_later(end - now, self._serve)
