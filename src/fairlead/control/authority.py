@@ -26,7 +26,6 @@ from fairlead.model.views import NODES, PODS
 from fairlead.reconcile.autoscaling import decider as autoscaling
 
 SCHEDULER = "scheduler"
-AUTOSCALER = "autoscaler"
 AUTOSCALER = autoscaling.NAME
 AGENT = "agent"  # of the node
 BESIDE = (SCHEDULER, AGENT)  # who is no Decider of the roster
