@@ -16,7 +16,7 @@ _SECONDS = 400
 
 
 def _parts(said: str) -> dict[str, str]:
-    """What was printed under each title, by the first word of it that tells it from the others."""
+    """What was printed under each title."""
     found = re.split(r"^== (.*)$", said, flags=re.MULTILINE)[1:]
     return dict(zip(found[::2], found[1::2], strict=True))
 
