@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from fairlead.agent import contract as c
+from fairlead.core.times import timestamp
+from fairlead.ledger.zone_weights import NOTE
 from fairlead.model.marks import AT_MOST_ONE
+from fairlead.model.service_views import SERVICE_NAME
 from tests.unit.agent.room import Room, container, running
 
 FROM_MAP = container(env=[{"name": "A", "valueFrom": {"configMapKeyRef": {"name": "m", "key": "k"}}}])
@@ -121,3 +125,34 @@ def test_a_node_that_is_ready_does_not_say_that_it_is_not_because_its_agent_star
         conditions = room.node()["status"]["conditions"]
         states.append(next(each["status"] for each in conditions if each["type"] == "Ready"))
     assert set(states) == {"True"}
+
+
+def test_weights_of_zones_end_by_the_nodes_clock_while_no_api_answers() -> None:
+    room = running()
+    room.put("services", "web", spec={"ports": [{"port": 80}], "clusterIP": "127.96.0.9"})
+    note = {"weights": {"a": 0}, "until": timestamp(room.now + 120), "by": "default/shift"}
+    body = {
+        "metadata": {
+            "name": "web-1",
+            "labels": {SERVICE_NAME: "web"},
+            "annotations": {NOTE: msgspec.json.encode(note).decode()},
+        },
+        "addressType": "IPv4",
+        "endpoints": [
+            {"addresses": [f"127.128.9.{each}"], "zone": zone} for each, zone in ((1, "a"), (2, "b"))
+        ],
+        "ports": [{"name": "", "protocol": "TCP", "port": 8080}],
+    }
+    status, made = room.api.post("/apis/discovery.k8s.io/v1/namespaces/default/endpointslices", body)
+    assert status == 201, made
+    room.settle()
+    assert backends_of(room) == ["127.128.9.2"]
+    restarted_away(room)
+    assert backends_of(room) == ["127.128.9.2"]
+    room.pass_time(120)
+    assert backends_of(room) == ["127.128.9.1", "127.128.9.2"]
+
+
+def backends_of(room: Room) -> list[str]:
+    (found,) = (each for each in room.serves[-1].routes if each.address == "127.96.0.9")
+    return [each.address for each in found.backends]

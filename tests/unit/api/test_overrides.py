@@ -177,3 +177,12 @@ def test_no_more_reservations_are_made_for_one_than_it_allows(plane: InProcess) 
     plane.now += 1800
     status, answer = plane.post(path, reservation("five", "default/calm"), user=PLANE)
     assert (status, "does not hold" in answer["message"]) == (403, True)
+
+
+def test_zones_that_are_not_named_have_a_weight_and_a_place_has_no_services(plane: InProcess) -> None:
+    weights = {"trafficWeights": [{"zone": "a", "weight": 0}]}
+    status, found = made(plane, override(changes=weights))
+    assert status == 201, found
+    status, found = made(plane, override("zone/a", changes=weights, name="there"), "kube-system")
+    assert status == 422
+    assert "spec.changes.trafficWeights" in found["message"]

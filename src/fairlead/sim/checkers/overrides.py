@@ -8,15 +8,17 @@
   it is to avoid, no ReplicaSet of the target gets more than the Deployment asked for when the override was made, and
   none of a template that came while rollouts are paused gets any.
 - At rest it tells the truth: each that has ended says so, and as residue what is left of it, no less and no more; no
-  workload is told as held.
+  workload is told as held, and no slice carries weights of zones.
 """
 
 from __future__ import annotations
 
 from fairlead.ledger import override as ledger
+from fairlead.ledger.zone_weights import NOTE
 from fairlead.model.key import Key
 from fairlead.model.kinds.scheduleroverride import OBSERVED, RESIDUE
 from fairlead.model.reasons import HELD
+from fairlead.model.service_views import ENDPOINT_SLICES
 from fairlead.model.views import (
     DEPLOYMENTS,
     NODES,
@@ -186,6 +188,10 @@ class OverridesAreKept:
         for key, found in objects.of(DEPLOYMENTS.name).items():
             if any(each.type == HELD for each in found.status.conditions):
                 raise Violation(self.name, f"{key.name} is told as held, and no override holds")
+        for key, cut in objects.of(ENDPOINT_SLICES.name).items():
+            if NOTE in cut.metadata.annotations:
+                told = f"slice {key.name} carries weights of zones, and no override holds"
+                raise Violation(self.name, f"{told}: {cut.metadata.annotations[NOTE]}")
 
 
 def _left(objects: CommittedObjects, key: Key) -> list[str]:

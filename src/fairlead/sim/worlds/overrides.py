@@ -4,6 +4,7 @@ before   node-0 in zone a, node-1 in zone b, node-2 in zone b, kept for class `r
 4 s      `first` pauses its expansion and keeps what is new out of zone a; 5 s: web is to have 4 pods
 9 s      `second` pauses its expansion until 130 s; 30 s: two pods are deleted; 40 s: `first` is ended
 45 s     `drain` empties zone a until 130 s; 72 s: a pod is deleted
+50 s     `shift` keeps the traffic of web's Service out of zone a until 140 s
 135 s    `rollout` pauses its rollouts until 225 s; 160 s: web:2, which begins when that is over
 240 s    `room` lets one pod use class `recovery` for 60 s; web is to have 13 pods, for which there is no room
 270 s    web is to have none, and 6 s later 4 pods again: nothing is left in the class
@@ -29,6 +30,8 @@ _KINDS = (
     "schedulingpolicies.fairlead.dev",
     "poddisruptionbudgets.policy",
     "placementquotas.fairlead.dev",
+    "services",
+    "endpointslices.discovery.k8s.io",
 )
 
 
@@ -42,6 +45,7 @@ def scenario() -> Scenario:
             create(0.2, "fairlead.dev/v1", "schedulingpolicies", _classes(), ""),
             create(0.3, "fairlead.dev/v1", "planesettings", _settings(), ""),
             create(1.0, *_DEPLOYMENTS, _web(3)),
+            create(1.1, "v1", "services", _service()),
         ),
         steps=(
             _override(4.0, "first", "deployment/web", "5m", pauseExpansion=True, avoidZones=["a"]),
@@ -50,6 +54,7 @@ def scenario() -> Scenario:
             _lose(30.0, 2),
             delete(40.0, *_OVERRIDES, "first"),
             _override(45.0, "drain", "zone/a", "85s", "kube-system", drain=True),
+            _override(50.0, "shift", "deployment/web", "90s", trafficWeights=[{"zone": "a", "weight": 0}]),
             _lose(72.0, 1),
             _override(135.0, "rollout", "namespace/default", "90s", pauseRollout=True),
             patch(160.0, *_DEPLOYMENTS, "web", {"spec": {"template": _template("web:2")}}),
@@ -68,7 +73,7 @@ def scenario() -> Scenario:
         quiet_seconds=50.0,
         deciders=small.controllers(
             "deployment", "replicaset", "garbage-collector", "progress", "overrides", "override-drain",
-            "override-capacity", "reservation", "scheduling-policy", "plane-settings", kinds=_KINDS,
+            "override-capacity", "endpoint-slices", "reservation", "scheduling-policy", "plane-settings", kinds=_KINDS,
         ),
         leadership=small.LEADERSHIP,
         # How long what is made lasts before it is held, drained or has room follows from when each is seen.
@@ -105,6 +110,11 @@ def _web(replicas: int) -> Json:
     made = small.workload("Deployment", "web", replicas)
     made["spec"]["template"] = _template("web:1")
     return made
+
+
+def _service() -> Json:
+    spec: Json = {"selector": {"app": "web"}, "ports": [{"port": 80}]}
+    return {"kind": "Service", "metadata": {"name": "web"}, "spec": spec}
 
 
 def _template(image: str) -> Json:

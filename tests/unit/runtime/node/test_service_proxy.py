@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import socket
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any
@@ -103,6 +104,18 @@ def test_backends_take_turns_and_one_that_refuses_is_passed_over() -> None:
             async with proxied(a, dead, b) as (proxy, address, port):
                 assert sorted([await asked(address, port) for _ in range(6)]) == [b"a"] * 2 + [b"b"] * 4
                 assert proxy.retried == 2
+
+    run(work())
+
+
+def test_connections_are_shared_by_weight_and_evenly_again_once_the_weights_are_gone() -> None:
+    async def work() -> None:
+        async with backend(says(b"a")) as a, backend(says(b"b"), "127.128.77.2") as b:
+            weighed = Backend(b.address, b.port, 3)
+            async with proxied(a, weighed) as (proxy, address, port):
+                assert Counter([await asked(address, port) for _ in range(16)]) == {b"a": 4, b"b": 12}
+                proxy.serve([Route("default/web:80", address, port, (a, b))])
+                assert Counter([await asked(address, port) for _ in range(8)]) == {b"a": 4, b"b": 4}
 
     run(work())
 
