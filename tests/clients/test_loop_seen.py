@@ -63,7 +63,8 @@ def test_decisions_tell_the_story_of_an_object(team: Operator, fairlead: Callabl
     record = first["record"]
     uid = team("get deploy web -o jsonpath={.metadata.uid}")
     assert record["effects"][0].startswith(f"Create deployment/{uid}/create/")
-    assert set(record["reads"]) == {"deployments.apps", "replicasets.apps"}
+    overrides = "scheduleroverrides.fairlead.dev"
+    assert set(record["reads"]) == {"deployments.apps", "replicasets.apps", overrides}
     assert all(used <= newest for used, newest in record["reads"].values())
     assert len(table(fairlead("decisions --controller replicaset --limit 2"))) == 2
 
