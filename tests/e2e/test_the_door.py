@@ -300,6 +300,7 @@ def test_whoever_acts_for_a_caller_calls_the_one_door() -> None:
     assert requiring == {
         "api/access/impersonation.py",
         "api/access/signing.py",
+        "api/runbooks/stamping.py",
         "api/server.py",
         "api/verbs/apply.py",
         "api/verbs/delete.py",
