@@ -211,8 +211,8 @@ def test_a_search_that_begins_somewhere_is_one_that_is_made() -> None:
     assert STARTS.keys() <= MUTATIONS.keys()
 
 
-# Kubernetes has none of these, so its documentation says nothing of them; tests/unit/schedule/test_holds.py does.
-OURS = ("CapacityClass", "NodeIsolation", "PlacementQuota", "Reservations")
+# Kubernetes has none of these, so its documentation says nothing of them; tests/unit/schedule does.
+OURS = ("CapacityClass", "NodeIsolation", "PlacementQuota", "Reservations", "SchedulerOverrides")
 
 
 @pytest.mark.parametrize("plugin", [each.name for each in default_policy().plugins if each.name not in OURS])
