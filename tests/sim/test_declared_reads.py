@@ -28,6 +28,7 @@ _WORLDS = (
     "quota-repair",
     "refused",
     "autoscaling",
+    "overrides",
 )
 
 
@@ -54,7 +55,6 @@ def test_what_is_read_is_declared() -> None:
         "role-aggregation",
         "rollout-outcome",
         "root-certificate",
-        "scheduling-policy",
         "service-account",
         "viewer-role",
     }

@@ -80,7 +80,7 @@ def test_a_failure_tells_by_whose_write_on_what_view_and_after_which_faults() ->
     assert told.decision is not None
     assert '"controller":"replicaset"' in told.decision.data
     assert told.decision.ms <= told.write.ms
-    assert told.read.keys() == {"pods", "replicasets.apps"}
+    assert told.read.keys() == {"pods", "replicasets.apps", "scheduleroverrides.fairlead.dev"}
     assert all(told.read[each.resource] < int(each.step.text.split()[0]) for each in told.unseen)
     fired = [step.text.partition(" ")[0] for step in told.faults]
     assert {"reply_lost", "request_late", "request_lost"} & set(fired)
