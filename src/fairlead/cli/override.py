@@ -208,7 +208,7 @@ def _body(client: ApiClient, options: argparse.Namespace) -> Json:
         if sort in _PLACES or sort == "cluster":
             namespace = options.namespace or KUBE_SYSTEM
         elif sort == "namespace" and not options.namespace:
-            namespace = target.partition("/")[2]
+            namespace = target.partition("/")[2] or client.target.namespace
     spec: Json = {
         "target": target,
         "reason": options.reason,

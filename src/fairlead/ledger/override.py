@@ -214,7 +214,9 @@ def approves(override: SchedulerOverride, meta: Meta) -> bool:
     approved = override.spec.changes.approve_repair
     if approved is None or approved.uid != meta.uid or approved.name != meta.name:
         return False
-    return meta.namespace == (approved.namespace or override.metadata.namespace)
+    own = override.metadata.namespace
+    meant = approved.namespace or own
+    return meta.namespace == meant and own in (meant, CLUSTER_NAMESPACE)
 
 
 def held_size(

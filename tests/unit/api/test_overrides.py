@@ -78,6 +78,11 @@ REFUSED = (
     (override(changes={"avoidNodes": {}}), "default", "an empty one would close every node"),
     (override(changes={"reservedReplicas": 2}), "default", "allowReservedCapacityClass: Required value"),
     (override(replaces="nope"), "default", "no such override is active"),
+    (
+        override(changes={"approveRepair": {"kind": "Pod", "name": "p", "uid": "u", "namespace": "other"}}),
+        "default",
+        "reaches beyond namespace default",
+    ),
     (override(scope="planet/mars"), "default", 'spec.scope: Unsupported value: "planet/mars"'),
 )
 
@@ -186,3 +191,18 @@ def test_zones_that_are_not_named_have_a_weight_and_a_place_has_no_services(plan
     status, found = made(plane, override("zone/a", changes=weights, name="there"), "kube-system")
     assert status == 422
     assert "spec.changes.trafficWeights" in found["message"]
+
+
+def test_one_that_prolongs_another_keeps_its_sizes_and_allows_no_more_than_one_of_them(
+    plane: InProcess,
+) -> None:
+    path = "/apis/fairlead.dev/v1/namespaces/default/reservations"
+    changes = {"allowReservedCapacityClass": "recovery", "reservedReplicas": 1, "pauseExpansion": True}
+    made(plane, override(changes=changes))
+    assert plane.post(path, reservation("one", "default/calm"), user=PLANE)[0] == 201
+    plane.patch("/apis/apps/v1/namespaces/default/deployments/web", {"spec": {"replicas": 9}})
+    _, longer = made(plane, override(name="longer", lasts="1h", replaces="calm", changes=changes))
+    assert [each["replicas"] for each in longer["status"]["held"]] == [3]
+    assert plane.post(path, reservation("two", "default/longer"), user=PLANE)[0] == 403
+    plane.now += 1800
+    assert plane.post(path, reservation("two", "default/longer"), user=PLANE)[0] == 201

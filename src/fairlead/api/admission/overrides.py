@@ -86,7 +86,8 @@ def _admit(attempt: Attempt) -> None:
     _check_count(beside, int(knobs["activeMax"]), problems)
     _check_conflicts(wanted, beside, problems)
     _check_target(attempt, wanted, problems)
-    held = _sizes(attempt, wanted) if wanted.spec.changes.pause_expansion else []
+    replaced = next((each for each in known if each not in beside), None)
+    held = _sizes(attempt, wanted, replaced) if wanted.spec.changes.pause_expansion else []
     if len(held) > HELD_MAX:
         problems.invalid(
             "spec.target",
@@ -241,8 +242,9 @@ def _approval(attempt: Attempt, wanted: SchedulerOverride, knobs: plane_knobs.Nu
     return ""
 
 
-def _sizes(attempt: Attempt, wanted: SchedulerOverride) -> list[Json]:
-    """What the workloads that it covers ask for now."""
+def _sizes(attempt: Attempt, wanted: SchedulerOverride, replaced: SchedulerOverride | None) -> list[Json]:
+    """What the workloads that it covers ask for; of those that the one before it holds, what they asked for then."""
+    before = {each.uid: each.replicas for each in replaced.status.held} if replaced is not None else {}
     found = []
     for resource in (DEPLOYMENTS, STATEFULSETS, REPLICASETS):
         for entry in attempt.read.list(resource.name):
@@ -256,7 +258,7 @@ def _sizes(attempt: Attempt, wanted: SchedulerOverride) -> list[Json]:
             ):
                 continue
             about = {"kind": resource.kind, "namespace": meta.namespace, "name": meta.name, "uid": meta.uid}
-            found.append({**about, "replicas": each.spec.replicas})
+            found.append({**about, "replicas": before.get(meta.uid, each.spec.replicas)})
     return found
 
 
@@ -323,7 +325,7 @@ def _charge_override(attempt: Attempt) -> None:
     override = _override(entry.data)
     if not ledger.is_active(override, attempt.context.now):
         raise attempt.forbidden(f"SchedulerOverride {mark} does not hold (any more)")
-    changes, reserved = override.spec.changes, override.status.reserved
+    changes, reserved = override.spec.changes, override.status.reserved + _reserved_before(attempt, override)
     given = (attempt.new.get("spec") or {}).get("capacityClass") or ""
     if given != changes.allow_reserved_capacity_class:
         raise attempt.forbidden(
@@ -336,9 +338,19 @@ def _charge_override(attempt: Attempt) -> None:
             f"SchedulerOverride {mark} allows {changes.reserved_replicas} replicas, and {used} use that up"
         )
     current, managed = plain(entry)
-    status = {**(current.get("status") or {}), "reserved": sorted({*reserved, made})}
+    status = {**(current.get("status") or {}), "reserved": sorted({*override.status.reserved, made})}
     attempt.preconditions.append(AtRevision(entry.key, entry.revision))
     attempt.operations.append(put(kinds.KIND, entry.key, {**current, "status": status}, managed=managed))
+
+
+def _reserved_before(attempt: Attempt, override: SchedulerOverride) -> tuple[str, ...]:
+    """What counts for the one that it prolongs, as long as that holds: both together allow no more than one."""
+    name = override.spec.replaces
+    entry = attempt.read.get(Key(_RESOURCE, override.metadata.namespace, name)) if name else None
+    if entry is None or is_stand_in(entry.data):
+        return ()
+    before = _override(entry.data)
+    return before.status.reserved if ledger.is_active(before, attempt.context.now) else ()
 
 
 STEPS = (

@@ -72,6 +72,15 @@ def _validate(override: Json, problems: Problems) -> None:
     _validate_target(spec, meta.get("namespace") or "", problems)
     _validate_scope(spec, problems)
     _validate_changes(spec, problems)
+    _validate_reach(spec, meta.get("namespace") or "", problems)
+
+
+def _validate_reach(spec: Json, namespace: str, problems: Problems) -> None:
+    """What it approves is of its own namespace, unless it may bear on the whole cluster."""
+    meant = part(part(spec, "changes"), "approveRepair").get("namespace")
+    if meant and namespace not in (meant, CLUSTER_NAMESPACE):
+        at = "spec.changes.approveRepair.namespace"
+        problems.invalid(at, meant, f"reaches beyond namespace {namespace}: make it in {meant}")
 
 
 def _validate_end(spec: Json, problems: Problems) -> None:
