@@ -24,7 +24,6 @@ from fairlead.api.plan import (
     NodeQuestion,
     NodeStream,
     Watch,
-    decided_by,
 )
 from fairlead.api.server import Api
 from fairlead.api.status import failure
@@ -173,7 +172,7 @@ class Handler:
                 else:
                     self.count(None, answered)
                 return
-            _Call(self, exchange, request, decided_by(context, request.decision)).run()
+            _Call(self, exchange, request, context).run()
         except ApiError as error:
             self.refuse(exchange, request, context, error, path)
         except Exception:

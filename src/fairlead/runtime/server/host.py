@@ -14,7 +14,7 @@ from collections.abc import Callable
 from fairlead.api.access.client_certificates import ClientCertificate
 from fairlead.api.access.users import MASTERS, User
 from fairlead.api.conversation import Conversation, Next, stored_reply
-from fairlead.api.plan import Context, decided_by
+from fairlead.api.plan import Context
 from fairlead.api.server import Api
 from fairlead.core.errors import Unauthorized
 from fairlead.port.request import Reply, Request
@@ -95,8 +95,7 @@ class ServingHost:
 
     def send(self, request: Request, user: User, done: Callable[[Reply], None]) -> None:
         """One request from inside; `done` gets the reply, errors included, now or from a later callback."""
-        context = decided_by(self.context(user, "fairlead", ""), request.decision)
-        conversation = Conversation(self.api, request, context)
+        conversation = Conversation(self.api, request, self.context(user, "fairlead", ""))
 
         def go(step: Next) -> None:
             if isinstance(step, Transaction):

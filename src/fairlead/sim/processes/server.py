@@ -240,7 +240,6 @@ class SimulatedServer:
             request_id=str(number),
             user_agent="sim",
             source="",
-            decision=request.decision,
         )
         conversation = Conversation(self.api, request, context)
 
