@@ -1,4 +1,5 @@
-"""`fairlead override report`: what was done under one override, by the audit log, and what it left."""
+"""`fairlead override report`: what was done under one override, by the audit log, what it left, how well it was
+foreseen."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ from fairlead.cli.client import ApiClient
 from fairlead.cli.log_lines import LogLines
 from fairlead.cli.output import print_json, print_table
 from fairlead.cli.override import condition_of
+from fairlead.cli.override_score import print_score, score_of
 from fairlead.core.times import human_duration, parse_time
 
 Json = dict[str, Any]
@@ -18,12 +20,15 @@ _READS = ("get", "list", "watch")
 
 
 def report(client: ApiClient, override: Json, form: str) -> int:
-    writes = _writes(client, override)
+    lines = [item["record"] for item in LogLines(client, AUDIT, "").read()]
+    writes = _writes(lines, override)
+    score = score_of(client, override, lines)
     status = override.get("status") or {}
     told = {
         "override": override,
         "writes": writes[:WRITES_SHOWN_MAX],
         "residue": status.get("residue") or [],
+        "score": score,
     }
     if form == "json":
         print_json(told)
@@ -51,6 +56,7 @@ def report(client: ApiClient, override: Json, form: str) -> int:
     print(f"  residue   {residue.get('message') or 'looked for when it ends'}")
     for each in status.get("residue") or ():
         print(f"    {each}")
+    print_score(override, score)
     print()
     first = ", the first:" if len(writes) > WRITES_SHOWN_MAX else ""
     print(f"{len(writes)} writes to it and its target while it held, reports of status left out{first}")
@@ -62,14 +68,13 @@ def report(client: ApiClient, override: Json, form: str) -> int:
     return 0
 
 
-def _writes(client: ApiClient, override: Json) -> list[Json]:
+def _writes(lines: list[Json], override: Json) -> list[Json]:
     """To the override itself, its target, and what belongs to that, by their names."""
     meta, spec = override["metadata"], override["spec"]
     begun, ended = meta["creationTimestamp"], spec["expiresAt"]
     space, target = meta["namespace"], spec["target"].partition("/")[2]
     found = []
-    for item in LogLines(client, AUDIT, "").read():
-        record = item["record"]
+    for record in lines:
         about = record.get("object") or {}
         if record.get("verb") in _READS or not begun <= record.get("time", "")[:19] + "Z" <= ended:
             continue

@@ -119,8 +119,8 @@ class PreviewWorld:
     def seconds(self) -> float:
         return self.timeline.ms / 1000
 
-    def ask(self, request: Request, answered: Answered, by: str = PERSON) -> None:
-        self.server.send(request, self._user, by, answered)
+    def ask(self, request: Request, answered: Answered, by: str = PERSON, user: User | None = None) -> None:
+        self.server.send(request, user or self._user, by, answered)
 
     def settle(self, until_seconds: float) -> bool:
         """Go on until nothing more happens, or until then. Whether it settled."""
