@@ -16,7 +16,7 @@ from fairlead.sim.preview.change import Change
 from fairlead.sim.preview.difference import REMAKES, REVERTS
 from fairlead.sim.preview.preview import look_ahead, preview
 from fairlead.sim.preview.state import LiveState
-from tests.sim.preview.states import autoscaler, deletion, deployment, edit, made, names
+from tests.sim.preview.states import autoscaler, came_to, deletion, deployment, edit, made, names
 
 DRAIN = Change(drains=("node-0", "node-2"), told="drain zone-0")
 
@@ -199,3 +199,28 @@ def test_custom_kinds_are_a_part_of_the_world() -> None:
     )
     assert ("custom-resource-definition", "ships") in {(act.by, act.kind) for act in gone.acts}
     assert gone.settled
+
+
+def test_an_override_is_taken_note_of_by_controllers_that_have_nothing_to_do_yet() -> None:
+    """Nobody has an autoscaler or a Service here; whoever waits for the override to be observed does not wait long."""
+    state = made([deployment("web", 2)])
+    spec = {
+        "target": "deployment/web",
+        "reason": "calm",
+        "expiresAfter": "30m",
+        "changes": {"pauseAutoscaler": True, "trafficWeights": [{"zone": "zone-0", "weight": 0}]},
+    }
+    body = {
+        "apiVersion": "fairlead.dev/v1",
+        "kind": "SchedulerOverride",
+        "metadata": {"name": "calm"},
+        "spec": spec,
+    }
+    ask = Request("create", "fairlead.dev", "v1", "scheduleroverrides", "default", body=codec.encode(body))
+    (found,) = [
+        codec.decode(data)
+        for key, data in came_to(state, Change((ask,))).objects
+        if key.resource == "scheduleroverrides.fairlead.dev"
+    ]
+    conditions = {each["type"]: each["status"] for each in found["status"]["conditions"]}
+    assert conditions["SchedulerOverrideObserved"] == "True", found["status"]

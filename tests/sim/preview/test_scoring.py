@@ -7,13 +7,13 @@ from typing import Any
 
 from fairlead.cli.override_preview import change_of, preview_of
 from fairlead.sim.backup import EMPTY
-from fairlead.sim.preview.change import Change, carry_out
+from fairlead.sim.preview.change import Change
 from fairlead.sim.preview.nodes import Behaviour
 from fairlead.sim.preview.preview import preview
 from fairlead.sim.preview.scoring import score, what_happened
-from fairlead.sim.preview.state import LiveState, backup_of_state
+from fairlead.sim.preview.state import LiveState
 from fairlead.sim.preview.world import PreviewWorld
-from tests.sim.preview.states import NOW, deployment, made, taken
+from tests.sim.preview.states import NOW, came_to, deployment, made, taken
 
 Json = dict[str, Any]
 
@@ -35,17 +35,6 @@ def drain(approval: str = "") -> Change:
     return change_of(
         {"apiVersion": "fairlead.dev/v1", "kind": "SchedulerOverride", "metadata": meta, "spec": spec}
     )
-
-
-def came_to(state: LiveState, change: Change) -> LiveState:
-    """The state that a plane comes to with the change: here the same code as a live one's."""
-    world = PreviewWorld(
-        backup_of_state(state), int(state.now), Behaviour(), ("scheduleroverrides.fairlead.dev",)
-    )
-    world.settle(60)
-    carry_out(world, change, [])
-    world.settle(240)
-    return taken(world)
 
 
 def test_a_drain_that_needs_approval_is_foreseen_as_if_it_had_it() -> None:

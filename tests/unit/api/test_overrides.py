@@ -241,7 +241,10 @@ def test_what_was_foreseen_is_kept_as_it_was_sent_and_nobody_changes_it(plane: I
 def test_one_that_nobody_looked_ahead_for_says_so_and_its_audit_line(
     plane: InProcess, sent: Json | None, told: str | None
 ) -> None:
-    status, found = made(plane, override(**({} if sent is None else {"preview": sent})))
+    body = override()
+    if sent is not None:
+        body["spec"]["preview"] = sent
+    status, found = made(plane, body)
     assert status == 201, found
     preview = found["spec"]["preview"]
     assert preview == (sent or {"outcome": "Skipped", "message": "whoever made it sent none"})

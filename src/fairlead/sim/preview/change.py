@@ -23,9 +23,9 @@ from fairlead.sim.preview.world import DRAIN, PERSON, PreviewWorld
 from fairlead.sim.scenario import eviction
 
 #: bound: plane | how long a drain in a preview asks for an eviction that budgets refuse | told as held up
-EVICTION_ASKED_SECONDS = 120.0
+EVICTION_ASKEDSECONDS = 120.0
 _ASK_AGAIN_MS = 5_000
-_SECOND = User("somebody else", groups=(MASTERS, "system:authenticated"))
+SECOND = User("somebody else", groups=(MASTERS, "system:authenticated"))
 _CORDON = codec.encode({"spec": {"unschedulable": True}})
 
 
@@ -86,7 +86,7 @@ def _first_heard(world: PreviewWorld, asked: Asked, request: Request, reply: Rep
     asked.unanswered -= 1
     if not asked.unanswered:
         for each in asked.then:
-            world.ask(each, partial(_answered, world, asked, each), PERSON, _SECOND)
+            world.ask(each, partial(_answered, world, asked, each), PERSON, SECOND)
 
 
 def key_of(request: Request) -> Key:
@@ -99,7 +99,7 @@ def key_of(request: Request) -> Key:
 def _answered(world: PreviewWorld, asked: Asked, request: Request, reply: Reply | None) -> None:
     assert reply is not None  # this server does not die
     evicts = request.plural == PODS.name and request.subresource == "eviction"
-    if evicts and reply.status == 429 and world.seconds < asked.at_seconds + EVICTION_ASKED_SECONDS:
+    if evicts and reply.status == 429 and world.seconds < asked.at_seconds + EVICTION_ASKEDSECONDS:
         again = partial(world.ask, request, partial(_answered, world, asked, request), DRAIN)
         world.timeline.after(_ASK_AGAIN_MS, again)
         return
