@@ -116,6 +116,16 @@ def test_the_risky_response_names_the_four_controllers_it_fights() -> None:
     assert "frees nothing" in met["resource-quota"].does
 
 
+def test_a_controller_that_has_nothing_to_look_at_is_not_named() -> None:
+    label = Change((edit("nodes", "node-1", {"metadata": {"labels": {"a": "b"}}}, group="", namespace=""),))
+    assert "daemonset" not in {each.controller for each in preview(shop(), label).fights}
+    pod = deployment("logs", 1)[2]["spec"]
+    spec = {"selector": pod["selector"], "template": pod["template"]}
+    body = {"kind": "DaemonSet", "metadata": {"name": "logs"}, "spec": spec}
+    with_one = made([("apps/v1", "daemonsets", body)])
+    assert "daemonset" in {each.controller for each in preview(with_one, label).fights}
+
+
 def test_what_happens_anyway_is_not_blamed_on_the_change() -> None:
     early = made([deployment("web", 3), deployment("api", 2)], rested=False)
     found = preview(early, Change((edit("deployments", "api", {"metadata": {"labels": {"team": "x"}}}),)))

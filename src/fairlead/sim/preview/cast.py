@@ -65,3 +65,13 @@ def cast_of(kinds: Catalog) -> tuple[Decider, ...]:
         for each in default_deciders(kinds)
         if each.name not in idle and _NEEDS.get(each.name, each.reads[0].name) in there
     )
+
+
+def absent_from(kinds: Catalog) -> frozenset[str]:
+    """Controllers of production that have no object to look at: none of theirs meets a change."""
+    there = {kind.resource for kind in kinds}
+    return frozenset(
+        each.name
+        for each in default_deciders(CATALOG)
+        if _NEEDS.get(each.name, each.reads[0].name) not in there
+    )

@@ -10,7 +10,7 @@ change, the world that was run without it goes on with it; else both begin with 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from fairlead.api.access.users import User
@@ -21,7 +21,7 @@ from fairlead.model.views import PODS, Pod
 from fairlead.port.request import Request
 from fairlead.sim.preview.change import Asked, Change, carry_out, key_of
 from fairlead.sim.preview.counting import SHOWN, Named, free, placed, waiting, workload_of
-from fairlead.sim.preview.difference import Act, Difference, RefusedAsk, RoomTold, WorkloadTold
+from fairlead.sim.preview.difference import Act, Difference, FightTold, RefusedAsk, RoomTold, WorkloadTold
 from fairlead.sim.preview.fights import fights_of
 from fairlead.sim.preview.nodes import behaviour_of
 from fairlead.sim.preview.reading import Objects, acts_of, singular, zone_of
@@ -71,7 +71,9 @@ def preview(
         revision=state.revision,
         settled=settled,
         seconds=round(_last(commits, asked.at_seconds), 3) if settled else until_seconds,
-        fights=fights_of(commits, before, after, asked.at_seconds, table or authority_table()),
+        fights=_met(
+            fights_of(commits, before, after, asked.at_seconds, table or authority_table()), world.absent
+        ),
         acts=ran.acts(anyway),
         workloads=ran.workloads(),
         room=ran.room(),
@@ -102,6 +104,11 @@ def look_ahead(state: LiveState, until_seconds: float = UNTIL_SECONDS) -> Ahead:
     acts = sorted(acts_of(world.commits, after, 0.0).values(), key=lambda each: each.seconds)
     last = _last(world.commits, 0.0) if settled else until_seconds
     return Ahead(settled, round(last, 3), tuple(acts), len(world.commits))
+
+
+def _met(found: Iterable[FightTold], absent: frozenset[str]) -> tuple[FightTold, ...]:
+    """Without rules of controllers that have nothing to look at here."""
+    return tuple(each for each in found if each.controller not in absent)
 
 
 def _last(commits: Sequence[Commit], since: float) -> float:
