@@ -297,8 +297,8 @@ def find(client: ApiClient, options: argparse.Namespace) -> Json:
     """By its name, in the namespace that is meant, then among those of the whole cluster."""
     from fairlead.core.errors import NotFound
 
-    spaces = [options.namespace] if options.namespace else [client.target.namespace, KUBE_SYSTEM]
-    for space in dict.fromkeys(spaces):
+    spaces = spaces_of(client, options)
+    for space in spaces:
         try:
             return client.get(path_of(space, options.name))
         except NotFound:
@@ -306,6 +306,11 @@ def find(client: ApiClient, options: argparse.Namespace) -> Json:
     raise NotFound(
         f'there is no override "{options.name}" in {" or ".join(spaces)}: `fairlead overrides` lists them'
     )
+
+
+def spaces_of(client: ApiClient, options: argparse.Namespace) -> list[str]:
+    meant = [options.namespace] if options.namespace else [client.target.namespace, KUBE_SYSTEM]
+    return list(dict.fromkeys(meant))
 
 
 def _approve(options: argparse.Namespace) -> int:
@@ -353,6 +358,7 @@ def _end(options: argparse.Namespace) -> int:
     print(f"scheduleroverride/{meta['name']} ended")
     for each in (found.get("status") or {}).get("undoPlan") or ():
         print(f"  {each}")
+    print(f"  what it left: fairlead override report {meta['name']} -n {meta['namespace']}")
     return 0
 
 
@@ -360,4 +366,4 @@ def _report(options: argparse.Namespace) -> int:
     from fairlead.cli.override_report import report
 
     with closing(connect(options.kubeconfig)) as client:
-        return report(client, find(client, options), options.output)
+        return report(client, options)

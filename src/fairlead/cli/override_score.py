@@ -37,14 +37,15 @@ class _List(msgspec.Struct):
 _LISTS = msgspec.json.Decoder(_List)
 
 
-def score_of(client: ApiClient, override: Json, audit: Iterable[Json]) -> Json:
-    """The score, or {"unscored": why}. `audit`: the records of the audit log, oldest first."""
+def score_of(client: ApiClient, override: Json, audit: Iterable[Json], ended: str) -> Json:
+    """The score, or {"unscored": why}. `audit`: the records of the audit log, oldest first. `ended`: when it ended, or
+    will."""
     from fairlead.sim.preview.scoring import score, what_happened
 
     preview = override["spec"].get("preview") or kept.skipped()
     if preview.get("outcome") != kept.MADE:
         return {"unscored": f"nothing was foreseen ({kept.told(preview)})"}
-    ends, now = parse_time(override["spec"]["expiresAt"]), time.time()
+    ends, now = parse_time(ended), time.time()
     is_over = now >= ends
     at = _revision_at(audit, ends) if is_over else ""
     try:
@@ -64,9 +65,7 @@ def print_score(override: Json, found: Json) -> None:
             print(f"  scored    not: {found['unscored']}")
         return
     when = "at its end" if found["over"] else "so far"
-    print(
-        f"  scored    {found['right']:.0%} of what moved or waits was foreseen, or the other way round, {when}"
-    )
+    print(f"  scored    {found['right']:.0%} right {when}, by pods that were to move or wait, or did")
     rows = [
         (
             f"{each['namespace']}/{each['workload']}",
