@@ -1,0 +1,102 @@
+"""`fairlead coupling`: who can change the inputs of a controller's decisions without calling it."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from contextlib import closing
+from typing import Any
+
+from fairlead.cli import options as shared
+from fairlead.cli.client import connect
+from fairlead.cli.output import hint, print_json, print_table
+
+PATH = "/fairlead/v1/coupling"
+_HEADER = ("FORM", "WRITER", "RESOURCE", "FIELDS", "READER", "WRITES", "PER MINUTE", "LAST", "BY", "LAG")
+_TIMERS = ("EVERY", "CONTROLLERS", "WHAT", "SPREAD")
+_FIELDS_SHOWN, _NAMES_SHOWN = 3, 4
+
+_EPILOG = """examples:
+  fairlead coupling scheduler               who writes what the scheduler decides on
+  fairlead coupling replicaset --observed   only what was seen on this plane
+  fairlead coupling                         all controllers
+  fairlead coupling scheduler -o svg > scheduler.svg
+  fairlead coupling scheduler -o dot | dot -Tpng > scheduler.png
+  fairlead coupling scheduler -o json | jq '.couplings[] | select(.form == "overlapping ownership")'
+
+WRITES and PER MINUTE are counted from the audit log, as far as it is looked at; LAST is when, BY who. LAG is how many
+objects of that resource are newer than the copy that the reader decides on. Writers are controllers, steps of admission
+(admission:NAME), admission policies (policy:NAME), nodes (agent), programs and people by their names; `people` stands
+for all who have the right to write.
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = _EPILOG
+    parser.add_argument(
+        "controller", nargs="?", default="", metavar="CONTROLLER", help="default: all of them"
+    )
+    parser.add_argument(
+        "--observed", action="store_true", help="only what was written, as far as the audit log tells"
+    )
+    shared.add_client_options(parser, run, "table", "json", "dot", "svg")
+
+
+def run(options: argparse.Namespace) -> int:
+    with closing(connect(options.kubeconfig)) as client:
+        answer = client.get(f"{PATH}/{options.controller}" if options.controller else PATH)
+    if options.observed:
+        answer["couplings"] = [each for each in answer["couplings"] if each.get("last")]
+    if options.output == "json":
+        print_json(answer)
+    elif options.output in ("dot", "svg"):
+        from fairlead.explain.coupling import drawing  # only for those who ask for a picture
+
+        draw = drawing.dot if options.output == "dot" else drawing.svg
+        print(draw(answer["couplings"]), end="")
+    else:
+        _print(answer)
+    return 0
+
+
+def _print(answer: dict[str, Any]) -> None:
+    couplings = sorted(
+        answer["couplings"], key=lambda each: (each["reader"], each["form"], -each.get("writes", 0))
+    )
+    print_table(_HEADER, [_row(each) for each in couplings])
+    if answer["timers"]:
+        print()
+        print_table(_TIMERS, list(_timer_rows(answer["timers"])))
+    observed = answer["observed"]
+    since = f", since {observed['since']}" if observed["since"] else ""
+    hint(f"{observed['lines']} audit lines were looked at{since}")
+    if observed["hidden"]:
+        hint(f"{observed['hidden']} more are about objects that you may not get")
+
+
+def _row(each: dict[str, Any]) -> tuple[Any, ...]:
+    return (
+        each["form"],
+        each["writer"],
+        each["resource"],
+        _short(each["fields"], _FIELDS_SHOWN),
+        each["reader"],
+        each.get("writes", 0),
+        each.get("perMinute", 0.0),
+        each.get("last", ""),
+        each.get("lastUser", ""),
+        each.get("lag", 0),
+    )
+
+
+def _timer_rows(groups: list[list[dict[str, Any]]]) -> Iterator[tuple[Any, ...]]:
+    for group in groups:
+        what = sorted({each["what"] for each in group})
+        spread = max(each["spread"] for each in group)
+        controllers = sorted({each["controller"] for each in group})
+        yield f"{group[0]['seconds']:g}s", _short(controllers, _NAMES_SHOWN), "; ".join(what), spread
+
+
+def _short(names: list[str], most: int) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
