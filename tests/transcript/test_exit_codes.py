@@ -26,7 +26,6 @@ ABSENT = (
     "explain nope --all",
     "why-not pod/nope node-1",
     "why-not pod/web nope",
-    "coupling nope",
     "progress deployment/nope",
     "progress workload/nope -o json",
     "drain nope --reason test",
@@ -45,6 +44,7 @@ UNKNOWN = (
     "audit --object nope/x",
     "decisions --object nope/x",
     "decisions --controller nope",
+    "coupling nope",
     "explain nope/x",
     "why-not nope/x node-1",
     "why-not pod/web nope/x",
@@ -83,6 +83,7 @@ AWAY = (
 )
 # Take no name of an object: they start something, or tell all there is.
 WITHOUT = {
+    "coupling",
     "up",
     "serve",
     "status",

@@ -8,10 +8,14 @@ from contextlib import closing
 from typing import Any
 
 from fairlead.cli import options as shared
-from fairlead.cli.client import connect
+from fairlead.cli.client import ApiClient, connect
 from fairlead.cli.output import hint, print_json, print_table
+from fairlead.cli.resources import did_you_mean
+from fairlead.core.errors import NotFound, UsageError
 
 PATH = "/fairlead/v1/coupling"
+QUEUES = "/fairlead/v1/queues"
+_SCHEDULER = "scheduler"
 _HEADER = ("FORM", "WRITER", "RESOURCE", "FIELDS", "READER", "WRITES", "PER MINUTE", "LAST", "BY", "LAG")
 _TIMERS = ("EVERY", "CONTROLLERS", "WHAT", "SPREAD")
 _FIELDS_SHOWN, _NAMES_SHOWN = 3, 4
@@ -44,7 +48,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     with closing(connect(options.kubeconfig)) as client:
-        answer = client.get(f"{PATH}/{options.controller}" if options.controller else PATH)
+        answer = _asked(client, options.controller)
     if options.observed:
         answer["couplings"] = [each for each in answer["couplings"] if each.get("last")]
     if options.output == "json":
@@ -57,6 +61,19 @@ def run(options: argparse.Namespace) -> int:
     else:
         _print(answer)
     return 0
+
+
+def _asked(client: ApiClient, controller: str) -> dict[str, Any]:
+    try:
+        answer: dict[str, Any] = client.get(f"{PATH}/{controller}" if controller else PATH)
+    except NotFound:
+        queues = client.get(QUEUES)
+        known = [item["controller"] for item in queues["items"]]
+        known += [] if queues["scheduler"] is None else [_SCHEDULER]
+        near = did_you_mean(controller, known)
+        told = ", ".join(sorted(known)) or "none"
+        raise UsageError(f'there is no controller "{controller}"{near}: known are {told}') from None
+    return answer
 
 
 def _print(answer: dict[str, Any]) -> None:

@@ -9,7 +9,6 @@ of what was observed only what is about objects that they may get.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
 from typing import Any
 
 from msgspec import structs
@@ -95,9 +94,10 @@ def _declared(plane: Plane) -> dict[str, tuple[str, ...]]:
 
 
 def _no_such(controller: str, declared: Iterable[str]) -> NotFound:
-    near = get_close_matches(controller, list(declared), 1)
-    hint = f"; did you mean {near[0]}?" if near else "; `fairlead queues` lists those that there are"
-    return NotFound(f'this plane has no controller "{controller}"{hint}', kind="controllers", name=controller)
+    known = ", ".join(sorted(declared))
+    return NotFound(
+        f'there is no controller "{controller}": known are {known}', kind="controllers", name=controller
+    )
 
 
 def _joined(

@@ -109,7 +109,7 @@ def test_without_a_name_all_are_told(asked: Asked) -> None:
 
 
 def test_a_controller_that_is_not_there(asked: Asked) -> None:
-    with pytest.raises(NotFound, match="did you mean scheduler"):
+    with pytest.raises(NotFound, match=r"there is no controller .schedular.: known are .*scheduler"):
         answered(coupled(asked.sources, "schedular"))
 
 
