@@ -144,6 +144,32 @@ _DECISIONS: list[dict[str, Any]] = [
 ]
 
 
+_LOOPS: list[Json] = [
+    {
+        "controller": "deployment and jane",
+        "object": "replicasets.apps/default/web-1",
+        "part": "",
+        "fields": ["spec.replicas"],
+        "since": 1800000000.0,
+        "last": 1800000004.0,
+        "writes": 3,
+        "kind": "oscillation",
+        "writers": ["deployment", "jane"],
+        "proof": [
+            {
+                "seconds": 1800000000.0 + number,
+                "writer": writer,
+                "field": "spec.replicas",
+                "value": value,
+                "decision": decision,
+                "revision": number,
+            }
+            for number, (writer, value, decision) in enumerate(
+                [("", "3", ""), ("jane", "1", "9f1c"), ("deployment", "3", "d6fd6171-68")]
+            )
+        ],
+    }
+]
 _COUPLING: Json = {
     "controllers": ["scheduler"],
     "couplings": [
@@ -201,7 +227,7 @@ def answer(path: str, query: dict[str, str]) -> Json | None:
     if path == "/fairlead/v1/queues":
         return _QUEUES
     if path in ("/fairlead/v1/coupling", "/fairlead/v1/coupling/scheduler"):
-        return _COUPLING
+        return {"loops": _LOOPS} if "loops" in query else _COUPLING
     if path == "/fairlead/v1/decisions":
         return {"items": [item for item in _DECISIONS if item["sequence"] > int(query["after"])]}
     return None

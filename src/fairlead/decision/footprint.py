@@ -68,6 +68,19 @@ def written_fields(before: Json | None, after: Json | None) -> frozenset[str]:
     return frozenset(DELETE if each in _DELETING else each for each in map(field_of, found)) - IDENTITY
 
 
+def field_values(obj: Json, fields: Iterable[str]) -> dict[str, Any]:
+    """What these fields of an object are; None where there is nothing."""
+    opened = _opened(obj)
+    found: dict[str, Any] = {}
+    for field in fields:
+        path, _, key = field.rstrip("]").partition("[")
+        value: Any = opened
+        for part in (*path.split("."), *((key,) if key else ())):
+            value = value.get(part) if isinstance(value, dict) else None
+        found[field] = value
+    return found
+
+
 def touches(written: str, read: str) -> bool:
     """Whether who reads the one may see another value because somebody wrote the other."""
     if written == read or ANY in (written, read) or written in LIFE:

@@ -71,12 +71,16 @@ class ObservedFootprints:
         backup = EMPTY
         if scenario.standing:
             epoch = EPOCH - int(scenario.seconds_max)
-            first = _World(self._committed, before(scenario), Chance(0), CALM, self.parts(usual), epoch=epoch)
+            first = WatchedWorld(
+                self._committed, before(scenario), Chance(0), CALM, self.parts(usual), epoch=epoch
+            )
             run = first.run()
             if run.violation is not None:
                 return run
             backup = first.server.backup()
-        world = _World(self._committed, scenario, Chance(seed), faults, self.parts(usual), backup=backup)
+        world = WatchedWorld(
+            self._committed, scenario, Chance(seed), faults, self.parts(usual), backup=backup
+        )
         return world.run()
 
     def parts(self, parts: Parts) -> Parts:
@@ -147,7 +151,7 @@ class ObservedFootprints:
             self._written.setdefault(writer, {}).setdefault(resource, set()).update(fields)
 
 
-class _World(World):
+class WatchedWorld(World):
     """One whose commits are looked at as they are stored."""
 
     def __init__(

@@ -19,13 +19,13 @@ from fairlead.core.times import parse_time
 from fairlead.decision.footprint import CREATE, DELETE, field_of
 from fairlead.explain.coupling.contract import AGENT, CONTROLLER, PERSON, POLICY, PROGRAM
 from fairlead.store.contract import Entry, Journal
+from fairlead.store.tail import lines_backwards, newest_line
 
 Json = dict[str, Any]
 #: bound: plane | audit lines that a look at coupling goes back | what is older is not counted
 COUPLING_LINES_MAX = 20_000
 #: bound: plane | objects of a kind whose managedFields are looked at | those changed last
 COUPLING_OBJECTS_MAX = 200
-_PIECE = 1000
 _TO_THE_SECOND = len("2026-01-31T12:00:00")
 _OURS, _NODE, _ACCOUNT = "system:fairlead:", "system:node:", "system:serviceaccount:"
 _MANAGER = "fairlead-"
@@ -137,15 +137,12 @@ class WrittenFields:
 
 def audit_pieces(journal: Journal, lines_max: int = COUPLING_LINES_MAX) -> Iterator[list[bytes]]:
     """Audit lines, the newest first, a stretch of the log at a time."""
-    end, left = _newest(journal), lines_max
-    first = journal.notes(STREAM, 0, 1)
-    oldest = first[0][0] if first else end + 1
-    while end >= oldest and left > 0:
-        start = max(0, end - _PIECE)
-        piece = [note.body for sequence, _, note in journal.notes(STREAM, start, _PIECE) if sequence <= end]
-        yield piece[::-1]
-        left -= len(piece)
-        end = start
+    left = lines_max
+    for window in lines_backwards(journal, STREAM, newest_line(journal, STREAM)):
+        yield [note.body for _, note in window]
+        left -= len(window)
+        if left <= 0:
+            return
 
 
 def writer_of(user: str) -> tuple[str, str]:
@@ -201,18 +198,3 @@ def _fields(line: _Line) -> set[str]:
 def _place(target: _Object) -> Place:
     resource = f"{target.resource}.{target.group}" if target.group else target.resource
     return resource, target.namespace, target.name
-
-
-def _newest(journal: Journal) -> int:
-    """The log can be read forwards only: its end is found by asking for what comes after, ever further on."""
-    low, step = 0, _PIECE
-    while further := journal.notes(STREAM, low + step, 1):
-        low, step = further[0][0], step * 2
-    high = low + step
-    while low < high:
-        middle = (low + high) // 2
-        if journal.notes(STREAM, middle, 1):
-            low = middle + 1
-        else:
-            high = middle
-    return low
