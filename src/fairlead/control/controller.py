@@ -19,7 +19,7 @@ from fairlead.control.health import Health
 from fairlead.control.instructions import AskProgress, Outbox, Record, Report
 from fairlead.control.needless import Needless
 from fairlead.control.record import record_of
-from fairlead.control.refusals import Refusals, is_own_change
+from fairlead.control.refusals import Refusals, Wait, is_own_change
 from fairlead.control.settings import Settings
 from fairlead.control.turn import Next, Turn, Write
 from fairlead.control.underway import Underway
@@ -233,7 +233,8 @@ class Controller:
         missed = view.missed()
         if missed:
             decision = wait_until_readable(self.decider, view, key, missed, now)
-        held = self.refusals.held_back(decision, view, key, now) if key in self.refusals else None
+        wait = self.refusals.held_by(key)
+        held = self.refusals.held_back(decision, view, key, now) if wait is not None else None
         decision = held or decision
         self._tell_notes(decision, -1, now)
         turn = Turn(
@@ -243,7 +244,7 @@ class Controller:
             self._send(turn, now, out)
         else:
             self._end(turn, Next.FINISH, now, 0.0, out)
-        out.append(self._record(turn, now, view))
+        out.append(self._record(turn, now, view, held=wait if held is not None else None))
 
     def _tell_notes(self, decision: Decision, after: int, now: float) -> None:
         """What there is to tell when it is decided (-1), or when this effect has succeeded."""
@@ -266,10 +267,15 @@ class Controller:
                 self._send(turn, now, out)
 
     def _record(
-        self, turn: Turn, now: float, view: Reading | None = None, verdict: Verdict | None = None
+        self,
+        turn: Turn,
+        now: float,
+        view: Reading | None = None,
+        verdict: Verdict | None = None,
+        held: Wait | None = None,
     ) -> Record:
         revision = self._health.settings.revision
-        return Record(record_of(self.decider.name, turn, view, now, verdict, revision))
+        return Record(record_of(self.decider.name, turn, view, now, verdict, revision, held))
 
     def _cut_short(self, turn: Turn, now: float) -> None:
         """What was decided is too old to be acted on any further, perhaps of a former time as leader: decide again."""

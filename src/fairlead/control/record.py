@@ -11,10 +11,12 @@ from __future__ import annotations
 from typing import Any
 
 from fairlead.cache.view import MirrorView
+from fairlead.control.refusals import Wait
 from fairlead.control.turn import Turn
 from fairlead.core import codec
 from fairlead.core.times import microtime
 from fairlead.decision.contract import Reading, Verdict
+from fairlead.decision.digest import digest_of
 
 STREAM = "decisions"
 
@@ -26,6 +28,7 @@ def record_of(
     now: float,
     verdict: Verdict | None = None,
     settings: int = 0,
+    held: Wait | None = None,
 ) -> bytes:
     """`settings` is the revision of the PlaneSettings in use, 0 for what is built in."""
     told = verdict or turn.decision.verdict
@@ -47,6 +50,10 @@ def record_of(
         line["trouble"] = turn.trouble
     if settings:
         line["settings"] = settings
+    if view is not None and (digest := digest_of(turn.decision)):
+        line["digest"] = digest
+    if held is not None:
+        line["held"] = held.told()
     reads = getattr(view, "reads", None)
     if reads is not None:
         line["reads"] = dict(sorted(reads().items()))
