@@ -84,6 +84,12 @@ class HistoryMirrors:
         self._mirrors[name] = mirror, taken
         return mirror
 
+    def version(self, key: Key, revision: int) -> bytes | None:
+        """An object at a revision of its own; None if that is not at hand."""
+        history = self._history.of(key.resource)
+        versions = (*history.entries, *(each.entry for each in history.changes))
+        return next((each.data for each in versions if (each.key, each.revision) == (key, revision)), None)
+
 
 class PastView(MirrorView):
     """What one recorded turn read."""

@@ -55,7 +55,7 @@ def starts_of(lines: Iterable[Json]) -> dict[str, int]:
 class Rerunner:
     def __init__(self, history: History, cast: Cast) -> None:
         self._cast = cast
-        self._past = HistoryMirrors(history, cast.resources)
+        self.past = HistoryMirrors(history, cast.resources)
 
     def run(self, line: Json) -> Rerun | str:
         """Or why it cannot be run at all: what it rests on is not at hand."""
@@ -69,7 +69,7 @@ class Rerunner:
             if decider is None:
                 return f"there is no controller {line['controller']} in this release"
             key, now = self._cast.key_of(line["object"]), parse_time(line["time"])
-            view = PastView(self._past, reads, heard)
+            view = PastView(self.past, reads, heard)
             wait = msgspec.convert(line["held"], Wait) if "held" in line else None
             decision = decide_again(decider, view, key, now, wait)
         except NotKept as missing:
@@ -82,14 +82,14 @@ class Rerunner:
 
     def view(self, line: Json) -> PastView:
         """What it read, for those who compare or explain."""
-        return PastView(self._past, line["reads"], line.get("heard") or {})
+        return PastView(self.past, line["reads"], line.get("heard") or {})
 
     def mirror(self, resource: str, revision: int) -> Mirror[Any]:
-        return self._past.at(resource, revision)
+        return self.past.at(resource, revision)
 
     def _serve_kinds(self, heard: Json) -> None:
         revision = heard.get("kinds", 0)
-        self._cast.serve(self._past.at(DEFINITIONS, revision).index.all() if revision else ())
+        self._cast.serve(self.past.at(DEFINITIONS, revision).index.all() if revision else ())
 
 
 def decide_again(decider: Decider, view: PastView, key: Key, now: float, wait: Wait | None) -> Decision:

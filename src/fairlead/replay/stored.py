@@ -1,14 +1,16 @@
-"""The store's history as `past.py` wants it: one resource from the revision that is needed on.
+"""Histories as `past.py` wants them: one resource from the revision that is needed on.
 
-Used where a store is at hand: by a server that is asked to explain or to capture, and by tests.
+Of a store, where one is at hand: a server that is asked to explain, tests. Of an artifact that was captured elsewhere.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+from fairlead.model.key import Key
+from fairlead.replay.artifact import Artifact
 from fairlead.replay.past import NotKept, PastChange, ResourceHistory
-from fairlead.store.contract import Compacted, FutureRevision, Reader
+from fairlead.store.contract import Compacted, Entry, FutureRevision, Reader
 
 _CHANGES = 1_000
 
@@ -43,3 +45,44 @@ def read_history(reader: Reader, resource: str, start: int) -> ResourceHistory:
     except FutureRevision:
         raise NotKept(f"revision {start} of {resource} is not in this store") from None
     return ResourceHistory(start, entries, changes, max(end, after))
+
+
+class CapturedHistory:
+    """The same of an artifact."""
+
+    def __init__(self, artifact: Artifact) -> None:
+        entries: dict[str, list[Entry]] = {}
+        changes: dict[str, list[PastChange]] = {}
+        for each in artifact.objects:
+            entry = Entry(Key(*each.key), each.uid, each.revision, bytes(each.value))
+            entries.setdefault(entry.key.resource, []).append(entry)
+        for change in artifact.changes:
+            entry = Entry(Key(*change.key), change.uid, change.revision, bytes(change.value))
+            changes.setdefault(entry.key.resource, []).append(PastChange(change.change_type, entry))
+        self._found = {
+            name: ResourceHistory(
+                start, tuple(entries.get(name, ())), changes.get(name, ()), artifact.head.ends[name]
+            )
+            for name, start in artifact.head.starts.items()
+        }
+
+    def of(self, resource: str) -> ResourceHistory:
+        try:
+            return self._found[resource]
+        except KeyError:
+            raise NotKept(f"nothing of {resource} was captured") from None
+
+    def without(self, key: Key) -> None:
+        """As if this object had never been there."""
+        found = self._found.get(key.resource)
+        if found is not None:
+            self._found[key.resource] = found._replace(
+                entries=tuple(each for each in found.entries if each.key != key),
+                changes=[each for each in found.changes if each.entry.key != key],
+            )
+
+    def keys(self, resource: str) -> list[Key]:
+        """Of all objects of it that were there at one time."""
+        found = self._found.get(resource)
+        versions = (*found.entries, *(each.entry for each in found.changes)) if found is not None else ()
+        return sorted({each.key for each in versions})

@@ -17,7 +17,8 @@ from fairlead.api.metrics import METRICS, VERBS
 from fairlead.control import record
 from fairlead.control.plane import Plane
 from fairlead.explain.sources import Sources
-from fairlead.runtime.server import explanations, extensions, tenants
+from fairlead.replay.capture import TURNS
+from fairlead.runtime.server import explanations, extensions, histories, tenants
 from fairlead.runtime.server.answering import Answering
 from fairlead.runtime.server.extensions import MetricSample
 from fairlead.runtime.server.version import git_version, version_document
@@ -36,8 +37,9 @@ def mount_documents(
     answering: Answering,
     samples: Callable[[], Iterable[MetricSample]],
     address: str,
+    hollow_nodes: int,
 ) -> Documents:
-    """`address`: where the server listens; `samples`: what /metrics tells."""
+    """`address`: where the server listens; `samples`: what /metrics tells; `hollow_nodes`: how many it pretends."""
     virtual = [Virtual(r.group, r.version, r.plural, r.kind, r.namespaced, r.verbs) for r in REVIEWS]
     answered = [(k, VERBS) for k in METRICS] + [(k, READS) for k in EMPTY]
     virtual += [Virtual(k.group, k.version, k.plural, k.kind, k.namespaced, v) for k, v in answered]
@@ -57,9 +59,12 @@ def mount_documents(
             "/healthz": Mounted(healthy),
             "/metrics": Mounted(extensions.metrics(samples)),
             extensions.AUDIT: Mounted(lines, tenant),
-            extensions.DECISIONS: Mounted(extensions.lines(journal, record.STREAM), tenant),
+            extensions.DECISIONS: Mounted(extensions.lines(journal, record.STREAM, {TURNS: TURNS}), tenant),
             extensions.QUEUES: Mounted(extensions.queues(plane_now, clock), tenant),
             extensions.REVISION: Mounted(extensions.revisions(journal, store), tenant),
+            histories.HISTORY: Mounted(
+                histories.histories(store, journal, desk.catalog, answering, hollow_nodes)
+            ),
             explanations.EXPLAIN: Mounted(
                 explanations.explanations(sources, answering),
                 tenants.who_may_get_the_pod(explanations.EXPLAIN),

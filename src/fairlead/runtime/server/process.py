@@ -298,6 +298,7 @@ class Server:
             answering=self._answering,
             samples=lambda: self._samples(desk, handler()),
             address=f"{self._settings.listen}:{self._settings.port}",
+            hollow_nodes=self._settings.hollow_nodes,
         )
 
     def _samples(self, desk: Desk, handler: Handler) -> Iterator[MetricSample]:
