@@ -78,6 +78,7 @@ AWAY = (
     "freezes",
     "grant approve review-me",
     "sim from",
+    "incident capture -o x.incident",
 )
 # Take no name of an object: they start something, or tell all there is.
 WITHOUT = {
@@ -98,6 +99,8 @@ WITHOUT = {
     "backup",
     "restore",
     "check",
+    "incident",
+    "replay",
     "sim",
     "version",
     "completion",

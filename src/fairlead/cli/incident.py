@@ -32,6 +32,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     capture.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help="where to write it")
     capture.add_argument("--json", action="store_true", help="say what was captured as JSON")
+    capture.add_argument(
+        "--data-dir",
+        type=Path,
+        metavar="DIR",
+        help="read a data directory instead of asking a server, also one that is in use",
+    )
     shared.add_kubeconfig(capture)
     capture.set_defaults(run=_capture)
 
@@ -46,8 +52,14 @@ def _capture(options: argparse.Namespace) -> int:
 
     now = time.time()
     since = parse_moment("--since", options.since, now)
-    with closing(connect(options.kubeconfig)) as client:
-        found = capture(ServerOrigin(client), since, now, options.namespace or "")
+    if options.data_dir is not None:
+        from fairlead.runtime.data.incidents import stored_origin  # brings the database library along
+
+        with stored_origin(options.data_dir) as origin:
+            found = capture(origin, since, now, options.namespace or "")
+    else:
+        with closing(connect(options.kubeconfig)) as client:
+            found = capture(ServerOrigin(client), since, now, options.namespace or "")
     data = write_artifact(found)
     write_file(options.output, data)
     counts = {

@@ -50,18 +50,18 @@ def run(options: argparse.Namespace) -> int:
 
     artifact = load_artifact(options.file)
     if artifact.head.origin == LIVE:
-        return replay_incident(artifact, options)
+        return replay_incident(artifact, options.output, options.policy, options.without_override)
     return _play(artifact, options)
 
 
-def replay_incident(artifact: Any, options: argparse.Namespace) -> int:
+def replay_incident(artifact: Any, form: str, policy_file: str = "", without_override: str = "") -> int:
     from fairlead.replay.replaying import WhatIf, replay
 
-    policy = _policy(options.policy) if options.policy else None
-    what_if = WhatIf(policy, options.without_override)
+    policy = _policy(policy_file) if policy_file else None
+    what_if = WhatIf(policy, without_override)
     found = replay(artifact, what_if)
     first = found.first_divergence
-    if options.output == "json":
+    if form == "json":
         print_json(
             {
                 "decisions": found.decisions,
@@ -120,20 +120,16 @@ def _brief(told: dict[str, Any]) -> str:
 
 
 def _policy(name: str) -> Any:
-    import msgspec
-
     from fairlead.cli.manifests import documents
     from fairlead.core.errors import UsageError
     from fairlead.model.policy.in_use import problem_of
-    from fairlead.model.views import SchedulingPolicy
+    from fairlead.model.views import Meta, SchedulingPolicy
 
     found = [each for each in documents([name]) if each["kind"] == "SchedulingPolicy"]
     if len(found) != 1:
         raise UsageError(f"{name} has {len(found)} SchedulingPolicies: exactly one is needed")
-    try:
-        policy = msgspec.convert(found[0], SchedulingPolicy)
-    except msgspec.ValidationError as error:
-        raise UsageError(f"{name} is no SchedulingPolicy: {error}") from None
+    spec, called = found[0].get("spec") or {}, (found[0].get("metadata") or {}).get("name") or "policy"
+    policy = SchedulingPolicy(Meta(called, ""), spec)
     if problem := problem_of(policy):
         raise UsageError(f"{name} {problem}")
     return policy
