@@ -47,8 +47,9 @@ def _capture(options: argparse.Namespace) -> int:
     from fairlead.cli.incident_origin import ServerOrigin
     from fairlead.cli.moments import parse_moment
     from fairlead.cli.sim_artifacts import write_file
+    from fairlead.control.instructions import DECISIONS, TURNS
     from fairlead.replay.artifact import write_artifact
-    from fairlead.replay.capture import AUDIT, DECISIONS, TURNS, capture
+    from fairlead.replay.capture import AUDIT, capture
 
     now = time.time()
     since = parse_moment("--since", options.since, now)

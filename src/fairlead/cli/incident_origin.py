@@ -8,10 +8,11 @@ from collections.abc import Iterator
 import msgspec
 
 from fairlead.cli.client import ApiClient
+from fairlead.control.instructions import DECISIONS, TURNS
 from fairlead.core.errors import ApiError, Forbidden, OperatorError
 from fairlead.core.times import microtime, parse_time
 from fairlead.model.key import Key
-from fairlead.replay.capture import AUDIT, DECISIONS, TURNS, LogLine, PlaneFacts
+from fairlead.replay.capture import AUDIT, LogLine, PlaneFacts
 from fairlead.replay.past import PastChange, ResourceHistory
 from fairlead.store.contract import Entry
 
@@ -50,12 +51,11 @@ class _Page(msgspec.Struct):
     next: dict[str, int] = {}
 
 
-class _Facts(msgspec.Struct, rename="camel"):
+class _Facts(msgspec.Struct):
     fairlead: str
     python: str
     revision: int
     resources: tuple[str, ...]
-    hollow_nodes: int = 0
 
 
 _record = msgspec.json.Decoder(_Record).decode
@@ -72,7 +72,7 @@ class ServerOrigin:
 
     def facts(self, since: float) -> PlaneFacts:
         found = _facts(self._ask(HISTORY, {"since": microtime(since)}))
-        return PlaneFacts(found.fairlead, found.python, found.revision, found.resources, found.hollow_nodes)
+        return PlaneFacts(found.fairlead, found.python, found.revision, found.resources)
 
     def lines(self, stream: str, since: float) -> Iterator[LogLine]:
         path, name = _PATHS[stream]

@@ -16,6 +16,7 @@ from typing import NamedTuple, Protocol
 
 import msgspec
 
+from fairlead.control.instructions import DECISIONS, TURNS
 from fairlead.core.times import microtime
 from fairlead.model.kind import Json
 from fairlead.replay.artifact import (
@@ -32,7 +33,8 @@ from fairlead.replay.past import ResourceHistory
 from fairlead.replay.rerun import starts_of
 from fairlead.store.contract import Entry
 
-DECISIONS, TURNS, AUDIT = "decisions", "turns", "audit"
+AUDIT = "audit"
+_HOLLOW = "controller/hollow"
 STREAMS = (DECISIONS, TURNS, AUDIT)
 
 
@@ -46,7 +48,6 @@ class PlaneFacts(NamedTuple):
     python: str
     revision: int  # the newest when the time to be captured began
     resources: tuple[str, ...]  # that there are objects of, or were
-    hollow_nodes: int = 0
 
 
 class Origin(Protocol):
@@ -68,6 +69,7 @@ class _Brief(msgspec.Struct):
     about: tuple[str, ...] = ()
     pods: tuple[str, ...] = ()
     term: str = ""
+    flags: tuple[str, ...] = ()
     reads: dict[str, tuple[int, int]] = {}
     heard: Json = {}
 
@@ -79,9 +81,11 @@ def capture(origin: Origin, since: float, until: float, namespace: str = "") -> 
     facts = origin.facts(since)
     lines: list[RecordedLine] = []
     rests: list[Json] = []
+    hollow_nodes = 0
     for stream in STREAMS:
         for line in origin.lines(stream, since):
             brief = _brief(line.body)
+            hollow_nodes = _hollow_nodes(brief.flags) if brief.term else hollow_nodes
             if namespace and not concerns(brief, namespace):
                 continue
             lines.append(RecordedLine(stream, line.sequence, msgspec.Raw(line.body)))
@@ -101,7 +105,7 @@ def capture(origin: Origin, since: float, until: float, namespace: str = "") -> 
         namespace=namespace,
         starts={name: each.start for name, each in histories.items()},
         ends={name: each.end for name, each in histories.items()},
-        hollow_nodes=facts.hollow_nodes,
+        hollow_nodes=hollow_nodes,
     )
     changes = (change for each in histories.values() for change in each.changes)
     return Artifact(
@@ -117,6 +121,12 @@ def capture(origin: Origin, since: float, until: float, namespace: str = "") -> 
         ),
         lines=tuple(lines),
     )
+
+
+def _hollow_nodes(flags: Iterable[str]) -> int:
+    """How many nodes the plane was to pretend, by the line that opens its term."""
+    told = (each.removeprefix(_HOLLOW) for each in flags if each.startswith(_HOLLOW))
+    return next((int(number.removeprefix("=") or 1) for number in told), 0)
 
 
 def concerns(brief: _Brief, namespace: str) -> bool:

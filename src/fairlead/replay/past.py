@@ -68,9 +68,7 @@ class HistoryMirrors:
             return Mirror(self.resources[name])  # there had been no list
         history = self._history.of(name)
         if not history.start <= revision <= history.end:
-            raise NotKept(
-                f"{name} is kept from revision {history.start} to {history.end}, and it was read at {revision}"
-            )
+            raise NotKept(f"{name} is at hand from revision {history.start} to {history.end} only")
         mirror, taken = self._mirrors.get(name) or (None, 0)
         if mirror is None or mirror.revision > revision:
             mirror, taken = Mirror(self.resources[name]), 0

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from fairlead.control.attempts import SCHEDULER
+from fairlead.control.instructions import DECISIONS, TURNS
 from fairlead.core import codec
 from fairlead.core.errors import NotFound
 from fairlead.decision.contract import Decision
@@ -24,7 +25,6 @@ from fairlead.decision.decider import Decider
 from fairlead.model.kind import Json
 from fairlead.model.views import OVERRIDES, SchedulingPolicy
 from fairlead.replay.artifact import Artifact
-from fairlead.replay.capture import DECISIONS, TURNS
 from fairlead.replay.cast import Cast, usual_deciders
 from fairlead.replay.past import NotKept
 from fairlead.replay.placement import differences, place_again, policy_then

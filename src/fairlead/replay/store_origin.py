@@ -32,9 +32,8 @@ _brief = msgspec.json.Decoder(_Brief).decode
 class StoreOrigin:
     """`key`: drawn for this capture, to take secrets out."""
 
-    def __init__(self, reader: Reader, journal: Journal, key: bytes, hollow_nodes: int = 0) -> None:
+    def __init__(self, reader: Reader, journal: Journal, key: bytes) -> None:
         self._reader, self._journal, self._key = reader, journal, key
-        self._hollow_nodes = hollow_nodes
 
     def facts(self, since: float) -> PlaneFacts:
         found = revision_at(self._journal, self._reader.revision, since)
@@ -46,7 +45,6 @@ class StoreOrigin:
             platform.python_version(),
             found.revision if found is not None else 1,
             tuple(sorted(resources)),
-            self._hollow_nodes,
         )
 
     def lines(self, stream: str, since: float) -> Iterator[LogLine]:

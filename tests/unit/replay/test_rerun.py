@@ -118,4 +118,4 @@ def test_what_is_not_kept_is_told(driver: Driver) -> None:
     line = next(each for each in driver.records if each["controller"] == "node-health")
     told = runner.run({**line, "reads": {name: [1, 1] for name in line["reads"]}})
     assert isinstance(told, str)
-    assert "read at 1" in told
+    assert "is at hand from revision" in told

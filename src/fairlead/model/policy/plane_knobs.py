@@ -159,7 +159,9 @@ SECTIONS: dict[str, Section] = {
             Knob("secondsMax", 14_400.0, 1.0, 86400.0),
             Knob("activeMax", 50, 1, 1000),
             Knob("nodesShareMax", 0.34, 0.0, 1.0),
+            Knob("capacityShareMax", 0.34, 0.0, 1.0),
             Knob("workloadsMax", 20, 0, 1_000_000),
+            Knob("priorityMax", 1_000_000, 0, 1_000_000_000),
         ),
     ),
     "autoscaling": Section(

@@ -63,7 +63,7 @@ class RemotePlaneDriver:
         remote: Remote,
         clock: Callable[[], float],
         failed: Callable[[BaseException], None],
-        record: Callable[[Sequence[bytes]], None] = lambda records: None,
+        record: Callable[[Sequence[Record]], None] = lambda records: None,
     ) -> None:
         self.plane = plane
         self._remote = remote
@@ -87,10 +87,10 @@ class RemotePlaneDriver:
     # Carrying out
 
     def _carry_out(self, instructions: tuple[PlaneInstruction, ...]) -> None:
-        records: list[bytes] = []
+        records: list[Record] = []
         for instruction in instructions:
             if isinstance(instruction, Record):
-                records.append(instruction.body)
+                records.append(instruction)
                 continue
             if records:
                 self._record(records)

@@ -39,13 +39,11 @@ _CHANGES = 1_000
 Json = dict[str, Any]
 
 
-def histories(
-    store: Store, journal: Journal, catalog: Catalog, answering: Answering, hollow_nodes: int
-) -> Extension:
+def histories(store: Store, journal: Journal, catalog: Catalog, answering: Answering) -> Extension:
     def answer(path: str, query: Mapping[str, str], context: Context, sight: Sight) -> Later:
         parts = path.removeprefix(HISTORY).split("/")[1:]
         if not parts:
-            return answering.later(_facts(store, journal, catalog, hollow_nodes, query.get("since", "")))
+            return answering.later(_facts(store, journal, catalog, query.get("since", "")))
         if len(parts) != 1 or catalog.of_resource(parts[0]) is None:
             raise NotFound(f"ask for {HISTORY}/RESOURCE, as in pods or deployments.apps")
         key, start = _key(query), options.parse_whole(query, "start") or 0
@@ -66,7 +64,7 @@ def _key(query: Mapping[str, str]) -> bytes:
     return key
 
 
-def _facts(store: Store, journal: Journal, catalog: Catalog, hollow_nodes: int, since: str) -> Asking[Json]:
+def _facts(store: Store, journal: Journal, catalog: Catalog, since: str) -> Asking[Json]:
     try:
         instant = parse_time(since)
     except ValueError as error:
@@ -78,7 +76,6 @@ def _facts(store: Store, journal: Journal, catalog: Catalog, hollow_nodes: int, 
         "python": platform.python_version(),
         # Nothing so old is kept: then from the oldest that is, which the floors tell page by page.
         "revision": found.revision if found is not None else 1,
-        "hollowNodes": hollow_nodes,
         "resources": sorted({kind.resource for kind in catalog}),
     }
 

@@ -15,9 +15,9 @@ from fairlead.api.empty import EMPTY
 from fairlead.api.empty import VERBS as READS
 from fairlead.api.metrics import METRICS, VERBS
 from fairlead.control import record
+from fairlead.control.instructions import TURNS
 from fairlead.control.plane import Plane
 from fairlead.explain.sources import Sources
-from fairlead.replay.capture import TURNS
 from fairlead.runtime.server import explanations, extensions, histories, tenants
 from fairlead.runtime.server.answering import Answering
 from fairlead.runtime.server.extensions import MetricSample
@@ -37,9 +37,8 @@ def mount_documents(
     answering: Answering,
     samples: Callable[[], Iterable[MetricSample]],
     address: str,
-    hollow_nodes: int,
 ) -> Documents:
-    """`address`: where the server listens; `samples`: what /metrics tells; `hollow_nodes`: how many it pretends."""
+    """`address`: where the server listens; `samples`: what /metrics tells."""
     virtual = [Virtual(r.group, r.version, r.plural, r.kind, r.namespaced, r.verbs) for r in REVIEWS]
     answered = [(k, VERBS) for k in METRICS] + [(k, READS) for k in EMPTY]
     virtual += [Virtual(k.group, k.version, k.plural, k.kind, k.namespaced, v) for k, v in answered]
@@ -62,9 +61,7 @@ def mount_documents(
             extensions.DECISIONS: Mounted(extensions.lines(journal, record.STREAM, {TURNS: TURNS}), tenant),
             extensions.QUEUES: Mounted(extensions.queues(plane_now, clock), tenant),
             extensions.REVISION: Mounted(extensions.revisions(journal, store), tenant),
-            histories.HISTORY: Mounted(
-                histories.histories(store, journal, desk.catalog, answering, hollow_nodes)
-            ),
+            histories.HISTORY: Mounted(histories.histories(store, journal, desk.catalog, answering)),
             explanations.EXPLAIN: Mounted(
                 explanations.explanations(sources, answering),
                 tenants.who_may_get_the_pod(explanations.EXPLAIN),

@@ -28,7 +28,6 @@ from fairlead.control.instructions import (
     Report,
 )
 from fairlead.control.plane import Plane
-from fairlead.control.record import STREAM
 from fairlead.core.errors import InternalError
 from fairlead.port.driving import Follow, ListAll, Stepped, WakeAt
 from fairlead.port.outcome import outcome_of
@@ -93,7 +92,7 @@ class PlaneDriver:
         records: list[Note] = []
         for instruction in instructions:
             if isinstance(instruction, Record):
-                records.append(Note(STREAM, instruction.body))
+                records.append(Note(instruction.stream, instruction.body))
                 continue
             if records:  # in one transaction, and before what was decided
                 self._host.note(tuple(records))

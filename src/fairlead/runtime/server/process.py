@@ -81,11 +81,12 @@ TOKENS_SECONDS = 1.0
 
 
 def retention(history_seconds: float) -> dict[str, Retention]:
-    """How long history is kept, per resource: short for what changes all the time and is of no use afterwards."""
+    """How long history is kept, per resource: shorter for what changes all the time. Leases long enough that what was
+    decided on them can be run again (`replay/`) when somebody comes to look."""
     mebibyte = 1024 * 1024
     return {
         "": Retention(history_seconds, 256 * mebibyte),
-        "leases.coordination.k8s.io": Retention(min(history_seconds, 300.0), 8 * mebibyte),
+        "leases.coordination.k8s.io": Retention(min(history_seconds, 1800.0), 64 * mebibyte),
         "events": Retention(min(history_seconds, 3600.0), 64 * mebibyte),
     }
 
@@ -258,7 +259,12 @@ class Server:
         if hollow:
             deciders = (*deciders, hollow_decider("hollow-", hollow))
         # The data directory has one process at a time: who restarts on it is the same holder and need not wait.
-        return Plane(socket.gethostname(), deciders, Placer if self._settings.controllers else None)
+        return Plane(
+            socket.gethostname(),
+            deciders,
+            Placer if self._settings.controllers else None,
+            version=__version__,
+        )
 
     @property
     def _is_first_run(self) -> bool:
@@ -298,7 +304,6 @@ class Server:
             answering=self._answering,
             samples=lambda: self._samples(desk, handler()),
             address=f"{self._settings.listen}:{self._settings.port}",
-            hollow_nodes=self._settings.hollow_nodes,
         )
 
     def _samples(self, desk: Desk, handler: Handler) -> Iterator[MetricSample]:
