@@ -80,6 +80,7 @@ AWAY = (
     "freezes",
     "grant approve review-me",
     "sim from",
+    "incident capture -o x.incident",
 )
 # Take no name of an object: they start something, or tell all there is.
 WITHOUT = {
@@ -101,6 +102,8 @@ WITHOUT = {
     "backup",
     "restore",
     "check",
+    "incident",
+    "replay",
     "sim",
     "version",
     "completion",

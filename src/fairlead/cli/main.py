@@ -92,6 +92,8 @@ VERBS = (
         "fairlead.cli.check",
         "read all of a data directory, and say what is damaged and what a backup has of it",
     ),
+    Verb("incident", "fairlead.cli.incident", "keep what was decided, and on what, in a file"),
+    Verb("replay", "fairlead.cli.replay", "run every decision of an incident again, and say which differ"),
     Verb(
         "sim",
         "fairlead.cli.sim",
@@ -104,7 +106,7 @@ VERBS = (
 GROUPS = {
     "run": ("up", "serve", "agent", "control", "kinds", "status", "stop"),
     "look": ("get", "audit", "decisions", "queues", "progress"),
-    "explain": ("explain", "why-not", "plan", "forecast", "coupling"),
+    "explain": ("explain", "why-not", "plan", "forecast", "coupling", "incident", "replay"),
     "intervene": ("override", "overrides", "runbook", "drain", "repair", "grant", "grants", "freezes"),
     "keep": ("token", "backup", "restore", "check"),
     "other": ("sim", "completion", "version"),
