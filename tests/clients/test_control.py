@@ -18,6 +18,7 @@ import pytest
 
 from fairlead.core.times import microtime
 from fairlead.model.kinds.reservation import name_for
+from tests import nursery
 from tests.clients.plain_kubernetes import PlainKubernetes
 from tests.e2e.testimony import eventually
 from tests.running import FAIRLEAD, Running
@@ -48,9 +49,7 @@ class Control:
         self._said = folder / f"{name}.said"
         words: list[str | Path] = [FAIRLEAD, "control", "--kubeconfig", server.kubeconfig, "--identity", name]
         with open(self._said, "ab") as file:
-            self.process = subprocess.Popen(
-                [*words, "--data-dir", self.directory, *more], stdout=file, stderr=file
-            )
+            self.process = nursery.start([*words, "--data-dir", self.directory, *more], file)
 
     @property
     def said(self) -> str:
