@@ -87,7 +87,7 @@ class _Nursery:
         self._socket.close()
         self._process.wait(60)
 
-    def start(self, words: Sequence[str | Path], log: IO[bytes]) -> Born:
+    def start(self, words: Sequence[str | Path], out: IO[bytes], errors: IO[bytes]) -> Born:
         asked = {
             "words": [str(each) for each in words],
             "environment": dict(os.environ),
@@ -97,7 +97,8 @@ class _Nursery:
         hears, tells = os.pipe()
         with self._lock:
             try:
-                socket.send_fds(self._socket, [json.dumps(asked).encode()], [log.fileno(), tells])
+                files = [out.fileno(), errors.fileno(), tells]
+                socket.send_fds(self._socket, [json.dumps(asked).encode()], files)
             finally:
                 os.close(tells)
             return Born(int(self._socket.recv(64)), hears)
@@ -106,10 +107,12 @@ class _Nursery:
 _nurseries: list[_Nursery] = []  # none before it is needed, then one
 
 
-def start(words: Sequence[str | Path], log: IO[bytes]) -> Born:
+def start(words: Sequence[str | Path], out: IO[bytes], errors: IO[bytes] | None = None) -> Born:
+    """`errors`: for what it says on standard error, if that is to be kept apart."""
+    assert Path(words[0]).name == "fairlead", "other programs are started by subprocess"
     if not _nurseries:
         _nurseries.append(_Nursery())
-    return _nurseries[0].start(words, log)
+    return _nurseries[0].start(words, out, errors or out)
 
 
 # In the nursery
@@ -123,18 +126,18 @@ def _serve(asks: socket.socket) -> dict[str, Any] | None:
     signal.set_wakeup_fd(wakes)
     signal.signal(signal.SIGCHLD, lambda *_: None)
     while True:
-        ready, _, _ = select.select([asks, woken], [], [])
+        ready, _, _ = select.select([asks.fileno(), woken], [], [])
         if woken in ready:
             os.read(woken, 4096)
             _bury(living)
-        if asks not in ready:
+        if asks.fileno() not in ready:
             continue
-        message, files, _, _ = socket.recv_fds(asks, _MESSAGE_BYTES, 2)
+        message, files, _, _ = socket.recv_fds(asks, _MESSAGE_BYTES, 3)
         if not message:
             for pid in living:
                 os.kill(pid, signal.SIGKILL)
             return None
-        log, tells = files
+        out, errors, tells = files
         pid = os.fork()
         if not pid:
             signal.set_wakeup_fd(-1)
@@ -142,12 +145,14 @@ def _serve(asks: socket.socket) -> dict[str, Any] | None:
             signal.signal(signal.SIGINT, signal.default_int_handler)
             for each in (asks.detach(), woken, wakes, tells, *living.values()):
                 os.close(each)
-            for each in (1, 2):
-                os.dup2(log, each)
-            os.close(log)
+            os.dup2(out, 1)
+            os.dup2(errors, 2)
+            os.close(out)
+            os.close(errors)
             asked: dict[str, Any] = json.loads(message)
             return asked
-        os.close(log)
+        os.close(out)
+        os.close(errors)
         living[pid] = tells
         asks.send(str(pid).encode())
 

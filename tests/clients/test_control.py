@@ -318,14 +318,14 @@ sys.exit(main())
 
 
 @pytest.fixture
-def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[PlainKubernetes]:
+def bare(tmp_path: Path) -> Iterator[PlainKubernetes]:
     """An API that nobody works beside: no garbage is collected, and no namespace emptied. Definitions are finalized, as
     Kubernetes' API server does by itself."""
     script = tmp_path / "bare"
     script.write_text(BARE.format(python=sys.executable))
     script.chmod(0o700)
-    monkeypatch.setattr("tests.running.FAIRLEAD", script)
-    server = Running(tmp_path / "data", arguments=("--without-controllers", "--hollow-nodes", "2"))
+    arguments = ("--without-controllers", "--hollow-nodes", "2")
+    server = Running(tmp_path / "data", arguments=arguments, program=(script,))
     plain = PlainKubernetes(server, tmp_path)
     yield plain
     plain.close()
