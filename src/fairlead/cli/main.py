@@ -42,6 +42,7 @@ VERBS = (
     Verb("audit", "fairlead.cli.audit", "show who changed what, and which fields"),
     Verb("decisions", "fairlead.cli.decisions", "show what the controllers decided, and on which revisions"),
     Verb("timeline", "fairlead.cli.timeline", "show what happened to an object, who did it and why"),
+    Verb("debug", "fairlead.cli.debug", "show who stands where about a workload, and what stops it"),
     Verb("explain", "fairlead.cli.explain", "show why a pod is where it is, or why it is nowhere"),
     Verb("why-not", "fairlead.cli.why_not", "show what each filter says of one pod on one node"),
     Verb("plan", "fairlead.cli.plan", "show where a manifest's pods would go and whom they would evict"),
@@ -100,7 +101,7 @@ VERBS = (
 GROUPS = {
     "run": ("up", "serve", "agent", "control", "kinds", "status", "stop"),
     "look": ("get", "audit", "decisions", "queues", "progress"),
-    "explain": ("timeline", "explain", "why-not", "plan", "forecast"),
+    "explain": ("timeline", "debug", "explain", "why-not", "plan", "forecast"),
     "intervene": ("override", "overrides", "runbook", "drain", "repair", "grant", "grants", "freezes"),
     "keep": ("token", "backup", "restore", "check"),
     "other": ("sim", "completion", "version"),

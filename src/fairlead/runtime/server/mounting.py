@@ -72,6 +72,9 @@ def mount_documents(
             timelines.TIMELINE: Mounted(
                 timelines.timelines(sources, answering), timelines.who_may_get_it(timelines.TIMELINE)
             ),
+            timelines.DEBUG: Mounted(
+                timelines.debug_views(sources, answering), timelines.who_may_get_it(timelines.DEBUG)
+            ),
         },
         {explanations.PLAN: Asked(explanations.plans(sources, answering), tenants.who_may_create_the_pods)},
     )

@@ -5,6 +5,7 @@ get, and is told of objects that they may get.
 
 GET  /fairlead/v1/timeline/RESOURCE/NAMESPACE/NAME[?since=TIME][?at=TIME|REVISION]   RESOURCE: as in deployments.apps;
                                                                     NAMESPACE: - for what is in none
+GET  /fairlead/v1/debug/RESOURCE/NAMESPACE/NAME
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from fairlead.api.access.users import User
 from fairlead.api.plan import Context
 from fairlead.core.errors import BadRequest, NotFound
 from fairlead.core.times import parse_time
+from fairlead.explain.debugging import debug
 from fairlead.explain.sources import Sources
 from fairlead.explain.timeline.telling import Asked, timeline
 from fairlead.model.key import Key
@@ -24,6 +26,7 @@ from fairlead.runtime.server.answering import Answering
 from fairlead.wire.documents import Extension, Later, Needs
 
 TIMELINE = "/fairlead/v1/timeline"
+DEBUG = "/fairlead/v1/debug"
 _NOWHERE = "-"
 
 
@@ -33,6 +36,13 @@ def timelines(sources: Sources, answering: Answering) -> Extension:
         since, at = _time(query, "since"), query.get("at", "")
         until = _written(sources, int(at)) if at.isdecimal() else _time(query, "at")
         return answering.later(timeline(sources, Asked(key, since, until), sight))
+
+    return answer
+
+
+def debug_views(sources: Sources, answering: Answering) -> Extension:
+    def answer(path: str, query: Mapping[str, str], context: Context, sight: Sight) -> Later:
+        return answering.later(debug(sources, _key(path, DEBUG), sight))
 
     return answer
 
