@@ -65,7 +65,7 @@ def timeline(sources: Sources, asked: Asked, sight: Sight = EVERYTHING) -> Askin
     told = merge(moments)
     left_out = max(0, len(told) - MOMENTS_MAX)
     told = told[left_out:]
-    why = why_of(told, target, family.present is not None)
+    why = why_of(told, target, family.present is not None, family.own, family.above)
     meta = (family.present or {}).get("metadata") or {}
     return {
         "object": target,

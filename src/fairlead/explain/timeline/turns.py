@@ -35,7 +35,17 @@ Json = dict[str, Any]
 _NODES = "nodes"
 _REPORTS = "ChangeStatus "
 # What a controller waits for that it brings about itself, or of which another line tells: no news.
-_ITS_OWN = ("PodsUnavailable", "MissingPods", "RollingOut", "Scaling", "ToldAMomentAgo", "PodsInTransition")
+_ITS_OWN = frozenset(
+    [
+        "PodsUnavailable",
+        "MissingPods",
+        "SurplusPods",
+        "RollingOut",
+        "Scaling",
+        "ToldAMomentAgo",
+        "PodsInTransition",
+    ]
+)
 _KINDS = {"create": MADE, "delete": ENDED}
 
 
@@ -153,12 +163,16 @@ def _outcome(line: Line) -> Iterator[Moment]:
 
 
 def _why(record: Json) -> str:
-    measured = [
-        f"{each['metric']} {each['current']} of {each['target']}, {each['replicas']} wanted"
-        for each in record.get("inputs") or ()
-        if "metric" in each
-    ]
+    measured = [_measured(each) for each in record.get("inputs") or () if "metric" in each]
     return "; ".join([*([_reason(record)] if _reason(record) else []), *measured])
+
+
+def _measured(used: Json) -> str:
+    """`cpu 90 of 50, 8 wanted`"""
+    fields = ("averageUtilization", "averageValue", "value")
+    found = next((each for each in fields if each in used["current"] and each in used["target"]), "")
+    amounts = f" {used['current'][found]} of {used['target'][found]}" if found else ""
+    return f"{used['metric']}{amounts}, {used['replicas']} wanted"
 
 
 def _reason(record: Json) -> str:

@@ -7,7 +7,7 @@ request that no decision led to, or to what the logs no longer keep. Called by `
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from typing import NamedTuple
 
 from fairlead.core.times import microtime
@@ -35,14 +35,15 @@ class Why(NamedTuple):
     evidence: tuple[int, ...]  # numbers of the lines that it rests on
 
 
-def why_of(told: Sequence[Told], target: str, exists: bool) -> Why:
+def why_of(told: Sequence[Told], target: str, exists: bool, own: Container[str], above: Sequence[str]) -> Why:
+    """`own`: the object and what it owns; `above`: what owns it."""
     if not exists:
-        return _gone(told, target)
+        return _gone(told, target, above)
     for place in range(len(told) - 1, -1, -1):
         each = told[place]
         if each.first.kind == BOUND and target in each.about:
             break
-        if each.first.kind in _BLOCKS:
+        if each.first.kind in _BLOCKS and each.last.about in own:
             name = name_of(each.last.about)
             more = f" and {len(each.about) - 1} more" if len(each.about) > 1 else ""
             later = [
@@ -56,7 +57,7 @@ def why_of(told: Sequence[Told], target: str, exists: bool) -> Why:
     return Why("nothing here holds it up", (), ())
 
 
-def _gone(told: Sequence[Told], target: str) -> Why:
+def _gone(told: Sequence[Told], target: str, above: Sequence[str]) -> Why:
     ends = [place for place, each in enumerate(told) if each.first.kind == ENDED and target in each.about]
     if not ends:
         return Why("it is gone, and the logs no longer say who removed it", (), ())
@@ -75,7 +76,7 @@ def _gone(told: Sequence[Told], target: str) -> Why:
         places.append(released[-1])
     place = ends[0]
     for _ in range(_STEPS_MAX):
-        before = _led(told, place)
+        before = _led(told, place, above)
         if before < 0 or before in places:
             break
         step = told[before]
@@ -88,12 +89,16 @@ def _gone(told: Sequence[Told], target: str) -> Why:
     return _made(told, "; ".join(parts), places)
 
 
-def _led(told: Sequence[Told], place: int) -> int:
-    """The last change before it of the object that its decision was woken by."""
+def _led(told: Sequence[Told], place: int, above: Sequence[str]) -> int:
+    """The last change before it of the object that its decision was woken by; or the end of one of its owners."""
     cause = told[place].first.led_by
     for before in range(place - 1, -1, -1):
         each = told[before]
         if cause and cause in each.about and each.first.kind in (DESIRED, MADE, ENDED):
+            return before
+    for before in range(place - 1, -1, -1):
+        each = told[before]
+        if each.first.kind == ENDED and not set(above).isdisjoint(set(each.about) - set(told[place].about)):
             return before
     return -1
 
