@@ -41,6 +41,8 @@ VERBS = (
     Verb("get", "fairlead.cli.get", "show objects, now or as they were at an older revision"),
     Verb("audit", "fairlead.cli.audit", "show who changed what, and which fields"),
     Verb("decisions", "fairlead.cli.decisions", "show what the controllers decided, and on which revisions"),
+    Verb("timeline", "fairlead.cli.timeline", "show what happened to an object, who did it and why"),
+    Verb("debug", "fairlead.cli.debug", "show who stands where about a workload, and what stops it"),
     Verb("explain", "fairlead.cli.explain", "show why a pod is where it is, or why it is nowhere"),
     Verb("why-not", "fairlead.cli.why_not", "show what each filter says of one pod on one node"),
     Verb("plan", "fairlead.cli.plan", "show where a manifest's pods would go and whom they would evict"),
@@ -106,7 +108,17 @@ VERBS = (
 GROUPS = {
     "run": ("up", "serve", "agent", "control", "kinds", "status", "stop"),
     "look": ("get", "audit", "decisions", "queues", "progress"),
-    "explain": ("explain", "why-not", "plan", "forecast", "coupling", "incident", "replay"),
+    "explain": (
+        "timeline",
+        "debug",
+        "explain",
+        "why-not",
+        "plan",
+        "forecast",
+        "coupling",
+        "incident",
+        "replay",
+    ),  # fmt: skip
     "intervene": ("override", "overrides", "runbook", "drain", "repair", "grant", "grants", "freezes"),
     "keep": ("token", "backup", "restore", "check"),
     "other": ("sim", "completion", "version"),

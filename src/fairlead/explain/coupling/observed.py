@@ -139,7 +139,7 @@ def audit_pieces(journal: Journal, lines_max: int = COUPLING_LINES_MAX) -> Itera
     """Audit lines, the newest first, a stretch of the log at a time."""
     left = lines_max
     for window in lines_backwards(journal, STREAM, newest_line(journal, STREAM)):
-        yield [note.body for _, note in window]
+        yield [note.body for _, _, note in window]
         left -= len(window)
         if left <= 0:
             return
