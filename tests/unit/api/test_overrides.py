@@ -254,6 +254,20 @@ def test_one_that_nobody_looked_ahead_for_says_so_and_its_audit_line(
 
 
 @pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"pauseAutoscaler": True, "pauseRollout": True}, "it moves nothing"),
+        ({"pauseAutoscaler": True, "avoidZones": ["a"]}, "whoever made it sent none"),
+    ],
+)
+def test_what_moves_nothing_says_why_nothing_was_foreseen(
+    plane: InProcess, changes: Json, message: str
+) -> None:
+    status, found = made(plane, override(changes=changes))
+    assert (status, found["spec"]["preview"]) == (201, {"outcome": "Skipped", "message": message})
+
+
+@pytest.mark.parametrize(
     ("preview", "field"),
     [
         ({"outcome": "Guessed"}, "spec.preview.outcome"),

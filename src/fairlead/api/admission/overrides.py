@@ -30,6 +30,7 @@ from fairlead.model.kind import Json
 from fairlead.model.kinds import namespace, override_preview, planesettings
 from fairlead.model.kinds import scheduleroverride as kinds
 from fairlead.model.policy import plane_knobs
+from fairlead.model.policy.override_risks import moves
 from fairlead.model.views import (
     DAEMONSETS,
     DEPLOYMENTS,
@@ -119,7 +120,8 @@ def _admit(attempt: Attempt) -> None:
 
 def _note_preview(attempt: Attempt, spec: Json) -> None:
     """It is never made up here; that there is none is said in the object and in the audit log."""
-    preview = spec["preview"] = spec.get("preview") or override_preview.skipped()
+    why = override_preview.NOT_SENT if moves(spec["changes"]) else override_preview.MOVES_NOTHING
+    preview = spec["preview"] = spec.get("preview") or override_preview.skipped(why)
     if preview["outcome"] != override_preview.MADE:
         attempt.annotations = {**attempt.annotations, PREVIEW: override_preview.told(preview)}
 
