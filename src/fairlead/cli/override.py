@@ -116,7 +116,9 @@ def _making(actions: Any, name: str, text: str) -> argparse.ArgumentParser:
         action="store_true",
         help="make it without looking ahead; it says so, and the audit log",
     )
-    look.add_argument("--preview", action="store_true", help="look ahead also for what moves nothing: a pause")
+    look.add_argument(
+        "--preview", action="store_true", help="look ahead also for what moves nothing: a pause"
+    )
     shared.add_namespace(parser, "of the target (default: that of the kubeconfig)")
     shared.add_client_options(parser, _make, "text", "json")
     return parser
@@ -181,7 +183,11 @@ def _make(options: argparse.Namespace) -> int:
     with closing(connect(options.kubeconfig)) as client:
         body = _body(client, options)
         path = path_of(body["metadata"]["namespace"])
-        if options.dry_run or options.preview or (moves(body["spec"]["changes"]) and not options.skip_preview):
+        if (
+            options.dry_run
+            or options.preview
+            or (moves(body["spec"]["changes"]) and not options.skip_preview)
+        ):
             wanted = client.post(path, body, {"dryRun": "All"})  # what is refused is not looked ahead for
             limit = None if options.dry_run else PREVIEW_SECONDS
             found, preview = foresee(options.kubeconfig, wanted, limit)
