@@ -241,7 +241,7 @@ def test_what_was_foreseen_is_kept_as_it_was_sent_and_nobody_changes_it(plane: I
 def test_one_that_nobody_looked_ahead_for_says_so_and_its_audit_line(
     plane: InProcess, sent: Json | None, told: str | None
 ) -> None:
-    body = override()
+    body = override(changes={"avoidZones": ["a"]})
     if sent is not None:
         body["spec"]["preview"] = sent
     status, found = made(plane, body)
