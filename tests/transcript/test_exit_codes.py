@@ -32,6 +32,7 @@ ABSENT = (
     "override end nope",
     "override report nope",
     "override approve nope",
+    "overrides --object deploy/nope",
     "runbook show nope",
     "runbook run nope",
     "runbook check nope",
@@ -49,6 +50,7 @@ UNKNOWN = (
     "why-not pod/web nope/x",
     "progress nope/x",
     "drain nope/x --reason test",
+    "overrides --object nope/x",
 )
 AWAY = (
     "get pods",
@@ -64,6 +66,7 @@ AWAY = (
     "drain node-1 --reason test",
     "override pause rollout deployment/web --reason test",
     "overrides",
+    "overrides --object deploy/web",
     "repair",
     "runbook list",
     "runbook show recover-workload",
@@ -90,7 +93,6 @@ WITHOUT = {
     "kinds",
     "plan",
     "forecast",
-    "overrides",
     "repair",
     "queues",
     "grants",

@@ -3,7 +3,11 @@
 A record belongs to an override if it is about it, names it (`NAMESPACE/NAME`), or has effects whose names carry its
 uid; an audit line belongs to it if its `decision` is such a record. Besides, all writes to its target count: for a
 workload those to objects of its name, for a place those to its nodes, to pods that were there when the override was
-made, and to pods that were placed there since. Called by `fairlead override report` (`override_report.py`).
+made, and to pods that were placed there since.
+
+What people wrote by hand past it is among them: edits of what it holds (`ledger/held_fields.py`), and those that the
+server marked as past a controller. Called by `fairlead override report` (`override_report.py`), and for these edits by
+`fairlead overrides --object`.
 """
 
 from __future__ import annotations
@@ -12,6 +16,7 @@ import re
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from fairlead.ledger.held_fields import edited, rows_of
 from fairlead.model.kinds.scheduleroverride import CLUSTER, NAMESPACE, WORKLOADS, split
 from fairlead.model.reasons import UNSCHEDULABLE
 from fairlead.model.views import OVERRIDES
@@ -19,6 +24,8 @@ from fairlead.model.views import OVERRIDES
 Json = dict[str, Any]
 _READS = ("get", "list", "watch")
 _DRAIN = "override-drain"
+_MACHINE = "system:"  # what the names of all begin with that are no people
+_PAST = "fairlead.dev/past"  # as `api/admission/fights.py` marks what people wrote past a controller
 
 
 class Place(NamedTuple):
@@ -64,6 +71,12 @@ class Deeds:
         }
         self._lines = [each for each in lines if each.get("verb") not in _READS and self._is_meanwhile(each)]
 
+        self._made = {
+            _path(each)
+            for each in self._lines
+            if each["verb"] == "create" and each.get("decision") in self._because
+        }
+
     def writes(self) -> list[Json]:
         """Reports of status left out: what became of things, not what was done."""
         return [
@@ -71,6 +84,25 @@ class Deeds:
             for each in self._lines
             if (each.get("object") or {}).get("subresource") != "status" and self._concerns(each)
         ]
+
+    def edits(self, path: str = "") -> list[Json]:
+        """What people wrote by hand of what it holds, or past a controller of its target; `path`: only to that."""
+        found = []
+        for each in self._lines:
+            wanted = _path(each) == path if path else self._concerns(each)
+            if str(each.get("user", "")).startswith(_MACHINE) or not is_taken(each) or not wanted:
+                continue
+            about = each.get("object") or {}
+            rows = rows_of(changes_of(self._override), _resource(about))
+            removed = each["verb"] in ("delete", "deletecollection") or about.get("subresource") == "eviction"
+            met = edited(rows, each.get("changed") or (), removed=removed)
+            past = (each.get("annotations") or {}).get(_PAST) or ""
+            if met or past:
+                held = list(dict.fromkeys(f"{row.field or 'the object'} ({row.change})" for row in met))
+                found.append(
+                    {**_row(each), "override": self._path.partition("/")[2], "held": held, "past": past}
+                )
+        return found
 
     def cost(self) -> Cost:
         done = [each for each in self._lines if each.get("decision") in self._because and is_taken(each)]
@@ -115,7 +147,7 @@ class Deeds:
         if about.get("resource") == "pods" and (space, name) in self._place.pods:
             return True
         path = _path(line)
-        return path == self._path or is_own(self._override, path)
+        return path == self._path or path in self._made or is_own(self._override, path)
 
     def _displaced(self) -> Iterable[str]:
         value = (self._override["spec"].get("priority") or {}).get("value")
@@ -165,11 +197,17 @@ def _refusals(record: Json) -> list[str]:
     return [each.get("reason") or "" for each in record.get("refusals", ())]
 
 
+def changes_of(override: Json) -> list[str]:
+    return [field for field, value in override["spec"]["changes"].items() if value]
+
+
+def _resource(about: Json) -> str:
+    return f"{about['resource']}.{about['group']}" if about.get("group") else str(about.get("resource"))
+
+
 def _path(line: Json) -> str:
     about = line.get("object") or {}
-    group = about.get("group")
-    resource = f"{about.get('resource')}.{group}" if group else str(about.get("resource"))
-    return "/".join(part for part in (resource, about.get("namespace"), about.get("name")) if part)
+    return "/".join(part for part in (_resource(about), about.get("namespace"), about.get("name")) if part)
 
 
 def _row(line: Json) -> Json:

@@ -48,7 +48,7 @@ def report(client: ApiClient, options: argparse.Namespace) -> int:
 def _tell(client: ApiClient, override: Json, removal: Removal | None, lines: list[Json], form: str) -> int:
     ended = min(override["spec"]["expiresAt"], removal.time) if removal else override["spec"]["expiresAt"]
     deeds = Deeds(override, ended, lines, _decisions(client), place_of(client, override, lines))
-    writes, cost = deeds.writes(), deeds.cost().as_json(override)
+    writes, cost, edits = deeds.writes(), deeds.cost().as_json(override), deeds.edits()
     score = score_of(client, override, lines, ended)
     status = override.get("status") or {}
     left = left_of(client, override) if removal else status.get("residue") or []
@@ -56,6 +56,7 @@ def _tell(client: ApiClient, override: Json, removal: Removal | None, lines: lis
         "override": override,
         "writes": writes[:WRITES_SHOWN_MAX],
         "cost": cost,
+        "edits": edits[:WRITES_SHOWN_MAX],
         "residue": left,
         "score": score,
         "removed": {"time": removal.time, "by": removal.user} if removal else None,
@@ -92,6 +93,7 @@ def _tell(client: ApiClient, override: Json, removal: Removal | None, lines: lis
         print(f"    {each}")
     _print_cost(cost)
     print_score(override, score)
+    print_edits(edits)
     print()
     first = ", the first:" if len(writes) > WRITES_SHOWN_MAX else ""
     print(f"{len(writes)} writes to it and its target while it held, reports of status left out{first}")
@@ -111,6 +113,28 @@ def _decisions(client: ApiClient) -> list[Json]:
     except ApiError as error:
         hint(f"decisions cannot be read, so that some writes and the cost may be missing: {error}")
         return []
+
+
+def print_edits(edits: list[Json]) -> None:
+    """What people wrote past it; nothing if nobody did."""
+    if not edits:
+        return
+    print()
+    many = "s" * (len(edits) != 1)
+    print(f"{len(edits)} edit{many} by hand, of what an override holds or past a controller of its target")
+    rows = [
+        (
+            each["time"],
+            each["user"],
+            each["verb"],
+            each["object"],
+            each["override"],
+            ", ".join(each["held"]) or None,
+            each["past"] or None,
+        )
+        for each in edits[:WRITES_SHOWN_MAX]
+    ]
+    print_table(("TIME", "USER", "VERB", "OBJECT", "OVERRIDE", "HELD", "PAST"), rows)
 
 
 def _print_cost(cost: Json) -> None:

@@ -81,11 +81,11 @@ def test_a_workload_is_what_has_its_name_in_its_namespace() -> None:
 
 
 def test_the_cost_of_a_drain_is_who_left_who_was_kept_and_who_has_no_node() -> None:
-    evict = {"effects": [f"Delete override-drain/x/evict/{UID}"]}
+    evict: Json = {"effects": [f"Delete override-drain/x/evict/{UID}"]}
     closed = {
         "refusals": [{"plugin": "SchedulerOverrides", "reason": "closed by SchedulerOverride kube-system/dr"}]
     }
-    attempt = {"attempt": 1, "verdict": "Unschedulable", **closed}
+    attempt: Json = {"attempt": 1, "verdict": "Unschedulable", **closed}
     records = [
         record("t-1", "pods/default/web-1", **evict),
         record("t-2", "pods/default/db-1", **evict),
@@ -136,3 +136,40 @@ def test_a_priority_costs_those_below_it_and_a_pause_who_waits() -> None:
     told = cost.as_json(found)
     assert told["displaced"] == [{"object": "pods/batch/low", "own": False}]
     assert told["held"] == [{"object": "deployments.apps/default/web", "own": True}]
+
+
+def test_edits_by_people_of_what_it_holds_or_past_a_controller_are_told_apart_from_those_of_controllers() -> (
+    None
+):
+    def of(path: str, *changed: str, **more: Any) -> Json:
+        found = line(path, changed=list(changed), **more)
+        found["object"]["group"] = "" if path.startswith(("pods", "nodes")) else "apps"
+        return found
+
+    lines = [
+        of("deployments/default/web/", "spec.template.spec.containers[0].image"),
+        of("deployments/default/web/", "spec.template.spec.containers[0].image", decision="t-1"),
+        {**of("deployments/default/web/", "spec.template.spec.containers[0].image"), "code": 409},
+        of("deployments/default/web/", "metadata.labels.a"),
+        of("deployments/default/other/", "spec.template.spec.containers[0].image"),
+        of("pods/default/web-1/", verb="delete", annotations={"fairlead.dev/past": "replicaset"}),
+    ]
+    found = override("deployment/web", "default", changes={"pauseRollout": True, "drain": False})
+    deeds = Deeds(found, "2026-01-01T01:00:00Z", lines, [], Place())
+    told = [(each["object"], each["held"], each["past"], each["override"]) for each in deeds.edits()]
+    assert told == [
+        ("deployments/web", ["spec.template (pauseRollout)"], "", "default/dr"),
+        ("pods/web-1", [], "replicaset", "default/dr"),
+    ]
+    assert [each["object"] for each in deeds.edits("pods/default/web-1")] == ["pods/web-1"]
+
+
+def test_what_was_made_for_it_is_its_own_and_so_are_edits_of_that() -> None:
+    made = line("reservations/default/r/", "create", decision="t-1")
+    edit = line("reservations/default/r/", "delete")
+    for each in (made, edit):
+        each["object"]["group"] = "fairlead.dev"
+    records = [record("t-1", "scheduleroverrides.fairlead.dev/default/dr", "override-capacity")]
+    found = override("deployment/web", "default", changes={"allowReservedCapacityClass": "recovery"})
+    deeds = Deeds(found, "2026-01-01T01:00:00Z", [made, edit], records, Place())
+    assert [each["held"] for each in deeds.edits()] == [["the object (allowReservedCapacityClass)"]]
