@@ -146,3 +146,30 @@ def test_for_each_field_of_an_object_it_is_told_whose_word_counts_and_who_wrote_
     assert [each["object"] for each in reported] == [edit["object"]]
     fairlead("override", "end", "calm", "-n", team.namespace)
     assert fields()["spec.replicas"]["authority"] == "controller autoscaler"
+
+
+def test_who_only_approves_reads_the_report_without_what_they_may_not_see(
+    server: Running, kubectl: Operator, fairlead: Callable[..., Json]
+) -> None:
+    file = server.directory.parent / "ben.kubeconfig"
+    token: list[str | Path] = [FAIRLEAD, "token", "create", "--name", "ben", "--data-dir", server.directory]
+    subprocess.run([*token, "-o", file], check=True, capture_output=True, timeout=60)
+    kubectl("create clusterrolebinding ben --clusterrole=fairlead:approver --user=ben")
+    cordon = ("override", "cordon", "node/hollow-1", "--skip-preview", "--name", "closed", "--reason", "test")
+    fairlead(*cordon)
+    words: list[str | Path] = [
+        FAIRLEAD,
+        "override",
+        "report",
+        "closed",
+        "-n",
+        "kube-system",
+        "--kubeconfig",
+        file,
+    ]
+    done = subprocess.run(words, text=True, capture_output=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert "the audit log cannot be read" in done.stderr
+    assert "  target    node/hollow-1" in done.stdout
+    assert "  cost      not known" in done.stdout
+    fairlead("override", "end", "closed")

@@ -28,12 +28,8 @@ def tell(client: ApiClient, options: argparse.Namespace) -> int:
         print_json({"object": asked.path, "fields": fields, "edits": edits})
         return 0
     print_table(_HEADER, [_row(each) for each in asked.fields])
-    told = {each.row.means: each for field in asked.fields for each in field.held}
-    for means, held in told.items():
-        spec = held.override["spec"]
-        print(
-            f"  {mark_of(held.override)} {held.row.change}: {means} ({spec['reason']}, {spec.get('owner')})"
-        )
+    for told in dict.fromkeys(_meaning(each) for field in asked.fields for each in field.held):
+        print(told)
     print_edits(edits)
     return 0
 

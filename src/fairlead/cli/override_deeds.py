@@ -58,7 +58,7 @@ class Deeds:
         self, override: Json, ended: str, lines: Iterable[Json], records: Iterable[Json], place: Place
     ) -> None:
         meta = override["metadata"]
-        self._override, self._place, self._ended = override, place, ended
+        self._override, self._place, self._ended = override, place, f"{ended[:19]}Z"
         self._begun = meta["creationTimestamp"]
         self._path = f"{OVERRIDES.name}/{meta['namespace']}/{meta['name']}"
         self._mark = re.compile(
@@ -78,11 +78,12 @@ class Deeds:
         }
 
     def writes(self) -> list[Json]:
-        """Reports of status left out: what became of things, not what was done."""
+        """Reports of status left out: what became of things, not what was done. An approval is a deed."""
         return [
             _row(each)
             for each in self._lines
-            if (each.get("object") or {}).get("subresource") != "status" and self._concerns(each)
+            if self._concerns(each)
+            and not ((each.get("object") or {}).get("subresource") == "status" and _is_machine(each))
         ]
 
     def edits(self, path: str = "") -> list[Json]:
@@ -90,7 +91,7 @@ class Deeds:
         found = []
         for each in self._lines:
             wanted = _path(each) == path if path else self._concerns(each)
-            if str(each.get("user", "")).startswith(_MACHINE) or not is_taken(each) or not wanted:
+            if _is_machine(each) or not is_taken(each) or not wanted:
                 continue
             about = each.get("object") or {}
             rows = rows_of(changes_of(self._override), _resource(about))
@@ -187,6 +188,10 @@ def is_own(override: Json, path: str) -> bool:
     if sort == NAMESPACE:
         return bool(space) and space == (target or own)
     return sort in WORKLOADS and space == own and (name == target or name.startswith(f"{target}-"))
+
+
+def _is_machine(line: Json) -> bool:
+    return str(line.get("user", "")).startswith(_MACHINE)
 
 
 def is_taken(line: Json) -> bool:

@@ -16,7 +16,7 @@ from fairlead.cli.override_deeds import Deeds
 from fairlead.cli.override_place import place_of
 from fairlead.cli.override_removed import Removal, find_removed, left_of
 from fairlead.cli.override_score import print_score, score_of
-from fairlead.core.errors import ApiError, NotFound
+from fairlead.core.errors import Forbidden, NotFound
 from fairlead.core.times import human_duration, parse_time
 
 Json = dict[str, Any]
@@ -33,21 +33,25 @@ _COST_SHOWN_MAX = 10
 
 
 def report(client: ApiClient, options: argparse.Namespace) -> int:
-    lines = [item["record"] for item in LogLines(client, AUDIT, "").read()]
+    lines = _read(client, AUDIT, "the audit log")
     removal = None
     try:
         override = find(client, options)
     except NotFound:
-        removal = find_removed(client, options.name, spaces_of(client, options), lines)
+        removal = find_removed(client, options.name, spaces_of(client, options), lines or ())
         if removal is None:
             raise
         override = removal.override
     return _tell(client, override, removal, lines, options.output)
 
 
-def _tell(client: ApiClient, override: Json, removal: Removal | None, lines: list[Json], form: str) -> int:
+def _tell(
+    client: ApiClient, override: Json, removal: Removal | None, lines: list[Json] | None, form: str
+) -> int:
     ended = min(override["spec"]["expiresAt"], removal.time) if removal else override["spec"]["expiresAt"]
-    deeds = Deeds(override, ended, lines, _decisions(client), place_of(client, override, lines))
+    records, is_read = _read(client, DECISIONS, "decisions"), lines is not None
+    lines = lines or []
+    deeds = Deeds(override, ended, lines, records or (), place_of(client, override, lines))
     writes, cost, edits = deeds.writes(), deeds.cost().as_json(override), deeds.edits()
     score = score_of(client, override, lines, ended)
     status = override.get("status") or {}
@@ -91,7 +95,7 @@ def _tell(client: ApiClient, override: Json, removal: Removal | None, lines: lis
         print(f"  residue   {residue.get('message') or 'looked for when it ends'}")
     for each in left:
         print(f"    {each}")
-    _print_cost(cost)
+    _print_cost(cost, is_read and records is not None)
     print_score(override, score)
     print_edits(edits)
     print()
@@ -106,13 +110,13 @@ def _tell(client: ApiClient, override: Json, removal: Removal | None, lines: lis
     return 0
 
 
-def _decisions(client: ApiClient) -> list[Json]:
-    """Those that this person may see; without any the writes that they led to are found by names alone."""
+def _read(client: ApiClient, path: str, what: str) -> list[Json] | None:
+    """What this person may see of a log; None: nothing. Who approves need not be allowed to read what all others do."""
     try:
-        return [item["record"] for item in LogLines(client, DECISIONS).read()]
-    except ApiError as error:
-        hint(f"decisions cannot be read, so that some writes and the cost may be missing: {error}")
-        return []
+        return [item["record"] for item in LogLines(client, path).read()]
+    except Forbidden as error:
+        hint(f"{what} cannot be read, so that writes and costs are missing: {error}")
+        return None
 
 
 def print_edits(edits: list[Json]) -> None:
@@ -137,7 +141,7 @@ def print_edits(edits: list[Json]) -> None:
     print_table(("TIME", "USER", "VERB", "OBJECT", "OVERRIDE", "HELD", "PAST"), rows)
 
 
-def _print_cost(cost: Json) -> None:
+def _print_cost(cost: Json, is_known: bool) -> None:
     """What is of others first: that is what the one who made it may not have known."""
     told = False
     for field, what in _COSTS.items():
@@ -149,4 +153,4 @@ def _print_cost(cost: Json) -> None:
             more = f" and {len(found) - _COST_SHOWN_MAX} more" if len(found) > _COST_SHOWN_MAX else ""
             print(f"  cost      {len(found)} {whose} {what}: {', '.join(found[:_COST_SHOWN_MAX])}{more}")
     if not told:
-        print("  cost      none that is recorded")
+        print(f"  cost      {'none that is recorded' if is_known else 'not known'}")

@@ -64,14 +64,15 @@ def test_a_place_is_its_nodes_and_the_pods_that_were_there() -> None:
         line("nodes//n2/"),
         line("pods/default/web-1/"),
         line("pods/other/web-1/"),
-        line("pods/default/db-1/status"),
+        line("pods/default/db-1/status", user="system:node:n1"),
+        line("pods/default/db-1/status", user="ben"),
         line("pods/default/db-1/", verb="get"),
         line("scheduleroverrides/kube-system/dr/", group="fairlead.dev"),
     ]
     lines[-1]["object"]["group"] = "fairlead.dev"
     late = {**line("nodes//n1/"), "time": "2026-01-01T00:10:01.000Z"}
-    deeds = Deeds(override(), "2026-01-01T00:10:00Z", [*lines, late], [], PLACE)
-    assert written(deeds) == ["nodes/n1", "pods/web-1", "scheduleroverrides/dr"]
+    deeds = Deeds(override(), "2026-01-01T00:10:00.500Z", [*lines, late], [], PLACE)
+    assert written(deeds) == ["nodes/n1", "pods/web-1", "pods/db-1/status", "scheduleroverrides/dr"]
 
 
 def test_a_workload_is_what_has_its_name_in_its_namespace() -> None:

@@ -293,6 +293,8 @@ def _admit_approval(attempt: Attempt) -> None:
     if is_plane(user):
         _check_raised(attempt, new)
         return
+    if attempt.subresource:
+        _keep_metadata(new, old)
     status, before = new.get("status") or {}, old.get("status") or {}
     if status == before:
         return
@@ -318,6 +320,14 @@ def _admit_approval(attempt: Attempt) -> None:
     }
     others = [each for each in before.get("conditions") or () if each.get("type") != kinds.APPROVED]
     new["status"] = {**before, "conditions": [*others, approved]}
+
+
+def _keep_metadata(new: Json, old: Json) -> None:
+    """Who may approve may not say by the way whose the override is, what keeps it, or what it is called."""
+    for field in ("labels", "annotations", "finalizers", "ownerReferences"):
+        new["metadata"].pop(field, None)
+        if field in old["metadata"]:
+            new["metadata"][field] = old["metadata"][field]
 
 
 def _check_raised(attempt: Attempt, new: Json) -> None:
