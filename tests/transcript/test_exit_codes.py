@@ -45,6 +45,7 @@ UNKNOWN = (
     "audit --object nope/x",
     "decisions --object nope/x",
     "decisions --controller nope",
+    "coupling nope",
     "explain nope/x",
     "why-not nope/x node-1",
     "why-not pod/web nope/x",
@@ -62,6 +63,7 @@ AWAY = (
     "why-not pod/web node-1",
     "plan -f pod.yaml",
     "forecast --delete pod/web",
+    "coupling",
     "progress deployment/web",
     "drain node-1 --reason test",
     "override pause rollout deployment/web --reason test",
@@ -81,9 +83,11 @@ AWAY = (
     "freezes",
     "grant approve review-me",
     "sim from",
+    "incident capture -o x.incident",
 )
 # Take no name of an object: they start something, or tell all there is.
 WITHOUT = {
+    "coupling",
     "up",
     "serve",
     "status",
@@ -100,6 +104,8 @@ WITHOUT = {
     "backup",
     "restore",
     "check",
+    "incident",
+    "replay",
     "sim",
     "version",
     "completion",
