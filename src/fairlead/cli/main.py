@@ -118,7 +118,7 @@ GROUPS = {
         "coupling",
         "incident",
         "replay",
-    ),  # fmt: skip
+    ),
     "intervene": ("override", "overrides", "runbook", "drain", "repair", "grant", "grants", "freezes"),
     "keep": ("token", "backup", "restore", "check"),
     "other": ("sim", "completion", "version"),
