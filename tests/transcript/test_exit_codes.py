@@ -33,6 +33,8 @@ ABSENT = (
     "override report nope",
     "override approve nope",
     "overrides --object deploy/nope",
+    "timeline pod/nope",
+    "debug pod/nope",
     "runbook show nope",
     "runbook run nope",
     "runbook check nope",
@@ -52,6 +54,8 @@ UNKNOWN = (
     "progress nope/x",
     "drain nope/x --reason test",
     "overrides --object nope/x",
+    "timeline nope/x",
+    "debug nope/x",
 )
 AWAY = (
     "get pods",
@@ -69,6 +73,8 @@ AWAY = (
     "override pause rollout deployment/web --reason test",
     "overrides",
     "overrides --object deploy/web",
+    "timeline pod/web",
+    "debug pod/web",
     "repair",
     "runbook list",
     "runbook show recover-workload",
