@@ -39,6 +39,7 @@ from fairlead.runtime.credentials.identity import Identity
 from fairlead.runtime.credentials.kubeconfig import server_url
 from fairlead.runtime.credentials.openid_keys import OpenIdKeys
 from fairlead.runtime.credentials.renewing import Renewing
+from fairlead.runtime.data.decision_index import DecisionIndexFile, index_beside
 from fairlead.runtime.data.directory import open_data_directory
 from fairlead.runtime.data.reserve import Reserve
 from fairlead.runtime.server import extensions, first_run
@@ -151,6 +152,7 @@ class Server:
         self._reserve = reserve
         recovered = journal.recover()
         self._store = Store(recovered, journal)
+        self._index = index_beside(journal)
         steps = SERVING_STEPS if settings.publishes_authority else DEFAULT_STEPS
         self._assembly = Assembly(
             self._store,
@@ -185,6 +187,8 @@ class Server:
         )
         self._answering = Answering(loop)
         driver.start()
+        if isinstance(self._index, DecisionIndexFile):
+            self._index.start()
         publishes = self._settings.publishes_authority
         await ensure_initial_objects(host, self._known.ca_certificate.read_text() if publishes else "")
         fetching: asyncio.Task[None] | None = None
@@ -243,6 +247,7 @@ class Server:
         self._turns.stop()
         self._answering.stop()
         await driver.stop(GRACE_SECONDS)
+        self._close_index()
         self._journal.close()
 
     def fall(self) -> None:
@@ -251,6 +256,11 @@ class Server:
         self._answering.stop()
         self.listener.cut_all()
         self.driver.abandon()
+        self._close_index()
+
+    def _close_index(self) -> None:
+        if isinstance(self._index, DecisionIndexFile):
+            self._index.close()
 
     def _plane(self) -> Plane:
         deciders = default_deciders() if self._settings.controllers else serving_deciders()
@@ -303,6 +313,7 @@ class Server:
             answering=self._answering,
             samples=lambda: self._samples(desk, handler()),
             address=f"{self._settings.listen}:{self._settings.port}",
+            index=self._index,
         )
 
     def _samples(self, desk: Desk, handler: Handler) -> Iterator[MetricSample]:
