@@ -134,7 +134,12 @@ def test_lines_that_are_gone_are_swept_out(kept: Kept, monkeypatch: pytest.Monke
 def test_a_thread_follows_the_log(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
     kept.decide("a")
     followed: list[bool] = []
-    monkeypatch.setattr(kept.index, "_sweep", lambda: (followed.append(True), kept.index._stop.set()))
+
+    def sweep() -> None:
+        followed.append(True)
+        kept.index._stop.set()
+
+    monkeypatch.setattr(kept.index, "_sweep", sweep)
     kept.index.start()
     assert kept.index._thread is not None
     kept.index._thread.join(10)
