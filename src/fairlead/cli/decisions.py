@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from fairlead.cli import options as shared
 from fairlead.cli.about import About, asked_about, asked_about_offline
 from fairlead.cli.client import ApiClient, connect
-from fairlead.cli.log_lines import LogLines
+from fairlead.cli.log_lines import LogLines, attempts_told
 from fairlead.cli.output import hint, print_json, print_table
 from fairlead.cli.resources import did_you_mean
 from fairlead.control.instructions import DECISIONS, TURNS
@@ -163,6 +163,8 @@ def _row(record: dict[str, Any]) -> tuple[Any, ...]:
         detail = f"{detail} ({measured})" if detail else measured
     if record.get("node"):
         detail = f"to {record['node']}"
+    if "attempts" in record:
+        detail = f"{detail} (attempts {attempts_told(record)})"
     time, controller, named = record["time"], record["controller"], record.get("id") or record.get("of", "")
     if "term" in record:  # who decides from here on
         told = f"{record['identity']} leads, with fairlead {record['version'] or 'of no version'}"

@@ -49,3 +49,9 @@ class LogLines:
     def tell_hidden(self) -> None:
         if self.hidden:
             hint(f"{self.hidden} more are about objects that you may not read.")
+
+
+def attempts_told(record: dict[str, Any]) -> str:
+    """Which attempts a record stands for: blocked ones that came to the same are one record."""
+    first, last = record.get("attempts") or [record.get("attempt", 1)] * 2
+    return f"{first} to {last}" if first != last else str(last)

@@ -6,11 +6,12 @@ with its outcome. Together they are all that is needed to run the batch again on
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 
 import msgspec
 from msgspec import structs
 
+from fairlead.control.merging import Attempts
 from fairlead.control.record import LOOKED_UP
 from fairlead.control.turn import Turn
 from fairlead.core import codec
@@ -76,6 +77,9 @@ class _Line(msgspec.Struct, frozen=True, omit_defaults=True):
     best: tuple[Scored, ...] = ()
     victims: tuple[Victim, ...] = ()
     about: tuple[str, ...] = ()  # other objects that it touches
+    attempts: tuple[int, int] | None = (
+        None  # a blocked attempt, together with those before it that said the same
+    )
 
 
 def batch_of(number: int, policy: Policy, reads: Reads, now: float) -> AttemptBatch:
@@ -105,7 +109,12 @@ def batch_record(batch: AttemptBatch, pods: Sequence[TakenPod], snapshot: Snapsh
 
 
 def record_for(
-    batch: AttemptBatch, position: int, taken: TakenPod, attempt: SchedulingAttempt, decision: str
+    batch: AttemptBatch,
+    position: int,
+    taken: TakenPod,
+    attempt: SchedulingAttempt,
+    decision: str,
+    attempts: Attempts | None = None,
 ) -> bytes:
     """`decision`: its id."""
     return codec.encode(
@@ -133,8 +142,15 @@ def record_for(
             refusals=attempt.refusals,
             best=attempt.best,
             victims=attempt.victims,
+            attempts=attempts,
         )
     )
+
+
+def said_of(attempt: SchedulingAttempt, taken: TakenPod, policy: Policy) -> Hashable:
+    """All in which a blocked attempt may differ from the one before."""
+    meta = taken.pod.metadata
+    return meta.uid, meta.generation, policy.identity, attempt.message, attempt.waterfall
 
 
 def _evicted(attempt: SchedulingAttempt) -> tuple[str, ...]:

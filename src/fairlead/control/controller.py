@@ -27,7 +27,7 @@ from fairlead.control.record import (
     UNKNOWN,
     Deciding,
     outcome_of,
-    record_of,
+    records_of,
 )
 from fairlead.control.refusals import Refusals, is_own_change
 from fairlead.control.settings import Settings
@@ -258,7 +258,8 @@ class Controller:
             id=self._health.term.next_id(),
             waited=waited,
         )
-        out.append(record_of(self._deciding, turn, view, now))
+        for record in records_of(self._deciding, turn, view, now, self._health.merging):
+            out.append(record)
         self._tell_notes(turn, -1, now)
         if decision.effects:
             self._send(turn, now, out)

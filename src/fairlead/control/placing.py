@@ -13,10 +13,12 @@ chance arrive with the events.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, ClassVar
 
 from fairlead.cache.mirror import Mirror
 from fairlead.control.attempts import (
+    AttemptBatch,
     Reads,
     batch_of,
     batch_record,
@@ -25,11 +27,13 @@ from fairlead.control.attempts import (
     notes_for,
     plan_evictions,
     record_for,
+    said_of,
 )
 from fairlead.control.complaints import Complaints, one_line, try_call
 from fairlead.control.flights import Flight, Flights
 from fairlead.control.health import Health
 from fairlead.control.instructions import Outbox, Record
+from fairlead.control.merging import Told
 from fairlead.control.settings import PlacingSettings, Settings
 from fairlead.control.turn import Turn
 from fairlead.decision.contract import SETTLED, Decision, EventNote, Waiting
@@ -85,7 +89,7 @@ class Placer:
         self.snapshot = Snapshot()
         self.waiting = WaitingPods()
         self._mirrors = mirrors
-        self._term = health.term
+        self._term, self._merging = health.term, health.merging
         self.flights = Flights(
             NAME,
             health,
@@ -221,21 +225,46 @@ class Placer:
         self._batches += 1
         number = self._batches
         shared = batch_of(number, self.policy, self._read(), now)
-        out.append(Record(batch_record(shared, batch, self.snapshot)))
+        shared_line = batch_record(shared, batch, self.snapshot)
         attempts = [self._attempt(taken.pod) for taken in batch]
         for report in self._complaints.take():
             out.append(report)
         self.attempts += len(attempts)
-        ids: list[str] = []
-        for position, (taken, attempt) in enumerate(zip(batch, attempts, strict=True)):
-            ids.append(self._term.next_id())
-            out.append(Record(record_for(shared, position, taken, attempt, ids[-1])))
+        told = [
+            self._record(shared, shared_line, position, taken, attempt, now)
+            for position, (taken, attempt) in enumerate(zip(batch, attempts, strict=True))
+        ]
+        ids = [each.id for each in told]
+        lines = [line for each in told for line in each.lines]
+        if lines:
+            out.append(Record(shared_line))
+        for line in lines:
+            out.append(Record(line))
         together: list[Flight] = []
         for taken, attempt, decision in zip(batch, attempts, ids, strict=True):
             flight = self._carry_out(taken, attempt, decision, now, out)
             if flight is not None:
                 together.append(flight)
         self.flights.send_together(together, out)
+
+    def _record(
+        self,
+        batch: AttemptBatch,
+        batch_line: bytes,
+        position: int,
+        taken: TakenPod,
+        attempt: SchedulingAttempt,
+        now: float,
+    ) -> Told:
+        """An attempt that comes to nothing, as the one before did, and has nothing to tell the pod, is counted."""
+        key, decision = attempt.key, self._term.next_id()
+        encode = partial(record_for, batch, position, taken, attempt, decision)
+        if attempt.node or attempt.nominated or attempt.victims:
+            return Told((*self._merging.other(NAME, key), encode()), decision)
+        said = said_of(attempt, taken, self.policy)
+        if self._merging.repeats(NAME, key, said) and mark_unschedulable(taken.pod, attempt, now) is not None:
+            return Told((*self._merging.other(NAME, key), encode()), decision)
+        return self._merging.blocked(NAME, key, said, decision, encode, taken.attempts, batch_line)
 
     def _attempt(self, pod: Pod) -> SchedulingAttempt:
         """A plugin that raises is a fault of the program: this pod waits and says so, and all others go on."""

@@ -300,6 +300,8 @@ class Plane:
                     worker.stirred = False
                     worker.due_at = worker.next_at(now)
             self._tell_events(now, out)
+        elif self._led:
+            out += self.end_term()
         self._led = leads
         at = self._next_at(leads, now)
         if at and at != self._wake_at:
@@ -311,6 +313,10 @@ class Plane:
         leadership, term = self.leadership, self.health.term
         term.begin(leadership.identity, leadership.fence_revision, now)
         out.append(Record(term.opening(leadership.identity, self.version, self.flags, now)))
+
+    def end_term(self) -> tuple[Record, ...]:
+        """It leads no longer, or is about to end: what was counted of blocked decisions is to be kept."""
+        return tuple(map(Record, self.health.merging.end()))
 
     @property
     def flags(self) -> tuple[str, ...]:

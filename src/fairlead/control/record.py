@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from fairlead.cache.view import MirrorView
 from fairlead.control.instructions import DECISIONS, TURNS, Record
+from fairlead.control.merging import Attempts, Merging, without_counters
 from fairlead.control.turn import Turn
 from fairlead.core import codec
 from fairlead.core.times import microtime
@@ -42,8 +43,29 @@ class Deciding(NamedTuple):
     settings: int = 0  # the revision of the PlaneSettings in use, 0 for what is built in
 
 
-def record_of(who: Deciding, turn: Turn, view: Reading | None, now: float) -> Record:
-    """What was decided, before any of it is carried out."""
+def records_of(who: Deciding, turn: Turn, view: Reading | None, now: float, merging: Merging) -> list[Record]:
+    """What was decided, before any of it is carried out. A blocked turn that says what the one before said is counted
+    (`merging.py`): then it goes by the id of that one."""
+    line, stream = _line_of(who, turn, view, now)
+    verdict = turn.decision.verdict
+    if turn.decision.effects or not isinstance(verdict, Waiting | Stuck):
+        before = merging.other(who.controller, turn.key)
+        return [*map(Record, before), Record(codec.encode(line), stream)]
+    said = (
+        line["verdict"], verdict.reason, without_counters(verdict.message), turn.is_held, line.get("uid"),
+        line.get("generation"), who.settings,
+    )  # fmt: skip
+
+    def encode(attempts: Attempts | None) -> bytes:
+        return codec.encode(line if attempts is None else {**line, "attempts": attempts})
+
+    told = merging.blocked(who.controller, turn.key, said, turn.id, encode)
+    turn.id = told.id
+    return [*map(Record, told.lines)]
+
+
+def _line_of(who: Deciding, turn: Turn, view: Reading | None, now: float) -> tuple[Json, str]:
+    """A line, and the log that it is for."""
     decision = turn.decision
     line = _head(who, turn, now)
     settles = isinstance(decision.verdict, Settled) and not decision.effects and not turn.is_held
@@ -74,7 +96,7 @@ def record_of(who: Deciding, turn: Turn, view: Reading | None, now: float) -> Re
             line["heard"] = heard
         if view.walls:
             line["wall"] = {microtime(at): microtime(shown) for at, shown in view.walls.items()}
-    return Record(codec.encode(line), TURNS if settles else DECISIONS)
+    return line, TURNS if settles else DECISIONS
 
 
 def outcome_of(who: Deciding, turn: Turn, outcome: str, now: float, verdict: Verdict | None = None) -> Record:

@@ -19,6 +19,7 @@ from fairlead.explain.index import DecisionIndex, touched_by
 from fairlead.store.contract import Journal, Note
 
 Json = dict[str, Any]
+_BATCH_MAX = 20_000  # lines of one batch, and of what others wrote among them
 _PAGE = 100  # lines that are read before others have their turn
 
 
@@ -90,7 +91,7 @@ def batch_of(journal: Journal, attempt: NumberedRecord) -> Json | None:
     it."""
     number, before = attempt.record["batch"], attempt.sequence
     wanted = b'"batch":%d' % number
-    while lines := journal.notes_before(STREAM, before, _PAGE):
+    while before > attempt.sequence - _BATCH_MAX and (lines := journal.notes_before(STREAM, before, _PAGE)):
         for _, _, note in reversed(lines):
             if wanted in note.body and b'"assumed":' in note.body:
                 record: Json = codec.decode(note.body)

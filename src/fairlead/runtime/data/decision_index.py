@@ -42,6 +42,9 @@ FOLLOW_SECONDS = 1.0
 GONE_MAX = 100_000
 _PARTS = 64  # of all digests, swept one after the other
 _IN_MEMORY = ":memory:"
+_CACHE_KIB = (
+    16 * 1024
+)  # keys come in no order: pages that stay in memory are written once instead of many times
 _FAILED_MAX = 2  # after as many failures in use it is kept in memory
 
 
@@ -218,6 +221,7 @@ def _open(path: str) -> apsw.Connection:
         file.set_busy_timeout(1_000)
         pragma(file, "journal_mode = WAL")
         pragma(file, "synchronous = NORMAL")
+        pragma(file, f"cache_size = -{_CACHE_KIB}")
     except apsw.Error:
         file.close()
         raise
