@@ -119,7 +119,7 @@ class World:
     def attempts(self) -> list[tuple[int, int]]:
         """Which attempts its records stand for."""
         return [
-            tuple(each["attempts"]) if "attempts" in each else (each["attempt"], each["attempt"])  # type: ignore[misc]
+            tuple(each["attempts"]) if "attempts" in each else (each["attempt"], each["attempt"])
             for each in self.driver.records
             if each["controller"] == "scheduler" and each.get("object") == "pods/default/big"
         ]
