@@ -19,6 +19,7 @@ from fairlead.core.times import microtime, timestamp
 from fairlead.decision.contract import EventNote, Regarding
 from fairlead.decision.effects import Bind, ChangeStatus, Delete, Effect, delete_object, identity, premise_of
 from fairlead.decision.ensure import ensure_status
+from fairlead.model.kinds.recordingpolicy import FULL
 from fairlead.model.reasons import (
     NOMINATED,
     QUEUED,
@@ -77,9 +78,8 @@ class _Line(msgspec.Struct, frozen=True, omit_defaults=True):
     best: tuple[Scored, ...] = ()
     victims: tuple[Victim, ...] = ()
     about: tuple[str, ...] = ()  # other objects that it touches
-    attempts: tuple[int, int] | None = (
-        None  # a blocked attempt, together with those before it that said the same
-    )
+    attempts: tuple[int, int] | None = None  # blocked ones that said the same
+    detail: str = ""  # where it is not Full
 
 
 def batch_of(number: int, policy: Policy, reads: Reads, now: float) -> AttemptBatch:
@@ -115,8 +115,10 @@ def record_for(
     attempt: SchedulingAttempt,
     decision: str,
     attempts: Attempts | None = None,
+    level: str = FULL,
 ) -> bytes:
-    """`decision`: its id."""
+    """`decision`: its id. `level`: without Full it does not say how it came about (`recording.py`)."""
+    full = level == FULL
     return codec.encode(
         _Line(
             id=decision,
@@ -138,11 +140,12 @@ def record_for(
             node=attempt.node,
             nominated=attempt.nominated,
             reason=attempt.message,
-            waterfall=attempt.waterfall,
-            refusals=attempt.refusals,
-            best=attempt.best,
+            waterfall=attempt.waterfall if full else (),
+            refusals=attempt.refusals if full else (),
+            best=attempt.best if full else (),
             victims=attempt.victims,
             attempts=attempts,
+            detail="" if full else level,
         )
     )
 

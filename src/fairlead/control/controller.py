@@ -258,7 +258,7 @@ class Controller:
             id=self._health.term.next_id(),
             waited=waited,
         )
-        for record in records_of(self._deciding, turn, view, now, self._health.merging):
+        for record in records_of(self._deciding, turn, view, now, self._health):
             out.append(record)
         self._tell_notes(turn, -1, now)
         if decision.effects:

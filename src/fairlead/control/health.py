@@ -8,6 +8,7 @@ from __future__ import annotations
 from fairlead.control.breaker import Breaker
 from fairlead.control.budget import RetryBudget
 from fairlead.control.merging import Merging
+from fairlead.control.recording import Recording
 from fairlead.control.settings import BUILT_IN, Settings
 from fairlead.control.term import Term
 from fairlead.control.turn import Next
@@ -22,6 +23,7 @@ class Health:
         self.settings = BUILT_IN
         self.term = Term()
         self.merging = Merging()
+        self.recording = Recording()
         self.breaker = Breaker()
         self.budget: RetryBudget[tuple[str, Key]] = RetryBudget()  # waiting: controller and key
         self.writes = WriteLoops()

@@ -13,7 +13,6 @@ chance arrive with the events.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any, ClassVar
 
 from fairlead.cache.mirror import Mirror
@@ -33,12 +32,14 @@ from fairlead.control.complaints import Complaints, one_line, try_call
 from fairlead.control.flights import Flight, Flights
 from fairlead.control.health import Health
 from fairlead.control.instructions import Outbox, Record
-from fairlead.control.merging import Told
+from fairlead.control.merging import Attempts, Told
+from fairlead.control.recording import Subject
 from fairlead.control.settings import PlacingSettings, Settings
 from fairlead.control.turn import Turn
 from fairlead.decision.contract import SETTLED, Decision, EventNote, Waiting
 from fairlead.decision.effects import Effect
 from fairlead.model.key import Key
+from fairlead.model.kinds.recordingpolicy import FULL, NONE
 from fairlead.model.policy import plane_knobs
 from fairlead.model.policy.in_use import policy_in_use
 from fairlead.model.views import (
@@ -89,7 +90,7 @@ class Placer:
         self.snapshot = Snapshot()
         self.waiting = WaitingPods()
         self._mirrors = mirrors
-        self._term, self._merging = health.term, health.merging
+        self._kept = health
         self.flights = Flights(
             NAME,
             health,
@@ -256,15 +257,33 @@ class Placer:
         attempt: SchedulingAttempt,
         now: float,
     ) -> Told:
-        """An attempt that comes to nothing, as the one before did, and has nothing to tell the pod, is counted."""
-        key, decision = attempt.key, self._term.next_id()
-        encode = partial(record_for, batch, position, taken, attempt, decision)
-        if attempt.node or attempt.nominated or attempt.victims:
-            return Told((*self._merging.other(NAME, key), encode()), decision)
-        said = said_of(attempt, taken, self.policy)
-        if self._merging.repeats(NAME, key, said) and mark_unschedulable(taken.pod, attempt, now) is not None:
-            return Told((*self._merging.other(NAME, key), encode()), decision)
-        return self._merging.blocked(NAME, key, said, decision, encode, taken.attempts, batch_line)
+        """An attempt that comes to nothing, as the one before did, and has nothing to tell the pod, is counted. How
+        much is kept of any is for the policy of records."""
+        merging, recording = self._kept.merging, self._kept.recording
+        key, pod, decision = attempt.key, taken.pod, self._kept.term.next_id()
+        is_blocked = not (attempt.node or attempt.nominated or attempt.victims)
+        said = said_of(attempt, taken, self.policy) if is_blocked else None
+        repeats = is_blocked and merging.repeats(NAME, key, said)
+        level = FULL
+        if recording.policy is not None:
+            owner = pod.metadata.controller
+            subject = Subject(NAME, key, is_blocked, owner.name if owner else "", pod.spec.priority or 0)
+            if is_blocked and not repeats:
+                recording.failing(subject, now)
+            level = recording.level(subject, now)
+
+        def encode(attempts: Attempts | None = None) -> bytes:
+            line = record_for(batch, position, taken, attempt, decision, attempts, level)
+            recording.count(level, len(line))
+            return line
+
+        if not is_blocked or (repeats and mark_unschedulable(pod, attempt, now) is not None):
+            before = merging.other(NAME, key)
+            if level == NONE:
+                recording.left_out += 1
+                return Told(before, decision)
+            return Told((*before, encode()), decision)
+        return merging.blocked(NAME, key, said, decision, encode, taken.attempts, batch_line)
 
     def _attempt(self, pod: Pod) -> SchedulingAttempt:
         """A plugin that raises is a fault of the program: this pod waits and says so, and all others go on."""

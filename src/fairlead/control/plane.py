@@ -16,6 +16,7 @@ from msgspec import structs
 
 from fairlead.cache import events as mirrored
 from fairlead.cache.events import Mirrored
+from fairlead.control import recording
 from fairlead.control.controller import Controller
 from fairlead.control.events import Recorder
 from fairlead.control.health import Health
@@ -240,6 +241,8 @@ class Plane:
                 self._learn_kinds(instruction.key.name, instruction.after, now, out)
             if resource == PLANE_SETTINGS.name:
                 self._use_settings(instruction.after, now, out)
+            if resource in recording.WATCHED:
+                self.health.recording.observe(resource, instruction.before, instruction.after, now)
             if not self.synced:
                 continue  # nothing is decided yet, and whoever comes to lead looks at everything
             for name, key in self.health.waits.eased(resource, instruction.before, instruction.after):

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from fairlead.control.record import DETAIL
 from fairlead.core import codec
 from fairlead.core.times import parse_time
 from fairlead.explain.asking import Asking
@@ -29,6 +30,9 @@ from fairlead.store.contract import Compacted, Entry, FutureRevision, Reader
 
 Json = dict[str, Any]
 _COMPARED = ("node", "nominated", "waterfall", "refusals", "best", "victims", "reason")
+
+
+_OUTCOME = ("node", "nominated", "victims", "reason")  # what a record in less detail has
 
 
 class Discrepancy(NamedTuple):
@@ -94,7 +98,8 @@ def differences(record: Json, attempt: SchedulingAttempt) -> tuple[Discrepancy, 
     now = codec.decode(codec.encode(msgspec.to_builtins(attempt)))
     now["reason"] = now.pop("message", "")
     found = []
-    for name in _COMPARED:
+    compared = _COMPARED if record.get(DETAIL) is None else _OUTCOME
+    for name in compared:
         then, again = record.get(name) or None, now.get(name) or None
         if then != again:
             found.append(Discrepancy(name, then, again))

@@ -203,6 +203,10 @@ class SqliteJournal(Past):
             raise journal_error(error) from error
         return floors
 
+    def keep(self, stream: str, bound: LogBound) -> None:
+        """From now on a log keeps so much; what is too much goes in small steps. Called from any thread."""
+        self._lines.bounds[stream] = bound
+
     # For operators
 
     def take_room(self, size: int) -> None:

@@ -149,3 +149,12 @@ def test_a_log_that_is_older_than_chains_is_not_taken_for_recorded(tmp_path: Pat
     connection.close()
     assert found.whole, found.broken
     assert (found.older, found.lines) == (3, 2)
+
+
+def test_another_bound_holds_from_then_on(tmp_path: Path) -> None:
+    journal = opened(tmp_path / "store.db", decisions=LogBound(bytes_max=100 * 14))
+    write(journal, 80)
+    journal.keep("decisions", LogBound(bytes_max=20 * 14))
+    for _ in range(20):
+        journal.compact(90.0, KEEP, 10)
+    assert 10 <= len(kept(journal)) <= 20

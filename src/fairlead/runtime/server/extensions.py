@@ -123,12 +123,25 @@ def queues(plane_now: Callable[[], Plane], clock: Callable[[], float]) -> Extens
             "phase": plane.leadership.phase.value,
             "events": events,
             "scheduler": scheduler_queue(plane, clock()),
+            "recording": recording_told(plane),
             **_health(plane.health, clock(), sight),
             "items": items,
         }
         return Reply(200, codec.encode(body))
 
     return answer
+
+
+def recording_told(plane: Plane) -> dict[str, Any]:
+    """What this plane recorded since it began, by level, and under which policy."""
+    recording, policy = plane.health.recording, plane.health.recording.policy
+    return {
+        "policy": [policy.metadata.name, policy.metadata.generation] if policy is not None else None,
+        "lines": recording.lines,
+        "bytes": recording.bytes,
+        "leftOut": recording.left_out,
+        "merged": plane.health.merging.merged,
+    }
 
 
 def scheduler_queue(plane: Plane, now: float) -> dict[str, Any] | None:

@@ -51,6 +51,7 @@ from fairlead.runtime.server.granting import Granting
 from fairlead.runtime.server.host import ServingHost
 from fairlead.runtime.server.local_agents import LocalAgent
 from fairlead.runtime.server.local_nodes import LocalNodes
+from fairlead.runtime.server.log_budget import LogBudget
 from fairlead.runtime.server.metrics import server_samples
 from fairlead.runtime.server.mounting import mount_documents
 from fairlead.runtime.server.node_connections import NodeConnections
@@ -153,6 +154,8 @@ class Server:
         recovered = journal.recover()
         self._store = Store(recovered, journal)
         self._index = index_beside(journal)
+        self._log_budget = LogBudget(journal)
+        self._log_budget.learn(self._store)
         steps = SERVING_STEPS if settings.publishes_authority else DEFAULT_STEPS
         self._assembly = Assembly(
             self._store,
@@ -294,6 +297,7 @@ class Server:
         self._planes.wake(woken)
         self._expirer.observe(changes)
         self._signing.observe(changes)
+        self._log_budget.observe(changes)
         if self._granting.observe(changes):
             self._end_what_is_not_granted()
         if self._routes is not None:
