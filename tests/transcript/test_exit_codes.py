@@ -44,6 +44,7 @@ UNKNOWN = (
     "audit --object nope/x",
     "decisions --object nope/x",
     "decisions --controller nope",
+    "coupling nope",
     "explain nope/x",
     "why-not nope/x node-1",
     "why-not pod/web nope/x",
@@ -60,6 +61,7 @@ AWAY = (
     "why-not pod/web node-1",
     "plan -f pod.yaml",
     "forecast --delete pod/web",
+    "coupling",
     "progress deployment/web",
     "drain node-1 --reason test",
     "override pause rollout deployment/web --reason test",
@@ -81,6 +83,7 @@ AWAY = (
 )
 # Take no name of an object: they start something, or tell all there is.
 WITHOUT = {
+    "coupling",
     "up",
     "serve",
     "status",

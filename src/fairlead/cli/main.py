@@ -50,6 +50,11 @@ VERBS = (
         "show what a change would lead to, and which controllers it would fight",
     ),
     Verb(
+        "coupling",
+        "fairlead.cli.coupling",
+        "show who can change what a controller decides on without calling it",
+    ),
+    Verb(
         "progress", "fairlead.cli.progress", "show how far a workload's pods have come and what holds them up"
     ),
     Verb(
@@ -99,7 +104,7 @@ VERBS = (
 GROUPS = {
     "run": ("up", "serve", "agent", "control", "kinds", "status", "stop"),
     "look": ("get", "audit", "decisions", "queues", "progress"),
-    "explain": ("explain", "why-not", "plan", "forecast"),
+    "explain": ("explain", "why-not", "plan", "forecast", "coupling"),
     "intervene": ("override", "overrides", "runbook", "drain", "repair", "grant", "grants", "freezes"),
     "keep": ("token", "backup", "restore", "check"),
     "other": ("sim", "completion", "version"),

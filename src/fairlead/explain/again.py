@@ -90,7 +90,7 @@ def run_again(inputs: Inputs, policy: Policy) -> Rerun:
         cycle.place(pod)
     attempt = cycle.place(last, assume=False)
     snapshot.release(attempt.key)  # its own claim is in nobody's way but its own
-    return Rerun(attempt, snapshot, snapshot.facts_of(last))
+    return Rerun(attempt, snapshot, snapshot.facts_for(last))
 
 
 def differences(record: Json, attempt: SchedulingAttempt) -> tuple[Discrepancy, ...]:

@@ -116,10 +116,10 @@ def why_not_there(sources: Sources, namespace: str, name: str, node: str) -> Ask
     elif key in placer.snapshot.placed:  # where it is, or what it has claimed, is not in its own way
         policy, seen = placer.policy, seen_now(sources.plane)
         snapshot = yield lambda: seen.snapshot(without=key)
-        facts = snapshot.facts_of(pod)
+        facts = snapshot.facts_for(pod)
         when = f"now, had it no node ({found})" if found else "now"
     else:
-        snapshot, facts, policy, when = placer.snapshot, placer.snapshot.facts_of(pod), placer.policy, "now"
+        snapshot, facts, policy, when = placer.snapshot, placer.snapshot.facts_for(pod), placer.policy, "now"
     if node not in snapshot.nodes.slot:
         known = ", ".join(sorted(snapshot.nodes.slot)[:5])
         raise NotFound(f'there is no node "{node}"; there are {len(snapshot.nodes)}: {known or "none"}')

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import chain
 from typing import Any, NamedTuple
 
 from fairlead.control.attempts import SCHEDULER
@@ -17,6 +18,7 @@ from fairlead.core import codec
 from fairlead.explain.asking import Asking
 from fairlead.explain.index import DecisionIndex, touched_by
 from fairlead.store.contract import Journal, Note
+from fairlead.store.tail import lines_backwards
 
 Json = dict[str, Any]
 _BATCH_MAX = 20_000  # lines of one batch, and of what others wrote among them
@@ -89,13 +91,13 @@ def _is_attempt(record: Json, key: str) -> bool:
 def batch_of(journal: Journal, attempt: NumberedRecord) -> Json | None:
     """The record of the batch that an attempt was part of, which is not far before it; None if the log no longer has
     it."""
-    number, before = attempt.record["batch"], attempt.sequence
+    number, oldest = attempt.record["batch"], attempt.sequence - _BATCH_MAX
     wanted = b'"batch":%d' % number
-    while before > attempt.sequence - _BATCH_MAX and (lines := journal.notes_before(STREAM, before, _PAGE)):
-        for _, _, note in reversed(lines):
-            if wanted in note.body and b'"assumed":' in note.body:
-                record: Json = codec.decode(note.body)
-                if record["batch"] == number and "pods" in record:
-                    return record if record["time"] == attempt.record["time"] else None
-        before = lines[0][0]
+    for sequence, note in chain.from_iterable(lines_backwards(journal, STREAM, attempt.sequence, _PAGE)):
+        if sequence < oldest:
+            break
+        if wanted in note.body and b'"assumed":' in note.body:
+            record: Json = codec.decode(note.body)
+            if record["batch"] == number and "pods" in record:
+                return record if record["time"] == attempt.record["time"] else None
     return None

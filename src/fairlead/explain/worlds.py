@@ -23,7 +23,7 @@ def snapshot_of(views: Callable[[Resource[Any]], Iterable[View]], now: float = 0
     for resource in Snapshot.reads:
         for view in views(resource):
             try_call(snapshot.observe, resource.name, None, view)
-    snapshot.overrides.expire(now)
+    snapshot.expire(now)
     return snapshot
 
 

@@ -72,7 +72,11 @@ def test_lines_that_touch_an_object_are_found_whoever_wrote_them() -> None:
         "object": "replicasets.apps/default/web",
         "about": ["pods/default/web"],
     }
-    became: dict[str, object] = {"of": "aa-1", "controller": "replicaset", "object": "replicasets.apps/default/web"}
+    became: dict[str, object] = {
+        "of": "aa-1",
+        "controller": "replicaset",
+        "object": "replicasets.apps/default/web",
+    }
     journal = journal_of(made, other(1), became, attempt(1))
     index = MemoryIndex(journal)
     found = answered(touching(journal, index, ["pods/default/web"]))

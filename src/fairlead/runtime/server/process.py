@@ -53,6 +53,7 @@ from fairlead.runtime.server.local_agents import LocalAgent
 from fairlead.runtime.server.local_nodes import LocalNodes
 from fairlead.runtime.server.log_budget import LogBudget
 from fairlead.runtime.server.metrics import server_samples
+from fairlead.runtime.server.monitoring import Monitoring
 from fairlead.runtime.server.mounting import mount_documents
 from fairlead.runtime.server.node_connections import NodeConnections
 from fairlead.runtime.server.own_service import ensure_own_service, own_address
@@ -189,6 +190,9 @@ class Server:
             ),
         )
         self._answering = Answering(loop)
+        self._monitoring = Monitoring(
+            lambda: self._planes.plane, self._store, self._journal, self._assembly.served, self._clock
+        )
         driver.start()
         if isinstance(self._index, DecisionIndexFile):
             self._index.start()
@@ -205,6 +209,8 @@ class Server:
         expiring = asyncio.create_task(self._expirer.run())
         following_clock = asyncio.create_task(follow_wall_clock(self._clock, self._planes.stepped))
         self._planes.start()
+        self._monitoring.start()
+        monitoring = asyncio.create_task(self._monitoring.run())
         self._asked = NodeConnections(loop, self._known)
         self._granting.learn_all()
         granting = asyncio.create_task(self._granting.run())
@@ -236,6 +242,7 @@ class Server:
         renewing.cancel()
         expiring.cancel()
         granting.cancel()
+        monitoring.cancel()
         signing.cancel()
         if fetching is not None:
             fetching.cancel()
@@ -298,6 +305,7 @@ class Server:
         self._expirer.observe(changes)
         self._signing.observe(changes)
         self._log_budget.observe(changes)
+        self._monitoring.observe(changes)
         if self._granting.observe(changes):
             self._end_what_is_not_granted()
         if self._routes is not None:
@@ -333,6 +341,7 @@ class Server:
             answering=self._answering,
             requests=handler.requests,
             turns=self._turns,
+            monitoring=self._monitoring,
         )
 
     def _tls(self) -> ssl.SSLContext:
