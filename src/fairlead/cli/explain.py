@@ -11,6 +11,7 @@ from typing import Any
 
 from fairlead.cli import options as shared
 from fairlead.cli.client import ApiClient, connect
+from fairlead.cli.log_lines import attempts_told
 from fairlead.cli.output import cell, hint, print_json, print_table
 from fairlead.cli.pods import ask, named_pod, score_header, score_row
 from fairlead.cli.workloads import find, held_up, is_workload, observe
@@ -122,7 +123,7 @@ def _print_attempts(attempts: list[dict[str, Any]]) -> None:
             (
                 each["number"],
                 each["time"],
-                each["attempt"],
+                attempts_told(each),
                 each["cause"],
                 f"{each['waited']:.3f}s",
                 "@".join(map(str, each["policy"])),
@@ -146,7 +147,7 @@ def _print_one(answer: dict[str, Any]) -> None:
     if record is None:
         return
     print(
-        f"tried: {record['time']}, attempt {record['attempt']} (--attempt {answer['number']}),"
+        f"tried: {record['time']}, attempt {attempts_told(record)} (--attempt {answer['number']}),"
         f" because of {record['cause']},"
         f" after {record['waited']:.3f}s in the queue; policy {'@'.join(map(str, record['policy']))}"
     )

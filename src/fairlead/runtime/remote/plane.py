@@ -82,6 +82,7 @@ class RemotePlaneDriver:
         self._driver.tell(Stepped(step.ahead_seconds, str(step), self._clock()))
 
     async def stop(self) -> None:
+        self._carry_out(self.plane.end_term())
         await self._driver.stop()
 
     # Carrying out

@@ -14,12 +14,12 @@ from fairlead.api.discovery import Discovery, Virtual
 from fairlead.api.empty import EMPTY
 from fairlead.api.empty import VERBS as READS
 from fairlead.api.metrics import METRICS, VERBS
-from fairlead.control import record
-from fairlead.control.instructions import TURNS
 from fairlead.control.plane import Plane
+from fairlead.explain.index import DecisionIndex
 from fairlead.explain.sources import Sources
 from fairlead.runtime.server import couplings, explanations, extensions, histories, tenants, timelines
 from fairlead.runtime.server.answering import Answering
+from fairlead.runtime.server.decision_lines import decision_lines
 from fairlead.runtime.server.extensions import MetricSample
 from fairlead.runtime.server.version import git_version, version_document
 from fairlead.store.contract import Journal
@@ -37,13 +37,14 @@ def mount_documents(
     answering: Answering,
     samples: Callable[[], Iterable[MetricSample]],
     address: str,
+    index: DecisionIndex,
 ) -> Documents:
     """`address`: where the server listens; `samples`: what /metrics tells."""
     virtual = [Virtual(r.group, r.version, r.plural, r.kind, r.namespaced, r.verbs) for r in REVIEWS]
     answered = [(k, VERBS) for k in METRICS] + [(k, READS) for k in EMPTY]
     virtual += [Virtual(k.group, k.version, k.plural, k.kind, k.namespaced, v) for k, v in answered]
     healthy = extensions.health(store)
-    sources = Sources(store, journal, plane_now, clock)
+    sources = Sources(store, journal, plane_now, clock, index)
     tenant = tenants.any_tenant(desk.grants)
     lines = extensions.lines(journal, audit.STREAM, {"strangers": audit.STRANGERS})
     return Documents(
@@ -58,7 +59,7 @@ def mount_documents(
             "/healthz": Mounted(healthy),
             "/metrics": Mounted(extensions.metrics(samples)),
             extensions.AUDIT: Mounted(lines, tenant),
-            extensions.DECISIONS: Mounted(extensions.lines(journal, record.STREAM, {TURNS: TURNS}), tenant),
+            extensions.DECISIONS: Mounted(decision_lines(journal, index, answering), tenant),
             extensions.QUEUES: Mounted(extensions.queues(plane_now, clock), tenant),
             extensions.REVISION: Mounted(extensions.revisions(journal, store), tenant),
             histories.HISTORY: Mounted(histories.histories(store, journal, desk.catalog, answering)),
