@@ -48,6 +48,7 @@ UNKNOWN = (
     "decisions --controller nope",
     "timeline nope/x",
     "debug nope/x",
+    "coupling nope",
     "explain nope/x",
     "why-not nope/x node-1",
     "why-not pod/web nope/x",
@@ -66,6 +67,7 @@ AWAY = (
     "why-not pod/web node-1",
     "plan -f pod.yaml",
     "forecast --delete pod/web",
+    "coupling",
     "progress deployment/web",
     "drain node-1 --reason test",
     "override pause rollout deployment/web --reason test",
@@ -84,9 +86,11 @@ AWAY = (
     "freezes",
     "grant approve review-me",
     "sim from",
+    "incident capture -o x.incident",
 )
 # Take no name of an object: they start something, or tell all there is.
 WITHOUT = {
+    "coupling",
     "up",
     "serve",
     "status",
@@ -104,6 +108,8 @@ WITHOUT = {
     "backup",
     "restore",
     "check",
+    "incident",
+    "replay",
     "sim",
     "version",
     "completion",

@@ -52,6 +52,11 @@ VERBS = (
         "show what a change would lead to, and which controllers it would fight",
     ),
     Verb(
+        "coupling",
+        "fairlead.cli.coupling",
+        "show who can change what a controller decides on without calling it",
+    ),
+    Verb(
         "progress", "fairlead.cli.progress", "show how far a workload's pods have come and what holds them up"
     ),
     Verb(
@@ -89,6 +94,8 @@ VERBS = (
         "fairlead.cli.check",
         "read all of a data directory, and say what is damaged and what a backup has of it",
     ),
+    Verb("incident", "fairlead.cli.incident", "keep what was decided, and on what, in a file"),
+    Verb("replay", "fairlead.cli.replay", "run every decision of an incident again, and say which differ"),
     Verb(
         "sim",
         "fairlead.cli.sim",
@@ -101,7 +108,17 @@ VERBS = (
 GROUPS = {
     "run": ("up", "serve", "agent", "control", "kinds", "status", "stop"),
     "look": ("get", "audit", "decisions", "queues", "progress"),
-    "explain": ("timeline", "debug", "explain", "why-not", "plan", "forecast"),
+    "explain": (
+        "timeline",
+        "debug",
+        "explain",
+        "why-not",
+        "plan",
+        "forecast",
+        "coupling",
+        "incident",
+        "replay",
+    ),
     "intervene": ("override", "overrides", "runbook", "drain", "repair", "grant", "grants", "freezes"),
     "keep": ("token", "backup", "restore", "check"),
     "other": ("sim", "completion", "version"),

@@ -37,6 +37,7 @@ _EPILOG = """examples:
   fairlead override pause autoscaler deployment/risk-api --for 30m --reason "scheduler lags"
   fairlead override avoid deployment/risk-api zone/eu-west-a --reason "stale capacity"
   fairlead override capacity deployment/risk-api recovery --replicas 2 --reason "below target"
+  fairlead override priority deployment/risk-api urgent --replicas 2 --reason "below target"
   fairlead override drain zone/eu-west-a --for 1h --reason "power works" --ticket OPS-7
   fairlead override drain zone/eu-west-a --reason "power works" --dry-run      what moves, what would wait
   fairlead override end pause-risk-api-x7f2q
@@ -68,6 +69,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
     capacity.add_argument(
         "--replicas", type=shared.parse_whole, default=1, metavar="N", help="how many at most (default: 1)"
     )
+    priority = _making(actions, "priority", "place replicas of a target with the priority of a PriorityClass")
+    priority.add_argument("target", metavar="TARGET", help="deployment/NAME and its kin, or namespace/NAME")
+    priority.add_argument("priority_class", metavar="CLASS", help="as `kubectl get priorityclasses` names it")
+    priority.add_argument(
+        "--replicas",
+        type=shared.parse_whole,
+        default=1,
+        metavar="N",
+        help="how many at a time may have one above their own (default: 1)",
+    )
+    priority.add_argument("--never-preempt", action="store_true", help="they push nobody out")
     for verb, text in (
         ("cordon", "place nothing new in a place"),
         ("drain", "take the pods of a place away"),
@@ -120,6 +132,7 @@ def _on_one(actions: Any, name: str, text: str, run: Any) -> None:
 
 def changes_of(options: argparse.Namespace) -> Json:
     action = options.action
+    changes: Json
     if action == "pause":
         return {PAUSES[options.what]: True}
     if action in ("cordon", "drain"):
@@ -129,9 +142,12 @@ def changes_of(options: argparse.Namespace) -> Json:
             "allowReservedCapacityClass": options.capacity_class,
             "reservedReplicas": options.replicas,
         }
+    if action == "priority":
+        changes = {"priorityClassName": options.priority_class, "priorityReplicas": options.replicas}
+        return {**changes, "preemptionPolicy": "Never"} if options.never_preempt else changes
     if action == "traffic":
         return {"trafficWeights": [_weight(each) for each in options.weights]}
-    changes: Json = {}
+    changes = {}
     for place in options.places:
         sort, _, name = place.partition("/")
         if sort in ("zone", "pool") and name:

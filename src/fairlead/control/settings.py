@@ -58,6 +58,13 @@ class PlacingSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class MonitorSettings:
+    """Of whoever watches what is committed, beside the plane (`runtime/server/monitoring.py`)."""
+
+    commits_per_second_max: int = 200
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """`revision` is that of the object they come from, 0 if there is none: what records name."""
 
@@ -72,6 +79,7 @@ class Settings:
     events: RecorderSettings = field(default_factory=RecorderSettings)
     placing: PlacingSettings = field(default_factory=PlacingSettings)
     waiting: WaitingSettings = field(default_factory=WaitingSettings)
+    monitors: MonitorSettings = field(default_factory=MonitorSettings)
 
     def queue(self, controller: str) -> QueueSettings:
         return _made(QueueSettings, self.spec, "queues", controller)
@@ -112,6 +120,7 @@ def settings_of(found: PlaneSettings | None) -> Settings | str:
         events=_made(RecorderSettings, spec, "events"),
         placing=_part(PlacingSettings, spec, "scheduler"),
         waiting=_part(WaitingSettings, spec, "scheduler"),
+        monitors=_made(MonitorSettings, spec, "monitors"),
     )
 
 

@@ -18,10 +18,10 @@ from fairlead.control import record as recorded
 from fairlead.core import codec
 from fairlead.core.times import parse_time
 from fairlead.explain.asking import Asking
-from fairlead.explain.records import backwards, newest_of
 from fairlead.explain.sources import Sources
 from fairlead.explain.timeline.moment import key_text
 from fairlead.model.key import Key
+from fairlead.store.tail import lines_backwards, newest_line
 
 Json = dict[str, Any]
 AUDIT, DECISIONS = recording.STREAM, recorded.STREAM
@@ -29,6 +29,7 @@ AUDIT, DECISIONS = recording.STREAM, recorded.STREAM
 LINES_READ_MAX = 200_000
 _FEW = 8
 _KEYS = re.compile(rb'"([a-z0-9.-]+/[^"/]*/?[^"/]*)"')
+_TIMES = re.compile(rb'"time":"([^"]*)"')
 _NAMES = re.compile(rb'"name":"([^"]*)"')
 
 
@@ -62,18 +63,23 @@ def _search(
     sources: Sources, stream: str, wanted: frozenset[str], likely: Callable[[bytes], bool], since: float
 ) -> Asking[list[Line]]:
     journal, found, read = sources.journal, [], 0
-    for window in backwards(journal, stream, newest_of(journal, stream)):
-        for sequence, _, note in window:
+    for window in lines_backwards(journal, stream, newest_line(journal, stream)):
+        for sequence, note in window:
             if likely(note.body):
                 record = codec.decode(note.body)
                 line = Line(stream, sequence, parse_time(record["time"]), note.revision, record)
                 if line.at >= since and not wanted.isdisjoint(line.objects):
                     found.append(line)
         read += len(window)
-        if read >= LINES_READ_MAX or (window and window[-1][1] < since):
+        if read >= LINES_READ_MAX or (window and _time(window[-1][1].body) < since):
             break
         yield None
     return found
+
+
+def _time(body: bytes) -> float:
+    found = _TIMES.search(body)
+    return parse_time(found[1].decode()) if found is not None else 0.0
 
 
 def _names_keys(wanted: frozenset[str]) -> Callable[[bytes], bool]:

@@ -73,6 +73,14 @@ CONTROLS = (
         f"fairlead override capacity deployment/NAME CLASS --replicas 2 {_FOR}",
     ),
     Control(
+        ("priorityClassName",),
+        "priority",
+        "a number of replicas of the target is placed with the priority of a PriorityClass; all, if that is lower",
+        "pods of others are pushed out, or wait for longer",
+        "pods that were placed so stay until somebody of higher priority needs the room",
+        f"fairlead override priority deployment/NAME CLASS --replicas 2 {_FOR}",
+    ),
+    Control(
         ("cordon",),
         "cordon",
         "nothing new is placed on the nodes of a place",

@@ -262,6 +262,8 @@ def plane_samples(plane: Plane, now: float) -> Iterator[MetricSample]:
     yield MetricSample("fairlead_plane_retries_held_back_total", plane.health.budget.held_back)
     yield MetricSample("fairlead_plane_write_loops", len(plane.health.writes.loops(now)))
     yield MetricSample("fairlead_plane_write_loops_total", plane.health.writes.found)
+    for kind, count in plane.health.writes.found_by.items():
+        yield MetricSample("fairlead_plane_loops_found_total", count, (("kind", kind),))
     yield MetricSample("fairlead_events_waiting", plane.recorder.waiting)
     yield MetricSample("fairlead_events_written_total", plane.recorder.written)
     yield MetricSample("fairlead_events_suppressed_total", plane.recorder.suppressed)

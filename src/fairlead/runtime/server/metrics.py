@@ -11,6 +11,7 @@ from fairlead.runtime.server import extensions
 from fairlead.runtime.server.answering import Answering
 from fairlead.runtime.server.extensions import MetricSample
 from fairlead.runtime.server.flow_metrics import flow_samples
+from fairlead.runtime.server.monitoring import Monitoring
 from fairlead.runtime.server.node_connections import NodeConnections
 from fairlead.runtime.server.scheduler_metrics import scheduler_samples, stage_samples
 from fairlead.store.machine import Store
@@ -33,6 +34,7 @@ def server_samples(
     answering: Answering,
     requests: Mapping[tuple[str, str, int], int],
     turns: Turns,
+    monitoring: Monitoring,
 ) -> Iterator[MetricSample]:
     """`requests`: how many were answered, by verb, resource and code."""
     yield MetricSample("fairlead_store_revision", store.revision)
@@ -70,6 +72,10 @@ def server_samples(
     yield MetricSample("fairlead_answers_under_way", answering.under_way)
     yield MetricSample("fairlead_answers_given_total", answering.given)
     yield MetricSample("fairlead_answers_refused_total", answering.refused)
+    for invariant, count in sorted(monitoring.violations.items()):
+        yield MetricSample("fairlead_invariant_violations_total", count, (("invariant", invariant),))
+    yield MetricSample("fairlead_monitor_commits_total", monitoring.looked_at)
+    yield MetricSample("fairlead_monitor_commits_dropped_total", monitoring.dropped)
     yield from flow_samples(turns)
     for (verb, resource, code), count in sorted(requests.items()):
         labels = (("verb", verb), ("resource", resource), ("code", str(code)))

@@ -18,7 +18,7 @@ from fairlead.control import record
 from fairlead.control.instructions import TURNS
 from fairlead.control.plane import Plane
 from fairlead.explain.sources import Sources
-from fairlead.runtime.server import explanations, extensions, tenants, timelines
+from fairlead.runtime.server import couplings, explanations, extensions, histories, tenants, timelines
 from fairlead.runtime.server.answering import Answering
 from fairlead.runtime.server.extensions import MetricSample
 from fairlead.runtime.server.version import git_version, version_document
@@ -61,6 +61,8 @@ def mount_documents(
             extensions.DECISIONS: Mounted(extensions.lines(journal, record.STREAM, {TURNS: TURNS}), tenant),
             extensions.QUEUES: Mounted(extensions.queues(plane_now, clock), tenant),
             extensions.REVISION: Mounted(extensions.revisions(journal, store), tenant),
+            histories.HISTORY: Mounted(histories.histories(store, journal, desk.catalog, answering)),
+            couplings.COUPLING: Mounted(couplings.couplings(sources, answering), tenant),
             explanations.EXPLAIN: Mounted(
                 explanations.explanations(sources, answering),
                 tenants.who_may_get_the_pod(explanations.EXPLAIN),
