@@ -34,6 +34,7 @@ ABSENT = (
     "override end nope",
     "override report nope",
     "override approve nope",
+    "overrides --object deploy/nope",
     "runbook show nope",
     "runbook run nope",
     "runbook check nope",
@@ -54,6 +55,7 @@ UNKNOWN = (
     "why-not pod/web nope/x",
     "progress nope/x",
     "drain nope/x --reason test",
+    "overrides --object nope/x",
 )
 AWAY = (
     "get pods",
@@ -72,6 +74,7 @@ AWAY = (
     "drain node-1 --reason test",
     "override pause rollout deployment/web --reason test",
     "overrides",
+    "overrides --object deploy/web",
     "repair",
     "runbook list",
     "runbook show recover-workload",
@@ -100,7 +103,6 @@ WITHOUT = {
     "kinds",
     "plan",
     "forecast",
-    "overrides",
     "repair",
     "queues",
     "grants",

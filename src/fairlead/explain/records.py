@@ -27,7 +27,7 @@ def attempts_of(journal: Journal, namespace: str, name: str) -> Iterator[Numbere
     their turn."""
     wanted = b'"object":"pods/%s/%s"' % (namespace.encode(), name.encode())
     for window in lines_backwards(journal, STREAM, newest_line(journal, STREAM)):
-        for sequence, note in window:
+        for sequence, _, note in window:
             if wanted in note.body:
                 record = codec.decode(note.body)
                 if record["controller"] == SCHEDULER and "batch" in record:
@@ -39,7 +39,7 @@ def batch_of(journal: Journal, attempt: NumberedRecord) -> Json | None:
     """The record of the batch that an attempt was part of; None if the log no longer has it."""
     number = attempt.record["batch"]
     wanted = b'"batch":%d' % number
-    for _, note in chain.from_iterable(lines_backwards(journal, STREAM, attempt.sequence)):
+    for _, _, note in chain.from_iterable(lines_backwards(journal, STREAM, attempt.sequence)):
         if wanted in note.body and b'"assumed":' in note.body:
             record: Json = codec.decode(note.body)
             if record["batch"] == number and "pods" in record:

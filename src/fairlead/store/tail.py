@@ -28,12 +28,11 @@ def newest_line(journal: Journal, stream: str) -> int:
     return low
 
 
-def lines_backwards(journal: Journal, stream: str, end: int) -> Iterator[list[tuple[int, Note]]]:
-    """Lines up to that sequence, the newest first, a stretch of the log at a time."""
+def lines_backwards(journal: Journal, stream: str, end: int) -> Iterator[list[tuple[int, float, Note]]]:
+    """Lines up to that sequence with their instants, the newest first, a stretch of the log at a time."""
     first = journal.notes(stream, 0, 1)
     oldest = first[0][0] if first else end + 1
     while end >= oldest:
         start = max(0, end - _WINDOW)
-        lines = reversed(journal.notes(stream, start, _WINDOW))
-        yield [(sequence, note) for sequence, _, note in lines if sequence <= end]
+        yield [line for line in reversed(journal.notes(stream, start, _WINDOW)) if line[0] <= end]
         end = start

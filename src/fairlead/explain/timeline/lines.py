@@ -29,7 +29,6 @@ AUDIT, DECISIONS = recording.STREAM, recorded.STREAM
 LINES_READ_MAX = 200_000
 _FEW = 8
 _KEYS = re.compile(rb'"([a-z0-9.-]+/[^"/]*/?[^"/]*)"')
-_TIMES = re.compile(rb'"time":"([^"]*)"')
 _NAMES = re.compile(rb'"name":"([^"]*)"')
 
 
@@ -64,22 +63,17 @@ def _search(
 ) -> Asking[list[Line]]:
     journal, found, read = sources.journal, [], 0
     for window in lines_backwards(journal, stream, newest_line(journal, stream)):
-        for sequence, note in window:
+        for sequence, _, note in window:
             if likely(note.body):
                 record = codec.decode(note.body)
                 line = Line(stream, sequence, parse_time(record["time"]), note.revision, record)
                 if line.at >= since and not wanted.isdisjoint(line.objects):
                     found.append(line)
         read += len(window)
-        if read >= LINES_READ_MAX or (window and _time(window[-1][1].body) < since):
+        if read >= LINES_READ_MAX or (window and window[-1][1] < since):
             break
         yield None
     return found
-
-
-def _time(body: bytes) -> float:
-    found = _TIMES.search(body)
-    return parse_time(found[1].decode()) if found is not None else 0.0
 
 
 def _names_keys(wanted: frozenset[str]) -> Callable[[bytes], bool]:
