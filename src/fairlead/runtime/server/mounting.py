@@ -17,7 +17,15 @@ from fairlead.api.metrics import METRICS, VERBS
 from fairlead.control.plane import Plane
 from fairlead.explain.index import DecisionIndex
 from fairlead.explain.sources import Sources
-from fairlead.runtime.server import couplings, explanations, extensions, histories, tenants, timelines
+from fairlead.runtime.server import (
+    couplings,
+    decided,
+    explanations,
+    extensions,
+    histories,
+    tenants,
+    timelines,
+)
 from fairlead.runtime.server.answering import Answering
 from fairlead.runtime.server.decision_lines import decision_lines
 from fairlead.runtime.server.extensions import MetricSample
@@ -71,6 +79,9 @@ def mount_documents(
             explanations.WHY_NOT: Mounted(
                 explanations.objections(sources, answering),
                 tenants.who_may_get_the_pod(explanations.WHY_NOT),
+            ),
+            decided.DECIDED: Mounted(
+                decided.decided(sources, answering), timelines.who_may_get_it(decided.DECIDED)
             ),
             timelines.TIMELINE: Mounted(
                 timelines.timelines(sources, answering), timelines.who_may_get_it(timelines.TIMELINE)
