@@ -32,6 +32,9 @@ ABSENT = (
     "override end nope",
     "override report nope",
     "override approve nope",
+    "overrides --object deploy/nope",
+    "timeline pod/nope",
+    "debug pod/nope",
     "runbook show nope",
     "runbook run nope",
     "runbook check nope",
@@ -50,6 +53,9 @@ UNKNOWN = (
     "why-not pod/web nope/x",
     "progress nope/x",
     "drain nope/x --reason test",
+    "overrides --object nope/x",
+    "timeline nope/x",
+    "debug nope/x",
 )
 AWAY = (
     "get pods",
@@ -66,6 +72,9 @@ AWAY = (
     "drain node-1 --reason test",
     "override pause rollout deployment/web --reason test",
     "overrides",
+    "overrides --object deploy/web",
+    "timeline pod/web",
+    "debug pod/web",
     "repair",
     "runbook list",
     "runbook show recover-workload",
@@ -80,6 +89,7 @@ AWAY = (
     "freezes",
     "grant approve review-me",
     "sim from",
+    "incident capture -o x.incident",
 )
 # Take no name of an object: they start something, or tell all there is.
 WITHOUT = {
@@ -93,7 +103,6 @@ WITHOUT = {
     "kinds",
     "plan",
     "forecast",
-    "overrides",
     "repair",
     "queues",
     "grants",
@@ -101,6 +110,8 @@ WITHOUT = {
     "backup",
     "restore",
     "check",
+    "incident",
+    "replay",
     "sim",
     "version",
     "completion",

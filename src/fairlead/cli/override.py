@@ -1,8 +1,8 @@
 """`fairlead override`: lays something down for a while, ends it, approves it, tells what it did.
 
 One line makes one SchedulerOverride with safe defaults: half an hour, the target's namespace, a name of its own. What
-would come of it is looked at first and kept with it. The command then waits a moment until the controllers concerned
-have taken note, and says who has not.
+would come of it is looked at first and kept with it, where anything moves (`override_risks.moves`): a pause is made at
+once. The command then waits a moment until the controllers concerned have taken note, and says who has not.
 """
 
 from __future__ import annotations
@@ -110,10 +110,14 @@ def _making(actions: Any, name: str, text: str) -> argparse.ArgumentParser:
     parser.add_argument("--replaces", metavar="NAME", default="", help="the override that it prolongs")
     parser.add_argument("--name", metavar="NAME", default="", help="its name (default: one is made)")
     parser.add_argument("--dry-run", action="store_true", help="say what it would do; make nothing")
-    parser.add_argument(
+    look = parser.add_mutually_exclusive_group()
+    look.add_argument(
         "--skip-preview",
         action="store_true",
         help="make it without looking ahead; it says so, and the audit log",
+    )
+    look.add_argument(
+        "--preview", action="store_true", help="look ahead also for what moves nothing: a pause"
     )
     shared.add_namespace(parser, "of the target (default: that of the kubeconfig)")
     shared.add_client_options(parser, _make, "text", "json")
@@ -174,20 +178,25 @@ def _weight(text: str) -> Json:
 def _make(options: argparse.Namespace) -> int:
     from fairlead.cli.override_preview import PREVIEW_SECONDS, foresee
     from fairlead.model.kinds.override_preview import skipped
+    from fairlead.model.policy.override_risks import moves
 
     with closing(connect(options.kubeconfig)) as client:
         body = _body(client, options)
         path = path_of(body["metadata"]["namespace"])
-        if options.skip_preview and not options.dry_run:
-            preview = skipped("by --skip-preview")
-        else:
+        if (
+            options.dry_run
+            or options.preview
+            or (moves(body["spec"]["changes"]) and not options.skip_preview)
+        ):
             wanted = client.post(path, body, {"dryRun": "All"})  # what is refused is not looked ahead for
             limit = None if options.dry_run else PREVIEW_SECONDS
             found, preview = foresee(options.kubeconfig, wanted, limit)
             if options.dry_run:
                 return _tell_dry(wanted, found, preview, options)
-        made = client.post(path, {**body, "spec": {**body["spec"], "preview": preview}})
-        made = _wait_observed(client, made)
+            body["spec"]["preview"] = preview
+        elif options.skip_preview:
+            body["spec"]["preview"] = skipped("by --skip-preview")
+        made = _wait_observed(client, client.post(path, body))
     if options.output == "json":
         print_json(made)
         return 0

@@ -246,7 +246,8 @@ class Controller:
         missed = view.missed()
         if missed:
             decision = wait_until_readable(self.decider, view, key, missed, now)
-        held = self.refusals.held_back(decision, view, key, now) if key in self.refusals else None
+        wait = self.refusals.held_by(key)
+        held = self.refusals.held_back(decision, view, key, now) if wait is not None else None
         decision = held or decision
         turn = Turn(
             key,
@@ -258,7 +259,8 @@ class Controller:
             id=self._health.term.next_id(),
             waited=waited,
         )
-        for record in records_of(self._deciding, turn, view, now, self._health):
+        refusal = wait if held is not None else None
+        for record in records_of(self._deciding, turn, view, now, self._health, refusal):
             out.append(record)
         self._tell_notes(turn, -1, now)
         if decision.effects:

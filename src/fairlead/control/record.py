@@ -19,6 +19,7 @@ from fairlead.cache.view import MirrorView
 from fairlead.control.instructions import DECISIONS, TURNS, Record
 from fairlead.control.merging import Attempts, Merging, without_counters
 from fairlead.control.recording import Recording, Subject
+from fairlead.control.refusals import Wait
 from fairlead.control.turn import Turn
 from fairlead.core import codec
 from fairlead.core.times import microtime
@@ -54,10 +55,13 @@ class Deciding(NamedTuple):
     settings: int = 0  # the revision of the PlaneSettings in use, 0 for what is built in
 
 
-def records_of(who: Deciding, turn: Turn, view: Reading | None, now: float, kept: Kept) -> list[Record]:
+def records_of(
+    who: Deciding, turn: Turn, view: Reading | None, now: float, kept: Kept, held: Wait | None = None
+) -> list[Record]:
     """What was decided, before any of it is carried out, in the detail that the policy asks for (`recording.py`). A
-    blocked turn that says what the one before said is counted (`merging.py`): then it goes by the id of that one."""
-    line, stream = _line_of(who, turn, view, now)
+    blocked turn that says what the one before said is counted (`merging.py`): then it goes by the id of that one.
+    `held`: the refusal for which some of it is not carried out."""
+    line, stream = _line_of(who, turn, view, now, held)
     verdict, merging, recording = turn.decision.verdict, kept.merging, kept.recording
     is_blocked = not turn.decision.effects and isinstance(verdict, Waiting | Stuck)
     level, subject = FULL, None
@@ -103,7 +107,9 @@ def _owner(key: Key, view: Reading | None) -> str:
     return owner.name if owner is not None else ""
 
 
-def _line_of(who: Deciding, turn: Turn, view: Reading | None, now: float) -> tuple[Json, str]:
+def _line_of(
+    who: Deciding, turn: Turn, view: Reading | None, now: float, held: Wait | None
+) -> tuple[Json, str]:
     """A line, and the log that it is for."""
     decision = turn.decision
     line = _head(who, turn, now)
@@ -122,8 +128,8 @@ def _line_of(who: Deciding, turn: Turn, view: Reading | None, now: float) -> tup
             line["about"] = about
     if decision.inputs:
         line["inputs"] = list(decision.inputs)
-    if turn.is_held:
-        line["held"] = True
+    if held is not None:
+        line["held"] = held.told()
     if turn.cause is not None and not settles:
         line["cause"] = SEVERAL if turn.cause == _NO_CAUSE else text_of(turn.cause)
     if not settles:

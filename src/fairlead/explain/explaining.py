@@ -21,6 +21,7 @@ from fairlead.explain.why_not import WhyNot, why_not
 from fairlead.explain.worlds import seen_now
 from fairlead.model.key import Key
 from fairlead.model.views import PODS, Pod
+from fairlead.replay.placement import differences
 from fairlead.schedule.facts import Facts
 from fairlead.schedule.policy import Policy
 from fairlead.schedule.snapshot import Snapshot
@@ -204,7 +205,7 @@ def _run_again(
 
 def _told_again(inputs: again.Inputs, line: records.NumberedRecord, policy: Policy, spaces: Spaces) -> Json:
     found = again.run_again(inputs, policy)
-    differing = again.differences(line.record, found.attempt)
+    differing = differences(line.record, found.attempt)
     if spaces is not None:  # whose names these are is not looked into
         differing = tuple(
             each._replace(recorded=MASK, again=MASK) if each.field == "victims" else each

@@ -93,7 +93,7 @@ def batch_of(journal: Journal, attempt: NumberedRecord) -> Json | None:
     it."""
     number, oldest = attempt.record["batch"], attempt.sequence - _BATCH_MAX
     wanted = b'"batch":%d' % number
-    for sequence, note in chain.from_iterable(lines_backwards(journal, STREAM, attempt.sequence, _PAGE)):
+    for sequence, _, note in chain.from_iterable(lines_backwards(journal, STREAM, attempt.sequence, _PAGE)):
         if sequence < oldest:
             break
         if wanted in note.body and b'"assumed":' in note.body:

@@ -20,9 +20,9 @@ def newest_line(journal: Journal, stream: str) -> int:
 
 def lines_backwards(
     journal: Journal, stream: str, end: int, window: int = _WINDOW
-) -> Iterator[list[tuple[int, Note]]]:
+) -> Iterator[list[tuple[int, float, Note]]]:
     """Lines up to that sequence, the newest first, a stretch of the log at a time."""
     before = end + 1
     while lines := journal.notes_before(stream, before, window):
-        yield [(sequence, note) for sequence, _, note in reversed(lines)]
+        yield lines[::-1]
         before = lines[0][0]

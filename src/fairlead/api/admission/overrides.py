@@ -30,6 +30,7 @@ from fairlead.model.kind import Json
 from fairlead.model.kinds import namespace, override_preview, planesettings
 from fairlead.model.kinds import scheduleroverride as kinds
 from fairlead.model.policy import plane_knobs
+from fairlead.model.policy.override_risks import moves
 from fairlead.model.views import (
     DAEMONSETS,
     DEPLOYMENTS,
@@ -119,7 +120,8 @@ def _admit(attempt: Attempt) -> None:
 
 def _note_preview(attempt: Attempt, spec: Json) -> None:
     """It is never made up here; that there is none is said in the object and in the audit log."""
-    preview = spec["preview"] = spec.get("preview") or override_preview.skipped()
+    why = override_preview.NOT_SENT if moves(spec["changes"]) else override_preview.MOVES_NOTHING
+    preview = spec["preview"] = spec.get("preview") or override_preview.skipped(why)
     if preview["outcome"] != override_preview.MADE:
         attempt.annotations = {**attempt.annotations, PREVIEW: override_preview.told(preview)}
 
@@ -291,6 +293,8 @@ def _admit_approval(attempt: Attempt) -> None:
     if is_plane(user):
         _check_raised(attempt, new)
         return
+    if attempt.subresource:
+        _keep_metadata(new, old)
     status, before = new.get("status") or {}, old.get("status") or {}
     if status == before:
         return
@@ -316,6 +320,14 @@ def _admit_approval(attempt: Attempt) -> None:
     }
     others = [each for each in before.get("conditions") or () if each.get("type") != kinds.APPROVED]
     new["status"] = {**before, "conditions": [*others, approved]}
+
+
+def _keep_metadata(new: Json, old: Json) -> None:
+    """Who may approve may not say by the way whose the override is, what keeps it, or what it is called."""
+    for field in ("labels", "annotations", "finalizers", "ownerReferences"):
+        new["metadata"].pop(field, None)
+        if field in old["metadata"]:
+            new["metadata"][field] = old["metadata"][field]
 
 
 def _check_raised(attempt: Attempt, new: Json) -> None:

@@ -70,10 +70,11 @@ class Written(msgspec.Struct):
 
     @property
     def per_minute(self) -> float:
-        if self.count < 2:
+        """Over the time in which it was seen, a minute at least: a burst is no rate."""
+        if not self.count:
             return 0.0
         seconds = parse_time(self.last) - parse_time(self.first)
-        return round(60.0 * (self.count - 1) / seconds, 2) if seconds > 0 else 0.0
+        return round(60.0 * self.count / max(seconds, 60.0), 2)
 
 
 class WrittenFields:
@@ -139,7 +140,7 @@ def audit_pieces(journal: Journal, lines_max: int = COUPLING_LINES_MAX) -> Itera
     """Audit lines, the newest first, a stretch of the log at a time."""
     left = lines_max
     for window in lines_backwards(journal, STREAM, newest_line(journal, STREAM)):
-        yield [note.body for _, note in window]
+        yield [note.body for _, _, note in window]
         left -= len(window)
         if left <= 0:
             return

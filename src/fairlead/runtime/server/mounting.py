@@ -17,7 +17,7 @@ from fairlead.api.metrics import METRICS, VERBS
 from fairlead.control.plane import Plane
 from fairlead.explain.index import DecisionIndex
 from fairlead.explain.sources import Sources
-from fairlead.runtime.server import couplings, explanations, extensions, tenants
+from fairlead.runtime.server import couplings, explanations, extensions, histories, tenants, timelines
 from fairlead.runtime.server.answering import Answering
 from fairlead.runtime.server.decision_lines import decision_lines
 from fairlead.runtime.server.extensions import MetricSample
@@ -62,6 +62,7 @@ def mount_documents(
             extensions.DECISIONS: Mounted(decision_lines(journal, index, answering), tenant),
             extensions.QUEUES: Mounted(extensions.queues(plane_now, clock), tenant),
             extensions.REVISION: Mounted(extensions.revisions(journal, store), tenant),
+            histories.HISTORY: Mounted(histories.histories(store, journal, desk.catalog, answering)),
             couplings.COUPLING: Mounted(couplings.couplings(sources, answering), tenant),
             explanations.EXPLAIN: Mounted(
                 explanations.explanations(sources, answering),
@@ -70,6 +71,12 @@ def mount_documents(
             explanations.WHY_NOT: Mounted(
                 explanations.objections(sources, answering),
                 tenants.who_may_get_the_pod(explanations.WHY_NOT),
+            ),
+            timelines.TIMELINE: Mounted(
+                timelines.timelines(sources, answering), timelines.who_may_get_it(timelines.TIMELINE)
+            ),
+            timelines.DEBUG: Mounted(
+                timelines.debug_views(sources, answering), timelines.who_may_get_it(timelines.DEBUG)
             ),
         },
         {explanations.PLAN: Asked(explanations.plans(sources, answering), tenants.who_may_create_the_pods)},

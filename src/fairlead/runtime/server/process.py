@@ -84,11 +84,12 @@ TOKENS_SECONDS = 1.0
 
 
 def retention(history_seconds: float) -> dict[str, Retention]:
-    """How long history is kept, per resource: short for what changes all the time and is of no use afterwards."""
+    """How long history is kept, per resource: shorter for what changes all the time. Leases long enough that what was
+    decided on them can be run again (`replay/`) when somebody comes to look."""
     mebibyte = 1024 * 1024
     return {
         "": Retention(history_seconds, 256 * mebibyte),
-        "leases.coordination.k8s.io": Retention(min(history_seconds, 300.0), 8 * mebibyte),
+        "leases.coordination.k8s.io": Retention(min(history_seconds, 1800.0), 64 * mebibyte),
         "events": Retention(min(history_seconds, 3600.0), 64 * mebibyte),
     }
 
