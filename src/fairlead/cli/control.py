@@ -62,6 +62,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default="",
         help="use nothing that is Fairlead's own, also where the server has it (default: find out)",
     )
+    parser.add_argument(
+        "--metrics-port",
+        type=shared.parse_whole,
+        metavar="N",
+        help="tell /metrics and /readyz at this port of 127.0.0.1, to everybody on this machine (default: nowhere; "
+        "0: any free one)",
+    )
     parser.set_defaults(run=run)
 
 
@@ -88,4 +95,5 @@ def settings(options: argparse.Namespace) -> ControlSettings:
         only_scheduler=options.only == "scheduler",
         scheduler_name=options.scheduler_name,
         capabilities=options.capabilities,
+        metrics_port=options.metrics_port,
     )

@@ -7,6 +7,7 @@ store by callback, and answers. Whatever goes wrong becomes a Status; nothing of
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import NamedTuple, Protocol
@@ -41,6 +42,7 @@ from fairlead.port.request import Reply, Request
 from fairlead.store.contract import CommitOutcome, Note, Transaction
 from fairlead.wire.documents import Documents, Later
 from fairlead.wire.exchange import Exchange
+from fairlead.wire.latency import Latencies
 from fairlead.wire.rendering import send
 from fairlead.wire.routes import FENCE, resource_request, split_target, with_premises
 from fairlead.wire.turns import Turns
@@ -110,10 +112,12 @@ class Handler:
         self._turns = turns
         # (verb, resource, code) -> count; read by metrics
         self.requests: dict[tuple[str, str, int], int] = {}
+        self.latencies = Latencies()
         self._looked_at = -1  # the state of the catalog when counts were last looked through
 
     def __call__(self, exchange: Exchange) -> None:
         """Answer, now or from a later callback."""
+        exchange.arrived = time.perf_counter()
         user, impersonator = ANONYMOUS, None
         headers = exchange.headers
         request: Request | None = None
@@ -158,7 +162,7 @@ class Handler:
     def _turn_away(self, called: _Called, error: TooManyRequests) -> None:
         """Counted, and not audited: what is too much must not be written down at length."""
         self._context(called.exchange, called.user, called.impersonator)
-        self.count(called.request, error.status)
+        self.count(called.exchange, called.request, error.status)
         self.reply(called.exchange, failure(error))
 
     def _begin(self, called: _Called) -> None:
@@ -170,7 +174,7 @@ class Handler:
                 if isinstance(answered, Later):
                     answered.start(lambda found: self._told_later(exchange, context, path, found))
                 else:
-                    self.count(None, answered)
+                    self.count(exchange, None, answered)
                 return
             _Call(self, exchange, request, context).run()
         except ApiError as error:
@@ -202,7 +206,7 @@ class Handler:
     def _told_later(self, exchange: Exchange, context: Context, path: str, found: Reply | Exception) -> None:
         """An answer that took its time is there."""
         if isinstance(found, Reply):
-            self.count(None, found.status)
+            self.count(exchange, None, found.status)
             self.reply(exchange, found)
         elif isinstance(found, ApiError):
             self.refuse(exchange, None, context, found, path)
@@ -221,13 +225,13 @@ class Handler:
         )
         if notes:
             self._host.record(notes, _nothing)
-        self.count(request, error.status)
+        self.count(exchange, request, error.status)
         self.reply(exchange, failure(error), challenge=isinstance(error, Unauthorized))
 
     def apologise(self, exchange: Exchange, request: Request | None) -> None:
         """Answer what we could not deal with, through no fault of the client's."""
         error = InternalError("an internal error occurred; the server's log has the details")
-        self.count(request, error.status)
+        self.count(exchange, request, error.status)
         self.reply(exchange, failure(error))
 
     def reply(self, exchange: Exchange, reply: Reply, *, challenge: bool = False) -> None:
@@ -240,7 +244,8 @@ class Handler:
             extra += b'www-authenticate: Bearer realm="fairlead"\r\n'
         send(exchange, reply, extra)
 
-    def count(self, request: Request | None, status: int) -> None:
+    def count(self, exchange: Exchange, request: Request | None, status: int) -> None:
+        """One answer; how long it took is kept where it was no stream, whose time is the client's."""
         key = (request.verb, request.plural, status) if request is not None else ("document", "", status)
         if key not in self.requests and request is not None and not self._host.api.serves(request):
             # Names are the client's to invent: long, many, or with quotes.
@@ -248,6 +253,8 @@ class Handler:
         if key not in self.requests and len(self.requests) >= _COUNTED_MAX:
             key = self._room_for(key)
         self.requests[key] = self.requests.get(key, 0) + 1
+        if not exchange.streaming:
+            self.latencies.add(key[0], key[1], time.perf_counter() - exchange.arrived)
 
     def _room_for(self, key: tuple[str, str, int]) -> tuple[str, str, int]:
         """Counts of custom kinds that are gone make room; where that is not enough, the rest is counted together."""
@@ -259,6 +266,7 @@ class Handler:
                 {resource for _, resource, _ in self.requests} - {kind.plural for kind in catalog} - _NO_KINDS
             )
             self.requests = {each: count for each, count in self.requests.items() if each[1] not in gone}
+            self.latencies.forget(gone)
         return key if len(self.requests) < _COUNTED_MAX else (key[0], "other", key[2])
 
     def malformed(self, exchange: Exchange, status: int, message: str) -> None:
@@ -322,9 +330,9 @@ class _Call:
         request = self._conversation.request
         if isinstance(step, Watch):
             self._handler._watches.open(self._exchange, step, self._conversation.context.signed_in)
-            self._handler.count(request, 200)
+            self._handler.count(self._exchange, request, 200)
         else:
-            self._handler.count(request, step.status)
+            self._handler.count(self._exchange, request, step.status)
             self._handler.reply(self._exchange, step)
 
     def _ask_nodes(self, step: NodeStream | NodeQuestion) -> None:
@@ -340,7 +348,7 @@ class _Call:
                 self._exchange,
                 step,
                 self._conversation.context.signed_in,
-                lambda: self._handler.count(self._conversation.request, 200),
+                lambda: self._handler.count(self._exchange, self._conversation.request, 200),
                 self._told,
             )
 

@@ -18,6 +18,7 @@ from functools import partial
 from typing import assert_never
 
 from fairlead.cache.events import Expired, Listed, ListFailed, Marked, Mirrored, MirrorEvent
+from fairlead.cache.lag import MirrorLag
 from fairlead.cache.mirror import MirrorPhase
 from fairlead.control.instructions import (
     Answers,
@@ -80,6 +81,19 @@ class RemotePlaneDriver:
     def stepped(self, step: ClockStep) -> None:
         """The wall clock was set."""
         self._driver.tell(Stepped(step.ahead_seconds, str(step), self._clock()))
+
+    def lags(self) -> dict[str, MirrorLag]:
+        """How far each mirror is behind, as far as can be known from here: the newest revision that was heard of may be
+        of another resource, and a watch that is silent may have nothing to tell."""
+        now = self._clock()
+        return {
+            resource: MirrorLag(
+                mirror.behind if mirror.unfollowed_since else 0,
+                max(0.0, now - mirror.unfollowed_since) if mirror.unfollowed_since else 0.0,
+                mirror.trouble,
+            )
+            for resource, mirror in self.plane.mirrors.items()
+        }
 
     async def stop(self) -> None:
         await self._driver.stop()

@@ -16,11 +16,14 @@ import logging
 import os
 import signal
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import uvloop
 
+from fairlead import __version__
 from fairlead.api.admission.plane_conditions import PLANE
+from fairlead.control.diagnosis import Check, diagnose
 from fairlead.control.placing import Placer
 from fairlead.control.plane import Plane
 from fairlead.control.roster import collecting_deciders, scheduling_deciders, workload_deciders
@@ -31,6 +34,10 @@ from fairlead.port.capabilities import Capabilities
 from fairlead.runtime import logs
 from fairlead.runtime.clock import Clock, follow_wall_clock
 from fairlead.runtime.data.decisions_file import DecisionsFile
+from fairlead.runtime.metrics.contract import MetricSample
+from fairlead.runtime.metrics.listening import HOST, MetricsListener
+from fairlead.runtime.metrics.mirrors import BUILD
+from fairlead.runtime.metrics.plane import plane_samples
 from fairlead.runtime.private_files import make_private_directory, open_lock
 from fairlead.runtime.remote import discovering
 from fairlead.runtime.remote.api import ASK_SECONDS, Remote
@@ -117,9 +124,12 @@ class _Process:
             for line in discovering.describe(found, plane.mirrors, margin, self._user):
                 _say(line)
             driver.start()
+            telling = await self._tell_metrics(driver)
             following = asyncio.create_task(follow_wall_clock(self._clock, driver.stepped))
             await self._watch_over(plane)
             following.cancel()
+            if telling is not None:
+                await telling.close()
             await driver.stop()
         client.close()
         decisions.close()
@@ -147,6 +157,23 @@ class _Process:
                 _say(f"{error}; trying again")
             await self._leaves_within(_TRY_AGAIN_SECONDS)
         return None
+
+    async def _tell_metrics(self, driver: RemotePlaneDriver) -> MetricsListener | None:
+        if self._settings.metrics_port is None:
+            return None
+        began, plane = self._clock(), driver.plane
+
+        def checks() -> tuple[Check, ...]:
+            return diagnose(plane, driver.lags(), self._clock(), began)
+
+        def samples() -> Iterator[MetricSample]:
+            yield BUILD.sample(1, __version__)
+            yield from plane_samples(plane, driver.lags(), checks(), self._clock())
+
+        telling = MetricsListener(samples, checks)
+        port = await telling.listen(self._settings.metrics_port)
+        _say(f"metrics at http://{HOST}:{port}/metrics")
+        return telling
 
     def _plane(self, found: Capabilities) -> Plane:
         settings = self._settings

@@ -15,11 +15,13 @@ from fairlead.api.empty import EMPTY
 from fairlead.api.empty import VERBS as READS
 from fairlead.api.metrics import METRICS, VERBS
 from fairlead.control import record
+from fairlead.control.diagnosis import Check
 from fairlead.control.plane import Plane
 from fairlead.explain.sources import Sources
+from fairlead.runtime.metrics.contract import MetricSample
 from fairlead.runtime.server import explanations, extensions, tenants
 from fairlead.runtime.server.answering import Answering
-from fairlead.runtime.server.extensions import MetricSample
+from fairlead.runtime.server.health import health
 from fairlead.runtime.server.version import git_version, version_document
 from fairlead.store.contract import Journal
 from fairlead.store.machine import Store
@@ -35,13 +37,14 @@ def mount_documents(
     clock: Callable[[], float],
     answering: Answering,
     samples: Callable[[], Iterable[MetricSample]],
+    checks: Callable[[], tuple[Check, ...]],
     address: str,
 ) -> Documents:
-    """`address`: where the server listens; `samples`: what /metrics tells."""
+    """`address`: where the server listens; `samples`: what /metrics tells; `checks`: whether the plane works."""
     virtual = [Virtual(r.group, r.version, r.plural, r.kind, r.namespaced, r.verbs) for r in REVIEWS]
     answered = [(k, VERBS) for k in METRICS] + [(k, READS) for k in EMPTY]
     virtual += [Virtual(k.group, k.version, k.plural, k.kind, k.namespaced, v) for k, v in answered]
-    healthy = extensions.health(store)
+    healthy = health(store, checks)
     sources = Sources(store, journal, plane_now, clock)
     tenant = tenants.any_tenant(desk.grants)
     lines = extensions.lines(journal, audit.STREAM, {"strangers": audit.STRANGERS})

@@ -12,11 +12,12 @@ import logging
 from collections import deque
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import assert_never
+from typing import NamedTuple, assert_never
 
 from fairlead.api.access.users import MASTERS, User
 from fairlead.api.status import failure
 from fairlead.cache.events import Broke, Expired, Framed, Listed, Marked, Mirrored, MirrorEvent
+from fairlead.cache.lag import Arrivals, MirrorLag
 from fairlead.control.instructions import (
     Answers,
     AskProgress,
@@ -45,6 +46,14 @@ _CHANGES_PER_TURN = 256
 _REPLIES_PER_TURN = 64
 
 
+class _Follow(NamedTuple):
+    """One mirror's watch; `arrivals`: what was published and has not reached it."""
+
+    resource: str
+    attempt: int
+    arrivals: Arrivals
+
+
 class PlaneDriver:
     def __init__(
         self,
@@ -64,7 +73,7 @@ class PlaneDriver:
         self._hub = hub
         self._clock = clock
         self._driver = Driver(loop, plane, self._carry_out, clock, failed)
-        self._follows: dict[Subscription, tuple[str, int]] = {}  # -> (resource, attempt)
+        self._follows: dict[Subscription, _Follow] = {}
         self._users: dict[str, User] = {}
         self._replies: deque[tuple[int, Reply]] = deque()
 
@@ -84,8 +93,23 @@ class PlaneDriver:
     def wake(self, subscriptions: Iterable[Subscription]) -> None:
         """Called after each publish with those who have something new."""
         for subscription in subscriptions:
-            if subscription in self._follows:
+            if (follow := self._follows.get(subscription)) is not None:
+                follow.arrivals.published(subscription.position, self._clock())
                 self._loop.call_soon(self._deliver, subscription)
+
+    def lags(self) -> dict[str, MirrorLag]:
+        """How far each mirror is behind the store."""
+        now = self._clock()
+        arrivals = {each.resource: each.arrivals for each in self._follows.values()}
+        found: dict[str, MirrorLag] = {}
+        for resource, mirror in self.plane.mirrors.items():
+            if (arrived := arrivals.get(resource)) is not None:
+                found[resource] = arrived.lag(mirror.revision, now)
+                continue
+            newest = max((entry.revision for entry in self._store.list(resource)), default=0)
+            since = mirror.unfollowed_since or now
+            found[resource] = MirrorLag(max(0, newest - mirror.revision), now - since, mirror.trouble)
+        return found
 
     # Carrying out
 
@@ -165,7 +189,7 @@ class PlaneDriver:
         except FutureRevision as error:
             self._tell(resource, Broke(str(error), self._clock(), attempt))
             return
-        self._follows[subscription] = (resource, attempt)
+        self._follows[subscription] = _Follow(resource, attempt, Arrivals())
         if subscription.ready:
             self._loop.call_soon(self._deliver, subscription)
 
@@ -173,7 +197,7 @@ class PlaneDriver:
         follow = self._follows.get(subscription)
         if follow is None or self._driver.stopped:
             return
-        resource, attempt = follow
+        resource, attempt = follow.resource, follow.attempt
         try:
             changes = self._hub.take(subscription, _CHANGES_PER_TURN)
         except Compacted:
@@ -183,6 +207,7 @@ class PlaneDriver:
         now = self._clock()
         if changes:
             self._tell(resource, *[Framed(each.type, each.entry, now, attempt) for each in changes])
+            follow.arrivals.delivered(changes[-1].entry.revision)
         if subscription.cut:
             self._unfollow(subscription)
             self._tell(resource, Broke("the watch was cut", now, attempt))
@@ -190,13 +215,13 @@ class PlaneDriver:
             self._loop.call_soon(self._deliver, subscription)
 
     def _tell_progress(self, resource: str) -> None:
-        for subscription, (followed, attempt) in list(self._follows.items()):
-            revision = self._hub.progress(subscription) if followed == resource else 0
+        for subscription, follow in list(self._follows.items()):
+            revision = self._hub.progress(subscription) if follow.resource == resource else 0
             if revision:
-                self._tell(resource, Marked(revision, self._clock(), attempt))
+                self._tell(resource, Marked(revision, self._clock(), follow.attempt))
 
     def _forget(self, resource: str) -> None:
-        for subscription in [each for each, (name, _) in self._follows.items() if name == resource]:
+        for subscription in [each for each, follow in self._follows.items() if follow.resource == resource]:
             self._unfollow(subscription)
         self._driver.drop_timer(resource)
 

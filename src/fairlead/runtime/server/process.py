@@ -41,16 +41,17 @@ from fairlead.runtime.credentials.openid_keys import OpenIdKeys
 from fairlead.runtime.credentials.renewing import Renewing
 from fairlead.runtime.data.directory import open_data_directory
 from fairlead.runtime.data.reserve import Reserve
-from fairlead.runtime.server import extensions, first_run
+from fairlead.runtime.metrics.contract import MetricSample
+from fairlead.runtime.metrics.server import Measured, server_samples
+from fairlead.runtime.server import first_run
 from fairlead.runtime.server.answering import Answering
 from fairlead.runtime.server.bootstrap import ensure_initial_objects
 from fairlead.runtime.server.expirer import Expirer
-from fairlead.runtime.server.extensions import MetricSample
 from fairlead.runtime.server.granting import Granting
+from fairlead.runtime.server.health import damage_told
 from fairlead.runtime.server.host import ServingHost
 from fairlead.runtime.server.local_agents import LocalAgent
 from fairlead.runtime.server.local_nodes import LocalNodes
-from fairlead.runtime.server.metrics import server_samples
 from fairlead.runtime.server.mounting import mount_documents
 from fairlead.runtime.server.node_connections import NodeConnections
 from fairlead.runtime.server.own_service import ensure_own_service, own_address
@@ -159,7 +160,7 @@ class Server:
             Remembered(chain=AdmissionChain(warning_steps(steps, settings.controllers))),
         )
         self._hub = self._assembly.hub
-        for told in (*recovered.reports, *extensions.damage_told(self._store)):
+        for told in (*recovered.reports, *damage_told(self._store)):
             log.error("%s", told)
         self._warn(self._assembly.troubles)
         self._routes: ServerRoutes | None = None
@@ -297,22 +298,32 @@ class Server:
             clock=self._clock,
             answering=self._answering,
             samples=lambda: self._samples(desk, handler()),
+            checks=lambda: self._planes.checks(self._planes.lags(), self._clock()),
             address=f"{self._settings.listen}:{self._settings.port}",
         )
 
     def _samples(self, desk: Desk, handler: Handler) -> Iterator[MetricSample]:
+        lags = self._planes.lags()
         return server_samples(
-            store=self._store,
-            audit=desk.audit,
-            hub=self._hub,
-            watches=self.watches,
-            node_connections=self._asked,
-            listener=self.listener,
-            clock=self._clock,
-            plane=self._planes.plane,
-            answering=self._answering,
-            requests=handler.requests,
-            turns=self._turns,
+            Measured(
+                version=__version__,
+                store=self._store,
+                audit=desk.audit,
+                hub=self._hub,
+                watches=self.watches,
+                node_connections=self._asked,
+                listener=self.listener,
+                clock=self._clock,
+                plane=self._planes.plane,
+                lags=lags,
+                checks=self._planes.checks(lags, self._clock()),
+                planes_replaced=self._planes.replaced,
+                answering=self._answering,
+                requests=handler.requests,
+                latencies=handler.latencies,
+                turns=self._turns,
+                routes=self._routes,
+            )
         )
 
     def _tls(self) -> ssl.SSLContext:
