@@ -69,6 +69,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="tell /metrics and /readyz at this port of 127.0.0.1, to everybody on this machine (default: nowhere; "
         "0: any free one)",
     )
+    shared.add_log_format(parser)
     parser.set_defaults(run=run)
 
 
@@ -96,4 +97,5 @@ def settings(options: argparse.Namespace) -> ControlSettings:
         scheduler_name=options.scheduler_name,
         capabilities=options.capabilities,
         metrics_port=options.metrics_port,
+        log_format=options.log_format,
     )

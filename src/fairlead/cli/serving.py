@@ -60,6 +60,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="leave out the ConfigMap kube-root-ca.crt, which every namespace gets otherwise",
     )
+    shared.add_log_format(parser)
     issuer = parser.add_argument_group("people who sign in with an identity provider (OpenID Connect)")
     issuer.add_argument("--oidc-issuer-url", metavar="URL", help="whose tokens let people in; https")
     issuer.add_argument("--oidc-client-id", metavar="ID", help="for whom the tokens must be meant")
@@ -119,6 +120,7 @@ def settings(options: argparse.Namespace, banner: bool) -> ServeSettings:
         publishes_authority=not options.no_root_certificates,
         openid=_openid(options),
         openid_authority=options.oidc_ca_file,
+        log_format=options.log_format,
     )
 
 

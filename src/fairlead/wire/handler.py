@@ -43,6 +43,7 @@ from fairlead.store.contract import CommitOutcome, Note, Transaction
 from fairlead.wire.documents import Documents, Later
 from fairlead.wire.exchange import Exchange
 from fairlead.wire.latency import Latencies
+from fairlead.wire.rated_log import RatedLog
 from fairlead.wire.rendering import send
 from fairlead.wire.routes import FENCE, resource_request, split_target, with_premises
 from fairlead.wire.turns import Turns
@@ -57,6 +58,8 @@ _NO_KINDS = frozenset(
     {"", "unknown", "other", *(each.plural for each in REVIEWS), *(each.plural for each in METRICS)}
 )
 _PATH_MAX = 200
+# Refusals that somebody may ask about. What is not there or gone (404, 410) and what is too much (429) is everyday.
+_LOGGED = frozenset({400, 401, 403, 405, 409, 413, 415, 422, 500, 503})
 
 
 class Host(Protocol):
@@ -113,6 +116,7 @@ class Handler:
         # (verb, resource, code) -> count; read by metrics
         self.requests: dict[tuple[str, str, int], int] = {}
         self.latencies = Latencies()
+        self._refusals = RatedLog(log, "refusals")
         self._looked_at = -1  # the state of the catalog when counts were last looked through
 
     def __call__(self, exchange: Exchange) -> None:
@@ -225,8 +229,26 @@ class Handler:
         )
         if notes:
             self._host.record(notes, _nothing)
+        if error.status in _LOGGED and self._refusals.has_room():
+            self._tell_refusal(context, verb, target, error)
         self.count(exchange, request, error.status)
         self.reply(exchange, failure(error), challenge=isinstance(error, Unauthorized))
+
+    def _tell_refusal(self, context: Context, verb: str, target: Target, error: ApiError) -> None:
+        """Who was refused what, and by which word; the reason's text may hold values of the object."""
+        resource = f"{target.plural}.{target.group}" if target.group else target.plural
+        at = "/".join(filter(None, (resource, target.namespace, target.name, target.subresource)))
+        user = context.user.name
+        fields = {
+            "request": context.request_id,
+            "user": user,
+            "verb": verb,
+            "object": at or target.path,
+            "code": error.status,
+            "reason": error.reason,
+            "policies": error.policies,
+        }
+        self._refusals.write(f"{user} was refused {verb} {at or target.path}: {error.reason}", fields)
 
     def apologise(self, exchange: Exchange, request: Request | None) -> None:
         """Answer what we could not deal with, through no fault of the client's."""

@@ -49,7 +49,7 @@ def run(settings: AgentSettings) -> int:
     """Until told to leave. Returns the exit code."""
     lock = node_locks.hold(settings.data_dir, settings.name)
     try:
-        logs.set_up(settings.data_dir)
+        logs.set_up(settings.data_dir, settings.log_format)
         clock = Clock()
         address, prefix = address_of(settings.connection.server, tls_of(settings.connection), clock)
         token: Callable[[], str] = lambda: settings.connection.token  # noqa: E731 - one of two

@@ -36,6 +36,7 @@ from fairlead.model.key import Key
 from fairlead.model.policy import evidence_rows
 from fairlead.model.views import EVIDENCE_POLICIES, Resource, View
 from fairlead.port.driving import Follow, ListAll, Stepped, WakeAt
+from fairlead.runtime.acts import ActLog
 from fairlead.runtime.clock import ClockStep
 from fairlead.runtime.driving import Driver
 from fairlead.runtime.remote.api import Remote
@@ -74,6 +75,7 @@ class RemotePlaneDriver:
         self._loop = asyncio.get_running_loop()
         self._unlisted: dict[str, str] = {}  # resources that could not be listed, and why
         self._driver = Driver(self._loop, plane, self._carry_out, clock, failed)
+        self._acts = ActLog()
 
     def start(self) -> None:
         self._driver.start()
@@ -102,9 +104,11 @@ class RemotePlaneDriver:
 
     def _carry_out(self, instructions: tuple[PlaneInstruction, ...]) -> None:
         records: list[bytes] = []
+        self._acts.noticed(self.plane)
         for instruction in instructions:
             if isinstance(instruction, Record):
                 records.append(instruction.body)
+                self._acts.decided(instruction.body)
                 continue
             if records:
                 self._record(records)

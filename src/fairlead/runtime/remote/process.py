@@ -76,7 +76,7 @@ def run(settings: ControlSettings) -> int:
     """Until told to leave. Returns the exit code."""
     lock = _hold(settings.data_dir)
     try:
-        logs.set_up(settings.data_dir)
+        logs.set_up(settings.data_dir, settings.log_format)
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             runner.run(_Process(settings).run())
     finally:

@@ -22,3 +22,4 @@ class ControlSettings:
     scheduler_name: str = DEFAULT_SCHEDULER_NAME
     capabilities: str = ""
     metrics_port: int | None = None
+    log_format: str = "text"

@@ -34,6 +34,7 @@ from fairlead.core.errors import InternalError
 from fairlead.port.driving import Follow, ListAll, Stepped, WakeAt
 from fairlead.port.outcome import outcome_of
 from fairlead.port.request import Reply
+from fairlead.runtime.acts import ActLog
 from fairlead.runtime.clock import ClockStep
 from fairlead.runtime.driving import Driver
 from fairlead.runtime.server.host import ServingHost
@@ -73,6 +74,7 @@ class PlaneDriver:
         self._hub = hub
         self._clock = clock
         self._driver = Driver(loop, plane, self._carry_out, clock, failed)
+        self._acts = ActLog()
         self._follows: dict[Subscription, _Follow] = {}
         self._users: dict[str, User] = {}
         self._replies: deque[tuple[int, Reply]] = deque()
@@ -115,9 +117,11 @@ class PlaneDriver:
 
     def _carry_out(self, instructions: tuple[PlaneInstruction, ...]) -> None:
         records: list[Note] = []
+        self._acts.noticed(self.plane)
         for instruction in instructions:
             if isinstance(instruction, Record):
                 records.append(Note(STREAM, instruction.body))
+                self._acts.decided(instruction.body)
                 continue
             if records:  # in one transaction, and before what was decided
                 self._host.note(tuple(records))

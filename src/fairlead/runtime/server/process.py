@@ -96,7 +96,7 @@ def run(settings: ServeSettings, waiting: dict[str, LocalAgent] | None = None) -
     started = time.monotonic()
     os.umask(0o077)  # the store holds Secrets: no file we make is anybody else's to read
     directory = open_data_directory(settings.data_dir)
-    logs.set_up(settings.data_dir)
+    logs.set_up(settings.data_dir, settings.log_format)
     try:
         clock = Clock()
         known = identity.ensure(settings.data_dir, settings.listen, settings.port, clock())

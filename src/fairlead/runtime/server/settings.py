@@ -21,6 +21,7 @@ class ServeSettings:
     `nodes`: real ones, each an agent process beside the server, dealt out to `zones` in turn.
     `publishes_authority`: each namespace gets the certificate of the server's authority in a ConfigMap.
     `openid`: the issuer whose tokens let people in, `openid_authority` the certificates by which it is known.
+    `log_format`: what the terminal gets, sentences about what is wrong or every line of the log.
     `sample`: a new data directory gets a Deployment to look at, if there are nodes to run it.
     """
 
@@ -40,3 +41,4 @@ class ServeSettings:
     publishes_authority: bool = True
     openid: OpenIdSettings | None = None
     openid_authority: Path | None = None
+    log_format: str = "text"
