@@ -227,7 +227,7 @@ def test_a_reservation_is_marked_by_a_second_write(server: Running, started: Any
     assert kept["status"]["allocatedTo"]["uid"] == uid
     assert kept["status"]["nodeName"] == found["spec"]["nodeName"]
     assert {each["controller"] for each in control.decisions()} <= {
-        "scheduler", "reservation", "placement-quota", "plane-settings", "scheduling-policy",
+        "plane", "scheduler", "reservation", "placement-quota", "plane-settings", "scheduling-policy",
     }  # fmt: skip
 
 

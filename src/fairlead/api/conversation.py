@@ -15,7 +15,7 @@ A machine like the store's: it is told what happened and says what comes next. D
 
 from __future__ import annotations
 
-from fairlead.api.plan import Again, Context, NodeQuestion, NodeStream, Plan, Step, Watch
+from fairlead.api.plan import Again, Context, NodeQuestion, NodeStream, Plan, Step, Watch, decided_by
 from fairlead.api.server import Api
 from fairlead.api.status import failure
 from fairlead.core.errors import ApiError, MethodNotAllowed, Unavailable
@@ -35,7 +35,7 @@ class Conversation:
 
     def __init__(self, api: Api, request: Request, context: Context) -> None:
         self.request = request
-        self.context = context
+        self.context = decided_by(context, request.decision)
         self.has_written = False
         self._api = api
         self._plan: Plan | None = None  # whose transaction the store has

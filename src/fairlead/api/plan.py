@@ -94,8 +94,14 @@ class Context(msgspec.Struct, frozen=True, gc=False):
     source: str = ""
     impersonator: User | None = None  # who signed in, where that is not `user`
     grant: str = ""  # the AccessGrant that the request is done by, where nothing else allows it
+    decision: str = ""  # the decision of a plane that it carries out, by its id
 
     @property
     def signed_in(self) -> User:
         """Whose credentials these were: who answers for the request."""
         return self.impersonator or self.user
+
+
+def decided_by(context: Context, decision: str) -> Context:
+    """The same for what carries out a decision of a plane."""
+    return msgspec.structs.replace(context, decision=decision) if decision else context

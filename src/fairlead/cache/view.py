@@ -22,7 +22,7 @@ from fairlead.decision.failure_detector import FailureDetector
 from fairlead.model.key import Key
 from fairlead.model.kind import Json
 from fairlead.model.selectors import LabelMatcher, from_object
-from fairlead.model.views import PODS, Resource, View
+from fairlead.model.views import PODS, Meta, Resource, View
 
 T = TypeVar("T", bound=View)
 
@@ -169,6 +169,13 @@ class MirrorView:
         """The version of an object that is shown; 0: none. For the loop: no part of what a Decider reads."""
         mirror = self._mirrors.get(key.resource)
         return mirror.revision_of(key) if mirror is not None else 0
+
+    def metadata_of(self, key: Key) -> Meta | None:
+        """Of an object that is shown. For the record: no part of what a Decider reads."""
+        mirror = self._mirrors.get(key.resource)
+        found: Any = mirror.index.get(key) if mirror is not None else None
+        meta: Meta | None = found.metadata if found is not None else None
+        return meta
 
     def reads(self) -> dict[str, tuple[int, int]]:
         """Resource read -> (revision used, newest revision known then), in the order of first use."""

@@ -48,7 +48,7 @@ def change_of(
         told.append(f"drain {each}")
     if not asks and not nodes:
         raise UsageError("nothing to look ahead for: give -f FILE, --delete KIND/NAME or --drain node/NAME")
-    return Change(tuple(asks), tuple(dict.fromkeys(nodes)), ", ".join(told))
+    return Change(tuple(asks), tuple(dict.fromkeys(nodes)), told=", ".join(told))
 
 
 def _edit(client: Getter, document: dict[str, Any], namespace: str, known: set[Key]) -> Request:

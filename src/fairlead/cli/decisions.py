@@ -15,18 +15,20 @@ from fairlead.cli.client import ApiClient, connect
 from fairlead.cli.log_lines import LogLines
 from fairlead.cli.output import hint, print_json, print_table
 from fairlead.cli.resources import did_you_mean
+from fairlead.control.instructions import DECISIONS, TURNS
 from fairlead.core.errors import UsageError
 
 PATH = "/fairlead/v1/decisions"
 QUEUES = "/fairlead/v1/queues"
 _PAGE = 1000
 _LIMIT_MAX = 100_000  # what the server keeps; a test compares them
-_HEADER = ("TIME", "CONTROLLER", "OBJECT", "VERDICT", "EFFECTS", "DETAIL")
+_HEADER = ("TIME", "ID", "CONTROLLER", "OBJECT", "VERDICT", "EFFECTS", "DETAIL")
 
 _EPILOG = """examples:
   fairlead decisions                                     the last 50
   fairlead decisions --controller deployment --limit 10
-  fairlead decisions --object deploy/web -n default
+  fairlead decisions --object deploy/web -n default      by whomever it was touched
+  fairlead decisions --turns                             turns that found nothing to do, which are kept apart
   fairlead decisions --data-dir fairlead-control         those of a `fairlead control`
   fairlead decisions -o json | jq .items[-1].record.reads  which revisions were read, and the newest known then
 """
@@ -39,7 +41,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--object",
         metavar="KIND/NAME",
         default="",
-        help="only those about this object; KIND alone: all of them",
+        help="only those about this object, or that touch it; KIND alone: all of them",
+    )
+    parser.add_argument(
+        "--turns",
+        action="store_true",
+        help="turns that found everything as it should be, in place of decisions to do something or to wait",
     )
     shared.add_namespace(parser, "only this namespace (default: all)")
     parser.add_argument(
@@ -61,12 +68,13 @@ def run(options: argparse.Namespace) -> int:
         from fairlead.runtime.data.decisions_file import read_decisions  # only for those who ask for a file
 
         about = asked_about_offline(options.object, options.namespace)
-        found = _found(options, about, read_decisions(options.data_dir))
+        stream = TURNS if options.turns else DECISIONS
+        found = _found(options, about, read_decisions(options.data_dir, stream))
         _check(options, about, found, None)
     else:
         with closing(connect(options.kubeconfig)) as client:
             about = asked_about(client, options.object, options.namespace)
-            lines = LogLines(client, PATH)
+            lines = LogLines(client, PATH, TURNS if options.turns else "")
             found = _found(options, about, lines.read())
             _check(options, about, found, client)
             lines.tell_hidden()
@@ -93,7 +101,8 @@ def _found(options: argparse.Namespace, about: About, items: Iterable[dict[str, 
     for item in items:
         record = item["record"]
         controllers.add(record["controller"])
-        if not about.matches(*_object(record)):
+        touched = (record.get("object", ""), *record.get("about", ()))
+        if not any(about.matches(*_object(each)) for each in touched):
             continue
         is_known = True
         if options.controller in ("", record["controller"]):
@@ -115,8 +124,8 @@ def _check(options: argparse.Namespace, about: About, found: _Found, client: Api
         about.check(client)
 
 
-def _object(record: dict[str, Any]) -> tuple[str, str, str]:
-    resource, *rest = record.get("object", "").split("/")
+def _object(text: str) -> tuple[str, str, str]:
+    resource, *rest = text.split("/")
     return resource, rest[0] if len(rest) == 2 else "", rest[-1] if rest else ""
 
 
@@ -128,16 +137,14 @@ def _row(record: dict[str, Any]) -> tuple[Any, ...]:
         detail = f"{detail} ({measured})" if detail else measured
     if record.get("node"):
         detail = f"to {record['node']}"
+    time, controller, named = record["time"], record["controller"], record.get("id") or record.get("of", "")
+    if "term" in record:  # who decides from here on
+        told = f"{record['identity']} leads, with fairlead {record['version'] or 'of no version'}"
+        return time, record["term"], controller, "", "Leads", "", told
     if "object" not in record:  # what the attempts of a batch share
-        return (
-            record["time"],
-            record["controller"],
-            "",
-            "Batch",
-            "",
-            f"pods to be placed: {len(record['pods'])}",
-        )
-    return record["time"], record["controller"], record["object"], record["verdict"], counted, detail
+        return time, "", controller, "", "Batch", "", f"pods to be placed: {len(record['pods'])}"
+    verdict = record["outcome"] if "of" in record else record["verdict"]
+    return time, named, controller, record["object"], verdict, counted, detail
 
 
 def _measured(used: dict[str, Any]) -> str:

@@ -153,7 +153,7 @@ def print_difference(found: Difference) -> None:
         print("\nroom for new pods:")
         print_table(
             ("ZONE", "RESOURCE", "WITHOUT", "WITH"),
-            [(each.zone, each.resource, _amount(each.resource, each.without), _amount(each.resource, each.after))
+            [(each.zone, each.resource, amount(each.resource, each.without), amount(each.resource, each.after))
              for each in found.room],
         )  # fmt: skip
     if not found.acts and not found.fights and not found.refused:
@@ -213,5 +213,5 @@ def _zones(counts: dict[str, int]) -> str:
     return ", ".join(f"{count} {zone or 'no zone'}" for zone, count in sorted(counts.items()))
 
 
-def _amount(resource: str, value: float) -> str:
+def amount(resource: str, value: float) -> str:
     return f"{value / 2**30:.1f}Gi" if resource == "memory" else f"{value:g}"

@@ -1,7 +1,8 @@
 """`fairlead override`: lays something down for a while, ends it, approves it, tells what it did.
 
-One line makes one SchedulerOverride with safe defaults: half an hour, the target's namespace, a name of its own. It
-then waits a moment until the controllers concerned have taken note, and says who has not.
+One line makes one SchedulerOverride with safe defaults: half an hour, the target's namespace, a name of its own. What
+would come of it is looked at first and kept with it. The command then waits a moment until the controllers concerned
+have taken note, and says who has not.
 """
 
 from __future__ import annotations
@@ -9,12 +10,15 @@ from __future__ import annotations
 import argparse
 import time
 from contextlib import closing
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairlead.cli import options as shared
 from fairlead.cli.client import ApiClient, connect
 from fairlead.cli.output import hint, print_json
 from fairlead.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from fairlead.sim.preview.difference import Difference
 
 Json = dict[str, Any]
 KUBE_SYSTEM = "kube-system"
@@ -27,8 +31,6 @@ PAUSES = {
 }
 #: bound: plane | `fairlead override` waits for controllers to take note for | it says who has not
 OBSERVED_SECONDS = 3.0
-#: bound: plane | how far the dry run of an override looks ahead | told as not settled
-FORESEEN_SECONDS = 300.0
 _POLL_SECONDS = 0.05
 
 _EPILOG = """examples:
@@ -96,6 +98,11 @@ def _making(actions: Any, name: str, text: str) -> argparse.ArgumentParser:
     parser.add_argument("--replaces", metavar="NAME", default="", help="the override that it prolongs")
     parser.add_argument("--name", metavar="NAME", default="", help="its name (default: one is made)")
     parser.add_argument("--dry-run", action="store_true", help="say what it would do; make nothing")
+    parser.add_argument(
+        "--skip-preview",
+        action="store_true",
+        help="make it without looking ahead; it says so, and the audit log",
+    )
     shared.add_namespace(parser, "of the target (default: that of the kubeconfig)")
     shared.add_client_options(parser, _make, "text", "json")
     return parser
@@ -149,12 +156,21 @@ def _weight(text: str) -> Json:
 
 
 def _make(options: argparse.Namespace) -> int:
+    from fairlead.cli.override_preview import PREVIEW_SECONDS, foresee
+    from fairlead.model.kinds.override_preview import skipped
+
     with closing(connect(options.kubeconfig)) as client:
         body = _body(client, options)
         path = path_of(body["metadata"]["namespace"])
-        made = client.post(path, body, {"dryRun": "All"} if options.dry_run else None)
-        if options.dry_run:
-            return _foresee(client, made, options)
+        if options.skip_preview and not options.dry_run:
+            preview = skipped("by --skip-preview")
+        else:
+            wanted = client.post(path, body, {"dryRun": "All"})  # what is refused is not looked ahead for
+            limit = None if options.dry_run else PREVIEW_SECONDS
+            found, preview = foresee(options.kubeconfig, wanted, limit)
+            if options.dry_run:
+                return _tell_dry(wanted, found, preview, options)
+        made = client.post(path, {**body, "spec": {**body["spec"], "preview": preview}})
         made = _wait_observed(client, made)
     if options.output == "json":
         print_json(made)
@@ -162,33 +178,19 @@ def _make(options: argparse.Namespace) -> int:
     return _tell(made, options)
 
 
-def _foresee(client: ApiClient, made: Json, options: argparse.Namespace) -> int:
-    """What would come of it, by the plane's own code in virtual time (`fairlead forecast`)."""
+def _tell_dry(wanted: Json, found: Difference | None, preview: Json, options: argparse.Namespace) -> int:
     from fairlead.cli.forecast import print_difference
-    from fairlead.cli.live_state import read_live
-    from fairlead.core import codec
-    from fairlead.port.request import Request
-    from fairlead.sim.preview.change import Change
-    from fairlead.sim.preview.preview import preview
+    from fairlead.model.kinds.override_preview import told
 
-    meta = made["metadata"]
-    asked = {
-        "apiVersion": made["apiVersion"],
-        "kind": made["kind"],
-        "metadata": {"name": meta["name"], "namespace": meta["namespace"]},
-        "spec": made["spec"],
-    }
-    ask = Request(
-        "create", "fairlead.dev", "v1", "scheduleroverrides", meta["namespace"], body=codec.encode(asked)
-    )
-    state = read_live(client).state
-    found = preview(state, Change((ask,), told=f"override of {made['spec']['target']}"), FORESEEN_SECONDS)
     if options.output == "json":
-        print_json({"override": made, "forecast": found.as_json()})
+        print_json({"override": wanted, "forecast": found.as_json() if found is not None else preview})
         return 0
-    _tell(made, options)
+    _tell(wanted, options)
     print()
-    print_difference(found)
+    if found is not None:
+        print_difference(found)
+    else:
+        print(f"preview {told(preview)}")
     return 0
 
 
@@ -262,6 +264,7 @@ def _wait_observed(client: ApiClient, made: Json) -> Json:
 
 
 def _tell(made: Json, options: argparse.Namespace) -> int:
+    from fairlead.model.kinds.override_preview import told as told_preview
     from fairlead.model.policy.override_risks import controls_of
 
     meta, spec = made["metadata"], made["spec"]
@@ -277,6 +280,7 @@ def _tell(made: Json, options: argparse.Namespace) -> int:
             print(f"  its end does not undo: {each.left}")
     if options.dry_run:
         return 0
+    print(f"  foreseen: {told_preview(spec['preview'])}")
     observed = condition_of(made, "SchedulerOverrideObserved")
     if observed.get("status") == "True":
         print(f"  observed {observed['message']}")
@@ -293,8 +297,8 @@ def find(client: ApiClient, options: argparse.Namespace) -> Json:
     """By its name, in the namespace that is meant, then among those of the whole cluster."""
     from fairlead.core.errors import NotFound
 
-    spaces = [options.namespace] if options.namespace else [client.target.namespace, KUBE_SYSTEM]
-    for space in dict.fromkeys(spaces):
+    spaces = spaces_of(client, options)
+    for space in spaces:
         try:
             return client.get(path_of(space, options.name))
         except NotFound:
@@ -302,6 +306,11 @@ def find(client: ApiClient, options: argparse.Namespace) -> Json:
     raise NotFound(
         f'there is no override "{options.name}" in {" or ".join(spaces)}: `fairlead overrides` lists them'
     )
+
+
+def spaces_of(client: ApiClient, options: argparse.Namespace) -> list[str]:
+    meant = [options.namespace] if options.namespace else [client.target.namespace, KUBE_SYSTEM]
+    return list(dict.fromkeys(meant))
 
 
 def _approve(options: argparse.Namespace) -> int:
@@ -349,6 +358,7 @@ def _end(options: argparse.Namespace) -> int:
     print(f"scheduleroverride/{meta['name']} ended")
     for each in (found.get("status") or {}).get("undoPlan") or ():
         print(f"  {each}")
+    print(f"  what it left: fairlead override report {meta['name']} -n {meta['namespace']}")
     return 0
 
 
@@ -356,4 +366,4 @@ def _report(options: argparse.Namespace) -> int:
     from fairlead.cli.override_report import report
 
     with closing(connect(options.kubeconfig)) as client:
-        return report(client, find(client, options), options.output)
+        return report(client, options)

@@ -1,14 +1,19 @@
-"""`fairlead override report`: what was done under one override, by the audit log, and what it left."""
+"""`fairlead override report`: what was done under one override, by the audit log, what it left, how well it was
+foreseen."""
 
 from __future__ import annotations
 
+import argparse
 from typing import Any
 
 from fairlead.cli.audit import PATH as AUDIT
 from fairlead.cli.client import ApiClient
 from fairlead.cli.log_lines import LogLines
 from fairlead.cli.output import print_json, print_table
-from fairlead.cli.override import condition_of
+from fairlead.cli.override import condition_of, find, spaces_of
+from fairlead.cli.override_removed import Removal, find_removed, left_of
+from fairlead.cli.override_score import print_score, score_of
+from fairlead.core.errors import NotFound
 from fairlead.core.times import human_duration, parse_time
 
 Json = dict[str, Any]
@@ -17,13 +22,31 @@ WRITES_SHOWN_MAX = 200
 _READS = ("get", "list", "watch")
 
 
-def report(client: ApiClient, override: Json, form: str) -> int:
-    writes = _writes(client, override)
+def report(client: ApiClient, options: argparse.Namespace) -> int:
+    lines = [item["record"] for item in LogLines(client, AUDIT, "").read()]
+    removal = None
+    try:
+        override = find(client, options)
+    except NotFound:
+        removal = find_removed(client, options.name, spaces_of(client, options), lines)
+        if removal is None:
+            raise
+        override = removal.override
+    return _tell(client, override, removal, lines, options.output)
+
+
+def _tell(client: ApiClient, override: Json, removal: Removal | None, lines: list[Json], form: str) -> int:
+    ended = min(override["spec"]["expiresAt"], removal.time) if removal else override["spec"]["expiresAt"]
+    writes = _writes(lines, override, ended)
+    score = score_of(client, override, lines, ended)
     status = override.get("status") or {}
+    left = left_of(client, override) if removal else status.get("residue") or []
     told = {
         "override": override,
         "writes": writes[:WRITES_SHOWN_MAX],
-        "residue": status.get("residue") or [],
+        "residue": left,
+        "score": score,
+        "removed": {"time": removal.time, "by": removal.user} if removal else None,
     }
     if form == "json":
         print_json(told)
@@ -47,10 +70,15 @@ def report(client: ApiClient, override: Json, form: str) -> int:
         )
     for each in status.get("undoPlan") or ():
         print(f"  its end   {each}")
-    residue = condition_of(override, "Residue")
-    print(f"  residue   {residue.get('message') or 'looked for when it ends'}")
-    for each in status.get("residue") or ():
+    if removal:
+        print(f"  removed   {removal.time} by {removal.user}")
+        print(f"  residue   {f'{len(left)} left' if left else 'nothing of it is left'}")
+    else:
+        residue = condition_of(override, "Residue")
+        print(f"  residue   {residue.get('message') or 'looked for when it ends'}")
+    for each in left:
         print(f"    {each}")
+    print_score(override, score)
     print()
     first = ", the first:" if len(writes) > WRITES_SHOWN_MAX else ""
     print(f"{len(writes)} writes to it and its target while it held, reports of status left out{first}")
@@ -62,14 +90,13 @@ def report(client: ApiClient, override: Json, form: str) -> int:
     return 0
 
 
-def _writes(client: ApiClient, override: Json) -> list[Json]:
+def _writes(lines: list[Json], override: Json, ended: str) -> list[Json]:
     """To the override itself, its target, and what belongs to that, by their names."""
     meta, spec = override["metadata"], override["spec"]
-    begun, ended = meta["creationTimestamp"], spec["expiresAt"]
+    begun = meta["creationTimestamp"]
     space, target = meta["namespace"], spec["target"].partition("/")[2]
     found = []
-    for item in LogLines(client, AUDIT, "").read():
-        record = item["record"]
+    for record in lines:
         about = record.get("object") or {}
         if record.get("verb") in _READS or not begun <= record.get("time", "")[:19] + "Z" <= ended:
             continue

@@ -1,7 +1,7 @@
 """`fairlead runbook`: what to do in an incident, as objects: read one, see what it would do, run it, answer it, end it.
 
 Everything here is an ordinary request: `kubectl apply` of a Runbook or a RunbookRun does the same. What a dry run shows
-is in `runbook_dry_run.py`, the page for people in `runbook_page.py`.
+is in `runbook_dry_run.py`, a rehearsal in `runbook_rehearse.py`, the page for people in `runbook_page.py`.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from fairlead.cli import options as shared
+from fairlead.cli import runbook_rehearse
 from fairlead.cli.client import ApiClient, connect
 from fairlead.cli.output import cell, hint, print_json, print_table
 from fairlead.core.errors import ApiError, NotFound, UsageError
@@ -32,6 +33,7 @@ _EPILOG = """examples:
   fairlead runbook list
   fairlead runbook show recover-workload                               the page to read under pressure
   fairlead runbook run recover-workload --set workload=risk-api --dry-run
+  fairlead runbook rehearse recover-workload --set workload=risk-api   all of it in virtual time
   fairlead runbook run recover-workload --set workload=risk-api -n prod --follow
   fairlead runbook runs -n prod
   fairlead runbook answer recover-workload-x7k2m confirm go=true -n prod
@@ -71,6 +73,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     begin.add_argument(
         "--follow", action="store_true", help="print each step as it happens, until it asks or ends"
     )
+    runbook_rehearse.configure(add)
     runs = add("runs", "the runs there were and are", _runs)
     runs.add_argument("-A", "--all-namespaces", action="store_true", help="those of all namespaces")
     status = add("status", "one run: each step, when, by whom, and what it made", _status)
@@ -156,7 +159,7 @@ def _book(client: ApiClient, name: str) -> Json:
         raise NotFound(f'there is no runbook "{name}"{told}') from None
 
 
-def _look_for(client: ApiClient, name: str) -> None:
+def look_for(client: ApiClient, name: str) -> None:
     """NotFound with what may have been meant. Who may not read runbooks may run one all the same."""
     try:
         _book(client, name)
@@ -178,7 +181,7 @@ def _show(client: ApiClient, options: argparse.Namespace) -> int:
 
 
 def _run(client: ApiClient, options: argparse.Namespace) -> int:
-    _look_for(client, options.name)
+    look_for(client, options.name)
     metadata = {"name": options.run_name} if options.run_name else {"generateName": f"{options.name}-"}
     body = {
         "apiVersion": "fairlead.dev/v1",

@@ -3,7 +3,6 @@
 The server stamps and judges the run as a dry run, with the rights of who asks; expressions are evaluated here, by the
 code that advances runs (`reconcile/runbooks/`), on objects that are read through the API; and each object that a step
 would create is offered to the server as a dry run, so that a refusal is known before the first step.
-`rehearse` in virtual time is to take the same `Rehearsal.scene`, with a view of its own world.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ class Looked(NamedTuple):
 
 
 def show_dry_run(client: ApiClient, run: Json, as_json: bool) -> int:
-    lines = Rehearsal(client, run).look()
+    lines = DryRun(client, run).look()
     may_begin = all(each.holds for each in lines if each.part == "precondition")
     refused = [each for each in lines if each.part == "step" and each.holds is False]
     if as_json:
@@ -121,7 +120,7 @@ class LiveObjects:
         return made  # type: ignore[no-any-return]
 
 
-class Rehearsal:
+class DryRun:
     """One run that is not made: `scene` is what its expressions see."""
 
     def __init__(self, client: ApiClient, run: Json) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 from msgspec import structs
 
+from fairlead.control.record import LOOKED_UP
 from fairlead.control.turn import Turn
 from fairlead.core import codec
 from fairlead.core.times import microtime, timestamp
@@ -52,10 +53,12 @@ class AttemptBatch(msgspec.Struct, frozen=True):
 class _Line(msgspec.Struct, frozen=True, omit_defaults=True):
     """One attempt's record, as it is written."""
 
+    id: str
     time: str
     controller: str
     object: str
     uid: str
+    generation: int
     verdict: str
     attempt: int
     waited: float
@@ -72,6 +75,7 @@ class _Line(msgspec.Struct, frozen=True, omit_defaults=True):
     refusals: tuple[FilterRefusal, ...] = ()
     best: tuple[Scored, ...] = ()
     victims: tuple[Victim, ...] = ()
+    about: tuple[str, ...] = ()  # other objects that it touches
 
 
 def batch_of(number: int, policy: Policy, reads: Reads, now: float) -> AttemptBatch:
@@ -100,13 +104,19 @@ def batch_record(batch: AttemptBatch, pods: Sequence[TakenPod], snapshot: Snapsh
     )
 
 
-def record_for(batch: AttemptBatch, position: int, taken: TakenPod, attempt: SchedulingAttempt) -> bytes:
+def record_for(
+    batch: AttemptBatch, position: int, taken: TakenPod, attempt: SchedulingAttempt, decision: str
+) -> bytes:
+    """`decision`: its id."""
     return codec.encode(
         _Line(
+            id=decision,
             time=batch.time,
             controller=SCHEDULER,
             object="/".join(attempt.key),
             uid=attempt.uid,
+            generation=taken.pod.metadata.generation,
+            about=(f"nodes/{attempt.node}",) if attempt.node else _evicted(attempt),
             verdict="Placed" if attempt.node else UNSCHEDULABLE,
             attempt=taken.attempts,
             waited=round(taken.waited_seconds, 6),
@@ -127,20 +137,34 @@ def record_for(batch: AttemptBatch, position: int, taken: TakenPod, attempt: Sch
     )
 
 
-def failure_record(turn: Turn, taken: TakenPod, reads: Reads, now: float) -> bytes:
-    """What was decided could not be carried out: why, and what is known by now of all that it was decided on."""
+def _evicted(attempt: SchedulingAttempt) -> tuple[str, ...]:
+    return tuple(["/".join(each.key) for each in attempt.victims])
+
+
+def outcome_record(turn: Turn, taken: TakenPod, outcome: str, reads: Reads, now: float) -> bytes:
+    """What became of it where it was not simply carried out: why, and what is known by now of all that it was decided
+    on."""
     return codec.encode(
         {
+            "of": turn.id,
+            "outcome": outcome,
             "time": microtime(now),
             "controller": SCHEDULER,
             "object": "/".join(turn.key),
             "uid": taken.pod.metadata.uid,
-            "verdict": "NotBound" if isinstance(turn.decision.effects[0], Bind) else "NotTold",
+            "verdict": _became(turn, outcome),
             "attempt": taken.attempts,
             "reason": turn.trouble,
             "reads": reads,
         }
     )
+
+
+def _became(turn: Turn, outcome: str) -> str:
+    binds = isinstance(turn.decision.effects[0], Bind)
+    if outcome == LOOKED_UP:
+        return "Bound" if binds else "Told"
+    return "NotBound" if binds else "NotTold"
 
 
 def bind_pod(pod: Pod, node: str, reservation: str = "") -> Bind:

@@ -16,9 +16,19 @@ from fairlead.cache.view import MirrorView
 from fairlead.control.complaints import Complaints, one_line, try_call
 from fairlead.control.gathering import Gathering
 from fairlead.control.health import Health
-from fairlead.control.instructions import AskProgress, Outbox, Record, Report
+from fairlead.control.instructions import AskProgress, Outbox, Report
 from fairlead.control.needless import Needless
-from fairlead.control.record import record_of
+from fairlead.control.record import (
+    CONFLICT,
+    LOOKED_UP,
+    LOOP,
+    RAISED,
+    REFUSED,
+    UNKNOWN,
+    Deciding,
+    outcome_of,
+    record_of,
+)
 from fairlead.control.refusals import Refusals, is_own_change
 from fairlead.control.settings import Settings
 from fairlead.control.turn import Next, Turn, Write
@@ -26,7 +36,7 @@ from fairlead.control.underway import Underway
 from fairlead.control.unread import wait_until_readable
 from fairlead.control.urgency import urgency
 from fairlead.control.writes import describe_loop
-from fairlead.decision.contract import Decision, EventNote, Reading, Stuck, Verdict, Waiting
+from fairlead.decision.contract import Decision, EventNote, Stuck, Waiting
 from fairlead.decision.decider import Decider, Wake, WatchEvent
 from fairlead.decision.effects import Change
 from fairlead.model.key import Key
@@ -46,7 +56,7 @@ class Controller:
         new_call: Callable[[], int],
         seen: Callable[[Write], bool],
         view: Callable[[], MirrorView],
-        tell: Callable[[str, EventNote, float], None] | None = None,
+        tell: Callable[[str, EventNote, float, str], None] | None = None,
     ) -> None:
         """`seen` tells whether the mirrors show a write of ours; `new_call` numbers the plane's calls; `view` is what
         a turn reads; `tell` takes what a decision has for people to read."""
@@ -58,8 +68,9 @@ class Controller:
         self._view = view
         self.underway: Underway[Turn, Key] = Underway(decider.name, health, new_call, seen)
         self._attempts: dict[Key, int] = {}
-        self._held: dict[Key, None] = {}  # in progress, waiting for the budget of retries
-        self._released: list[Key] = []  # no longer
+        # In progress, waiting for the budget of retries, with the seconds that it waited in the queue; no longer.
+        self._held: dict[Key, float] = {}
+        self._released: list[tuple[Key, float]] = []
         self._raised: dict[Key, int] = {}  # turns in a row that ended with an error of the Decider
         self._causes: dict[Key, Key] = {}  # of the turns to come
         self._wanted: dict[Key, None] = {}  # whose turns are to come in any case
@@ -105,8 +116,7 @@ class Controller:
 
     def release(self, key: Key) -> None:
         """The budget of retries pays for this one now."""
-        del self._held[key]
-        self._released.append(key)
+        self._released.append((key, self._held.pop(key)))
         self.stirred = True
 
     def ease(self, key: Key, now: float) -> None:
@@ -153,7 +163,8 @@ class Controller:
         self._look(now, out)
         while self.underway.may_begin(self.settings.turns_max, now):
             if self._released:
-                self._begin(self._released.pop(0), now, out)
+                key, waited = self._released.pop(0)
+                self._begin(key, now, out, waited)
                 continue
             popped = self.queue.pop(now)
             if popped is None:
@@ -167,9 +178,9 @@ class Controller:
             elif key in self._attempts and not self._health.budget.take_or_wait(
                 (self.decider.name, key), now
             ):
-                self._held[key] = None
+                self._held[key] = popped.waited_seconds
             else:
-                self._begin(key, now, out)
+                self._begin(key, now, out, popped.waited_seconds)
 
     def answered(self, call: int, outcome: Outcome, now: float, chance: float, out: Outbox) -> None:
         self.stirred = True
@@ -182,7 +193,9 @@ class Controller:
         if sent and isinstance(outcome, Done) and isinstance(effect, Change):
             self._wrote(turn, effect, now, out)
         if turn.position > position:
-            self._tell_notes(turn.decision, position, now)
+            self._tell_notes(turn, position, now)
+        if sent and isinstance(outcome, Unknown):
+            out.append(outcome_of(self._deciding, turn, UNKNOWN, now))
         if following is Next.EFFECT and now - turn.began > self.settings.turn_seconds:
             self._cut_short(turn, now)
         elif following is Next.EFFECT or (
@@ -212,7 +225,7 @@ class Controller:
             self.queue.add_at(key, now, again_at)
         self.queue.done(key, now)
 
-    def _begin(self, key: Key, now: float, out: Outbox) -> None:
+    def _begin(self, key: Key, now: float, out: Outbox, waited: float) -> None:
         view = self._view()
         self.decided += 1
         cause = self._causes.pop(key, None)
@@ -221,7 +234,7 @@ class Controller:
         self._unshown.pop(key, None)
         decision = try_call(self.decider.decide, view, key, now)
         if isinstance(decision, Exception):
-            self._failed(Turn(key, Decision(), now), decision, now, out)
+            self._failed(Turn(key, Decision(), now, id=self._health.term.next_id()), decision, now, out)
             return
         self._by_wall.pop(key, None)
         if view.walls:
@@ -235,41 +248,47 @@ class Controller:
             decision = wait_until_readable(self.decider, view, key, missed, now)
         held = self.refusals.held_back(decision, view, key, now) if key in self.refusals else None
         decision = held or decision
-        self._tell_notes(decision, -1, now)
         turn = Turn(
-            key, decision, now, is_held=held is not None, changes=self._health.waits.changes, cause=cause
+            key,
+            decision,
+            now,
+            is_held=held is not None,
+            changes=self._health.waits.changes,
+            cause=cause,
+            id=self._health.term.next_id(),
+            waited=waited,
         )
+        out.append(record_of(self._deciding, turn, view, now))
+        self._tell_notes(turn, -1, now)
         if decision.effects:
             self._send(turn, now, out)
         else:
             self._end(turn, Next.FINISH, now, 0.0, out)
-        out.append(self._record(turn, now, view))
 
-    def _tell_notes(self, decision: Decision, after: int, now: float) -> None:
+    @property
+    def _deciding(self) -> Deciding:
+        return Deciding(self.decider.name, self._health.settings.revision)
+
+    def _tell_notes(self, turn: Turn, after: int, now: float, told: Decision | None = None) -> None:
         """What there is to tell when it is decided (-1), or when this effect has succeeded."""
-        if decision.events and self._tell is not None:
-            for note in decision.events:
+        events = (told or turn.decision).events
+        if events and self._tell is not None:
+            for note in events:
                 if note.after == after:
-                    self._tell(f"{self.decider.name}-controller", note, now)
+                    self._tell(f"{self.decider.name}-controller", note, now, turn.id)
 
     def _send(self, turn: Turn, now: float, out: Outbox) -> None:
         request = try_call(turn.request)
         if isinstance(request, Exception):  # an effect that cannot be put into words
             self._failed(turn, request, now, out)
             return
-        self.underway.send((turn,), request, out)
+        self.underway.send((turn,), request, out, turn.id)
 
     def _look(self, now: float, out: Outbox) -> None:
         """The looks that are due, as far as the budget of retries goes."""
         for turn in self.underway.due(now):
             if self.underway.is_paid(turn, now):
                 self._send(turn, now, out)
-
-    def _record(
-        self, turn: Turn, now: float, view: Reading | None = None, verdict: Verdict | None = None
-    ) -> Record:
-        revision = self._health.settings.revision
-        return Record(record_of(self.decider.name, turn, view, now, verdict, revision))
 
     def _cut_short(self, turn: Turn, now: float) -> None:
         """What was decided is too old to be acted on any further, perhaps of a former time as leader: decide again."""
@@ -283,6 +302,8 @@ class Controller:
             self._raised.pop(key, None)
         self.underway.wrote(key, turn.writes)
         if following is Next.FINISH:
+            if turn.looks:
+                out.append(outcome_of(self._deciding, turn, LOOKED_UP, now))
             self._attempts.pop(key, None)
             queue.forget(key)
             if not turn.is_held and key in self.refusals:
@@ -305,6 +326,8 @@ class Controller:
             self._attempts.pop(key, None)
             self._refused(turn, following is not Next.STUCK, now, chance, out)
         else:
+            became = CONFLICT if following is Next.AGAIN else REFUSED
+            out.append(outcome_of(self._deciding, turn, became, now))
             queue.retry(key, now, chance, policy)
         queue.done(key, now)
 
@@ -314,9 +337,9 @@ class Controller:
         key = turn.key
         self.stuck += not is_retried
         verdict, at = self.refusals.add(turn, is_retried, now, chance)
-        out.append(self._record(turn, now, verdict=verdict))
+        out.append(outcome_of(self._deciding, turn, REFUSED, now, verdict))
         if not turn.is_held and key in self.refusals:
-            self._tell_notes(self.refusals.report(self._view(), key, now), -1, now)
+            self._tell_notes(turn, -1, now, self.refusals.report(self._view(), key, now))
         self.queue.add_at(key, now, at)
 
     # What goes wrong
@@ -325,7 +348,7 @@ class Controller:
         """The Decider raised: this turn ends here."""
         key = turn.key
         self.underway.wrote(key, turn.writes)
-        out.append(self._record(turn, now, verdict=Stuck("DeciderFailed", one_line(error))))
+        out.append(outcome_of(self._deciding, turn, RAISED, now, Stuck("DeciderFailed", one_line(error))))
         self._complain("/".join(part for part in key if part), error)
         self._take_reports(out)
         tries = self._raised.get(key, 0) + 1
@@ -361,7 +384,7 @@ class Controller:
         loop, is_new = found
         self.queue.quarantine(turn.key, now, loop.writes)
         if is_new:
-            out.append(self._record(turn, now, verdict=Waiting("WriteLoop", describe_loop(loop))))
+            out.append(outcome_of(self._deciding, turn, LOOP, now, Waiting("WriteLoop", describe_loop(loop))))
             out.append(Report(self.decider.name, describe_loop(loop)))
 
     def _take_reports(self, out: Outbox) -> None:

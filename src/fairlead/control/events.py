@@ -24,6 +24,7 @@ from fairlead.control.instructions import Call
 from fairlead.core import codec
 from fairlead.core.times import timestamp
 from fairlead.decision.contract import EventNote
+from fairlead.model.marks import DECISION
 from fairlead.port.outcome import Conflict, Done, Outcome, Refused, Unknown
 from fairlead.port.request import MERGE_PATCH, Request
 
@@ -65,6 +66,7 @@ class _Told:
 
     __slots__ = (
         "component",
+        "decision",
         "first",
         "in_flight",
         "last",
@@ -78,6 +80,7 @@ class _Told:
 
     def __init__(self, name: str, note: EventNote, component: str, now: float) -> None:
         self.name, self.note, self.component = name, note, component
+        self.decision = ""  # the newest that told it
         self.first = self.last = timestamp(now)
         self.stored = 0  # its count as stored; 0: not known to exist
         self.untold = 0  # occurrences that no call has told
@@ -106,7 +109,8 @@ class Recorder:
     def waiting(self) -> int:
         return len(self._waiting)
 
-    def tell(self, component: str, note: EventNote, now: float) -> None:
+    def tell(self, component: str, note: EventNote, now: float, decision: str = "") -> None:
+        """`decision`: the one that it tells of, by its id."""
         if len(self._waiting) >= self.settings.waiting_max:
             self.dropped += 1  # before any work on it: this is what happens when there are thousands
             return
@@ -122,7 +126,7 @@ class Recorder:
             _put(self._told, name, told, self.settings.remembered_max)
         else:
             self._told.move_to_end(name)
-        told.note, told.last = note, timestamp(now)
+        told.note, told.last, told.decision = note, timestamp(now), decision
         told.untold += 1
         self._queue(told)
 
@@ -246,11 +250,13 @@ class Recorder:
         told.sent = told.untold
         if not told.stored:
             return Request("create", "", "v1", "events", told.namespace, body=codec.encode(_event(told)))
-        patch = {
+        patch: Json = {
             "count": told.stored + told.sent,
             "lastTimestamp": told.last,
             "message": told.note.message[:MESSAGE_MAX],
         }
+        if told.decision:
+            patch["metadata"] = {"annotations": {DECISION: told.decision}}
         return Request(
             verb="patch", group="", version="v1", plural="events", namespace=told.namespace, name=told.name,
             body=codec.encode(patch), content_type=MERGE_PATCH,
@@ -267,10 +273,13 @@ def _event(told: _Told) -> Json:
         "uid": about.uid,
         "fieldPath": about.field_path,
     }
+    metadata: Json = {"name": told.name, "namespace": told.namespace}
+    if told.decision:
+        metadata["annotations"] = {DECISION: told.decision}
     return {
         "apiVersion": "v1",
         "kind": "Event",
-        "metadata": {"name": told.name, "namespace": told.namespace},
+        "metadata": metadata,
         "involvedObject": {key: value for key, value in involved.items() if value},
         "type": note.type,
         "reason": note.reason,

@@ -24,9 +24,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from fairlead.cache.mirror import Mirror
-from fairlead.control.attempts import Reads, failure_record, mark_retrying
+from fairlead.control.attempts import Reads, mark_retrying, outcome_record
 from fairlead.control.health import Health
 from fairlead.control.instructions import Call, Outbox, Record
+from fairlead.control.record import CONFLICT, LOOKED_UP, REFUSED, UNKNOWN
 from fairlead.control.requests import bindings_of, request_of
 from fairlead.control.tally import ERROR, SCHEDULED, UNSCHEDULABLE, PlacementTally
 from fairlead.control.turn import Next, Turn, Write
@@ -79,7 +80,7 @@ class Flights:
         health: Health,
         new_call: Callable[[], int],
         mirrors: Mapping[str, Mirror[Any]],
-        tell: Callable[[EventNote, float], None],
+        tell: Callable[[EventNote, float, str], None],
         read: Callable[[], Reads],
     ) -> None:
         self.tally = PlacementTally()
@@ -122,6 +123,8 @@ class Flights:
         else:
             then = turn.answered(outcome)
         if then is Next.FINISH:
+            if looked:
+                out.append(Record(outcome_record(turn, flight.taken, LOOKED_UP, self._read(), now)))
             self._finished(flight, outcome, looked, now)
         elif then is Next.EFFECT and looked:
             self._undo(flight)
@@ -138,7 +141,7 @@ class Flights:
             self.unknown += 1
             self.underway.postpone(flight, now, chance, 2 ** min(turn.looks, 4) if doubtful else 1)
             if flight.binds and looked and turn.looks % LOOKS_PER_REPORT == 0:
-                out.append(Record(failure_record(turn, flight.taken, self._read(), now)))
+                out.append(Record(outcome_record(turn, flight.taken, UNKNOWN, self._read(), now)))
                 self._report_retry(flight, "no answer came, and it is not bound", turn.looks, now, out)
         elif looked and not flight.binds and isinstance(outcome, Done):
             assert turn.effect is not None
@@ -146,7 +149,8 @@ class Flights:
             self._undo(flight)
         else:
             self._failed(flight, now, chance)
-            out.append(Record(failure_record(turn, flight.taken, self._read(), now)))
+            became = CONFLICT if flight.was_conflict else REFUSED
+            out.append(Record(outcome_record(turn, flight.taken, became, self._read(), now)))
             if flight.binds:
                 self._report_retry(flight, turn.trouble, flight.taken.attempts, now, out)
 
@@ -158,9 +162,9 @@ class Flights:
         if not isinstance(pod, Pod) or pod.metadata.uid != flight.uid or pod.spec.node_name:
             return
         report, note = mark_retrying(pod, attempt, f"binding to {effect.node} is tried again: {why}", now)
-        self._tell(note, now)
+        self._tell(note, now, flight.turn.id)
         if report is not None:
-            out.append(Call(self._new_call(), self._name, request_of(report)))
+            out.append(Call(self._new_call(), self._name, request_of(report), flight.turn.id))
 
     def _finished(self, flight: Flight, outcome: Outcome, looked: bool, now: float) -> None:
         turn = flight.turn
@@ -229,7 +233,7 @@ class Flights:
             self.settle(flight, now)
 
     def send(self, flight: Flight, out: Outbox) -> None:
-        self.underway.send((flight,), flight.turn.request(), out)
+        self.underway.send((flight,), flight.turn.request(), out, flight.turn.id)
 
     def send_together(self, flights: Sequence[Flight], out: Outbox) -> None:
         """Bindings that ask for nothing but a node."""
@@ -238,8 +242,8 @@ class Flights:
             if len(some) == 1:
                 self.send(some[0], out)
             else:
-                effects = [flight.turn.effect for flight in some]
-                self.underway.send(tuple(some), bindings_of(effects), out)
+                decided = [(flight.turn.effect, flight.turn.id) for flight in some]
+                self.underway.send(tuple(some), bindings_of(decided), out)
 
     def send_due(self, now: float, out: Outbox) -> None:
         breaker = self._health.breaker
@@ -252,7 +256,7 @@ class Flights:
     def tell_after(self, turn: Turn, place: int, now: float) -> None:
         for note in turn.decision.events:
             if note.after == place:
-                self._tell(note, now)
+                self._tell(note, now, turn.id)
 
 
 def _bound_to(outcome: Outcome, uid: str) -> str:

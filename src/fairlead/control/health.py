@@ -1,5 +1,6 @@
 """What the controllers of one plane share so that together they do no harm: settings, breaker, retry budget, the
-detector of write loops, and what refused keys wait for. Made by `plane.py`, handed to each controller.
+detector of write loops, what refused keys wait for, and the numbers of decisions. Made by `plane.py`, handed to each
+controller.
 """
 
 from __future__ import annotations
@@ -7,6 +8,7 @@ from __future__ import annotations
 from fairlead.control.breaker import Breaker
 from fairlead.control.budget import RetryBudget
 from fairlead.control.settings import BUILT_IN, Settings
+from fairlead.control.term import Term
 from fairlead.control.turn import Next
 from fairlead.control.waits import Waits
 from fairlead.control.writes import WriteLoops
@@ -17,6 +19,7 @@ from fairlead.port.outcome import Done, Outcome, Refused, Unknown
 class Health:
     def __init__(self) -> None:
         self.settings = BUILT_IN
+        self.term = Term()
         self.breaker = Breaker()
         self.budget: RetryBudget[tuple[str, Key]] = RetryBudget()  # waiting: controller and key
         self.writes = WriteLoops()

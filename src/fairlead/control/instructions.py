@@ -39,17 +39,23 @@ PlaneEvent = Started | Woke | Mirrored | Answers | Stepped
 
 
 class Call(msgspec.Struct, frozen=True):
-    """Send this request; answer with Replied."""
+    """Send this request; answer with Replied. `decision`: the one that it carries out, by its id."""
 
     call: int
     controller: str
     request: Request
+    decision: str = ""
+
+
+# The logs that a plane keeps: what was decided, and turns that had nothing to do.
+DECISIONS, TURNS = "decisions", "turns"
 
 
 class Record(msgspec.Struct, frozen=True):
-    """Keep this line of the log of decisions."""
+    """Keep this line of a log."""
 
     body: bytes
+    stream: str = DECISIONS
 
 
 class Report(msgspec.Struct, frozen=True):

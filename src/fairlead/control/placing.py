@@ -72,7 +72,7 @@ class Placer:
         health: Health,
         new_call: Callable[[], int],
         mirrors: Mapping[str, Mirror[Any]],
-        tell: Callable[[str, EventNote, float], None],
+        tell: Callable[[str, EventNote, float, str], None],
         settings: PlacingSettings | None = None,
         *,
         together: bool = False,
@@ -85,12 +85,13 @@ class Placer:
         self.snapshot = Snapshot()
         self.waiting = WaitingPods()
         self._mirrors = mirrors
+        self._term = health.term
         self.flights = Flights(
             NAME,
             health,
             new_call,
             mirrors,
-            lambda note, now: tell(self.scheduler_name, note, now),
+            lambda note, now, decision: tell(self.scheduler_name, note, now, decision),
             self._read,
         )
         self.flights.begin(self.snapshot, self.waiting)
@@ -225,11 +226,13 @@ class Placer:
         for report in self._complaints.take():
             out.append(report)
         self.attempts += len(attempts)
+        ids: list[str] = []
         for position, (taken, attempt) in enumerate(zip(batch, attempts, strict=True)):
-            out.append(Record(record_for(shared, position, taken, attempt)))
+            ids.append(self._term.next_id())
+            out.append(Record(record_for(shared, position, taken, attempt, ids[-1])))
         together: list[Flight] = []
-        for taken, attempt in zip(batch, attempts, strict=True):
-            flight = self._carry_out(taken, attempt, now, out)
+        for taken, attempt, decision in zip(batch, attempts, ids, strict=True):
+            flight = self._carry_out(taken, attempt, decision, now, out)
             if flight is not None:
                 together.append(flight)
         self.flights.send_together(together, out)
@@ -260,7 +263,7 @@ class Placer:
         return self._cycle
 
     def _carry_out(
-        self, taken: TakenPod, attempt: SchedulingAttempt, now: float, out: Outbox
+        self, taken: TakenPod, attempt: SchedulingAttempt, decision: str, now: float, out: Outbox
     ) -> Flight | None:
         """A binding that can go together with others is returned; everything else is sent."""
         pod = taken.pod
@@ -284,7 +287,8 @@ class Placer:
             victims, is_undone = self._victims(attempt)
             effects = (*((told,) if told is not None else ()), *plan_evictions(pod, victims, now))
         verdict = SETTLED if attempt.node else Waiting("Unschedulable", attempt.message)
-        turn = Turn(attempt.key, Decision(verdict, effects, events=notes_for(pod, attempt, effects)), now)
+        decided = Decision(verdict, effects, events=notes_for(pod, attempt, effects))
+        turn = Turn(attempt.key, decided, now, id=decision, waited=taken.waited_seconds)
         flight = Flight(turn, taken, bool(attempt.node), refused_by, wakes_on, is_undone=is_undone)
         self.flights.tell_after(turn, -1, now)
         if is_plain:

@@ -26,6 +26,7 @@ from fairlead.control.instructions import (
     Instruction,
     PlaneEvent,
     PlaneInstruction,
+    Record,
     Replied,
     Report,
 )
@@ -64,7 +65,10 @@ class Plane:
         deciders: Sequence[Decider],
         scheduler: type[Placer] | None = None,
         capabilities: Capabilities = FAIRLEAD,
+        version: str = "",
     ) -> None:
+        """`version`: of the code that decides, for the records."""
+        self.version = version
         self._calls = count(1)
         self.health = Health()
         self.capabilities = capabilities
@@ -281,6 +285,8 @@ class Plane:
             self._ask_progress((*behind, *custom), now, out)
             leads = not behind
             self.recorder.forget()  # what it knew was of a former time as leader
+            if leads:
+                self._begin_term(now, out)
         elif leads and self._ask_at:
             self._ask_progress(self._behind_the_fence()[1], now, out)
         if leads:
@@ -300,6 +306,27 @@ class Plane:
         if at and at != self._wake_at:
             self._wake_at = at
             out.append(WakeAt(max(now, at)))
+
+    def _begin_term(self, now: float, out: _Out) -> None:
+        """From here on decisions are numbered anew; the first line says who decides, and as what."""
+        leadership, term = self.leadership, self.health.term
+        term.begin(leadership.identity, leadership.fence_revision, now)
+        out.append(Record(term.opening(leadership.identity, self.version, self.flags, now)))
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """What may make it decide otherwise than another plane of its version: what the API can do, who decides."""
+        able = self.capabilities
+        told = {
+            "fencing": able.fencing,
+            "premises": able.premises,
+            "charging": able.charging,
+            "together": able.together,
+            "collects": able.collects,
+            "scheduler": self.placer is not None,
+        }
+        controllers = (f"controller/{each.decider.name}" for each in self.controllers)
+        return (*(name for name, is_so in told.items() if is_so), *controllers)
 
     def _tell_events(self, now: float, out: _Out) -> None:
         """Events are the first to wait when the API is ill."""
@@ -404,8 +431,8 @@ class Plane:
         if request.verb in READ_VERBS or fence is None:
             return call
         premises, manager = (fence, *request.premises), f"fairlead-{call.controller}"
-        fenced = structs.replace(request, premises=premises, manager=manager)
-        return Call(call.call, call.controller, fenced)
+        fenced = structs.replace(request, premises=premises, manager=manager, decision=call.decision)
+        return Call(call.call, call.controller, fenced, call.decision)
 
 
 class _Outgoing:

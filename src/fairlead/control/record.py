@@ -1,58 +1,118 @@
 """The record of one decision: small, because its detail is recomputed by running the same pure function again.
 
-Names the instant, the controller and key, the verdict, the effects by identity, and for every resource that was read
-the revision used and the newest that was known then, and the revision of the settings (laws.md 9). Questions about
-silence and the wall clock are in no history, so they are kept with their answers, and so are values that were measured
-(`Decision.inputs`).
+Names the decision by its id (`term.py`), the instant, the controller, the object with uid and generation, every other
+object that its effects touch, what led to it and how long it waited, the verdict, the effects by identity, and for
+every resource that was read the revision used and the newest that was known then, and the revision of the settings
+(laws.md 9). Questions about silence and the wall clock are in no history, so they are kept with their answers, and so
+are values that were measured (`Decision.inputs`). `digest` is what a re-run must give.
+
+A line of a turn that settled and did nothing is shorter and goes to a log of its own, TURNS, so that it displaces
+nothing that people ask for. What became of a decision is told by a line that names it (`of`), unless all of its effects
+were simply committed: then the audit line of each write names the decision, in the transaction of that write.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from fairlead.cache.view import MirrorView
+from fairlead.control.instructions import DECISIONS, TURNS, Record
 from fairlead.control.turn import Turn
 from fairlead.core import codec
 from fairlead.core.times import microtime
-from fairlead.decision.contract import Reading, Verdict
+from fairlead.decision.contract import Reading, Settled, Stuck, Verdict, Waiting
+from fairlead.decision.digest import digest_of
+from fairlead.model.key import Key
 
-STREAM = "decisions"
+STREAM = DECISIONS
+SEVERAL = "several"
+_NO_CAUSE = Key("", "", "")
+
+# What became of a decision, where its effects were not simply committed.
+CONFLICT, REFUSED, UNKNOWN, LOOKED_UP = "conflict", "refused", "unknown", "looked up"
+RAISED, LOOP = "raised", "write loop"  # the Decider failed; it was carried out, and led back to itself
+
+Json = dict[str, Any]
 
 
-def record_of(
-    controller: str,
-    turn: Turn,
-    view: Reading | None,
-    now: float,
-    verdict: Verdict | None = None,
-    settings: int = 0,
-) -> bytes:
-    """`settings` is the revision of the PlaneSettings in use, 0 for what is built in."""
-    told = verdict or turn.decision.verdict
-    line: dict[str, Any] = {
-        "time": microtime(now),
-        "controller": controller,
-        "object": "/".join([part for part in turn.key if part]),
-        "verdict": type(told).__name__,
-    }
-    if reason := getattr(told, "reason", ""):
-        line["reason"] = reason
-    if message := getattr(told, "message", ""):
-        line["message"] = message
-    if turn.decision.effects:
-        line["effects"] = [f"{type(effect).__name__} {effect.identity}" for effect in turn.decision.effects]
-    if turn.decision.inputs:
-        line["inputs"] = list(turn.decision.inputs)
+class Deciding(NamedTuple):
+    """What a record says of who decided, beside the turn."""
+
+    controller: str
+    settings: int = 0  # the revision of the PlaneSettings in use, 0 for what is built in
+
+
+def record_of(who: Deciding, turn: Turn, view: Reading | None, now: float) -> Record:
+    """What was decided, before any of it is carried out."""
+    decision = turn.decision
+    line = _head(who, turn, now)
+    settles = isinstance(decision.verdict, Settled) and not decision.effects and not turn.is_held
+    line["verdict"] = type(decision.verdict).__name__
+    if isinstance(view, MirrorView):
+        found = view.metadata_of(turn.key)
+        if found is not None:
+            line["uid"] = found.uid
+            if found.generation:
+                line["generation"] = found.generation
+    _tell_verdict(line, decision.verdict)
+    if decision.effects:
+        line["effects"] = [f"{type(effect).__name__} {effect.identity}" for effect in decision.effects]
+        if about := touched(turn):
+            line["about"] = about
+    if decision.inputs:
+        line["inputs"] = list(decision.inputs)
+    if turn.is_held:
+        line["held"] = True
+    if turn.cause is not None and not settles:
+        line["cause"] = SEVERAL if turn.cause == _NO_CAUSE else text_of(turn.cause)
+    if not settles:
+        line["waited"] = round(turn.waited, 6)
+    line["digest"] = digest_of(decision)
+    if isinstance(view, MirrorView):
+        line["reads"] = dict(sorted(view.reads().items()))
+        if heard := view.heard():
+            line["heard"] = heard
+        if view.walls:
+            line["wall"] = {microtime(at): microtime(shown) for at, shown in view.walls.items()}
+    return Record(codec.encode(line), TURNS if settles else DECISIONS)
+
+
+def outcome_of(who: Deciding, turn: Turn, outcome: str, now: float, verdict: Verdict | None = None) -> Record:
+    """What became of a decision; `verdict`: what follows from that."""
+    line = _head(who, turn, now, outcome)
+    line["verdict"] = type(verdict).__name__ if verdict is not None else type(turn.decision.verdict).__name__
+    if verdict is not None:
+        _tell_verdict(line, verdict)
+    if about := touched(turn):
+        line["about"] = about
     if turn.trouble:
         line["trouble"] = turn.trouble
-    if settings:
-        line["settings"] = settings
-    reads = getattr(view, "reads", None)
-    if reads is not None:
-        line["reads"] = dict(sorted(reads().items()))
-    heard = getattr(view, "heard", None)
-    if heard is not None and (told := heard()):
-        line["heard"] = told
-    if isinstance(view, MirrorView) and view.walls:
-        line["wall"] = {microtime(at): microtime(shown) for at, shown in view.walls.items()}
-    return codec.encode(line)
+    return Record(codec.encode(line))
+
+
+def touched(turn: Turn) -> list[str]:
+    """The objects that its effects are about, but for its own."""
+    keys = dict.fromkeys(effect.key for effect in turn.decision.effects)
+    return [text_of(key) for key in keys if key != turn.key]
+
+
+def text_of(key: Key) -> str:
+    return "/".join([part for part in key if part])
+
+
+def _head(who: Deciding, turn: Turn, now: float, outcome: str = "") -> Json:
+    line: Json = {"time": microtime(now), "controller": who.controller, "object": text_of(turn.key)}
+    if outcome:
+        line["of"], line["outcome"] = turn.id, outcome
+    else:
+        line["id"] = turn.id
+    if who.settings:
+        line["settings"] = who.settings
+    return line
+
+
+def _tell_verdict(line: Json, verdict: Verdict) -> None:
+    if isinstance(verdict, Waiting | Stuck):
+        line["reason"] = verdict.reason
+        if verdict.message:
+            line["message"] = verdict.message

@@ -42,11 +42,13 @@ def request_of(effect: Effect) -> Request:
             )
 
 
-def bindings_of(effects: Sequence[Effect | None]) -> Request:
-    """Several bindings without reservations as one request."""
-    binds = [each for each in effects if isinstance(each, Bind)]
-    first = binds[0]
-    bindings = tuple([Binding(each.namespace, each.name, each.uid, each.node) for each in binds])
+def bindings_of(decided: Sequence[tuple[Effect | None, str]]) -> Request:
+    """Several bindings without reservations as one request; each with the id of its decision."""
+    binds = [(each, decision) for each, decision in decided if isinstance(each, Bind)]
+    first, _ = binds[0]
+    bindings = tuple(
+        [Binding(each.namespace, each.name, each.uid, each.node, decision) for each, decision in binds]
+    )
     group, _, version = first.api_version.rpartition("/")
     return Request("create", group, version, first.plural, subresource="binding", bindings=bindings)
 

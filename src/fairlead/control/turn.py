@@ -80,6 +80,8 @@ class Turn:
     lifted_by: tuple[str, ...] = ()  # by whom its refusal may be
     is_open: bool = False  # somebody changed the object, perhaps not we: only a new decision can tell
     cause: Key | None = None  # the one object whose change led to it; None: no change did
+    id: str = ""  # of its decision (`term.py`)
+    waited: float = 0.0  # seconds in the queue
 
     @property
     def effect(self) -> Effect | None:

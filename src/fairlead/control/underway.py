@@ -72,11 +72,12 @@ class Underway(Generic[T, W]):
 
     # Calls
 
-    def send(self, together: tuple[T, ...], request: Request, out: Outbox) -> None:
+    def send(self, together: tuple[T, ...], request: Request, out: Outbox, decision: str = "") -> None:
+        """`decision`: the one that the request carries out; of several, each binding names its own."""
         call = self._new_call()
         self.calls[call] = together
         self._called += len(together)
-        out.append(Call(call, self._name, request))
+        out.append(Call(call, self._name, request, decision))
 
     def answered(self, call: int, outcome: Outcome, now: float) -> tuple[T, ...]:
         """Who sent it; nobody: it was forgotten, as the scheduler does when it comes to lead."""

@@ -29,7 +29,17 @@ def masked_victims(record: Json, spaces: Spaces) -> list[Json]:
 
 
 def masked_record(record: Json, spaces: Spaces) -> Json:
-    return {**record, "victims": masked_victims(record, spaces)} if record.get("victims") else record
+    if spaces is None or not record.get("victims"):
+        return record
+    masked = {**record, "victims": masked_victims(record, spaces)}
+    return masked | {"about": masked_objects(record, spaces)} if "about" in record else masked
+
+
+def masked_objects(record: Json, spaces: Spaces) -> list[str]:
+    """What a record says that it touches, RESOURCE/NAMESPACE/NAME each; what is in no namespace is named to all who
+    see the record."""
+    parts = [(each, each.split("/")) for each in record.get("about") or ()]
+    return [each if len(part) < 3 or is_seen(part[1], spaces) else MASK for each, part in parts]
 
 
 def masked_names(names: Iterable[str], spaces: Spaces) -> tuple[str, ...]:

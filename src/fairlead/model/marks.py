@@ -10,6 +10,8 @@ PLANE_NAMESPACE, PLANE_LEASE = "kube-system", "fairlead-plane"  # who leads
 PLANE_FENCE = "fairlead-plane-fence"  # a Lease that changes with the leader only
 NODE_LEASES = "kube-node-lease"  # the namespace; a lease is called like its node
 
+DECISION = "fairlead.dev/decision"  # annotation of an Event: the newest decision that it tells of
+
 # Labels of nodes
 ZONE = "topology.kubernetes.io/zone"
 REGION = "topology.kubernetes.io/region"

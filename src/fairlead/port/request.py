@@ -31,6 +31,7 @@ class Binding(msgspec.Struct, frozen=True, gc=False):
     name: str
     uid: str
     node: str
+    decision: str = ""  # by its id, for the audit line
 
 
 class Request(msgspec.Struct, frozen=True, gc=False):
@@ -50,6 +51,7 @@ class Request(msgspec.Struct, frozen=True, gc=False):
     accept: str = JSON
     premises: Premises = ()
     manager: str = ""  # who writes, for metadata.managedFields; "": as the client calls itself
+    decision: str = ""  # the decision of a plane that it carries out, by its id, for the audit line
     # Of a create of pods/binding without a name: several that are one transaction. Has no form on the wire.
     bindings: tuple[Binding, ...] = ()
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from fairlead.control.instructions import DECISIONS, Record
 from fairlead.control.plane import Plane
 from fairlead.wire.rated_log import RatedLog
 
@@ -21,7 +22,7 @@ log = logging.getLogger("fairlead.acts")
 
 # What in the bytes of a record says that it is about more than a look.
 _WORTH_A_LINE = (b'"effects":', b'"batch":', b'"of":', b'"verdict":"Stuck"', b'"term":')
-_LOOKED_AT_BYTES = 512  # they stand before what was read
+_LOOKED_AT_BYTES = 2048  # they stand before what was read
 _PLACED = "Placed"
 
 
@@ -59,10 +60,11 @@ class ActLog:
         self._led: bool | None = None
         self._settings = -1
 
-    def decided(self, body: bytes) -> None:
-        """A record, as it is kept."""
-        if not self._decisions.has_room():
+    def decided(self, record: Record) -> None:
+        """As it is kept."""
+        if record.stream != DECISIONS or not self._decisions.has_room():
             return
+        body = record.body
         for mark in _WORTH_A_LINE:
             if body.find(mark, 0, _LOOKED_AT_BYTES) >= 0:
                 break

@@ -1,6 +1,7 @@
-"""Tasks side by side, each in a fork of its own. Used by `searching.py` and `fairlead sim zoo`.
+"""Tasks side by side, each in a fork of its own. Used by `searching.py`, `fairlead sim zoo` and previews of overrides.
 
     in_forks([task, ...], jobs) -> (number of the task, what it tells), as it comes
+    in_one_fork(task, seconds)  -> what it comes to, None if it takes longer
 
 A task is a function that yields what is to be told. What it raises is raised here; a fork that dies otherwise is told
 as `ForkDied`. Forks end with whoever started them: normally at once, and by the end of their pipe if it is killed.
@@ -43,6 +44,16 @@ def in_forks(tasks: Sequence[Task[T]], jobs: int) -> Iterator[tuple[int, T | For
         forks.end()
 
 
+def in_one_fork(task: Callable[[], T], seconds: float | None) -> T | ForkDied | None:
+    """None: it took longer, and was ended."""
+    forks = _Forks[T]([lambda: iter((task(),))])
+    try:
+        forks.start(1)
+        return next((told for _, told in forks.hear(seconds)), None)
+    finally:
+        forks.end()
+
+
 class _Forks(Generic[T]):
     def __init__(self, tasks: Sequence[Task[T]]) -> None:
         self._left = deque(enumerate(tasks))
@@ -61,8 +72,9 @@ class _Forks(Generic[T]):
             self._running[ours] = number, process
         return bool(self._running)
 
-    def hear(self) -> Iterator[tuple[int, T | ForkDied]]:
-        for pipe in wait(list(self._running)):
+    def hear(self, seconds: float | None = None) -> Iterator[tuple[int, T | ForkDied]]:
+        """What they tell next; nothing, if they tell nothing for so long."""
+        for pipe in wait(list(self._running), seconds):
             assert isinstance(pipe, Connection)
             number, process = self._running[pipe]
             try:

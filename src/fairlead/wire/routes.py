@@ -6,7 +6,8 @@
 
 And back: `request_target` is where a client finds what a Request names. The query parameter `fence` is the text of a
 request's premises, RESOURCE/NAMESPACE/NAME@REVISION each, with commas between them (`with_premises`). One that names
-an object by its uid has UID! or UID!INSTANT in place of the revision.
+an object by its uid has UID! or UID!INSTANT in place of the revision. Beside it, `decision` is the id of the decision
+that a plane elsewhere carries out.
 """
 
 from __future__ import annotations
@@ -30,8 +31,10 @@ _NONE: Mapping[str, str] = {}
 # Most requests go to few addresses: those of collections, and of what is renewed.
 _PATHS_KEPT, _PATH_KEPT_MAX = 1024, 256
 FENCE = "fence"
+DECISION = "decision"
 _PREMISES_KEPT = 256  # a leader sends the same with each of its writes
 _DIGITS_MAX = 19  # of a revision
+_DECISION_ID = re.compile(r"[0-9a-f]{8}-[0-9]{1,12}", re.ASCII)
 _INSTANT = re.compile(r"(\d{1,11}(\.\d{1,9})?)?", re.ASCII)
 _NAMESPACE_SUBRESOURCES = frozenset({"status", "finalize"})
 _WRITES = {b"POST": "create", b"PUT": "update", b"PATCH": "patch"}
@@ -100,7 +103,12 @@ def with_premises(request: Request) -> Request:
     query = dict(request.query)
     text = query.pop(FENCE, "")
     premises = tuple(map(_premise, text.split(","))) if text else ()
-    return structs.replace(request, query=query, premises=premises)
+    decision = query.pop(DECISION, "")
+    if decision and not _DECISION_ID.fullmatch(decision):
+        raise BadRequest(
+            f"query parameter {DECISION}: {show(decision)} is not the id of a decision, TERM-NUMBER"
+        )
+    return structs.replace(request, query=query, premises=premises, decision=decision)
 
 
 @lru_cache(maxsize=_PREMISES_KEPT)
@@ -195,6 +203,8 @@ def request_target(request: Request) -> tuple[str, str]:
     query = dict(request.query)
     if request.premises:
         query[FENCE] = ",".join(map(_text_of, request.premises))
+        if request.decision:
+            query[DECISION] = request.decision
     if request.verb == "watch":
         query["watch"] = "true"
     path = "/" + "/".join(quote(part, safe=":") for part in parts)

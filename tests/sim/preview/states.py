@@ -8,8 +8,9 @@ from typing import Any
 from fairlead.core import codec
 from fairlead.port.request import MERGE_PATCH, Reply, Request
 from fairlead.sim.backup import EMPTY
+from fairlead.sim.preview.change import Change, carry_out, key_of
 from fairlead.sim.preview.nodes import Behaviour
-from fairlead.sim.preview.state import LiveState, live_state
+from fairlead.sim.preview.state import LiveState, backup_of_state, live_state
 from fairlead.sim.preview.world import PreviewWorld
 from fairlead.sim.scenario import create
 
@@ -81,6 +82,16 @@ def taken(world: PreviewWorld) -> LiveState:
     return live_state(stored, NOW + world.seconds, world.server.store.revision)
 
 
+def came_to(state: LiveState, change: Change) -> LiveState:
+    """The state that a plane comes to with the change: here the same code as a live one's."""
+    brings = [key_of(each).resource for each in change.asks]
+    world = PreviewWorld(backup_of_state(state), int(state.now), Behaviour(), brings)
+    world.settle(60)
+    carry_out(world, change, [])
+    world.settle(240)
+    return taken(world)
+
+
 def ask(world: PreviewWorld, request: Request) -> None:
     def answered(reply: Reply | None) -> None:
         assert reply is not None
@@ -89,7 +100,14 @@ def ask(world: PreviewWorld, request: Request) -> None:
     world.ask(request, answered)
 
 
-def edit(plural: str, name: str, patch: Json, group: str = "apps", namespace: str = "default") -> Request:
+def edit(
+    plural: str,
+    name: str,
+    patch: Json,
+    group: str = "apps",
+    namespace: str = "default",
+    subresource: str = "",
+) -> Request:
     return Request(
         verb="patch",
         group=group,
@@ -97,6 +115,7 @@ def edit(plural: str, name: str, patch: Json, group: str = "apps", namespace: st
         plural=plural,
         namespace=namespace,
         name=name,
+        subresource=subresource,
         body=codec.encode(patch),
         content_type=MERGE_PATCH,
     )

@@ -16,7 +16,7 @@ from fairlead.sim.preview.change import Change
 from fairlead.sim.preview.difference import REMAKES, REVERTS
 from fairlead.sim.preview.preview import look_ahead, preview
 from fairlead.sim.preview.state import LiveState
-from tests.sim.preview.states import autoscaler, deletion, deployment, edit, made, names
+from tests.sim.preview.states import autoscaler, came_to, deletion, deployment, edit, made, names
 
 DRAIN = Change(drains=("node-0", "node-2"), told="drain zone-0")
 
@@ -116,6 +116,16 @@ def test_the_risky_response_names_the_four_controllers_it_fights() -> None:
     assert "frees nothing" in met["resource-quota"].does
 
 
+def test_a_controller_that_has_nothing_to_look_at_is_not_named() -> None:
+    label = Change((edit("nodes", "node-1", {"metadata": {"labels": {"a": "b"}}}, group="", namespace=""),))
+    assert "daemonset" not in {each.controller for each in preview(shop(), label).fights}
+    pod = deployment("logs", 1)[2]["spec"]
+    spec = {"selector": pod["selector"], "template": pod["template"]}
+    body = {"kind": "DaemonSet", "metadata": {"name": "logs"}, "spec": spec}
+    with_one = made([("apps/v1", "daemonsets", body)])
+    assert "daemonset" in {each.controller for each in preview(with_one, label).fights}
+
+
 def test_what_happens_anyway_is_not_blamed_on_the_change() -> None:
     early = made([deployment("web", 3), deployment("api", 2)], rested=False)
     found = preview(early, Change((edit("deployments", "api", {"metadata": {"labels": {"team": "x"}}}),)))
@@ -199,3 +209,28 @@ def test_custom_kinds_are_a_part_of_the_world() -> None:
     )
     assert ("custom-resource-definition", "ships") in {(act.by, act.kind) for act in gone.acts}
     assert gone.settled
+
+
+def test_an_override_is_taken_note_of_by_controllers_that_have_nothing_to_do_yet() -> None:
+    """Nobody has an autoscaler or a Service here; whoever waits for the override to be observed does not wait long."""
+    state = made([deployment("web", 2)])
+    spec = {
+        "target": "deployment/web",
+        "reason": "calm",
+        "expiresAfter": "30m",
+        "changes": {"pauseAutoscaler": True, "trafficWeights": [{"zone": "zone-0", "weight": 0}]},
+    }
+    body = {
+        "apiVersion": "fairlead.dev/v1",
+        "kind": "SchedulerOverride",
+        "metadata": {"name": "calm"},
+        "spec": spec,
+    }
+    ask = Request("create", "fairlead.dev", "v1", "scheduleroverrides", "default", body=codec.encode(body))
+    (found,) = [
+        codec.decode(data)
+        for key, data in came_to(state, Change((ask,))).objects
+        if key.resource == "scheduleroverrides.fairlead.dev"
+    ]
+    conditions = {each["type"]: each["status"] for each in found["status"]["conditions"]}
+    assert conditions["SchedulerOverrideObserved"] == "True", found["status"]

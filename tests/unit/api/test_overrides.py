@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from fairlead.api.access.users import MASTERS, User
+from fairlead.core import codec
 from fairlead.core.times import timestamp
 from fairlead.model.kind import Json
 from tests.inprocess import ADMIN, InProcess
@@ -206,3 +207,63 @@ def test_one_that_prolongs_another_keeps_its_sizes_and_allows_no_more_than_one_o
     assert plane.post(path, reservation("two", "default/longer"), user=PLANE)[0] == 403
     plane.now += 1800
     assert plane.post(path, reservation("two", "default/longer"), user=PLANE)[0] == 201
+
+
+FORESEEN = {
+    "outcome": "Made",
+    "revision": "7",
+    "moved": 2,
+    "workloads": [{"workload": "deployment/web", "moved": 2}],
+}
+
+
+def test_what_was_foreseen_is_kept_as_it_was_sent_and_nobody_changes_it(plane: InProcess) -> None:
+    status, found = made(plane, override(preview=FORESEEN))
+    assert status == 201, found
+    assert found["spec"]["preview"] == FORESEEN
+    path = OVERRIDES.format("default") + "/calm"
+    status, refused = plane.patch(path, {"spec": {"preview": {"moved": 9}}})
+    assert (status, "spec.preview" in refused["message"]) == (422, True)
+    again = {**found, "spec": {key: value for key, value in found["spec"].items() if key != "preview"}}
+    status, kept = plane.put(path, again)
+    assert (status, kept["spec"]["preview"]) == (200, FORESEEN)  # who sends it whole need not know it
+
+
+@pytest.mark.parametrize(
+    ("sent", "told"),
+    [
+        (None, "Skipped: whoever made it sent none"),
+        ({"outcome": "TooSlow", "message": "it took longer than 10 s"}, "TooSlow: it took longer than 10 s"),
+        ({"outcome": "Failed", "message": "its process ended"}, "Failed: its process ended"),
+        ({"outcome": "Made"}, None),
+    ],
+)
+def test_one_that_nobody_looked_ahead_for_says_so_and_its_audit_line(
+    plane: InProcess, sent: Json | None, told: str | None
+) -> None:
+    body = override()
+    if sent is not None:
+        body["spec"]["preview"] = sent
+    status, found = made(plane, body)
+    assert status == 201, found
+    preview = found["spec"]["preview"]
+    assert preview == (sent or {"outcome": "Skipped", "message": "whoever made it sent none"})
+    lines = [codec.decode(note.body) for _, _, note in plane.journal.notes("audit", 0, 10_000)]
+    (line,) = [each for each in lines if each["object"].get("name") == "calm"]
+    assert (line.get("annotations") or {}).get("fairlead.dev/preview") == told
+
+
+@pytest.mark.parametrize(
+    ("preview", "field"),
+    [
+        ({"outcome": "Guessed"}, "spec.preview.outcome"),
+        ({"outcome": "Skipped"}, "spec.preview.message"),
+        ({"outcome": "Made", "moved": -1}, "spec.preview.moved"),
+        ({"outcome": "Made", "workloads": [{"workload": "x"}] * 21}, "spec.preview.workloads"),
+        ({"outcome": "Made", "room": [{"zone": "z" * 600}]}, "spec.preview.room[0].zone"),
+    ],
+)
+def test_a_preview_is_bounded(plane: InProcess, preview: Json, field: str) -> None:
+    status, refused = made(plane, override(preview=preview))
+    assert status == 422
+    assert field in refused["message"]

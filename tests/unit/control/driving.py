@@ -54,6 +54,7 @@ class Driver:
         self.stopped = False  # the process died: it hears and does nothing any more
         self.wake_at = 0.0
         self.records: list[dict[str, Any]] = []
+        self.streams: list[str] = []  # to which log each of the records went
         self.reports: list[Report] = []
         self.sent: list[Request] = []
         self.lost: list[Request] = []
@@ -70,6 +71,7 @@ class Driver:
                 self.wake_at = instruction.at
             elif isinstance(instruction, Record):
                 self.records.append(json.loads(instruction.body))
+                self.streams.append(instruction.stream)
             elif isinstance(instruction, Report):
                 self.reports.append(instruction)
                 if instruction.error is not None and not self.expects_errors:

@@ -47,7 +47,7 @@ class Scheduler:
         self.now = 1_800_000_000.0
         self.revision = 0
         calls = count(1)
-        tell = lambda component, note, now: self.told.append(note)  # noqa: E731
+        tell = lambda component, note, now, decision: self.told.append(note)  # noqa: E731
         self.placer = Placer(self.health, lambda: next(calls), self.mirrors, tell, together=together)
         self.placer.lead(self.now)
 

@@ -127,7 +127,8 @@ def test_pods_that_a_quota_refuses_are_made_when_it_eases(kind: str, obstacle: s
     shown = condition(found, "fairlead.dev/WaitingFor")
     assert (shown["status"], shown["reason"]) == ("True", "WaitingForResourceQuota")
     assert "exceeded quota: q" in shown["message"]
-    verdicts = {(each["verdict"], each.get("reason")) for each in driver.records if "trouble" in each}
+    told = [each for each in driver.records if each.get("outcome") == "refused" and "reason" in each]
+    verdicts = {(each["verdict"], each["reason"]) for each in told}
     assert verdicts == {("Waiting", "WaitingForResourceQuota")}
     lift(api)
     driver.run(2)

@@ -7,9 +7,11 @@ from typing import Any
 from fairlead.decision.contract import Waiting
 from fairlead.decision.decider import Decider
 from fairlead.decision.effects import Delete
+from fairlead.ledger.override import MADE_FOR
 from fairlead.model.key import Key
 from fairlead.model.kind import Json
-from fairlead.model.views import DEPLOYMENTS, NODES, OVERRIDES, PODS, REPLICASETS, STATEFULSETS
+from fairlead.model.kinds.reservation import name_for
+from fairlead.model.views import DEPLOYMENTS, NODES, OVERRIDES, PODS, REPLICASETS, RESERVATIONS, STATEFULSETS
 from fairlead.reconcile.deployment.decider import deployment_decider
 from fairlead.reconcile.overrides.decider import ENDED_KEPT_SECONDS, override_decider
 from fairlead.reconcile.overrides.drain import drain_decider
@@ -169,3 +171,37 @@ def test_a_drain_evicts_what_somebody_would_make_again_and_only_before_its_end()
     assert not world.decide(decider, Key(PODS.name, "default", "elsewhere")).effects
     world.tick(60)
     assert not world.decide(decider, Key(PODS.name, "default", "moved")).effects
+
+
+def test_one_that_is_removed_does_not_take_with_it_what_it_left() -> None:
+    world, decider = World(), override_decider(RUNS)
+    world.add(DEPLOYMENTS, "web", spec=workload())
+    lay_down(world, "lend", "deployment/web", allowReservedCapacityClass="recovery")
+    owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web-1", "uid": "u-1"}
+    spec = {
+        "owner": owner,
+        "intent": "lent",
+        "capacityClass": "recovery",
+        "requests": {"cpu": "1"},
+        "ttlSeconds": 600,
+        "nodeName": "n1",
+    }
+    name = name_for("u-1", "lent")
+    world.add(RESERVATIONS, name, metadata={"annotations": {MADE_FOR: "default/lend"}}, spec=spec)
+    world.delete(OVERRIDES, "lend")
+    decision = world.turn(decider, "lend")
+    assert decision.verdict == Waiting("Residue", f"reservation default/{name} is Pending")
+    (told,) = decision.events
+    assert (told.reason, told.type) == ("OverrideRemoved", "Warning")
+    assert told.message == f"it was removed; 1 left: reservation default/{name} is Pending"
+    world.edit_status(RESERVATIONS, name, {"phase": "Released"})
+    (told,) = world.turn(decider, "lend").events
+    assert (told.type, told.message) == ("Normal", "it was removed; nothing is left")
+
+
+def test_one_that_is_removed_and_had_made_nothing_is_not_talked_of() -> None:
+    world, decider = World(), override_decider(RUNS)
+    world.add(DEPLOYMENTS, "web", spec=workload())
+    lay_down(world, "calm", "deployment/web", pauseRollout=True)
+    world.delete(OVERRIDES, "calm")
+    assert not world.turn(decider, "calm").events

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from fairlead.control.instructions import Record
 from fairlead.core import codec
 from fairlead.runtime import logs
 from fairlead.runtime.acts import ActLog
@@ -42,7 +43,7 @@ def test_a_decision_with_effects_is_a_line_that_names_all_by_which_it_is_found_e
         "about": ["pods/default/web-1"],
         "message": "what may hold a value",
     }
-    ActLog().decided(codec.encode(record))
+    ActLog().decided(Record(codec.encode(record)))
     ((message, fields),) = lines(caplog)
     assert message == (
         "replicaset decided for replicasets.apps/default/web: Waiting (MissingPods): 2 Create, 1 Delete"
@@ -82,7 +83,7 @@ def test_which_records_are_worth_a_line(
     caplog: pytest.LogCaptureFixture, record: dict[str, Any], message: str
 ) -> None:
     caplog.set_level(logging.INFO, "fairlead.acts")
-    ActLog().decided(codec.encode(record))
+    ActLog().decided(Record(codec.encode(record)))
     assert [each for each, _ in lines(caplog)] == ([message] if message else [])
 
 
@@ -138,7 +139,7 @@ def test_the_file_has_the_fields_and_the_terminal_what_was_asked_for(
     before, level, raises = root.handlers[:], root.level, logging.raiseExceptions
     try:
         logs.set_up(tmp_path, form)
-        ActLog().decided(codec.encode({"id": "t-1", "of": "t-1", "outcome": "refused"}))
+        ActLog().decided(Record(codec.encode({"of": "t-1", "outcome": "refused"})))
         for handler in root.handlers:
             handler.flush()
     finally:

@@ -3,8 +3,9 @@
 A new one gets the end that follows from this server's clock, and the name of who made it. Refused, with what to change:
 one that lasts too long, one too many, one whose target or whose predecessor is not there, and one that cannot stand
 beside another (weights of the same Services, a capacity class of the same workload), whose name is told. One that
-reaches further than a person should alone says so in `spec.approval`, and holds only once another has approved it. All
-of it is judged in the transaction: whoever comes at the same time is planned again.
+reaches further than a person should alone says so in `spec.approval`, and holds only once another has approved it. One
+that nobody looked ahead for says so in `spec.preview`, and in its audit line (PREVIEW). All of it is judged in the
+transaction: whoever comes at the same time is planned again.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from fairlead.core.times import parse_time, timestamp
 from fairlead.ledger import override as ledger
 from fairlead.model.key import Key
 from fairlead.model.kind import Json
-from fairlead.model.kinds import namespace, planesettings
+from fairlead.model.kinds import namespace, override_preview, planesettings
 from fairlead.model.kinds import scheduleroverride as kinds
 from fairlead.model.policy import plane_knobs
 from fairlead.model.views import (
@@ -55,6 +56,7 @@ _sized = msgspec.json.Decoder(ReplicaSet).decode  # of any kind with spec.replic
 #: bound: objects | workloads whose size one SchedulerOverride keeps | 422
 HELD_MAX = 500
 _STAMPED = ("expiresAt", "requestedBy", "approval")
+PREVIEW = "fairlead.dev/preview"  # annotation of the audit line: that nothing was foreseen, and why
 
 
 def _admit(attempt: Attempt) -> None:
@@ -106,7 +108,15 @@ def _admit(attempt: Attempt) -> None:
         )
     if wanted.spec.changes.pause_expansion:
         new["status"] = {"held": held}
+    _note_preview(attempt, spec)
     _take_turns(attempt)
+
+
+def _note_preview(attempt: Attempt, spec: Json) -> None:
+    """It is never made up here; that there is none is said in the object and in the audit log."""
+    preview = spec["preview"] = spec.get("preview") or override_preview.skipped()
+    if preview["outcome"] != override_preview.MADE:
+        attempt.annotations = {**attempt.annotations, PREVIEW: override_preview.told(preview)}
 
 
 def _elsewhere(one: SchedulerOverride, other: SchedulerOverride) -> bool:
@@ -276,7 +286,11 @@ def _admit_approval(attempt: Attempt) -> None:
     new, old, user = attempt.new, attempt.old, attempt.context.user
     if new is None or old is None:
         return
-    for field in (*_STAMPED, "owner"):  # who sends the whole object again need not know what was stamped
+    for field in (
+        *_STAMPED,
+        "owner",
+        "preview",
+    ):  # who sends the whole object again need not know what was stamped
         if field in (old.get("spec") or {}) and field not in (new.get("spec") or {}):
             new["spec"] = {**(new.get("spec") or {}), field: old["spec"][field]}
     if is_plane(user):

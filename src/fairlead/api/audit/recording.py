@@ -9,7 +9,7 @@ A user who impersonates another is named as `user`, and the other as `impersonat
 `user`. A line names fields, never values: no value of any object, Secret or not, reaches it, and of an error only its
 reason, because messages quote values. The one exception are annotations, which an admission policy makes of what its
 author chose (`spec.auditAnnotations`); of kinds with sensitive fields none are kept. `grant` names the AccessGrant
-without which the request had been refused.
+without which the request had been refused, `decision` the record of a plane's decision that the request carries out.
 """
 
 from __future__ import annotations
@@ -43,12 +43,14 @@ _LINES_KEPT = 1024
 _FIELDS_MAX = 16  # that a line names which is kept
 # What stands in a line that is kept for others like it, where those differ.
 _TIME, _REQUEST, _NAME, _UID, _BEFORE = "@time@", "@request@", "@name@", "@uid@", 999_999_999_999_999_999
+_DECISION = "@decision@"
 _MARKS = {
     b"time": b"@time@",
     b"request": b"@request@",
     b"name": b'"@name@"',
     b"uid": b"@uid@",
     b"before": b"%d" % _BEFORE,
+    b"decision": b"@decision@",
 }
 
 
@@ -70,6 +72,7 @@ class _Line(msgspec.Struct, gc=False, omit_defaults=True, rename="camel"):
     policies: Sequence[str] = ()
     annotations: dict[str, str] = {}
     grant: str = ""
+    decision: str = ""
     unrecorded: int = 0
 
 
@@ -111,6 +114,7 @@ def audit_record(
         policies=tuple(policies),
         annotations=dict(annotations),
         grant=context.grant,
+        decision=context.decision,
     )
     return _encode(line)
 
@@ -210,6 +214,7 @@ class Audit:
             context.user_agent,
             context.source,
             revision_before > 0,
+            bool(context.decision),
         )
         alike = not (
             heartbeat or context.impersonator is not None or policies or annotations or context.grant
@@ -258,6 +263,7 @@ class Audit:
             changed=changed,
             user_agent=context.user_agent[:_TEXT_MAX],
             source_ip=context.source,
+            decision=_DECISION if context.decision else "",
         )
         line = Spliced(_encode(marked), _MARKS)
         if _filled(line, context, target, revision_before) == audit_record(
@@ -357,6 +363,7 @@ def _filled(line: Spliced, context: Context, target: Target, revision_before: in
             b"name": _encode(target.name),
             b"uid": target.uid.encode(),
             b"before": b"%d" % revision_before,
+            b"decision": context.decision.encode(),
         }
     )
 

@@ -20,7 +20,7 @@ from fairlead.api.audit.rules import object_target
 from fairlead.api.desk import Desk
 from fairlead.api.finding import find
 from fairlead.api.objects import after_revision
-from fairlead.api.plan import Context, Plan
+from fairlead.api.plan import Context, Plan, decided_by
 from fairlead.api.writing import plan_at
 from fairlead.core import codec
 from fairlead.core.errors import StorageReadError
@@ -126,7 +126,7 @@ def bind_together(desk: Desk, request: Request, kind: Kind, context: Context) ->
             and current is not None
             and current.uid == each.uid
         ):
-            found = _bound(desk, kind, context, current, each.node)
+            found = _bound(desk, kind, decided_by(context, each.decision), current, each.node)
         if found is not None:
             bound.append(found)
         made.append(found is not None)

@@ -13,6 +13,7 @@ from fairlead.core.problems import Problems
 from fairlead.core.times import parse_duration, parse_time
 from fairlead.model.cells import AGE
 from fairlead.model.kind import Cell, Column, Json, Kind
+from fairlead.model.kinds.override_preview import validate_preview
 from fairlead.model.kinds.workload import check_unchanged, part
 from fairlead.model.names import label_problems, name_problems
 from fairlead.model.selectors import validate_label_selector
@@ -73,6 +74,8 @@ def _validate(override: Json, problems: Problems) -> None:
     _validate_scope(spec, problems)
     _validate_changes(spec, problems)
     _validate_reach(spec, meta.get("namespace") or "", problems)
+    if spec.get("preview") is not None:
+        validate_preview(spec["preview"], "spec.preview", problems)
 
 
 def _validate_reach(spec: Json, namespace: str, problems: Problems) -> None:

@@ -7,6 +7,7 @@ this plane does not run leaves its condition False, and `SchedulerOverrideObserv
 
     before its end   a warning tells what changes back
     after its end    what it left is looked for until nothing is left (`residue.py`), then it is kept for a day
+    removed          an Event tells what it left, and again when that changes
 """
 
 from __future__ import annotations
@@ -16,11 +17,20 @@ from collections.abc import Iterable, Iterator
 from msgspec import structs
 
 from fairlead.core.times import parse_time, timestamp
-from fairlead.decision.contract import NOTHING, SETTLED, Decision, EventNote, Reading, Verdict, Waiting
+from fairlead.decision.contract import (
+    NOTHING,
+    SETTLED,
+    Decision,
+    EventNote,
+    Reading,
+    Regarding,
+    Verdict,
+    Waiting,
+)
 from fairlead.decision.decider import Decider, Wake, WatchEvent
 from fairlead.decision.ensure import ensure_gone, ensure_status
 from fairlead.decision.notes import NORMAL, WARNING, regarding_of
-from fairlead.decision.predicates import ENDED, GONE, PRESENT
+from fairlead.decision.predicates import ENDED, GONE
 from fairlead.decision.wakes import each_of, itself
 from fairlead.ledger import override as ledger
 from fairlead.model.key import Key
@@ -35,7 +45,7 @@ from fairlead.model.views import (
     Reservation,
     SchedulerOverride,
 )
-from fairlead.reconcile.overrides.residue import residue_of
+from fairlead.reconcile.overrides.residue import made_for, residue_of
 from fairlead.reconcile.overrides.telling import affected_by, undo_plan
 
 NAME = "overrides"
@@ -52,7 +62,7 @@ def override_decider(runs: Iterable[str]) -> Decider:
         name=NAME,
         reads=(OVERRIDES, LEASES, PODS, RESERVATIONS),
         wakes=(
-            Wake(OVERRIDES, itself, when=PRESENT),
+            Wake(OVERRIDES, itself),
             Wake(RESERVATIONS, _of_reservation),
             Wake(PODS, each_of(OVERRIDES, _has_residue), when=ENDED | GONE, among=OVERRIDES),
         ),
@@ -75,14 +85,16 @@ class _Keeper:
 
     def decide(self, view: Reading, key: Key, now: float) -> Decision:
         found = view.get(OVERRIDES, key.namespace, key.name)
-        if found is None or found.metadata.deletion_timestamp:
+        if found is None:
+            return _removed(view, key)
+        if found.metadata.deletion_timestamp:
             return NOTHING
         ends = ledger.end_of(found)
         if now >= ends + ENDED_KEPT_SECONDS:
             gone = ensure_gone(NAME, found.metadata, OVERRIDES, found)
             return Decision(effects=(gone,) if gone is not None else ())
         over = now >= ends
-        left = tuple(residue_of(view, found)) if over else ()
+        left = tuple(residue_of(view, key)) if over else ()
         affected = affected_by(found)
         conditions = [*self._observed(view, found, affected, over, now)]
         if over:
@@ -130,6 +142,24 @@ class _Keeper:
         else:
             told = f"by {', '.join(affected)} of {holder or 'the plane'}"
             yield _condition(found, OBSERVED, "True", "Observed", told, now)
+
+
+def _removed(view: Reading, key: Key) -> Decision:
+    """Somebody ended it before its time: there is no status any more, so an Event and the record say what it left."""
+    if not any(made_for(view, key)):
+        return NOTHING
+    left = tuple(residue_of(view, key))
+    regarding = Regarding(OVERRIDES.api_version, OVERRIDES.kind, key.namespace, key.name, "")
+    told = f"{len(left)} left: {'; '.join(left[:3])}" if left else "nothing is left"
+    occasion = f"{key.namespace}/{key.name}/removed/{len(left)}"
+    note = EventNote(
+        regarding,
+        WARNING if left else NORMAL,
+        "OverrideRemoved",
+        f"it was removed; {told}",
+        occasion=occasion,
+    )
+    return Decision(Waiting("Residue", "; ".join(left)) if left else SETTLED, events=(note,))
 
 
 def _condition(

@@ -12,12 +12,15 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from fairlead.control.instructions import DECISIONS, TURNS, Record
 from fairlead.core import codec
 from fairlead.core.errors import OperatorError
 
 FILE = "decisions.sqlite"
 #: bound: plane | decisions that it keeps | the oldest go
 DECISIONS_KEPT_MAX = 100_000
+#: bound: plane | turns without effect that it keeps | the oldest go
+TURNS_KEPT_MAX = 20_000
 _TRIM_AFTER = 1_000
 
 
@@ -30,22 +33,26 @@ class DecisionsFile:
             self._file = sqlite3.connect(self._path, isolation_level=None)
             self._file.execute("PRAGMA journal_mode = WAL")
             self._file.execute("PRAGMA synchronous = NORMAL")
-            self._file.execute(
-                "CREATE TABLE IF NOT EXISTS decisions (sequence INTEGER PRIMARY KEY AUTOINCREMENT, record BLOB)"
-            )
+            for stream in (DECISIONS, TURNS):
+                self._file.execute(
+                    f"CREATE TABLE IF NOT EXISTS {stream}"
+                    " (sequence INTEGER PRIMARY KEY AUTOINCREMENT, record BLOB)"
+                )
         except sqlite3.Error as error:
             raise _unusable(self._path, error) from error
 
-    def append(self, records: Sequence[bytes]) -> None:
+    def append(self, records: Sequence[Record]) -> None:
         try:
             self._file.execute("BEGIN")
-            self._file.executemany("INSERT INTO decisions (record) VALUES (?)", [(each,) for each in records])
+            for each in records:
+                self._file.execute(f"INSERT INTO {each.stream} (record) VALUES (?)", (each.body,))
             self._untrimmed += len(records)
             if self._untrimmed >= min(_TRIM_AFTER, self._kept_max):
-                self._file.execute(
-                    "DELETE FROM decisions WHERE sequence <= (SELECT max(sequence) FROM decisions) - ?",
-                    (self._kept_max,),
-                )
+                for stream, kept in ((DECISIONS, self._kept_max), (TURNS, TURNS_KEPT_MAX)):
+                    self._file.execute(
+                        f"DELETE FROM {stream} WHERE sequence <= (SELECT max(sequence) FROM {stream}) - ?",
+                        (kept,),
+                    )
                 self._untrimmed = 0
             self._file.execute("COMMIT")
         except sqlite3.Error as error:
@@ -55,7 +62,7 @@ class DecisionsFile:
         self._file.close()
 
 
-def read_decisions(directory: Path) -> Iterator[dict[str, Any]]:
+def read_decisions(directory: Path, stream: str = DECISIONS) -> Iterator[dict[str, Any]]:
     """As `/fairlead/v1/decisions` tells them, oldest first; also while a plane writes."""
     path = directory / FILE
     if not path.exists():
@@ -64,7 +71,7 @@ def read_decisions(directory: Path) -> Iterator[dict[str, Any]]:
         )
     try:
         with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as file:
-            for sequence, record in file.execute("SELECT sequence, record FROM decisions ORDER BY sequence"):
+            for sequence, record in file.execute(f"SELECT sequence, record FROM {stream} ORDER BY sequence"):
                 yield {"sequence": sequence, "record": codec.decode(record)}
     except sqlite3.Error as error:
         raise _unusable(path, error) from error

@@ -65,7 +65,7 @@ class RemotePlaneDriver:
         remote: Remote,
         clock: Callable[[], float],
         failed: Callable[[BaseException], None],
-        record: Callable[[Sequence[bytes]], None] = lambda records: None,
+        record: Callable[[Sequence[Record]], None] = lambda records: None,
     ) -> None:
         self.plane = plane
         self._remote = remote
@@ -103,12 +103,12 @@ class RemotePlaneDriver:
     # Carrying out
 
     def _carry_out(self, instructions: tuple[PlaneInstruction, ...]) -> None:
-        records: list[bytes] = []
+        records: list[Record] = []
         self._acts.noticed(self.plane)
         for instruction in instructions:
             if isinstance(instruction, Record):
-                records.append(instruction.body)
-                self._acts.decided(instruction.body)
+                records.append(instruction)
+                self._acts.decided(instruction)
                 continue
             if records:
                 self._record(records)

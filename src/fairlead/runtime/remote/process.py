@@ -186,7 +186,7 @@ class _Process:
                 kinds = Served(kind for kind in CATALOG if kind.resource not in found.lacks)
                 deciders = (*collecting_deciders(kinds), *deciders)
         served = [each for each in deciders if each.reads[0].name not in found.lacks]
-        plane = Plane(settings.identity, served, Placer, found)
+        plane = Plane(settings.identity, served, Placer, found, version=__version__)
         name = LEASE
         if settings.scheduler_name != DEFAULT_SCHEDULER_NAME:
             name = f"{LEASE}-{settings.scheduler_name}"

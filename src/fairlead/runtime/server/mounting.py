@@ -16,6 +16,7 @@ from fairlead.api.empty import VERBS as READS
 from fairlead.api.metrics import METRICS, VERBS
 from fairlead.control import record
 from fairlead.control.diagnosis import Check
+from fairlead.control.instructions import TURNS
 from fairlead.control.plane import Plane
 from fairlead.explain.sources import Sources
 from fairlead.runtime.metrics.contract import MetricSample
@@ -60,7 +61,7 @@ def mount_documents(
             "/healthz": Mounted(healthy),
             "/metrics": Mounted(extensions.metrics(samples)),
             extensions.AUDIT: Mounted(lines, tenant),
-            extensions.DECISIONS: Mounted(extensions.lines(journal, record.STREAM), tenant),
+            extensions.DECISIONS: Mounted(extensions.lines(journal, record.STREAM, {TURNS: TURNS}), tenant),
             extensions.QUEUES: Mounted(extensions.queues(plane_now, clock), tenant),
             extensions.REVISION: Mounted(extensions.revisions(journal, store), tenant),
             explanations.EXPLAIN: Mounted(

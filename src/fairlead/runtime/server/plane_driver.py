@@ -29,7 +29,6 @@ from fairlead.control.instructions import (
     Report,
 )
 from fairlead.control.plane import Plane
-from fairlead.control.record import STREAM
 from fairlead.core.errors import InternalError
 from fairlead.port.driving import Follow, ListAll, Stepped, WakeAt
 from fairlead.port.outcome import outcome_of
@@ -120,8 +119,8 @@ class PlaneDriver:
         self._acts.noticed(self.plane)
         for instruction in instructions:
             if isinstance(instruction, Record):
-                records.append(Note(STREAM, instruction.body))
-                self._acts.decided(instruction.body)
+                records.append(Note(instruction.stream, instruction.body))
+                self._acts.decided(instruction)
                 continue
             if records:  # in one transaction, and before what was decided
                 self._host.note(tuple(records))

@@ -259,7 +259,12 @@ class Server:
         if hollow:
             deciders = (*deciders, hollow_decider("hollow-", hollow))
         # The data directory has one process at a time: who restarts on it is the same holder and need not wait.
-        return Plane(socket.gethostname(), deciders, Placer if self._settings.controllers else None)
+        return Plane(
+            socket.gethostname(),
+            deciders,
+            Placer if self._settings.controllers else None,
+            version=__version__,
+        )
 
     @property
     def _is_first_run(self) -> bool:

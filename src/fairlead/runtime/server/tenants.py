@@ -16,7 +16,7 @@ from fairlead.api.access.rbac.grants import Grants
 from fairlead.api.access.sight import Sight
 from fairlead.api.access.users import User
 from fairlead.core import codec
-from fairlead.explain.masking import masked_victims
+from fairlead.explain.masking import masked_objects, masked_victims
 from fairlead.store.contract import Note
 from fairlead.wire.documents import Needs
 
@@ -106,10 +106,14 @@ def place_of_key(text: str) -> tuple[str, str, str]:
 
 
 def without_others(note: Note, sight: Sight) -> Note:
-    """A line without the names of pods of others that had to leave for its own."""
-    if b'"victims"' not in note.body:
+    """A line without the names of objects of others that it touches, such as pods that had to leave for its own."""
+    if b'"victims"' not in note.body and b'"about"' not in note.body:
         return note
     record = codec.decode(note.body)
-    spaces = [str(each["key"][1]) for each in record.get("victims") or ()]
-    record["victims"] = masked_victims(record, sight.namespaces(spaces))
+    if record.get("victims"):
+        spaces = [str(each["key"][1]) for each in record["victims"]]
+        record["victims"] = masked_victims(record, sight.namespaces(spaces))
+    if record.get("about"):
+        spaces = [part[1] for each in record["about"] if len(part := each.split("/")) == 3]
+        record["about"] = masked_objects(record, sight.namespaces(spaces))
     return msgspec.structs.replace(note, body=codec.encode(record))

@@ -1,6 +1,6 @@
 """A change that somebody thinks of, as data, and how it is carried out in a world: asked once, like a person does.
 
-    Change(asks=(request, ...), drains=("node-1", "node-2"))
+    Change(asks=(request, ...), drains=("node-1", "node-2"), then=(approval,))
 
 Nodes that are to be drained are cordoned first; each pod on them that is no DaemonSet's is evicted, and asked for again
 as long as a budget refuses it, as `kubectl drain` does.
@@ -14,6 +14,7 @@ from functools import partial
 
 from msgspec import structs
 
+from fairlead.api.access.users import MASTERS, User
 from fairlead.core import codec
 from fairlead.model.key import Key
 from fairlead.model.views import NODES, PODS, Pod
@@ -22,17 +23,19 @@ from fairlead.sim.preview.world import DRAIN, PERSON, PreviewWorld
 from fairlead.sim.scenario import eviction
 
 #: bound: plane | how long a drain in a preview asks for an eviction that budgets refuse | told as held up
-EVICTION_ASKED_SECONDS = 120.0
+EVICTION_ASKEDSECONDS = 120.0
 _ASK_AGAIN_MS = 5_000
+SECOND = User("somebody else", groups=(MASTERS, "system:authenticated"))
 _CORDON = codec.encode({"spec": {"unschedulable": True}})
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """`told`: what it is, in words."""
+    """`then`: asked for by a second person when `asks` are answered. `told`: what it is, in words."""
 
     asks: tuple[Request, ...] = ()
     drains: tuple[str, ...] = ()
+    then: tuple[Request, ...] = ()
     told: str = ""
 
 
@@ -50,13 +53,15 @@ class Asked:
     """What came of a change at the API."""
 
     at_seconds: float = 0.0
+    unanswered: int = 0  # of what the first person asked for
+    then: tuple[Request, ...] = ()
     refused: list[Refusal] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
 
 def carry_out(world: PreviewWorld, change: Change, pods: Iterable[Pod]) -> Asked:
     """`pods`: as they are when the change is made."""
-    asked = Asked(world.seconds)
+    asked = Asked(world.seconds, len(change.asks), change.then)
     wanted = [(each, PERSON) for each in change.asks]
     wanted += [(_cordon(node), DRAIN) for node in change.drains]
     drained = frozenset(change.drains)
@@ -68,10 +73,20 @@ def carry_out(world: PreviewWorld, change: Change, pods: Iterable[Pod]) -> Asked
             and (owner is None or owner.kind != "DaemonSet")
         ):
             wanted.append((_evict(pod), DRAIN))
-    world.asking += len(wanted)
+    world.asking += len(wanted) + len(change.then) * bool(change.asks)
     for request, by in wanted:
-        world.ask(request, partial(_answered, world, asked, request), by)
+        heard = _first_heard if by == PERSON else _answered
+        world.ask(request, partial(heard, world, asked, request), by)
     return asked
+
+
+def _first_heard(world: PreviewWorld, asked: Asked, request: Request, reply: Reply | None) -> None:
+    """Once all that was asked for first is answered, a second person has a word."""
+    _answered(world, asked, request, reply)
+    asked.unanswered -= 1
+    if not asked.unanswered:
+        for each in asked.then:
+            world.ask(each, partial(_answered, world, asked, each), PERSON, SECOND)
 
 
 def key_of(request: Request) -> Key:
@@ -84,7 +99,7 @@ def key_of(request: Request) -> Key:
 def _answered(world: PreviewWorld, asked: Asked, request: Request, reply: Reply | None) -> None:
     assert reply is not None  # this server does not die
     evicts = request.plural == PODS.name and request.subresource == "eviction"
-    if evicts and reply.status == 429 and world.seconds < asked.at_seconds + EVICTION_ASKED_SECONDS:
+    if evicts and reply.status == 429 and world.seconds < asked.at_seconds + EVICTION_ASKEDSECONDS:
         again = partial(world.ask, request, partial(_answered, world, asked, request), DRAIN)
         world.timeline.after(_ASK_AGAIN_MS, again)
         return

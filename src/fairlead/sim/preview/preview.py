@@ -10,20 +10,18 @@ change, the world that was run without it goes on with it; else both begin with 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from fairlead.api.access.users import User
 from fairlead.control.authority import authority_table
-from fairlead.core.quantity import from_json
 from fairlead.ledger.authority import AuthorityTable
-from fairlead.ledger.pod_needs import placed_usage
-from fairlead.model.key import Key
 from fairlead.model.pod_decoder import decode_pod
 from fairlead.model.views import PODS, Pod
 from fairlead.port.request import Request
 from fairlead.sim.preview.change import Asked, Change, carry_out, key_of
-from fairlead.sim.preview.difference import Act, Difference, RefusedAsk, RoomTold, WorkloadTold
+from fairlead.sim.preview.counting import SHOWN, Named, free, placed, waiting, workload_of
+from fairlead.sim.preview.difference import Act, Difference, FightTold, RefusedAsk, RoomTold, WorkloadTold
 from fairlead.sim.preview.fights import fights_of
 from fairlead.sim.preview.nodes import behaviour_of
 from fairlead.sim.preview.reading import Objects, acts_of, singular, zone_of
@@ -33,7 +31,6 @@ from fairlead.store.contract import DELETED
 
 #: bound: plane | how far a forecast looks ahead, unless it is told another end | told as not settled
 UNTIL_SECONDS = 600.0
-_SHOWN = ("cpu", "memory", "pods")
 _NANO = 1_000_000_000
 
 
@@ -68,13 +65,15 @@ def preview(
     settled = world.settle(asked.at_seconds + until_seconds)
     commits = world.commits
     after = before.moved_on(commits)
-    ran = _Ran(before, without, after, commits, asked.at_seconds)
+    ran = _Ran(before, without, after, commits, asked.at_seconds, state.now)
     return Difference(
         told=change.told,
         revision=state.revision,
         settled=settled,
         seconds=round(_last(commits, asked.at_seconds), 3) if settled else until_seconds,
-        fights=fights_of(commits, before, after, asked.at_seconds, table or authority_table()),
+        fights=_met(
+            fights_of(commits, before, after, asked.at_seconds, table or authority_table()), world.absent
+        ),
         acts=ran.acts(anyway),
         workloads=ran.workloads(),
         room=ran.room(),
@@ -107,6 +106,11 @@ def look_ahead(state: LiveState, until_seconds: float = UNTIL_SECONDS) -> Ahead:
     return Ahead(settled, round(last, 3), tuple(acts), len(world.commits))
 
 
+def _met(found: Iterable[FightTold], absent: frozenset[str]) -> tuple[FightTold, ...]:
+    """Without rules of controllers that have nothing to look at here."""
+    return tuple(each for each in found if each.controller not in absent)
+
+
 def _last(commits: Sequence[Commit], since: float) -> float:
     return max(0.0, commits[-1].seconds - since) if commits else 0.0
 
@@ -126,10 +130,17 @@ class _Ran:
     """What a run came to, next to what there was and what would have been."""
 
     def __init__(
-        self, before: Objects, without: Objects, after: Objects, commits: Sequence[Commit], since: float
+        self,
+        before: Objects,
+        without: Objects,
+        after: Objects,
+        commits: Sequence[Commit],
+        since: float,
+        now: float,
     ) -> None:
+        """`since`: when the change was made, in the world's seconds; `now`: the time of day then."""
         self._before, self._without, self._after = before, without, after
-        self._commits, self._since = commits, since
+        self._commits, self._since, self._now = commits, since, now
 
     def acts(self, anyway: Sequence[Commit]) -> tuple[Act, ...]:
         """Those of controllers that come with the change alone, or more often with it."""
@@ -149,13 +160,13 @@ class _Ran:
         if not touched:
             return ()
         after, without = self._after, self._without
-        names: set[tuple[str, str]] = set()
+        names: set[Named] = set()
         for each in self._commits:
             if each.change.entry.key.resource == PODS.name:
                 names.add(self._workload(after.decode_pod(each.change.entry.data)))
         ready = self._readiness(names)
-        was, now = self._placed(without, names), self._placed(after, names)
-        waited, waits = self._waiting(without, names), self._waiting(after, names)
+        was, now = placed(without, self._workload), placed(after, self._workload)
+        waited, waits = waiting(without, self._workload), waiting(after, self._workload)
         zones = {name: zone_of(node) for name, node in {**without.nodes(), **after.nodes()}.items()}
         told = []
         for name in sorted(names):
@@ -182,31 +193,10 @@ class _Ran:
             )
         return tuple(told)
 
-    def _workload(self, pod: Pod) -> tuple[str, str]:
-        meta = pod.metadata
-        key = Key(PODS.name, meta.namespace, meta.name)
-        return meta.namespace, self._after.workload_of(key, meta)
+    def _workload(self, pod: Pod) -> Named:
+        return workload_of(self._after, pod)
 
-    def _placed(self, objects: Objects, names: set[tuple[str, str]]) -> dict[tuple[str, str], Counter[str]]:
-        """How many pods of each workload are on each node."""
-        found: dict[tuple[str, str], Counter[str]] = {name: Counter() for name in names}
-        for pod in objects.pods():
-            if pod.spec.node_name and not pod.finished and not pod.metadata.deletion_timestamp:
-                name = self._workload(pod)
-                if name in found:
-                    found[name][pod.spec.node_name] += 1
-        return found
-
-    def _waiting(self, objects: Objects, names: set[tuple[str, str]]) -> dict[tuple[str, str], list[Pod]]:
-        found: dict[tuple[str, str], list[Pod]] = {name: [] for name in names}
-        for pod in objects.pods():
-            if not pod.spec.node_name and not pod.finished and not pod.metadata.deletion_timestamp:
-                name = self._workload(pod)
-                if name in found:
-                    found[name].append(pod)
-        return found
-
-    def _readiness(self, names: set[tuple[str, str]]) -> dict[tuple[str, str], tuple[int, int, float, int]]:
+    def _readiness(self, names: set[Named]) -> dict[Named, tuple[int, int, float, int]]:
         """Of each workload: ready pods at first, the fewest, when that was, and at the end."""
         counts = dict.fromkeys(names, 0)
         for pod in self._before.pods():
@@ -231,7 +221,7 @@ class _Ran:
 
     def room(self) -> tuple[RoomTold, ...]:
         """Only zones in which it differs."""
-        without, after = _free(self._without), _free(self._after)
+        without, after = free(self._without, self._now), free(self._after, self._now)
         return tuple(
             RoomTold(
                 zone,
@@ -239,36 +229,9 @@ class _Ran:
                 without.get((zone, resource), 0) / _NANO,
                 after.get((zone, resource), 0) / _NANO,
             )
-            for zone, resource in sorted(
-                {*without, *after}, key=lambda each: (each[0], _SHOWN.index(each[1]))
-            )
+            for zone, resource in sorted({*without, *after}, key=lambda each: (each[0], SHOWN.index(each[1])))
             if without.get((zone, resource)) != after.get((zone, resource))
         )
-
-
-def _free(objects: Objects) -> dict[tuple[str, str], int]:
-    """What nodes that take new pods have left, by zone and resource."""
-    open_nodes = {
-        name: node for name, node in objects.nodes().items() if node.ready and not node.spec.unschedulable
-    }
-    free: dict[tuple[str, str], int] = {}
-    for node in open_nodes.values():
-        for resource in _SHOWN:
-            amount = from_json(node.status.allocatable.get(resource, 0)).nano
-            place = zone_of(node), resource
-            free[place] = free.get(place, 0) + amount
-    needs: dict[object, dict[str, int]] = {}
-    for pod in objects.pods():
-        at = open_nodes.get(pod.spec.node_name)
-        if at is None or pod.finished:
-            continue
-        shape = pod.metadata.controller.uid if pod.metadata.controller is not None else pod.metadata.uid
-        needed = needs.get(shape)
-        if needed is None:
-            needed = needs[shape] = placed_usage(pod.spec)
-        for resource in _SHOWN:
-            free[zone_of(at), resource] -= needed.get(resource, 0)
-    return free
 
 
 def _by_zone(nodes: Counter[str], zones: dict[str, str]) -> Counter[str]:

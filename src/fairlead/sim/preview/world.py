@@ -38,7 +38,7 @@ from fairlead.sim.decoded import Decoded
 from fairlead.sim.digest import Digest
 from fairlead.sim.memory import Memory
 from fairlead.sim.network import Link
-from fairlead.sim.preview.cast import cast_of, kinds_present
+from fairlead.sim.preview.cast import absent_from, cast_of, kinds_present
 from fairlead.sim.preview.nodes import Behaviour, PlayedNodes
 from fairlead.sim.processes.planes import MakePlane, PlaneProcess
 from fairlead.sim.processes.server import SimulatedServer
@@ -81,6 +81,7 @@ class PreviewWorld:
         those of production."""
         chance = Chance(0)
         kinds = kinds_present([*resources, *(change.entry.key.resource for change in backup.changes)])
+        self.absent = absent_from(kinds)  # controllers by name
         self.timeline = Timeline(chance, epoch)
         self.commits: list[Commit] = []
         self._digest = _NoDigest(self.timeline)
@@ -119,8 +120,8 @@ class PreviewWorld:
     def seconds(self) -> float:
         return self.timeline.ms / 1000
 
-    def ask(self, request: Request, answered: Answered, by: str = PERSON) -> None:
-        self.server.send(request, self._user, by, answered)
+    def ask(self, request: Request, answered: Answered, by: str = PERSON, user: User | None = None) -> None:
+        self.server.send(request, user or self._user, by, answered)
 
     def settle(self, until_seconds: float) -> bool:
         """Go on until nothing more happens, or until then. Whether it settled."""

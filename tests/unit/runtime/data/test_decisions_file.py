@@ -6,19 +6,20 @@ from pathlib import Path
 
 import pytest
 
+from fairlead.control.instructions import Record
 from fairlead.core.errors import OperatorError
 from fairlead.runtime.data.decisions_file import FILE, DecisionsFile, read_decisions
 
 
 def test_what_was_appended_is_read_in_order_also_while_it_is_written(tmp_path: Path) -> None:
     file = DecisionsFile(tmp_path)
-    file.append([b'{"n": 1}', b'{"n": 2}'])
+    file.append([Record(b'{"n": 1}'), Record(b'{"n": 2}')])
     assert [item["record"]["n"] for item in read_decisions(tmp_path)] == [1, 2]
-    file.append([b'{"n": 3}'])
+    file.append([Record(b'{"n": 3}')])
     assert [item["record"]["n"] for item in read_decisions(tmp_path)] == [1, 2, 3]
     file.close()
     again = DecisionsFile(tmp_path)
-    again.append([b'{"n": 4}'])
+    again.append([Record(b'{"n": 4}')])
     assert [item["sequence"] for item in read_decisions(tmp_path)] == [1, 2, 3, 4]
     again.close()
 
@@ -26,7 +27,7 @@ def test_what_was_appended_is_read_in_order_also_while_it_is_written(tmp_path: P
 def test_the_oldest_go_when_there_are_too_many(tmp_path: Path) -> None:
     file = DecisionsFile(tmp_path, kept_max=10)
     for number in range(95):
-        file.append([b'{"n": %d}' % number])
+        file.append([Record(b'{"n": %d}' % number)])
     left = [item["record"]["n"] for item in read_decisions(tmp_path)]
     assert left == list(range(95))[-len(left) :]
     assert 10 <= len(left) < 20

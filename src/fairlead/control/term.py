@@ -1,0 +1,49 @@
+"""One time of leading of one plane, and the numbers of what is decided in it.
+
+    TERM-N      the id of a decision: in its record, and with every request that it leads to, so that the audit line and
+                the Event that come of it name it too
+
+The name of a term is made of who leads and since when, so that no two times of leading share one. `plane.py` begins
+it, controllers and the scheduler draw from it (`health.py`). Its first line of the log says which version decides, and
+with which controllers: records name their term and need not repeat that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from hashlib import blake2b
+from typing import Any
+
+from fairlead.core import codec
+from fairlead.core.times import microtime
+
+PLANE = "plane"  # who writes the line that opens a term
+
+
+class Term:
+    __slots__ = ("_decided", "name")
+
+    def __init__(self) -> None:
+        self.name = "00000000"  # nobody leads yet
+        self._decided = 0
+
+    def begin(self, identity: str, fence: int, now: float) -> None:
+        """`fence`: the revision that leading rests on; 0 where there are no fences."""
+        told = f"{identity}/{fence}/{microtime(now)}"
+        self.name = blake2b(told.encode(), digest_size=4).hexdigest()
+        self._decided = 0
+
+    def next_id(self) -> str:
+        self._decided += 1
+        return f"{self.name}-{self._decided}"
+
+    def opening(self, identity: str, version: str, flags: Sequence[str], now: float) -> bytes:
+        line: dict[str, Any] = {
+            "time": microtime(now),
+            "controller": PLANE,
+            "term": self.name,
+            "identity": identity,
+            "version": version,
+            "flags": list(flags),
+        }
+        return codec.encode(line)
